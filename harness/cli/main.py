@@ -27,7 +27,7 @@ VERBS = {
     "ingest": "ingest",
     "shrink": "shrink",
     "report": "report",
-    "export": "export",
+    "export": "report",
     "serve": "serve",
     "show": "show",
     "ls": "runs",

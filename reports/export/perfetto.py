@@ -71,14 +71,14 @@ def _fault_end(window: FaultWindow, end: int) -> int:
 
 
 def _leaders(drawn: Drawn, packets: Packets, track: int) -> None:
-    """Write who led: of two nodes that call themselves leader the one of the higher term."""
+    """Write the leader over time."""
     for one in leaderships(drawn.timelines):
         packets.begin(track, _ns(one.start), f"{one.node} in term {one.term}", node=one.node, term=one.term)
         packets.end(track, _ns(one.end))
 
 
 def leaderships(timelines: Sequence[NodeTimeline]) -> list[Stretch]:
-    """List who led when, in order and without overlaps: the highest term at each moment, then the first node."""
+    """List the leaders over time, one at each moment: the one of the highest term, then the first node."""
     led = [one for timeline in timelines for one in stretches(timeline) if one.role == "leader"]
     found: list[Stretch] = []
     for start, end in pairwise(sorted({moment for one in led for moment in (one.start, one.end)})):
