@@ -6,6 +6,7 @@
 ``page``                   ``report.html``, its data and its links
 ``plots``                  the static set: PNG and SVG
 ``text``                   summary, terminal, JUnit
+``export``                 a run for other tools: a trace for Perfetto, CSV, Parquet
 ``analysis``               computed from the records: timelines, faults, findings, trends, layout of pictures
 ``load``                   reads those files of a run or a store that are there
 ``style``                  colours, and how numbers and hostile text are written

@@ -18,8 +18,8 @@ from typing import Any
 
 import reports
 from history import RunFiles
-from reports.load.store_index import StoreIndex
-from reports.site import site
+from reports.load.store_index import INDEX_NAME, StoreIndex, remember, runs_of
+from reports.site import serve, site
 from tests.support.reports.browser import Tab, chromium, tab
 from tests.support.reports.runs import make
 from tests.support.reports.shapes import Shape
@@ -41,6 +41,15 @@ def cpu(into: dict[str, float], name: str) -> Iterator[None]:
     started = time.process_time()
     yield
     into[name] = time.process_time() - started
+
+
+@contextmanager
+def took(into: dict[str, float], name: str) -> Iterator[None]:
+    """Measure by the clock and in CPU seconds of this process."""
+    started = time.monotonic()
+    with cpu(into, f"{name} cpu s"):
+        yield
+    into[f"{name} s"] = time.monotonic() - started
 
 
 def measure(operations: int, folder: Path, browser: Any, repeat: int) -> dict[str, float]:
@@ -76,13 +85,23 @@ def _look(browser: Any, report: Path) -> dict[str, float]:
 
 
 def measure_list(count: int, folder: Path, browser: Any) -> dict[str, float]:
-    """A list of so many runs: made from nothing, made again, opened, filtered, searched, sorted."""
-    many_runs(folder / "store", count)
+    """A list of so many runs: without an index, with the one that judging leaves, and again; then opened and used."""
+    store = folder / "store"
+    many_runs(store, count)
     found: dict[str, float] = {"runs": count}
-    with cpu(found, "first list cpu s"):
-        page = site.list_page(StoreIndex(folder / "store").rows())
-    with cpu(found, "next list cpu s"):
-        page = site.list_page(StoreIndex(folder / "store").rows())
+    with took(found, "no index"):
+        site.list_page(StoreIndex(store, remember=False).rows())
+    with took(found, "all added when judged"):
+        for files in runs_of(store):
+            remember(files, store)
+    found["index MB"] = (store / INDEX_NAME).stat().st_size / 1e6
+    with took(found, "first list"):
+        application = serve.Site(store)
+        b"".join(application({"REQUEST_METHOD": "GET", "PATH_INFO": "/", "HTTP_HOST": "localhost"}, _ignore))
+    with took(found, "next list"):
+        page = site.list_page(application.rows())
+    with took(found, "coverage"):
+        site.coverage_page(application.rows())
     (folder / "index.html").write_text(page)
     found["page MB"] = len(page.encode()) / 1e6
     with tab(browser, (folder / "index.html").as_uri()) as shown:
@@ -92,6 +111,10 @@ def measure_list(count: int, folder: Path, browser: Any) -> dict[str, float]:
         found["filter ms"] = _typed(shown, work)
         found["sort ms"] = _typed(shown, "document.querySelector('#runs th[data-sort=rate] button').click()")
     return found
+
+
+def _ignore(*_: object) -> None:
+    """The status and headers of an answer of which only the cost matters."""
 
 
 def _typed(shown: Tab, work: str) -> float:

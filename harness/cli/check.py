@@ -89,7 +89,7 @@ def _found(target: str, store: Path) -> RunFiles:
 def _check_run(files: RunFiles, store: Path, start: dict[str, Any], *, spark: bool | None, as_json: bool) -> int:
     require("report")
     from harness.exits import exit_code
-    from harness.judge.conclude import append_to_warehouse, conclude, draw, summary_of
+    from harness.judge.conclude import add_to_index, append_to_warehouse, conclude, draw, summary_of
     from harness.store import require_history
     from history.records.layout import WAREHOUSE
     from pipeline import WarmSession
@@ -120,6 +120,7 @@ def _check_run(files: RunFiles, store: Path, start: dict[str, Any], *, spark: bo
     progress.result(f"report: {files.report}")
     home = files.root.parents[1]
     if home == store.resolve() or (home / WAREHOUSE).is_dir():
+        add_to_index(files, home)
         progress.warn(append_to_warehouse(files, home))
     code = exit_code(results.verdict, results.harness_failure)
     if as_json:

@@ -27,6 +27,7 @@ VERBS = {
     "ingest": "ingest",
     "shrink": "shrink",
     "report": "report",
+    "export": "report",
     "serve": "serve",
     "show": "show",
     "ls": "runs",

@@ -19,7 +19,7 @@ from harness.terminal.tables import fitted
 from history.extras import require
 
 if TYPE_CHECKING:
-    from reports.load.store_index import RunRow
+    from reports.load.run_row import RunRow
 
     Moment = click.ParamType[datetime]
 else:  # not generic at run time before click 8.4
@@ -77,22 +77,17 @@ def ls(
         if (not verdict or row.verdict.replace(" ", "-") in verdict)
         and (system is None or _is_of(row, system))
         and workload in (None, row.workload)
-        and set(nemesis) <= faults_of(row)
+        and set(nemesis) <= set(row.faults)
         and (since is None or row.started >= f"{since:%Y-%m-%dT%H:%M:%SZ}")
     ]
     shown = found[:limit] if limit else found
     if as_json:
         click.echo(json_line({"store": str(root), "count": len(found), "runs": [_document(root, r) for r in shown]}))
         return 0
-    click.echo(fitted((_begin(row), row.verdict, row.kind, _printable(row.place)) for row in shown))
+    click.echo(fitted((_begin(row), row.verdict, row.finding, _printable(row.place)) for row in shown))
     if len(shown) < len(found):
         click.echo(f"{len(shown)} of {len(found)} runs; --limit 0 shows all", err=True)
     return 0
-
-
-def faults_of(row: RunRow) -> set[str]:
-    """The names of a run's faults, without their aims."""
-    return {turn.partition("@")[0] for turn in re.split("[,+]", row.nemesis)}
 
 
 def _is_of(row: RunRow, wanted: str) -> bool:

@@ -30,12 +30,16 @@ def show(run_path: str, as_json: bool, store: Path) -> int:
     """
     require("report")
     import reports
-    from harness.store import find_run, require_history
+    from harness.store import find_run, read_object_if_any, require_history
 
     files = find_run(run_path, store)
     if not files.results.exists() and not _broke_off(files):
         require_history(files)
-        raise UsageError(f"{files.root} was not judged yet; `harness check {files.root}` does it")
+        from reports.load.unjudged import unjudged
+
+        missing = unjudged(files, read_object_if_any(files.state), {})
+        assert missing is not None, "its records are there, and no results"
+        raise UsageError(f"{files.root}: {missing.sentence}")
     if as_json:
         click.echo(json_line(run_document(files)))
         return 0

@@ -31,7 +31,7 @@ from harness.execution.probes import ProbeLog
 from harness.execution.progress_thread import ProgressThread
 from harness.execution.standstills import Standstills
 from harness.exits import EXIT_FAILURE, EXIT_INTERRUPTED, exit_code
-from harness.judge.conclude import append_to_warehouse, conclude, draw, summary_of
+from harness.judge.conclude import add_to_index, append_to_warehouse, conclude, draw, summary_of
 from harness.remote.nodes import Remote
 from harness.runstate import RunState
 from harness.store import create_run, discard_run, link_latest
@@ -256,6 +256,7 @@ class Run:
             verdict_s = self._since_the_end()
             self._progress.result(summary_of(files, results, self._progress.columns))
             self._progress.warn(draw(files))
+            add_to_index(files, self._store)
             report_s = self._since_the_end()
             self._progress.result(f"report: {files.report}")
             self._progress.say(f"verdict {verdict_s:.1f} s and report {report_s:.1f} s after the run")

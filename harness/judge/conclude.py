@@ -75,6 +75,13 @@ def draw(run: RunFiles) -> list[str]:
     return warnings + (list(outcome.warnings) if outcome is not None else [])
 
 
+def add_to_index(run: RunFiles, store: Path) -> None:
+    """Add a judged and drawn run to what the lists of its store remember; without it they read the run's files."""
+    from reports.load.store_index import remember
+
+    _try("the index of the store", lambda: remember(run, store), [])
+
+
 def append_to_warehouse(run: RunFiles, store: Path) -> list[str]:
     """Bring a judged run into the store's warehouse.  Returns warnings: a missing run can be brought in later."""
     try:

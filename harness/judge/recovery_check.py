@@ -143,7 +143,7 @@ def recovery_check(recorded: Recorded, found: Found | None, damages: Damages = N
     if found is None:
         return check("unknown", "the run was cut before it could be seen")
     if restart := _restart_failed(recorded, damages):
-        details = {**_reached(found, found.since_heal), "kind": "no-recovery"}
+        details = {**_reached(found, found.since_heal), "kind": "no-recovery", **_last_seen(recorded)}
         return check("invalid", f"did not start again after all were restarted: {restart}", details)
     wrong = _wrong(found, limit)
     if wrong is None:
@@ -156,7 +156,7 @@ def recovery_check(recorded: Recorded, found: Found | None, damages: Damages = N
     lost = _lost(recorded, recovery)
     whole = _whole(recorded, recovery, lost) if lost else []
     at_fault = sorted({*lost, *recovery.behind} - set(whole))
-    details = {**_reached(found, recovery), "kind": "no-recovery", "nodes": at_fault}
+    details = {**_reached(found, recovery), "kind": "no-recovery", "nodes": at_fault, **_last_seen(recorded)}
     if recovery.seconds is not None:
         details["seconds"] = recovery.seconds
     if lost:
@@ -255,6 +255,23 @@ def _whole(recorded: Recorded, recovery: Recovery, lost: Iterable[str]) -> list[
 
 def _seconds(found: Found) -> dict[str, Any]:
     return {**_reached(found, found.since_heal), "seconds": found.since_heal.seconds}
+
+
+def _last_seen(recorded: Recorded) -> dict[str, Any]:
+    """When a node last committed more than before and a client was last served (ns; null: never); where records end."""
+    committed: dict[str, int] = {}
+    last = None
+    for probe in recorded.probes:
+        if probe.answered:
+            last = probe.time if probe.committed > committed.get(probe.node, probe.committed) else last
+            committed[probe.node] = probe.committed
+    served = [one.returned for one in recorded.operations if one.applied and one.returned is not None]
+    ends = [
+        *(one.returned or one.invoked for one in recorded.operations),
+        *(probe.time for probe in recorded.probes[-1:]),
+        *(receipt.healed or receipt.started for receipt in recorded.receipts),
+    ]
+    return {"last_commit_ns": last, "last_served_ns": max(served, default=None), "end_ns": max(ends, default=0)}
 
 
 def _reached(found: Found, recovery: Recovery) -> dict[str, Any]:

@@ -163,8 +163,9 @@ def _attempt(
     failure = too_late or _failure(code, results, last_words)
     verdict, violations = str(results.get("verdict", "")), violations_of(results)
     found = Attempt(
-        cell.name, "harness-failure", EXIT_FAILURE, verdict, tuple(sorted({one.kind for one in violations})), failure,
-        where, {name: fact for name, fact in results.get("environment", {}).items() if isinstance(fact, str)}, seconds,
+        cell.name, "harness-failure", EXIT_FAILURE, verdict, tuple(dict.fromkeys(one.kind for one in violations)),
+        failure, where,
+        {name: fact for name, fact in results.get("environment", {}).items() if isinstance(fact, str)}, seconds,
         retryable=True,
     )  # fmt: skip
     if failure and verdict != "invalid":

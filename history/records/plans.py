@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,3 +20,8 @@ def nemesis_name(plan: Mapping[str, Any]) -> str:
     """The turns of the nemesis with ``+`` between them; empty if there is none."""
     nemesis = plan.get("nemesis")
     return "+".join(map(str, nemesis)) if isinstance(nemesis, list | tuple) else str(nemesis or "")
+
+
+def faults_of(nemesis: str) -> set[str]:
+    """List the faults in the name of a nemesis, without their aims; none in an empty one."""
+    return {turn.partition("@")[0] for turn in re.split("[,+]", nemesis)} - {""}

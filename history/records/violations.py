@@ -1,13 +1,27 @@
-"""The violations in ``results.json``: what kind, found by which check, of which nodes."""
+"""The violations in ``results.json``, the worst first: what kind, how bad, found by which check, of which nodes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, TypeAlias
 
 #: A violation that the checker proved without a counterexample to show.
 WITHOUT_KIND: Final = "not-linearizable"
+#: The check of what clients were answered; the first recordings call it by its second name.
+LINEARIZABLE: Final = frozenset({"linearizable", "linearizability"})
+#: Whether the harness found the bug that was planted in the server; empty: none was.
+CanaryOutcome: TypeAlias = Literal["", "found", "missed"]
+
+Severity: TypeAlias = Literal["data lost", "inconsistent", "no commits", "replica behind", "alarm"]
+SEVERITIES: Final[tuple[Severity, ...]] = ("data lost", "inconsistent", "no commits", "replica behind", "alarm")
+"""From the worst down."""
+LOST: Final = frozenset({"lost-write", "lost-element", "lost-append"})
+"""Kinds of counterexamples in which something acknowledged is gone."""
+SHORT_LOGS: Final = frozenset({"committed-entries-deleted", "commit-beyond-log", "leader-lacks-committed"})
+"""Kinds of violations in which committed entries are gone from a log."""
+OUTAGE_S: Final = 10.0
+"""Seconds without a commit, until the end of the record, that are called an outage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,22 +31,92 @@ class Violation:
     check: str
     kind: str
     nodes: tuple[str, ...] = ()
+    severity: Severity = field(default="inconsistent", compare=False)
 
     def __str__(self) -> str:
         return self.kind + (f" of {', '.join(self.nodes)}" if self.nodes else "")
 
 
 def violations_of(results: Mapping[str, Any]) -> tuple[Violation, ...]:
-    """Every violation in a run's ``results.json``, sorted: of the clients by kind, of the other checks with nodes."""
-    found: set[Violation] = set()
-    for check in results.get("checks", ()):
-        if check["verdict"] != "invalid":
+    """List every violation in a run's ``results.json``, the worst first.
+
+    Equally bad ones stand in the order of the checks, and those of clients in that in which they were seen.
+    """
+    found = dict.fromkeys(_violations(results))
+    return tuple(sorted(found, key=lambda one: SEVERITIES.index(one.severity)))
+
+
+def _violations(results: Mapping[str, Any]) -> Iterator[Violation]:
+    for check in results.get("checks") or ():
+        if check.get("verdict") != "invalid":
             continue
-        name, details = check["name"], check.get("details", {})
-        if name == "linearizable":
-            shown = {example["kind"] for key in results["keys"] for example in key.get("counterexamples") or ()}
-            found |= {Violation(name, kind) for kind in shown or {WITHOUT_KIND}}
+        name, details = str(check.get("name", "")), check.get("details")
+        details = details if isinstance(details, Mapping) else {}
+        if name in LINEARIZABLE:
+            for kind in _kinds_shown(results) or [WITHOUT_KIND]:
+                yield Violation(name, kind, severity=severity_of(name, kind))
         else:
-            nodes = details.get("nodes") or details.get("behind") or ()
-            found.add(Violation(name, str(details.get("kind") or name), tuple(nodes)))
-    return tuple(sorted(found, key=lambda one: (one.kind, one.nodes)))
+            kind, nodes = str(details.get("kind") or name), details.get("nodes") or details.get("behind")
+            named = tuple(map(str, nodes)) if isinstance(nodes, list | tuple) else ()
+            yield Violation(name, kind, named, severity_of(name, kind, details))
+
+
+def _kinds_shown(results: Mapping[str, Any]) -> list[str]:
+    """List the kinds of the counterexamples, the earliest first."""
+    examples = [example for key in results.get("keys") or () for example in key.get("counterexamples") or ()]
+    kinds = (str(example["kind"]) for example in sorted(examples, key=_shown_at) if example.get("kind"))
+    return list(dict.fromkeys(kinds))
+
+
+def _shown_at(example: Mapping[str, Any]) -> int:
+    """Return what ``Counterexample.shown_at`` does, from JSON that may be malformed."""
+    operations = [one for one in example.get("operations") or () if isinstance(one, Mapping)]
+    return max((moment for one in operations if isinstance(moment := one.get("invoked"), int)), default=0)
+
+
+def severity_of(check: str, kind: str, details: Mapping[str, Any] | None = None) -> Severity:
+    """Say how bad a violation of this kind is, which this check found; ``details`` as the check recorded them."""
+    if kind in LOST or kind in SHORT_LOGS:
+        return "data lost"
+    if check == "recovery":
+        return "no commits" if is_outage(details or {}) else "replica behind"
+    return "alarm" if check == "node-logs" else "inconsistent"
+
+
+def is_outage(details: Mapping[str, Any]) -> bool:
+    """Whether a cluster that did not recover committed nothing any more: by the ``details`` of that check.
+
+    Of nodes that report no commit index the clients tell: none was served after the heal.
+    """
+    committed, served, end = (details.get(name) for name in ("last_commit_ns", "last_served_ns", "end_ns"))
+    if not isinstance(committed, int) or not isinstance(end, int):
+        return "served_ns" in details and details["served_ns"] is None
+    silent = not isinstance(served, int) or served <= committed + 10**9
+    return silent and end - committed >= OUTAGE_S * 1e9
+
+
+def finding_name(severity: str, kind: str, canary: str = "") -> str:
+    """Name what was found in a run wherever runs are listed: how bad it is, and the kind where that says more.
+
+    Without a ``severity`` there is no violation, and the ``kind`` is what kept the run from proving anything.
+    """
+    if canary == "missed":
+        return "planted bug not found"
+    plain = not severity or kind == "no-recovery"
+    named = (severity or kind) if plain else f"{severity}: {kind}"
+    return f"as intended: {named}" if canary else named
+
+
+def canary_outcome(plan: Mapping[str, Any], results: Mapping[str, Any]) -> CanaryOutcome:
+    """Say whether a check that looks for the planted bug failed; a plan that names none leaves it to the clients'.
+
+    Empty where no bug was planted, and where the run was not judged.
+    """
+    if not plan.get("canary") or not results:
+        return ""
+    named = plan.get("canary_found_by")
+    looking = {name for name in named if isinstance(name, str)} if isinstance(named, list) else set(LINEARIZABLE)
+    if looking & LINEARIZABLE:
+        looking |= LINEARIZABLE
+    failed = {check.get("name") for check in results.get("checks") or () if check.get("verdict") == "invalid"}
+    return "found" if looking & failed else "missed"

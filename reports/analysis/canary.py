@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from reports.analysis.findings import LINEARIZABLE, checks_of
+from history.records.violations import canary_outcome
+from reports.analysis.findings import checks_of
 from reports.load.run import HARNESS_FAILURE, Run
 
 VERDICT_WORDS: Final = {
@@ -26,12 +27,8 @@ BROKE_OFF: Final = (
 
 
 def found(run: Run) -> bool:
-    """Check whether a check that looks for the planted bug failed; a plan that names none leaves it to the clients'."""
-    named = run.plan.get("canary_found_by")
-    looking = {name for name in named if isinstance(name, str)} if isinstance(named, list) else set(LINEARIZABLE)
-    if looking & LINEARIZABLE:
-        looking |= LINEARIZABLE
-    return any(row["name"] in looking and row["state"] == "invalid" for row in checks_of(run))
+    """Check whether a check that looks for the planted bug failed."""
+    return canary_outcome(run.plan, run.results) == "found"
 
 
 def word_of(run: Run) -> str:

@@ -8,12 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal
 
 import numpy as np
 
+from history.records.violations import (
+    LINEARIZABLE,
+    OUTAGE_S,
+    SEVERITIES,
+    SHORT_LOGS,
+    Severity,
+    is_outage,
+    severity_of,
+)
 from reports.analysis.faults import when
-from reports.analysis.findings import LINEARIZABLE, Drawn, checks_of, violation_count
+from reports.analysis.findings import Drawn, Violation, checks_of, violation_count
 from reports.analysis.lagging_nodes import AGE_S
 from reports.analysis.node_timeline import ROLES, SILENT, NodeTimeline, leader_at
 from reports.load import logs
@@ -21,16 +30,8 @@ from reports.load.columns import Floats
 from reports.load.run import Run
 from reports.style.format import number, one_line
 
-Severity: TypeAlias = Literal["data lost", "inconsistent", "no commits", "replica behind", "alarm"]
-SEVERITIES: Final[tuple[Severity, ...]] = ("data lost", "inconsistent", "no commits", "replica behind", "alarm")
-LOST: Final = frozenset({"lost-write", "lost-element", "lost-append"})
-"""Kinds of counterexamples in which something acknowledged is gone."""
-SHORT_LOGS: Final = frozenset({"committed-entries-deleted", "commit-beyond-log", "leader-lacks-committed"})
-"""Kinds of violations in which committed entries are gone from a log."""
 GONE_S: Final = 3.0
 """A node without an answer for so many seconds at the end of the record is called silent."""
-OUTAGE_S: Final = 10.0
-"""Seconds without a commit, until the end of the record, that are called an outage."""
 REPEATED: Final = 100
 """A warning that a node logs so often in the last :data:`OUTAGE_S` of the record is what it is stuck at."""
 
@@ -95,15 +96,18 @@ def _breaks(drawn: Drawn) -> Iterator[Break]:
 
 
 def _contradiction(drawn: Drawn, row: Mapping[str, Any]) -> Break:
-    """The answers that contradict each other, by the first counterexample that is shown."""
+    """The answers that contradict each other, by the first of the worst counterexamples that are drawn."""
     if not drawn.violations:
         return Break("inconsistent", row["seen"], None, "coverage", (row["name"],))
-    first = drawn.violations[0]
+
+    def severity(violation: Violation) -> Severity:
+        return severity_of(row["name"], violation.example.kind)
+
+    first = min(drawn.violations, key=lambda violation: SEVERITIES.index(severity(violation)))
     count = violation_count(drawn.run)
     more = f" ({count} violation{'' if count == 1 else 's'})"
-    lost = first.example.kind in LOST
     text = f"{first.example.kind}. {first.example.sentence}{more}"
-    return Break("data lost" if lost else "inconsistent", text, first.since, "counterexample", (row["name"],))
+    return Break(severity(first), text, first.since, "counterexample", (row["name"],))
 
 
 def _deleted(drawn: Drawn, found: Sequence[tuple[str, str, Mapping[str, Any]]]) -> Break:
@@ -153,7 +157,8 @@ def _no_recovery(drawn: Drawn, row: Mapping[str, Any], about: Mapping[str, Any])
     named = set(map(str, about.get("behind") or ()))
     behind = [timeline for timeline in drawn.timelines if timeline.node in named]
     nodes = tuple(timeline.node for timeline in behind)
-    if last is not None and end - last >= OUTAGE_S and not _served_after(drawn.run, last + 1.0):
+    outage = is_outage({**about, **_last_seen(drawn, last)})
+    if last is not None and outage:
         leader = leader_at(drawn.timelines, end)
         led = f"{leader} led" if leader else "nobody led"
         running = f"{len(answered)} of {len(drawn.timelines)} nodes answered at the end, where {led}"
@@ -162,7 +167,7 @@ def _no_recovery(drawn: Drawn, row: Mapping[str, Any], about: Mapping[str, Any])
         )
         return Break("no commits", text, last, "recovery", ("recovery",), nodes)
     if not behind:
-        return Break("replica behind", row["seen"], None, "recovery", ("recovery",))
+        return Break("no commits" if outage else "replica behind", row["seen"], None, "recovery", ("recovery",))
     return Break("replica behind", *_behind(drawn, behind, end), "recovery", ("recovery",), nodes)
 
 
@@ -198,9 +203,7 @@ def _other(drawn: Drawn, row: Mapping[str, Any], about: Mapping[str, Any], place
     first = min(moments, key=lambda moment: moment["time"], default=None)
     onset = None if first is None else first["time"] / 1e9
     dated = "" if onset is None else f"; first seen at {when(onset, drawn.windows)}"
-    severity: Severity = "data lost" if about.get("kind") in LOST else "inconsistent"
-    if row["name"] == "node-logs":
-        severity = "alarm"
+    severity = severity_of(row["name"], str(about.get("kind") or ""))
     nodes = () if first is None else (str(first.get("node", "")),)
     return Break(severity, f"{row['name']}: {row['seen']}{dated}", onset, place, (row["name"],), nodes)
 
@@ -277,8 +280,13 @@ def _served(run: Run) -> Floats:
     return np.sort(run.operations.returned[run.operations.served]) / 1e9
 
 
-def _served_after(run: Run, seconds: float) -> bool:
-    return bool(np.any(_served(run) > seconds))
+def _last_seen(drawn: Drawn, committed: float | None) -> dict[str, int | None]:
+    """What :func:`is_outage` asks for; the judge of an earlier release did not record it."""
+    if committed is None:
+        return {}
+    served = _served(drawn.run)
+    last = int(served[-1] * 1e9) if len(served) else None
+    return {"last_commit_ns": int(committed * 1e9), "last_served_ns": last, "end_ns": drawn.run.end}
 
 
 def _in_the_load(run: Run) -> np.ndarray:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from history import Counterexample, Operation
 from history.records.violation_times import occasions_text
+from history.records.violations import LINEARIZABLE
 from reports.analysis import faults, node_timeline
 from reports.analysis.counterexample import Picture, picture_of, text_of
 from reports.analysis.faults import FaultWindow
@@ -27,7 +28,6 @@ ROOM_S: Final = (1.0, 1.0)
 """Seconds before and after a violation from which log lines are shown."""
 RECOVERY_S: Final = 8.0
 """Seconds of log lines that are shown from when the first node that did not recover stopped."""
-LINEARIZABLE: Final = frozenset({"linearizable", "linearizability"})
 _STATES: Final = ("invalid", "unknown", "skipped", "valid")
 
 

@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
+from history.records.violations import LINEARIZABLE
 from reports.analysis import node_timeline
 from reports.analysis.faults import FaultWindow
-from reports.analysis.findings import LINEARIZABLE, Drawn, checks_of
+from reports.analysis.findings import Drawn, checks_of
 from reports.analysis.sketch import Sketch, sketch_of
 from reports.load import logs
 from reports.style.format import number

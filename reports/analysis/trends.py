@@ -19,7 +19,7 @@ from history.records.settings import series_names
 from reports.analysis import warehouse
 from reports.analysis.trend_rows import Group, Regression, Sample, Trends, drawn, open_first, planted_in
 from reports.load.run import HARNESS_FAILURE
-from reports.load.store_index import RunRow
+from reports.load.run_row import RunRow
 
 VERDICTS: Final = ("valid", "invalid", "unknown", HARNESS_FAILURE)
 LAST: Final = 20

@@ -90,6 +90,10 @@ class Operations:
 
 def from_operations(operations: Iterable[Operation]) -> Operations:
     """Convert paired operations to columns."""
+    return from_table(_arrow(operations))
+
+
+def _arrow(operations: Iterable[Operation]) -> Any:
     rows = list(operations)
     columns: dict[str, list[Any]] = {
         name: [_whole(getattr(row, name)) for row in rows]
@@ -99,7 +103,7 @@ def from_operations(operations: Iterable[Operation]) -> Operations:
     columns["key"] = [_json(row.key) for row in rows]
     columns["value"] = [_json(row.value) or "null" for row in rows]
     columns["result"] = [(_json(row.result) or "null") if row.outcome == "ok" else None for row in rows]
-    return from_table(pa.table([pa.array(columns[field.name], field.type) for field in _PLAIN], schema=_PLAIN))
+    return pa.table([pa.array(columns[field.name], field.type) for field in _PLAIN], schema=_PLAIN)
 
 
 def _json(value: Any) -> str | None:
@@ -141,6 +145,13 @@ def from_table(table: Any) -> Operations:
 def read_parquet(path: Path) -> Operations:
     """Read ``tables/operations.parquet``, a file or a folder.  Raises OSError, pyarrow's errors."""
     return from_table(pq.read_table(path, schema=_PLAIN))
+
+
+def arrow_of(table: Path, history: Path) -> Any:
+    """Read operations as an Arrow table: of the run's table where there is one, else of its history."""
+    if table.exists():
+        return pq.read_table(table, schema=_PLAIN)
+    return _arrow(pair(read_history(history).events, str(history)))
 
 
 def read_jsonl(path: Path) -> Operations:

@@ -19,6 +19,7 @@ from history import SECOND, Event, Probe, Receipt, RunFiles, read_probes, receip
 from history.json_object import read_object
 from reports.errors import Notes
 from reports.load.columns import Operations, from_operations, read_jsonl, read_parquet
+from reports.load.unjudged import unjudged
 
 HARNESS_FAILURE: Final = "harness failure"
 
@@ -59,10 +60,7 @@ class Run:
     @property
     def failure(self) -> str | None:
         """Why the harness failed, if it did."""
-        found = self.results.get("harness_failure")
-        if not found and isinstance(failures := self.state.get("failures"), list):
-            found = "; ".join(map(str, failures))
-        return str(found) if found else None
+        return failure_of(self.files, self.state, self.results)
 
     @property
     def verdict(self) -> str:
@@ -76,9 +74,10 @@ class Run:
     def sentence(self) -> str:
         if self.failure:
             return self.failure
-        if self.results.get("sentence"):
-            return str(self.results["sentence"])
-        return "Nobody has judged this run yet: it has no results.json." if not self.results else ""
+        if self.results:
+            return str(self.results.get("sentence") or "")
+        missing = unjudged(self.files, self.state, self.results)
+        return missing.sentence if missing else "There is no run here."
 
     @property
     def recorded(self) -> bool:
@@ -100,6 +99,15 @@ class Run:
         if self.files.nodes.is_dir():
             names |= {path.name for path in self.files.nodes.iterdir() if path.is_dir()}
         return tuple(sorted(names, key=lambda name: (len(name), name)))
+
+
+def failure_of(files: RunFiles, state: Mapping[str, Any], results: Mapping[str, Any]) -> str | None:
+    """Say why the harness failed in a run, as it recorded; or that it broke off without a word."""
+    failures = state.get("failures")
+    found = results.get("harness_failure") or "; ".join(map(str, failures if isinstance(failures, list) else ()))
+    if not found and (missing := unjudged(files, state, results)) is not None and missing.why == "broke off":
+        found = missing.sentence
+    return str(found) if found else None
 
 
 def read_run(files: RunFiles) -> Run:

@@ -1,77 +1,38 @@
-"""The runs of a store as rows: what the site lists, filters and compares.
+"""The runs of a store, by an index that is written when a run is judged.
 
-A row is made from ``plan.json``, ``run.json`` and ``results.json`` alone.  Rows are remembered by the times and sizes
-of those files, in memory and in ``.index.json`` in the store, so that a second look costs a few ``stat`` calls a run.
-Symbolic links in a store (``latest``) are never followed.
+Rows are remembered by the times and sizes of the files that they are made of, in memory and in ``.index.jsonl`` in the
+store: a line a row, of which the last of each run counts.  A run that is judged adds its line (:func:`remember`), and
+whoever lists the store adds those that are missing, so it is never wrong without them.  Symbolic links in a store
+(``latest``) are never followed.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-import math
 import os
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
+
+import msgspec
 
 from history import RunFiles
-from history.json_object import read_object
-from history.metrics.recovery import never_recovered
 from history.records.layout import WAREHOUSE
-from history.records.plans import nemesis_name, system_version
-from history.records.settings import machine_of, settings_of
-from reports.errors import Notes
-from reports.load.run import HARNESS_FAILURE, tidy
-from reports.load.staleness import STALE, is_stale
-from reports.style.format import one_line
+from reports.load.run_row import RunRow, row_of
 
-INDEX_VERSION: Final = 9
-INDEX_NAME: Final = ".index.json"
+INDEX_VERSION: Final = 11
+INDEX_NAME: Final = ".index.jsonl"
 NOT_TESTS: Final = frozenset({WAREHOUSE, "latest"})
+_DEAD: Final = 1000
+"""Lines more than twice the runs that are left in the index before it is written anew."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunRow:
-    """One run.  Seconds, operations a second; None where it is not recorded.
+class _Line(msgspec.Struct, array_like=True, frozen=True):
+    """A line of the index."""
 
-    ``verdict`` is valid, invalid, unknown or "harness failure"; ``kind`` says what was wrong in a word or two.
-    ``recovery_s`` is the longest time until the rate was back after a fault, ``never`` after how many it was not,
-    ``gap_s`` the longest stretch without an ok around any fault.  ``checks`` holds (name, verdict).  ``settings`` is a
-    digest of those that move the figures; ``machine`` is None in runs of earlier releases, and ``system`` empty.
-    """
-
-    test: str
-    run: str
-    started: str
-    verdict: str
-    kind: str
-    sentence: str
-    nemesis: str
-    version: str
-    seed: str
-    timers: str
-    operations: int | None
-    rate: float | None
-    gap_s: float | None
-    recovery_s: float | None
-    never: int
-    violations: int
-    length_s: float | None
-    checks: tuple[tuple[str, str], ...]
-    files: tuple[str, ...]
-    settings: str = ""
-    machine: str | None = None
-    system: str = ""
-    workload: str = ""
-
-    @property
-    def place(self) -> str:
-        return f"{self.test}/{self.run}"
-
-
-FINE: Final = "linearizable: yes"
+    version: int
+    place: str
+    stamp: tuple[int, ...]
+    row: RunRow
 
 
 class StoreIndex:
@@ -79,25 +40,40 @@ class StoreIndex:
 
     def __init__(self, store: Path, *, remember: bool = True) -> None:
         self.store = store
-        self._known: dict[str, tuple[list[int], RunRow]] = _load(store / INDEX_NAME) if remember else {}
+        self._known, self._lines = _read(store / INDEX_NAME) if remember else ({}, 0)
         self._remember = remember
 
     def rows(self) -> list[RunRow]:
         """Read new and changed runs and drop those that are gone.  Raises OSError if there is no store."""
-        fresh: dict[str, tuple[list[int], RunRow]] = {}
-        changed = False
+        fresh: dict[str, _Line] = {}
+        new: list[_Line] = []
         for files in runs_of(self.store):
-            place = f"{files.root.parent.name}/{files.root.name}"
-            stamp = _stamp(files)
-            known = self._known.get(place)
-            if known is None or known[0] != stamp:
-                known, changed = (stamp, row_of(files)), True
-            fresh[place] = known
-        changed = changed or len(fresh) != len(self._known)
-        self._known = fresh
-        if changed and self._remember:
-            _save(self.store / INDEX_NAME, fresh)
-        return sorted((row for _, row in fresh.values()), key=lambda row: (row.started, row.place), reverse=True)
+            place, stamp = _place(files), _stamp(files)
+            line = self._known.get(place)
+            if line is None or line.stamp != stamp:
+                line = _line(files)
+                new.append(line)
+            fresh[place] = line
+        # What is under way may end without another word, and then nothing of its stamp changes.
+        self._known = {place: line for place, line in fresh.items() if line.row.kind != "under way"}
+        if self._remember:
+            self._save([line for line in new if line.place in self._known])
+        return sorted((line.row for line in fresh.values()), key=lambda row: (row.started, row.place), reverse=True)
+
+    def _save(self, new: list[_Line]) -> None:
+        path = self.store / INDEX_NAME
+        if self._lines + len(new) > 2 * len(self._known) + _DEAD:
+            _rewrite(path, self._known.values())
+            self._lines = len(self._known)
+        elif new:
+            _append(path, new)
+            self._lines += len(new)
+
+
+def remember(files: RunFiles, store: Path) -> None:
+    """Add the row of a judged run to the index of its store, so that the next list finds it there."""
+    if files.root.parents[1].resolve() == store.resolve():
+        _append(store / INDEX_NAME, [_line(files)])
 
 
 _MARKS: Final = (RunFiles(Path()).plan.name, RunFiles(Path()).history.name)
@@ -120,168 +96,20 @@ def _holds_run(root: str) -> bool:
     return any(os.path.isfile(f"{root}/{name}") for name in _MARKS)  # noqa: PTH113 (as in _stamp)
 
 
-def row_of(files: RunFiles) -> RunRow:
-    """Make the row of one run; a file that cannot be read counts as absent."""
-    notes = Notes()
-    nothing: dict[str, Any] = {}
-    plan = notes.attempt("plan.json", lambda: _own_object(files.plan), nothing)
-    state = notes.attempt("run.json", lambda: _own_object(files.state), nothing)
-    results = tidy(notes.attempt("results.json", lambda: _own_object(files.results), nothing), notes)
-    return notes.attempt("row", lambda: _row(files, plan, state, results), _bare(files))
+def _line(files: RunFiles) -> _Line:
+    stamp = _stamp(files)  # before the files are read: a later change is then seen as one
+    return _Line(INDEX_VERSION, _place(files), stamp, row_of(files))
 
 
-def _own_object(path: Path) -> dict[str, Any]:
-    """Read a JSON object of the run; nothing from a symbolic link, which may lead out of the store."""
-    return {} if path.is_symlink() else read_object(path, lenient=True)
-
-
-def _row(files: RunFiles, plan: dict[str, Any], state: dict[str, Any], results: dict[str, Any]) -> RunRow:
-    failures = state.get("failures") if isinstance(state.get("failures"), list) else []
-    failure = results.get("harness_failure") or "; ".join(map(str, failures or ()))
-    verdict = HARNESS_FAILURE if failure else results.get("verdict")
-    faults = [window for window in results.get("windows", ()) if "fault" in window]
-    operations = _whole(_at(results, "counts", "all"))
-    main, length = _main_seconds(state), _length(state)
-    offered = _present(files)
-    stale = f"({STALE}) " if files.report.name in offered and is_stale(files, results) else ""
-    return RunRow(
-        test=files.root.parent.name,
-        run=files.root.name,
-        started=_started(files, plan),
-        verdict=verdict if verdict in ("valid", "invalid", HARNESS_FAILURE) else "unknown",
-        kind=one_line(_kind(results, str(failure)), 60),
-        sentence=stale + one_line(failure or _describe(results) or "not judged yet", 400),
-        nemesis=one_line(nemesis_name(plan), 120),
-        version=one_line(system_version(plan), 60),
-        seed=one_line(plan.get("seed", ""), 24),
-        timers=one_line(plan.get("timers") or "", 16),
-        operations=operations,
-        rate=_rate(results, main),
-        gap_s=_largest(faults, "longest_gap_ms"),
-        recovery_s=_largest(faults, "recovered_ms"),
-        never=sum(map(never_recovered, faults)),
-        violations=sum(_whole(key.get("violations")) or 0 for key in results.get("keys", ())),
-        length_s=length,
-        checks=tuple((one_line(c.get("name", ""), 40), str(c.get("verdict", ""))) for c in results.get("checks", ())),
-        files=offered,
-        settings=hashlib.sha256(settings_of(plan).encode(errors="replace")).hexdigest()[:12],
-        machine=machine_of(results),
-        system=one_line(plan.get("system") or "", 200),
-        workload=one_line(plan.get("workload") or "", 60),
-    )
-
-
-def _bare(files: RunFiles) -> RunRow:
-    """Make the row of a run whose files cannot be read."""
-    empty: dict[str, Any] = dict.fromkeys((field.name for field in fields(RunRow)), None)
-    named = {
-        "test": files.root.parent.name,
-        "run": files.root.name,
-        "started": _started(files, {}),
-        "verdict": "unknown",
-    }
-    texts = dict.fromkeys(("kind", "nemesis", "version", "seed", "timers", "settings", "system", "workload"), "")
-    known = {"sentence": "not readable", "never": 0, "violations": 0, "checks": (), "files": _present(files)}
-    return RunRow(**{**empty, **named, **texts, **known})
-
-
-def _at(record: Mapping[str, Any], *names: str) -> Any:
-    found: Any = record
-    for name in names:
-        found = found.get(name) if isinstance(found, Mapping) else None
-    return found
-
-
-def _whole(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def _started(files: RunFiles, plan: Mapping[str, Any]) -> str:
-    """Return the start in the directory's name, as ISO text; else the plan's."""
-    name = files.root.name.partition("Z")[0]
-    if len(name) >= 15 and name[:8].isdigit() and name[8] == "T":
-        return f"{name[:4]}-{name[4:6]}-{name[6:8]}T{name[9:11]}:{name[11:13]}:{name[13:15]}Z"
-    return one_line(plan.get("started", ""), 40)
-
-
-def _kind(results: Mapping[str, Any], failure: str) -> str:
-    """Return the kind of the earliest counterexample, else the name of the worst check.
-
-    Of a run in which the harness failed only what is invalid counts: that much is unknown then says nothing.
-    """
-    examples = [e for key in results.get("keys", ()) for e in key.get("counterexamples") or ()]
-    if examples:
-        return str(min(examples, key=_shown_at).get("kind", ""))
-    for verdict in ("invalid",) if failure else ("invalid", "unknown"):
-        names = [str(check.get("name", "")) for check in results.get("checks", ()) if check.get("verdict") == verdict]
-        if names:
-            return "no recovery" if (verdict, names[0]) == ("invalid", "recovery") else names[0]
-    return ""
-
-
-def _describe(results: Mapping[str, Any]) -> str:
-    """Return the sentence, failed checks in front of "linearizable: yes", since a list shows only its beginning."""
-    sentence = str(results.get("sentence") or "")
-    checks = [
-        check
-        for state in ("invalid", "unknown")
-        for check in results.get("checks", ())
-        if check.get("verdict") == state
-    ]
-    if not checks or not sentence.startswith(FINE):
-        return sentence
-    wrong = [f"{check.get('name')}: {_no(check)}{check.get('seen')}" for check in checks]
-    return "; ".join([*wrong, FINE])
-
-
-def _no(check: Mapping[str, Any]) -> str:
-    return "no, " if (check.get("name"), check.get("verdict")) == ("recovery", "invalid") else ""
-
-
-def _shown_at(example: Mapping[str, Any]) -> int:
-    """Return what ``history.Counterexample.shown_at`` does, from JSON that may be malformed."""
-    operations = [o for o in example.get("operations") or () if isinstance(o, Mapping)]
-    return max((_whole(operation.get("invoked")) or 0 for operation in operations), default=0)
-
-
-def _main_seconds(state: Mapping[str, Any]) -> float | None:
-    start, end = _whole(_at(state, "moments", "main")), _whole(_at(state, "moments", "main-end"))
-    return round((end - start) / 1e9, 3) if start is not None and end is not None and end > start else None
-
-
-def _length(state: Mapping[str, Any]) -> float | None:
-    moments = [value for value in (state.get("moments") or {}).values() if _whole(value) is not None]
-    return round(max(moments) / 1e9, 3) if moments else None
-
-
-def _rate(results: Mapping[str, Any], main_s: float | None) -> float | None:
-    kinds = _at(results, "counts", "phases", "main")
-    if main_s is None or not isinstance(kinds, Mapping):
-        return None
-    return round(sum(_whole(_at(outcomes, "ok")) or 0 for outcomes in kinds.values()) / main_s, 2)
-
-
-def _largest(faults: list[dict[str, Any]], name: str) -> float | None:
-    values = [float(window[name]) for window in faults if _finite(window.get(name))]
-    return round(max(values) / 1000, 4) if values else None
-
-
-def _finite(value: Any) -> bool:
-    return isinstance(value, int | float) and math.isfinite(value)
-
-
-_OFFERED: Final = ("report.html", "summary.txt", "results.json", "junit.xml", "harness.log")
-
-
-def _present(files: RunFiles) -> tuple[str, ...]:
-    return tuple(name for name in _OFFERED if (files.root / name).is_file() and not (files.root / name).is_symlink())
+def _place(files: RunFiles) -> str:
+    return f"{files.root.parent.name}/{files.root.name}"
 
 
 _NAMES: Final = RunFiles(Path())
 _STAMPED: Final = tuple(path.name for path in (_NAMES.plan, _NAMES.state, _NAMES.results, _NAMES.report))
 
 
-def _stamp(files: RunFiles) -> list[int]:
+def _stamp(files: RunFiles) -> tuple[int, ...]:
     """List times and sizes of the files that a row is made of; zeros for missing ones."""
     stamp: list[int] = []
     root = os.fspath(files.root)
@@ -291,30 +119,55 @@ def _stamp(files: RunFiles) -> list[int]:
             stamp += [found.st_mtime_ns, found.st_size]
         except OSError:
             stamp += [0, 0]
-    return stamp
+    return tuple(stamp)
 
 
-def _load(path: Path) -> dict[str, tuple[list[int], RunRow]]:
-    """Load the index of an earlier call; empty if it cannot be read or is of another version."""
+def _read(path: Path) -> tuple[dict[str, _Line], int]:
+    """Read the last line of each run, and count the lines; a line that is torn or of another version is left out."""
+    decoder = msgspec.json.Decoder(_Line)
+    known: dict[str, _Line] = {}
+    count = 0
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-        if record["version"] != INDEX_VERSION:
-            return {}
-        return {place: (stamp, _from_json(row)) for place, (stamp, row) in record["runs"].items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return {}
+        content = path.read_bytes()
+    except OSError:
+        return {}, 0
+    for text in content.splitlines():
+        count += 1
+        try:
+            line = decoder.decode(text)
+        except msgspec.MsgspecError:
+            continue
+        if line.version == INDEX_VERSION:
+            known[line.place] = line
+    return known, count
 
 
-def _from_json(row: dict[str, Any]) -> RunRow:
-    return RunRow(**{**row, "checks": tuple((n, v) for n, v in row["checks"]), "files": tuple(row["files"])})
+def _append(path: Path, lines: Iterable[_Line]) -> None:
+    """Add lines in one write; a store that cannot be written is no reason to fail."""
+    try:
+        with path.open("ab", buffering=0) as file:
+            file.write(_texts(lines))
+    except OSError:
+        return
 
 
-def _save(path: Path, known: Mapping[str, tuple[list[int], RunRow]]) -> None:
-    """Write the index whole or not at all; a store that cannot be written is no reason to fail."""
+def _rewrite(path: Path, lines: Iterable[_Line]) -> None:
+    """Write the index whole or not at all; a line that another process adds meanwhile is made again."""
     draft = path.with_name(f"{path.name}.{os.getpid()}")
-    record = {"version": INDEX_VERSION, "runs": {place: [stamp, asdict(row)] for place, (stamp, row) in known.items()}}
     try:
-        draft.write_text(json.dumps(record, separators=(",", ":")), encoding="utf-8")
+        draft.write_bytes(_texts(lines))
         draft.replace(path)
     except OSError:
         draft.unlink(missing_ok=True)
+
+
+def _texts(lines: Iterable[_Line]) -> bytes:
+    """Encode lines; a run whose name is no UTF-8 is left out, and read each time."""
+    encoder = msgspec.json.Encoder()
+    texts = []
+    for line in lines:
+        try:
+            texts.append(encoder.encode(line) + b"\n")
+        except (UnicodeEncodeError, msgspec.MsgspecError):
+            continue
+    return b"".join(texts)

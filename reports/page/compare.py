@@ -18,7 +18,7 @@ from reports.analysis import faults, figures, node_timeline
 from reports.analysis.faults import FaultWindow
 from reports.load.columns import Operations
 from reports.load.run import Run, commands_of, phase_bounds, read_run
-from reports.load.store_index import RunRow
+from reports.load.run_row import RunRow
 from reports.page.pack import clean
 from reports.page.series import fault_data
 from reports.style.palette import FAULT_COLOURS

@@ -19,8 +19,9 @@ from urllib.parse import parse_qs
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 from reports.analysis import trends
+from reports.load.run_row import RunRow
 from reports.load.safe_open import NotServedError, files_of, names_of, open_inside
-from reports.load.store_index import RunRow, StoreIndex
+from reports.load.store_index import StoreIndex
 from reports.site import site
 
 HEADERS: Final = (
@@ -76,6 +77,8 @@ class Site:
         names = names_of(path)
         if names in ([], ["index.html"]):
             return _page(start_response, site.list_page(self.rows()))
+        if names == ["coverage.html"]:
+            return _page(start_response, site.coverage_page(self.rows()))
         if names == ["trends.html"]:
             rows = self.rows()
             return _page(start_response, site.trends_page(rows, trends.trends_of(self._store, rows)))

@@ -1,4 +1,4 @@
-"""The site over many runs: the list, a page per nemesis, trends; as text for the server or as files for CI.
+"""The site over many runs: the list, a page per nemesis, coverage, trends; as text for the server or as files for CI.
 
 The same pages in both: links are relative, the list travels inside the page (packed as in the report), filtering,
 searching and comparing happen there.  Names of runs are hostile too: links are percent-encoded, text is escaped.
@@ -19,11 +19,13 @@ from markupsafe import Markup
 
 from reports.analysis import trends
 from reports.analysis.trend_rows import Group, Regression, Trends
+from reports.load.run_row import RunRow
 from reports.load.safe_open import files_of, open_inside
-from reports.load.store_index import RunRow, StoreIndex
+from reports.load.store_index import StoreIndex
 from reports.page.compare import DRAWN, comparison
 from reports.page.pack import pack
 from reports.page.page import asset, environment, page_styles, policy, with_charts
+from reports.site.coverage import matrix_of
 
 COPIED: Final = ("report.html", "summary.txt", "results.json", "junit.xml")
 PLAIN_ROWS: Final = 200
@@ -72,6 +74,7 @@ def list_page(rows: Sequence[RunRow], base: str = "", title: str = "Runs", group
     context: dict[str, Any] = {
         "rows": rows[:PLAIN_ROWS],
         "total": len(rows),
+        "lost": sum(row.group == "data lost" for row in rows),
         "groups": _drawn(groups),
         "links": _links(rows),
     }
@@ -108,6 +111,11 @@ def _links(rows: Sequence[RunRow]) -> dict[str, str]:
     return {row.place: page_of(row) for row in rows}
 
 
+def coverage_page(rows: Sequence[RunRow], base: str = "") -> str:
+    """Render the matrix of faults, systems and workloads with the last result in each cell."""
+    return _render("site_coverage.html.j2", base, "Coverage", matrix=matrix_of(rows), data="")
+
+
 def compare_page(store: Path, rows: Sequence[RunRow], base: str = "", choices: Sequence[RunRow] = ()) -> str:
     """Render the comparison of two of ``rows``; the address names the two: ``?a=<test>/<run>&b=<test>/<run>``.
 
@@ -133,7 +141,8 @@ def _drawn(groups: Sequence[Group]) -> list[dict[str, Any]]:
 
 def _packed(row: RunRow) -> dict[str, Any]:
     shown = {name: getattr(row, name) for name in RunRow.__slots__ if name not in ("settings", "machine")}
-    return {**shown, "href": href(row.place), "nemesisHref": f"nemesis/{slug(row.nemesis)}.html"}
+    named = {"finding": row.finding, "group": row.group, "fault": row.faults}
+    return {**shown, **named, "href": href(row.place), "nemesisHref": f"nemesis/{slug(row.nemesis)}.html"}
 
 
 def by_nemesis(rows: Sequence[RunRow]) -> dict[str, list[RunRow]]:
@@ -154,6 +163,7 @@ def write_site(store: Path, target: Path) -> list[Path]:
     target.mkdir(parents=True, exist_ok=True)
     pages = {
         target / "index.html": list_page(rows),
+        target / "coverage.html": coverage_page(rows),
         target / "trends.html": trends_page(rows, found),
         target / "compare.html": compare_page(store, rows[:DRAWN]),
     }

@@ -11,7 +11,7 @@ from history import RunFiles
 from history.json_object import read_object
 from reports.errors import Notes
 from reports.load.run import tidy
-from reports.load.store_index import RunRow, row_of
+from reports.load.run_row import RunRow, row_of
 from reports.style.format import number, one_line
 from reports.text.summary import table
 
@@ -95,7 +95,7 @@ class _Side:
         return cls(
             plan=dict(_leaves(kept)),
             environment=dict(_leaves(results.get("environment") or {})),
-            outcome={"verdict": row.verdict, "kind": row.kind, "sentence": row.sentence},
+            outcome={"verdict": row.verdict, "finding": row.finding, "sentence": row.sentence},
             checks=checks,
             figures=_figures(row, state.get("pace")),
         )

@@ -9,6 +9,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
 
+from history.records.violations import canary_outcome, finding_name, violations_of
 from reports.analysis.findings import checks_of
 from reports.load.run import HARNESS_FAILURE, Run
 from reports.style.format import xml_text
@@ -28,6 +29,7 @@ def junit_of(run: Run) -> ET.Element:
         ("run", run.name),
         ("seed", run.seed),
         ("verdict", run.verdict),
+        ("finding", _finding(run)),
         ("command", run.plan.get("command")),
     ):
         if value:
@@ -41,6 +43,13 @@ def junit_of(run: Run) -> ET.Element:
         suite.set(name, str(len(suite.findall(f"testcase/{tag}"))))
     suite.set("tests", str(len(suite.findall("testcase"))))
     return suites
+
+
+def _finding(run: Run) -> str:
+    """Name the worst violation, or that a planted bug was missed."""
+    worst = next(iter(violations_of(run.results)), None)
+    canary = "" if run.failure else canary_outcome(run.plan, run.results)
+    return finding_name(worst.severity if worst else "", worst.kind if worst else "", canary)
 
 
 def _case(suite: ET.Element, check: dict[str, Any], run: Run) -> None:

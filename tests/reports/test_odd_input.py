@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import reports
 from history import RunFiles
 from reports.load.run import read_run
-from reports.load.store_index import row_of
+from reports.load.run_row import row_of
 from tests.support.reports.runs import make
 from tests.support.reports.shapes import Shape
 

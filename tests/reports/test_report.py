@@ -194,7 +194,7 @@ def test_an_empty_directory_still_has_a_page(tmp_path: Any) -> None:
     files = RunFiles(tmp_path / "run")
     outcome = reports.write_report(files)
     assert files.report in outcome.paths
-    assert "Nobody has judged this run yet" in files.report.read_text()
+    assert "There is no run here" in files.report.read_text()
 
 
 def test_results_of_odd_shapes_do_not_stop_the_page(fresh: Maker) -> None:

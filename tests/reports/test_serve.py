@@ -88,7 +88,7 @@ def test_nothing_but_the_report_is_active(site: serve.Site) -> None:
         "/runs//etc/passwd",
         "/loose.txt",
         "/nemesis/nothing.html",
-        "/.index.json",
+        "/.index.jsonl",
         "//etc/passwd",
         "/%00",
         "/runs/register/%ff/plan.json",

@@ -7,20 +7,28 @@ import hashlib
 import json
 import os
 import re
+import shutil
+import tempfile
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import reports
 from reports.analysis import trends
 from reports.load.logs import log_files
-from reports.load.store_index import INDEX_NAME, RunRow, StoreIndex, row_of
+from reports.load.run import read_run
+from reports.load.run_row import RunRow, row_of
+from reports.load.store_index import INDEX_NAME, StoreIndex, remember, runs_of
 from reports.page.compare import curves_of
 from reports.site import site
+from reports.site.coverage import matrix_of
 from tests.support.reports.runs import make
 from tests.support.reports.shapes import KINDS, Shape
+from tests.support.reports.stores import many_runs
 
 EVIL = "a'b\"&<img src=x onerror=alert(1)>#?%2e"
 
@@ -48,7 +56,9 @@ def test_rows_tell_what_the_files_tell(store: Path) -> None:
     verdicts = [rows[f"20260301T02000{place}.000Z-7"].verdict for place in range(len(KINDS))]
     assert verdicts == ["valid", "invalid", "unknown", "harness failure", "invalid"]
     assert rows["20260301T020001.000Z-7"].kind == "stale read"
-    assert rows["20260301T020004.000Z-7"].kind == "no recovery"
+    assert rows["20260301T020001.000Z-7"].finding == "inconsistent: stale read"
+    assert rows["20260301T020004.000Z-7"].finding == "replica behind"
+    assert rows["20260301T020002.000Z-7"].finding == "faults installed"
     assert rows["20260301T020003.000Z-7"].sentence.startswith("SSH to n3 was lost")
     assert rows["20260301T020000.000Z-7"].started == "2026-03-01T02:00:00Z"
     assert rows["20260301T020000.000Z-7"].version == "0.4.0"
@@ -71,11 +81,99 @@ def test_the_index_is_remembered_and_follows_changes(store: Path) -> None:
     (store / INDEX_NAME).unlink()
 
 
+def index_lines(store: Path) -> list[str]:
+    return (store / INDEX_NAME).read_text().splitlines()
+
+
+def test_a_judged_run_adds_its_line_and_is_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    many_runs(tmp_path, 6)
+    (first, *others) = runs_of(tmp_path)
+    for files in (first, *others, first):
+        remember(files, tmp_path)
+    assert len(index_lines(tmp_path)) == 7
+    remember(first, tmp_path / "test-0")
+    assert not (tmp_path / "test-0" / INDEX_NAME).exists(), "it is no store of this run"
+    told = StoreIndex(tmp_path, remember=False).rows()
+    monkeypatch.setattr("reports.load.store_index.row_of", None)
+    assert StoreIndex(tmp_path).rows() == told
+    monkeypatch.undo()
+    (first.results).write_text(json.dumps({"verdict": "invalid", "sentence": "changed"}))
+    assert "changed" in [row.sentence for row in StoreIndex(tmp_path).rows()]
+    assert len(index_lines(tmp_path)) == 8
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.sampled_from(["judge", "change", "remove", "tear", "nonsense", "list"]), max_size=12))
+def test_whatever_happens_to_the_index_the_list_is_that_of_the_files(tmp_path: Path, steps: list[str]) -> None:
+    store = Path(tempfile.mkdtemp(dir=tmp_path))
+    many_runs(store, 4)
+    kept = StoreIndex(store)
+    for number, step in enumerate(steps):
+        runs = sorted(runs_of(store), key=lambda files: files.root.name)
+        files, index = runs[number % len(runs)], store / INDEX_NAME
+        if step == "judge":
+            remember(files, store)
+        elif step == "change":
+            files.results.write_text(json.dumps({"verdict": "invalid", "sentence": f"{'x' * number} now"}))
+        elif step == "remove" and len(runs) > 1:
+            shutil.rmtree(files.root)
+        elif step == "tear" and index.exists():
+            index.write_bytes(index.read_bytes()[:-9])
+        elif step == "nonsense":
+            index.write_text('[11,"test-0/x",[],{}]\n{"a"')
+        told = StoreIndex(store, remember=False).rows()
+        assert StoreIndex(store).rows() == told
+        assert kept.rows() == told
+
+
+def test_an_index_of_dead_lines_is_written_anew(tmp_path: Path) -> None:
+    many_runs(tmp_path, 2)
+    (first, _) = runs_of(tmp_path)
+    remember(first, tmp_path)
+    (line,) = index_lines(tmp_path)
+    (tmp_path / INDEX_NAME).write_text(f"{line}\n" * 1100)
+    StoreIndex(tmp_path).rows()
+    assert len(index_lines(tmp_path)) == 2
+
+
+def test_a_run_that_broke_off_is_told_as_that(tmp_path: Path) -> None:
+    many_runs(tmp_path, 1)
+    (files,) = runs_of(tmp_path)
+    verdict = row_of(files)
+    files.results.write_text("{")
+    assert (row_of(files).verdict, row_of(files).finding) == ("unknown", "results not readable")
+    files.results.unlink()
+    files.history.write_text("{}\n")
+    index = StoreIndex(tmp_path)
+    for state, now, said in (
+        ({}, True, ("unknown", "under way", "under way, or broken off within the last minutes")),
+        ({}, False, ("harness failure", "broke off", "the harness broke off at its start")),
+        (
+            {"moments": {"warm-up": 1, "main": 7}},
+            False,
+            ("harness failure", "broke off", "the harness broke off in the m"),
+        ),
+        ({"moments": {"main-end": 7}}, False, ("harness failure", "broke off", "the harness broke off after the load")),
+        ({"interrupted": True}, False, ("unknown", "interrupted", "interrupted, and not judged; harness check")),
+        ({"ended": True}, False, ("unknown", "not judged", "the run ended and was not judged; harness check")),
+        ({"failures": ["no SSH"]}, False, ("harness failure", "", "no SSH")),
+    ):
+        files.state.write_text(json.dumps(state))
+        for path in (files.plan, files.state, files.history):
+            os.utime(path, None if now else (10**9, 10**9))
+        (row,) = index.rows()
+        assert (row.verdict, row.finding) == said[:2]
+        assert row.sentence.startswith(said[2])
+        run = read_run(files)
+        assert (run.verdict, run.sentence) == (row.verdict, row.sentence), "the page says the same"
+    assert verdict.verdict == "valid"
+
+
 def test_pages_escape_names(store: Path) -> None:
     rows = StoreIndex(store, remember=False).rows()
     found = trends.trends_of(store, rows)
     folder = site.folder_page(rows[0], [(EVIL, 3)], "../")
-    for page in (site.list_page(rows), site.trends_page(rows, found), folder):
+    for page in (site.list_page(rows), site.coverage_page(rows), site.trends_page(rows, found), folder):
         assert "<img" not in page
         assert "onerror=alert(1)>" not in page
         assert page.count("<script>") == 1
@@ -83,10 +181,10 @@ def test_pages_escape_names(store: Path) -> None:
 
 def test_static_site(store: Path, tmp_path: Path) -> None:
     written = site.write_site(store, tmp_path / "site")
-    assert {"index.html", "trends.html"} <= {path.name for path in written}
+    assert {"index.html", "coverage.html", "trends.html"} <= {path.name for path in written}
     assert all(path.is_file() for path in written)
     names = {path.relative_to(tmp_path / "site").parts[0] for path in written}
-    assert names == {"index.html", "trends.html", "compare.html", "nemesis", "runs"}
+    assert names == {"index.html", "coverage.html", "trends.html", "compare.html", "nemesis", "runs"}
     assert (tmp_path / "site" / "runs" / "register" / "20260301T020001.000Z-7" / "report.html").is_file()
     assert not list((tmp_path / "site").rglob("history.jsonl"))
     assert site.write_site(store, tmp_path / "site") == written
@@ -164,10 +262,12 @@ def test_runs_that_never_recovered_count_in_the_median() -> None:
 
 
 def test_an_empty_store_has_a_page(tmp_path: Path) -> None:
-    assert "no run in this store" in site.list_page(StoreIndex(tmp_path).rows())
-    page = site.trends_page([], trends.trends_of(tmp_path, []))
-    assert "no run in this store" in page
-    assert "harness ingest" in page
+    trend = site.trends_page([], trends.trends_of(tmp_path, []))
+    assert "harness ingest" in trend
+    for page in (site.list_page(StoreIndex(tmp_path).rows()), site.coverage_page([]), trend):
+        assert "no run in this store" in page
+        for command in ("harness doctor", "harness run --nemesis ", "harness list-nemeses", "harness serve --store"):
+            assert f"<code>{command}" in page
 
 
 def test_links_in_a_run_are_neither_read_nor_copied(tmp_path: Path) -> None:
@@ -192,6 +292,48 @@ def test_links_in_a_run_are_neither_read_nor_copied(tmp_path: Path) -> None:
         assert b"secret" not in path.read_bytes(), path
 
 
+VERSIONS, WORKLOADS, FAULTS = ("0.4.0", "zk 3.9", ""), ("register", ""), ("kill", "kill@n1+bridge", "bridge,kill", "")
+drawn_rows = st.lists(st.tuples(*map(st.sampled_from, (VERSIONS, WORKLOADS, FAULTS))), max_size=12)
+
+
+@given(drawn_rows)
+def test_the_coverage_has_every_run_and_the_last_in_front(drawn: list[tuple[str, str, str]]) -> None:
+    rows = [row(n, version=v, workload=w, nemesis=f) for n, (v, w, f) in enumerate(drawn)]
+    rows.reverse()  # newest first
+    found = matrix_of(rows)
+    for fault, cells in found.rows:
+        for (version, workload), cell in zip(found.columns, cells, strict=True):
+            mine = [
+                one
+                for one in rows
+                if (one.version, one.workload) == (version, workload)
+                and (fault in one.nemesis if fault else one.nemesis == "")
+            ]
+            assert (cell.runs, cell.last) == (len(mine), mine[0]) if cell else not mine
+    assert {fault for fault, _ in found.rows} == {part for one in rows for part in one.faults or [""]}
+    assert sum(count for _, count in found.systems) == len(found.columns)
+
+
+def test_a_cell_of_the_coverage_shows_the_last_result_and_leads_to_its_runs() -> None:
+    lost = row(3, verdict="invalid", severity="data lost", kind="lost-write", workload="register")
+    page = site.coverage_page([lost, row(2, workload="register"), row(1, version="0.3.2", workload="register")])
+    cell = page.partition('href="index.html#fault=kill&amp;version=0.4.0&amp;workload=register"')[2].partition("</td>")[
+        0
+    ]
+    assert ">invalid<" in cell
+    assert '<span class="lost">data lost: lost-write</span>' in cell
+    assert "2 runs, 2026-03-03" in cell
+
+
+def test_lost_data_is_seen_above_the_list() -> None:
+    lost = row(3, verdict="invalid", severity="data lost", kind="lost-write")
+    page = site.list_page([lost, row(2), replace(lost, canary="found")])
+    assert '<a href="#group=data+lost">1 run lost data</a>' in page
+    assert page.count('<td class="lost">data lost: lost-write</td>') == 1
+    assert "as intended: data lost: lost-write" in page
+    assert "lost data" not in site.list_page([row(1)])
+
+
 def attributes_of(page: str) -> set[str]:
     """The names of all attributes in a page, as a browser would find them."""
     found: set[str] = set()
@@ -204,7 +346,8 @@ def attributes_of(page: str) -> set[str]:
 def test_the_pages_of_the_site_name_their_scripts_and_load_nothing(store: Path) -> None:
     rows = StoreIndex(store, remember=False).rows()
     found = trends.trends_of(store, rows)
-    pages = [site.list_page(rows), site.trends_page(rows, found), site.compare_page(store, rows[:2])]
+    pages = [site.list_page(rows), site.coverage_page(rows), site.trends_page(rows, found)]
+    pages.append(site.compare_page(store, rows[:2]))
     for page in [*pages, site.folder_page(rows[0], [("a", 1)]), site.nemesis_page(rows, found, rows[0].nemesis)]:
         head, _, rest = page.partition("<title>")
         assert "default-src &#39;none&#39;; script-src &#39;sha256-" in head
@@ -239,9 +382,12 @@ def test_a_run_is_listed_with_the_kind_of_the_violation_that_its_sentence_tells(
     bad = next(key for key in results["keys"] if key["counterexamples"])
     (late,) = bad["counterexamples"]
     first = {**late, "kind": "lost-write", "operations": [{**late["operations"][0], "invoked": 1}]}
-    results["keys"] = [bad, {**bad, "key": "k99", "counterexamples": [first]}]
+    results["keys"] = [bad, {**bad, "key": "k99", "counterexamples": [{**first, "kind": "dirty-read"}]}]
     files.results.write_text(json.dumps(results))
-    assert row_of(files).kind == "lost-write"
+    assert row_of(files).finding == "inconsistent: dirty-read"
+    results["keys"][1]["counterexamples"] = [{**first, "kind": "lost-write", "operations": late["operations"]}]
+    files.results.write_text(json.dumps(results))
+    assert row_of(files).finding == "data lost: lost-write", "the worst, though it was seen later"
     results["keys"][1]["counterexamples"] = [{"kind": "odd", "operations": [3]}, {"kind": "odd", "operations": None}]
     files.results.write_text(json.dumps(results))
     assert row_of(files).kind == "odd"

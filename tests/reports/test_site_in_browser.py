@@ -65,6 +65,32 @@ def test_filters_search_and_sorting(listed: Tab) -> None:
     assert verdicts == sorted(verdicts)
 
 
+def test_findings_are_filtered_and_sorted_by_severity(listed: Tab) -> None:
+    groups = listed.js("[...document.querySelectorAll('#s-group option')].map(o => o.value)")
+    assert groups == ["", "inconsistent", "replica behind", "faults installed", "–"]
+    listed.page.click("#runs th[data-sort=finding] button")
+    cells = listed.page.locator("#runs tbody td:nth-child(4)").all_inner_texts()
+    assert cells[:3] == ["inconsistent: stale read", "replica behind", "faults installed"]
+    listed.page.select_option("#s-group", "replica behind")
+    assert shown_rows(listed) == 1
+    assert "group=replica+behind" in listed.page.url
+
+
+def test_a_cell_of_the_coverage_leads_to_its_runs(listed: Tab) -> None:
+    listed.page.click("nav a:has-text('Coverage')")
+    listed.page.wait_for_selector("html[data-ready=yes]")
+    cell = listed.page.locator("tr:has(th:text-is('kill-leader')) td:has(a)").first
+    assert "2 runs" in cell.inner_text()
+    cell.locator("a").click()
+    listed.page.wait_for_selector("html[data-ready=yes] #runs tbody tr")
+    assert listed.page.input_value("#s-fault") == "kill-leader"
+    assert shown_rows(listed) == 2
+    listed.js("location.hash = '#verdict=invalid'")
+    listed.page.wait_for_function("document.querySelectorAll('#runs tbody tr').length === 2")
+    assert listed.page.input_value("#s-fault") == ""
+    listed.complaints[:] = [text for text in listed.complaints if "coverage.html" not in text]
+
+
 def test_a_narrow_list_shows_every_sentence(listed: Tab) -> None:
     listed.look("light", 390)
     for cell in listed.page.locator("#runs tbody td").all():
@@ -123,7 +149,9 @@ def test_every_link_of_the_static_site_leads_somewhere(listed: Tab) -> None:
         assert Path(unquote(urlsplit(link).path)).exists(), link
 
 
-@pytest.mark.parametrize("name", ["index", "trends", "compare", "runs/register/20260301T020001.000Z-7/index"])
+@pytest.mark.parametrize(
+    "name", ["index", "coverage", "trends", "compare", "runs/register/20260301T020001.000Z-7/index"]
+)
 def test_accessible_and_looked_at(written: Path, browser: Any, pictures: Path, name: str) -> None:
     with tab(browser, (written / f"{name}.html").as_uri()) as found:
         for theme, width in product(("light", "dark"), (390, 1400)):
@@ -171,7 +199,7 @@ def test_served_pages_work_under_their_headers(store: Path, browser: Any) -> Non
             found.page.keyboard.press("v")
             found.settle()
             assert found.js("page.View.selected") is not None
-            for path in ("trends.html", "compare.html", "runs/register/20260301T020001.000Z-7/"):
+            for path in ("coverage.html", "trends.html", "compare.html", "runs/register/20260301T020001.000Z-7/"):
                 found.page.goto(address + path)
                 found.page.wait_for_selector("html[data-ready=yes]")
             found.page.goto(address)

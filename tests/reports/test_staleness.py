@@ -10,8 +10,8 @@ import pytest
 import reports
 from history import RunFiles
 from reports.load.run import read_run
+from reports.load.run_row import row_of
 from reports.load.staleness import NAME, STALE, digest_of, is_stale
-from reports.load.store_index import row_of
 from tests.support.reports.made import Maker
 
 

@@ -74,7 +74,7 @@ def test_hostile_text_cannot_drive_the_terminal(fresh: Maker) -> None:
 
 
 def test_a_run_of_which_nothing_is_known_is_unknown(fresh: Maker, tmp_path: Path) -> None:
-    assert reports.render_run(RunFiles(tmp_path / "none")).startswith("UNKNOWN\nNobody has judged")
+    assert reports.render_run(RunFiles(tmp_path / "none")).startswith("UNKNOWN\nThere is no run here")
     files = fresh("valid")
     files.results.unlink()
     files.state.unlink()

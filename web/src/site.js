@@ -9,7 +9,7 @@ const Site = { rows: [], shown: [], sort: "started", down: true, picked: [], bas
 const COLUMNS = [
   "started",
   "verdict",
-  "kind",
+  "finding",
   "nemesis",
   "version",
   "seed",
@@ -24,7 +24,10 @@ const NUMERIC = { operations: 0, rate: 1, gap_s: 2, recovery_s: 2 };
 
 const CLASSES = { seed: "num", sentence: "what", version: "mono", started: "nowrap" };
 
-const FILTERS = ["verdict", "nemesis", "version", "test"];
+const FILTERS = ["verdict", "group", "fault", "version", "workload", "test"];
+
+// The order of severity, the worst first, in which findings are listed and sorted.
+const SEVERITIES = ["data lost", "inconsistent", "no commits", "replica behind", "alarm"];
 
 function byId(id) {
   return document.getElementById(id);
@@ -35,6 +38,17 @@ function nameOr(row, name) {
   return row[name] || (name === "nemesis" ? "no fault" : "–");
 }
 
+// What a filter may ask of a run: of its faults each one.
+function valuesOf(row, name) {
+  if (name === "fault") return row.fault.length ? row.fault : ["no fault"];
+  return [nameOr(row, name)];
+}
+
+function rankOf(group) {
+  const place = SEVERITIES.indexOf(group);
+  return place < 0 ? SEVERITIES.length : place;
+}
+
 function shownValue(row, name) {
   if (name === "recovery_s" && row.never) return "never";
   return name in NUMERIC ? figure(row[name], NUMERIC[name]) : String(row[name] ?? "") || "–";
@@ -42,6 +56,7 @@ function shownValue(row, name) {
 
 function sortValue(row, name) {
   if (name === "recovery_s" && row.never) return Infinity;
+  if (name === "finding") return row.finding ? `${rankOf(row.group)} ${row.finding}` : "9";
   const value = row[name];
   return value ?? (name in NUMERIC ? -Infinity : "");
 }
@@ -51,7 +66,8 @@ function filterRows() {
   const wanted = FILTERS.map((name) => [name, byId(`s-${name}`).value]).filter(([, value]) => value !== "");
   Site.shown = Site.rows.filter(
     (row) =>
-      wanted.every(([name, value]) => nameOr(row, name) === value) && text.every((word) => row.text.includes(word)),
+      wanted.every(([name, value]) => valuesOf(row, name).includes(value)) &&
+      text.every((word) => row.text.includes(word)),
   );
   const direction = Site.down ? -1 : 1;
   Site.shown.sort((a, b) => {
@@ -96,6 +112,7 @@ function drawRow(row) {
       cell.append(text);
     } else cell.textContent = shownValue(row, name);
     if (name === "verdict") cell.className = `verdict nowrap ${row.verdict.replace(" ", "-")}`;
+    if (name === "finding" && row.group === "data lost") cell.className = "lost";
     if (name === "recovery_s" && row.never) cell.className = "num red strong";
     line.append(cell);
   }
@@ -145,8 +162,11 @@ function wireList() {
   for (const name of FILTERS) {
     const select = byId(`s-${name}`);
     const counts = new Map();
-    for (const row of Site.rows) counts.set(nameOr(row, name), (counts.get(nameOr(row, name)) ?? 0) + 1);
-    for (const [value, count] of [...counts].sort((a, b) => (a[0] < b[0] ? -1 : 1))) {
+    for (const row of Site.rows) {
+      for (const value of valuesOf(row, name)) counts.set(value, (counts.get(value) ?? 0) + 1);
+    }
+    const byName = (a, b) => rankOf(a[0]) - rankOf(b[0]) || (a[0] < b[0] ? -1 : 1);
+    for (const [value, count] of [...counts].sort(byName)) {
       select.append(option(value, `${value} (${count})`));
     }
     select.addEventListener("input", filterRows);
@@ -163,10 +183,19 @@ function wireList() {
     };
     head.replaceChildren(button(head.textContent, sortBy));
   }
-  const parts = new URLSearchParams(location.hash.slice(1));
-  for (const name of FILTERS) if (parts.has(name)) byId(`s-${name}`).value = parts.get(name);
-  if (parts.has("q")) byId("s-search").value = parts.get("q");
+  readAddress();
+  window.addEventListener("hashchange", () => {
+    readAddress();
+    filterRows();
+  });
   byId("site-filters").hidden = false;
+}
+
+// Take the filters from the address: of a link that was sent, of a cell of the coverage, of the line above the list.
+function readAddress() {
+  const parts = new URLSearchParams(location.hash.slice(1));
+  for (const name of FILTERS) byId(`s-${name}`).value = parts.get(name) ?? "";
+  byId("s-search").value = parts.get("q") ?? "";
 }
 
 async function startSite() {
@@ -177,7 +206,7 @@ async function startSite() {
     Site.base = data.base;
     Site.rows = data.rows.map((row) => ({
       ...row,
-      text: [row.test, row.run, row.sentence, row.kind, row.seed, row.nemesis, row.version, row.verdict]
+      text: [row.test, row.run, row.sentence, row.finding, row.seed, row.nemesis, row.version, row.verdict]
         .join(" ")
         .toLowerCase(),
     }));

@@ -42,9 +42,9 @@ def test_the_newest_come_first_and_the_rest_is_counted(store: Path, capsys: pyte
     assert run_command(["ls", "--store", str(store), "--limit", "3"]) == 0
     said = capsys.readouterr()
     assert said.out.splitlines() == [
-        "2026-03-02 00:00  harness failure     kv/20260302T000000.000Z-1",
-        "2026-03-01 00:00  unknown          a  test-19/20260301T000039.000Z-39",
-        "2026-03-01 00:00  invalid          a  test-18/20260301T000038.000Z-38",
+        "2026-03-02 00:00  harness failure                   kv/20260302T000000.000Z-1",
+        "2026-03-01 00:00  unknown          a                test-19/20260301T000039.000Z-39",
+        "2026-03-01 00:00  invalid          inconsistent: a  test-18/20260301T000038.000Z-38",
     ]
     assert said.err == "3 of 41 runs; --limit 0 shows all\n"
     every = [run["started"] for run in listed(capsys, store)]

@@ -52,6 +52,9 @@ def test_a_cluster_that_comes_back_is_valid_and_one_that_does_not_is_not() -> No
     assert check_of(recorded()).verdict == "valid"
     stuck = check_of(recorded(probes_of(stuck=("n3",))))
     assert (stuck.verdict, stuck.seen, stuck.details["nodes"]) == ("invalid", "n3 stuck at 80 of 124", ["n3"])
+    last = (124 * 4 - 1) * S // 4
+    assert (stuck.details["last_commit_ns"], stuck.details["end_ns"]) == (last, last)
+    assert stuck.details["last_served_ns"] == OPERATIONS[-1].returned
     silent = check_of(recorded(probes_of(silent=("n3",))))
     assert (silent.verdict, silent.seen) == ("invalid", "n3 silent since the heal")
 

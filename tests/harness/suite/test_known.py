@@ -85,11 +85,11 @@ def test_violations_are_of_counterexamples_and_of_checks_with_the_nodes_that_the
         check("committed-kept", "invalid", kind="committed-entries-deleted", nodes=["n2"]),
     ]  # fmt: skip
     assert violations_of({"checks": checks, "keys": keys}) == (
-        Violation("committed-kept", "committed-entries-deleted", ("n2",)),
         Violation("linearizable", "lost-write"),
+        Violation("committed-kept", "committed-entries-deleted", ("n2",)),
+        Violation("linearizable", "stale-read"),
         Violation("recovery", "no-recovery", ("n1", "n3")),
         Violation("node-logs", "node-logs"),
-        Violation("linearizable", "stale-read"),
     )
 
 

@@ -17,7 +17,7 @@ from history.tables.schemas import ALL_TABLES
 from nemesis.faults.registry import FAULTS
 from nemesis.schedule.steps import fault_names
 from pipeline.tables.run_row import run_row
-from reports.load.store_index import row_of
+from reports.load.run_row import row_of
 
 CANARIES = tuple(canary.name for canary in DECLARED)
 FOLDER = Path(__file__).resolve().parents[3] / "suites"

@@ -1,0 +1,49 @@
+"""Write a run in one of the formats of other tools."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from history import RunFiles
+from reports.analysis.findings import prepare
+from reports.export import operations, perfetto
+from reports.load.run import read_run
+
+
+def _perfetto(files: RunFiles, out: BinaryIO) -> list[str]:
+    drawn = prepare(read_run(files))
+    perfetto.write(drawn, out)
+    return drawn.run.notes.warnings
+
+
+def _csv(files: RunFiles, out: BinaryIO) -> list[str]:
+    operations.write_csv(operations.table_of(files), out)
+    return []
+
+
+def _parquet(files: RunFiles, out: BinaryIO) -> list[str]:
+    operations.write_parquet(operations.table_of(files), out)
+    return []
+
+
+FORMATS: Final[Mapping[str, Callable[[RunFiles, BinaryIO], list[str]]]] = {
+    "perfetto": _perfetto,
+    "csv": _csv,
+    "parquet": _parquet,
+}
+SUFFIXES: Final = {"perfetto": "perfetto-trace", "csv": "csv", "parquet": "parquet"}
+
+
+def export(files: RunFiles, name: str, target: Path) -> list[str]:
+    """Write the run to a file, whole or not at all; returns warnings.  Raises OSError, FormatError."""
+    draft = target.with_name(f"{target.name}.part")
+    try:
+        with draft.open("wb") as out:
+            warnings = FORMATS[name](files, out)
+        draft.replace(target)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
+    return warnings

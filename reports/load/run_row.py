@@ -1,0 +1,238 @@
+"""One run as a row: what the site lists, filters and compares, and ``harness ls`` prints.
+
+A row is made from ``plan.json``, ``run.json`` and ``results.json`` alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+import stat
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Final
+
+from history import RunFiles
+from history.json_object import read_object
+from history.metrics.recovery import never_recovered
+from history.records.plans import faults_of, nemesis_name, system_version
+from history.records.settings import machine_of, settings_of
+from history.records.violations import Violation, canary_outcome, finding_name, violations_of
+from reports.errors import Notes
+from reports.load.run import HARNESS_FAILURE, failure_of, tidy
+from reports.load.staleness import STALE, is_stale
+from reports.load.unjudged import unjudged
+from reports.style.format import one_line
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """One run.  Seconds, operations a second; None where it is not recorded.
+
+    ``verdict`` is valid, invalid, unknown or "harness failure".  ``severity`` and ``kind`` are those of the worst
+    violation; where there is none ``kind`` names the unknown check, or says why there is no verdict.  ``canary``:
+    whether a planted bug was found.
+    ``recovery_s`` is the longest time until the rate was back after a fault, ``never`` after how many it was not,
+    ``gap_s`` the longest stretch without an ok around any fault.  ``checks`` holds (name, verdict).  ``settings`` is a
+    digest of those that move the figures; ``machine`` is None in runs of earlier releases, and ``system`` empty.
+    """
+
+    test: str
+    run: str
+    started: str
+    verdict: str
+    kind: str
+    sentence: str
+    nemesis: str
+    version: str
+    seed: str
+    timers: str
+    operations: int | None
+    rate: float | None
+    gap_s: float | None
+    recovery_s: float | None
+    never: int
+    violations: int
+    length_s: float | None
+    checks: tuple[tuple[str, str], ...]
+    files: tuple[str, ...]
+    settings: str = ""
+    machine: str | None = None
+    system: str = ""
+    workload: str = ""
+    severity: str = ""
+    canary: str = ""
+
+    @property
+    def place(self) -> str:
+        return f"{self.test}/{self.run}"
+
+    @property
+    def finding(self) -> str:
+        """What was found in a few words: the worst violation, or what kept the run from proving anything."""
+        return finding_name(self.severity, self.kind, self.canary)
+
+    @property
+    def group(self) -> str:
+        """The kind of finding by which runs are filtered; a planted bug is no finding about the system."""
+        return f"planted bug {'not ' * (self.canary == 'missed')}found" if self.canary else self.severity or self.kind
+
+    @property
+    def faults(self) -> list[str]:
+        """The names of its faults, without their aims."""
+        return sorted(faults_of(self.nemesis))
+
+
+FINE: Final = "linearizable: yes"
+
+
+def row_of(files: RunFiles) -> RunRow:
+    """Make the row of one run; a file that cannot be read counts as absent."""
+    notes = Notes()
+    nothing: dict[str, Any] = {}
+    plan = notes.attempt("plan.json", lambda: _own_object(files.plan), nothing)
+    state = notes.attempt("run.json", lambda: _own_object(files.state), nothing)
+    results = tidy(notes.attempt("results.json", lambda: _own_object(files.results), nothing), notes)
+    return notes.attempt("row", lambda: _row(files, plan, state, results), None) or _bare(files)
+
+
+def _own_object(path: Path) -> dict[str, Any]:
+    """Read a JSON object of the run; nothing from a symbolic link, which may lead out of the store."""
+    return {} if path.is_symlink() else read_object(path, lenient=True)
+
+
+def _row(files: RunFiles, plan: dict[str, Any], state: dict[str, Any], results: dict[str, Any]) -> RunRow:
+    failure, missing = failure_of(files, state, results), unjudged(files, state, results)
+    verdict = HARNESS_FAILURE if failure else results.get("verdict")
+    faults = [window for window in results.get("windows", ()) if "fault" in window]
+    operations = _whole(_at(results, "counts", "all"))
+    main, length = _main_seconds(state), _length(state)
+    offered = _present(files)
+    stale = f"({STALE}) " if files.report.name in offered and is_stale(files, results) else ""
+    violations = violations_of(results)
+    worst = violations[0] if violations else None
+    return RunRow(
+        test=files.root.parent.name,
+        run=files.root.name,
+        started=_started(files, plan),
+        verdict=verdict if verdict in ("valid", "invalid", HARNESS_FAILURE) else "unknown",
+        kind=one_line(worst.kind if worst else missing.why if missing else "" if failure else _unknown(results), 60),
+        sentence=stale + one_line(failure or (missing.sentence if missing else _describe(results, violations)), 400),
+        nemesis=one_line(nemesis_name(plan), 120),
+        version=one_line(system_version(plan), 60),
+        seed=one_line(plan.get("seed", ""), 24),
+        timers=one_line(plan.get("timers") or "", 16),
+        operations=operations,
+        rate=_rate(results, main),
+        gap_s=_largest(faults, "longest_gap_ms"),
+        recovery_s=_largest(faults, "recovered_ms"),
+        never=sum(map(never_recovered, faults)),
+        violations=sum(_whole(key.get("violations")) or 0 for key in results.get("keys", ())),
+        length_s=length,
+        checks=tuple((one_line(c.get("name", ""), 40), str(c.get("verdict", ""))) for c in results.get("checks", ())),
+        files=offered,
+        settings=hashlib.sha256(settings_of(plan).encode(errors="replace")).hexdigest()[:12],
+        machine=machine_of(results),
+        system=one_line(plan.get("system") or "", 200),
+        workload=one_line(plan.get("workload") or "", 60),
+        severity=worst.severity if worst else "",
+        canary="" if failure else canary_outcome(plan, results),
+    )
+
+
+def _bare(files: RunFiles) -> RunRow:
+    """Make the row of a run whose files cannot be read."""
+    empty: dict[str, Any] = dict.fromkeys((field.name for field in fields(RunRow)), None)
+    named = {
+        "test": files.root.parent.name,
+        "run": files.root.name,
+        "started": _started(files, {}),
+        "verdict": "unknown",
+    }
+    names = ("kind", "nemesis", "version", "seed", "timers", "settings", "system", "workload", "severity", "canary")
+    texts = dict.fromkeys(names, "")
+    known = {"sentence": "not readable", "never": 0, "violations": 0, "checks": (), "files": _present(files)}
+    return RunRow(**{**empty, **named, **texts, **known})
+
+
+def _at(record: Mapping[str, Any], *names: str) -> Any:
+    found: Any = record
+    for name in names:
+        found = found.get(name) if isinstance(found, Mapping) else None
+    return found
+
+
+def _whole(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _started(files: RunFiles, plan: Mapping[str, Any]) -> str:
+    """Return the start in the directory's name, as ISO text; else the plan's."""
+    name = files.root.name.partition("Z")[0]
+    if len(name) >= 15 and name[:8].isdigit() and name[8] == "T":
+        return f"{name[:4]}-{name[4:6]}-{name[6:8]}T{name[9:11]}:{name[11:13]}:{name[13:15]}Z"
+    return one_line(plan.get("started", ""), 40)
+
+
+def _unknown(results: Mapping[str, Any]) -> str:
+    return next((str(c.get("name", "")) for c in results.get("checks", ()) if c.get("verdict") == "unknown"), "")
+
+
+def _describe(results: Mapping[str, Any], violations: Sequence[Violation]) -> str:
+    """Return the sentence, failed checks in front of "linearizable: yes", since a list shows only its beginning."""
+    sentence = str(results.get("sentence") or "")
+    worst = [violation.check for violation in violations]
+    failed = [check for check in results.get("checks", ()) if check.get("verdict") == "invalid"]
+    checks = sorted(failed, key=lambda check: worst.index(str(check.get("name", ""))))
+    checks += [check for check in results.get("checks", ()) if check.get("verdict") == "unknown"]
+    if not checks or not sentence.startswith(FINE):
+        return sentence
+    wrong = [f"{check.get('name')}: {_no(check)}{check.get('seen')}" for check in checks]
+    return "; ".join([*wrong, FINE])
+
+
+def _no(check: Mapping[str, Any]) -> str:
+    return "no, " if (check.get("name"), check.get("verdict")) == ("recovery", "invalid") else ""
+
+
+def _main_seconds(state: Mapping[str, Any]) -> float | None:
+    start, end = _whole(_at(state, "moments", "main")), _whole(_at(state, "moments", "main-end"))
+    return round((end - start) / 1e9, 3) if start is not None and end is not None and end > start else None
+
+
+def _length(state: Mapping[str, Any]) -> float | None:
+    moments = [value for value in (state.get("moments") or {}).values() if _whole(value) is not None]
+    return round(max(moments) / 1e9, 3) if moments else None
+
+
+def _rate(results: Mapping[str, Any], main_s: float | None) -> float | None:
+    kinds = _at(results, "counts", "phases", "main")
+    if main_s is None or not isinstance(kinds, Mapping):
+        return None
+    return round(sum(_whole(_at(outcomes, "ok")) or 0 for outcomes in kinds.values()) / main_s, 2)
+
+
+def _largest(faults: list[dict[str, Any]], name: str) -> float | None:
+    values = [float(window[name]) for window in faults if _finite(window.get(name))]
+    return round(max(values) / 1000, 4) if values else None
+
+
+def _finite(value: Any) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value)
+
+
+_OFFERED: Final = ("report.html", "summary.txt", "results.json", "junit.xml", "harness.log")
+
+
+def _present(files: RunFiles) -> tuple[str, ...]:
+    return tuple(name for name in _OFFERED if _is_own_file(f"{files.root}/{name}"))
+
+
+def _is_own_file(path: str) -> bool:
+    """Whether there is a file, and no symbolic link."""
+    try:
+        return stat.S_ISREG(os.lstat(path).st_mode)
+    except OSError:
+        return False

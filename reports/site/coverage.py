@@ -1,0 +1,54 @@
+"""Coverage: which fault was tried on which system and workload, and how the last of those runs ended."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
+from urllib.parse import urlencode
+
+from reports.load.run_row import RunRow
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """The runs of one fault on one system and workload: how many, the last one, and the address of their list."""
+
+    runs: int
+    last: RunRow
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """``rows`` are (fault, a cell or None for each column); ``columns`` are (system and version, workload)."""
+
+    columns: list[tuple[str, str]]
+    rows: list[tuple[str, list[Cell | None]]]
+
+    @property
+    def systems(self) -> list[tuple[str, int]]:
+        """Each system with the number of its columns, for the heading above the workloads."""
+        return [(system, len(list(columns))) for system, columns in groupby(self.columns, key=itemgetter(0))]
+
+
+def matrix_of(rows: Sequence[RunRow]) -> Matrix:
+    """Group runs, newest first, into a matrix; a run with several faults counts for each of them."""
+    cells: dict[tuple[str, tuple[str, str]], list[RunRow]] = {}
+    for row in rows:
+        for fault in row.faults or [""]:
+            cells.setdefault((fault, (row.version, row.workload)), []).append(row)
+    columns = sorted({column for _, column in cells})
+
+    def cell(fault: str, column: tuple[str, str]) -> Cell | None:
+        runs = cells.get((fault, column))
+        return None if runs is None else Cell(len(runs), runs[0], address(fault, *column))
+
+    return Matrix(columns, [(fault, [cell(fault, one) for one in columns]) for fault in sorted({f for f, _ in cells})])
+
+
+def address(fault: str, version: str, workload: str) -> str:
+    """Write the address of the list of these runs; its names of what is empty are those of ``site.js``."""
+    wanted = {"fault": fault or "no fault", "version": version or "–", "workload": workload or "–"}
+    return f"index.html#{urlencode(wanted)}"

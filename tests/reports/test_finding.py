@@ -1,0 +1,122 @@
+"""The finding of a run has one name: in lists, comparisons, JUnit and suites the one with which its page begins."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import reports
+from harness.cli.main import run_command
+from history import RunFiles
+from history.records.violations import LOST, SEVERITIES, SHORT_LOGS, is_outage, violations_of
+from reports.analysis.diagnosis import diagnosis_of
+from reports.analysis.findings import prepare
+from reports.load.run import read_run
+from reports.load.run_row import row_of
+from reports.site import site
+from tests.support.reports.made import Maker
+from tests.support.reports.recorded_runs import recorded_run
+
+FOUND = {
+    "data-lost": "data lost: leader-lacks-committed",
+    "logs-cut": "data lost: commit-beyond-log",
+    "replica-behind": "replica behind",
+    "stale-reads": "as intended: data lost: lost-write",
+}
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("recorded") / "store"
+    (root / "recorded").mkdir(parents=True)
+    for name in FOUND:
+        recorded_run(name, root / "recorded")
+    return root
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_it_is_the_first_thing_on_the_page(store: Path, name: str) -> None:
+    files = RunFiles(store / "recorded" / name)
+    told = diagnosis_of(prepare(read_run(files)))
+    assert told is not None
+    row = row_of(files)
+    assert row.finding == FOUND[name]
+    assert row.canary or row.sentence.startswith(told.breaks[0].checks[0])
+    assert row.severity == told.breaks[0].severity
+
+
+def test_lists_show_it(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["ls", "--store", str(store)]) == 0
+    listed = capsys.readouterr().out
+    page = site.list_page([row_of(RunFiles(store / "recorded" / name)) for name in FOUND])
+    for finding in FOUND.values():
+        assert finding in listed
+        assert f"{finding}<" in page
+    assert run_command(["ls", "--store", str(store), "--json"]) == 0
+    runs = {Path(run["run"]).name: run for run in json.loads(capsys.readouterr().out)["runs"]}
+    assert (runs["data-lost"]["severity"], runs["data-lost"]["kind"]) == ("data lost", "leader-lacks-committed")
+    assert (runs["stale-reads"]["canary"], runs["logs-cut"]["canary"]) == ("found", "")
+
+
+def test_junit_names_it(store: Path, tmp_path: Path) -> None:
+    reports.write_junit(RunFiles(store / "recorded" / "data-lost"), tmp_path / "junit.xml")
+    assert (
+        '<property name="finding" value="data lost: leader-lacks-committed" />' in (tmp_path / "junit.xml").read_text()
+    )
+
+
+def test_a_planted_bug_that_was_missed_is_the_finding(fresh: Maker) -> None:
+    files = fresh("valid")
+    files.plan.write_text(json.dumps({**json.loads(files.plan.read_text()), "canary": "stale-reads"}))
+    assert row_of(files).finding == "planted bug not found"
+
+
+CHECKS: dict[str, list[tuple[str, str | None]]] = {
+    "data lost": [("committed-kept", kind) for kind in SHORT_LOGS],
+    "inconsistent": [("election-safety", "two-leaders"), ("own-check", None)],
+    "alarm": [("node-logs", "log-alarm"), ("node-logs", None)],
+}
+EXAMPLES: dict[str, list[str]] = {"data lost": sorted(LOST), "inconsistent": ["stale-read", "dirty-read"]}
+
+
+@given(st.lists(st.sampled_from(SEVERITIES), max_size=6), st.data())
+def test_the_worst_comes_first_and_nothing_is_left_out(wanted: list[str], data: st.DataObject) -> None:
+    checks, kinds = [], []
+    if "no commits" in wanted:  # of one check, recovery
+        wanted = [severity for severity in wanted if severity != "replica behind"]
+    for severity in wanted:
+        if severity in EXAMPLES and data.draw(st.booleans()):
+            kinds.append(data.draw(st.sampled_from(EXAMPLES[severity])))
+        elif severity in CHECKS:
+            name, kind = data.draw(st.sampled_from(CHECKS[severity]))
+            checks.append({"name": name, "verdict": "invalid", "details": {"kind": kind} if kind else {}})
+        else:
+            details = {"last_commit_ns": 10**9, "end_ns": (40 if severity == "no commits" else 2) * 10**9}
+            checks.append({"name": "recovery", "verdict": "invalid", "details": {"kind": "no-recovery", **details}})
+    if kinds:
+        checks.append({"name": "linearizable", "verdict": "invalid", "details": {}})
+    results = {"checks": checks, "keys": [{"counterexamples": [{"kind": kind}]} for kind in kinds]}
+    found = [one.severity for one in violations_of(results)]
+    assert set(found) == set(wanted)
+    assert found == sorted(found, key=SEVERITIES.index)
+
+
+@pytest.mark.parametrize(
+    ("details", "outage"),
+    [
+        ({"last_commit_ns": 5, "last_served_ns": 4, "end_ns": 10**10 + 5}, True),
+        ({"last_commit_ns": 5, "last_served_ns": None, "end_ns": 10**10 + 5}, True),
+        ({"last_commit_ns": 5, "last_served_ns": 4, "end_ns": 10**10}, False),
+        ({"last_commit_ns": 5, "last_served_ns": 2 * 10**9, "end_ns": 10**11}, False),
+        ({"last_commit_ns": None, "last_served_ns": 4, "end_ns": 10**11, "served_ns": None}, True),
+        ({"last_commit_ns": None, "last_served_ns": 4, "end_ns": 10**11, "served_ns": 3}, False),
+        ({}, False),
+    ],
+)
+def test_an_outage_lasts_until_the_end(details: dict[str, Any], outage: bool) -> None:
+    assert is_outage(details) == outage
