@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import reports
-from tests.support.reports.browser import Tab, serious_faults, tab
+from tests.support.reports.browser import Tab, serious_faults
 from tests.support.reports.made import Maker
 
 pytestmark = pytest.mark.browser
