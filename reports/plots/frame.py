@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from textwrap import fill
 from typing import Any, Final
 
 from matplotlib.axes import Axes
@@ -51,7 +52,7 @@ ROW: Final = 0.17
 """Inches a row of faults."""
 MAX_ROWS: Final = 10
 MAX_NAMED: Final = 16
-"""Limit of faults whose names stand in the legend, because their bars are too short for them."""
+"""Limit of names that stand in the legend, because bars are too short for them."""
 
 
 def figure_of(width: float, height: float) -> Figure:
@@ -189,9 +190,18 @@ def _mark_keys(marks: Marks) -> list[Line2D]:
 
 
 def _name_keys(bars: Sequence[Bar]) -> list[Patch]:
-    shown = [Patch(color=FAULT_COLOURS[bar.family], lw=0, label=one_line(bar.name, 24)) for bar in bars[:MAX_NAMED]]
-    more = len(bars) - len(shown)
-    return [*shown, Patch(fill=False, lw=0, label=f"and {more} more")] if more else shown
+    """Name the faults whose bars have no room for it: the numbers of each name, and the name."""
+    numbers: dict[tuple[str, str], list[str]] = {}
+    for bar in bars:
+        number, _, name = bar.name.partition(" ")
+        numbers.setdefault((bar.family, name), []).append(number)
+    shown = list(numbers.items())[:MAX_NAMED]
+    keys = [
+        Patch(color=FAULT_COLOURS[family], lw=0, label=fill(one_line(f"{' '.join(mine)} {name}", 90), 26))
+        for (family, name), mine in shown
+    ]
+    more = len(numbers) - len(shown)
+    return [*keys, Patch(fill=False, lw=0, label=f"and {more} more")] if more else keys
 
 
 def _family_keys(windows: Sequence[FaultWindow]) -> list[Patch]:

@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 import reports
-from tests.support.reports.browser import Tab, serious_faults
+from history import RunFiles
+from tests.support.reports.browser import Tab, serious_faults, tab
 from tests.support.reports.made import Maker
+from tests.support.reports.recorded_runs import recorded_run
 
 pytestmark = pytest.mark.browser
 
@@ -123,3 +125,14 @@ def test_a_question_mark_shows_the_keys_and_escape_puts_them_away(shown: Tab) ->
     assert shown.page.locator("#keys").is_visible()
     shown.page.click("#b-close-keys")
     assert not shown.page.locator("#keys").is_visible()
+
+
+def test_a_recorded_run_is_looked_at_as_in_the_readme(tmp_path: Path, browser: Any, pictures: Path) -> None:
+    """The picture in docs/images."""
+    files = RunFiles(recorded_run("replica-behind", tmp_path))
+    reports.write_report(files)
+    with tab(browser, files.report.as_uri(), width=1180) as found:
+        part = {"x": 0, "y": 0, "width": 1180, "height": 1800}
+        found.page.screenshot(path=pictures / "report.png", clip=part, full_page=True)
+        assert "stopped applying at" in found.page.inner_text(".headlines")
+        assert found.complaints == []

@@ -78,7 +78,7 @@ def test_a_name_without_room_stands_in_the_legend(made: Maker) -> None:
         figure = plots.rate(drawn, marks_of(drawn))
     assert figure is not None
     legend = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert "#0 partition-majorities…" in legend
+    assert "#0 #1 partition-majorities-ring" in [text.replace("\n", "") for text in legend]
 
 
 def test_texts_lie_inside_their_bars_as_they_are_drawn(made: Maker) -> None:
