@@ -21,6 +21,7 @@ LEFT: Final = 52.0
 RIGHT: Final = 132.0
 BOTTOM: Final = 22.0
 POINTS: Final = 361
+"""Limit of points a line; four a second are as many as there are probes."""
 LABEL: Final = 14.0
 """Least distance between two labels."""
 WIDTHS: Final = (5.5, 4.25, 3.25, 2.25, 1.25)
@@ -62,7 +63,7 @@ def sketch_of(
     index: Literal["applied", "log_end"] = "applied",
 ) -> Sketch | None:
     """Draw an index of every node over the run, with the ``late`` nodes' lines thick; None without probes."""
-    progress = progress_at(timelines, np.linspace(0.0, end, POINTS))
+    progress = progress_at(timelines, np.linspace(0.0, end, min(POINTS, int(4 * end) + 2)))
     rows: Floats = getattr(progress, index)
     if not len(timelines) or not np.isfinite(rows).any():
         return None

@@ -5,7 +5,7 @@ end=end},set(from,to){let span=Math.min(Math.max(to-from,1e-4),this.end-this.sta
 this.set(at-(at-this.from)*factor,at+(this.to-at)*factor)},move(seconds){this.set(this.from+seconds,this.to+seconds)},point(seconds){if(seconds!==this.cursor){this.
 cursor=seconds;for(let listener of this.cursorListeners)listener(seconds)}}},ViewKeys={ArrowLeft:()=>View.move((View.from-View.to)/8),ArrowRight:()=>View.move((View.
 to-View.from)/8),"+":()=>View.zoom(1/1.5,(View.from+View.to)/2),"=":()=>View.zoom(1/1.5,(View.from+View.to)/2),"-":()=>View.zoom(1.5,(View.from+View.to)/2),0:()=>View.
-whole(),Home:()=>View.whole()};var GUTTER=64,MARGIN=16,Ink={},INKS="paper ink quiet rule mark link ok info fail ok-ink info-ink fail-ink run-a run-b".split(" ");function readInk(){let style=getComputedStyle(
+whole(),Home:()=>View.whole()};var GUTTER=64,MARGIN=24,Ink={},INKS="paper ink quiet rule mark link ok info fail ok-ink info-ink fail-ink run-a run-b".split(" ");function readInk(){let style=getComputedStyle(
 document.documentElement);for(let name of INKS)Ink[name]=style.getPropertyValue(`--${name}`).trim();Ink.dark=luminance(Ink.paper)<.5,Ink.font=`12px ${style.getPropertyValue(
 "--sans").trim()}`}function luminance(colour){let hex=colour.replace("#","");return(parseInt(hex.slice(0,2),16)*.3+parseInt(hex.slice(2,4),16)*.59+parseInt(hex.
 slice(4,6),16)*.11)/255}function prepareCanvas(canvas,height){let width=Math.max(canvas.parentElement.clientWidth,120),ratio=window.devicePixelRatio||1;canvas.style.
@@ -17,18 +17,19 @@ let digits=0;for(;digits<6&&Math.abs(step*10**digits-Math.round(step*10**digits)
 View.to-View.from,Math.max(2,width/90)),ticks=[];for(let tick=Math.ceil(View.from/step-1e-9)*step;tick<=View.to+step*1e-6;tick+=step)ticks.push(tick);return ticks}
 function drawTimeAxis(area,toX,y){let{context}=area,ticks=timeTicks(area.right-area.left),step=ticks.length>1?ticks[1]-ticks[0]:1;context.fillStyle=Ink.quiet,context.
 strokeStyle=Ink.rule,context.textAlign="center",context.textBaseline="top";for(let tick of ticks){let x=Math.round(toX(tick))+.5;context.beginPath(),context.moveTo(
-x,y),context.lineTo(x,y+4),context.stroke(),context.fillText(timeText(tick,step),x,y+6)}}function clip(context,text,width){if(width<12)return"";if(context.measureText(
-text).width<=width)return text;let low=0,high=text.length;for(;low<high;){let middle=low+high+1>>1;context.measureText(`${text.slice(0,middle)}…`).width<=width?
-low=middle:high=middle-1}return low>0?`${text.slice(0,low)}…`:""}function cursorLine(host){let line2=document.createElement("div");line2.setAttribute("aria-hi\
-dden","true"),Object.assign(line2.style,{position:"absolute",top:"0",bottom:"0",width:"0",borderLeft:"1px dashed var(--quiet)",pointerEvents:"none",display:"non\
-e"}),host.style.position="relative",host.append(line2);let place=seconds=>{let inside=seconds!==null&&seconds>=View.from&&seconds<=View.to;line2.style.display=inside?
-"block":"none",inside&&(line2.style.left=`${scaleX({left:GUTTER,right:host.clientWidth-MARGIN},View.from,View.to)(seconds)}px`)};View.cursorListeners.push(place),
-View.listeners.push(()=>place(View.cursor))}function followPointer(canvas,dragZoom){let secondsAt=event=>{let box=canvas.getBoundingClientRect();return View.from+
-(event.clientX-box.left-GUTTER)/(box.width-GUTTER-MARGIN)*(View.to-View.from)},start=null;return canvas.addEventListener("pointermove",event=>View.point(secondsAt(
-event))),canvas.addEventListener("pointerleave",()=>View.point(null)),dragZoom&&(canvas.addEventListener("pointerdown",event=>{start=secondsAt(event),canvas.setPointerCapture(
-event.pointerId)}),canvas.addEventListener("pointerup",event=>{let stop=secondsAt(event);start!==null&&Math.abs(stop-start)>(View.to-View.from)*.01&&View.set(Math.
-min(start,stop),Math.max(start,stop)),start=null}),canvas.addEventListener("dblclick",()=>View.whole())),secondsAt}function rowLabel(area,text,y){let{context}=area;
-context.fillStyle=Ink.quiet,context.textAlign="right",context.textBaseline="middle",context.fillText(clip(context,text,GUTTER-12),area.left-8,y)}function bytesOfBase64(text){if(Uint8Array.fromBase64)return Uint8Array.fromBase64(text);let raw=atob(text),bytes=new Uint8Array(raw.length);for(let i=0;i<raw.length;i++)
+x,y),context.lineTo(x,y+4),context.stroke();let text=timeText(tick,step),half=context.measureText(text).width/2+1;context.fillText(text,Math.min(x,area.width-half),
+y+6)}}function clip(context,text,width){if(width<12)return"";if(context.measureText(text).width<=width)return text;let low=0,high=text.length;for(;low<high;){let middle=low+
+high+1>>1;context.measureText(`${text.slice(0,middle)}…`).width<=width?low=middle:high=middle-1}return low>0?`${text.slice(0,low)}…`:""}function cursorLine(host){
+let line2=document.createElement("div");line2.setAttribute("aria-hidden","true"),Object.assign(line2.style,{position:"absolute",top:"0",bottom:"0",width:"0",borderLeft:"\
+1px dashed var(--quiet)",pointerEvents:"none",display:"none"}),host.style.position="relative",host.append(line2);let place=seconds=>{let inside=seconds!==null&&
+seconds>=View.from&&seconds<=View.to;line2.style.display=inside?"block":"none",inside&&(line2.style.left=`${scaleX({left:GUTTER,right:host.clientWidth-MARGIN},View.
+from,View.to)(seconds)}px`)};View.cursorListeners.push(place),View.listeners.push(()=>place(View.cursor))}function followPointer(canvas,dragZoom){let secondsAt=event=>{
+let box=canvas.getBoundingClientRect();return View.from+(event.clientX-box.left-GUTTER)/(box.width-GUTTER-MARGIN)*(View.to-View.from)},start=null;return canvas.
+addEventListener("pointermove",event=>View.point(secondsAt(event))),canvas.addEventListener("pointerleave",()=>View.point(null)),dragZoom&&(canvas.addEventListener(
+"pointerdown",event=>{event.pointerType!=="touch"&&(start=secondsAt(event),canvas.setPointerCapture(event.pointerId))}),canvas.addEventListener("pointerup",event=>{
+let stop=secondsAt(event);start!==null&&Math.abs(stop-start)>(View.to-View.from)*.01&&View.set(Math.min(start,stop),Math.max(start,stop)),start=null}),canvas.addEventListener(
+"dblclick",()=>View.whole())),secondsAt}function rowLabel(area,text,y){let{context}=area;context.fillStyle=Ink.quiet,context.textAlign="right",context.textBaseline=
+"middle",context.fillText(clip(context,text,GUTTER-12),area.left-8,y)}function bytesOfBase64(text){if(Uint8Array.fromBase64)return Uint8Array.fromBase64(text);let raw=atob(text),bytes=new Uint8Array(raw.length);for(let i=0;i<raw.length;i++)
 bytes[i]=raw.charCodeAt(i);return bytes}async function inflate(bytes){let stream=new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));return new Uint8Array(
 await new Response(stream).arrayBuffer())}function column(entry,bytes,offset){let{n,width,delta}=entry;if(width>4||entry.wide)return wideColumn(entry,bytes,offset);
 let out=new Int32Array(n),at=plane=>bytes.subarray(offset+plane*n,offset+(plane+1)*n),[a,b,c,d]=[0,1,2,3].map(plane=>plane<width?at(plane):null);if(width===1)for(let i=0;i<
@@ -49,7 +50,7 @@ fillRect(stood,top,Math.max(heal-stood,1),height),context.globalAlpha=full/2,con
 globalAlpha=full}context.restore()}function drawPhases(context,data,toX,left,right,top,height,ratio){context.save(),context.strokeStyle=Ink.quiet,context.lineWidth=
 ratio,context.setLineDash([2*ratio,3*ratio]);for(let phase of data.phases){let x=toX(phase.start);x<left||x>right||(context.beginPath(),context.moveTo(x,top),context.
 lineTo(x,top+height),context.stroke())}context.restore()}function namePhases(context,data,toX,left,right,top,ratio){context.save(),context.fillStyle=Ink.quiet,context.
-strokeStyle=Ink.paper,context.lineWidth=3*ratio,context.lineJoin="round",context.setLineDash([]),context.font=Ink.font.replace("12px",`${11*ratio}px`),context.textBaseline=
+strokeStyle=Ink.paper,context.lineWidth=3*ratio,context.lineJoin="round",context.setLineDash([]),context.font=Ink.font.replace("12px",`${12*ratio}px`),context.textBaseline=
 "top";for(let{name,start}of data.phases){let x=toX(start),room=right-x>context.measureText(name).width+6*ratio;if(x<left||x>right)continue;let at=[x+(room?3:-3)*
 ratio,top+(data.findings?.length||data.violations?.length?11:1)*ratio];context.textAlign=room?"left":"right",context.strokeText(name,...at),context.fillText(name,
 ...at)}context.restore()}function drawViolationMarks(context,data,toX,left,right,top,height,ratio){context.save(),context.strokeStyle=Ink.mark,context.lineWidth=
@@ -59,7 +60,14 @@ let x=toX(at);x<left||x>right||(context.globalAlpha=.4,context.beginPath(),conte
 1?colour:value===2?Ink["fail-ink"]:Ink.quiet;let inset=value===1?5:value===2?3:step/2-.5;context.fillRect(from,top+inset,to-from,step-2*inset)}function triangle(context,x,y,size,hollow=!1){
 context.beginPath(),context.moveTo(x,y),context.lineTo(x-size,y-size*1.5),context.lineTo(x+size,y-size*1.5),context.closePath(),context.strokeStyle=Ink.paper,context.
 lineWidth=3,context.stroke(),context.fillStyle=hollow?Ink.paper:Ink.mark,context.strokeStyle=Ink.mark,context.lineWidth=1.25,context.fill(),hollow&&context.stroke(),
-context.lineWidth=1}var Charts={plots:[],syncing:!1,onMark:null},MARKS_HEIGHT=16;function axes(options){return[{stroke:()=>Ink.quiet,grid:{show:!1},ticks:{stroke:()=>Ink.rule,size:4},
+context.lineWidth=1}var HOLD_MS=450,STILL=8,Fingers={down:new Map};function wireTouch(element,secondsAt,read,moves){let hold=0,pinch=null,span=()=>{let[a,b]=[...Fingers.down.values()];return{wide:Math.max(Math.abs(a.x-b.x),20),
+at:(a.at+b.at)/2}},forget=event=>{clearTimeout(hold),Fingers.down.delete(event.pointerId),pinch=null};element.style.touchAction="pan-y",element.addEventListener(
+"pointerdown",event=>{event.pointerType==="touch"&&(Fingers.down.set(event.pointerId,{x:event.clientX,first:event.clientX,at:secondsAt(event)}),clearTimeout(hold),
+Fingers.down.size===1&&(hold=setTimeout(()=>{View.point(secondsAt(event)),read(event)},HOLD_MS)),pinch=Fingers.down.size===2?{...span(),from:View.from,to:View.to}:
+null)}),element.addEventListener("pointermove",event=>{let finger=Fingers.down.get(event.pointerId);if(!finger)return;let before=finger.x;if(finger.x=event.clientX,
+Math.abs(finger.x-finger.first)>STILL&&clearTimeout(hold),pinch){let factor=pinch.wide/span().wide;View.set(pinch.at-(pinch.at-pinch.from)*factor,pinch.at+(pinch.
+to-pinch.at)*factor)}else moves&&Fingers.down.size===1&&View.move((before-finger.x)/element.clientWidth*(View.to-View.from))});for(let name of["pointerup","poin\
+tercancel"])element.addEventListener(name,forget);element.addEventListener("contextmenu",event=>{event.pointerType==="touch"&&event.preventDefault()})}var Charts={plots:[],syncing:!1,onMark:null},MARKS_HEIGHT=16;function axes(options){return[{stroke:()=>Ink.quiet,grid:{show:!1},ticks:{stroke:()=>Ink.rule,size:4},
 font:Ink.font,size:28,splits:u=>timeTicks(u.width-GUTTER-MARGIN),values:(_,ticks)=>ticks.map(tick=>timeText(tick,ticks.length>1?ticks[1]-ticks[0]:1))},{stroke:()=>Ink.
 quiet,grid:{stroke:()=>Ink.rule,width:1},ticks:{show:!1},font:Ink.font,size:GUTTER,values:(_,ticks)=>ticks.map(tick=>figure(tick,Number.isInteger(tick)?0:1)),...options}]}
 function makePlot(data,id,height,series,values,more){let host=document.getElementById(id),plot=new uPlot({width:Math.max(host.clientWidth,200),height,padding:[8,
@@ -71,19 +79,19 @@ more.scatter&&(context.save(),more.scatter(u,context,ratio),context.restore())}]
 "x",!0);namePhases(u.ctx,data,toX,left,left+width,top,uPlot.pxRatio),drawViolationMarks(u.ctx,data,toX,left,left+width,top,height2,uPlot.pxRatio)}],setSelect:[u=>{
 u.select.width>4&&View.set(u.posToVal(u.select.left,"x"),u.posToVal(u.select.left+u.select.width,"x")),u.setSelect({left:0,top:0,width:0,height:0},!1)}],setCursor:[
 u=>{Charts.syncing||!u.over.matches(":hover")||(Charts.syncing=!0,View.point(u.cursor.left>=0?u.posToVal(u.cursor.left,"x"):null),Charts.syncing=!1)}]}},values,
-host);return plot.over.addEventListener("click",event=>{let box=plot.over.getBoundingClientRect();event.clientY-box.top<=MARKS_HEIGHT&&Charts.onMark?.(plot.posToVal(
-event.clientX-box.left,"x"),(View.to-View.from)/box.width)}),plot.over.addEventListener("dblclick",()=>View.whole()),plot.over.addEventListener("pointerleave",()=>View.
-point(null)),Charts.plots.push({plot,host,height}),drawKeys(plot),plot}function drawKeys(plot){plot.root.querySelectorAll(".u-legend .u-series").forEach((row,place)=>{
-let{stroke,dash,width}=plot.series[place],marker=row.querySelector(".u-marker");if(!marker||typeof stroke!="function")return;let picture=svg("svg",{viewBox:"0 0\
- 28 10",class:"line-key","aria-hidden":"true"}),drawn=svg("line",{x1:0,x2:28,y1:5,y2:5,stroke:stroke(plot,place),"stroke-width":width,"stroke-dasharray":(dash??
-[]).join(" ")||"none"});picture.append(drawn),marker.replaceChildren(picture)})}function line(label,colour,more){return{label,stroke:colour,width:1.25,points:{show:!1},
-spanGaps:!1,value:(_,v)=>figure(v,Number.isInteger(v)?0:1),...more}}function logScale(){return{distr:3,range:(_,low,high)=>[Math.max(10**Math.floor(Math.log10(Math.
-max(low,.01))),.01),10**Math.ceil(Math.log10(Math.max(high,1.01)))]}}var decades=(_,ticks)=>ticks.map(tick=>Math.abs(Math.log10(tick)%1)<1e-6?tick:null),logAxis={
-filter:decades,grid:{stroke:()=>Ink.rule,width:1,filter:decades},values:(_,ticks)=>ticks.map(tick=>Math.abs(Math.log10(tick)%1)<1e-6?tick.toLocaleString("en"):null)};
-function shareView(){View.listeners.push(()=>{for(let{plot}of Charts.plots)plot.setScale("x",{min:View.from,max:View.to})}),View.cursorListeners.push(seconds=>{
-if(!(Charts.syncing||!Charts.plots.length)){Charts.syncing=!0;for(let{plot}of Charts.plots)plot.setCursor(seconds===null?{left:-10,top:-10}:{left:plot.valToPos(
-seconds,"x"),top:10},!1);Charts.syncing=!1}})}function resizeCharts(){for(let{plot,host,height}of Charts.plots)plot.setSize({width:Math.max(host.clientWidth,200),
-height}),drawKeys(plot)}var[WIDTH,HEIGHT,LEFT,RIGHT,TOP,BOTTOM]=[760,220,64,16,8,28];function drawRecovery(host,runs){let drawn=runs.filter(({curve})=>curve?.faults);if(!drawn.length){
+host);plot.over.addEventListener("click",event=>{let box=plot.over.getBoundingClientRect();event.clientY-box.top<=MARKS_HEIGHT&&Charts.onMark?.(plot.posToVal(event.
+clientX-box.left,"x"),(View.to-View.from)/box.width)});let secondsAt=event=>plot.posToVal(event.clientX-plot.over.getBoundingClientRect().left,"x");return wireTouch(
+plot.over,secondsAt,()=>{},!0),plot.over.addEventListener("dblclick",()=>View.whole()),plot.over.addEventListener("pointerleave",()=>View.point(null)),Charts.plots.
+push({plot,host,height}),drawKeys(plot),plot}function drawKeys(plot){plot.root.querySelectorAll(".u-legend .u-series").forEach((row,place)=>{let{stroke,dash,width}=plot.
+series[place],marker=row.querySelector(".u-marker");if(!marker||typeof stroke!="function")return;let picture=svg("svg",{viewBox:"0 0 28 10",class:"line-key","ar\
+ia-hidden":"true"}),drawn=svg("line",{x1:0,x2:28,y1:5,y2:5,stroke:stroke(plot,place),"stroke-width":width,"stroke-dasharray":(dash??[]).join(" ")||"none"});picture.
+append(drawn),marker.replaceChildren(picture)})}function line(label,colour,more){return{label,stroke:colour,width:1.25,points:{show:!1},spanGaps:!1,value:(_,v)=>figure(
+v,Number.isInteger(v)?0:1),...more}}function logScale(){return{distr:3,range:(_,low,high)=>[Math.max(10**Math.floor(Math.log10(Math.max(low,.01))),.01),10**Math.
+ceil(Math.log10(Math.max(high,1.01)))]}}var decades=(_,ticks)=>ticks.map(tick=>Math.abs(Math.log10(tick)%1)<1e-6?tick:null),logAxis={filter:decades,grid:{stroke:()=>Ink.
+rule,width:1,filter:decades},values:(_,ticks)=>ticks.map(tick=>Math.abs(Math.log10(tick)%1)<1e-6?tick.toLocaleString("en"):null)};function shareView(){View.listeners.
+push(()=>{for(let{plot}of Charts.plots)plot.setScale("x",{min:View.from,max:View.to})}),View.cursorListeners.push(seconds=>{if(!(Charts.syncing||!Charts.plots.length)){
+Charts.syncing=!0;for(let{plot}of Charts.plots)plot.setCursor(seconds===null?{left:-10,top:-10}:{left:plot.valToPos(seconds,"x"),top:10},!1);Charts.syncing=!1}})}
+function resizeCharts(){for(let{plot,host,height}of Charts.plots)plot.setSize({width:Math.max(host.clientWidth,200),height}),drawKeys(plot)}var[WIDTH,HEIGHT,LEFT,RIGHT,TOP,BOTTOM]=[760,220,64,16,8,28];function drawRecovery(host,runs){let drawn=runs.filter(({curve})=>curve?.faults);if(!drawn.length){
 host.replaceChildren(el("p","No fault of either run was healed with a rate before it.","quiet"));return}let{time}=drawn[0].curve,top=Math.max(1.25,...drawn.flatMap(
 ({curve})=>curve.share.map(v=>v??0))),x=seconds=>LEFT+(seconds-time[0])/(time.at(-1)-time[0])*(WIDTH-LEFT-RIGHT),y=share=>HEIGHT-BOTTOM-share/top*(HEIGHT-TOP-BOTTOM),
 picture=svg("svg",{viewBox:`0 0 ${WIDTH} ${HEIGHT}`,class:"recovery",role:"img"});picture.setAttribute("aria-label","Share of the rate before, around the heals \
@@ -92,9 +100,11 @@ svg("line",{class:"grid",x1:LEFT,x2:WIDTH-RIGHT,y1:y(share),y2:y(share)})),text(
 ceil(time[0]/5)*5;tick<=time.at(-1);tick+=5)text(String(tick),{x:x(tick),y:HEIGHT-8,"text-anchor":"middle"});picture.append(svg("line",{class:"heal",x1:x(0),x2:x(
 0),y1:TOP,y2:HEIGHT-BOTTOM}));for(let{letter,curve}of drawn){let path="";curve.share.forEach((share,i)=>{share!==null&&(path+=`${path&&curve.share[i-1]!==null?"\
 L":"M"}${x(time[i])} ${y(share)}`)}),picture.append(svg("path",{class:`run-${letter}`,d:path}))}let said=drawn.map(({letter,curve})=>`${letter.toUpperCase()}: ${curve.
-faults} faults`).join(", ");host.replaceChildren(picture,el("p",`${said}; A drawn through, B dashed.`,"quiet small"))}function wireTheme(redraw){document.getElementById("theme").addEventListener("click",()=>{let root=document.documentElement,dark=root.dataset.theme?root.dataset.
-theme==="dark":matchMedia("(prefers-color-scheme: dark)").matches;root.dataset.theme=dark?"light":"dark",redraw()}),matchMedia("(prefers-color-scheme: dark)").addEventListener(
-"change",redraw),addEventListener("beforeprint",redraw),addEventListener("afterprint",redraw)}var Compare={data:null,a:null,b:null},FIGURES=[["rate","ok/s",1,1],["gap_s","longest gap, s",2,-1],["recovery_s","rate back, worst, s",2,-1],["never","faults af\
+faults} faults`).join(", ");host.replaceChildren(picture,el("p",`${said}; A drawn through, B dashed.`,"quiet small"))}function wirePrint(redraw){let root=document.documentElement,theme=null,begin=()=>{theme===null&&(theme=root.dataset.theme??"",root.dataset.theme="light",root.classList.
+add("paper"),drawNow(redraw))},end=()=>{theme!==null&&(theme?root.dataset.theme=theme:delete root.dataset.theme,theme=null,root.classList.remove("paper"),drawNow(
+redraw))};addEventListener("beforeprint",begin),addEventListener("afterprint",end)}function drawNow(redraw){redraw();for(let listener of View.listeners)listener()}function wireTheme(redraw){wirePrint(redraw),document.getElementById("theme").addEventListener("click",()=>{let root=document.documentElement,dark=root.dataset.
+theme?root.dataset.theme==="dark":matchMedia("(prefers-color-scheme: dark)").matches;root.dataset.theme=dark?"light":"dark",redraw()}),matchMedia("(prefers-colo\
+r-scheme: dark)").addEventListener("change",redraw)}var Compare={data:null,a:null,b:null},FIGURES=[["rate","ok/s",1,1],["gap_s","longest gap, s",2,-1],["recovery_s","rate back, worst, s",2,-1],["never","faults af\
 ter which the rate was not back",0,-1],["violations","violations",0,-1],["operations","operations",0,0],["length_s","length, s",1,0]],FACTS=["test","run","start\
 ed","nemesis","version","timers","seed"];function tableOf(id,heads,rows,labelled){let head=el("tr"),thead=el("thead"),body=el("tbody");for(let[text,className]of heads){
 let cell=el("th",text,className);cell.scope="col",head.append(cell)}thead.append(head);for(let{cells,differs}of rows){let line2=el("tr",void 0,differs?"differs":

@@ -122,7 +122,7 @@ null,"",text?`#${text}`:location.pathname+location.search)},200)}function*chosen
 yield[name,id==="f-key"||id==="f-kind"?plainKey(control.selectedOptions[0].textContent):control.value]}field("f-search").value.trim()&&(yield["q",field("f-searc\
 h").value.trim()]);let indexes=Selection.pins.map(i=>data.ops.i[i]);(indexes.length||focus!==null)&&(yield["pins",indexes.join(",")]),View.selected!==null&&(yield[
 "op",String(data.ops.i[View.selected])])}function wireBackLinks(){for(let link of document.querySelectorAll("[data-in-site]")){let[test,run]=link.dataset.inSite.split("/"),names=location.pathname.split(
-"/").slice(-4).map(decode);link.hidden=names[0]!=="runs"||names[1]!==test||names[2]!==run}}function decode(name){try{return decodeURIComponent(name)}catch{return name}}var GUTTER=64,MARGIN=16,Ink={},INKS="paper ink quiet rule mark link ok info fail ok-ink info-ink fail-ink run-a run-b".split(" ");function readInk(){let style=getComputedStyle(
+"/").slice(-4).map(decode);link.hidden=names[0]!=="runs"||names[1]!==test||names[2]!==run}}function decode(name){try{return decodeURIComponent(name)}catch{return name}}var GUTTER=64,MARGIN=24,Ink={},INKS="paper ink quiet rule mark link ok info fail ok-ink info-ink fail-ink run-a run-b".split(" ");function readInk(){let style=getComputedStyle(
 document.documentElement);for(let name of INKS)Ink[name]=style.getPropertyValue(`--${name}`).trim();Ink.dark=luminance(Ink.paper)<.5,Ink.font=`12px ${style.getPropertyValue(
 "--sans").trim()}`}function luminance(colour){let hex=colour.replace("#","");return(parseInt(hex.slice(0,2),16)*.3+parseInt(hex.slice(2,4),16)*.59+parseInt(hex.
 slice(4,6),16)*.11)/255}function prepareCanvas(canvas,height){let width=Math.max(canvas.parentElement.clientWidth,120),ratio=window.devicePixelRatio||1;canvas.style.
@@ -134,25 +134,26 @@ let digits=0;for(;digits<6&&Math.abs(step2*10**digits-Math.round(step2*10**digit
 View.to-View.from,Math.max(2,width/90)),ticks=[];for(let tick=Math.ceil(View.from/step2-1e-9)*step2;tick<=View.to+step2*1e-6;tick+=step2)ticks.push(tick);return ticks}
 function drawTimeAxis(area,toX,y){let{context}=area,ticks=timeTicks(area.right-area.left),step2=ticks.length>1?ticks[1]-ticks[0]:1;context.fillStyle=Ink.quiet,context.
 strokeStyle=Ink.rule,context.textAlign="center",context.textBaseline="top";for(let tick of ticks){let x=Math.round(toX(tick))+.5;context.beginPath(),context.moveTo(
-x,y),context.lineTo(x,y+4),context.stroke(),context.fillText(timeText(tick,step2),x,y+6)}}function clip(context,text,width){if(width<12)return"";if(context.measureText(
-text).width<=width)return text;let low=0,high=text.length;for(;low<high;){let middle=low+high+1>>1;context.measureText(`${text.slice(0,middle)}…`).width<=width?
-low=middle:high=middle-1}return low>0?`${text.slice(0,low)}…`:""}function cursorLine(host){let line2=document.createElement("div");line2.setAttribute("aria-hi\
-dden","true"),Object.assign(line2.style,{position:"absolute",top:"0",bottom:"0",width:"0",borderLeft:"1px dashed var(--quiet)",pointerEvents:"none",display:"non\
-e"}),host.style.position="relative",host.append(line2);let place=seconds=>{let inside=seconds!==null&&seconds>=View.from&&seconds<=View.to;line2.style.display=inside?
-"block":"none",inside&&(line2.style.left=`${scaleX({left:GUTTER,right:host.clientWidth-MARGIN},View.from,View.to)(seconds)}px`)};View.cursorListeners.push(place),
-View.listeners.push(()=>place(View.cursor))}function followPointer(canvas,dragZoom){let secondsAt=event=>{let box=canvas.getBoundingClientRect();return View.from+
-(event.clientX-box.left-GUTTER)/(box.width-GUTTER-MARGIN)*(View.to-View.from)},start2=null;return canvas.addEventListener("pointermove",event=>View.point(secondsAt(
-event))),canvas.addEventListener("pointerleave",()=>View.point(null)),dragZoom&&(canvas.addEventListener("pointerdown",event=>{start2=secondsAt(event),canvas.setPointerCapture(
-event.pointerId)}),canvas.addEventListener("pointerup",event=>{let stop=secondsAt(event);start2!==null&&Math.abs(stop-start2)>(View.to-View.from)*.01&&View.set(
-Math.min(start2,stop),Math.max(start2,stop)),start2=null}),canvas.addEventListener("dblclick",()=>View.whole())),secondsAt}function rowLabel(area,text,y){let{context}=area;
-context.fillStyle=Ink.quiet,context.textAlign="right",context.textBaseline="middle",context.fillText(clip(context,text,GUTTER-12),area.left-8,y)}function drawBands(context,data,toX,left,right,top,height){context.save(),context.globalAlpha=Ink.dark?.26:.45;for(let fault of data.faults){if(fault.state==="s\
+x,y),context.lineTo(x,y+4),context.stroke();let text=timeText(tick,step2),half=context.measureText(text).width/2+1;context.fillText(text,Math.min(x,area.width-half),
+y+6)}}function clip(context,text,width){if(width<12)return"";if(context.measureText(text).width<=width)return text;let low=0,high=text.length;for(;low<high;){let middle=low+
+high+1>>1;context.measureText(`${text.slice(0,middle)}…`).width<=width?low=middle:high=middle-1}return low>0?`${text.slice(0,low)}…`:""}function cursorLine(host){
+let line2=document.createElement("div");line2.setAttribute("aria-hidden","true"),Object.assign(line2.style,{position:"absolute",top:"0",bottom:"0",width:"0",borderLeft:"\
+1px dashed var(--quiet)",pointerEvents:"none",display:"none"}),host.style.position="relative",host.append(line2);let place=seconds=>{let inside=seconds!==null&&
+seconds>=View.from&&seconds<=View.to;line2.style.display=inside?"block":"none",inside&&(line2.style.left=`${scaleX({left:GUTTER,right:host.clientWidth-MARGIN},View.
+from,View.to)(seconds)}px`)};View.cursorListeners.push(place),View.listeners.push(()=>place(View.cursor))}function followPointer(canvas,dragZoom){let secondsAt=event=>{
+let box=canvas.getBoundingClientRect();return View.from+(event.clientX-box.left-GUTTER)/(box.width-GUTTER-MARGIN)*(View.to-View.from)},start2=null;return canvas.
+addEventListener("pointermove",event=>View.point(secondsAt(event))),canvas.addEventListener("pointerleave",()=>View.point(null)),dragZoom&&(canvas.addEventListener(
+"pointerdown",event=>{event.pointerType!=="touch"&&(start2=secondsAt(event),canvas.setPointerCapture(event.pointerId))}),canvas.addEventListener("pointerup",event=>{
+let stop=secondsAt(event);start2!==null&&Math.abs(stop-start2)>(View.to-View.from)*.01&&View.set(Math.min(start2,stop),Math.max(start2,stop)),start2=null}),canvas.
+addEventListener("dblclick",()=>View.whole())),secondsAt}function rowLabel(area,text,y){let{context}=area;context.fillStyle=Ink.quiet,context.textAlign="right",
+context.textBaseline="middle",context.fillText(clip(context,text,GUTTER-12),area.left-8,y)}function drawBands(context,data,toX,left,right,top,height){context.save(),context.globalAlpha=Ink.dark?.26:.45;for(let fault of data.faults){if(fault.state==="s\
 kipped")continue;let a=Math.max(toX(fault.start),left),b=Math.min(Math.max(toX(fault.end),a+1),right);if(b<=left||a>=right)continue;context.fillStyle=data.faultColours[fault.
 family];let stood=Math.min(Math.max(toX(fault.stood??fault.start),a),b),heal=Math.min(Math.max(toX(fault.heal??fault.end),stood),b),full=context.globalAlpha;context.
 fillRect(stood,top,Math.max(heal-stood,1),height),context.globalAlpha=full/2,context.fillRect(a,top,stood-a,height),context.fillRect(heal,top,b-heal,height),context.
 globalAlpha=full}context.restore()}function drawPhases(context,data,toX,left,right,top,height,ratio){context.save(),context.strokeStyle=Ink.quiet,context.lineWidth=
 ratio,context.setLineDash([2*ratio,3*ratio]);for(let phase of data.phases){let x=toX(phase.start);x<left||x>right||(context.beginPath(),context.moveTo(x,top),context.
 lineTo(x,top+height),context.stroke())}context.restore()}function namePhases(context,data,toX,left,right,top,ratio){context.save(),context.fillStyle=Ink.quiet,context.
-strokeStyle=Ink.paper,context.lineWidth=3*ratio,context.lineJoin="round",context.setLineDash([]),context.font=Ink.font.replace("12px",`${11*ratio}px`),context.textBaseline=
+strokeStyle=Ink.paper,context.lineWidth=3*ratio,context.lineJoin="round",context.setLineDash([]),context.font=Ink.font.replace("12px",`${12*ratio}px`),context.textBaseline=
 "top";for(let{name,start:start2}of data.phases){let x=toX(start2),room=right-x>context.measureText(name).width+6*ratio;if(x<left||x>right)continue;let at=[x+(room?
 3:-3)*ratio,top+(data.findings?.length||data.violations?.length?11:1)*ratio];context.textAlign=room?"left":"right",context.strokeText(name,...at),context.fillText(
 name,...at)}context.restore()}function drawViolationMarks(context,data,toX,left,right,top,height,ratio){context.save(),context.strokeStyle=Ink.mark,context.lineWidth=
@@ -162,7 +163,15 @@ let x=toX(at);x<left||x>right||(context.globalAlpha=.4,context.beginPath(),conte
 value===1?colour:value===2?Ink["fail-ink"]:Ink.quiet;let inset=value===1?5:value===2?3:step2/2-.5;context.fillRect(from,top+inset,to-from,step2-2*inset)}function triangle(context,x,y,size,hollow=!1){
 context.beginPath(),context.moveTo(x,y),context.lineTo(x-size,y-size*1.5),context.lineTo(x+size,y-size*1.5),context.closePath(),context.strokeStyle=Ink.paper,context.
 lineWidth=3,context.stroke(),context.fillStyle=hollow?Ink.paper:Ink.mark,context.strokeStyle=Ink.mark,context.lineWidth=1.25,context.fill(),hollow&&context.stroke(),
-context.lineWidth=1}var Charts={plots:[],syncing:!1,onMark:null},MARKS_HEIGHT=16;function axes(options){return[{stroke:()=>Ink.quiet,grid:{show:!1},ticks:{stroke:()=>Ink.rule,size:4},
+context.lineWidth=1}var HOLD_MS=450,STILL=8,Fingers={down:new Map};function severalFingers(){return Fingers.down.size>1}function wireTouch(element,secondsAt,read,moves){let hold=0,
+pinch=null,span=()=>{let[a,b]=[...Fingers.down.values()];return{wide:Math.max(Math.abs(a.x-b.x),20),at:(a.at+b.at)/2}},forget=event=>{clearTimeout(hold),Fingers.
+down.delete(event.pointerId),pinch=null};element.style.touchAction="pan-y",element.addEventListener("pointerdown",event=>{event.pointerType==="touch"&&(Fingers.
+down.set(event.pointerId,{x:event.clientX,first:event.clientX,at:secondsAt(event)}),clearTimeout(hold),Fingers.down.size===1&&(hold=setTimeout(()=>{View.point(secondsAt(
+event)),read(event)},HOLD_MS)),pinch=Fingers.down.size===2?{...span(),from:View.from,to:View.to}:null)}),element.addEventListener("pointermove",event=>{let finger=Fingers.
+down.get(event.pointerId);if(!finger)return;let before=finger.x;if(finger.x=event.clientX,Math.abs(finger.x-finger.first)>STILL&&clearTimeout(hold),pinch){let factor=pinch.
+wide/span().wide;View.set(pinch.at-(pinch.at-pinch.from)*factor,pinch.at+(pinch.to-pinch.at)*factor)}else moves&&Fingers.down.size===1&&View.move((before-finger.
+x)/element.clientWidth*(View.to-View.from))});for(let name of["pointerup","pointercancel"])element.addEventListener(name,forget);element.addEventListener("conte\
+xtmenu",event=>{event.pointerType==="touch"&&event.preventDefault()})}var Charts={plots:[],syncing:!1,onMark:null},MARKS_HEIGHT=16;function axes(options){return[{stroke:()=>Ink.quiet,grid:{show:!1},ticks:{stroke:()=>Ink.rule,size:4},
 font:Ink.font,size:28,splits:u=>timeTicks(u.width-GUTTER-MARGIN),values:(_,ticks)=>ticks.map(tick=>timeText(tick,ticks.length>1?ticks[1]-ticks[0]:1))},{stroke:()=>Ink.
 quiet,grid:{stroke:()=>Ink.rule,width:1},ticks:{show:!1},font:Ink.font,size:GUTTER,values:(_,ticks)=>ticks.map(tick=>figure(tick,Number.isInteger(tick)?0:1)),...options}]}
 function makePlot(data,id,height,series,values,more){let host=document.getElementById(id),plot=new uPlot({width:Math.max(host.clientWidth,200),height,padding:[8,
@@ -174,19 +183,19 @@ more.scatter&&(context.save(),more.scatter(u,context,ratio),context.restore())}]
 "x",!0);namePhases(u.ctx,data,toX,left,left+width,top,uPlot.pxRatio),drawViolationMarks(u.ctx,data,toX,left,left+width,top,height2,uPlot.pxRatio)}],setSelect:[u=>{
 u.select.width>4&&View.set(u.posToVal(u.select.left,"x"),u.posToVal(u.select.left+u.select.width,"x")),u.setSelect({left:0,top:0,width:0,height:0},!1)}],setCursor:[
 u=>{Charts.syncing||!u.over.matches(":hover")||(Charts.syncing=!0,View.point(u.cursor.left>=0?u.posToVal(u.cursor.left,"x"):null),Charts.syncing=!1)}]}},values,
-host);return plot.over.addEventListener("click",event=>{let box=plot.over.getBoundingClientRect();event.clientY-box.top<=MARKS_HEIGHT&&Charts.onMark?.(plot.posToVal(
-event.clientX-box.left,"x"),(View.to-View.from)/box.width)}),plot.over.addEventListener("dblclick",()=>View.whole()),plot.over.addEventListener("pointerleave",()=>View.
-point(null)),Charts.plots.push({plot,host,height}),drawKeys(plot),plot}function drawKeys(plot){plot.root.querySelectorAll(".u-legend .u-series").forEach((row,place)=>{
-let{stroke,dash,width}=plot.series[place],marker=row.querySelector(".u-marker");if(!marker||typeof stroke!="function")return;let picture=svg("svg",{viewBox:"0 0\
- 28 10",class:"line-key","aria-hidden":"true"}),drawn=svg("line",{x1:0,x2:28,y1:5,y2:5,stroke:stroke(plot,place),"stroke-width":width,"stroke-dasharray":(dash??
-[]).join(" ")||"none"});picture.append(drawn),marker.replaceChildren(picture)})}function line(label,colour,more){return{label,stroke:colour,width:1.25,points:{show:!1},
-spanGaps:!1,value:(_,v)=>figure(v,Number.isInteger(v)?0:1),...more}}function logScale(){return{distr:3,range:(_,low,high)=>[Math.max(10**Math.floor(Math.log10(Math.
-max(low,.01))),.01),10**Math.ceil(Math.log10(Math.max(high,1.01)))]}}var decades=(_,ticks)=>ticks.map(tick=>Math.abs(Math.log10(tick)%1)<1e-6?tick:null),logAxis={
-filter:decades,grid:{stroke:()=>Ink.rule,width:1,filter:decades},values:(_,ticks)=>ticks.map(tick=>Math.abs(Math.log10(tick)%1)<1e-6?tick.toLocaleString("en"):null)};
-function shareView(){View.listeners.push(()=>{for(let{plot}of Charts.plots)plot.setScale("x",{min:View.from,max:View.to})}),View.cursorListeners.push(seconds=>{
-if(!(Charts.syncing||!Charts.plots.length)){Charts.syncing=!0;for(let{plot}of Charts.plots)plot.setCursor(seconds===null?{left:-10,top:-10}:{left:plot.valToPos(
-seconds,"x"),top:10},!1);Charts.syncing=!1}})}function resizeCharts(){for(let{plot,host,height}of Charts.plots)plot.setSize({width:Math.max(host.clientWidth,200),
-height}),drawKeys(plot)}function scatterChart(data){let{ops}=data,count=ops.t.length;if(!count){document.getElementById("c-scatter").parentElement.hidden=!0;return}let top=1,bottom=1/0;
+host);plot.over.addEventListener("click",event=>{let box=plot.over.getBoundingClientRect();event.clientY-box.top<=MARKS_HEIGHT&&Charts.onMark?.(plot.posToVal(event.
+clientX-box.left,"x"),(View.to-View.from)/box.width)});let secondsAt=event=>plot.posToVal(event.clientX-plot.over.getBoundingClientRect().left,"x");return wireTouch(
+plot.over,secondsAt,()=>{},!0),plot.over.addEventListener("dblclick",()=>View.whole()),plot.over.addEventListener("pointerleave",()=>View.point(null)),Charts.plots.
+push({plot,host,height}),drawKeys(plot),plot}function drawKeys(plot){plot.root.querySelectorAll(".u-legend .u-series").forEach((row,place)=>{let{stroke,dash,width}=plot.
+series[place],marker=row.querySelector(".u-marker");if(!marker||typeof stroke!="function")return;let picture=svg("svg",{viewBox:"0 0 28 10",class:"line-key","ar\
+ia-hidden":"true"}),drawn=svg("line",{x1:0,x2:28,y1:5,y2:5,stroke:stroke(plot,place),"stroke-width":width,"stroke-dasharray":(dash??[]).join(" ")||"none"});picture.
+append(drawn),marker.replaceChildren(picture)})}function line(label,colour,more){return{label,stroke:colour,width:1.25,points:{show:!1},spanGaps:!1,value:(_,v)=>figure(
+v,Number.isInteger(v)?0:1),...more}}function logScale(){return{distr:3,range:(_,low,high)=>[Math.max(10**Math.floor(Math.log10(Math.max(low,.01))),.01),10**Math.
+ceil(Math.log10(Math.max(high,1.01)))]}}var decades=(_,ticks)=>ticks.map(tick=>Math.abs(Math.log10(tick)%1)<1e-6?tick:null),logAxis={filter:decades,grid:{stroke:()=>Ink.
+rule,width:1,filter:decades},values:(_,ticks)=>ticks.map(tick=>Math.abs(Math.log10(tick)%1)<1e-6?tick.toLocaleString("en"):null)};function shareView(){View.listeners.
+push(()=>{for(let{plot}of Charts.plots)plot.setScale("x",{min:View.from,max:View.to})}),View.cursorListeners.push(seconds=>{if(!(Charts.syncing||!Charts.plots.length)){
+Charts.syncing=!0;for(let{plot}of Charts.plots)plot.setCursor(seconds===null?{left:-10,top:-10}:{left:plot.valToPos(seconds,"x"),top:10},!1);Charts.syncing=!1}})}
+function resizeCharts(){for(let{plot,host,height}of Charts.plots)plot.setSize({width:Math.max(host.clientWidth,200),height}),drawKeys(plot)}function scatterChart(data){let{ops}=data,count=ops.t.length;if(!count){document.getElementById("c-scatter").parentElement.hidden=!0;return}let top=1,bottom=1/0;
 for(let i=0;i<count;i++)ops.d[i]>0&&(top=Math.max(top,ops.d[i]),bottom=Math.min(bottom,ops.d[i]));let scale={distr:3,range:()=>[10**Math.floor(Math.log10(Math.max(
 bottom/1e3,.01))),10**Math.ceil(Math.log10(Math.max(top/1e3,1.01)))]},plot=makePlot(data,"c-scatter",240,[{label:"latency",show:!0,points:{show:!1},paths:()=>null}],
 [[0,View.end],[Math.max(bottom,10)/1e3,top/1e3]],{scale,axis:logAxis,scatter:(u,context,ratio)=>drawScatter(data,u,context,ratio)});scatterPointer(data,plot)}function scatterAt(data,u,x,y){
@@ -227,19 +236,21 @@ id).addEventListener("input",filter);document.getElementById("f-rows").addEventL
 t",()=>step(1,isError)),on("b-prev",()=>step(-1,isError)),on("b-next-violation",()=>stepViolation(1)),on("b-prev-violation",()=>stepViolation(-1)),on("b-next-hi\
 t",()=>stepHit(1)),on("b-prev-hit",()=>stepHit(-1)),on("b-reset",()=>View.whole()),on("b-clear",()=>{clearFilters(),filter()});for(let id of["b-next-violation",
 "b-prev-violation"])document.getElementById(id).hidden=!data.violations.length;document.getElementById("f-search").addEventListener("keydown",event=>{event.key===
-"Enter"&&(event.preventDefault(),search(event.shiftKey?-1:1))})}function wireButtons(){for(let button2 of document.querySelectorAll(".copy"))button2.addEventListener(
-"click",async()=>{let text=button2.parentElement.querySelector("code").textContent;try{await navigator.clipboard.writeText(text),button2.textContent="Copied"}catch{
-getSelection().selectAllChildren(button2.parentElement.querySelector("code"))}});for(let button2 of document.querySelectorAll("button.go"))button2.addEventListener(
-"click",()=>go(button2));for(let row of document.querySelectorAll(".faults tbody tr"))row.addEventListener("click",event=>{!event.target.closest("button, a, sum\
-mary, details")&&!String(getSelection())&&row.querySelector("button.go").click()})}function wireWords(){for(let link of document.querySelectorAll('a[href="#word\
-s"]'))link.addEventListener("click",()=>{document.querySelector("#words details").open=!0})}function go(button2){let{from,to,violation,chart,index}=button2.dataset,
-kind=document.getElementById("progress-kind");if(violation!==void 0&&Timeline.data){showViolation(Number(violation));return}View.set(Number(from),Number(to)),index&&
-kind&&(kind.value=index,kind.dispatchEvent(new Event("input")));let shown=chart&&document.getElementById(chart);(shown&&!shown.hidden?shown:document.getElementById(
-"charts")).scrollIntoView()}var Keys={n:()=>step(1,isError),p:()=>step(-1,isError),v:()=>stepViolation(1),V:()=>stepViolation(-1),h:()=>stepHit(1),H:()=>stepHit(
--1),0:()=>View.whole(),Home:()=>View.whole(),"/":()=>{let box=document.getElementById("f-search");box.scrollIntoView({block:"center"}),box.focus()},Escape:()=>{
-unpinAll(),Timeline.range=null,document.activeElement===Timeline.canvas&&Timeline.canvas.blur()}},TimelineKeys={...ViewKeys,Enter:()=>{View.selected!==null&&pin(
-View.selected)}};function wireKeys(){addEventListener("keydown",event=>{if(event.ctrlKey||event.metaKey||event.altKey||!Timeline.data||event.key!=="Escape"&&/^(INPUT|SELECT|TEXTAREA)$/.
-test(event.target.tagName))return;let action=Keys[event.key]??(event.target===Timeline.canvas?TimelineKeys[event.key]:void 0);action&&(event.preventDefault(),action())})}function bytesOfBase64(text){if(Uint8Array.fromBase64)return Uint8Array.fromBase64(text);let raw=atob(text),bytes=new Uint8Array(raw.length);for(let i=0;i<raw.length;i++)
+"Enter"&&(event.preventDefault(),search(event.shiftKey?-1:1))})}function wireButtons(){for(let id of["b-keys","b-close-keys"])document.getElementById(id).addEventListener(
+"click",showKeys);for(let button2 of document.querySelectorAll(".copy"))button2.addEventListener("click",async()=>{let text=button2.parentElement.querySelector(
+"code").textContent;try{await navigator.clipboard.writeText(text),button2.textContent="Copied"}catch{getSelection().selectAllChildren(button2.parentElement.querySelector(
+"code"))}});for(let button2 of document.querySelectorAll("button.go"))button2.addEventListener("click",()=>go(button2));for(let row of document.querySelectorAll(
+".faults tbody tr"))row.addEventListener("click",event=>{!event.target.closest("button, a, summary, details")&&!String(getSelection())&&row.querySelector("butto\
+n.go").click()})}function wireWords(){for(let link of document.querySelectorAll('a[href="#words"]'))link.addEventListener("click",()=>{document.querySelector("#\
+words details").open=!0})}function go(button2){let{from,to,violation,chart,index}=button2.dataset,kind=document.getElementById("progress-kind");if(violation!==void 0&&
+Timeline.data){showViolation(Number(violation));return}View.set(Number(from),Number(to)),index&&kind&&(kind.value=index,kind.dispatchEvent(new Event("input")));
+let shown=chart&&document.getElementById(chart);(shown&&!shown.hidden?shown:document.getElementById("charts")).scrollIntoView()}function showKeys(){let keys=document.
+getElementById("keys");keys.open?keys.close():keys.showModal()}var Keys={n:()=>step(1,isError),p:()=>step(-1,isError),v:()=>stepViolation(1),V:()=>stepViolation(
+-1),h:()=>stepHit(1),H:()=>stepHit(-1),0:()=>View.whole(),Home:()=>View.whole(),"/":()=>{let box=document.getElementById("f-search");box.scrollIntoView({block:"\
+center"}),box.focus()},"?":()=>showKeys(),Escape:()=>{unpinAll(),Timeline.range=null,document.activeElement===Timeline.canvas&&Timeline.canvas.blur()}},TimelineKeys={
+...ViewKeys,Enter:()=>{View.selected!==null&&pin(View.selected)}};function wireKeys(){addEventListener("keydown",event=>{if(event.ctrlKey||event.metaKey||event.
+altKey||!(Timeline.data||event.key==="?")||document.getElementById("keys").open&&event.key!=="?"||event.key!=="Escape"&&/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.
+tagName))return;let action=Keys[event.key]??(event.target===Timeline.canvas?TimelineKeys[event.key]:void 0);action&&(event.preventDefault(),action())})}function bytesOfBase64(text){if(Uint8Array.fromBase64)return Uint8Array.fromBase64(text);let raw=atob(text),bytes=new Uint8Array(raw.length);for(let i=0;i<raw.length;i++)
 bytes[i]=raw.charCodeAt(i);return bytes}async function inflate(bytes){let stream=new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));return new Uint8Array(
 await new Response(stream).arrayBuffer())}function column(entry,bytes,offset){let{n,width,delta}=entry;if(width>4||entry.wide)return wideColumn(entry,bytes,offset);
 let out=new Int32Array(n),at=plane=>bytes.subarray(offset+plane*n,offset+(plane+1)*n),[a,b,c,d]=[0,1,2,3].map(plane=>plane<width?at(plane):null);if(width===1)for(let i=0;i<
@@ -293,14 +304,15 @@ if(!data.track)return[];let near=at=>Math.abs(at-seconds)<=REACH2*perPixel,arrow
 ARROWS[kind],`${text}, seen at ${at.toFixed(2)} s`]),lines=data.track.lines.filter(([at,place])=>rowOf(data,place)===row&&near(at)).sort((a,b)=>Math.abs(a[0]-seconds)-
 Math.abs(b[0]-seconds)).map(([,,level,text,times])=>[LEVELS[level],`${text}${times>1?` (${times} times in its second)`:""}`]);return[...arrows,...lines].slice(0,
 6)}function initStrips(data){let canvas=document.getElementById("c-leaders");if(!data.stretches?.length&&!data.available){canvas.parentElement.hidden=!0;return}canvas.
-parentElement.querySelector("[data-track]").hidden=!data.track?.lines.length;let draw=()=>drawStrips(data,canvas);View.listeners.push(draw),followPointer(canvas,
-!0),stripPointer(data,canvas),cursorLine(canvas.parentElement),draw()}var STRIP_STEP=22,AVAILABILITY=["nothing was answered","some were answered ok","answered, \
-but none ok"];function stripPointer(data,canvas){canvas.addEventListener("pointermove",event=>{let box=canvas.getBoundingClientRect(),seconds=View.from+(event.clientX-
-box.left-GUTTER)/(box.width-GUTTER-MARGIN)*(View.to-View.from),place=Math.floor((event.clientY-box.top)/STRIP_STEP)-1,perPixel=(View.to-View.from)/(box.width-GUTTER-
-MARGIN),outside=event.buttons||seconds<View.from||seconds>View.to;canvas.style.cursor=markNear(data,seconds,perPixel)?"pointer":"",showCard(outside?null:stripRows(
-data,place,seconds,perPixel),event.clientX,event.clientY)});let down=null;canvas.addEventListener("pointerdown",event=>{down=event.clientX}),canvas.addEventListener(
-"click",event=>{if(down===null||Math.abs(event.clientX-down)>3)return;let box=canvas.getBoundingClientRect(),perPixel=(View.to-View.from)/(box.width-GUTTER-MARGIN),
-mark2=markNear(data,View.from+(event.clientX-box.left-GUTTER)*perPixel,perPixel);mark2&&openEvidence(mark2)}),canvas.addEventListener("pointerleave",hideCard)}function stripRows(data,place,seconds,perPixel){
+parentElement.querySelector("[data-track]").hidden=!data.track?.lines.length;let draw=()=>drawStrips(data,canvas);View.listeners.push(draw),stripPointer(data,canvas,
+followPointer(canvas,!0)),cursorLine(canvas.parentElement),draw()}var STRIP_STEP=22,AVAILABILITY=["nothing was answered","some were answered ok","answered, but \
+none ok"];function stripPointer(data,canvas,secondsAt){let read=event=>{let box=canvas.getBoundingClientRect(),seconds=View.from+(event.clientX-box.left-GUTTER)/
+(box.width-GUTTER-MARGIN)*(View.to-View.from),place=Math.floor((event.clientY-box.top)/STRIP_STEP)-1,perPixel=(View.to-View.from)/(box.width-GUTTER-MARGIN),outside=event.
+buttons||seconds<View.from||seconds>View.to;canvas.style.cursor=markNear(data,seconds,perPixel)?"pointer":"",showCard(outside?null:stripRows(data,place,seconds,
+perPixel),event.clientX,event.clientY)};canvas.addEventListener("pointermove",read),wireTouch(canvas,secondsAt,event=>read({clientX:event.clientX,clientY:event.
+clientY}),!0);let down=null;canvas.addEventListener("pointerdown",event=>{down=event.clientX}),canvas.addEventListener("click",event=>{if(down===null||Math.abs(
+event.clientX-down)>3)return;let box=canvas.getBoundingClientRect(),perPixel=(View.to-View.from)/(box.width-GUTTER-MARGIN),mark2=markNear(data,View.from+(event.
+clientX-box.left-GUTTER)*perPixel,perPixel);mark2&&openEvidence(mark2)}),canvas.addEventListener("pointerleave",hideCard)}function stripRows(data,place,seconds,perPixel){
 let at=["at",`${seconds.toFixed(2)} s`],fault=["fault",data.faults.filter(f=>f.state==="installed"&&f.start<=seconds&&seconds<=f.end).map(f=>f.fault).join(", ")||
 "none"];if(place===-1)return data.available?[at,["operations",AVAILABILITY[data.available[1][Math.floor(seconds/data.available[0])]]??"–"],fault]:null;let events=eventsNear(
 data,place,seconds,perPixel);if(place>=data.nodes.length)return events.length?[at,...events]:null;let found=stretchAt(data,place,seconds);if(!found)return[at,["\
@@ -342,9 +354,11 @@ let{data}=Timeline,{ops}=data,violation=data.violations[place],code=data.names.k
 data.end,ofKey):entriesBetween(Math.min(...members.map(i=>ops.t[i]))/1e6,Math.max(...members.map(i=>endOf(data,i)))/1e6,ofKey)}function initText(){for(let details of document.
 querySelectorAll("details.key-history")){let scope=details.querySelector("select");scope.addEventListener("input",textFold(details,()=>violationEntries(Number(details.
 dataset.violation),scope.value)))}let inView=document.getElementById("as-text");inView&&View.listeners.push(textFold(inView,()=>entriesBetween(View.from,View.to,
-i=>Timeline.mask[i])))}function wireTheme(redraw){document.getElementById("theme").addEventListener("click",()=>{let root=document.documentElement,dark=root.dataset.theme?root.dataset.
-theme==="dark":matchMedia("(prefers-color-scheme: dark)").matches;root.dataset.theme=dark?"light":"dark",redraw()}),matchMedia("(prefers-color-scheme: dark)").addEventListener(
-"change",redraw),addEventListener("beforeprint",redraw),addEventListener("afterprint",redraw)}var FAULT_ROW=18,MAX_FAULT_ROWS=8;function layFaults(){let{data,canvas}=Timeline,width=canvas.parentElement.clientWidth,right=width-MARGIN;if(Timeline.laidFor===
+i=>Timeline.mask[i])))}function wirePrint(redraw){let root=document.documentElement,theme=null,begin=()=>{theme===null&&(theme=root.dataset.theme??"",root.dataset.theme="light",root.classList.
+add("paper"),drawNow(redraw))},end=()=>{theme!==null&&(theme?root.dataset.theme=theme:delete root.dataset.theme,theme=null,root.classList.remove("paper"),drawNow(
+redraw))};addEventListener("beforeprint",begin),addEventListener("afterprint",end)}function drawNow(redraw){redraw();for(let listener of View.listeners)listener()}function wireTheme(redraw){wirePrint(redraw),document.getElementById("theme").addEventListener("click",()=>{let root=document.documentElement,dark=root.dataset.
+theme?root.dataset.theme==="dark":matchMedia("(prefers-color-scheme: dark)").matches;root.dataset.theme=dark?"light":"dark",redraw()}),matchMedia("(prefers-colo\
+r-scheme: dark)").addEventListener("change",redraw)}var FAULT_ROW=18,MAX_FAULT_ROWS=8;function layFaults(){let{data,canvas}=Timeline,width=canvas.parentElement.clientWidth,right=width-MARGIN;if(Timeline.laidFor===
 width)return;let context=canvas.getContext("2d"),toX=scaleX({left:GUTTER,right},0,data.end),rows=[];context.font=Ink.font;for(let fault of[...data.faults].sort(
 (a,b)=>a.start-b.start)){let text=faultText(context,fault,toX(fault.start),toX(fault.end),right),row=rows.find(row2=>row2.until<=text.from),squeezed=!row&&rows.
 length>=MAX_FAULT_ROWS;squeezed&&(row=rows.reduce((best,other)=>other.until<best.until?other:best)),row||(row={bars:[],until:0},rows.push(row)),row.bars.push({fault,
@@ -410,14 +424,14 @@ line2||!mask[i]||data.ops.t[i]>at+slack||endOf(data,i)<at-slack)continue;let awa
 distance&&(best=i,distance=away)}return best}function takesWheel(event,canvas){return event.shiftKey||!(event.ctrlKey||document.activeElement===canvas)?!1:!(View.
 from<=View.start&&View.to>=View.end&&event.deltaY>0&&Math.abs(event.deltaY)>=Math.abs(event.deltaX))||event.ctrlKey}function timelinePointer(canvas){let secondsAt=followPointer(
 canvas,!1),drag=null;canvas.addEventListener("wheel",event=>{takesWheel(event,canvas)&&(event.preventDefault(),Math.abs(event.deltaX)>Math.abs(event.deltaY)?View.
-move(event.deltaX/canvas.clientWidth*(View.to-View.from)):View.zoom(Math.exp(Math.max(-1,Math.min(1,event.deltaY/240))),secondsAt(event)))},{passive:!1}),canvas.
-addEventListener("pointerdown",event=>{drag={x:event.clientX,from:View.from,to:View.to,moved:!1,at:event.shiftKey?secondsAt(event):null},canvas.setPointerCapture(
-event.pointerId)}),canvas.addEventListener("pointermove",event=>{if(drag){let shift=(drag.x-event.clientX)/(canvas.clientWidth-GUTTER-MARGIN)*(drag.to-drag.from);
-if(Math.abs(event.clientX-drag.x)>3&&(drag.moved=!0),!drag.moved)return;hideCard(),drag.at===null?View.set(drag.from+shift,drag.to+shift):chooseRange([drag.at,secondsAt(
-event)].sort((a,b)=>a-b));return}let box=canvas.getBoundingClientRect(),i=operationAt(event.clientX-box.left,event.clientY-box.top);showCard(i<0?null:describe(i),
-event.clientX,event.clientY)}),canvas.addEventListener("pointerup",event=>{if(drag&&!drag.moved){let box=canvas.getBoundingClientRect(),i=operationAt(event.clientX-
-box.left,event.clientY-box.top);i>=0?pin(i):select(null)}drag=null}),canvas.addEventListener("pointercancel",()=>{drag=null}),canvas.addEventListener("pointerle\
-ave",hideCard)}function redrawAll(){readInk(),resizeCharts(),Timeline.data&&View.changed()}function nothingToDraw(){let waiting=document.getElementById("waiting"),timeline=document.
+move(event.deltaX/canvas.clientWidth*(View.to-View.from)):View.zoom(Math.exp(Math.max(-1,Math.min(1,event.deltaY/240))),secondsAt(event)))},{passive:!1});let read=event=>{
+let box=canvas.getBoundingClientRect(),i=operationAt(event.clientX-box.left,event.clientY-box.top);showCard(i<0?null:describe(i),event.clientX,event.clientY)};wireTouch(
+canvas,secondsAt,read,!1),canvas.addEventListener("pointerdown",event=>{drag={x:event.clientX,from:View.from,to:View.to,moved:!1,at:event.shiftKey?secondsAt(event):
+null},canvas.setPointerCapture(event.pointerId)}),canvas.addEventListener("pointermove",event=>{if(severalFingers()){drag=null;return}if(drag){let shift=(drag.x-
+event.clientX)/(canvas.clientWidth-GUTTER-MARGIN)*(drag.to-drag.from);if(Math.abs(event.clientX-drag.x)>3&&(drag.moved=!0),!drag.moved)return;hideCard(),drag.at===
+null?View.set(drag.from+shift,drag.to+shift):chooseRange([drag.at,secondsAt(event)].sort((a,b)=>a-b));return}read(event)}),canvas.addEventListener("pointerup",event=>{
+if(drag&&!drag.moved){let box=canvas.getBoundingClientRect(),i=operationAt(event.clientX-box.left,event.clientY-box.top);i>=0?pin(i):select(null)}drag=null}),canvas.
+addEventListener("pointercancel",()=>{drag=null}),canvas.addEventListener("pointerleave",hideCard)}function redrawAll(){readInk(),resizeCharts(),Timeline.data&&View.changed()}function nothingToDraw(){let waiting=document.getElementById("waiting"),timeline=document.
 getElementById("timeline");waiting&&(waiting.textContent="There is nothing to draw."),timeline&&(timeline.hidden=!0),document.documentElement.dataset.ready="yes"}
 function redrawWhenResized(element){let width=element.clientWidth;new ResizeObserver(()=>{element.clientWidth!==width&&(width=element.clientWidth,redrawAll())}).
 observe(element)}async function start(){wireTheme(redrawAll),wireButtons(),wireWords(),wireBackLinks(),readInk();let packed=document.getElementById("packed").textContent;

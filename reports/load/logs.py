@@ -28,7 +28,7 @@ _IMPORTANT: Final = re.compile(
     r"ChangeRole|VOTE_RESULT|INCREASE_TERM|HeartBeatTimeOut|truncate|TRUNCATE|[Ss]napshot|Exception|\[BUG\]|OutOfMemory"
 )
 DISPATCHER: Final = re.compile(r"\[Push-[^\]]+\].*(?:[Cc]hange state|COMPARE|TRUNCATE|INSTALL_SNAPSHOT)")
-"""A leader's dispatcher to one follower (DLedger) goes over to comparing, truncating or sending a snapshot."""
+"""A leader's dispatcher to one follower goes over to comparing, truncating or sending a snapshot."""
 _FRAME: Final = re.compile(r"^\s+at |^\s+\.\.\. \d+ more")
 #: A number that stands for itself: that of n3 or Push-n5 is part of a name.
 _COUNTED: Final = re.compile(r"(?<![A-Za-z0-9])\d+|(?<=[A-Za-z])\d{3,}")

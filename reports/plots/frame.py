@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from textwrap import fill
 from typing import Any, Final
 
 from matplotlib.axes import Axes
@@ -37,19 +38,21 @@ STYLE: Final[dict[Any, Any]] = {
     "grid.linewidth": 0.6,
     "legend.frameon": False,
     "legend.fontsize": 8,
-    "savefig.dpi": 130,
+    "savefig.dpi": 300,
     "svg.hashsalt": "harness",
-    "svg.fonttype": "path",
+    "svg.fonttype": "none",
     "text.parse_math": False,
 }
 MARK: Final = "#c00018"
 WIDTH: Final = 9.0
 """Inches, legends included."""
-LETTER: Final = 1 / 128
-"""Width of a letter of a fault's name, as a part of the run's time: a panel is about 7.2 inches wide."""
+LETTER: Final = 1 / 110
+"""Room for a letter of a fault's name, as a part of the run's time: a panel is about 7.2 inches wide."""
 ROW: Final = 0.17
 """Inches a row of faults."""
 MAX_ROWS: Final = 10
+MAX_NAMED: Final = 16
+"""Limit of names that stand in the legend, because bars are too short for them."""
 
 
 def figure_of(width: float, height: float) -> Figure:
@@ -60,52 +63,33 @@ def figure_of(width: float, height: float) -> Figure:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One fault from ``start`` to ``stop`` (seconds) in a row, its text beginning at ``text_at``."""
+    """One fault from ``start`` to ``stop`` (seconds) in a row; ``text`` is what of its ``name`` fits into the bar."""
 
     start: float
     stop: float
     row: int
     family: str
     text: str
-    text_at: float
+    name: str
 
 
 def bars_of(windows: Sequence[FaultWindow], end: float) -> list[Bar]:
-    """A bar for each fault that was started, in as few rows as it takes to keep bars and names apart.
+    """Make a bar for each fault that was started, in as few rows as keep bars apart; at most :data:`MAX_ROWS`.
 
-    Names give way to numbers, and numbers to nothing, if that took more than :data:`MAX_ROWS` rows.
+    A bar holds the fault's number and name, or its number, or nothing, as there is room inside.
     """
-    shown = sorted((window for window in windows if window.state != "skipped"), key=lambda window: window.started)
-    found: list[Bar] = []
-    for describe in (_name, _number, _nothing):
-        found = _packed([(window, describe(window)) for window in shown], end)
-        if max((bar.row for bar in found), default=0) < MAX_ROWS:
-            return found
-    return [bar for bar in found if bar.row < MAX_ROWS]
-
-
-def _name(window: FaultWindow) -> str:
-    return f"#{window.id} {one_line(window.fault, 40)}{'' if window.installed else ', ' + window.state}"
-
-
-def _number(window: FaultWindow) -> str:
-    return f"#{window.id}"
-
-
-def _nothing(_: FaultWindow) -> str:
-    return ""
-
-
-def _packed(named: Sequence[tuple[FaultWindow, str]], end: float) -> list[Bar]:
     free: list[float] = []
     found = []
-    for window, text in named:
+    for window in sorted((one for one in windows if one.state != "skipped"), key=lambda one: one.started):
         stop = max(end_of(window, end), window.started + end / 400)
-        room = (len(text) + 2) * end * LETTER if text else 0.0
-        text_at = max(min(window.started, end - room), 0.0)
-        row = next((row for row, until in enumerate(free) if until <= text_at), len(free))
-        free[row:] = [max(stop, text_at + room), *free[row + 1 :]]
-        found.append(Bar(window.started, stop, row, window.family, text, text_at))
+        row = next((row for row, until in enumerate(free) if until <= window.started), len(free))
+        if row >= MAX_ROWS:
+            continue
+        free[row:] = [stop, *free[row + 1 :]]
+        name = f"#{window.id} {one_line(window.fault, 40)}{'' if window.installed else ', ' + window.state}"
+        room = (stop - window.started) / (end * LETTER) - 1
+        text = next((text for text in (name, f"#{window.id}") if len(text) <= room), "")
+        found.append(Bar(window.started, stop, row, window.family, text, name))
     return found
 
 
@@ -120,6 +104,7 @@ class Frame:
         self.drawn, self.marks = drawn, marks
         self.end = drawn.run.end / 1e9
         bars = bars_of(drawn.windows, self.end)
+        self.unnamed = [bar for bar in bars if bar.text != bar.name]
         rows = max((bar.row for bar in bars), default=-1) + 1
         strip = [rows * ROW + 0.08] if rows else []
         self.figure = figure_of(WIDTH, sum(heights) + sum(strip))
@@ -141,8 +126,8 @@ class Frame:
         all_axes[0].set_title(f"{title}\n{one_line(run.test, 76)}  {one_line(run.name, 40)}", fontsize=9)
 
     def legend(self, handles: Sequence[Any]) -> None:
-        """Draw the legend right of the panels: what was drawn, the marks, the fault families that occur."""
-        found = [*handles, *_mark_keys(self.marks), *_family_keys(self.drawn.windows)]
+        """Draw the legend right of the panels: what was drawn, marks, fault families, names without room."""
+        found = [*handles, *_mark_keys(self.marks), *_family_keys(self.drawn.windows), *_name_keys(self.unnamed)]
         self.figure.legend(handles=found, loc="outside right upper")
 
 
@@ -154,7 +139,7 @@ def _draw_bars(axes: Axes, bars: Sequence[Bar], rows: int) -> None:
     for bar in bars:
         colour = FAULT_COLOURS[bar.family]
         axes.broken_barh([(bar.start, bar.stop - bar.start)], (bar.row + 0.06, 0.88), color=colour, lw=0)
-        axes.text(bar.text_at, bar.row + 0.54, f" {bar.text}", fontsize=7, va="center", color="#10151a")
+        axes.text(bar.start, bar.row + 0.54, f" {bar.text}", fontsize=7, va="center", color="#10151a")
 
 
 def _bands(axes: Axes, windows: Sequence[FaultWindow], end: float) -> None:
@@ -202,6 +187,21 @@ def _mark_keys(marks: Marks) -> list[Line2D]:
         for count, face, text in keys
         if count
     ]
+
+
+def _name_keys(bars: Sequence[Bar]) -> list[Patch]:
+    """Name the faults whose bars have no room for it: the numbers of each name, and the name."""
+    numbers: dict[tuple[str, str], list[str]] = {}
+    for bar in bars:
+        number, _, name = bar.name.partition(" ")
+        numbers.setdefault((bar.family, name), []).append(number)
+    shown = list(numbers.items())[:MAX_NAMED]
+    keys = [
+        Patch(color=FAULT_COLOURS[family], lw=0, label=fill(one_line(f"{' '.join(mine)} {name}", 90), 26))
+        for (family, name), mine in shown
+    ]
+    more = len(numbers) - len(shown)
+    return [*keys, Patch(fill=False, lw=0, label=f"and {more} more")] if more else keys
 
 
 def _family_keys(windows: Sequence[FaultWindow]) -> list[Patch]:

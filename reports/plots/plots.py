@@ -175,6 +175,34 @@ def leaders(drawn: Drawn, marks: Marks) -> Figure | None:
     return frame.figure
 
 
+def log_ends(drawn: Drawn, marks: Marks) -> Figure | None:
+    """Draw where every node's log ended, and what it held to be committed: a log that loses entries falls."""
+    progress = node_timeline.progress_of(drawn.timelines, drawn.run.end / 1e9)
+    if not drawn.run.probes or np.isnan(progress.log_end).all():
+        return None
+    frame = Frame(drawn, marks, "Ends of the logs, and commit indexes", [2.6, 2.0])
+    keys: list[Any] = []
+    for axes, rows, name in zip(
+        frame.panels, (progress.log_end, progress.committed), ("end of the log", "commit index"), strict=True
+    ):
+        for row, timeline in enumerate(drawn.timelines):
+            look = {"ls": LINE_STYLES[row % len(LINE_STYLES)], "lw": max(2.2 - 0.35 * row, 0.9)}
+            lines = axes.plot(
+                progress.time,
+                rows[row],
+                color=node_colour(row),
+                drawstyle="steps-post",
+                label=one_line(timeline.node, 12),
+                **look,  # type: ignore[arg-type]
+            )
+            keys += lines if axes is frame.panels[0] else []
+        axes.set_ylabel(name)
+        axes.set_ylim(bottom=0)
+        axes.grid(axis="y")
+    frame.legend(keys)
+    return frame.figure
+
+
 def _roles(axes: Axes, drawn: Drawn) -> None:
     """Draw a thick bar for a leader (with its term), a thin line for a follower, a hollow bar for a candidate."""
     for row, timeline in enumerate(drawn.timelines):
@@ -301,6 +329,10 @@ def _proof(axes: Axes, picture: Picture) -> None:
     axes.set_xlim(0, picture.width)
     axes.set_ylim(picture.height, 0)
     axes.set_axis_off()
+    axes.text(0, 12, "process · node", fontsize=7, color="#5b6470")
+    axes.text(0, picture.axis_y + 46, "seconds of the run", fontsize=7, color="#5b6470")
+    if picture.states:
+        axes.text(0, picture.axis_y + 14, "the register holds", fontsize=8, color="#5b6470")
     for fold in picture.folds:
         axes.axvspan(fold.x, fold.x + fold.width, color="#f2f4f6", lw=0)
         axes.text(fold.x + fold.width / 2, 12, fold.text, ha="center", fontsize=7, color="#5b6470")
@@ -335,6 +367,7 @@ PLOTS: Final[Mapping[str, Callable[[Drawn, Marks], Figure | None]]] = {
     "latency-quantiles": quantiles,
     "rate": rate,
     "leaders": leaders,
+    "log-ends": log_ends,
     "topology": networks,
     "counterexample": counterexample,
 }

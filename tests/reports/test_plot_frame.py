@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from itertools import pairwise
+from pathlib import Path
 from types import SimpleNamespace
 
 import matplotlib as mpl
@@ -14,21 +15,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
-from history import Receipt
+import reports
+from history import Receipt, RunFiles
 from history.records.receipts import FaultState
 from reports.analysis import faults
 from reports.analysis.faults import FaultWindow
 from reports.analysis.findings import Drawn, prepare
 from reports.analysis.marks import Marks, marks_of
+from reports.analysis.node_timeline import SILENT
 from reports.load.columns import from_operations
 from reports.load.run import read_run
 from reports.plots import plots
 from reports.plots.frame import LETTER, MARK, MAX_ROWS, STYLE, bars_of
 from tests.support.reports.checks import DELETED, with_checks
 from tests.support.reports.made import Maker
+from tests.support.reports.recorded_runs import recorded_run
 
 S = 10**9
-PANELS: list[Callable[[Drawn, Marks], Figure | None]] = [plots.scatter, plots.quantiles, plots.rate, plots.leaders]
+PANELS: list[Callable[[Drawn, Marks], Figure | None]] = [
+    plots.scatter, plots.quantiles, plots.rate, plots.leaders, plots.log_ends,
+]  # fmt: skip
 
 
 def windows_of(
@@ -46,47 +52,90 @@ def windows_of(
     return faults.fault_windows(run, [])  # type: ignore[arg-type]
 
 
-def test_faults_at_the_same_time_have_rows_and_names_of_their_own() -> None:
-    bars = bars_of(windows_of([(10, 40), (20, 30), (25, 60), (70, None)], 100), 100)
+def test_faults_at_the_same_time_have_rows_of_their_own_and_names_inside_their_bars() -> None:
+    bars = bars_of(windows_of([(10, 40), (20, 30), (25, 60), (70, None), (61, 66)], 100), 100)
     assert [(bar.text, bar.row) for bar in bars] == [
         ("#0 bridge", 0),
         ("#1 bridge", 1),
         ("#2 bridge", 2),
+        ("#4", 0),
         ("#3 bridge", 0),
     ]
-    assert bars[3].stop == 100
-
-
-def test_a_name_at_the_right_edge_begins_before_its_bar() -> None:
-    (bar,) = bars_of(windows_of([(99, 99.5)], 100), 100)
-    assert bar.text_at < 99
-    assert bar.text_at + len(bar.text) * 100 * LETTER <= 100
+    assert bars[-1].stop == 100
 
 
 def test_names_give_way_to_numbers_and_numbers_to_nothing() -> None:
-    some = bars_of(windows_of([(20.0 + 6 * n, 21.0 + 6 * n) for n in range(20)], 1000), 1000)
-    assert {bar.text for bar in some} == {f"#{n}" for n in range(20)}
-    crowd = bars_of(windows_of([(10.0, 90.0)] * 50, 100), 100)
+    some = bars_of(windows_of([(20.0 + 60 * n, 60.0 + 60 * n) for n in range(10)], 1000), 1000)
+    assert {bar.text for bar in some} == {f"#{n}" for n in range(10)}
+    crowd = bars_of(windows_of([(10.0, 11.0)] * 50, 100), 100)
     assert {bar.text for bar in crowd} == {""}
     assert max(bar.row for bar in crowd) == MAX_ROWS - 1
 
 
+def test_a_name_without_room_stands_in_the_legend(made: Maker) -> None:
+    with mpl.rc_context(STYLE):
+        drawn = prepare(read_run(made("valid", fault="partition-majorities-ring")))
+        figure = plots.rate(drawn, marks_of(drawn))
+    assert figure is not None
+    legend = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert "#0 #1 partition-majorities-ring" in [text.replace("\n", "") for text in legend]
+
+
+def test_texts_lie_inside_their_bars_as_they_are_drawn(made: Maker) -> None:
+    with mpl.rc_context(STYLE):
+        drawn = prepare(read_run(made("valid", fault="bridge", operations=9000)))
+        figure = plots.rate(drawn, marks_of(drawn))
+        assert figure is not None
+        figure.draw_without_rendering()
+        strip = figure.axes[0]
+        bars = {bar.text: bar for bar in bars_of(drawn.windows, drawn.run.end / 1e9) if bar.text}
+        assert bars
+        for text in strip.texts:
+            if bar := bars.get(text.get_text().strip()):
+                box = text.get_window_extent().transformed(strip.transData.inverted())
+                assert bar.start <= box.x0 < box.x1 <= bar.stop
+
+
 def test_a_skipped_fault_has_no_bar_and_an_indeterminate_one_says_so() -> None:
     assert bars_of(windows_of([(1, None)], 10, "skipped"), 10) == []
-    assert [bar.text for bar in bars_of(windows_of([(1, 2)], 100, "indeterminate"), 100)] == [
-        "#0 bridge, indeterminate"
-    ]
+    (bar,) = bars_of(windows_of([(1, 2)], 100, "indeterminate"), 100)
+    assert (bar.text, bar.name) == ("", "#0 bridge, indeterminate")
 
 
 @settings(max_examples=60)
 @given(st.lists(st.tuples(st.integers(0, 99), st.integers(0, 30)), max_size=12))
 def test_nothing_in_a_row_lies_on_anything_else(spans: list[tuple[int, int]]) -> None:
     bars = bars_of(windows_of([(float(a), float(min(a + b, 100))) for a, b in spans], 100), 100)
+    assert all(len(bar.text) * 100 * LETTER <= bar.stop - bar.start for bar in bars)
     for row in {bar.row for bar in bars}:
-        mine = sorted(
-            (min(b.text_at, b.start), max(b.stop, b.text_at + len(b.text) * 100 * LETTER)) for b in bars if b.row == row
-        )
+        mine = sorted((bar.start, bar.stop) for bar in bars if bar.row == row)
         assert all(before[1] <= after[0] for before, after in pairwise(mine))
+
+
+def test_the_ends_of_logs_are_drawn_as_the_probes_answered(tmp_path: Path) -> None:
+    with mpl.rc_context(STYLE):
+        drawn = prepare(read_run(RunFiles(recorded_run("logs-cut", tmp_path))))
+        figure = plots.log_ends(drawn, marks_of(drawn))
+    assert figure is not None
+    ends, committed = figure.axes[-2:]
+    assert (ends.get_ylabel(), committed.get_ylabel()) == ("end of the log", "commit index")
+    lines = [line for line in ends.get_lines() if line.get_marker() != "v"]
+    for line, timeline in zip(lines, drawn.timelines, strict=True):
+        drawn_ends = np.asarray(line.get_ydata(), float)
+        assert np.nanmax(drawn_ends) == timeline.log_end.max()
+        fell = np.flatnonzero(np.diff(drawn_ends[~np.isnan(drawn_ends)]) < 0)
+        assert len(fell) == np.count_nonzero(np.diff(timeline.log_end[timeline.role != SILENT]) < 0)
+
+
+def test_pictures_are_fine_enough_for_paper_and_their_text_is_text(fresh: Maker) -> None:
+    files = fresh("invalid")
+    reports.write_plots(files)
+    with (files.plots / "rate.png").open("rb") as picture:
+        width = int.from_bytes(picture.read(20)[16:20])
+    assert width == pytest.approx(9 * 300, rel=0.02)
+    proof = (files.plots / "counterexample.svg").read_text()
+    for text in ("process · node", "seconds of the run", "the register holds"):
+        assert f">{text}</text>" in proof
 
 
 def marks_in(figure: Figure | None) -> tuple[set[float], set[float], set[str]]:

@@ -21,7 +21,7 @@ def test_the_whole_set_is_written_and_is_the_same_twice(fresh: Maker) -> None:
     files = fresh("invalid", fault="all", operations=2500)
     outcome = reports.write_all(files)
     assert outcome.warnings == []
-    names = {"latency-raw", "latency-quantiles", "rate", "leaders", "topology", "counterexample"}
+    names = {"latency-raw", "latency-quantiles", "rate", "leaders", "log-ends", "topology", "counterexample"}
     assert {path.name for path in files.plots.iterdir()} == {
         f"{name}.{kind}" for name in names for kind in ("png", "svg")
     }

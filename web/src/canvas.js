@@ -4,7 +4,7 @@ import { View } from "./view.js";
 
 export const GUTTER = 64;
 
-export const MARGIN = 16;
+export const MARGIN = 24;
 
 export const Ink = {};
 
@@ -83,7 +83,9 @@ export function drawTimeAxis(area, toX, y) {
     context.moveTo(x, y);
     context.lineTo(x, y + 4);
     context.stroke();
-    context.fillText(timeText(tick, step), x, y + 6);
+    const text = timeText(tick, step);
+    const half = context.measureText(text).width / 2 + 1;
+    context.fillText(text, Math.min(x, area.width - half), y + 6);
   }
 }
 
@@ -136,6 +138,7 @@ export function followPointer(canvas, dragZoom) {
   canvas.addEventListener("pointerleave", () => View.point(null));
   if (!dragZoom) return secondsAt;
   canvas.addEventListener("pointerdown", (event) => {
+    if (event.pointerType === "touch") return; // fingers move and zoom: touch.js
     start = secondsAt(event);
     canvas.setPointerCapture(event.pointerId);
   });

@@ -60,6 +60,7 @@ export function fillFilters(data) {
 }
 
 export function wireButtons() {
+  for (const id of ["b-keys", "b-close-keys"]) document.getElementById(id).addEventListener("click", showKeys);
   for (const button of document.querySelectorAll(".copy"))
     button.addEventListener("click", async () => {
       const text = button.parentElement.querySelector("code").textContent;
@@ -103,6 +104,12 @@ function go(button) {
   (shown && !shown.hidden ? shown : document.getElementById("charts")).scrollIntoView();
 }
 
+function showKeys() {
+  const keys = document.getElementById("keys");
+  if (keys.open) keys.close();
+  else keys.showModal();
+}
+
 const Keys = {
   n: () => step(1, isError),
   p: () => step(-1, isError),
@@ -117,6 +124,7 @@ const Keys = {
     box.scrollIntoView({ block: "center" });
     box.focus();
   },
+  "?": () => showKeys(),
   Escape: () => {
     unpinAll();
     Timeline.range = null;
@@ -137,7 +145,8 @@ export function wireKeys() {
       event.ctrlKey ||
       event.metaKey ||
       event.altKey ||
-      !Timeline.data ||
+      !(Timeline.data || event.key === "?") ||
+      (document.getElementById("keys").open && event.key !== "?") ||
       (event.key !== "Escape" && /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName))
     )
       return;

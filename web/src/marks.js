@@ -49,7 +49,7 @@ export function namePhases(context, data, toX, left, right, top, ratio) {
   context.lineWidth = 3 * ratio;
   context.lineJoin = "round";
   context.setLineDash([]);
-  context.font = Ink.font.replace("12px", `${11 * ratio}px`);
+  context.font = Ink.font.replace("12px", `${12 * ratio}px`);
   context.textBaseline = "top";
   for (const { name, start } of data.phases) {
     const x = toX(start);

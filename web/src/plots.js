@@ -3,6 +3,7 @@
 import { GUTTER, Ink, MARGIN, timeText, timeTicks } from "./canvas.js";
 import { figure, svg } from "./dom.js";
 import { drawBands, drawPhases, drawViolationMarks, namePhases } from "./marks.js";
+import { wireTouch } from "./touch.js";
 import { View } from "./view.js";
 
 // onMark: called with a moment and the seconds of a pixel, where the strip of marks above a chart is clicked.
@@ -103,6 +104,8 @@ export function makePlot(data, id, height, series, values, more) {
     if (event.clientY - box.top <= MARKS_HEIGHT)
       Charts.onMark?.(plot.posToVal(event.clientX - box.left, "x"), (View.to - View.from) / box.width);
   });
+  const secondsAt = (event) => plot.posToVal(event.clientX - plot.over.getBoundingClientRect().left, "x");
+  wireTouch(plot.over, secondsAt, () => {}, true);
   plot.over.addEventListener("dblclick", () => View.whole());
   plot.over.addEventListener("pointerleave", () => View.point(null));
   Charts.plots.push({ plot, host, height });

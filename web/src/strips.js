@@ -17,6 +17,7 @@ import { hideCard, showCard } from "./details.js";
 import { markNear, openEvidence } from "./evidence.js";
 import { drawAvailable, drawBands, drawPhases, drawViolationMarks } from "./marks.js";
 import { ROLE_NAMES, stretchAt } from "./roles.js";
+import { wireTouch } from "./touch.js";
 import { drawTrack, eventsNear, hasHarnessLines } from "./track.js";
 import { View } from "./view.js";
 
@@ -29,8 +30,7 @@ export function initStrips(data) {
   canvas.parentElement.querySelector("[data-track]").hidden = !data.track?.lines.length;
   const draw = () => drawStrips(data, canvas);
   View.listeners.push(draw);
-  followPointer(canvas, true);
-  stripPointer(data, canvas);
+  stripPointer(data, canvas, followPointer(canvas, true));
   cursorLine(canvas.parentElement);
   draw();
 }
@@ -39,8 +39,8 @@ const STRIP_STEP = 22;
 
 const AVAILABILITY = ["nothing was answered", "some were answered ok", "answered, but none ok"];
 
-function stripPointer(data, canvas) {
-  canvas.addEventListener("pointermove", (event) => {
+function stripPointer(data, canvas, secondsAt) {
+  const read = (event) => {
     const box = canvas.getBoundingClientRect();
     const seconds =
       View.from + ((event.clientX - box.left - GUTTER) / (box.width - GUTTER - MARGIN)) * (View.to - View.from);
@@ -49,7 +49,9 @@ function stripPointer(data, canvas) {
     const outside = event.buttons || seconds < View.from || seconds > View.to;
     canvas.style.cursor = markNear(data, seconds, perPixel) ? "pointer" : "";
     showCard(outside ? null : stripRows(data, place, seconds, perPixel), event.clientX, event.clientY);
-  });
+  };
+  canvas.addEventListener("pointermove", read);
+  wireTouch(canvas, secondsAt, (event) => read({ clientX: event.clientX, clientY: event.clientY }), true);
   let down = null;
   canvas.addEventListener("pointerdown", (event) => {
     down = event.clientX;

@@ -1,6 +1,9 @@
-// The button between light and dark; canvases are drawn again after it.
+// The button between light and dark; canvases are drawn again after it, and for paper.
+
+import { wirePrint } from "./print.js";
 
 export function wireTheme(redraw) {
+  wirePrint(redraw);
   document.getElementById("theme").addEventListener("click", () => {
     const root = document.documentElement;
     const dark = root.dataset.theme
@@ -10,6 +13,4 @@ export function wireTheme(redraw) {
     redraw();
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
-  addEventListener("beforeprint", redraw);
-  addEventListener("afterprint", redraw);
 }

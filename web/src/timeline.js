@@ -21,6 +21,7 @@ import { BADNESS, boxLabel, endOf, OUTCOMES, placeOfIndex, reachOf, Timeline, vi
 import { chooseRange } from "./range_table.js";
 import { groupRows } from "./rows.js";
 import { pin, select } from "./selection.js";
+import { severalFingers, wireTouch } from "./touch.js";
 import { View } from "./view.js";
 
 export function initTimeline(data) {
@@ -262,6 +263,12 @@ function timelinePointer(canvas) {
     },
     { passive: false },
   );
+  const read = (event) => {
+    const box = canvas.getBoundingClientRect();
+    const i = operationAt(event.clientX - box.left, event.clientY - box.top);
+    showCard(i < 0 ? null : describe(i), event.clientX, event.clientY);
+  };
+  wireTouch(canvas, secondsAt, read, false);
   canvas.addEventListener("pointerdown", (event) => {
     drag = {
       x: event.clientX,
@@ -273,6 +280,10 @@ function timelinePointer(canvas) {
     canvas.setPointerCapture(event.pointerId);
   });
   canvas.addEventListener("pointermove", (event) => {
+    if (severalFingers()) {
+      drag = null;
+      return;
+    }
     if (drag) {
       const shift = ((drag.x - event.clientX) / (canvas.clientWidth - GUTTER - MARGIN)) * (drag.to - drag.from);
       if (Math.abs(event.clientX - drag.x) > 3) drag.moved = true;
@@ -282,9 +293,7 @@ function timelinePointer(canvas) {
       else chooseRange([drag.at, secondsAt(event)].sort((a, b) => a - b));
       return;
     }
-    const box = canvas.getBoundingClientRect();
-    const i = operationAt(event.clientX - box.left, event.clientY - box.top);
-    showCard(i < 0 ? null : describe(i), event.clientX, event.clientY);
+    read(event);
   });
   canvas.addEventListener("pointerup", (event) => {
     if (drag && !drag.moved) {

@@ -1,0 +1,138 @@
+"""The page on narrow and wide screens, under fingers, on paper, and its list of keys; in Chromium."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import reports
+from history import RunFiles
+from tests.support.reports.browser import Tab, serious_faults, tab
+from tests.support.reports.made import Maker
+from tests.support.reports.recorded_runs import recorded_run
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.mark.parametrize("width", [360, 768, 2560])
+def test_nothing_is_wider_than_the_screen_and_charts_fill_it(shown: Tab, pictures: Path, width: int) -> None:
+    shown.look("light", width)
+    shown.page.screenshot(path=pictures / f"invalid-light-{width}.png", full_page=True)
+    assert shown.js("document.documentElement.scrollWidth") <= width
+    for chart in ("#c-rate canvas", "#c-leaders", "#c-timeline"):
+        box = shown.page.locator(chart).bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= width
+        assert box["width"] > min(width, 2560) * (0.75 if width != 768 else 0.9)
+
+
+def test_the_lettering_of_every_drawing_has_one_size(shown: Tab) -> None:
+    shown.page.evaluate("for (const fold of document.querySelectorAll('details')) fold.open = true")
+    sizes = shown.js(
+        "[...new Set([...document.querySelectorAll('svg text, svg tspan, .uplot .u-legend')]"
+        ".filter((e) => e.checkVisibility()).map((e) => getComputedStyle(e).fontSize))]"
+    )
+    assert sizes == ["12px"]
+    assert shown.js("page.Charts.plots.every(({ plot }) => plot.axes.every((a) => a.font[0].includes('12px')))")
+
+
+def touch(found: Tab, kind: str, number: int, x: float, y: float, selector: str) -> None:
+    options = (
+        f"{{pointerType: 'touch', pointerId: {number}, clientX: {x}, clientY: {y}, bubbles: true, cancelable: true,"
+        f" isPrimary: {str(number == 1).lower()}, buttons: 1}}"
+    )
+    found.js(f"document.querySelector('{selector}').dispatchEvent(new PointerEvent('{kind}', {options})); 0")
+
+
+@pytest.mark.parametrize("selector", ["#c-timeline", "#c-rate .u-over", "#c-leaders"])
+def test_two_fingers_zoom(shown: Tab, selector: str) -> None:
+    shown.js("Element.prototype.setPointerCapture = () => {}; 0")
+    shown.page.locator(selector).scroll_into_view_if_needed()
+    box = shown.page.locator(selector).bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + 30
+    before = shown.js("page.View.to - page.View.from")
+    for number, at in ((1, x - 50), (2, x + 50)):
+        touch(shown, "pointerdown", number, at, y, selector)
+    for number, at in ((1, x - 150), (2, x + 150)):
+        touch(shown, "pointermove", number, at, y, selector)
+    for number, at in ((1, x - 150), (2, x + 150)):
+        touch(shown, "pointerup", number, at, y, selector)
+    shown.settle()
+    assert shown.js("page.View.to - page.View.from") == pytest.approx(before / 3, rel=0.1)
+    assert shown.js("page.Selection.pins.length") == 0
+
+
+def test_a_finger_that_stays_down_reads(shown: Tab) -> None:
+    shown.js("Element.prototype.setPointerCapture = () => {}; 0")
+    shown.page.locator("#c-leaders").scroll_into_view_if_needed()
+    box = shown.page.locator("#c-leaders").bounding_box()
+    touch(shown, "pointerdown", 1, box["x"] + box["width"] / 2, box["y"] + 30, "#c-leaders")
+    shown.until("!document.getElementById('card').hidden")
+    assert "n1" in shown.page.inner_text("#card")
+    touch(shown, "pointerup", 1, box["x"] + box["width"] / 2, box["y"] + 30, "#c-leaders")
+
+
+def test_a_screen_without_a_pointer_tells_what_fingers_do(made: Maker, browser: Any) -> None:
+    files = made("invalid")
+    reports.write_report(files)
+    context = browser.new_context(has_touch=True, is_mobile=True, viewport={"width": 390, "height": 800})
+    page = context.new_page()
+    page.goto(files.report.as_uri())
+    page.wait_for_selector("html[data-ready=yes]")
+    assert page.locator("#h-timeline .by-touch").is_visible()
+    assert not page.locator("#h-timeline .by-mouse").is_visible()
+    context.close()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_paper_is_white_and_as_wide_as_a_sheet_whatever_the_theme(shown: Tab, pictures: Path, theme: str) -> None:
+    shown.look(theme, 1400)
+    shown.js("document.fonts.ready.then(() => 0)")
+    ink = (
+        "(() => { const c = document.querySelector('#c-rate canvas'), d = c.getContext('2d')"
+        ".getImageData(0, 0, c.width, c.height).data; let least = 255;"
+        " for (let i = 0; i < d.length; i += 4) if (d[i + 3] > 250) least = Math.min(least, d[i]); return least; })()"
+    )
+    shown.js("dispatchEvent(new Event('beforeprint'))")
+    assert shown.js("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    for chart in ("#c-rate canvas", "#c-leaders", "#c-timeline"):
+        assert shown.js(f"document.querySelector('{chart}').getBoundingClientRect().width") <= 696
+    assert shown.js(ink) < 110
+    shown.js("dispatchEvent(new Event('afterprint'))")
+    dark = shown.js("getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 27)"
+    assert dark == (theme == "dark")
+    assert shown.js("document.querySelector('#c-timeline').getBoundingClientRect().width") > 900
+    target = pictures / f"invalid-a4-{theme}.pdf"
+    shown.page.pdf(path=target, format="A4", print_background=True)
+    assert target.stat().st_size > 20_000
+    assert shown.js("document.documentElement.classList.contains('paper')") is False
+
+
+def test_a_question_mark_shows_the_keys_and_escape_puts_them_away(shown: Tab) -> None:
+    shown.page.keyboard.press("?")
+    assert shown.page.locator("#keys").is_visible()
+    told = shown.page.inner_text("#keys")
+    for key in ("n", "p", "v", "V", "h", "H", "/", "Enter", "0", "Esc", "?"):
+        assert key in told
+    assert serious_faults(shown) == []
+    shown.page.keyboard.press("n")
+    assert shown.js("page.View.selected") is None
+    shown.page.keyboard.press("Escape")
+    assert not shown.page.locator("#keys").is_visible()
+    shown.page.click("#b-keys")
+    assert shown.page.locator("#keys").is_visible()
+    shown.page.click("#b-close-keys")
+    assert not shown.page.locator("#keys").is_visible()
+
+
+def test_a_recorded_run_is_looked_at_as_in_the_readme(tmp_path: Path, browser: Any, pictures: Path) -> None:
+    """The picture in docs/images."""
+    files = RunFiles(recorded_run("replica-behind", tmp_path))
+    reports.write_report(files)
+    with tab(browser, files.report.as_uri(), width=1180) as found:
+        part = {"x": 0, "y": 0, "width": 1180, "height": 1800}
+        found.page.screenshot(path=pictures / "report.png", clip=part, full_page=True)
+        assert "stopped applying at" in found.page.inner_text(".headlines")
+        assert found.complaints == []
