@@ -1782,6 +1782,61 @@
       });
   }
 
+  // src/pyramid.js
+  function tellHeld(data) {
+    if (!data.pyramid) return;
+    const { total, held, errors, errorsHeld } = data.pyramid;
+    const count = (number) => number.toLocaleString("en");
+    const others = errorsHeld < errors ? `${count(errorsHeld)} of the ${count(errors)}` : `all ${count(errors)}`;
+    const text = `This page holds ${count(held)} of ${count(total)} operations: those of violations, ${others} that are not ok, the slowest, and a part of the others, taken evenly. Rates, quantiles and tables of counts are of all operations, and so are the colours of the rows by client; boxes, points, rows by node or key, filters, searches and the tables of what is in view are of those that the page holds. harness export has them all.`;
+    const note = el("p", text, "quiet small");
+    note.id = "held";
+    document.getElementById("timeline-scroll").before(note);
+  }
+  function applies() {
+    return Timeline.data.pyramid && Timeline.by === "process" && document.getElementById("b-clear").hidden;
+  }
+  function eachBucket(columns, found) {
+    const { data, rows } = Timeline;
+    const { buckets } = data.pyramid;
+    const { worst } = data.ops;
+    const length = data.end / buckets;
+    const scale = columns / (View.to - View.from);
+    const first = Math.max(Math.floor(View.from / length), 0);
+    const last = Math.min(Math.ceil(View.to / length), buckets);
+    for (let row = 0; row < rows.length; row++)
+      for (let place = first; place < last; place++) {
+        const bad = worst[row * buckets + place];
+        if (bad) found(row, bad, (place * length - View.from) * scale, ((place + 1) * length - View.from) * scale);
+      }
+  }
+  function fillBins(bins, columns) {
+    if (!applies() || bucketPixels(columns) > 2) return;
+    eachBucket(columns, (row, bad, from, to) => {
+      const stop = Math.min(Math.max(Math.ceil(to), Math.floor(from) + 1), columns);
+      for (let x = Math.max(Math.floor(from), 0); x < stop; x++) {
+        const place = row * columns + x;
+        if (bad > bins[place]) bins[place] = bad;
+      }
+    });
+  }
+  function drawBuckets(area, columns) {
+    if (!applies() || bucketPixels(columns) <= 2) return;
+    const { context } = area;
+    const { rowHeight } = Timeline;
+    const colours = [null, Ink.ok, Ink["fail-ink"], Ink["info-ink"]];
+    context.globalAlpha = 0.22;
+    eachBucket(columns, (row, bad, from, to) => {
+      const a = Math.max(from, 0);
+      context.fillStyle = colours[bad];
+      context.fillRect(area.left + a, row * rowHeight + 3, Math.min(to, columns) - a, rowHeight - 2);
+    });
+    context.globalAlpha = 1;
+  }
+  function bucketPixels(columns) {
+    return Timeline.data.end / Timeline.data.pyramid.buckets / (View.to - View.from) * columns;
+  }
+
   // src/timeline.js
   function initTimeline(data) {
     const canvas = document.getElementById("c-timeline");
@@ -1797,6 +1852,7 @@
       faultRows: []
     });
     groupRows("process");
+    tellHeld(data);
     View.listeners.push(drawTimeline, drawMinimap);
     timelinePointer(canvas);
     minimapPointer(document.getElementById("c-minimap"));
@@ -1843,6 +1899,8 @@
     const [first, last] = visibleRange();
     const columns = Math.ceil(area.right - area.left);
     const bins = new Uint8Array(columns * rows.length);
+    fillBins(bins, columns);
+    drawBuckets(area, columns);
     const wide = [];
     const scale = (area.right - area.left) / ((View.to - View.from) * 1e6);
     const offset = area.left - View.from * 1e6 * scale;

@@ -17,6 +17,7 @@ import { drawFaultRow, FAULT_ROW, layFaults } from "./fault_rows.js";
 import { drawBands, triangle } from "./marks.js";
 import { drawMinimap, minimapPointer } from "./minimap.js";
 import { BADNESS, boxLabel, endOf, OUTCOMES, placeOfIndex, reachOf, Timeline, visibleRange } from "./operations.js";
+import { drawBuckets, fillBins, tellHeld } from "./pyramid.js";
 import { groupRows } from "./rows.js";
 import { pin, select } from "./selection.js";
 import { View } from "./view.js";
@@ -35,6 +36,7 @@ export function initTimeline(data) {
     faultRows: [],
   });
   groupRows("process");
+  tellHeld(data);
   View.listeners.push(drawTimeline, drawMinimap);
   timelinePointer(canvas);
   minimapPointer(document.getElementById("c-minimap"));
@@ -83,6 +85,8 @@ function drawOperations(area, toX) {
   const [first, last] = visibleRange();
   const columns = Math.ceil(area.right - area.left);
   const bins = new Uint8Array(columns * rows.length);
+  fillBins(bins, columns);
+  drawBuckets(area, columns);
   const wide = [];
   const scale = (area.right - area.left) / ((View.to - View.from) * 1e6);
   const offset = area.left - View.from * 1e6 * scale;
