@@ -1,4 +1,6 @@
-"""How large and how quick the pages are: ``python -m bench.reports.pages 1000 12000 100000``, or ``--list 10000``.
+"""How large and how quick the pages are: ``python -m bench.reports.pages 1000 12000``, ``--large 10000000``.
+
+``--list 10000`` measures the site's list of so many runs.
 
 For each size a run is made (``tests/support/reports/runs.py``), drawn, and opened in headless Chromium; the
 browser's figures are the best of ``--repeat``.  CPU seconds are this process's own, so that they stand also on a
@@ -21,6 +23,7 @@ from history import RunFiles
 from reports.load.store_index import INDEX_NAME, StoreIndex, remember, runs_of
 from reports.site import serve, site
 from tests.support.reports.browser import Tab, chromium, tab
+from tests.support.reports.large_runs import make_large
 from tests.support.reports.runs import make
 from tests.support.reports.shapes import Shape
 from tests.support.reports.stores import many_runs
@@ -60,6 +63,19 @@ def measure(operations: int, folder: Path, browser: Any, repeat: int) -> dict[st
     found["memory MB"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     with cpu(found, "plots cpu s"):
         reports.write_plots(files)
+    found["page MB"] = files.report.stat().st_size / 1e6
+    looks = [_look(browser, files.report) for _ in range(repeat)]
+    return found | {name: min(look[name] for look in looks) for name in looks[0]}
+
+
+def measure_large(operations: int, folder: Path, browser: Any, repeat: int) -> dict[str, float]:
+    """The page alone of a run with very many operations, made as a table."""
+    files = make_large(folder / f"large-{operations}" / "register" / "run", operations)
+    found: dict[str, float] = {"operations": operations}
+    with took(found, "page"):
+        outcome = reports.write_report(files)
+    assert outcome.warnings == [], outcome.warnings
+    found["memory MB"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     found["page MB"] = files.report.stat().st_size / 1e6
     looks = [_look(browser, files.report) for _ in range(repeat)]
     return found | {name: min(look[name] for look in looks) for name in looks[0]}
@@ -137,12 +153,15 @@ def tell(rows: list[dict[str, float]], say: Callable[[str], None] = print) -> No
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("operations", nargs="*", type=int)
+    parser.add_argument("--large", type=int, nargs="*", default=[], help="operations of the page alone")
     parser.add_argument("--list", type=int, default=0, help="runs of a store")
     parser.add_argument("--repeat", type=int, default=3)
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, chromium() as browser:
         if asked.operations:
             tell([measure(count, Path(folder), browser, asked.repeat) for count in asked.operations])
+        if asked.large:
+            tell([measure_large(count, Path(folder), browser, asked.repeat) for count in asked.large])
         if asked.list:
             tell([measure_list(asked.list, Path(folder) / "list", browser)])
 

@@ -39,7 +39,7 @@ def show(run_path: str, as_json: bool, store: Path) -> int:
 
         missing = unjudged(files, read_object_if_any(files.state), {})
         assert missing is not None, "its records are there, and no results"
-        raise UsageError(f"{files.root}: {missing.sentence}")
+        raise UsageError(f"{files.root}: {missing.sentence} (`harness check {files.root}`)")
     if as_json:
         click.echo(json_line(run_document(files)))
         return 0

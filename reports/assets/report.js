@@ -387,51 +387,64 @@ to-View.from;if(span>=View.end*.999){held={fresh:seconds};return}(seconds<View.f
 View.from}}}),canvas.addEventListener("pointermove",event=>{if(!held)return;let seconds=at(event);if(held.edge==="from")View.set(Math.min(seconds,View.to-.001),
 View.to);else if(held.edge==="to")View.set(View.from,Math.max(seconds,View.from+.001));else if(held.fresh!==void 0)Math.abs(seconds-held.fresh)>View.end/200&&View.
 set(Math.min(seconds,held.fresh),Math.max(seconds,held.fresh));else{let span=View.to-View.from;View.set(seconds-held.grip,seconds-held.grip+span)}});for(let name of[
-"pointerup","pointercancel"])canvas.addEventListener(name,()=>{held=null})}function initTimeline(data){let canvas=document.getElementById("c-timeline");if(!data.ops.t.length){document.getElementById("timeline").hidden=!0;return}Object.
-assign(Timeline,{data,canvas,mask:new Uint8Array(data.ops.t.length).fill(1),reach:reachOf(data),faultRows:[]}),groupRows("process"),View.listeners.push(drawTimeline,
-drawMinimap),timelinePointer(canvas),minimapPointer(document.getElementById("c-minimap")),cursorLine(canvas.parentElement),drawTimeline(),drawMinimap()}function drawTimeline(){
-layFaults();let{data,canvas,rows,rowHeight}=Timeline,faults=Timeline.faultRows.length*FAULT_ROW,height=rows.length*rowHeight+faults+30,area=prepareCanvas(canvas,
-height),{context}=area,toX=scaleX(area,View.from,View.to),bottom=rows.length*rowHeight+faults+4;drawBands(context,data,toX,area.left,area.right,0,bottom),context.
-strokeStyle=Ink.rule,context.lineWidth=1,rows.forEach((row,place)=>{row.label&&(rowHeight>=11||place%Math.ceil(11/rowHeight)===0||row.first)&&rowLabel(area,row.
-label,place*rowHeight+rowHeight/2+2),row.first&&place&&(context.beginPath(),context.moveTo(area.left,place*rowHeight+1.5),context.lineTo(area.right,place*rowHeight+
+"pointerup","pointercancel"])canvas.addEventListener(name,()=>{held=null})}function tellHeld(data){if(!data.pyramid)return;let{total,held,errors,errorsHeld}=data.pyramid,count=number=>number.toLocaleString("en"),others=errorsHeld<errors?
+`${count(errorsHeld)} of the ${count(errors)}`:`all ${count(errors)}`,text=`This page holds ${count(held)} of ${count(total)} operations: those of violations, ${others}\
+ that are not ok, the slowest, and a part of the others, taken evenly. Rates, quantiles and tables of counts are of all operations, and so are the colours of th\
+e rows by client; boxes, points, rows by node or key, filters, searches and the tables of what is in view are of those that the page holds. harness export has t\
+hem all.`,note=el("p",text,"quiet small");note.id="held",document.getElementById("timeline-scroll").before(note)}function applies(){return Timeline.data.pyramid&&
+Timeline.by==="process"&&document.getElementById("b-clear").hidden}function eachBucket(columns,found){let{data,rows}=Timeline,{buckets}=data.pyramid,{worst}=data.
+ops,length=data.end/buckets,scale=columns/(View.to-View.from),first=Math.max(Math.floor(View.from/length),0),last=Math.min(Math.ceil(View.to/length),buckets);for(let row=0;row<
+rows.length;row++)for(let place=first;place<last;place++){let bad=worst[row*buckets+place];bad&&found(row,bad,(place*length-View.from)*scale,((place+1)*length-View.
+from)*scale)}}function fillBins(bins,columns){!applies()||bucketPixels(columns)>2||eachBucket(columns,(row,bad,from,to)=>{let stop=Math.min(Math.max(Math.ceil(to),
+Math.floor(from)+1),columns);for(let x=Math.max(Math.floor(from),0);x<stop;x++){let place=row*columns+x;bad>bins[place]&&(bins[place]=bad)}})}function drawBuckets(area,columns){
+if(!applies()||bucketPixels(columns)<=2)return;let{context}=area,{rowHeight}=Timeline,colours=[null,Ink.ok,Ink["fail-ink"],Ink["info-ink"]];context.globalAlpha=
+.22,eachBucket(columns,(row,bad,from,to)=>{let a=Math.max(from,0);context.fillStyle=colours[bad],context.fillRect(area.left+a,row*rowHeight+3,Math.min(to,columns)-
+a,rowHeight-2)}),context.globalAlpha=1}function bucketPixels(columns){return Timeline.data.end/Timeline.data.pyramid.buckets/(View.to-View.from)*columns}function initTimeline(data){let canvas=document.getElementById("c-timeline");if(!data.ops.t.length){document.getElementById("timeline").hidden=!0;return}Object.
+assign(Timeline,{data,canvas,mask:new Uint8Array(data.ops.t.length).fill(1),reach:reachOf(data),faultRows:[]}),groupRows("process"),tellHeld(data),View.listeners.
+push(drawTimeline,drawMinimap),timelinePointer(canvas),minimapPointer(document.getElementById("c-minimap")),cursorLine(canvas.parentElement),drawTimeline(),drawMinimap()}
+function drawTimeline(){layFaults();let{data,canvas,rows,rowHeight}=Timeline,faults=Timeline.faultRows.length*FAULT_ROW,height=rows.length*rowHeight+faults+30,area=prepareCanvas(
+canvas,height),{context}=area,toX=scaleX(area,View.from,View.to),bottom=rows.length*rowHeight+faults+4;drawBands(context,data,toX,area.left,area.right,0,bottom),
+context.strokeStyle=Ink.rule,context.lineWidth=1,rows.forEach((row,place)=>{row.label&&(rowHeight>=11||place%Math.ceil(11/rowHeight)===0||row.first)&&rowLabel(area,
+row.label,place*rowHeight+rowHeight/2+2),row.first&&place&&(context.beginPath(),context.moveTo(area.left,place*rowHeight+1.5),context.lineTo(area.right,place*rowHeight+
 1.5),context.stroke())}),context.save(),context.beginPath(),context.rect(area.left,0,area.right-area.left,bottom),context.clip(),drawRange(context,toX,bottom),drawOperations(
 area,toX);for(let[place,row]of Timeline.faultRows.entries())drawFaultRow(area,toX,row,bottom-faults+place*FAULT_ROW-1);context.restore(),faults&&rowLabel(area,"\
 faults",bottom-faults+FAULT_ROW/2),drawTimeAxis(area,toX,bottom)}function drawRange(context,toX,bottom){if(!Timeline.range)return;let[a,b]=Timeline.range.map(toX);
 context.globalAlpha=.16,context.fillStyle=Ink.link,context.fillRect(a,0,b-a,bottom),context.globalAlpha=1}function drawOperations(area,toX){let{data,row,rows,mask}=Timeline,
-{ops}=data,[first,last]=visibleRange(),columns=Math.ceil(area.right-area.left),bins=new Uint8Array(columns*rows.length),wide=[],scale=(area.right-area.left)/((View.
-to-View.from)*1e6),offset=area.left-View.from*1e6*scale;for(let i=first;i<last;i++){if(!mask[i]||row[i]>=rows.length)continue;let end=endOf(data,i);if((end-ops.
-t[i])*scale>=2){end*scale+offset>=area.left&&wide.push(i);continue}let x=ops.t[i]*scale+offset-area.left|0;if(x<0||x>=columns)continue;let place=row[i]*columns+
-x;BADNESS[ops.o[i]]>bins[place]&&(bins[place]=BADNESS[ops.o[i]])}drawBins(area,bins,columns);for(let i of wide)drawBox(area,i,ops.t[i]*scale+offset,endOf(data,i)*
-scale+offset);drawHits(area,toX),drawMarked(area,toX)}function drawBins(area,bins,columns){let{context}=area,{rows,rowHeight}=Timeline,colours=[null,Ink.ok,Ink["\
-fail-ink"],Ink["info-ink"]];for(let row=0;row<rows.length;row++)for(let x=0;x<columns;){let value=bins[row*columns+x],stop=x+1;for(;stop<columns&&bins[row*columns+
-stop]===value;)stop++;value&&(context.fillStyle=colours[value],context.fillRect(area.left+x,row*rowHeight+3,stop-x,rowHeight-2)),x=stop}}function drawBox(area,i,x0,x1){
-let{data,row,rowHeight}=Timeline,{ops}=data,{context}=area,outcome=ops.o[i],a=Math.max(x0,area.left-4),b=Math.min(x1,area.right+4),y=row[i]*rowHeight+3,h=rowHeight-
-3,w=Math.max(b-a,1),name=OUTCOMES[outcome];if(outcome===2)context.strokeStyle=Ink["fail-ink"],context.strokeRect(a+.5,y+.5,Math.max(w-1,1),h-1),w>6&&(context.beginPath(),
-context.moveTo(a,y+h),context.lineTo(a+Math.min(w,h),y),context.stroke());else if(context.fillStyle=Ink[name],context.globalAlpha=outcome?.55:.85,context.fillRect(
-a,y,w,h),context.globalAlpha=1,context.fillStyle=Ink[`${name}-ink`],context.fillRect(a,y,1,h),outcome===1&&w>8)for(let yy=y;yy<y+h;yy+=4)context.fillRect(b-1,yy,
-2,2);w>22&&rowHeight>=11&&(context.fillStyle=outcome===2||Ink.dark&&outcome?Ink.ink:"#10151a",context.textAlign="left",context.textBaseline="middle",context.fillText(
-clip(context,boxLabel(i),w-6),a+4,y+h/2+.5))}function drawMarked(area,toX){let{data,focus}=Timeline,{context}=area,framed=new Map;data.violations.forEach(({ops},place)=>{
-for(let index of ops)framed.set(index,place===focus||framed.get(index)===!0)});for(let[index,focused]of framed){let i=placeOfIndex(index);i<0||!Timeline.mask[i]||
-(context.globalAlpha=focus===null||focused?1:.45,outline(area,toX,i,Ink.mark,focused?2.5:focus===null?2:1),context.globalAlpha=1,data.violations.some(({suspects},place)=>suspects.
-includes(index)&&(focus===null||place===focus))&&pointAt(area,toX,i))}View.selected!==null&&outline(area,toX,View.selected,Ink.ink,1.5,2)}function outline(area,toX,i,colour,width,away=0){
-let{data,row,rows,rowHeight}=Timeline,{context}=area;if(row[i]>=rows.length)return;let a=Math.max(toX(data.ops.t[i]/1e6),area.left-9),b=Math.min(Math.max(toX(endOf(
-data,i)/1e6),a+3),area.right+9);if(b<area.left||a>area.right)return;let box=[a-1-away,row[i]*rowHeight+2-away,b-a+2+2*away,rowHeight-1+2*away];context.strokeStyle=
-Ink.paper,context.lineWidth=width+2,context.strokeRect(...box),context.strokeStyle=colour,context.lineWidth=width,context.strokeRect(...box),context.lineWidth=1}
-function pointAt(area,toX,i){let{data,row,rowHeight}=Timeline,x=toX(data.ops.t[i]/1e6)+1;x>=area.left-4&&x<=area.right&&triangle(area.context,x,row[i]*rowHeight+
-1,4)}function operationAt(x,y){let{data,canvas,row,rowHeight,mask}=Timeline,line2=Math.floor((y-2)/rowHeight),width=canvas.clientWidth-GUTTER-MARGIN,span=(View.
-to-View.from)*1e6,slack=span/width*3,at=View.from*1e6+(x-GUTTER)/width*span,[first,last]=visibleRange(),best=-1,distance=1/0;for(let i=first;i<last;i++){if(row[i]!==
-line2||!mask[i]||data.ops.t[i]>at+slack||endOf(data,i)<at-slack)continue;let away=Math.max(data.ops.t[i]-at,at-endOf(data,i),0)-BADNESS[data.ops.o[i]]*.001;away<=
-distance&&(best=i,distance=away)}return best}function takesWheel(event,canvas){return event.shiftKey||!(event.ctrlKey||document.activeElement===canvas)?!1:!(View.
-from<=View.start&&View.to>=View.end&&event.deltaY>0&&Math.abs(event.deltaY)>=Math.abs(event.deltaX))||event.ctrlKey}function timelinePointer(canvas){let secondsAt=followPointer(
-canvas,!1),drag=null;canvas.addEventListener("wheel",event=>{takesWheel(event,canvas)&&(event.preventDefault(),Math.abs(event.deltaX)>Math.abs(event.deltaY)?View.
-move(event.deltaX/canvas.clientWidth*(View.to-View.from)):View.zoom(Math.exp(Math.max(-1,Math.min(1,event.deltaY/240))),secondsAt(event)))},{passive:!1});let read=event=>{
-let box=canvas.getBoundingClientRect(),i=operationAt(event.clientX-box.left,event.clientY-box.top);showCard(i<0?null:describe(i),event.clientX,event.clientY)};wireTouch(
-canvas,secondsAt,read,!1),canvas.addEventListener("pointerdown",event=>{drag={x:event.clientX,from:View.from,to:View.to,moved:!1,at:event.shiftKey?secondsAt(event):
-null},canvas.setPointerCapture(event.pointerId)}),canvas.addEventListener("pointermove",event=>{if(severalFingers()){drag=null;return}if(drag){let shift=(drag.x-
-event.clientX)/(canvas.clientWidth-GUTTER-MARGIN)*(drag.to-drag.from);if(Math.abs(event.clientX-drag.x)>3&&(drag.moved=!0),!drag.moved)return;hideCard(),drag.at===
-null?View.set(drag.from+shift,drag.to+shift):chooseRange([drag.at,secondsAt(event)].sort((a,b)=>a-b));return}read(event)}),canvas.addEventListener("pointerup",event=>{
-if(drag&&!drag.moved){let box=canvas.getBoundingClientRect(),i=operationAt(event.clientX-box.left,event.clientY-box.top);i>=0?pin(i):select(null)}drag=null}),canvas.
-addEventListener("pointercancel",()=>{drag=null}),canvas.addEventListener("pointerleave",hideCard)}function redrawAll(){readInk(),resizeCharts(),Timeline.data&&View.changed()}function nothingToDraw(){let waiting=document.getElementById("waiting"),timeline=document.
+{ops}=data,[first,last]=visibleRange(),columns=Math.ceil(area.right-area.left),bins=new Uint8Array(columns*rows.length);fillBins(bins,columns),drawBuckets(area,
+columns);let wide=[],scale=(area.right-area.left)/((View.to-View.from)*1e6),offset=area.left-View.from*1e6*scale;for(let i=first;i<last;i++){if(!mask[i]||row[i]>=
+rows.length)continue;let end=endOf(data,i);if((end-ops.t[i])*scale>=2){end*scale+offset>=area.left&&wide.push(i);continue}let x=ops.t[i]*scale+offset-area.left|
+0;if(x<0||x>=columns)continue;let place=row[i]*columns+x;BADNESS[ops.o[i]]>bins[place]&&(bins[place]=BADNESS[ops.o[i]])}drawBins(area,bins,columns);for(let i of wide)
+drawBox(area,i,ops.t[i]*scale+offset,endOf(data,i)*scale+offset);drawHits(area,toX),drawMarked(area,toX)}function drawBins(area,bins,columns){let{context}=area,
+{rows,rowHeight}=Timeline,colours=[null,Ink.ok,Ink["fail-ink"],Ink["info-ink"]];for(let row=0;row<rows.length;row++)for(let x=0;x<columns;){let value=bins[row*columns+
+x],stop=x+1;for(;stop<columns&&bins[row*columns+stop]===value;)stop++;value&&(context.fillStyle=colours[value],context.fillRect(area.left+x,row*rowHeight+3,stop-
+x,rowHeight-2)),x=stop}}function drawBox(area,i,x0,x1){let{data,row,rowHeight}=Timeline,{ops}=data,{context}=area,outcome=ops.o[i],a=Math.max(x0,area.left-4),b=Math.
+min(x1,area.right+4),y=row[i]*rowHeight+3,h=rowHeight-3,w=Math.max(b-a,1),name=OUTCOMES[outcome];if(outcome===2)context.strokeStyle=Ink["fail-ink"],context.strokeRect(
+a+.5,y+.5,Math.max(w-1,1),h-1),w>6&&(context.beginPath(),context.moveTo(a,y+h),context.lineTo(a+Math.min(w,h),y),context.stroke());else if(context.fillStyle=Ink[name],
+context.globalAlpha=outcome?.55:.85,context.fillRect(a,y,w,h),context.globalAlpha=1,context.fillStyle=Ink[`${name}-ink`],context.fillRect(a,y,1,h),outcome===1&&
+w>8)for(let yy=y;yy<y+h;yy+=4)context.fillRect(b-1,yy,2,2);w>22&&rowHeight>=11&&(context.fillStyle=outcome===2||Ink.dark&&outcome?Ink.ink:"#10151a",context.textAlign=
+"left",context.textBaseline="middle",context.fillText(clip(context,boxLabel(i),w-6),a+4,y+h/2+.5))}function drawMarked(area,toX){let{data,focus}=Timeline,{context}=area,
+framed=new Map;data.violations.forEach(({ops},place)=>{for(let index of ops)framed.set(index,place===focus||framed.get(index)===!0)});for(let[index,focused]of framed){
+let i=placeOfIndex(index);i<0||!Timeline.mask[i]||(context.globalAlpha=focus===null||focused?1:.45,outline(area,toX,i,Ink.mark,focused?2.5:focus===null?2:1),context.
+globalAlpha=1,data.violations.some(({suspects},place)=>suspects.includes(index)&&(focus===null||place===focus))&&pointAt(area,toX,i))}View.selected!==null&&outline(
+area,toX,View.selected,Ink.ink,1.5,2)}function outline(area,toX,i,colour,width,away=0){let{data,row,rows,rowHeight}=Timeline,{context}=area;if(row[i]>=rows.length)
+return;let a=Math.max(toX(data.ops.t[i]/1e6),area.left-9),b=Math.min(Math.max(toX(endOf(data,i)/1e6),a+3),area.right+9);if(b<area.left||a>area.right)return;let box=[
+a-1-away,row[i]*rowHeight+2-away,b-a+2+2*away,rowHeight-1+2*away];context.strokeStyle=Ink.paper,context.lineWidth=width+2,context.strokeRect(...box),context.strokeStyle=
+colour,context.lineWidth=width,context.strokeRect(...box),context.lineWidth=1}function pointAt(area,toX,i){let{data,row,rowHeight}=Timeline,x=toX(data.ops.t[i]/
+1e6)+1;x>=area.left-4&&x<=area.right&&triangle(area.context,x,row[i]*rowHeight+1,4)}function operationAt(x,y){let{data,canvas,row,rowHeight,mask}=Timeline,line2=Math.
+floor((y-2)/rowHeight),width=canvas.clientWidth-GUTTER-MARGIN,span=(View.to-View.from)*1e6,slack=span/width*3,at=View.from*1e6+(x-GUTTER)/width*span,[first,last]=visibleRange(),
+best=-1,distance=1/0;for(let i=first;i<last;i++){if(row[i]!==line2||!mask[i]||data.ops.t[i]>at+slack||endOf(data,i)<at-slack)continue;let away=Math.max(data.ops.
+t[i]-at,at-endOf(data,i),0)-BADNESS[data.ops.o[i]]*.001;away<=distance&&(best=i,distance=away)}return best}function takesWheel(event,canvas){return event.shiftKey||
+!(event.ctrlKey||document.activeElement===canvas)?!1:!(View.from<=View.start&&View.to>=View.end&&event.deltaY>0&&Math.abs(event.deltaY)>=Math.abs(event.deltaX))||
+event.ctrlKey}function timelinePointer(canvas){let secondsAt=followPointer(canvas,!1),drag=null;canvas.addEventListener("wheel",event=>{takesWheel(event,canvas)&&
+(event.preventDefault(),Math.abs(event.deltaX)>Math.abs(event.deltaY)?View.move(event.deltaX/canvas.clientWidth*(View.to-View.from)):View.zoom(Math.exp(Math.max(
+-1,Math.min(1,event.deltaY/240))),secondsAt(event)))},{passive:!1});let read=event=>{let box=canvas.getBoundingClientRect(),i=operationAt(event.clientX-box.left,
+event.clientY-box.top);showCard(i<0?null:describe(i),event.clientX,event.clientY)};wireTouch(canvas,secondsAt,read,!1),canvas.addEventListener("pointerdown",event=>{
+drag={x:event.clientX,from:View.from,to:View.to,moved:!1,at:event.shiftKey?secondsAt(event):null},canvas.setPointerCapture(event.pointerId)}),canvas.addEventListener(
+"pointermove",event=>{if(severalFingers()){drag=null;return}if(drag){let shift=(drag.x-event.clientX)/(canvas.clientWidth-GUTTER-MARGIN)*(drag.to-drag.from);if(Math.
+abs(event.clientX-drag.x)>3&&(drag.moved=!0),!drag.moved)return;hideCard(),drag.at===null?View.set(drag.from+shift,drag.to+shift):chooseRange([drag.at,secondsAt(
+event)].sort((a,b)=>a-b));return}read(event)}),canvas.addEventListener("pointerup",event=>{if(drag&&!drag.moved){let box=canvas.getBoundingClientRect(),i=operationAt(
+event.clientX-box.left,event.clientY-box.top);i>=0?pin(i):select(null)}drag=null}),canvas.addEventListener("pointercancel",()=>{drag=null}),canvas.addEventListener(
+"pointerleave",hideCard)}function redrawAll(){readInk(),resizeCharts(),Timeline.data&&View.changed()}function nothingToDraw(){let waiting=document.getElementById("waiting"),timeline=document.
 getElementById("timeline");waiting&&(waiting.textContent="There is nothing to draw."),timeline&&(timeline.hidden=!0),document.documentElement.dataset.ready="yes"}
 function redrawWhenResized(element){let width=element.clientWidth;new ResizeObserver(()=>{element.clientWidth!==width&&(width=element.clientWidth,redrawAll())}).
 observe(element)}async function start(){wireTheme(redrawAll),wireButtons(),wireWords(),wireBackLinks(),readInk();let packed=document.getElementById("packed").textContent;

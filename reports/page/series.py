@@ -12,9 +12,10 @@ from reports.analysis.findings import Drawn
 from reports.analysis.marks import Marks, marks_of
 from reports.analysis.node_timeline import NodeTimeline
 from reports.analysis.snapshots import KINDS
-from reports.load.columns import Operations
+from reports.load.columns import Ints, Operations
 from reports.load.run import phase_bounds
 from reports.page.pack import operation_columns, pack
+from reports.page.pyramid import pyramid_of, taken
 from reports.page.track import track_of
 from reports.style.format import short
 from reports.style.palette import FAULT_COLOURS, node_colour
@@ -26,8 +27,20 @@ def data_of(drawn: Drawn) -> str:
     """Pack the columns and figures that the scripts draw."""
     run, end = drawn.run, drawn.run.end
     lanes, lane_count = figures.lanes_of(run.operations, end)
-    columns, names = operation_columns(run.operations, lanes)
-    return pack(columns, {"names": names, "lanes": lane_count, "end": end / 1e9, **_series(drawn, run.operations, end)})
+    columns, names, about = _operations(drawn, lanes, lane_count)
+    head = {"names": names, "lanes": lane_count, "end": end / 1e9, **about}
+    return pack(columns, {**head, **_series(drawn, run.operations, end)})
+
+
+def _operations(drawn: Drawn, lanes: Ints, lane_count: int) -> tuple[dict[str, Ints], dict[str, Any], dict[str, Any]]:
+    """Make the columns of the operations that the page holds, the names in them, and what is said of the others."""
+    operations = drawn.run.operations
+    marked = {index for violation in marks_of(drawn).violations for index in violation.operations}
+    pyramid = pyramid_of(operations, lanes, lane_count, drawn.run.end, marked)
+    if pyramid is None:
+        return *operation_columns(operations, lanes), {}
+    columns, names = operation_columns(taken(operations, pyramid.held), lanes[pyramid.held])
+    return {**columns, "worst": pyramid.worst.ravel()}, names, pyramid.data(len(operations))
 
 
 def _series(drawn: Drawn, operations: Operations, end: int) -> dict[str, Any]:

@@ -20,6 +20,8 @@ MARKS: Final = {"valid": "✓", "invalid": "✕", "unknown": "?"}
 SPARKS: Final = "▁▂▃▄▅▆▇█"
 MAX_EXAMPLES: Final = 3
 SPARK_COLUMNS: Final = 80
+LONGEST_SEEN: Final = 400
+"""Limit of what a check saw, in characters: it is wrapped rather than cut, as its end may say what was not tested."""
 LEAST: Final = 60
 """Columns of the narrowest supported terminal."""
 
@@ -48,12 +50,12 @@ def render_summary(results: Mapping[str, Any], columns: int | None = None) -> st
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def wrapped(text: str, columns: int | None, indent: str = "") -> str:
-    """Wrap each line of a text."""
+def wrapped(text: str, columns: int | None, indent: str = "", hang: str = "") -> str:
+    """Wrap each line of a text; what follows its first line stands further in by ``hang``."""
     if columns is None:
         return textwrap.indent(printable(text), indent)
     lines = [
-        textwrap.fill(line, columns, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
+        textwrap.fill(line, columns, initial_indent=indent, subsequent_indent=indent + hang, break_on_hyphens=False)
         for line in printable(text).splitlines()
     ]
     return "\n".join(lines)
@@ -112,7 +114,7 @@ def _checks(checks: Sequence[Mapping[str, Any]], columns: int | None) -> str:
 
 
 def check_lines(checks: Sequence[Mapping[str, Any]], columns: int, paint: Paint = lambda text, _name: text) -> str:
-    """Write a line for each check, for a terminal; failed and unknown ones with what was asked."""
+    """Write what each check saw, for a terminal; of failed and unknown ones also what was asked."""
     names = [
         one_line(check.get("name", ""), 24) + (" (gate)" if check.get("kind") == "gate" else "") for check in checks
     ]
@@ -121,9 +123,11 @@ def check_lines(checks: Sequence[Mapping[str, Any]], columns: int, paint: Paint 
     for check, name in zip(checks, names, strict=True):
         state = str(check.get("verdict"))
         mark = paint(MARKS[state], state) if state in MARKS else "–"
-        lines.append(f"  {mark} {name:{width}}  {one_line(check.get('seen', ''), columns - width - 6)}")
+        inside = " " * (width + 6)
+        seen = wrapped(one_line(check.get("seen", ""), LONGEST_SEEN), columns, inside).removeprefix(inside)
+        lines.append(f"  {mark} {name:{width}}  {seen}".rstrip())
         if state in ("invalid", "unknown"):
-            lines.append(wrapped(f"asked: {check.get('asked', '')}", columns, " " * (width + 6)))
+            lines.append(wrapped(f"asked: {check.get('asked', '')}", columns, inside))
     return "\n".join(lines)
 
 

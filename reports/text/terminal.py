@@ -25,6 +25,7 @@ from reports.text.summary import LEAST, Paint, check_lines, spark, table, wrappe
 
 MOST: Final = 160
 MAX_EXAMPLES: Final = 2
+MAX_MOMENTS: Final = 4
 MAX_FAULTS: Final = 20
 _CODES: Final = {"valid": "32", "invalid": "31", "unknown": "33", HARNESS_FAILURE: "35", "quiet": "2", "strong": "1"}
 
@@ -61,9 +62,12 @@ def _verdict(drawn: Drawn, columns: int, paint: Paint) -> str:
     heads: list[tuple[str, str]] = [(one.severity, one.text) for one in diagnosis.breaks] if diagnosis else []
     heads += undecided_of(run)
     lines = [wrapped(run.sentence, columns)] if run.failure or not heads else []
-    lines += [wrapped(f"{name}: {text}", columns) for name, text in heads]
+    told = [wrapped(f"{name}: {text}", columns, hang="  ") for name, text in heads]
     if diagnosis:
-        lines += [wrapped(text, columns) for text in (diagnosis.after, f"Next: {diagnosis.step}.") if text]
+        broken = len(diagnosis.breaks)
+        after = [wrapped(diagnosis.after, columns)] if diagnosis.after else []
+        told = [*told[:broken], *after, *told[broken:], wrapped(f"Next: {diagnosis.step}.", columns)]
+    lines += told
     where = one_line(f"{run.test}/{run.name}", columns)
     if run.plan.get("canary") or (run.failure and heads):
         lines.insert(1 if run.failure else 0, wrapped(meaning_of(run), columns))
@@ -105,13 +109,24 @@ def _struck(windows: Sequence[FaultWindow]) -> str:
 
 
 def _invariant_violations(drawn: Drawn, columns: int, paint: Paint) -> str:
-    """Write a line for each moment in which a node was seen to break a rule."""
+    """Write the first moments in which a node was seen to break a rule, and how many there are beyond."""
     parts = []
     for broken in invariant_violations(drawn):
         if broken.moments:
-            lines = [wrapped(_moment(moment), columns, "  ") for moment in broken.moments]
-            parts.append("\n".join([paint(f"{broken.name}, when", "strong"), *lines]))
+            shown = broken.moments[:MAX_MOMENTS]
+            lines = [wrapped(_moment(moment), columns, "  ", hang="    ") for moment in shown]
+            recorded = broken.left_out + len(broken.moments)
+            left = max(recorded, _counted(drawn.run, broken.name)) - len(shown)
+            more = [f"  {number(left)} more"] if left else []
+            parts.append("\n".join([paint(f"{broken.name}, when", "strong"), *lines, *more]))
     return "\n\n".join(parts)
+
+
+def _counted(run: Run, name: str) -> int:
+    """How often a check saw its rule broken; the results hold only the first of these moments."""
+    details = next((check.get("details") for check in run.results.get("checks", ()) if check.get("name") == name), None)
+    count = details.get("count") if isinstance(details, dict) else None
+    return count if isinstance(count, int) else 0
 
 
 def _moment(moment: Moment) -> str:
@@ -136,7 +151,7 @@ def _nodes(window: FaultWindow) -> str:
 def _faults(drawn: Drawn, columns: int, paint: Paint) -> str:
     if not drawn.windows:
         return ""
-    head = ("#", "fault", "leader", "start s", "long s", "before", "during", "after", "gap s", "rate back ms")
+    head = ("#", "fault", "leader", "start s", "long s", "before", "during", "after", "gap s", "back ms")
     rows = [_fault(window) for window in drawn.windows[:MAX_FAULTS]]
     fixed = sum(max(len(row[column]) for row in [head, *rows]) for column in range(len(head)) if column != 1)
     room = max(columns - fixed - (len(head) - 1) - 1, 8)

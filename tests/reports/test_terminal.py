@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import math
+import re
 import zlib
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,9 @@ import pytest
 
 import reports
 from history import SECOND, Counterexample, Operation, RunFiles
+from reports.analysis.diagnosis import diagnosis_of
 from reports.analysis.findings import prepare
+from reports.analysis.invariant_violations import invariant_violations
 from reports.analysis.marks import marks_of
 from reports.load.run import read_run
 from reports.page.series import data_of
@@ -21,6 +24,7 @@ from reports.plots.plots import quantiles
 from reports.text import terminal, text_diagram
 from reports.text.summary import spark
 from tests.support.reports.made import Maker
+from tests.support.reports.recorded_runs import recorded_run
 from tests.support.reports.shapes import KINDS
 
 WORDS = {"valid": "VALID", "unknown": "UNKNOWN", "harness-failure": "HARNESS FAILURE"}
@@ -52,6 +56,29 @@ def test_what_is_not_as_it_should_be_comes_first(made: Maker) -> None:
     assert "replica behind: n1 and n3 stuck at 2465 of 11924" in reports.render_run(made("no-recovery"))
     assert "faults installed: kill-random-processes was never installed" in reports.render_run(made("unknown"))
     assert reports.render_run(made("harness-failure")).splitlines()[1].startswith("SSH to n3 was lost")
+
+
+@pytest.mark.parametrize("columns", [60, 80])
+@pytest.mark.parametrize("name", ["data-lost", "logs-cut", "replica-behind", "stale-reads"])
+def test_recorded_runs_are_told_whole(name: str, columns: int, tmp_path: Path) -> None:
+    files = RunFiles(recorded_run(name, tmp_path))
+    text = reports.render_run(files, columns)
+    body, words = text.partition("run again:")[0], " ".join(text.split())
+    assert max(map(len, body.splitlines())) <= columns
+    checks = json.loads(files.results.read_text())["checks"]
+    for check in checks:
+        assert " ".join(check["seen"].split()) in words, "not cut: its end may say what was not tested"
+    told = diagnosis_of(prepare(read_run(files)))
+    assert told is not None
+    order = [*(one.text for one in told.breaks), told.after, f"Next: {told.step}"]
+    places = [words.index(" ".join(sentence.split())) for sentence in order if sentence]
+    assert places == sorted(places)
+    for violation in invariant_violations(prepare(read_run(files))):
+        listed = text.partition(f"{violation.name}, when\n")[2].partition("\n\n")[0]
+        shown = re.findall(r"^  [\d.]+ s n\d: ", listed, re.MULTILINE)
+        left = re.search(r"^  (\d+) more$", listed, re.MULTILINE)
+        about = next(check["details"] for check in checks if check["name"] == violation.name)
+        assert len(shown) + int(left[1] if left else 0) == about.get("count", len(about["moments"]))
 
 
 def test_colour_is_added_and_nothing_else(made: Maker) -> None:

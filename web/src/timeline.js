@@ -18,6 +18,7 @@ import { drawHits } from "./hits.js";
 import { drawBands, triangle } from "./marks.js";
 import { drawMinimap, minimapPointer } from "./minimap.js";
 import { BADNESS, boxLabel, endOf, OUTCOMES, placeOfIndex, reachOf, Timeline, visibleRange } from "./operations.js";
+import { drawBuckets, fillBins, tellHeld } from "./pyramid.js";
 import { chooseRange } from "./range_table.js";
 import { groupRows } from "./rows.js";
 import { pin, select } from "./selection.js";
@@ -38,6 +39,7 @@ export function initTimeline(data) {
     faultRows: [],
   });
   groupRows("process");
+  tellHeld(data);
   View.listeners.push(drawTimeline, drawMinimap);
   timelinePointer(canvas);
   minimapPointer(document.getElementById("c-minimap"));
@@ -97,6 +99,8 @@ function drawOperations(area, toX) {
   const [first, last] = visibleRange();
   const columns = Math.ceil(area.right - area.left);
   const bins = new Uint8Array(columns * rows.length);
+  fillBins(bins, columns);
+  drawBuckets(area, columns);
   const wide = [];
   const scale = (area.right - area.left) / ((View.to - View.from) * 1e6);
   const offset = area.left - View.from * 1e6 * scale;

@@ -156,7 +156,9 @@ def test_an_answer_of_another_kind_than_the_workloads_proves_nothing(
     workload: str, invocation: Invocation, right: list[Any], wrong: list[Any]
 ) -> None:
     answers = SHAPES.get(workload, {})
-    model = model_named(WORKLOADS[workload].model)
+    name = WORKLOADS[workload].model
+    assert isinstance(name, str)
+    model = model_named(name)
     for value in right:
         answer = {"type": "ok", "value": value}
         assert unusable(invocation, answer, answers) == ""

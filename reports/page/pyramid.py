@@ -1,0 +1,96 @@
+"""What a page holds of very many operations: the most telling ones whole, and all of them in time buckets.
+
+A page of ten million operations would be 120 MB and take ten seconds to open.  So beyond :data:`HELD` it holds those of
+violations, all that did not end as ok (as many as there is room for), the slowest, and every so many-th of the others;
+and for each row of the timeline and each bucket of time the worst outcome of all operations in it.  Buckets are merged
+by the page where several fall into one pixel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, fields, replace
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from history.codes import FAIL, INFO, OK
+from reports.load.columns import NONE, Coded, Flags, Ints, Operations
+
+HELD: Final = 1_000_000
+"""Operations that a page holds whole."""
+BUCKETS: Final = 16_384
+CELLS: Final = 4_000_000
+"""Limit of buckets over all rows."""
+WORST: Final = {OK: 1, FAIL: 2, INFO: 3}
+"""How bad an outcome is, as ``BADNESS`` of the page's scripts; 0 is nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pyramid:
+    """``held`` are rows of the operations, in order; ``worst`` (rows of the timeline, buckets) of all of them."""
+
+    held: Ints
+    worst: Any
+    errors: int
+    errors_held: int
+
+    def data(self, total: int) -> dict[str, Any]:
+        """Write what the scripts need besides the column ``worst``."""
+        held = {"total": total, "held": len(self.held), "errors": self.errors, "errorsHeld": self.errors_held}
+        return {"pyramid": {"buckets": self.worst.shape[1], **held}}
+
+
+def pyramid_of(
+    operations: Operations, lanes: Ints, lane_count: int, end_ns: int, marked: Collection[int], most: int = HELD
+) -> Pyramid | None:
+    """Choose what the page holds; None where it can hold all.  ``marked``: the invocations of violations."""
+    if len(operations) <= most:
+        return None
+    errors = ~operations.which(OK)
+    held = _held(operations, errors, marked, most)
+    worst = _worst(operations, lanes, lane_count, end_ns)
+    return Pyramid(np.flatnonzero(held), worst, int(errors.sum()), int((errors & held).sum()))
+
+
+def _held(operations: Operations, errors: Flags, marked: Collection[int], most: int) -> Flags:
+    held = np.isin(operations.index, np.fromiter(marked, np.int64, len(marked)))
+    room = most // 2 - int(held.sum())
+    _add(held, _thinned(np.flatnonzero(errors & ~held), room))
+    took = np.where(operations.returned == NONE, 0, operations.returned - operations.invoked)
+    rest = np.flatnonzero(~errors & ~held)
+    slow = min((most - int(held.sum())) // 2, len(rest))
+    if slow:
+        _add(held, rest[np.argpartition(-took[rest], slow - 1)[:slow]])
+    _add(held, _thinned(np.flatnonzero(~errors & ~held), most - int(held.sum())))
+    return held
+
+
+def _add(held: Flags, rows: Ints) -> None:
+    held[rows] = True
+
+
+def _thinned(rows: Ints, room: int) -> Ints:
+    """Take at most so many of these, evenly."""
+    return rows if len(rows) <= room else rows[np.arange(max(room, 0)) * len(rows) // max(room, 1)]
+
+
+def _worst(operations: Operations, lanes: Ints, lane_count: int, end_ns: int) -> Any:
+    buckets = max(min(BUCKETS, CELLS // max(lane_count, 1)), 1)
+    place = np.minimum(operations.invoked * buckets // max(end_ns, 1), buckets - 1) + lanes * buckets
+    worst = np.zeros(lane_count * buckets, dtype=np.int64)
+    for outcome, bad in sorted(WORST.items(), key=lambda pair: pair[1]):
+        worst[place[operations.which(outcome)]] = bad
+    return worst.reshape(lane_count, buckets)
+
+
+def taken(operations: Operations, rows: Ints) -> Operations:
+    """Return these operations alone."""
+
+    def of(column: Any) -> Any:
+        if isinstance(column, Coded):
+            return replace(column, codes=column.codes[rows])
+        return column[rows] if isinstance(column, np.ndarray) else column.take(pa.array(rows))
+
+    return Operations(**{field.name: of(getattr(operations, field.name)) for field in fields(Operations)})
