@@ -16,11 +16,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from harness.systems.api import Alarm, Option, System
+from harness.systems.api import Alarm, Evidence, Option, System
 from harness.systems.rocketmq.client import LAW, Prober, clients
 from harness.systems.rocketmq.controllers import jars, leads, refuse, roles, surface
 from harness.systems.rocketmq.workload import CONTROLLER
-from history import Probe
+from history import Check, Probe
+
+#: What a controller in jRaft mode logs of snapshots.
+SNAPSHOT_LINES: Final = {
+    "saved": "Save snapshot, path=",
+    "loaded": "Load snapshot from",
+    "installed on others": "received InstallSnapshotResponse",
+}
 
 
 def one_leader(probes: Sequence[Probe], nodes: Sequence[str], since: int) -> bool:
@@ -28,6 +35,21 @@ def one_leader(probes: Sequence[Probe], nodes: Sequence[str], since: int) -> boo
     last = {probe.node: probe for probe in probes if probe.time >= since}
     named = {last[node].leader if node in last and last[node].answered else None for node in nodes}
     return len(named) == 1 and None not in named
+
+
+def snapshots(evidence: Evidence) -> Check:
+    """What the logs tell of snapshots; those of DLedger mode are empty in upstream, and none is made."""
+    asked = "in jRaft mode snapshots are saved"
+    if evidence.setup.options["mode"] != "jraft":
+        return Check("snapshots", "check", "valid", asked, "DLedger mode makes none")
+    counts = dict.fromkeys(SNAPSHOT_LINES, 0)
+    for log in sorted(evidence.files.glob("*/controller.log")) if evidence.files is not None else ():
+        with log.open(errors="replace") as lines:
+            for line in lines:
+                for what, text in SNAPSHOT_LINES.items():
+                    counts[what] += text in line
+    seen = ", ".join(f"{what} {count}" for what, count in counts.items())
+    return Check("snapshots", "check", "valid" if counts["saved"] else "unknown", asked, seen, dict(counts))
 
 
 SYSTEM: Final = System(
@@ -54,6 +76,7 @@ SYSTEM: Final = System(
     law=LAW,
     workloads=(CONTROLLER,),
     recovered=one_leader,
+    invariants=(snapshots,),
     quorum_reads=lambda setup: setup.options["reads"] == "log",
     promises=(
         "alters, elects, registers and reads of a broker set are linearizable when reads go through the log",
@@ -62,6 +85,8 @@ SYSTEM: Final = System(
     ),
     alarms=(
         Alarm(pattern="OutOfMemoryError", meaning="it ran out of the memory it was given", follows="harness"),
+        Alarm(pattern="InaccessibleObjectException", meaning="Java does not let it write a snapshot", follows="harness"),
+        Alarm(pattern="raft may stop working since some error occurs", meaning="its Raft stopped", follows="note"),
     ),
     may_refuse=frozenset({"data", "index", "snapshot", "term"}),
 )  # fmt: skip

@@ -19,10 +19,11 @@ FILES: Final = {
     "dledger": {"data": ("dledger-*/data/*",), "index": ("dledger-*/index/*",), "term": ("dledger-*/currterm",)},
     "jraft": {"data": ("log/*",), "snapshot": ("snapshot/snapshot_*/*",), "term": ("raft_meta/*",)},
 }
+#: Without the fourth of them a controller stops at its first snapshot: hessian reads the fields of an AtomicLong.
 FLAGS: Final = (
     "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED", "--add-opens=java.base/jdk.internal.ref=ALL-UNNAMED",
-    "--add-opens=java.base/java.nio=ALL-UNNAMED", "--add-opens=java.base/java.lang=ALL-UNNAMED",
-    "--add-opens=java.base/java.util=ALL-UNNAMED", "--add-opens=java.base/java.math=ALL-UNNAMED",
+    "--add-opens=java.base/java.nio=ALL-UNNAMED", "--add-opens=java.base/java.util.concurrent.atomic=ALL-UNNAMED",
+    "--add-opens=java.base/java.lang=ALL-UNNAMED", "--add-opens=java.base/java.util=ALL-UNNAMED",
     "-Xms48m", "-Xmx160m", "-Xss512k", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:MaxDirectMemorySize=128m",
     "-XX:ActiveProcessorCount=2", "-XX:+ExitOnOutOfMemoryError", "-Dtls.server.mode=disabled",
 )  # fmt: skip

@@ -128,9 +128,7 @@ def wrong_epochs(name: str, operations: Iterable[Operation]) -> list[str]:
     operations = sorted(operations, key=lambda op: op.invoke_index)
     answered = [(op, state) for op in operations if (state := shown(op)) is not None]
     return [
-        f"{name}: {text}"
-        for rule in (_masters, _granted_twice, _two_states, _backwards)
-        for text in rule(answered)
+        f"{name}: {text}" for rule in (_masters, _granted_twice, _two_states, _backwards) for text in rule(answered)
     ] + [f"{name}: {text}" for text in _unexplained(operations, answered)]
 
 
