@@ -85,7 +85,7 @@ SYSTEM: Final = System(
     ),
     alarms=(
         Alarm(pattern="OutOfMemoryError", meaning="it ran out of the memory it was given", follows="harness"),
-        Alarm(pattern="InaccessibleObjectException", meaning="Java does not let it write a snapshot", follows="harness"),
+        Alarm(pattern="InaccessibleObjectException", meaning="Java lets it write no snapshot", follows="harness"),
         Alarm(pattern="raft may stop working since some error occurs", meaning="its Raft stopped", follows="note"),
     ),
     may_refuse=frozenset({"data", "index", "snapshot", "term"}),

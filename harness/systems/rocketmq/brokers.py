@@ -7,6 +7,7 @@ and its leader elects another master then: so connections stay, and no broker wa
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import Final
 
 from harness.clients.wire import LostError, NotSentError
@@ -51,10 +52,8 @@ async def beat(broker: Broker, address: tuple[str, int]) -> None:
     connection = Connection(address)
     try:
         while True:
-            try:
+            with suppress(NotSentError, LostError):
                 await connection.ask(HEARTBEAT, ext=broker.heartbeat(NEVER_MS), timeout=PATIENCE_S)
-            except (NotSentError, LostError):
-                pass
             await asyncio.sleep(EVERY_S)
     finally:
         connection.close()

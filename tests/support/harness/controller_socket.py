@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 #: No answer: the connection stays open, or ends.
 SILENCE, HANG_UP = object(), object()
 
@@ -41,16 +43,37 @@ class ControllerSocket:
                 if given is HANG_UP:
                     return
                 if given is not SILENCE:
-                    writer.write(packed(*given, opaque=header["opaque"]))
+                    writer.write(packed(given, header["opaque"]))
         except asyncio.IncompleteReadError:
             pass
-        finally:
-            writer.close()
 
     def codes(self) -> list[int]:
         return [code for code, *_ in self.asked]
 
 
-def packed(code: int, ext: Mapping[str, str], body: str, remark: str, opaque: int) -> bytes:
+@asynccontextmanager
+async def listening(serve: Serve, host: str = "127.0.0.1", port: int = 0) -> AsyncIterator[tuple[str, int]]:
+    """Serve connections; at the end, those that clients have closed are awaited."""
+    handlers: list[asyncio.Task[Any] | None] = []
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        handlers.append(asyncio.current_task())
+        try:
+            await serve(reader, writer)
+        finally:
+            writer.close()
+            with suppress(OSError):
+                await writer.wait_closed()
+
+    server = await asyncio.start_server(handle, host, port)
+    try:
+        yield server.sockets[0].getsockname()
+    finally:
+        server.close()
+        await asyncio.gather(*(one for one in handlers if one is not None), return_exceptions=True)
+
+
+def packed(given: tuple[Any, ...], opaque: int) -> bytes:
+    code, ext, body, remark = given
     header = json.dumps({"code": code, "flag": 1, "opaque": opaque, "remark": remark, "extFields": ext}).encode()
     return struct.pack(">II", 4 + len(header) + len(body.encode()), len(header)) + header + body.encode()

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack
 from typing import Any
 
 import pytest
 
 from harness.systems import Machine, Setup
 from harness.systems.law import LOST, NOT_SENT, Outcome
+from harness.systems.remoting import Answer
 from harness.systems.rocketmq import SYSTEM, brokers, client, requests
 from harness.systems.rocketmq.client import LAW, Client, Prober
 from harness.workloads import Invocation
-from tests.support.harness.controller_socket import HANG_UP, SILENCE, ControllerSocket, answer
+from tests.support.harness.controller_socket import HANG_UP, SILENCE, ControllerSocket, answer, listening
 
 NODES = tuple(Machine(f"n{number}", f"127.0.78.{number}") for number in (1, 2, 3))
 OPTIONS: dict[str, Any] = {option.name: option.default for option in SYSTEM.options}
-SETUP = Setup(version="5.3.3", options={**OPTIONS, "broker_sets": 1}, nodes=NODES, client_timeout=0.4)
+SETUP = Setup(version="5.3.3", options={**OPTIONS, "broker_sets": 1}, nodes=NODES, client_timeout=1.5)
 
 READ, REGISTER = Invocation("read", "broker-0"), Invocation("register", "broker-0", 2)
 ALTER, ELECT = Invocation("alter", "broker-0", [1, 2, 5, [1, 3]]), Invocation("elect", "broker-0", 3)
@@ -39,19 +41,14 @@ def scene(sockets: Sequence[ControllerSocket | None], talk: Callable[[Client], A
     """The result of a talk of a client that is at home at the first of these controllers; None is one that is down."""
 
     async def run() -> Any:
-        servers = [
-            await asyncio.start_server(one.serve, node.address, requests.PORT)
-            for one, node in zip(sockets, NODES, strict=False)
-            if one is not None
-        ]
         (found,) = SYSTEM.clients(SETUP, 1)
         assert isinstance(found, Client)
-        try:
+        async with AsyncExitStack() as stack:
+            for one, node in zip(sockets, NODES, strict=False):
+                if one is not None:
+                    await stack.enter_async_context(listening(one.serve, node.address, requests.PORT))
+            stack.push_async_callback(found.close)
             return await talk(found)
-        finally:
-            await found.close()
-            for server in servers:
-                server.close()
 
     return asyncio.run(run())
 
@@ -115,7 +112,7 @@ def test_every_row_of_the_law_has_a_test() -> None:
 
 
 def test_a_change_fails_only_by_a_code_that_proves_it() -> None:
-    made = {code: client.Answer(code, "", {}, b"", 1) for code in range(2100)}
+    made = {code: Answer(code, "", {}, b"", 1) for code in range(2100)}
     failed = {code for code, one in made.items() if client.outcome_of(ALTER, one, "n1").type == "fail"}
     assert failed == client.REFUSED | {requests.NOT_LEADER, requests.MASTER_STILL_EXISTS}
 
