@@ -1,4 +1,4 @@
-"""The state that RocketMQ's controller keeps of a set of brokers: master, its epoch, who is in sync, their epoch.
+"""A set of brokers in RocketMQ's controller: master, its epoch, the members in sync, their epoch.
 
 A state is ``[master, its epoch, members, their epoch]``; at first ``[null, 0, [], 0]``.
 

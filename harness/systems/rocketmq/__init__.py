@@ -1,4 +1,4 @@
-"""RocketMQ's controller, which keeps who is master and who is in sync of each set of brokers, in DLedger or in jRaft.
+"""RocketMQ's controller: the masters, sync state sets and epochs of sets of brokers, replicated by DLedger or jRaft.
 
 ===============  =======================================================================================================
 ``requests``     codes and headers, and the brokers in whose name it is asked
@@ -38,7 +38,7 @@ def one_leader(probes: Sequence[Probe], nodes: Sequence[str], since: int) -> boo
 
 
 def snapshots(evidence: Evidence) -> Check:
-    """What the logs tell of snapshots; those of DLedger mode are empty in upstream, and none is made."""
+    """Count the snapshots in the logs; in DLedger mode upstream makes none."""
     asked = "in jRaft mode snapshots are saved"
     if evidence.setup.options["mode"] != "jraft":
         return Check("snapshots", "check", "valid", asked, "DLedger mode makes none")

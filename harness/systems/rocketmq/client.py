@@ -40,7 +40,7 @@ HOPS: Final = 3
 
 
 class Client:
-    """One worker's way to the leader: asks the one that answered last, or else its home who leads.
+    """One worker's way to the leader: the controller that answered last, or else the one that its home names.
 
     It goes on only from a controller that says that it is not the leader.
     """
@@ -111,7 +111,7 @@ def outcome_of(invocation: Invocation, answer: Answer, node: str) -> Outcome:
 
 
 def case_of(invocation: Invocation, answer: Answer) -> tuple[str, Any]:
-    """The case of an answer, and what it tells."""
+    """The case of an answer, and the value in it."""
     if answer.code == NOT_LEADER:
         return "not-leader", None
     if answer.code in REFUSED:
@@ -121,13 +121,13 @@ def case_of(invocation: Invocation, answer: Answer) -> tuple[str, Any]:
     if answer.code == MASTER_STILL_EXISTS and invocation.f != "elect":
         return "exists", None
     try:
-        return ("done" if answer.code == OK else "exists"), told(invocation.f, answer)
+        return ("done" if answer.code == OK else "exists"), value_of(invocation.f, answer)
     except ValueError:
         return "error", None
 
 
-def told(f: str, answer: Answer) -> Any:
-    """What an answer tells.  Raises ValueError when it lacks something."""
+def value_of(f: str, answer: Answer) -> Any:
+    """The value in an answer.  Raises ValueError when something is missing."""
     state = state_in(answer)
     if f == "alter":  # the epoch in the header is zero where nothing was granted, hence never read without a code 0
         if str(state[3]) != answer.ext.get("newSyncStateSetEpoch"):
@@ -145,7 +145,7 @@ def clients(setup: Setup, number: int) -> list[Client]:
 
 
 class Prober:
-    """Asks one controller whether it leads, and whom it takes for the leader; it tells of no term and no index."""
+    """Asks one controller whether it leads, and which one leads; its answers hold no term and no index."""
 
     def __init__(self, node: Machine, setup: Setup) -> None:
         self._connection = Connection((node.address, PORT))

@@ -79,7 +79,7 @@ def request(f: str, name: str, value: Any) -> tuple[int, dict[str, object], obje
 
 
 def state_in(answer: Answer) -> list[Any]:
-    """Master, its epoch, the members in sync, their epoch; a master that is not told is None, and so is its epoch.
+    """Master, its epoch, the members in sync, their epoch; a master that is left out is None, and so is its epoch.
 
     The body is not always JSON: other members of it have numbers for keys.  Raises ValueError where something is
     missing.

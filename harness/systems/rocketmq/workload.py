@@ -1,4 +1,4 @@
-"""What brokers do with the controller: clients that race on one epoch, each with what it was told last, and ask again.
+"""What brokers do with the controller: they race on one epoch, each by the last answer that it got, and ask again.
 
 An alter expects what its worker read or was granted; one that is in doubt is often asked for once more, as a broker
 does it.  Beside the model there are checks in linear time (:func:`epochs_check`).
@@ -28,8 +28,8 @@ _NONE: Final[Mapping[Any, Any]] = MappingProxyType({})
 _ASKED: Final = "a master is in its set; an epoch is granted once, holds one state, is explained and never goes back"
 
 
-class Brokers(Struct, frozen=True):
-    """``known`` is the state of a set by what a worker was told last.
+class Racing(Struct, frozen=True):
+    """The state of the generator: ``known`` is a broker set by the last answer that a worker got.
 
     ``asked`` are the changes that workers wait for, ``again`` those in doubt, which they may ask for once more.
     """
@@ -51,7 +51,7 @@ class Brokers(Struct, frozen=True):
         else:
             operation, stream = self._fresh(worker, stream)
         asked = {**self.asked, worker: operation}
-        return operation.by(worker, ctx.time), Brokers(self.names, stream, self.known, asked, again)
+        return operation.by(worker, ctx.time), Racing(self.names, stream, self.known, asked, again)
 
     def _fresh(self, worker: int, stream: Stream) -> tuple[Invocation, Stream]:
         name, stream = stream.choose(self.names)
@@ -75,7 +75,7 @@ class Brokers(Struct, frozen=True):
             known[worker, operation.key] = state
         elif event.type == "info":
             again[worker] = operation
-        return Brokers(self.names, self.stream, known, asked, again)
+        return Racing(self.names, self.stream, known, asked, again)
 
 
 def _change(name: str, state: Sequence[Any], stream: Stream, *, elects: bool) -> tuple[Invocation, Stream]:
@@ -94,7 +94,7 @@ def _change(name: str, state: Sequence[Any], stream: Stream, *, elects: bool) ->
 
 
 def _state_after(operation: Invocation, answer: Any) -> Sequence[Any] | None:
-    """The state that an ok answer tells; None of a register that leaves out the master."""
+    """The state in an ok answer; None for a register that leaves out the master."""
     if operation.f == "alter":
         master, master_epoch, _, members = operation.value
         return [master, master_epoch, members, answer]
@@ -111,7 +111,7 @@ def final_reads(scale: Scale) -> list[Invocation]:
 
 
 def epochs_check(evidence: Evidence) -> Check:
-    """What is wrong with the epochs of each set, told in a sentence a case."""
+    """Check the epochs of each broker set: unique, explained, of one state each, never going back."""
     sets: defaultdict[Any, list[Operation]] = defaultdict(list)
     for operation in evidence.operations:
         sets[operation.key].append(operation)
@@ -133,7 +133,7 @@ def wrong_epochs(name: str, operations: Iterable[Operation]) -> list[str]:
 
 
 def shown(op: Operation) -> tuple[Any, Any, Any, int] | None:
-    """The state that an ok operation shows; members are None where it does not tell, None without an answer."""
+    """The state that an ok operation shows, None without an answer."""
     if op.outcome != "ok" or op.result is None:
         return None
     if op.f == "alter":
@@ -164,7 +164,7 @@ def _granted_twice(answered: _Shown) -> list[str]:
 
 
 def _two_states(answered: _Shown) -> list[str]:
-    """A register may not tell the master, so its members alone are compared."""
+    """Compare all answers of one epoch; a register that leaves out the master is left out."""
     first: dict[int, tuple[Any, Any, Any, int]] = {}
     found = []
     for op, state in answered:
@@ -213,7 +213,7 @@ def _unexplained(operations: Sequence[Operation], answered: _Shown) -> list[str]
 CONTROLLER: Final = Workload(
     name="controller",
     summary="brokers alter their sync state sets, elect masters, register and read, racing on one epoch",
-    generator=lambda scale: seeded("operations", lambda rng: Brokers(set_names(scale.setup), Stream(rng))),
+    generator=lambda scale: seeded("operations", lambda rng: Racing(set_names(scale.setup), Stream(rng))),
     final=final_reads,
     model="sync-state-set",
     kinds=("read", "alter", "elect", "register"),
