@@ -8,9 +8,11 @@
 ``artifacts``   files that systems run from, fetched once and kept
 ``ready``       when a process is ready
 ``deployment``  any system on its nodes: install, start, kill, collect
+``remoting``    RocketMQ's frames, which DLedger speaks too
 ``registers``   the workloads on registers that any system may have
 ``program``     any program, from one file
 ``dledger``     the register on DLedger
+``rocketmq``    Apache RocketMQ's controller
 ``zookeeper``   Apache ZooKeeper
 ==============  ========================================================================================================
 """
