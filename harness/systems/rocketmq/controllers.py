@@ -6,8 +6,8 @@ from typing import Final
 
 from harness.systems.api import Role, Setup, Shell, Surface
 from harness.systems.artifacts import MavenJars, on_node
-from harness.systems.remoting import ask
-from harness.systems.rocketmq.requests import APPLY_BROKER_ID, METADATA, NOT_LEADER, OK, PORT, brokers_of
+from harness.systems.remoting import Address, ask
+from harness.systems.rocketmq.requests import APPLY_BROKER_ID, METADATA, OK, PORT, brokers_of
 
 #: In jRaft mode the controllers talk to each other at a port of their own.
 RAFT_PORT: Final = 9879
@@ -107,24 +107,21 @@ def answers(shell: Shell) -> bool:
 
 
 def leads(setup: Setup) -> str | None:
-    """The node that leads and has taken the brokers of the harness; their ids are applied for again and again.
+    """The node that leads and has taken the brokers of the harness, which may apply for their numbers again and again.
 
     A leader that was just elected says so before it takes requests.
     """
-    for node in setup.nodes:
-        address = (node.address, PORT)
-        try:
-            if ask(address, METADATA).ext.get("isLeader") != "true":
-                continue
-            for broker in brokers_of(setup):
-                if (answer := ask(address, APPLY_BROKER_ID, ext=broker.application(), timeout=6.0)).code != OK:
-                    if answer.code == NOT_LEADER:
-                        return None
-                    raise ValueError(f"code {answer.code}: {answer.remark}")
-        except (OSError, ValueError):
-            return None
-        return node.name
-    return None
+    return next((node.name for node in setup.nodes if _serves((node.address, PORT), setup)), None)
+
+
+def _serves(address: Address, setup: Setup) -> bool:
+    try:
+        if ask(address, METADATA).ext.get("isLeader") != "true":
+            return False
+        applications = [broker.application() for broker in brokers_of(setup)]
+        return all(ask(address, APPLY_BROKER_ID, ext=one, timeout=6.0).code == OK for one in applications)
+    except (OSError, ValueError):
+        return False
 
 
 def surface(setup: Setup) -> Surface:

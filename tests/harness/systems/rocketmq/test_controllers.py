@@ -76,10 +76,10 @@ def told(code: int, leads: bool = False) -> Answer:
     ("answers", "leader"),
     [
         ([told(0), told(0, leads=True), *[told(0)] * 9], "n2"),
-        ([told(0), told(0, leads=True), told(requests.NOT_LEADER)], None),
-        ([told(0), told(0, leads=True), told(1)], None),
+        ([told(0), told(0, leads=True), told(requests.NOT_LEADER), told(0)], None),
+        ([told(0), told(0, leads=True), told(1), told(0)], None),
         ([told(0), told(0), told(0)], None),
-        ([ConnectionRefusedError(), told(0, leads=True), *[told(0)] * 9], None),
+        ([ConnectionRefusedError(), told(0, leads=True), *[told(0)] * 9], "n2"),
     ],
 )  # fmt: skip
 def test_the_leader_is_the_one_that_takes_the_brokers(
