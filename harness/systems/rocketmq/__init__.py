@@ -13,6 +13,7 @@ Only controllers run on the nodes.  Brokers would be a second role, beside them 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -24,9 +25,9 @@ from history import Check, Probe
 
 #: What a controller in jRaft mode logs of snapshots.
 SNAPSHOT_LINES: Final = {
-    "saved": "Save snapshot, path=",
-    "loaded": "Load snapshot from",
-    "installed on others": "received InstallSnapshotResponse",
+    "saved": re.compile("Save snapshot, path="),
+    "loaded": re.compile("Load snapshot from"),
+    "installed on others": re.compile("received InstallSnapshotResponse .*success=true"),
 }
 
 
@@ -46,8 +47,8 @@ def snapshots(evidence: Evidence) -> Check:
     for log in sorted(evidence.files.glob("*/controller.log")) if evidence.files is not None else ():
         with log.open(errors="replace") as lines:
             for line in lines:
-                for what, text in SNAPSHOT_LINES.items():
-                    counts[what] += text in line
+                for what, pattern in SNAPSHOT_LINES.items():
+                    counts[what] += pattern.search(line) is not None
     seen = ", ".join(f"{what} {count}" for what, count in counts.items())
     return Check("snapshots", "check", "valid" if counts["saved"] else "unknown", asked, seen, dict(counts))
 

@@ -116,9 +116,10 @@ def test_it_has_recovered_when_all_name_one_leader(probes: list[Probe], recovere
     assert one_leader(probes, ("n1", "n2"), 5) == recovered
 
 
-LOG = """2026-11-23 04:13:22.212 INFO JRaft-Closure-Executor-0 - Save snapshot, path=/data/controller/snapshot/temp
-2026-11-23 04:14:08.000 INFO JRaft-FSMCaller-Disruptor-0 - Load snapshot from /data/controller/snapshot/snapshot_9
-2026-11-23 04:13:58.689 INFO JRaft-RPC-Processor-16 - Node harness:1:9879 received InstallSnapshotResponse from 2:9879
+LOG = """05:11:50.578 INFO JRaft-Closure-Executor-0 - Save snapshot, path=/data/harness/controller/snapshot/temp
+05:11:50.578 INFO JRaft-FSMCaller-Disruptor-0 - Load snapshot from /data/harness/controller/snapshot/snapshot_9
+05:11:50.578 INFO JRaft-RPC-Processor-16 - Node harness:1 received InstallSnapshotResponse from 2 success=true
+05:11:55.677 INFO JRaft-RPC-Processor-7 - Node harness:1 received InstallSnapshotResponse from 2 error:Status[]
 """
 
 
