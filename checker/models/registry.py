@@ -12,6 +12,7 @@ from checker.models.bank import Bank
 from checker.models.fenced_lock import FencedLock
 from checker.models.ledger import Ledger
 from checker.models.objects import Counter, FifoQueue, GrowSet, KeyValue, Log, MultiRegister, Mutex
+from checker.models.sync_state_set import SyncStateSet
 
 MODELS: Final[dict[str, Callable[[], Model]]] = {
     "register": Register,
@@ -29,6 +30,7 @@ MODELS: Final[dict[str, Callable[[], Model]]] = {
     "ledger": Ledger,
     "fenced-lock": FencedLock,
     "bank": Bank,
+    "sync-state-set": SyncStateSet,
 }
 
 

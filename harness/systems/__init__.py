@@ -9,8 +9,10 @@
 ``ready``       when a process is ready
 ``deployment``  any system on its nodes: install, start, kill, collect
 ``workloads``   the workloads that any system may have
+``remoting``    RocketMQ's frames, which DLedger speaks too
 ``program``     any program, from one file
 ``dledger``     the register on DLedger
+``rocketmq``    Apache RocketMQ's controller
 ``zookeeper``   Apache ZooKeeper
 ==============  ========================================================================================================
 """

@@ -1,4 +1,4 @@
-"""Ledgers, fenced locks and banks: small histories are judged as by trying everything."""
+"""Ledgers, fenced locks, banks and broker sets: small histories are judged as by trying everything."""
 
 from __future__ import annotations
 
@@ -144,7 +144,69 @@ class _Bank:
         return True
 
 
-OBJECTS: dict[str, Any] = {"ledger": _Ledger, "fenced-lock": _Lock, "bank": _Bank}
+class _BrokerSet:
+    """By the controller's own checks, one after the other, before it changes anything."""
+
+    def __init__(self) -> None:
+        self.master: int | None = None
+        self.master_epoch = self.epoch = 0
+        self.members: list[int] = []
+
+    def ask(self, random: Random, fresh: int) -> tuple[str, Any]:
+        f = random.choice(["alter", "alter", "elect", "read", "register"])
+        if f == "alter" and self.master is not None:
+            other = random.choice([one for one in (1, 2, 3) if one != self.master])
+            return f, [self.master, self.master_epoch, self.epoch, sorted({*self.members} ^ {other})]
+        if f in ("alter", "elect"):
+            return "elect", random.choice(self.members or [1, 2, 3])
+        return f, 1 if f == "register" else None
+
+    def take(self, f: str, value: Any) -> Any:
+        if f == "alter":
+            master, master_epoch, epoch, members = value
+            if [master, master_epoch, epoch] != [self.master, self.master_epoch, self.epoch]:
+                return "fenced"
+            if master not in members or members == self.members:
+                return "failed"
+            self.members, self.epoch = members, epoch + 1
+            return self.epoch
+        if f != "elect":
+            return self.state()
+        if value == self.master:
+            return ["exists", *self.state()]
+        if self.master_epoch and value not in self.members:
+            return "failed"
+        self.master, self.members = value, [value]
+        self.master_epoch, self.epoch = self.master_epoch + 1, self.epoch + 1
+        return ["elected", *self.state()]
+
+    def state(self) -> list[Any]:
+        return [self.master, self.master_epoch, list(self.members), self.epoch]
+
+    def lie(self, random: Random, f: str, result: Any, fresh: int) -> Any:
+        if f == "alter":
+            return max(0, result + random.choice([-1, 1, 2]))
+        lied = list(result)
+        if f == "register" and random.random() < 0.5:
+            return [None, None, *lied[2:]]
+        lied[-1] += random.choice([-1, 0, 1])
+        lied[-2] = random.choice([[1], [1, 2], lied[-2]])
+        return lied
+
+    def right(self, order: list[Operation], guesses: tuple[int, ...]) -> bool:
+        twin = _BrokerSet()
+        for one in order:
+            told = twin.take(one.f, one.value)
+            if one.f == "register" and one.outcome == "ok" and one.result[:2] == [None, None]:
+                told[:2] = [None, None]
+            if one.outcome == "ok" and told != one.result:
+                return False
+        return True
+
+
+OBJECTS: dict[str, Any] = {
+    "ledger": _Ledger, "fenced-lock": _Lock, "bank": _Bank, "sync-state-set": _BrokerSet,
+}  # fmt: skip
 
 
 def made(name: str, random: Random, size: int) -> list[Operation]:
@@ -162,7 +224,7 @@ def made(name: str, random: Random, size: int) -> list[Operation]:
         result = thing.take(f, value)
         if random.random() < 0.15:
             result = thing.lie(random, f, result, fresh)
-        lost = random.random() < 0.2 and f not in ("read", "get", "list")
+        lost = random.random() < 0.2 and f not in ("read", "get", "list", "register")
         operations.append(
             Operation(
                 process, f, "x", value, None if lost else result, "info" if lost else "ok", begun, ended,
@@ -221,6 +283,8 @@ def test_histories_are_judged_as_by_the_definition_of_the_model(name: str, seed:
         ("ledger", "append", 1, -1), ("ledger", "get", "x", 1), ("ledger", "list", None, [1]), ("ledger", "put", 1, 1),
         ("fenced-lock", "acquire", None, 7), ("fenced-lock", "release", None, ["released", 1]),
         ("fenced-lock", "read", None, "x"), ("fenced-lock", "free", None, None),
+        ("sync-state-set", "read", None, None), ("sync-state-set", "alter", [1, 1], 2), ("sync-state-set", "cas", 1, 1),
+        ("sync-state-set", "alter", [1, 1, 1, [1]], "x"), ("sync-state-set", "elect", 1, [1]),
         ("bank", "transfer", [0, 1], None), ("bank", "read", None, None), ("bank", "pay", None, None),
     ],
 )  # fmt: skip

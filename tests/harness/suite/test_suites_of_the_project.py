@@ -60,7 +60,7 @@ def test_nightly_has_every_nemesis_on_both_versions_with_and_without_snapshots_a
     snapshots_only = {"isolate-until-snapshot"}
     for version, snapshot in (("0.3.2", False), ("0.4.0", False), ("0.4.0", True)):
         mode = [
-            cell.plan for cell in cells if (cell.plan.version, cell.plan.options["snapshot"]) == (version, snapshot)
+            cell.plan for cell in cells if (cell.plan.version, cell.plan.options.get("snapshot")) == (version, snapshot)
         ]
         there = set(fault_names(turn for plan in mode for turn in plan.nemesis))
         assert there >= set(FAULTS) - (set() if snapshot else snapshots_only), (version, snapshot)

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from harness.systems.dledger.remoting import Address, frame, metadata, transfer_leadership
+from harness.systems.dledger.remoting import metadata, transfer_leadership
+from harness.systems.remoting import Address, frame
 
 Answer = Callable[[bytes], Address]
 

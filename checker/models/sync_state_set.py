@@ -1,0 +1,69 @@
+"""A set of brokers in RocketMQ's controller: master, its epoch, the members in sync, their epoch.
+
+A state is ``[master, its epoch, members, their epoch]``; at first ``[null, 0, [], 0]``.
+
+``read``, ``register`` -> the state; a register may leave out the master and its epoch.
+``alter`` [master, its epoch, epoch, members] -> the epoch after it, one more: a compare-and-set on the first three.
+``elect`` b -> ["elected", state]: both epochs are one more, and b alone is in sync; or ["exists", state]: b was master.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from checker.core.model import ILLEGAL, UNKNOWN, Model, ModelError, State
+
+_LENGTHS: Final = {"read": 4, "register": 4, "elect": 5}
+
+
+class SyncStateSet(Model):
+    """What clients may see of one set of brokers; elections that no client asked for are none of it."""
+
+    name = "sync-state-set"
+    noun = "broker set"
+    initial: State = (None, 0, (), 0)
+    reads = frozenset({"read", "register"})
+
+    def admit(self, f: str, value: Any, result: Any) -> None:
+        if f not in (*_LENGTHS, "alter"):
+            raise ModelError(f"a {self.name} has no operation {f!r}")
+        if f == "alter" and not (isinstance(value, tuple) and len(value) == 4 and isinstance(value[3], tuple)):
+            raise ModelError(f"an alter names master, its epoch, the epoch and the members, found {value!r}")
+        if result is UNKNOWN or (f == "alter" and type(result) is int):
+            return
+        if f == "alter" or not (isinstance(result, tuple) and len(result) == _LENGTHS[f]):
+            raise ModelError(f"{f} of a {self.name} cannot be answered by {result!r}")
+
+    def step(self, state: State, f: str, value: Any, result: Any) -> State:
+        if f == "alter":
+            return _altered(state, value, result)
+        if f == "elect":
+            return _elected(state, value, result)
+        if result is UNKNOWN:
+            return state
+        if f == "register" and result[:2] == (None, None):
+            return state if result[2:] == state[2:] else ILLEGAL
+        return state if result == state else ILLEGAL
+
+    def describe(self, state: State) -> str:
+        master, master_epoch, members, epoch = state
+        return f"master {master} of epoch {master_epoch}, in sync {list(members)} of epoch {epoch}"
+
+
+def _altered(state: Any, value: Any, result: Any) -> State:
+    master, master_epoch, members, epoch = state
+    asked = value[3]
+    if value[:3] != (master, master_epoch, epoch) or master not in asked or set(asked) == set(members):
+        return ILLEGAL
+    after = (master, master_epoch, tuple(sorted(set(asked))), epoch + 1)
+    return after if result is UNKNOWN or result == epoch + 1 else ILLEGAL
+
+
+def _elected(state: Any, broker: Any, result: Any) -> State:
+    master, master_epoch, members, epoch = state
+    if result is not UNKNOWN and result[0] == "exists":
+        return state if master == broker and result[1:] == state else ILLEGAL
+    if broker == master or (master_epoch > 0 and broker not in members):
+        return ILLEGAL
+    after = (broker, master_epoch + 1, (broker,), epoch + 1)
+    return after if result is UNKNOWN or result == ("elected", *after) else ILLEGAL

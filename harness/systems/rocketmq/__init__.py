@@ -1,0 +1,93 @@
+"""RocketMQ's controller: the masters, sync state sets and epochs of sets of brokers, replicated by DLedger or jRaft.
+
+===============  =======================================================================================================
+``requests``     codes and headers, and the brokers in whose name it is asked
+``controllers``  jars, configuration, command lines, readiness, ports, files on disk
+``brokers``      brokers that only beat
+``client``       the client, the law of outcomes, probes
+``workload``     alters, elects, registers and reads; checks of epochs
+===============  =======================================================================================================
+
+Only controllers run on the nodes.  Brokers would be a second role, beside them or on nodes of their own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from harness.systems.api import Alarm, Evidence, Option, System
+from harness.systems.rocketmq.client import LAW, Prober, clients
+from harness.systems.rocketmq.controllers import jars, leads, refuse, roles, surface
+from harness.systems.rocketmq.workload import CONTROLLER
+from history import Check, Probe
+
+#: What a controller in jRaft mode logs of snapshots.
+SNAPSHOT_LINES: Final = {
+    "saved": re.compile("Save snapshot, path="),
+    "loaded": re.compile("Load snapshot from"),
+    "installed on others": re.compile("received InstallSnapshotResponse .*success=true"),
+}
+
+
+def one_leader(probes: Sequence[Probe], nodes: Sequence[str], since: int) -> bool:
+    """Whether every node has answered since then, the last time with the same leader."""
+    last = {probe.node: probe for probe in probes if probe.time >= since}
+    named = {last[node].leader if node in last and last[node].answered else None for node in nodes}
+    return len(named) == 1 and None not in named
+
+
+def snapshots(evidence: Evidence) -> Check:
+    """Count the snapshots in the logs; in DLedger mode upstream makes none."""
+    asked = "in jRaft mode snapshots are saved"
+    if evidence.setup.options["mode"] != "jraft":
+        return Check("snapshots", "check", "valid", asked, "DLedger mode makes none")
+    counts = dict.fromkeys(SNAPSHOT_LINES, 0)
+    for log in sorted(evidence.files.glob("*/controller.log")) if evidence.files is not None else ():
+        with log.open(errors="replace") as lines:
+            for line in lines:
+                for what, pattern in SNAPSHOT_LINES.items():
+                    counts[what] += pattern.search(line) is not None
+    seen = ", ".join(f"{what} {count}" for what, count in counts.items())
+    return Check("snapshots", "check", "valid" if counts["saved"] else "unknown", asked, seen, dict(counts))
+
+
+SYSTEM: Final = System(
+    name="rocketmq-controller",
+    title="RocketMQ's controller",
+    summary="Apache RocketMQ's controller: masters, sync state sets and their epochs, in DLedger or in jRaft",
+    versions=("5.3.3", "5.2.0", "5.1.4"),
+    options=(
+        Option(name="mode", default="dledger", choices=("dledger", "jraft"), marks_runs=True,
+               help="The library that replicates."),
+        Option(name="reads", default="log", choices=("log", "local"), marks_runs=True,
+               help="How DLedger mode reads: RocketMQ's own is local (processReadEvent=false), jRaft always the log."),
+        Option(name="broker_sets", default=3, least=1, most=50, help="How many sets of three brokers there are."),
+        Option(name="snapshot_interval", default=10, least=1, help="Seconds between snapshots in jRaft mode."),
+        Option(name="election_timeout", default=1000, least=200, help="Election timeout in jRaft mode (ms)."),
+    ),
+    refuse=refuse,
+    artifacts=lambda setup: (jars(setup),),
+    roles=roles,
+    leads=leads,
+    surface=surface,
+    clients=clients,
+    prober=lambda setup, shell: Prober(shell.machine, setup),
+    law=LAW,
+    workloads=(CONTROLLER,),
+    recovered=one_leader,
+    invariants=(snapshots,),
+    quorum_reads=lambda setup: setup.options["reads"] == "log",
+    promises=(
+        "alters, elects, registers and reads of a broker set are linearizable when reads go through the log",
+        "an epoch is granted once, and what was acknowledged is kept while a majority of disks is",
+        "a cluster of which a majority can talk serves again",
+    ),
+    alarms=(
+        Alarm(pattern="OutOfMemoryError", meaning="it ran out of the memory it was given", follows="harness"),
+        Alarm(pattern="InaccessibleObjectException", meaning="Java lets it write no snapshot", follows="harness"),
+        Alarm(pattern="raft may stop working since some error occurs", meaning="its Raft stopped", follows="note"),
+    ),
+    may_refuse=frozenset({"data", "index", "snapshot", "term"}),
+)  # fmt: skip

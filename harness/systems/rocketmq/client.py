@@ -1,0 +1,170 @@
+"""The client of a broker, and the law of outcomes: what an answer of a controller proves.
+
+An elect that found its broker to be the master is ok, too: it is a read.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from itertools import cycle, islice
+from typing import Any, Final
+
+from harness.clients.wire import LostError, NotSentError
+from harness.systems.api import Machine, Setup
+from harness.systems.law import LOST, NOT_SENT, Law, Outcome, Rule
+from harness.systems.remoting import Answer, Connection
+from harness.systems.rocketmq.brokers import Brokers
+from harness.systems.rocketmq.requests import (
+    MASTER_STILL_EXISTS,
+    METADATA,
+    NOT_LEADER,
+    OK,
+    PORT,
+    request,
+    state_in,
+)
+from harness.workloads import Invocation
+
+LAW: Final = Law(
+    Rule("done", "0", "ok"),
+    Rule("exists", "2011: the master that was to be elected is the master", "fail", elect="ok"),
+    Rule("refused", "2000-2003, 2006, 2008, 2010, 2012-2014: looked at, and nothing was appended", "fail"),
+    Rule("not-leader", "2007: it is not the leader, nothing was appended", "fail"),
+    Rule("error", "any other code, or an answer of the wrong shape", "info", read="fail", register="fail"),
+    reads=("read", "register"),
+)
+REFUSED: Final = frozenset({2000, 2001, 2002, 2003, 2006, 2008, 2010, 2012, 2013, 2014})
+#: How many controllers are asked for one operation, each after the proof that nothing happened at the one before.
+HOPS: Final = 3
+
+
+class Client:
+    """One worker's way to the leader: the controller that answered last, or else the one that its home names.
+
+    It goes on only from a controller that says that it is not the leader.
+    """
+
+    def __init__(self, home: Machine, setup: Setup, brokers: Brokers) -> None:
+        self.home = home.name
+        self._timeout = setup.client_timeout
+        self._brokers = brokers
+        self._connections = {node.name: Connection((node.address, PORT)) for node in setup.nodes}
+        self._nodes = {f"{node.address}:{PORT}": node.name for node in setup.nodes}
+        self._leader: str | None = None
+        self._open = False
+
+    async def open(self) -> None:
+        if not self._open:
+            self._open = True
+            await self._brokers.open()
+
+    async def close(self) -> None:
+        if self._open:
+            self._open = False
+            await self._brokers.close()
+        for connection in self._connections.values():
+            connection.close()
+
+    async def perform(self, invocation: Invocation) -> Outcome:
+        deadline = time.monotonic() + self._timeout
+        node, tried = self._leader or self.home, list[str]()
+        while True:
+            outcome, case = await self._ask(invocation, node, deadline)
+            tried.append(node)
+            onward = case in (NOT_SENT, "not-leader")
+            self._leader = None if onward or case == LOST else node
+            if not onward or len(tried) == HOPS or time.monotonic() >= deadline:
+                return outcome
+            named = await self._leader_by(node, deadline)
+            others = [one for one in (named, *self._connections) if one is not None and one not in tried]
+            if not others:
+                return outcome
+            node = others[0]
+
+    async def _ask(self, invocation: Invocation, node: str, deadline: float) -> tuple[Outcome, str]:
+        """The outcome at this node, and its case."""
+        code, ext, body = request(invocation.f, str(invocation.key), invocation.value)
+        try:
+            answer = await self._connections[node].ask(code, body, ext, timeout=_left(deadline))
+        except NotSentError as error:
+            return LAW.outcome(NOT_SENT, invocation, node, str(error)), NOT_SENT
+        except LostError as error:
+            return LAW.outcome(LOST, invocation, node, str(error)), LOST
+        return outcome_of(invocation, answer, node), case_of(invocation, answer)[0]
+
+    async def _leader_by(self, node: str, deadline: float) -> str | None:
+        """The leader that this node knows."""
+        try:
+            answer = await self._connections[node].ask(METADATA, timeout=_left(deadline))
+        except (NotSentError, LostError):
+            return None
+        return self._nodes.get(answer.ext.get("controllerLeaderAddress", ""))
+
+
+def outcome_of(invocation: Invocation, answer: Answer, node: str) -> Outcome:
+    """The outcome that an answer proves."""
+    case, value = case_of(invocation, answer)
+    if case in ("done", "exists") and LAW.type_of(case, invocation.f) == "ok":
+        return LAW.outcome(case, invocation, node, value=value)
+    return LAW.outcome(case, invocation, node, f"{answer.code}: {answer.remark}"[:200])
+
+
+def case_of(invocation: Invocation, answer: Answer) -> tuple[str, Any]:
+    """The case of an answer, and the value in it."""
+    if answer.code == NOT_LEADER:
+        return "not-leader", None
+    if answer.code in REFUSED:
+        return "refused", None
+    if answer.code not in (OK, MASTER_STILL_EXISTS):
+        return "error", None
+    if answer.code == MASTER_STILL_EXISTS and invocation.f != "elect":
+        return "exists", None
+    try:
+        return ("done" if answer.code == OK else "exists"), value_of(invocation.f, answer)
+    except ValueError:
+        return "error", None
+
+
+def value_of(f: str, answer: Answer) -> Any:
+    """The value in an answer.  Raises ValueError when something is missing."""
+    state = state_in(answer)
+    if f == "alter":  # the epoch in the header is zero where nothing was granted, hence never read without a code 0
+        if str(state[3]) != answer.ext.get("newSyncStateSetEpoch"):
+            raise ValueError(f"two epochs: {state[3]} and {answer.ext.get('newSyncStateSetEpoch')}")
+        return state[3]
+    if f == "elect":
+        return ["elected" if answer.code == OK else "exists", *state]
+    return state
+
+
+def clients(setup: Setup, number: int) -> list[Client]:
+    """As many clients, each at home at a node as far as there are nodes, and the brokers that beat while they last."""
+    brokers = Brokers(setup)
+    return [Client(home, setup, brokers) for home in islice(cycle(setup.nodes), number)]
+
+
+class Prober:
+    """Asks one controller whether it leads, and which one leads; its answers hold no term and no index."""
+
+    def __init__(self, node: Machine, setup: Setup) -> None:
+        self._connection = Connection((node.address, PORT))
+        self._nodes = {f"{one.address}:{PORT}": one.name for one in setup.nodes}
+
+    async def ask(self, timeout: float) -> Mapping[str, Any]:
+        try:
+            answer = await self._connection.ask(METADATA, timeout=timeout)
+        except (NotSentError, LostError) as error:
+            raise ConnectionError(str(error)) from None
+        if answer.code != OK:
+            raise ValueError(f"code {answer.code}: {answer.remark}")
+        leader = self._nodes.get(answer.ext.get("controllerLeaderAddress", ""))
+        leads = answer.ext.get("isLeader") == "true"
+        return {"role": "leader" if leads else "follower" if leader else "unknown", "leader": leader}
+
+    async def close(self) -> None:
+        self._connection.close()
+
+
+def _left(deadline: float) -> float:
+    return max(0.05, deadline - time.monotonic())

@@ -1,0 +1,136 @@
+"""The controllers: jars, configuration, command lines, readiness, ports, files on disk."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from harness.systems.api import Role, Setup, Shell, Surface
+from harness.systems.artifacts import MavenJars, on_node
+from harness.systems.remoting import Address, ask
+from harness.systems.rocketmq.requests import APPLY_BROKER_ID, METADATA, OK, PORT, brokers_of
+
+#: In jRaft mode the controllers talk to each other at a port of their own.
+RAFT_PORT: Final = 9879
+STORE: Final = "controller"
+#: Longer than any run: what is alive is told by the brokers of the harness alone, and no controller elects by itself.
+NEVER_MS: Final = 1 << 30
+#: What is read again at the start, by class, below the store.
+FILES: Final = {
+    "dledger": {"data": ("dledger-*/data/*",), "index": ("dledger-*/index/*",), "term": ("dledger-*/currterm",)},
+    "jraft": {"data": ("log/*",), "snapshot": ("snapshot/snapshot_*/*",), "term": ("raft_meta/*",)},
+}
+#: Without the fourth of them a controller stops at its first snapshot: hessian reads the fields of an AtomicLong.
+FLAGS: Final = (
+    "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED", "--add-opens=java.base/jdk.internal.ref=ALL-UNNAMED",
+    "--add-opens=java.base/java.nio=ALL-UNNAMED", "--add-opens=java.base/java.util.concurrent.atomic=ALL-UNNAMED",
+    "--add-opens=java.base/java.lang=ALL-UNNAMED", "--add-opens=java.base/java.util=ALL-UNNAMED",
+    "-Xms48m", "-Xmx160m", "-Xss512k", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:MaxDirectMemorySize=128m",
+    "-XX:ActiveProcessorCount=2", "-XX:+ExitOnOutOfMemoryError", "-Dtls.server.mode=disabled",
+)  # fmt: skip
+#: One log with milliseconds in UTC, in place of five with whole seconds of another zone.
+LOGBACK: Final = """<configuration>
+<appender name="file" class="ch.qos.logback.core.FileAppender"><file>{file}</file>
+<encoder><pattern>%d{{yyyy-MM-dd HH:mm:ss.SSS,UTC}} %p %t - %m%n</pattern></encoder></appender>
+<root level="INFO"><appender-ref ref="file"/></root>
+</configuration>
+"""
+
+
+def jars(setup: Setup) -> MavenJars:
+    return MavenJars("rocketmq-controller", (f"org.apache.rocketmq:rocketmq-controller:{setup.version}",))
+
+
+def refuse(setup: Setup) -> str | None:
+    if setup.options["mode"] == "jraft" and setup.version == "5.1.4":
+        return "5.1.4 has no jRaft mode: choose 5.2.0 or a later one, or -o mode=dledger"
+    return None
+
+
+def configuration(setup: Setup, name: str) -> str:
+    """The text of ``controller.conf``."""
+    node, options = setup.node(name), setup.options
+    lines = {
+        "controllerStorePath": f"{node.home}/{STORE}",
+        "mappedFileSize": 16 << 20,
+        "enableElectUncleanMaster": "false",
+        "notifyBrokerRoleChanged": "false",
+        "processReadEvent": str(options["reads"] == "log").lower(),
+        "scanNotActiveBrokerInterval": NEVER_MS,
+        "scanInactiveMasterInterval": NEVER_MS,
+    }
+    if options["mode"] == "jraft":
+        raft = [f"{one.address}:{RAFT_PORT}" for one in setup.nodes]
+        lines |= {
+            "controllerType": "jRaft",
+            "jRaftGroupId": "harness",
+            "jRaftServerId": f"{node.address}:{RAFT_PORT}",
+            "jRaftInitConf": ",".join(raft),
+            "jRaftControllerRPCAddr": ",".join(f"{one.address}:{PORT}" for one in setup.nodes),
+            "jRaftSnapshotIntervalSecs": options["snapshot_interval"],
+            "jRaftElectionTimeoutMs": options["election_timeout"],
+        }
+    else:
+        lines |= {
+            "controllerDLegerGroup": "harness",
+            "controllerDLegerPeers": ";".join(f"{one.name}-{one.address}:{PORT}" for one in setup.nodes),
+            "controllerDLegerSelfId": name,
+        }
+        if setup.version != "5.1.4":
+            lines["controllerType"] = "DLedger"
+    return "".join(f"{key}={value}\n" for key, value in lines.items())
+
+
+def roles(setup: Setup) -> list[Role]:
+    """One controller a node."""
+    return [
+        Role(
+            node=node.name, data=(STORE,), ready=answers,
+            files={
+                "controller.conf": configuration(setup, node.name),
+                "logback.xml": LOGBACK.format(file=f"{node.home}/log/controller.log"),
+            },
+            command=("java", *FLAGS, f"-Duser.home={node.home}/log", f"-Drocketmq.home.dir={node.home}",
+                     f"-Drmq.logback.configurationFile={node.home}/logback.xml",
+                     "-cp", f"{on_node(node, jars(setup))}/*",
+                     "org.apache.rocketmq.controller.ControllerStartup", "-c", "controller.conf"),
+        )
+        for node in setup.nodes
+    ]  # fmt: skip
+
+
+def answers(shell: Shell) -> bool:
+    """Whether the controller answers at its port."""
+    try:
+        return ask((shell.machine.address, PORT), METADATA).code == OK
+    except (OSError, ValueError):
+        return False
+
+
+def leads(setup: Setup) -> str | None:
+    """The node that leads and has taken the brokers of the harness, which may apply for their numbers again and again.
+
+    A leader that was just elected says so before it takes requests.
+    """
+    return next((node.name for node in setup.nodes if _serves((node.address, PORT), setup)), None)
+
+
+def _serves(address: Address, setup: Setup) -> bool:
+    try:
+        if ask(address, METADATA).ext.get("isLeader") != "true":
+            return False
+        applications = [broker.application() for broker in brokers_of(setup)]
+        return all(ask(address, APPLY_BROKER_ID, ext=one, timeout=6.0).code == OK for one in applications)
+    except (OSError, ValueError):
+        return False
+
+
+def surface(setup: Setup) -> Surface:
+    """What faults may rely on.  In DLedger mode one port is for peers and clients."""
+    jraft = setup.options["mode"] == "jraft"
+    return Surface(
+        peer_ports=(RAFT_PORT if jraft else PORT,),
+        client_port=PORT,
+        store=STORE,
+        store_files=FILES[str(setup.options["mode"])],
+        notices_s=4.0 if jraft else 10.0,
+    )

@@ -1,0 +1,222 @@
+"""What brokers do with the controller: they race on one epoch, each by the last answer that it got, and ask again.
+
+An alter expects what its worker read or was granted; one that is in doubt is often asked for once more, as a broker
+does it.  Beside the model there are checks in linear time (:func:`epochs_check`).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Final
+
+from msgspec import Struct
+
+from harness.generators import PENDING, Context, Generator, Invocation, Op, Stream, seeded
+from harness.systems.api import Evidence, Scale, Workload
+from harness.systems.rocketmq.requests import IDS, set_names
+from history import Check, Event, Operation
+
+#: Shares of what a worker does that knows the state of a set; the rest are alters.
+READS: Final = 0.15
+REGISTERS: Final = 0.05
+ELECTS: Final = 0.15
+#: So often an alter or an elect without an answer is asked for again.
+AGAIN: Final = 0.5
+_NONE: Final[Mapping[Any, Any]] = MappingProxyType({})
+_ASKED: Final = "a master is in its set; an epoch is granted once, holds one state, is explained and never goes back"
+
+
+class Racing(Struct, frozen=True):
+    """The state of the generator: ``known`` is a broker set by the last answer that a worker got.
+
+    ``asked`` are the changes that workers wait for, ``again`` those in doubt, which they may ask for once more.
+    """
+
+    names: tuple[str, ...]
+    stream: Stream
+    known: Mapping[tuple[int, Any], Sequence[Any]] = _NONE
+    asked: Mapping[int, Invocation] = _NONE
+    again: Mapping[int, Invocation] = _NONE
+
+    def op(self, ctx: Context) -> tuple[Op, Generator]:
+        if not ctx.free:
+            return PENDING, self
+        worker, again = ctx.free[0], dict(self.again)
+        doubtful = again.pop(worker, None)
+        draw, stream = self.stream.draw()
+        if doubtful is not None and draw < AGAIN:
+            operation = doubtful
+        else:
+            operation, stream = self._fresh(worker, stream)
+        asked = {**self.asked, worker: operation}
+        return operation.by(worker, ctx.time), Racing(self.names, stream, self.known, asked, again)
+
+    def _fresh(self, worker: int, stream: Stream) -> tuple[Invocation, Stream]:
+        name, stream = stream.choose(self.names)
+        state = self.known.get((worker, name))
+        draw, stream = stream.draw()
+        if state is None or draw < READS:
+            return Invocation("read", name), stream
+        if draw < READS + REGISTERS:
+            broker, stream = stream.choose(IDS)
+            return Invocation("register", name, broker), stream
+        return _change(name, state, stream, elects=draw < READS + REGISTERS + ELECTS)
+
+    def update(self, ctx: Context, event: Event) -> Generator:
+        worker = ctx.worker_of(event)
+        known, again, asked = dict(self.known), dict(self.again), dict(self.asked)
+        operation = asked.pop(worker, None)
+        if operation is None:
+            return self
+        before = known.pop((worker, operation.key), None)
+        if event.type == "ok" and (state := _state_after(operation, event.value) or before):
+            known[worker, operation.key] = state
+        elif event.type == "info":
+            again[worker] = operation
+        return Racing(self.names, self.stream, known, asked, again)
+
+
+def _change(name: str, state: Sequence[Any], stream: Stream, *, elects: bool) -> tuple[Invocation, Stream]:
+    """An elect of one that is in sync, or an alter of the set: one broker comes or goes, never the master."""
+    master, master_epoch, members, epoch = state
+    if master is None:
+        broker, stream = stream.choose(IDS)
+        return Invocation("elect", name, broker), stream
+    able = tuple([broker for broker in members if broker != master])
+    if elects and able:
+        broker, stream = stream.choose(able)
+        return Invocation("elect", name, broker), stream
+    broker, stream = stream.choose(tuple([one for one in IDS if one != master]))
+    asked = sorted(set(members) ^ {broker})
+    return Invocation("alter", name, [master, master_epoch, epoch, asked]), stream
+
+
+def _state_after(operation: Invocation, answer: Any) -> Sequence[Any] | None:
+    """The state in an ok answer; None for a register that leaves out the master."""
+    if operation.f == "alter":
+        master, master_epoch, _, members = operation.value
+        return [master, master_epoch, members, answer]
+    if operation.f == "elect":
+        return list(answer[1:])
+    return None if operation.f == "register" and answer[0] is None else list(answer)
+
+
+def final_reads(scale: Scale) -> list[Invocation]:
+    return [Invocation("read", name, final=True) for name in set_names(scale.setup)]
+
+
+# -- checks beside the model -------------------------------------------------------------------------------------------
+
+
+def epochs_check(evidence: Evidence) -> Check:
+    """Check the epochs of each broker set: unique, explained, of one state each, never going back."""
+    sets: defaultdict[Any, list[Operation]] = defaultdict(list)
+    for operation in evidence.operations:
+        sets[operation.key].append(operation)
+    wrong = [text for name, mine in sets.items() for text in wrong_epochs(str(name), mine)]
+    acked = sum(op.outcome == "ok" for op in evidence.operations)
+    seen = f"{acked} answers" + (f", {len(wrong)} wrong: {wrong[0]}" if wrong else "")
+    verdict = "invalid" if wrong else "valid" if acked else "unknown"
+    details = {"kind": "wrong-epoch", "wrong": wrong[:20]} if wrong else {}
+    return Check("epochs", "check", verdict, _ASKED, seen, details)  # type: ignore[arg-type]
+
+
+def wrong_epochs(name: str, operations: Iterable[Operation]) -> list[str]:
+    """Each answer about one set that cannot be, in words."""
+    operations = sorted(operations, key=lambda op: op.invoke_index)
+    answered = [(op, state) for op in operations if (state := shown(op)) is not None]
+    return [
+        f"{name}: {text}" for rule in (_masters, _granted_twice, _two_states, _backwards) for text in rule(answered)
+    ] + [f"{name}: {text}" for text in _unexplained(operations, answered)]
+
+
+def shown(op: Operation) -> tuple[Any, Any, Any, int] | None:
+    """The state that an ok operation shows, None without an answer."""
+    if op.outcome != "ok" or op.result is None:
+        return None
+    if op.f == "alter":
+        return op.value[0], op.value[1], tuple(sorted(op.value[3])), op.result
+    state = op.result[1:] if op.f == "elect" else op.result
+    return state[0], state[1], tuple(state[2]), state[3]
+
+
+_Shown = Sequence[tuple[Operation, tuple[Any, Any, Any, int]]]
+
+
+def _changed(op: Operation) -> bool:
+    return op.f == "alter" or (op.f == "elect" and op.result[0] == "elected")
+
+
+def _masters(answered: _Shown) -> list[str]:
+    return [f"master {m} is not in {list(members)} of epoch {e}" for _, (m, _, members, e) in answered
+            if m is not None and m not in members]  # fmt: skip
+
+
+def _granted_twice(answered: _Shown) -> list[str]:
+    granted: dict[int, Operation] = {}
+    found = []
+    for op, (*_, epoch) in answered:
+        if _changed(op) and (first := granted.setdefault(epoch, op)) is not op:
+            found.append(f"epoch {epoch} was granted to process {first.process} and to process {op.process}")
+    return found
+
+
+def _two_states(answered: _Shown) -> list[str]:
+    """Compare all answers of one epoch; a register that leaves out the master is left out."""
+    first: dict[int, tuple[Any, Any, Any, int]] = {}
+    found = []
+    for op, state in answered:
+        if op.f == "register" and state[0] is None:
+            continue
+        if (other := first.setdefault(state[3], state)) != state:
+            found.append(f"epoch {state[3]} was seen as {_words(other)} and as {_words(state)}")
+    return found
+
+
+def _words(state: tuple[Any, Any, Any, int]) -> str:
+    return f"{list(state[2])} of master {state[0]}, epoch {state[1]}"
+
+
+def _backwards(answered: _Shown) -> list[str]:
+    """An answer must be as new as all that came before it was asked for."""
+    ends = sorted(answered, key=lambda one: one[0].return_index or 0)
+    place, top, top_master = 0, 0, 0
+    found = []
+    for op, (_, master_epoch, _, epoch) in answered:
+        while place < len(ends) and (ends[place][0].return_index or 0) < op.invoke_index:
+            top = max(top, ends[place][1][3])
+            top_master = max(top_master, ends[place][1][1] or 0)
+            place += 1
+        if epoch < top + _changed(op):
+            found.append(f"epoch {epoch} was answered to the {op.f} of process {op.process} after {top}")
+        if master_epoch is not None and master_epoch < top_master:
+            found.append(f"epoch {master_epoch} of the master was answered to process {op.process} after {top_master}")
+    return found
+
+
+def _unexplained(operations: Sequence[Operation], answered: _Shown) -> list[str]:
+    """Each alter or elect makes the epoch one more at the most, and those without an answer may have."""
+    asked = [op.invoke_index for op in operations if op.f in ("alter", "elect") and op.outcome != "fail"
+             and not (op.outcome == "ok" and not _changed(op))]  # fmt: skip
+    ends = sorted(answered, key=lambda one: one[0].return_index or 0)
+    place, found = 0, []
+    for op, (*_, epoch) in ends:
+        while place < len(asked) and asked[place] < (op.return_index or 0):
+            place += 1
+        if epoch > place:
+            found.append(f"epoch {epoch} was seen by process {op.process} when {place} changes had been asked for")
+    return found
+
+
+CONTROLLER: Final = Workload(
+    name="controller",
+    summary="brokers alter their sync state sets, elect masters, register and read, racing on one epoch",
+    generator=lambda scale: seeded("operations", lambda rng: Racing(set_names(scale.setup), Stream(rng))),
+    final=final_reads,
+    model="sync-state-set",
+    kinds=("read", "alter", "elect", "register"),
+    reads=frozenset({"read", "register"}),
+    checks=(epochs_check,),
+)

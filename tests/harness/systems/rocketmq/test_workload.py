@@ -1,0 +1,140 @@
+"""What brokers do with the controller, and what the checks of epochs find."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from checker import check_operations
+from harness.generators import Answer, Invocation, Stream, simulate
+from harness.systems import Setup
+from harness.systems.api import Evidence, Scale
+from harness.systems.rocketmq import SYSTEM
+from harness.systems.rocketmq.client import LAW
+from harness.systems.rocketmq.workload import epochs_check
+from history import Check, Operation, pair
+
+SETUP = Setup(version="5.3.3", options={option.name: option.default for option in SYSTEM.options})
+SCALE = Scale(keys=5, workers=6, setup=SETUP)
+(WORKLOAD,) = SYSTEM.workloads
+SEEDS = range(4)
+
+
+class Controller:
+    """A right one in memory, or one that judges every tenth alter by the state before the last change."""
+
+    def __init__(self, *, forgets: bool = False) -> None:
+        self.sets: dict[Any, list[Any]] = {}
+        self._forgets = forgets
+        self._count = 0
+
+    def __call__(self, asked: Invocation, stream: Stream) -> tuple[Answer, Stream]:
+        self._count += 1
+        kind, value = self._answer(asked)
+        delay, stream = stream.draw()
+        if self._count % 17 == 0 and asked.f in ("alter", "elect"):
+            kind, value = "info", asked.value
+        return Answer(0.01 + delay / 10, kind, value), stream
+
+    def _answer(self, asked: Invocation) -> tuple[Any, Any]:
+        state = self.sets.setdefault(asked.key, [None, 0, [], 0])
+        master, master_epoch, members, epoch = state
+        if asked.f == "elect":
+            if asked.value == master:
+                return "ok", ["exists", *state]
+            if master_epoch and asked.value not in members:
+                return "fail", asked.value
+            state[:] = [asked.value, master_epoch + 1, [asked.value], epoch + 1]
+            return "ok", ["elected", *state]
+        if asked.f != "alter":
+            return "ok", list(state)
+        old, old_epoch, expected, wanted = asked.value
+        blind = self._forgets and self._count % 10 == 0
+        if (old, old_epoch) != (master, master_epoch) or wanted == members or not (expected == epoch or blind):
+            return "fail", asked.value
+        state[2:] = [wanted, epoch + 1]
+        return "ok", expected + 1
+
+
+def operations(controller: Controller, seed: int) -> list[Operation]:
+    run = simulate(WORKLOAD.generator(SCALE), workers=6, answers=controller, seed=seed, most=500)
+    return pair(run.events)
+
+
+def judged(found: list[Operation]) -> Check:
+    return epochs_check(Evidence(setup=SETUP, nodes=(), operations=found, probes=(), receipts=(), moments={}))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_all_kinds_are_issued_and_most_are_granted(seed: int) -> None:
+    found = operations(Controller(), seed)
+    ok = [one.f for one in found if one.outcome == "ok"]
+    assert set(ok) == set(WORKLOAD.kinds)
+    assert ok.count("alter") > 20
+
+
+def test_what_is_in_doubt_is_often_asked_again() -> None:
+    found = operations(Controller(), 1)
+    doubted = [one for one in found if one.outcome == "info"]
+    again = [
+        one for one in doubted
+        if any((two.f, two.key, two.value) == (one.f, one.key, one.value) and two.process == one.process + 6
+               for two in found)
+    ]  # fmt: skip
+    assert 0 < len(again) < len(doubted)
+
+
+def test_the_last_reads_are_of_all_sets() -> None:
+    final = WORKLOAD.final(SCALE)
+    assert [one.key for one in final] == ["broker-0", "broker-1", "broker-2"]
+    assert all(one.final and one.f in LAW.reads for one in final)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_right_controller_passes_both_checks_and_its_twin_neither(seed: int) -> None:
+    good, bad = operations(Controller(), seed), operations(Controller(forgets=True), seed)
+    for found, verdict in ((good, "valid"), (bad, "invalid")):
+        assert judged(found).verdict == verdict
+        keys = {one.key for one in found}
+        verdicts = {check_operations([op for op in found if op.key == key], "sync-state-set").verdict for key in keys}
+        assert ("invalid" in verdicts) == (verdict == "invalid")
+
+
+def op(at: int, f: str, value: Any, result: Any, outcome: str = "ok", until: int | None = None) -> Operation:
+    end = at + 5 if until is None else until
+    return Operation(at, f, "broker-0", value, result, outcome, at, end, at, end)  # type: ignore[arg-type]
+
+
+FIRST = op(0, "elect", 1, ["elected", 1, 1, [1], 1])
+SECOND = op(10, "alter", [1, 1, 1, [1, 2]], 2)
+
+
+@pytest.mark.parametrize(
+    ("more", "wrong"),
+    [
+        ([op(20, "read", None, [1, 1, [1, 2], 2])], None),
+        ([op(20, "register", 2, [None, None, [1, 2], 2])], None),
+        ([op(20, "elect", 1, ["exists", 1, 1, [1, 2], 2])], None),
+        ([op(20, "alter", [1, 1, 2, [1]], None, "info"), op(30, "read", None, [1, 1, [1], 3])], None),
+        ([op(8, "read", None, [1, 1, [1], 1], until=30)], None),  # it may have been answered before
+        ([op(20, "read", None, [3, 1, [1, 2], 2])], "master 3 is not in [1, 2] of epoch 2"),
+        ([op(11, "alter", [1, 1, 1, [1, 3]], 2, until=30)], "epoch 2 was granted to process 10 and to process 11"),
+        ([op(20, "read", None, [1, 1, [1, 3], 2])],
+         "epoch 2 was seen as [1, 2] of master 1, epoch 1 and as [1, 3] of master 1, epoch 1"),
+        ([op(20, "read", None, [1, 1, [1], 1])], "epoch 1 was answered to the read of process 20 after 2"),
+        ([op(20, "elect", 2, ["elected", 2, 0, [2], 3])], "epoch 0 of the master was answered to process 20 after 1"),
+        ([op(20, "read", None, [1, 1, [1], 3])], "epoch 3 was seen by process 20 when 2 changes had been asked for"),
+        ([op(20, "alter", [1, 1, 2, [1]], None, "fail"), op(30, "read", None, [1, 1, [1], 3])],
+         "epoch 3 was seen by process 30 when 2 changes had been asked for"),
+    ],
+)  # fmt: skip
+def test_epochs(more: list[Operation], wrong: str | None) -> None:
+    found = judged([FIRST, SECOND, *more])
+    assert found.verdict == ("valid" if wrong is None else "invalid")
+    assert (found.details.get("wrong") or [None])[0] == (wrong and f"broker-0: {wrong}")
+
+
+def test_nothing_answered_proves_nothing() -> None:
+    assert judged([replace(FIRST, outcome="info", result=None)]).verdict == "unknown"
