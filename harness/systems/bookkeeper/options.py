@@ -9,7 +9,7 @@ from harness.systems.api import Canary, Machine, Option, Setup
 
 VERSIONS: Final = ("4.17.3", "4.18.0")
 #: Ensemble, write quorum, ack quorum.
-QUORUMS: Final = ("3/3/2", "3/3/3", "3/2/2", "3/3/1", "3/2/1", "3/1/1", "2/2/2", "2/2/1", "5/3/2")
+QUORUMS: Final = ("3-3-2", "3-3-3", "3-2-2", "3-3-1", "3-2-1", "3-1-1", "2-2-2", "2-2-1", "5-3-2")
 
 
 class Quorum(NamedTuple):
@@ -21,8 +21,8 @@ class Quorum(NamedTuple):
 
 
 OPTIONS: Final = (
-    Option(name="quorum", default="3/3/2", choices=QUORUMS, marks_runs=True,
-           help="Ensemble, write and ack quorum of each ledger."),
+    Option(name="quorum", default="3-3-2", choices=QUORUMS, marks_runs=True,
+           help="Ensemble, write and ack quorum of each ledger (E-W-A)."),
     Option(name="hit", default="bookie", choices=("bookie", "gateway"),
            help="Whose processes faults kill and pause; on n1 the bookie's place is the metadata server's."),
     Option(name="window", default=64, least=1, most=256, reason="more are not in flight at once",
@@ -47,7 +47,7 @@ CANARIES: Final = (
 
 
 def quorum(setup: Setup) -> Quorum:
-    return Quorum(*map(int, str(setup.options["quorum"]).split("/")))
+    return Quorum(*map(int, str(setup.options["quorum"]).split("-")))
 
 
 def bookies(setup: Setup) -> tuple[Machine, ...]:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from harness.systems.api import Machine, Role, Setup, Surface
 from harness.systems.artifacts import MavenJars, on_node
 from harness.systems.bookkeeper.gateway_jar import GatewayJar
-from harness.systems.bookkeeper.options import bookies
+from harness.systems.bookkeeper.options import bookies, quorum
 from harness.systems.ready import listening
 
 METADATA_PORT: Final = 2181
@@ -23,6 +23,8 @@ METADATA_JARS: Final = MavenJars(
 )  # fmt: skip
 GATEWAY: Final = GatewayJar()
 STORE: Final = "bookie"
+#: A gateway that has just started takes long for its first add, on a busy machine (s).
+ASK_S: Final = 6.0
 
 _FLAGS: Final = ("-Xms32m", "-Xss512k", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:+ExitOnOutOfMemoryError")
 _METADATA_FLAGS: Final = ("-Xmx128m", "-Dzookeeper.preAllocSize=1024", "-Dorg.slf4j.simpleLogger.showDateTime=true")
@@ -152,14 +154,23 @@ def _uri(setup: Setup) -> str:
 
 
 def leads(setup: Setup) -> str | None:
-    """Whether every gateway sees every bookie."""
+    """Whether every gateway sees every bookie, and has added an entry to a ledger of no other use."""
     wanted = len(bookies(setup))
-    told = (ask(node, {"op": "status"}, 3.0) for node in setup.nodes)
-    served = all(one is not None and one.get("writable_bookies") == wanted for one in told)
-    return "the cluster" if served else None
+    served = all((ask(node, {"op": "status"}) or {}).get("writable_bookies") == wanted for node in setup.nodes)
+    return "the cluster" if served and all(_adds(setup, node) for node in setup.nodes) else None
 
 
-def ask(node: Machine, request: dict[str, Any], timeout: float) -> dict[str, Any] | None:
+def _adds(setup: Setup, node: Machine) -> bool:
+    ensemble, write, ack = quorum(setup)
+    made = ask(node, {"op": "create", "ensemble": ensemble, "write": write, "ack": ack})
+    if made is None:
+        return False
+    added = ask(node, {"op": "add", "handle": made["handle"], "first": 0, "count": 1})
+    closed = ask(node, {"op": "close", "handle": made["handle"]})
+    return added is not None and added["ids"] == [0] and closed is not None
+
+
+def ask(node: Machine, request: dict[str, Any], timeout: float = ASK_S) -> dict[str, Any] | None:
     """The gateway's value for one request, blocking; None when it has none."""
     line = json.dumps({"id": 1, "timeout_ms": round(timeout * 1000), **request}).encode() + b"\n"
     try:
