@@ -11,6 +11,7 @@
 ``registers``   the workloads on registers that any system may have
 ``program``     any program, from one file
 ``dledger``     the register on DLedger
+``bookkeeper``  Apache BookKeeper
 ``zookeeper``   Apache ZooKeeper
 ==============  ========================================================================================================
 """

@@ -36,7 +36,7 @@ OPTIONS: Final = (
 )  # fmt: skip
 CANARIES: Final = (
     Canary(
-        name="wiped-bookies", found_by=("ledgers",),
+        name="wiped-bookies", found_by=("ledgers",), options={"quorum": "3-1-1"},
         help="a bookie that starts again has lost its disk, and its cookie with it, so that it does not know",
     ),
     Canary(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -11,7 +12,8 @@ from harness.systems import Machine, Setup
 from harness.systems.bookkeeper import processes
 from harness.systems.bookkeeper.options import OPTIONS
 
-ADDRESS = "127.0.0.1"
+#: Of this process alone, so that test processes that run side by side do not meet at the port.
+ADDRESS = f"127.{1 + os.getpid() // 65536 % 250}.{os.getpid() // 256 % 256}.{1 + os.getpid() % 254}"
 
 
 def setup_of(version: str = "4.17.3", nodes: int = 5, canary: str = "", timeout: float = 2.0, **options: Any) -> Setup:
