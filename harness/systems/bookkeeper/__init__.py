@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import Final
 
 from harness.systems.api import Alarm, System, Workload
-from harness.systems.bookkeeper.client import clients
+from harness.systems.bookkeeper.client import Prober, clients
 from harness.systems.bookkeeper.options import CANARIES, OPTIONS, VERSIONS
 from harness.systems.bookkeeper.outcomes import LAW
 from harness.systems.bookkeeper.processes import artifacts, leads, roles, surface
@@ -35,6 +35,7 @@ SYSTEM: Final = System(
     leads=leads,
     surface=surface,
     clients=clients,
+    prober=lambda _, shell: Prober(shell.machine),
     law=LAW,
     workloads=(
         Workload(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import cycle, islice
 from typing import Any, Final, TypeAlias
@@ -181,6 +181,26 @@ class Client:
 
 def _end(value: dict[str, Any]) -> dict[str, Any]:
     return {"last": value["last"], "length": value["length"]}
+
+
+class Prober:
+    """Asks a node's gateway how many bookies it can write to, and how many handles it keeps."""
+
+    def __init__(self, node: Machine) -> None:
+        self._wire = Wire(node.address, GATEWAY_PORT)
+
+    async def ask(self, timeout: float) -> Mapping[str, Any]:
+        try:
+            answer = await self._wire.ask({"op": "status", "timeout_ms": round(timeout * 1000)}, timeout)
+        except (NotSentError, LostError) as error:
+            raise OSError(str(error)) from None
+        if not answer["ok"]:
+            raise ValueError(answer["error"])
+        value = answer["value"]
+        return {"gateway_pid": value["pid"], "handles": value["handles"], "writable_bookies": value["writable_bookies"]}
+
+    async def close(self) -> None:
+        self._wire.close()
 
 
 def clients(setup: Setup, number: int) -> Sequence[Client]:

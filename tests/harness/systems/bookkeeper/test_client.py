@@ -10,7 +10,7 @@ import pytest
 
 from harness.systems import Machine
 from harness.systems.bookkeeper import outcomes
-from harness.systems.bookkeeper.client import Client, Known
+from harness.systems.bookkeeper.client import Client, Known, Prober
 from harness.systems.law import LOST, NOT_SENT, Outcome
 from harness.workloads import Invocation
 from tests.support.harness.gateway import ADDRESS, Gateway, setup_of
@@ -150,6 +150,29 @@ def test_long_ledgers_are_read_in_parts(monkeypatch: pytest.MonkeyPatch) -> None
     found, gateway = talk(CREATE, WINDOW, READ)
     assert found[-1].value["entries"] == [10, 11, 12]
     assert [(one["first"], one["last"]) for one in gateway.asked if one["op"] == "read"] == [(0, 1), (2, 2)]
+
+
+@pytest.mark.parametrize(
+    ("reply", "error"),
+    [({}, None), ({"ok": False, "code": -9, "error": "no metadata"}, ValueError), (None, OSError)],
+)
+def test_what_a_node_says_of_itself(reply: dict[str, Any] | None, error: type[Exception] | None) -> None:
+    async def run() -> Any:
+        gateway = Gateway()
+        gateway.replies["status"] = reply
+        await gateway.start()
+        prober = Prober(Machine("n1", ADDRESS))
+        try:
+            return await prober.ask(0.5)
+        finally:
+            await prober.close()
+            await gateway.stop()
+
+    if error is None:
+        assert asyncio.run(run()) == {"gateway_pid": 1, "handles": 0, "writable_bookies": 4}
+    else:
+        with pytest.raises(error):
+            asyncio.run(run())
 
 
 def test_an_error_names_its_code() -> None:
