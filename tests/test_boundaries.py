@@ -30,8 +30,8 @@ LAYERS = {
         "__init__",
     ],
     "checker": [
-        "core", "models kernels", "search", "engines", "dispatch warmup", "counterexamples", "explain", "per_key",
-        "columnar monitor", "check", "__init__",
+        "core", "models kernels fenced_ledgers", "search", "engines", "dispatch warmup", "counterexamples", "explain",
+        "per_key", "columnar monitor", "check", "__init__",
     ],
     "nemesis": ["core", "faults", "schedule sweep", "deadman", "__init__"],
     "reports": [

@@ -13,6 +13,7 @@
 ``program``     any program, from one file
 ``dledger``     the register on DLedger
 ``rocketmq``    Apache RocketMQ's controller
+``bookkeeper``  Apache BookKeeper
 ``zookeeper``   Apache ZooKeeper
 ==============  ========================================================================================================
 """

@@ -1,0 +1,376 @@
+"""Ledgers that end by a fence: one writer adds entries, until a recovery or its own close settles the last one.
+
+Nothing is searched: ids say where an entry is, and payloads are added once.  So the promises are comparisons of
+sequences and sets, in time linear in what was recorded.  Operations, by ledger (their ``key``):
+
+===========  =============================  ==========================================================================
+``f``        value                          result
+===========  =============================  ==========================================================================
+``create``                                  anything
+``window``   ``[first, count]``: payloads   the id of each, None for one in doubt; all are in flight at once
+``tail``     the first id                   ``lac``, ``first``, ``entries``: read without recovery, none beyond ``lac``
+``recover``                                 ``last``: the ledger was fenced and ends there
+``close``                                   ``last``: its writer closed it
+``read``                                    ``last``, ``entries``: all of it after recovery (None: no replica has it);
+                                            ``bytes`` of these; ``closed``, ``length``: its metadata.  None: it is gone
+===========  =============================  ==========================================================================
+
+The windows of a ledger are one worker's, and their payloads are counted up.
+
+What is judged, and the kinds of violations:
+
+- An acknowledged add is readable for ever, by its id and with its payload: ``lost-add``, ``unreadable-entry``,
+  ``other-payload``, ``ledger-gone``.
+- After the end of a ledger was answered no add beyond it is acknowledged: ``acknowledged-beyond-end``.  Ids are
+  compared and not times, as the acknowledgement may have been under way.
+- Every recovery, close and reader sees the same end: ``ends-differ``.
+- Ids are dense, payloads unique, in the order of the adds, and only what was added: ``hole``, ``duplicate``, ``order``,
+  ``never-added``, ``failed-add-found``.
+- What was read once at or below LastAddConfirmed stays, and the ledger does not end before it: ``read-then-gone``,
+  ``confirmed-beyond-end``.
+- The length in the metadata is the sum of the payloads: ``wrong-length``.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import Final
+
+from checker.core.wording import who
+from history import Operation, Verdict
+
+#: Every kind of violation, the gravest first.
+KINDS: Final = (
+    "lost-add", "acknowledged-beyond-end", "unreadable-entry", "ledger-gone", "other-payload", "ends-differ",
+    "read-then-gone", "confirmed-beyond-end", "duplicate", "never-added", "failed-add-found", "order", "hole",
+    "wrong-length",
+)  # fmt: skip
+
+_Key = str | int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A violation: its kind, a sentence, and the operations that cannot all be true."""
+
+    key: _Key
+    kind: str
+    sentence: str
+    operations: tuple[Operation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerReport:
+    """The violations, at most one of each kind and ledger, the gravest first.
+
+    ``unread`` are the ledgers that nobody read whole: of them nothing is known.  ``counts``: ledgers, acknowledged
+    adds, adds in doubt, those of them that were kept, ends that were answered.
+    """
+
+    violations: tuple[Broken, ...]
+    unread: tuple[_Key, ...]
+    counts: dict[str, int]
+
+    @property
+    def verdict(self) -> Verdict:
+        if self.violations:
+            return "invalid"
+        return "unknown" if self.unread or not self.counts["acknowledged"] else "valid"
+
+
+@dataclass(slots=True)
+class _Ledger:
+    """One ledger's operations, and what they say.  ``acknowledged``: id -> payload and the window's operation."""
+
+    key: _Key
+    operations: list[Operation]
+    acknowledged: dict[int, tuple[int, Operation]] = field(default_factory=dict)
+    ends: list[tuple[int, Operation]] = field(default_factory=list)
+    wholes: list[Operation] = field(default_factory=list)
+
+    def of(self, f: str) -> Iterator[Operation]:
+        return (one for one in self.operations if one.f == f)
+
+    def broken(self, kind: str, sentence: str, *operations: Operation) -> Broken:
+        shown = tuple(sorted({one.invoke_index: one for one in operations}.values(), key=lambda one: one.invoke_index))
+        return Broken(self.key, kind, f"ledger {self.key}: {sentence}", shown)
+
+
+def check_fenced_ledgers(operations: Iterable[Operation]) -> LedgerReport:
+    """Judge every ledger by its own operations."""
+    by_key: defaultdict[_Key, list[Operation]] = defaultdict(list)
+    for one in operations:
+        by_key[one.key].append(one)
+    found: list[Broken] = []
+    unread: list[_Key] = []
+    counts = dict.fromkeys(("ledgers", "acknowledged", "doubted", "kept", "ends"), 0)
+    for key, mine in by_key.items():
+        ledger = _Ledger(key, sorted(mine, key=lambda one: one.invoke_index))
+        if all(one.outcome != "ok" for one in ledger.of("create")):
+            continue  # nobody knows its id
+        found += _first_of_each_kind(_judge(ledger))
+        if not ledger.wholes:
+            unread.append(key)
+        _count(ledger, counts)
+    found.sort(key=lambda one: (KINDS.index(one.kind), one.operations[0].invoke_index))
+    return LedgerReport(tuple(found), tuple(unread), counts)
+
+
+def _first_of_each_kind(found: Iterable[Broken]) -> Iterable[Broken]:
+    first: dict[str, Broken] = {}
+    for one in found:
+        first.setdefault(one.kind, one)
+    return first.values()
+
+
+def _count(ledger: _Ledger, counts: dict[str, int]) -> None:
+    kept = set(ledger.wholes[0].result["entries"]) if ledger.wholes else set()
+    doubted = [payload for one in ledger.of("window") for payload in _in_doubt(one)]
+    counts["ledgers"] += 1
+    counts["acknowledged"] += len(ledger.acknowledged)
+    counts["doubted"] += len(doubted)
+    counts["kept"] += sum(payload in kept for payload in doubted)
+    counts["ends"] += len(ledger.ends)
+
+
+def _judge(ledger: _Ledger) -> Iterator[Broken]:
+    yield from _acknowledgements(ledger)
+    for one in ledger.operations:
+        if one.outcome == "ok" and one.f in ("recover", "close", "read") and one.result is not None:
+            ledger.ends.append((one.result["last"], one))
+            if one.result.get("closed") is not None:
+                ledger.ends.append((one.result["closed"], one))
+        if one.outcome == "ok" and one.f == "read":
+            if one.result is None:
+                yield ledger.broken("ledger-gone", f"created, and gone when {_who(one)} reads it",
+                                    *(made for made in ledger.of("create") if made.outcome == "ok"), one)  # fmt: skip
+            else:
+                ledger.wholes.append(one)
+    yield from _ends(ledger)
+    yield from _contents(ledger)
+    yield from _tails(ledger)
+    yield from _lengths(ledger)
+
+
+# -- one promise each -------------------------------------------------------------------------------------------------
+
+
+def _acknowledgements(ledger: _Ledger) -> Iterator[Broken]:
+    """Ids of acknowledged adds are unique and grow."""
+    highest = (-1, -1, ledger.operations[0])
+    for one in ledger.of("window"):
+        for payload, id_ in _acknowledged(one):
+            if id_ < highest[0]:
+                told = f"{payload} was added after {highest[1]}, and acknowledged with id {id_} below {highest[0]}"
+                yield ledger.broken("order", told, highest[2], one)
+            else:
+                highest = (id_, payload, one)
+            other, before = ledger.acknowledged.setdefault(id_, (payload, one))
+            if other != payload:
+                told = f"{other} ({_who(before)}) and {payload} ({_who(one)}) were both acknowledged with id {id_}"
+                yield ledger.broken("duplicate", told, before, one)
+
+
+def _ends(ledger: _Ledger) -> Iterator[Broken]:
+    """All see one end, and nothing beyond it is acknowledged or confirmed."""
+    if not ledger.ends:
+        return
+    first, teller = min(ledger.ends, key=lambda end: _return_index(end[1]))
+    for last, one in ledger.ends:
+        if last != first:
+            told = f"{_who(teller)} was told that it ends at {first}, and {_who(one)} that it ends at {last}"
+            yield ledger.broken("ends-differ", told, teller, one)
+            break
+    shortest = _Shortest(ledger.ends)
+    for id_, (payload, one) in ledger.acknowledged.items():
+        acknowledged = f"{payload} was acknowledged with id {id_} ({_who(one)})"
+        if (lost := shortest.asked_last(id_)) is None:
+            continue
+        if _before(one, lost[1]):
+            yield ledger.broken("lost-add", f"{acknowledged}, and then {_ended(lost)}", one, lost[1])
+        else:
+            yield ledger.broken("acknowledged-beyond-end", f"{_ended(lost)}, and {acknowledged}", lost[1], one)
+    for one in ledger.of("tail"):
+        if one.outcome == "ok" and (end := shortest.asked_last(one.result["lac"])) is not None:
+            told = f"{_who(one)} was told that {one.result['lac']} is confirmed, and {_ended(end)}"
+            yield ledger.broken("confirmed-beyond-end", told, one, end[1])
+
+
+_End = tuple[int, Operation]
+
+
+def _later(one: _End, other: _End) -> _End:
+    """The end that was asked for later."""
+    return max(one, other, key=lambda end: end[1].invoke_index)
+
+
+class _Shortest:
+    """Of the ends that leave an id out, the one that was asked for last."""
+
+    def __init__(self, ends: Iterable[_End]) -> None:
+        by_last = sorted(ends, key=lambda end: end[0])
+        self._lasts = [last for last, _ in by_last]
+        self._latest = list(accumulate(by_last, _later))
+
+    def asked_last(self, id_: int) -> _End | None:
+        place = bisect_left(self._lasts, id_)
+        return self._latest[place - 1] if place else None
+
+
+def _ended(end: _End) -> str:
+    return f"{_who(end[1])} ended it at {end[0]}"
+
+
+def _contents(ledger: _Ledger) -> Iterator[Broken]:
+    """The whole ledger as each reader saw it after recovery."""
+    windows = {payload: one for one in ledger.of("window") for payload in _payloads(one)}
+    for whole in ledger.wholes:
+        entries = whole.result["entries"]
+        yield from _against_acknowledged(ledger, whole)
+        if len(entries) != whole.result["last"] + 1:
+            told = f"{_who(whole)} read {len(entries)} entries of a ledger that ends at {whole.result['last']}"
+            yield ledger.broken("hole", told, whole)
+        yield from _sequence(ledger, whole, windows)
+
+
+def _sequence(ledger: _Ledger, whole: Operation, windows: dict[int, Operation]) -> Iterator[Broken]:
+    """Payloads are unique, were added, and stand in the order of their adds."""
+    place: dict[int, int] = {}
+    highest = -1
+    highest_of: dict[int, int] = {}
+    for id_, payload in enumerate(whole.result["entries"]):
+        found = f"{_who(whole)} read {payload} with id {id_}"
+        if payload is None:
+            if id_ not in ledger.acknowledged:
+                told = f"{_who(whole)} found no entry {id_}, and the ledger ends at {whole.result['last']}"
+                yield ledger.broken("hole", told, whole)
+        elif payload in place:
+            yield ledger.broken("duplicate", f"{found}, and with id {place[payload]}", whole)
+        elif (window := windows.get(payload)) is None:
+            place[payload] = id_
+            yield ledger.broken("never-added", f"{found}, which was never added", whole)
+        else:
+            place[payload] = id_
+            if window.outcome == "fail":
+                told = f"{found}, whose add certainly failed ({_who(window)})"
+                yield ledger.broken("failed-add-found", told, window, whole)
+            among = highest_of.get(window.invoke_index, -1)
+            if payload < among or (payload < highest and _before(window, windows[highest])):
+                later = among if payload < among else highest
+                yield ledger.broken("order", f"{found}, behind {later} that was added after it", whole)
+            highest, highest_of[window.invoke_index] = max(highest, payload), max(among, payload)
+
+
+def _against_acknowledged(ledger: _Ledger, whole: Operation) -> Iterator[Broken]:
+    entries = whole.result["entries"]
+    for id_, (payload, one) in ledger.acknowledged.items():
+        if id_ >= len(entries):
+            continue  # beyond the end
+        if entries[id_] is None:
+            told = f"{payload} was acknowledged with id {id_} ({_who(one)}), and no replica has it for {_who(whole)}"
+            yield ledger.broken("unreadable-entry", told, one, whole)
+        elif entries[id_] != payload:
+            told = f"{payload} was acknowledged with id {id_} ({_who(one)}), where {_who(whole)} read {entries[id_]}"
+            yield ledger.broken("other-payload", told, one, whole)
+
+
+def _tails(ledger: _Ledger) -> Iterator[Broken]:
+    """What was read without recovery is the same for ever, and what all readers of the whole see."""
+    seen: dict[int, tuple[int, Operation]] = {}
+    for one in ledger.of("tail"):
+        if one.outcome != "ok":
+            continue
+        for id_, payload in enumerate(one.result["entries"], one.result["first"]):
+            if (earlier := seen.setdefault(id_, (payload, one)))[0] != payload:
+                told = f"{_who(earlier[1])} read {earlier[0]} with id {id_}, and {_who(one)} read {payload}"
+                yield ledger.broken("other-payload", told, earlier[1], one)
+            known = ledger.acknowledged.get(id_)
+            if known is not None and known[0] != payload:
+                told = f"{known[0]} was acknowledged with id {id_} ({_who(known[1])}), where {_who(one)} read {payload}"
+                yield ledger.broken("other-payload", told, known[1], one)
+    for whole in ledger.wholes:
+        entries = whole.result["entries"]
+        for id_, (payload, one) in seen.items():
+            now = entries[id_] if id_ < len(entries) else None
+            if now is None:
+                told = f"{_who(one)} read {payload} with id {id_}, confirmed; {_who(whole)} finds no such entry"
+                yield ledger.broken("read-then-gone", told, one, whole)
+            elif now != payload:
+                told = f"{_who(one)} read {payload} with id {id_}, and {_who(whole)} read {now}"
+                yield ledger.broken("other-payload", told, one, whole)
+
+
+def _lengths(ledger: _Ledger) -> Iterator[Broken]:
+    for whole in ledger.wholes:
+        told = whole.result
+        if told["length"] is not None and None not in told["entries"] and told["length"] != told["bytes"]:
+            sentence = f"its metadata say {told['length']} bytes, and its entries have {told['bytes']} ({_who(whole)})"
+            yield ledger.broken("wrong-length", sentence, whole)
+    complete: dict[int, Operation] = {}
+    for whole in ledger.wholes:
+        entries = whole.result["entries"]
+        if None in entries:
+            continue  # what is missing is a violation of another kind
+        first = complete.setdefault(len(entries), whole)
+        if first.result["entries"] != entries:
+            yield ledger.broken("other-payload", f"{_who(first)} and {_who(whole)} read other entries", first, whole)
+
+
+# -- operations -------------------------------------------------------------------------------------------------------
+
+
+def _payloads(window: Operation) -> range:
+    first, count = window.value
+    return range(first, first + count)
+
+
+def _acknowledged(window: Operation) -> Iterator[tuple[int, int]]:
+    """Payload and id of each add that was acknowledged."""
+    if window.outcome == "ok":
+        yield from ((p, id_) for p, id_ in zip(_payloads(window), window.result, strict=True) if id_ is not None)
+
+
+def _in_doubt(window: Operation) -> Sequence[int]:
+    if window.outcome == "ok":
+        return [p for p, id_ in zip(_payloads(window), window.result, strict=True) if id_ is None]
+    return [] if window.outcome == "fail" else _payloads(window)
+
+
+def _return_index(one: Operation) -> float:
+    return float("inf") if one.return_index is None else one.return_index
+
+
+def _before(one: Operation, other: Operation) -> bool:
+    return one.outcome != "info" and _return_index(one) < other.invoke_index
+
+
+def _who(one: Operation) -> str:
+    """The operation in words: ``the recovery of process 9 on n5 (3.162-3.401 s)``."""
+    noun = {"window": "the window", "recover": "the recovery", "close": "the close", "tail": "the reader",
+            "read": "the last read", "create": "the create"}.get(one.f, one.f)  # fmt: skip
+    until = "" if one.returned is None else f"-{one.returned / 1e9:.3f}"
+    return f"{noun} of {who(one)} ({one.invoked / 1e9:.3f}{until} s)"
+
+
+def drawing(broken: Broken) -> list[str]:
+    """The operations of a violation, one a line, in the order of their invocations."""
+    return [f"{_who(one)}: {_what(one)}" for one in broken.operations]
+
+
+def _what(one: Operation) -> str:
+    if one.f == "window":
+        first, count = one.value
+        ids = [id_ for _, id_ in _acknowledged(one)]
+        told = f"{len(ids)} acknowledged with ids {ids[0]} to {ids[-1]}" if ids else "none acknowledged"
+        return f"adds {first} to {first + count - 1}, {told}" + (f"; {one.error}" if one.error else "")
+    if one.outcome != "ok":
+        return f"{one.outcome}: {one.error}"
+    if one.f == "tail":
+        return f"LastAddConfirmed {one.result['lac']}, {len(one.result['entries'])} entries from {one.result['first']}"
+    if one.f in ("recover", "close", "read"):
+        return "no such ledger" if one.result is None else f"ends at {one.result['last']}"
+    return "ok"

@@ -1,0 +1,55 @@
+"""Apache BookKeeper: ledgers, which have one writer until a recovery ends them.
+
+===============  =======================================================================================================
+``options``      versions, options, planted bugs, and how many bookies a quorum wants
+``gateway_jar``  the gateway, a client of BookKeeper that speaks JSON lines, built from ``bookkeeper_gateway/``
+``processes``    what runs on which node: jars, command lines, configuration, ports
+``outcomes``     the law: what an answer of a gateway proves
+``client``       a worker's way to its gateway
+``storms``       the workload: ledgers that are fenced while adds are in flight
+``promises``     what BookKeeper promises, judged by ``checker.fenced_ledgers``
+===============  =======================================================================================================
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from harness.systems.api import Alarm, System, Workload
+from harness.systems.bookkeeper.client import Prober, clients
+from harness.systems.bookkeeper.options import CANARIES, OPTIONS, VERSIONS
+from harness.systems.bookkeeper.outcomes import LAW
+from harness.systems.bookkeeper.processes import artifacts, leads, roles, surface
+from harness.systems.bookkeeper.promises import PROMISES, ledgers_keep_their_promises
+from harness.systems.bookkeeper.storms import final_reads, storms
+
+SYSTEM: Final = System(
+    name="bookkeeper",
+    title="BookKeeper",
+    summary="Apache BookKeeper: ledgers that are fenced and recovered while entries are added",
+    versions=VERSIONS,
+    options=OPTIONS,
+    canaries=CANARIES,
+    artifacts=artifacts,
+    roles=roles,
+    leads=leads,
+    surface=surface,
+    clients=clients,
+    prober=lambda _, shell: Prober(shell.machine),
+    law=LAW,
+    workloads=(
+        Workload(
+            name="ledger",
+            summary="ledgers, several a second, each with a writer, a reader that follows, and recoverers that end it",
+            generator=lambda scale: storms(
+                scale.workers, int(scale.setup.options["window"]), int(scale.setup.options["recoverers"])
+            ),
+            final=lambda scale: final_reads(scale.used),
+            model=ledgers_keep_their_promises,
+            kinds=("window", "tail", "recover"),
+            reads=frozenset({"tail", "read"}),
+        ),
+    ),
+    promises=PROMISES,
+    alarms=(Alarm(pattern="OutOfMemoryError", meaning="it ran out of the memory it was given", follows="harness"),),
+)

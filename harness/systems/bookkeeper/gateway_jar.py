@@ -1,0 +1,54 @@
+"""The gateway's jar: built from its Maven project when it is first needed, and kept by the content of its sources."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from harness.errors import ArtifactError, UsageError
+from harness.systems.api import Say
+
+JAR: Final = "bookkeeper-gateway.jar"
+PROJECT: Final = Path(__file__).resolve().parents[3] / "bookkeeper_gateway"
+
+
+class GatewayJar:
+    """The artifact; see ``harness.systems.api.Artifact``.  It holds no jar of BookKeeper, so it suits all versions."""
+
+    name: Final = "bookkeeper-gateway"
+
+    def __init__(self, project: Path = PROJECT) -> None:
+        self._project = project
+
+    @property
+    def key(self) -> str:
+        """Raises UsageError where the sources are not."""
+        sources = [self._project / "pom.xml", *sorted((self._project / "src" / "main").rglob("*.java"))]
+        if not sources[0].is_file():
+            raise UsageError(f"{self._project} is missing: BookKeeper's gateway is built in a source tree of harness")
+        content = hashlib.sha256()
+        for path in sources:
+            content.update(path.name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
+        return content.hexdigest()
+
+    def fetch(self, into: Path, say: Say) -> None:
+        """Build it in a copy: what root builds in the tree, its owner cannot remove."""
+        say("building BookKeeper's gateway with Maven (the first time it downloads what it needs)")
+        with tempfile.TemporaryDirectory() as scratch:
+            copy = Path(scratch) / "project"
+            copy.mkdir()
+            shutil.copy2(self._project / "pom.xml", copy)
+            shutil.copytree(self._project / "src" / "main", copy / "src" / "main")
+            words = ("mvn", "-q", "-B", "-f", str(copy / "pom.xml"), "package")
+            try:
+                done = subprocess.run(words, capture_output=True, text=True, check=False)
+            except FileNotFoundError:
+                raise UsageError(f"{self.name} is built by Maven: install mvn, or run scripts/bootstrap") from None
+            if done.returncode != 0:
+                last = ([line for line in done.stdout.splitlines() if "ERROR" in line] or ["no message"])[0]
+                raise ArtifactError(f"{self.name} could not be built: {last[:300]}")
+            shutil.copy2(copy / "target" / JAR, into / JAR)

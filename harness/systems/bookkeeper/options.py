@@ -1,0 +1,63 @@
+"""Versions, options and planted bugs of BookKeeper, and what a cluster of this size can take."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from harness.errors import UsageError
+from harness.systems.api import Canary, Machine, Option, Setup
+
+VERSIONS: Final = ("4.17.3", "4.18.0")
+#: Ensemble, write quorum, ack quorum.
+QUORUMS: Final = ("3-3-2", "3-3-3", "3-2-2", "3-3-1", "3-2-1", "3-1-1", "2-2-2", "2-2-1", "5-3-2")
+
+
+class Quorum(NamedTuple):
+    """How many bookies hold a ledger, hold each entry, and must have answered before an add is acknowledged."""
+
+    ensemble: int
+    write: int
+    ack: int
+
+
+OPTIONS: Final = (
+    Option(name="quorum", default="3-3-2", choices=QUORUMS, marks_runs=True,
+           help="Ensemble, write and ack quorum of each ledger (E-W-A)."),
+    Option(name="hit", default="bookie", choices=("bookie", "gateway"),
+           help="Whose processes faults kill and pause; on n1 the bookie's place is the metadata server's."),
+    Option(name="window", default=64, least=1, most=256, reason="more are not in flight at once",
+           help="Adds that a writer has in flight, at most; drawn anew for each ledger."),
+    Option(name="recoverers", default=3, least=1, most=3, reason="a ledger has five workers",
+           help="Clients that recover a ledger, at most; drawn anew for each."),
+    Option(name="slow_bookies", default=0, least=0, most=98, reason="there are no more nodes", marks_runs=True,
+           help="So many bookies take 15 to 60 ms to store an entry: an injected fault."),
+    Option(name="recovery_batch", default=3, least=1, most=64, reason="no ledger is read further ahead",
+           help="Entries that a recovery reads at once (recoveryReadBatchSize)."),
+)  # fmt: skip
+CANARIES: Final = (
+    Canary(
+        name="wiped-bookies", found_by=("ledgers",), options={"quorum": "3-1-1"},
+        help="a bookie that starts again has lost its disk, and its cookie with it, so that it does not know",
+    ),
+    Canary(
+        name="unjournaled", found_by=("ledgers",),
+        help="journalWriteData=false: entries are acknowledged from memory",
+    ),
+)  # fmt: skip
+
+
+def quorum(setup: Setup) -> Quorum:
+    return Quorum(*map(int, str(setup.options["quorum"]).split("-")))
+
+
+def bookies(setup: Setup) -> tuple[Machine, ...]:
+    """The nodes of the bookies: all but the first, which has the metadata server.
+
+    Raises UsageError when they are fewer than an ensemble and one to spare, without which the first dead bookie ends
+    every add.
+    """
+    found, ensemble = setup.nodes[1:], quorum(setup).ensemble
+    if len(found) <= ensemble:
+        asked = f"-o quorum={setup.options['quorum']} wants {ensemble + 1} bookies beside the metadata server"
+        raise UsageError(f"{asked}: take --nodes {ensemble + 2}, or another quorum")
+    return found

@@ -1,0 +1,195 @@
+"""What runs on the nodes: a metadata server on the first, a bookie on each of the others, a gateway on all."""
+
+from __future__ import annotations
+
+import json
+import socket
+from typing import Any, Final
+
+from harness.systems.api import Machine, Role, Setup, Surface
+from harness.systems.artifacts import MavenJars, on_node
+from harness.systems.bookkeeper.gateway_jar import GatewayJar
+from harness.systems.bookkeeper.options import bookies, quorum
+from harness.systems.ready import listening
+
+METADATA_PORT: Final = 2181
+BOOKIE_PORT: Final = 3181
+GATEWAY_PORT: Final = 4181
+#: BookKeeper 4.17 brings ZooKeeper 3.9.3, which loses what it acknowledged (ZOOKEEPER-4925).
+METADATA_JARS: Final = MavenJars(
+    "zookeeper",
+    ("org.apache.zookeeper:zookeeper:3.9.4", "io.dropwizard.metrics:metrics-core:4.1.12.1",
+     "org.xerial.snappy:snappy-java:1.1.10.5", "org.slf4j:slf4j-simple:2.0.13"),
+)  # fmt: skip
+GATEWAY: Final = GatewayJar()
+STORE: Final = "bookie"
+#: A gateway that has just started takes long for its first add, on a busy machine (s).
+ASK_S: Final = 6.0
+
+_FLAGS: Final = ("-Xms32m", "-Xss512k", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:+ExitOnOutOfMemoryError")
+_METADATA_FLAGS: Final = ("-Xmx128m", "-Dzookeeper.preAllocSize=1024", "-Dorg.slf4j.simpleLogger.showDateTime=true")
+_BOOKIE_FLAGS: Final = ("-Xmx192m", "-XX:MaxDirectMemorySize=192m")
+_GATEWAY_FLAGS: Final = ("-Xmx160m", "-XX:MaxDirectMemorySize=96m")
+
+#: A bookie logs every add that it refuses, so the files are capped.
+_LOGGING: Final = """status = error
+appender.file.type = RollingFile
+appender.file.name = file
+appender.file.fileName = log/{name}.log
+appender.file.filePattern = log/{name}-%i.log
+appender.file.layout.type = PatternLayout
+appender.file.layout.pattern = %d %-5p [%t] %c{{1}} - %m %X%n
+appender.file.policies.type = Policies
+appender.file.policies.size.type = SizeBasedTriggeringPolicy
+appender.file.policies.size.size = 8MB
+appender.file.strategy.type = DefaultRolloverStrategy
+appender.file.strategy.max = 2
+rootLogger.level = info
+rootLogger.appenderRef.file.ref = file
+"""
+_METADATA: Final = f"""tickTime=500
+minSessionTimeout=1000
+dataDir=zookeeper
+clientPort={METADATA_PORT}
+admin.enableServer=false
+4lw.commands.whitelist=srvr
+"""
+_BOOKIE: Final = f"""bookiePort={BOOKIE_PORT}
+journalDirectories={STORE}/journal
+ledgerDirectories={STORE}/ledgers
+journalMaxSizeMB=64
+journalPreAllocSizeMB=4
+logSizeLimit=67108864
+skipListSizeLimit=8388608
+minUsableSizeForIndexFileCreation=1048576
+minUsableSizeForHighPriorityWrites=1048576
+minUsableSizeForEntryLogCreation=1048576
+entryLogFilePreallocationEnabled=false
+numReadWorkerThreads=2
+serverNumIOThreads=2
+zkTimeout=4000
+diskUsageThreshold=0.99
+autoRecoveryDaemonEnabled=false
+"""
+_CLIENT: Final = """addEntryTimeoutSec=2
+readEntryTimeoutSec=2
+addEntryQuorumTimeoutSec=5
+clientConnectTimeoutMillis=1000
+zkTimeout=4000
+"""
+#: The planted bug ``wiped-bookies``: from its second start on a bookie finds nothing, and nobody knows that it had had
+#: anything.
+_WIPED: Final = """if [ -e "$1/journal" ]; then
+  rm -rf "$1"; shift
+  java "$@" org.apache.bookkeeper.bookie.BookieShell -conf bookie.conf bookieformat \
+    -nonInteractive -force -deleteCookie || exit 1
+else shift; fi
+exec java "$@" org.apache.bookkeeper.server.Main -c bookie.conf"""
+
+
+def jars(setup: Setup) -> MavenJars:
+    return MavenJars("bookkeeper", (f"org.apache.bookkeeper:bookkeeper-server:{setup.version}",))
+
+
+def artifacts(setup: Setup) -> tuple[MavenJars, MavenJars, GatewayJar]:
+    return METADATA_JARS, jars(setup), GATEWAY
+
+
+def roles(setup: Setup) -> list[Role]:
+    """The metadata server, which is formatted once; bookies; gateways, each a client of its own."""
+    first = setup.nodes[0]
+    slow = {node.name for node in bookies(setup)[: int(setup.options["slow_bookies"])]}
+    format_metadata = ("java", *_java(setup, first, "format", _GATEWAY_FLAGS),
+                       "org.apache.bookkeeper.bookie.BookieShell", "-conf", "format.conf",
+                       "metaformat", "-nonInteractive", "-force")  # fmt: skip
+    return [
+        Role(
+            node=first.name, name="metadata", data=("zookeeper",), ready=listening(METADATA_PORT),
+            files={"zoo.cfg": f"{_METADATA}clientPortAddress={first.address}\n"},
+            command=("java", *_FLAGS, *_METADATA_FLAGS, "-cp", f"{on_node(first, METADATA_JARS)}/*",
+                     "org.apache.zookeeper.server.quorum.QuorumPeerMain", "zoo.cfg"),
+        ),
+        Role(
+            node=first.name, name="format", stage=1, task=True, data=(), command=format_metadata,
+            files={"format.conf": _uri(setup), "format.properties": _LOGGING.format(name="format")},
+        ),
+        *(_bookie(setup, node, slow=node.name in slow) for node in bookies(setup)),
+        *(_gateway(setup, node) for node in setup.nodes),
+    ]  # fmt: skip
+
+
+def _bookie(setup: Setup, node: Machine, *, slow: bool) -> Role:
+    storage = "gateway.SlowStorage" if slow else "org.apache.bookkeeper.bookie.SortedLedgerStorage"
+    conf = (_uri(setup), _BOOKIE, f"bookieId={node.name}\n", f"advertisedAddress={node.address}\n",
+            f"ledgerStorageClass={storage}\n",
+            f"journalWriteData={'false' if setup.canary == 'unjournaled' else 'true'}\n")  # fmt: skip
+    words = _java(setup, node, "bookie", _BOOKIE_FLAGS)
+    usual = ("java", *words, "org.apache.bookkeeper.server.Main", "-c", "bookie.conf")
+    wiped = ("sh", "-c", _WIPED, "bookie", STORE, *words)
+    return Role(
+        node=node.name, name="bookie", stage=2, data=(STORE,), ready=listening(BOOKIE_PORT),
+        files={"bookie.conf": "".join(conf), "bookie.properties": _LOGGING.format(name="bookie")},
+        command=wiped if setup.canary == "wiped-bookies" else usual,
+    )  # fmt: skip
+
+
+def _gateway(setup: Setup, node: Machine) -> Role:
+    conf = f"{_uri(setup)}{_CLIENT}recoveryReadBatchSize={setup.options['recovery_batch']}\n"
+    return Role(
+        node=node.name, name="gateway", stage=3, data=(), ready=listening(GATEWAY_PORT),
+        files={"client.conf": conf, "gateway.properties": _LOGGING.format(name="gateway")},
+        command=("java", *_java(setup, node, "gateway", _GATEWAY_FLAGS), "gateway.Main",
+                 node.address, str(GATEWAY_PORT), "client.conf"),
+    )  # fmt: skip
+
+
+def _java(setup: Setup, node: Machine, name: str, flags: tuple[str, ...]) -> tuple[str, ...]:
+    """What stands between ``java`` and a class of BookKeeper or of the gateway's."""
+    path = f"{on_node(node, GATEWAY)}/*:{on_node(node, jars(setup))}/*"
+    return (*_FLAGS, *flags, f"-Dlog4j2.configurationFile={name}.properties", "-cp", path)
+
+
+def _uri(setup: Setup) -> str:
+    return f"metadataServiceUri=zk+hierarchical://{setup.nodes[0].address}:{METADATA_PORT}/ledgers\n"
+
+
+def leads(setup: Setup) -> str | None:
+    """Whether every gateway sees every bookie, and has added an entry to a ledger of no other use."""
+    wanted = len(bookies(setup))
+    served = all((ask(node, {"op": "status"}) or {}).get("writable_bookies") == wanted for node in setup.nodes)
+    return "the cluster" if served and all(_adds(setup, node) for node in setup.nodes) else None
+
+
+def _adds(setup: Setup, node: Machine) -> bool:
+    ensemble, write, ack = quorum(setup)
+    made = ask(node, {"op": "create", "ensemble": ensemble, "write": write, "ack": ack})
+    if made is None:
+        return False
+    added = ask(node, {"op": "add", "handle": made["handle"], "first": 0, "count": 1})
+    closed = ask(node, {"op": "close", "handle": made["handle"]})
+    return added is not None and added["ids"] == [0] and closed is not None
+
+
+def ask(node: Machine, request: dict[str, Any], timeout: float = ASK_S) -> dict[str, Any] | None:
+    """The gateway's value for one request, blocking; None when it has none."""
+    line = json.dumps({"id": 1, "timeout_ms": round(timeout * 1000), **request}).encode() + b"\n"
+    try:
+        with socket.create_connection((node.address, GATEWAY_PORT), timeout) as connection:
+            connection.sendall(line)
+            answer = json.loads(connection.makefile("rb").readline())
+    except (OSError, ValueError):
+        return None
+    return answer["value"] if answer["ok"] else None
+
+
+def surface(setup: Setup) -> Surface:
+    """What faults may rely on."""
+    digests = "what a damaged bookie lacks comes back by autorecovery, which does not run here"
+    return Surface(
+        peer_ports=(BOOKIE_PORT, METADATA_PORT),
+        client_port=GATEWAY_PORT,
+        role="gateway" if setup.options["hit"] == "gateway" else "",
+        store=STORE,
+        notices_s=6.0,
+        refused={"file-truncate": digests, "file-bitflip": digests},
+    )

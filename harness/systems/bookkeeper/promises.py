@@ -1,0 +1,45 @@
+"""What BookKeeper promises, and the check of it over a run."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from checker import fenced_ledgers
+from harness.systems.api import Evidence
+from history import Check
+
+PROMISES: Final = (
+    "an acknowledged add is readable for ever, with its id and payload, while a quorum of its bookies keeps its disks",
+    "once a recovery or a close has told the end of a ledger, no add beyond it is or will be acknowledged",
+    "the ids of a ledger are dense up to its end, its payloads unique, in the order in which they were added",
+    "what a reader read once, at or below LastAddConfirmed, stays readable for everybody",
+    "recoverers that race, and everybody after them, see the same end",
+    "the length in the metadata of a closed ledger is the sum of its payloads",
+)
+_ASKED: Final = "each ledger has one end, holds every acknowledged add up to it, and nothing is acknowledged beyond it"
+_NAMED: Final = 10
+
+
+def ledgers_keep_their_promises(evidence: Evidence) -> Check:
+    """Check every ledger; see ``checker.fenced_ledgers``."""
+    report = fenced_ledgers.check_fenced_ledgers(evidence.operations)
+    counts = report.counts
+    seen = (
+        f"{counts['ledgers']} ledgers with {counts['ends']} answers of their ends, {counts['acknowledged']} adds "
+        f"acknowledged, {counts['doubted']} in doubt of which {counts['kept']} were kept"
+    )
+    details = {**counts, "unread": [str(key) for key in report.unread[:_NAMED]]}
+    if report.violations:
+        first = report.violations[0]
+        kinds = list(dict.fromkeys(one.kind for one in report.violations))
+        more = f" (and {len(report.violations) - 1} more)" if len(report.violations) > 1 else ""
+        details |= {
+            "kind": first.kind,
+            "kinds": kinds,
+            "violations": [one.sentence for one in report.violations[:_NAMED]],
+            "counterexample": fenced_ledgers.drawing(first),
+        }
+        return Check("ledgers", "check", "invalid", _ASKED, f"{first.sentence}{more}; {seen}", details)
+    if report.unread:
+        seen += f"; not read at the end: {', '.join(map(str, report.unread[:_NAMED]))}"
+    return Check("ledgers", "check", report.verdict, _ASKED, seen, details)

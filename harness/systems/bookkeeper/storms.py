@@ -1,0 +1,186 @@
+"""The workload: short-lived ledgers, each with a writer, a reader that follows, and recoverers that end it.
+
+A group of workers has one ledger at a time.  The writer adds windows of entries; a recoverer opens the ledger at a
+drawn moment after the first add, so that it is fenced while adds are in flight; some ledgers are closed by their writer
+at the same time.  The reader asks for LastAddConfirmed without a pause, and reads up to it.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterable
+from itertools import count
+from typing import Any, Final
+
+from msgspec import Struct
+
+from harness.generators import (
+    EXHAUSTED,
+    PENDING,
+    Context,
+    Generator,
+    Invocation,
+    Op,
+    Pending,
+    concurrent_keys,
+    seeded,
+)
+from history import Event
+
+#: Workers of a ledger: its writer, its reader, and up to three recoverers.
+GROUP: Final = 5
+#: A recoverer comes so long after the first add, at most (s).
+MOMENT_S: Final = 0.4
+#: A recovery that failed is tried again after so long (s), so often; after that it is left to the end of the run.
+AGAIN_S: Final = 0.3
+TRIES: Final = 4
+#: Windows of one ledger, at most: what is added must be read by all at the end.
+WINDOWS: Final = 40
+#: This share of the ledgers is closed by the writer, if nobody recovers it before.
+CLOSES: Final = 0.3
+#: A writer that was refused goes on for so many windows in this share: it does not know that it was fenced.
+STUBBORN: Final = 0.3
+#: Payloads of one ledger are numbered from its own multiple of this.
+APART: Final = 1_000_000
+
+
+class Recoverer(Struct, frozen=True):
+    """The worker at ``place`` recovers the ledger so long (ns) after the first add, or at ``due`` once it failed."""
+
+    place: int
+    after: int
+    tries: int = TRIES
+    due: int | None = None
+
+
+class Storm(Struct, frozen=True):
+    """One ledger.  ``began`` is when the first window was issued (ns), ``unread`` the first id that was not read.
+
+    ``windows`` are the numbers of adds that are left, ``stubborn`` how many windows follow the first refused one, and
+    ``closes``: the writer closes it after the last.  ``open`` is None until the create is answered.
+    """
+
+    number: int
+    writer: int
+    reader: int
+    recoverers: tuple[Recoverer, ...]
+    windows: tuple[int, ...]
+    stubborn: int
+    closes: bool
+    asked: bool = False
+    open: bool | None = None
+    began: int | None = None
+    added: int = 0
+    refused: bool = False
+    unread: int = 0
+    reads: bool = True
+    done: bool = False
+
+    @property
+    def key(self) -> str:
+        return f"l{self.number}"
+
+    def op(self, ctx: Context) -> tuple[Op, Generator]:
+        idle = len(ctx.free) == len(ctx.workers)
+        if self.open is False or (idle and self._over()):
+            return EXHAUSTED, self
+        for worker in ctx.free:
+            if (found := self._of(ctx.workers.index(worker), ctx.time)) is not None:
+                operation, after = found
+                return operation.by(worker, ctx.time), after
+        due = [moment for one in self.recoverers if (moment := self._moment(one)) is not None and moment > ctx.time]
+        return (Pending(min(due)) if due else PENDING), self
+
+    def _over(self) -> bool:
+        return bool(self.open) and not (self.windows or self.closes or self.recoverers or self.reads)
+
+    def _moment(self, one: Recoverer) -> int | None:
+        return one.due if one.due is not None else None if self.began is None else self.began + one.after
+
+    def _of(self, place: int, now: int) -> tuple[Invocation, Storm] | None:
+        """What the worker at this place does next; None for nothing now."""
+        if not self.open:
+            if place != self.writer or self.asked:
+                return None
+            return Invocation("create", self.key), self._with(asked=True)
+        for one in self.recoverers:
+            if one.place == place and (moment := self._moment(one)) is not None and moment <= now:
+                left = tuple(other for other in self.recoverers if other is not one)
+                return Invocation("recover", self.key), self._with(
+                    recoverers=(*left, Recoverer(place, one.after, one.tries - 1, 2**63))
+                )
+        if place == self.writer and self.windows:
+            size, *rest = self.windows
+            window = Invocation("window", self.key, [self.number * APART + self.added, size])
+            began = now if self.began is None else self.began
+            return window, self._with(windows=tuple(rest), added=self.added + size, began=began)
+        if place == self.writer and self.closes:
+            return Invocation("close", self.key), self._with(closes=False)
+        if place == self.reader and self.reads and self.began is not None:
+            return Invocation("tail", self.key, self.unread), self
+        return None
+
+    def update(self, ctx: Context, event: Event) -> Generator:
+        if event.key != self.key:
+            return self
+        ok = event.type == "ok"
+        if event.f == "create":
+            return self._with(open=ok)
+        if event.f == "window":
+            whole = ok and None not in event.value
+            return self if whole or self.refused else self._with(refused=True, windows=self.windows[: self.stubborn])
+        if event.f == "recover":
+            return self._recovered(ctx, ctx.workers.index(ctx.worker_of(event)), ok=ok)
+        if event.f == "tail":
+            ended = not (self.windows or self.closes or self.recoverers)
+            more = ok and bool(event.value["entries"])
+            unread = self.unread + len(event.value["entries"]) if ok else self.unread
+            return self._with(unread=unread, reads=more or not ended)
+        return self
+
+    def _recovered(self, ctx: Context, place: int, *, ok: bool) -> Storm:
+        left = []
+        for one in self.recoverers:
+            if one.place != place:
+                left.append(one)
+            elif not ok and one.tries > 0:
+                left.append(Recoverer(place, one.after, one.tries, ctx.time + round(AGAIN_S * 1e9)))
+        return self._with(recoverers=tuple(left))
+
+    def _with(self, **changes: Any) -> Storm:
+        return Storm(**{**{name: getattr(self, name) for name in self.__struct_fields__}, **changes})
+
+
+def storms(workers: int, window: int, most: int) -> Generator:
+    """Ledgers one after the other in each group of workers.
+
+    Writers have up to ``window`` adds in flight, and up to ``most`` clients recover a ledger.
+    """
+    size = min(GROUP, workers)
+    return seeded(
+        "operations", lambda rng: concurrent_keys(size, count(), lambda number: _drawn(rng, number, size, window, most))
+    )
+
+
+def _drawn(rng: random.Random, number: int, size: int, window: int, recoverers: int) -> Storm:
+    places = rng.sample(range(size), size)
+    writer, reader, others = places[0], places[1 % size], places[2:] or [places[-1]]
+    who = others[: rng.randint(1, min(recoverers, len(others)))]
+    largest = math.exp(rng.uniform(0.0, math.log(window)))
+    closes = rng.random() < CLOSES
+    windows = rng.randint(1, WINDOWS) if closes else WINDOWS
+    return Storm(
+        number=number,
+        writer=writer,
+        reader=reader,
+        recoverers=tuple(Recoverer(place, round(rng.uniform(0.0, MOMENT_S) * 1e9)) for place in who),
+        windows=tuple(rng.randint(1, math.ceil(largest)) for _ in range(windows)),
+        stubborn=2 if rng.random() < STUBBORN else 0,
+        closes=closes,
+    )
+
+
+def final_reads(used: Iterable[str | int]) -> list[Invocation]:
+    """One read of each ledger, whole."""
+    return [Invocation("read", key, final=True) for key in used]

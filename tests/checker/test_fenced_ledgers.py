@@ -1,0 +1,140 @@
+"""Ledgers that a fence ends: a good and a bad twin for each promise, and all of them against brute force."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from checker import check_fenced_ledgers
+from checker.fenced_ledgers import KINDS, drawing
+from history import Operation
+from tests.support.checker.oracle_ledgers import kinds_of, ledger_history
+
+
+def operation(at: int, f: str, value: Any = None, result: Any = None, outcome: str = "ok", until: int = 0) -> Operation:
+    """The operation number ``at``, which ends before the next one begins, or before the operation ``until``."""
+    end = 2 * max(at, until) + 1
+    return Operation(
+        at, f, "l0", value, result, outcome, at * 10**8, end * 10**8, 2 * at, end, "n1"  # type: ignore[arg-type]
+    )  # fmt: skip
+
+
+def whole(at: int, entries: list[int | None], **changes: Any) -> Operation:
+    """A read of a ledger after recovery, whose entries have ten bytes each."""
+    size, last = 10 * sum(one is not None for one in entries), len(entries) - 1
+    result = {"last": last, "closed": last, "length": size, "bytes": size, "entries": entries, **changes}
+    return operation(at, "read", None, result)
+
+
+CREATE = operation(0, "create", None, 7)
+WINDOW = operation(1, "window", [10, 3], [0, 1, None])
+FENCED = operation(3, "recover", None, {"last": 1, "length": 20})
+TAIL = operation(2, "tail", 0, {"lac": 1, "first": 0, "entries": [10, 11]})
+WHOLE = whole(4, [10, 11])
+DOUBTED = operation(1, "window", [10, 2], None, "info")
+GOOD = [CREATE, WINDOW, TAIL, FENCED, WHOLE]
+
+
+def kinds(*operations: Operation) -> list[str]:
+    return [one.kind for one in check_fenced_ledgers(operations).violations]
+
+
+def test_a_good_ledger() -> None:
+    report = check_fenced_ledgers(GOOD)
+    assert report.verdict == "valid"
+    assert report.counts == {"ledgers": 1, "acknowledged": 2, "doubted": 1, "kept": 0, "ends": 3}
+
+
+@pytest.mark.parametrize(
+    "operations",
+    [
+        [CREATE, WINDOW, TAIL, operation(3, "recover", None, {"last": 2, "length": 30}), whole(4, [10, 11, 12])],
+        [CREATE, DOUBTED, operation(2, "window", [12, 1], [1]), whole(3, [11, 12])],
+        [CREATE, WINDOW, operation(2, "tail", 0, {"lac": -1, "first": 0, "entries": []}), WHOLE],
+        [CREATE, WINDOW, operation(2, "recover", None, None, "info"), WHOLE],
+        [CREATE, WINDOW, operation(2, "window", [13, 1], None, "fail"), WHOLE],
+    ],
+    ids=["a doubted add was kept", "some of a doubted window", "nothing is confirmed", "a doubted recovery", "sealed"],
+)  # fmt: skip
+def test_what_is_permitted(operations: list[Operation]) -> None:
+    assert check_fenced_ledgers(operations).verdict == "valid"
+
+
+LATE = operation(1, "window", [10, 3], [0, 1, 2], until=3)
+
+BAD = {
+    "lost-add": [CREATE, operation(1, "window", [10, 3], [0, 1, 2]), FENCED, WHOLE],
+    "acknowledged-beyond-end": [CREATE, LATE, operation(2, "recover", None, {"last": 1, "length": 20})],
+    "unreadable-entry": [CREATE, WINDOW, whole(4, [10, None])],
+    "ledger-gone": [CREATE, WINDOW, operation(2, "read", None, None)],
+    "other-payload": [CREATE, WINDOW, whole(2, [10, 12])],
+    "ends-differ": [CREATE, WINDOW, FENCED, operation(4, "close", None, {"last": 2, "length": 30})],
+    "read-then-gone": [CREATE, operation(1, "window", [10, 2], [0, None]), TAIL, whole(3, [10])],
+    "confirmed-beyond-end": [CREATE, WINDOW, operation(2, "tail", 2, {"lac": 2, "first": 2, "entries": []}), WHOLE],
+    "duplicate": [CREATE, operation(1, "window", [10, 3], [0, None, None]), whole(2, [10, 11, 10])],
+    "never-added": [CREATE, WINDOW, whole(2, [10, 11, 99])],
+    "failed-add-found": [CREATE, WINDOW, operation(2, "window", [13, 1], None, "fail"), whole(3, [10, 11, 13])],
+    "order": [CREATE, operation(1, "window", [10, 2], [1, 0]), whole(2, [11, 10])],
+    "hole": [CREATE, WINDOW, whole(2, [10, 11, None])],
+    "wrong-length": [CREATE, WINDOW, whole(2, [10, 11], length=30)],
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_kind_is_found_and_shown(kind: str) -> None:
+    report = check_fenced_ledgers(BAD[kind])
+    assert report.verdict == "invalid"
+    assert kind in [one.kind for one in report.violations]
+    shown = next(one for one in report.violations if one.kind == kind)
+    assert shown.sentence.startswith("ledger l0: ")
+    assert drawing(shown)
+    assert kinds(*GOOD) == []
+
+
+def test_a_doubted_add_may_be_acknowledged_before_the_recovery_that_leaves_it_out_is_asked() -> None:
+    """Ids decide, and not times: whichever came first, both cannot be true."""
+    early, late = operation(1, "window", [10, 3], [0, 1, 2]), LATE
+    recovery = operation(2, "recover", None, {"last": 1, "length": 20})
+    assert kinds(CREATE, early, recovery) == ["lost-add"]
+    assert kinds(CREATE, late, recovery) == ["acknowledged-beyond-end"]
+
+
+def test_recoverers_that_race_agree() -> None:
+    first = operation(2, "recover", None, {"last": 1, "length": 20}, until=4)
+    assert kinds(CREATE, WINDOW, first, operation(3, "recover", None, {"last": 1, "length": 20}), WHOLE) == []
+    assert "ends-differ" in kinds(
+        CREATE, WINDOW, first, operation(3, "recover", None, {"last": 2, "length": 20}), WHOLE
+    )
+
+
+def test_the_metadata_tell_an_end_as_well() -> None:
+    assert kinds(CREATE, WINDOW, whole(2, [10, 11], closed=2, length=20)) == ["ends-differ"]
+
+
+def test_what_nobody_read_whole_is_unknown() -> None:
+    report = check_fenced_ledgers([CREATE, WINDOW, FENCED])
+    assert (report.verdict, report.unread) == ("unknown", ("l0",))
+
+
+def test_without_an_acknowledged_add_nothing_was_asked() -> None:
+    assert check_fenced_ledgers([CREATE, whole(1, [])]).verdict == "unknown"
+    assert check_fenced_ledgers([]).verdict == "unknown"
+
+
+def test_a_ledger_whose_create_is_in_doubt_is_passed_over() -> None:
+    doubted = operation(0, "create", None, None, "info")
+    assert check_fenced_ledgers(GOOD).counts["ledgers"] == 1
+    assert check_fenced_ledgers([doubted, operation(1, "read", None, None)]).counts["ledgers"] == 0
+
+
+@given(st.randoms(use_true_random=False), st.sampled_from([0.0, 0.03, 0.1, 0.3]))
+def test_brute_force_finds_the_same(rng: Random, wrong: float) -> None:
+    operations = ledger_history(rng, wrong)
+    report = check_fenced_ledgers(operations)
+    assert {(one.key, one.kind) for one in report.violations} == kinds_of(operations)
+    if wrong == 0.0:
+        assert report.violations == ()
