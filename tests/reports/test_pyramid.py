@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from reports.page import pyramid
 from reports.page.pyramid import WORST, pyramid_of, taken
 from reports.page.series import data_of
 from tests.support.reports.browser import tab
+from tests.support.reports.large_runs import make_large
 from tests.support.reports.made import Maker
 
 END = 1000
@@ -114,3 +116,15 @@ def test_the_page_shows_all_rows_full_and_says_what_it_holds(
                 assert page.page.locator("#held").count() == 0
             assert page.complaints == []
     assert seen[600] > 0.8 * seen[10_000] > 0
+
+
+@pytest.mark.nightly
+@pytest.mark.browser
+def test_a_page_of_two_million_operations_is_no_larger_than_one_of_a_million(tmp_path: Path, browser: Any) -> None:
+    files = make_large(tmp_path / "register" / "run", 2_000_000)
+    assert reports.write_report(files).warnings == []
+    assert files.report.stat().st_size < 20e6
+    with tab(browser, files.report.as_uri()) as page:
+        assert page.js("page.Timeline.data.ops.t.length") == 1_000_000
+        assert "all 20," in page.page.inner_text("#held")
+        assert page.complaints == []

@@ -241,6 +241,17 @@ def test_show_prints_a_judged_run_and_says_what_to_do_with_another(
     assert "VALID" in capsys.readouterr().out
 
 
+def test_a_judged_run_is_listed_from_the_index_of_its_store(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = record(tmp_path)
+    assert check(tmp_path) == 0
+    capsys.readouterr()
+    monkeypatch.setattr("reports.load.store_index.row_of", None)
+    assert run_command(["ls", "--store", str(tmp_path)]) == 0
+    assert run.root.name in capsys.readouterr().out
+
+
 # -- documents -------------------------------------------------------------------------------------------------------
 
 
