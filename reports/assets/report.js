@@ -191,11 +191,12 @@ series[place],marker=row.querySelector(".u-marker");if(!marker||typeof stroke!="
 ia-hidden":"true"}),drawn=svg("line",{x1:0,x2:28,y1:5,y2:5,stroke:stroke(plot,place),"stroke-width":width,"stroke-dasharray":(dash??[]).join(" ")||"none"});picture.
 append(drawn),marker.replaceChildren(picture)})}function line(label,colour,more){return{label,stroke:colour,width:1.25,points:{show:!1},spanGaps:!1,value:(_,v)=>figure(
 v,Number.isInteger(v)?0:1),...more}}function logScale(){return{distr:3,range:(_,low,high)=>[Math.max(10**Math.floor(Math.log10(Math.max(low,.01))),.01),10**Math.
-ceil(Math.log10(Math.max(high,1.01)))]}}var decades=(_,ticks)=>ticks.map(tick=>Math.abs(Math.log10(tick)%1)<1e-6?tick:null),logAxis={filter:decades,grid:{stroke:()=>Ink.
-rule,width:1,filter:decades},values:(_,ticks)=>ticks.map(tick=>Math.abs(Math.log10(tick)%1)<1e-6?tick.toLocaleString("en"):null)};function shareView(){View.listeners.
-push(()=>{for(let{plot}of Charts.plots)plot.setScale("x",{min:View.from,max:View.to})}),View.cursorListeners.push(seconds=>{if(!(Charts.syncing||!Charts.plots.length)){
-Charts.syncing=!0;for(let{plot}of Charts.plots)plot.setCursor(seconds===null?{left:-10,top:-10}:{left:plot.valToPos(seconds,"x"),top:10},!1);Charts.syncing=!1}})}
-function resizeCharts(){for(let{plot,host,height}of Charts.plots)plot.setSize({width:Math.max(host.clientWidth,200),height}),drawKeys(plot)}function scatterChart(data){let{ops}=data,count=ops.t.length;if(!count){document.getElementById("c-scatter").parentElement.hidden=!0;return}let top=1,bottom=1/0;
+ceil(Math.log10(Math.max(high,1.01)))]}}var decades=(_,ticks)=>ticks.map(tick=>Math.abs(Math.log10(tick)%1)<1e-6?tick:null),logText=tick=>tick<1?String(tick):figure(
+tick,0),logAxis={filter:decades,grid:{stroke:()=>Ink.rule,width:1,filter:decades},values:(_,ticks)=>ticks.map(tick=>Math.abs(Math.log10(tick)%1)<1e-6?logText(tick):
+null)};function shareView(){View.listeners.push(()=>{for(let{plot}of Charts.plots)plot.setScale("x",{min:View.from,max:View.to})}),View.cursorListeners.push(seconds=>{
+if(!(Charts.syncing||!Charts.plots.length)){Charts.syncing=!0;for(let{plot}of Charts.plots)plot.setCursor(seconds===null?{left:-10,top:-10}:{left:plot.valToPos(
+seconds,"x"),top:10},!1);Charts.syncing=!1}})}function resizeCharts(){for(let{plot,host,height}of Charts.plots)plot.setSize({width:Math.max(host.clientWidth,200),
+height}),drawKeys(plot)}function scatterChart(data){let{ops}=data,count=ops.t.length;if(!count){document.getElementById("c-scatter").parentElement.hidden=!0;return}let top=1,bottom=1/0;
 for(let i=0;i<count;i++)ops.d[i]>0&&(top=Math.max(top,ops.d[i]),bottom=Math.min(bottom,ops.d[i]));let scale={distr:3,range:()=>[10**Math.floor(Math.log10(Math.max(
 bottom/1e3,.01))),10**Math.ceil(Math.log10(Math.max(top/1e3,1.01)))]},plot=makePlot(data,"c-scatter",240,[{label:"latency",show:!0,points:{show:!1},paths:()=>null}],
 [[0,View.end],[Math.max(bottom,10)/1e3,top/1e3]],{scale,axis:logAxis,scatter:(u,context,ratio)=>drawScatter(data,u,context,ratio)});scatterPointer(data,plot)}function scatterAt(data,u,x,y){

@@ -22,6 +22,7 @@ from reports.analysis.canary import meaning_of, word_of
 from reports.analysis.diagnosis import Diagnosis, diagnosis_of
 from reports.analysis.faults import late_of
 from reports.analysis.findings import (
+    MAX_LISTED,
     Drawn,
     checks_of,
     examples_of,
@@ -181,6 +182,7 @@ def render(drawn: Drawn) -> str:
         "elections": part("elections", lambda: node_timeline.elections_of(drawn.timelines), None),
         "services": part("outages", lambda: outages.services_of(run.operations, run.end), []),
         "lasting": part("outages", lambda: lasting_of(drawn), {}),
+        "most_marked": MAX_LISTED,
         "windows": drawn.windows,
         "costs": part("recovery figures", lambda: costs_of(drawn), []),
         "topologies": part("topology", lambda: topologies_of(drawn), []),

@@ -50,7 +50,7 @@ def test_charts_mark_them_and_their_legend_says_so(fresh: Maker) -> None:
         ],
     }
     reports.write_report(drawn.run.files)
-    assert "a node was seen to break a rule: committed-kept" in drawn.run.files.report.read_text()
+    assert "a node was seen to break a rule (all 2): committed-kept" in drawn.run.files.report.read_text()
 
 
 def test_what_failed_before_the_harness_did_is_a_finding_all_the_same(fresh: Maker) -> None:

@@ -226,13 +226,19 @@ def test_a_mark_in_a_chart_opens_its_evidence(page: Tab) -> None:
     assert page.js("document.querySelectorAll('article.violation')[1].closest('details').open")
 
 
+def middle_of_the_strip(found: Tab, down: float) -> tuple[float, float]:
+    """Where the middle of the time window is on the screen, so far below the upper edge of the strip of roles."""
+    found.page.locator("#c-leaders").scroll_into_view_if_needed()
+    box = found.page.locator("#c-leaders").bounding_box()
+    left, right = found.js("[page.GUTTER, page.MARGIN]")
+    return box["x"] + left + (box["width"] - left - right) / 2, box["y"] + down
+
+
 def test_a_mark_of_a_broken_rule_opens_the_moment_in_its_section(page: Tab) -> None:
     finding = page.js("page.Timeline.data.findings[0]")
-    page.js(f"page.View.set({finding['at']} - 3, {finding['at']} + 3)")
+    page.js(f"page.View.set({finding['at']} - 0.2, {finding['at']} + 0.2)")
     page.settle()
-    page.page.locator("#c-leaders").scroll_into_view_if_needed()
-    box = page.page.locator("#c-leaders").bounding_box()
-    page.page.mouse.click(box["x"] + 64 + (box["width"] - 80) / 2, box["y"] + 8)
+    page.page.mouse.click(*middle_of_the_strip(page, 8))
     page.until("document.querySelector('.invariant tr.shown') !== null")
     shown = page.js("[document.querySelector('tr.shown').dataset.at, document.querySelector('.shown th').textContent]")
     assert float(shown[0]) == pytest.approx(finding["at"], abs=1e-3)
@@ -243,7 +249,5 @@ def test_elections_and_lost_entries_can_be_read_in_the_strip(page: Tab) -> None:
     assert kind == 1
     page.js(f"page.View.set({at} - 3, {at} + 3)")
     page.settle()
-    page.page.locator("#c-leaders").scroll_into_view_if_needed()
-    box = page.page.locator("#c-leaders").bounding_box()
-    page.page.mouse.move(box["x"] + 64 + (box["width"] - 80) / 2, box["y"] + (to + 1.5) * 22)
+    page.page.mouse.move(*middle_of_the_strip(page, (to + 1.5) * 22))
     assert text in page.page.inner_text("#card")

@@ -158,10 +158,12 @@ export function logScale() {
 
 const decades = (_, ticks) => ticks.map((tick) => (Math.abs(Math.log10(tick) % 1) < 1e-6 ? tick : null));
 
+const logText = (tick) => (tick < 1 ? String(tick) : figure(tick, 0));
+
 export const logAxis = {
   filter: decades,
   grid: { stroke: () => Ink.rule, width: 1, filter: decades },
-  values: (_, ticks) => ticks.map((tick) => (Math.abs(Math.log10(tick) % 1) < 1e-6 ? tick.toLocaleString("en") : null)),
+  values: (_, ticks) => ticks.map((tick) => (Math.abs(Math.log10(tick) % 1) < 1e-6 ? logText(tick) : null)),
 };
 
 // Every chart follows the shared window and the shared cursor.
