@@ -66,11 +66,11 @@ def _known(operation: Operation) -> int:
 
 
 def ok_times_by_kind(operations: Iterable[Operation]) -> dict[str, Times]:
-    """Completion times of ok operations, ascending, by kind; empty for a kind that was never ok."""
+    """Completion times of what was acknowledged and applied, ascending, by kind; empty for a kind that never was."""
     found: dict[str, list[int]] = {}
     for op in operations:
         times = found.setdefault(op.f, [])
-        if op.outcome == "ok" and op.returned is not None:
+        if op.applied and op.returned is not None:
             times.append(op.returned)
     return {kind: np.array(sorted(times), dtype=np.int64) for kind, times in sorted(found.items())}
 

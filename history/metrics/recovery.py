@@ -2,7 +2,8 @@
 
 The definitions, which ``docs/tables.md`` repeats:
 
-- *ok*: the completion time of an ok operation of a client, whatever its kind, key and phase.
+- *ok*: the completion time of an ok operation of a client, whatever its kind, key and phase; not of one that the
+  answering node had not applied, which is no service.
 - *record*: up to the last invocation or completion of a client, or time in a fault's receipt, whichever is later.
 - *load*: from the first invocation of the main phase (of the whole history where no phases are recorded) to the last
   time at which anything of it is known: an invocation or a completion of one of its operations, or the end of the

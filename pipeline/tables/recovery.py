@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from history import Receipt
+from history import UNAPPLIED, Receipt
 from history.metrics.recovery import Asked, Load, Times, figures, load_of, surroundings
 from history.tables.schemas import FAULTS
 from pipeline.tables.columns import clean
@@ -87,6 +87,7 @@ def _last(rows: pa.Table | pa.RecordBatch) -> int:
 
 
 def ok_times(operations: pa.Table) -> Times:
-    """Completion times of the ok operations, ascending, in nanoseconds."""
-    ok = operations["returned"].filter(pc.equal(operations["outcome"], "ok"))
-    return np.sort(ok.to_numpy())
+    """Completion times of the operations that were acknowledged and applied, ascending, in nanoseconds."""
+    unapplied = pc.fill_null(pc.equal(operations["error"], UNAPPLIED), fill_value=False)
+    served = pc.and_not(pc.equal(operations["outcome"], "ok"), unapplied)
+    return np.sort(operations["returned"].filter(served).to_numpy())

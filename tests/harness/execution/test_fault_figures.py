@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.judge.fault_figures import by_fault, load_in, with_details
-from history import Event, Operation, Probe, Receipt, pair
+from harness.judge.fault_figures import by_fault, load_in, ok_times_by_kind, with_details
+from history import UNAPPLIED, Event, Operation, Probe, Receipt, pair
 from history.metrics.recovery import Load, never_recovered
 from history.records.events import Type
 from pipeline.tables.columns import operations_table
@@ -185,7 +185,16 @@ def test_the_load_is_the_same_wherever_it_is_looked_for(
     found, same_load = load_figures(lambda: iter(table.to_batches(3)), last)
     assert same_load == load
     assert found["rate"] == (pytest.approx(answered * S / (load.end - load.begin)) if load.end > load.begin else None)
-    assert sum(one.outcome == "ok" for one in operations) == len(ok_times(table))
+    assert sum(one.applied for one in operations) == len(ok_times(table))
+
+
+def test_an_acknowledgement_that_was_never_applied_is_no_service_anywhere() -> None:
+    operations = pair(recorded([(begin, 1, "ok", True, True) for begin in range(4)], phased=True), "here")
+    operations = [replace(op, error=UNAPPLIED) if number % 2 else op for number, op in enumerate(operations)]
+    columns = from_table(operations_table(operations))
+    assert ok_times(operations_table(operations)).tolist() == [1 * S, 3 * S]
+    assert ok_times_by_kind(operations)["write"].tolist() == [1 * S, 3 * S]
+    assert columns.returned[columns.served].tolist() == [1 * S, 3 * S]
 
 
 def hung(answered_at: float | None) -> list[Operation]:
