@@ -16,7 +16,6 @@ from history import RunFiles
 from reports.analysis.findings import prepare
 from reports.load.run import read_run
 from reports.page.links import links_of
-from reports.page.page import CHECK_PLACES
 from tests.support.reports.made import Maker
 from tests.support.reports.recorded_runs import recorded_run
 from tests.support.reports.shapes import HOSTILE, KINDS
@@ -232,15 +231,16 @@ def test_recovery_by_kind_is_shown_and_by_node_and_fault_where_the_results_hold_
         assert piece in part, piece
 
 
-def test_the_words_explain_every_check_of_the_run_and_each_that_there_is(fresh: Maker) -> None:
+def test_the_words_explain_every_check_of_the_run_as_it_was_asked(fresh: Maker) -> None:
     files = fresh("valid")
     results = json.loads(files.results.read_text())
     results["checks"].append({"name": "own-rule", "kind": "check", "verdict": "valid", "asked": "a <b> of", "seen": ""})
     files.results.write_text(json.dumps(results))
     reports.write_report(files)
     words = files.report.read_text().partition('id="words"')[2].partition("</section>")[0]
-    for name in {*CHECK_PLACES, "whole", *(check["name"] for check in results["checks"])}:
-        assert f"<dt>{name}</dt>" in words, name
+    assert len(results["checks"]) > 3
+    for check in results["checks"]:
+        assert f"<dt>{check['name']}</dt>" in words, check["name"]
     assert "Check of this run: a &lt;b&gt; of." in words
     assert "promise" not in words
 
