@@ -249,7 +249,7 @@ def _windows_task(root: Path, scratch: Path) -> Callable[[tuple[int, int, int, l
 
 def _returned(part: str, begin: int, end: int) -> pa.Table:
     """The operations of a part that returned from ``begin`` to before ``end``."""
-    table = pq.read_table(part, columns=list(COLUMNS), read_dictionary=["f", "outcome", "key", "node"])
+    table = pq.read_table(part, columns=[*COLUMNS, "error"], read_dictionary=["f", "outcome", "key", "node", "error"])
     there = pc.and_(pc.greater_equal(table["returned"], begin), pc.less(table["returned"], end))
     return table.filter(pc.fill_null(there, fill_value=False))
 
