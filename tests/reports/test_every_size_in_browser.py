@@ -128,7 +128,7 @@ def test_a_question_mark_shows_the_keys_and_escape_puts_them_away(shown: Tab) ->
 
 
 def test_a_recorded_run_is_looked_at_as_in_the_readme(tmp_path: Path, browser: Any, pictures: Path) -> None:
-    """The picture in docs/images."""
+    """The part of the page that docs/images shows of another run."""
     files = RunFiles(recorded_run("replica-behind", tmp_path))
     reports.write_report(files)
     with tab(browser, files.report.as_uri(), width=1180) as found:
