@@ -165,14 +165,14 @@ def _acknowledgements(ledger: _Ledger) -> Iterator[Broken]:
     for one in ledger.of("window"):
         for payload, id_ in _acknowledged(one):
             if id_ < highest[0]:
-                told = f"{payload} was added after {highest[1]}, and acknowledged with id {id_} below {highest[0]}"
-                yield ledger.broken("order", told, highest[2], one)
+                text = f"{payload} was added after {highest[1]}, and acknowledged with id {id_} below {highest[0]}"
+                yield ledger.broken("order", text, highest[2], one)
             else:
                 highest = (id_, payload, one)
             other, before = ledger.acknowledged.setdefault(id_, (payload, one))
             if other != payload:
-                told = f"{other} ({_who(before)}) and {payload} ({_who(one)}) were both acknowledged with id {id_}"
-                yield ledger.broken("duplicate", told, before, one)
+                text = f"{other} ({_who(before)}) and {payload} ({_who(one)}) were both acknowledged with id {id_}"
+                yield ledger.broken("duplicate", text, before, one)
 
 
 def _ends(ledger: _Ledger) -> Iterator[Broken]:
@@ -182,8 +182,8 @@ def _ends(ledger: _Ledger) -> Iterator[Broken]:
     first, teller = min(ledger.ends, key=lambda end: _return_index(end[1]))
     for last, one in ledger.ends:
         if last != first:
-            told = f"{_who(teller)} was told that it ends at {first}, and {_who(one)} that it ends at {last}"
-            yield ledger.broken("ends-differ", told, teller, one)
+            text = f"{_who(teller)} was told that it ends at {first}, and {_who(one)} that it ends at {last}"
+            yield ledger.broken("ends-differ", text, teller, one)
             break
     shortest = _Shortest(ledger.ends)
     for id_, (payload, one) in ledger.acknowledged.items():
@@ -196,8 +196,8 @@ def _ends(ledger: _Ledger) -> Iterator[Broken]:
             yield ledger.broken("acknowledged-beyond-end", f"{_ended(lost)}, and {acknowledged}", lost[1], one)
     for one in ledger.of("tail"):
         if one.outcome == "ok" and (end := shortest.asked_last(one.result["lac"])) is not None:
-            told = f"{_who(one)} was told that {one.result['lac']} is confirmed, and {_ended(end)}"
-            yield ledger.broken("confirmed-beyond-end", told, one, end[1])
+            text = f"{_who(one)} was told that {one.result['lac']} is confirmed, and {_ended(end)}"
+            yield ledger.broken("confirmed-beyond-end", text, one, end[1])
 
 
 _End = tuple[int, Operation]
@@ -232,8 +232,8 @@ def _contents(ledger: _Ledger) -> Iterator[Broken]:
         entries = whole.result["entries"]
         yield from _against_acknowledged(ledger, whole)
         if len(entries) != whole.result["last"] + 1:
-            told = f"{_who(whole)} read {len(entries)} entries of a ledger that ends at {whole.result['last']}"
-            yield ledger.broken("hole", told, whole)
+            text = f"{_who(whole)} read {len(entries)} entries of a ledger that ends at {whole.result['last']}"
+            yield ledger.broken("hole", text, whole)
         yield from _sequence(ledger, whole, windows)
 
 
@@ -246,8 +246,8 @@ def _sequence(ledger: _Ledger, whole: Operation, windows: dict[int, Operation]) 
         found = f"{_who(whole)} read {payload} with id {id_}"
         if payload is None:
             if id_ not in ledger.acknowledged:
-                told = f"{_who(whole)} found no entry {id_}, and the ledger ends at {whole.result['last']}"
-                yield ledger.broken("hole", told, whole)
+                text = f"{_who(whole)} found no entry {id_}, and the ledger ends at {whole.result['last']}"
+                yield ledger.broken("hole", text, whole)
         elif payload in place:
             yield ledger.broken("duplicate", f"{found}, and with id {place[payload]}", whole)
         elif (window := windows.get(payload)) is None:
@@ -256,8 +256,8 @@ def _sequence(ledger: _Ledger, whole: Operation, windows: dict[int, Operation]) 
         else:
             place[payload] = id_
             if window.outcome == "fail":
-                told = f"{found}, whose add certainly failed ({_who(window)})"
-                yield ledger.broken("failed-add-found", told, window, whole)
+                text = f"{found}, whose add certainly failed ({_who(window)})"
+                yield ledger.broken("failed-add-found", text, window, whole)
             among = highest_of.get(window.invoke_index, -1)
             if payload < among or (payload < highest and _before(window, windows[highest])):
                 later = among if payload < among else highest
@@ -271,11 +271,11 @@ def _against_acknowledged(ledger: _Ledger, whole: Operation) -> Iterator[Broken]
         if id_ >= len(entries):
             continue  # beyond the end
         if entries[id_] is None:
-            told = f"{payload} was acknowledged with id {id_} ({_who(one)}), and no replica has it for {_who(whole)}"
-            yield ledger.broken("unreadable-entry", told, one, whole)
+            text = f"{payload} was acknowledged with id {id_} ({_who(one)}), and no replica has it for {_who(whole)}"
+            yield ledger.broken("unreadable-entry", text, one, whole)
         elif entries[id_] != payload:
-            told = f"{payload} was acknowledged with id {id_} ({_who(one)}), where {_who(whole)} read {entries[id_]}"
-            yield ledger.broken("other-payload", told, one, whole)
+            text = f"{payload} was acknowledged with id {id_} ({_who(one)}), where {_who(whole)} read {entries[id_]}"
+            yield ledger.broken("other-payload", text, one, whole)
 
 
 def _tails(ledger: _Ledger) -> Iterator[Broken]:
@@ -286,29 +286,31 @@ def _tails(ledger: _Ledger) -> Iterator[Broken]:
             continue
         for id_, payload in enumerate(one.result["entries"], one.result["first"]):
             if (earlier := seen.setdefault(id_, (payload, one)))[0] != payload:
-                told = f"{_who(earlier[1])} read {earlier[0]} with id {id_}, and {_who(one)} read {payload}"
-                yield ledger.broken("other-payload", told, earlier[1], one)
+                text = f"{_who(earlier[1])} read {earlier[0]} with id {id_}, and {_who(one)} read {payload}"
+                yield ledger.broken("other-payload", text, earlier[1], one)
             known = ledger.acknowledged.get(id_)
             if known is not None and known[0] != payload:
-                told = f"{known[0]} was acknowledged with id {id_} ({_who(known[1])}), where {_who(one)} read {payload}"
-                yield ledger.broken("other-payload", told, known[1], one)
+                text = f"{known[0]} was acknowledged with id {id_} ({_who(known[1])}), where {_who(one)} read {payload}"
+                yield ledger.broken("other-payload", text, known[1], one)
     for whole in ledger.wholes:
         entries = whole.result["entries"]
         for id_, (payload, one) in seen.items():
             now = entries[id_] if id_ < len(entries) else None
             if now is None:
-                told = f"{_who(one)} read {payload} with id {id_}, confirmed; {_who(whole)} finds no such entry"
-                yield ledger.broken("read-then-gone", told, one, whole)
+                text = f"{_who(one)} read {payload} with id {id_}, confirmed; {_who(whole)} finds no such entry"
+                yield ledger.broken("read-then-gone", text, one, whole)
             elif now != payload:
-                told = f"{_who(one)} read {payload} with id {id_}, and {_who(whole)} read {now}"
-                yield ledger.broken("other-payload", told, one, whole)
+                text = f"{_who(one)} read {payload} with id {id_}, and {_who(whole)} read {now}"
+                yield ledger.broken("other-payload", text, one, whole)
 
 
 def _lengths(ledger: _Ledger) -> Iterator[Broken]:
     for whole in ledger.wholes:
-        told = whole.result
-        if told["length"] is not None and None not in told["entries"] and told["length"] != told["bytes"]:
-            sentence = f"its metadata say {told['length']} bytes, and its entries have {told['bytes']} ({_who(whole)})"
+        result = whole.result
+        if result["length"] is not None and None not in result["entries"] and result["length"] != result["bytes"]:
+            sentence = (
+                f"its metadata say {result['length']} bytes, and its entries have {result['bytes']} ({_who(whole)})"
+            )
             yield ledger.broken("wrong-length", sentence, whole)
     complete: dict[int, Operation] = {}
     for whole in ledger.wholes:
@@ -365,8 +367,8 @@ def _what(one: Operation) -> str:
     if one.f == "window":
         first, count = one.value
         ids = [id_ for _, id_ in _acknowledged(one)]
-        told = f"{len(ids)} acknowledged with ids {ids[0]} to {ids[-1]}" if ids else "none acknowledged"
-        return f"adds {first} to {first + count - 1}, {told}" + (f"; {one.error}" if one.error else "")
+        acknowledged = f"{len(ids)} acknowledged with ids {ids[0]} to {ids[-1]}" if ids else "none acknowledged"
+        return f"adds {first} to {first + count - 1}, {acknowledged}" + (f"; {one.error}" if one.error else "")
     if one.outcome != "ok":
         return f"{one.outcome}: {one.error}"
     if one.f == "tail":

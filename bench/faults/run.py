@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from harness.clients.wire import Wire
+from harness.clients.wire import BlockingWire, Wire
 from harness.clusters.netns import NetnsCluster
 from harness.execution.faults import view_of
 from harness.execution.probes import PERIOD_S, ProbeLog, probe_forever
@@ -32,7 +32,7 @@ from harness.remote.nodes import Remote
 from harness.systems.api import Client
 from harness.systems.deployment import Deployment, machines
 from harness.systems.dledger.options import VERSIONS
-from harness.systems.dledger.status import CLIENT_PORT, StatusPort, figures
+from harness.systems.dledger.status import CLIENT_PORT, figures
 from harness.workloads import Invocation
 from history import Probe
 from nemesis.core.clock import MonotonicClock
@@ -205,7 +205,7 @@ def overhead(system: Deployment, segments: int, seconds: float) -> dict[str, obj
 def newest(system: Deployment) -> dict[str, Probe]:
     from harness.execution.probes import probe_of
 
-    asked = {n.name: StatusPort(n.address, CLIENT_PORT).ask({"op": "status"}) for n in system.setup.nodes}
+    asked = {n.name: BlockingWire(n.address, CLIENT_PORT).ask({"op": "status"}) for n in system.setup.nodes}
     return {node: probe_of(figures(answer), node, time.monotonic_ns()) for node, answer in asked.items()}
 
 

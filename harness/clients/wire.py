@@ -1,10 +1,17 @@
-"""One connection to a server's client port: newline-delimited JSON, answered by request id."""
+"""Connections to servers: made when needed, and what their ends prove; newline-delimited JSON, answered by id."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from typing import Any
+import socket
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+from history.json_object import load_object
+
+Answer = TypeVar("Answer")
 
 
 class NotSentError(Exception):
@@ -15,14 +22,13 @@ class LostError(Exception):
     """The request was handed to the network and no answer came: it may have had its effect."""
 
 
-class Wire:
-    """A lazily made connection.  One request at a time; requests of different wires are independent."""
+class Link:
+    """A lazily made connection.  One exchange at a time; those of different links are independent."""
 
     def __init__(self, host: str, port: int) -> None:
         self._host = host
         self._port = port
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
-        self._id = 0
 
     @property
     def ended(self) -> bool:
@@ -30,20 +36,20 @@ class Wire:
         # After a reset the reader holds an exception and never an end of file: only the writer shows it.
         return self._streams is not None and (self._streams[0].at_eof() or self._streams[1].is_closing())
 
-    async def ask(self, request: dict[str, Any], timeout: float) -> dict[str, Any]:
-        """Send one request and wait for its answer, ``timeout`` seconds in all.
+    async def exchange(
+        self, request: bytes, read_answer: Callable[[asyncio.StreamReader], Awaitable[Answer]], timeout: float
+    ) -> Answer:
+        """Send a request and read its answer, ``timeout`` seconds in all.
 
         Raises NotSentError or LostError; after either the connection is closed and the next call makes a new one.
         """
         deadline = asyncio.get_running_loop().time() + timeout
         reader, writer = await self._connected(timeout)
-        self._id += 1
-        line = json.dumps({"id": self._id, **request}, separators=(",", ":")).encode() + b"\n"
         try:
             async with asyncio.timeout_at(deadline):
-                writer.write(line)
+                writer.write(request)
                 await writer.drain()
-                return await self._answer(reader, self._id)
+                return await read_answer(reader)
         except TimeoutError:
             self.close()
             raise LostError(f"no answer within {timeout:g} s") from None
@@ -67,17 +73,50 @@ class Wire:
                 raise NotSentError(f"no connection: {error.strerror or error}") from None
         return self._streams
 
-    @staticmethod
-    async def _answer(reader: asyncio.StreamReader, request_id: int) -> dict[str, Any]:
+    def close(self) -> None:
+        if self._streams is not None:
+            self._streams[1].transport.abort()
+            self._streams = None
+
+
+class Wire(Link):
+    """Lines of JSON, answered by the request's id."""
+
+    def __init__(self, host: str, port: int) -> None:
+        super().__init__(host, port)
+        self._id = 0
+
+    async def ask(self, request: dict[str, Any], timeout: float) -> dict[str, Any]:
+        """Send one request and wait for its answer; see :meth:`Link.exchange`."""
+        self._id += 1
+        line = json.dumps({"id": self._id, **request}, separators=(",", ":")).encode() + b"\n"
+        return await self.exchange(line, self._answer, timeout)
+
+    async def _answer(self, reader: asyncio.StreamReader) -> dict[str, Any]:
         while True:
             line = await reader.readline()
             if not line.endswith(b"\n"):
                 raise EOFError("closed by the server")
             answer = json.loads(line)
-            if isinstance(answer, dict) and answer.get("id") == request_id:
+            if isinstance(answer, dict) and answer.get("id") == self._id:
                 return answer
 
-    def close(self) -> None:
-        if self._streams is not None:
-            self._streams[1].transport.abort()
-            self._streams = None
+
+class BlockingWire:
+    """One blocking request in a line of JSON, on a connection of its own."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self._address = (host, port)
+
+    def ask(self, request: dict[str, Any], timeout: float = 1.0) -> dict[str, Any]:
+        """Send the request and return the answer.  Raises OSError (a timeout too) or ValueError when there is none."""
+        deadline = time.monotonic() + timeout
+        with socket.create_connection(self._address, timeout=timeout) as connection:
+            connection.sendall(json.dumps({"id": 1, **request}).encode() + b"\n")
+            buffer = b""
+            while not buffer.endswith(b"\n"):
+                connection.settimeout(max(0.001, deadline - time.monotonic()))
+                if not (more := connection.recv(65536)):
+                    raise ConnectionResetError("closed without an answer")
+                buffer += more
+        return load_object(buffer)

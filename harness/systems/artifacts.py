@@ -66,14 +66,23 @@ class MavenJars:
         with tempfile.TemporaryDirectory() as scratch:
             pom = Path(scratch) / "pom.xml"
             pom.write_text(_POM.format("".join(_DEPENDENCY.format(*one.split(":")) for one in self.coordinates)))
-            words = ("mvn", "-q", "-B", "-f", str(pom), "dependency:copy-dependencies", f"-DoutputDirectory={into}")
-            try:
-                done = subprocess.run(words, capture_output=True, text=True, check=False)
-            except FileNotFoundError:
-                raise UsageError(f"{self.name} comes by Maven: install mvn, or run scripts/bootstrap") from None
-        if done.returncode != 0:
-            last = ([line for line in done.stdout.splitlines() if "ERROR" in line] or ["no message"])[0]
-            raise ArtifactError(f"{self.key} could not be fetched: {last[:300]}")
+            words = ("dependency:copy-dependencies", f"-DoutputDirectory={into}")
+            maven(pom, *words, missing=f"{self.name} comes by Maven", failed=f"{self.key} could not be fetched")
+
+
+def maven(pom: Path, *words: str, missing: str, failed: str) -> None:
+    """Run Maven on a project.
+
+    Raises UsageError, which begins with ``missing``, where there is no Maven; ArtifactError, with ``failed`` and what
+    Maven said first, when it fails.
+    """
+    try:
+        done = subprocess.run(("mvn", "-q", "-B", "-f", str(pom), *words), capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        raise UsageError(f"{missing}: install mvn, or run scripts/bootstrap") from None
+    if done.returncode != 0:
+        first = ([line for line in done.stdout.splitlines() if "ERROR" in line] or ["no message"])[0]
+        raise ArtifactError(f"{failed}: {first[:300]}")
 
 
 def cached(artifact: Artifact, say: Say) -> Path:

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from harness.clients.wire import LostError, NotSentError
+from harness.clients.wire import Link
 
 #: The library's own limit, of netty's decoder.
 LARGEST_FRAME: Final = 16 << 20
@@ -72,59 +72,25 @@ def ask(
         return parse(_exactly(connection, length, deadline))
 
 
-class Connection:
-    """A lazily made connection.  One request at a time."""
+class Connection(Link):
+    """RocketMQ's frames on a lazily made connection."""
 
     def __init__(self, address: Address) -> None:
-        self._address = address
-        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+        super().__init__(*address)
         self._opaque = 0
 
     async def ask(
         self, code: int, body: object = None, ext: Mapping[str, object] | None = None, *, timeout: float
     ) -> Answer:
-        """Send one request and wait for its answer, ``timeout`` seconds in all.
-
-        Raises NotSentError or LostError; after either the connection is closed and the next call makes a new one.
-        """
-        deadline = asyncio.get_running_loop().time() + timeout
-        reader, writer = await self._connected(timeout)
+        """Send one request and wait for its answer; see :meth:`Link.exchange`."""
         self._opaque += 1
-        try:
-            async with asyncio.timeout_at(deadline):
-                writer.write(frame(code, body, self._opaque, ext))
-                await writer.drain()
-                while True:
-                    answer = parse(await reader.readexactly(_checked(await reader.readexactly(4))))
-                    if answer.opaque == self._opaque:
-                        return answer
-        except TimeoutError:
-            self.close()
-            raise LostError(f"no answer within {timeout:g} s") from None
-        except (OSError, EOFError, ValueError) as error:
-            self.close()
-            raise LostError(f"connection lost: {error or type(error).__name__}") from None
-        except BaseException:
-            self.close()
-            raise
+        return await self.exchange(frame(code, body, self._opaque, ext), self._answer, timeout)
 
-    async def _connected(self, timeout: float) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        if self._streams is not None and (self._streams[0].at_eof() or self._streams[1].is_closing()):
-            self.close()
-        if self._streams is None:
-            try:
-                async with asyncio.timeout(timeout):
-                    self._streams = await asyncio.open_connection(*self._address)
-            except TimeoutError:
-                raise NotSentError(f"no connection within {timeout:g} s") from None
-            except OSError as error:
-                raise NotSentError(f"no connection: {error.strerror or error}") from None
-        return self._streams
-
-    def close(self) -> None:
-        if self._streams is not None:
-            self._streams[1].transport.abort()
-            self._streams = None
+    async def _answer(self, reader: asyncio.StreamReader) -> Answer:
+        while True:
+            answer = parse(await reader.readexactly(_checked(await reader.readexactly(4))))
+            if answer.opaque == self._opaque:
+                return answer
 
 
 def _checked(packed: bytes) -> int:

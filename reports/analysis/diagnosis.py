@@ -277,7 +277,7 @@ def _leaders_since(drawn: Drawn, onset: float) -> int:
 
 def _served(run: Run) -> Floats:
     """When operations were acknowledged by a node that had applied them, in seconds, in order."""
-    return np.sort(run.operations.returned[run.operations.served]) / 1e9
+    return run.operations.served_at() / 1e9
 
 
 def _last_seen(drawn: Drawn, committed: float | None) -> dict[str, int | None]:

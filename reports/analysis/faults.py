@@ -10,12 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-import numpy as np
-
 from history import SECOND, Receipt
 from history.metrics.recovery import Asked, Load, figures, load_of, moment_or, never_recovered, surroundings
 from reports.analysis.node_timeline import NodeTimeline, leader_at
-from reports.load.columns import Ints, Operations
+from reports.load.columns import Operations
 from reports.load.run import Run
 from reports.style.format import one_line
 from reports.style.palette import family_of
@@ -92,8 +90,8 @@ def when(seconds: float, windows: Sequence[FaultWindow]) -> str:
 
 def fault_windows(run: Run, timelines: Sequence[NodeTimeline]) -> list[FaultWindow]:
     """List the faults in the order in which they were started."""
-    oks = _ok_times(run.operations)
-    kinds = {kind: _ok_times(run.operations, code) for code, kind in enumerate(run.operations.f.names)}
+    oks = run.operations.served_at()
+    kinds = {kind: run.operations.served_at(code) for code, kind in enumerate(run.operations.f.names)}
     load = load_in(run.operations, run.receipts)
     around = surroundings(run.receipts, load)
     found = []
@@ -230,12 +228,6 @@ def leader_cut(leader: str | None, grudge: Mapping[str, Sequence[str]], nodes: S
         return None
     dropped = set(grudge.get(leader, ())) | {node for node, peers in grudge.items() if leader in peers}
     return len(set(nodes) - dropped) < len(nodes) // 2 + 1
-
-
-def _ok_times(operations: Operations, kind: int | None = None) -> Ints:
-    """When operations, of one kind or of all, were acknowledged by a node that had applied them."""
-    chosen = operations.served if kind is None else operations.served & (operations.f.codes == kind)
-    return np.sort(operations.returned[chosen])
 
 
 def _recorded(row: Mapping[str, Any] | None) -> dict[str, float | None]:

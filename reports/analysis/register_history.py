@@ -49,7 +49,7 @@ class RegisterHistory:
         known[self.value[mine & self.write]] = known[0] = True
         if not known[self.value[reads]].all():
             return False
-        needed = known.copy()  # a write that never completed and that nobody read need not have happened
+        needed = known.copy()  # a write that never completed and was never read need not have happened
         needed[self.value[mine & self.write & (done == OPEN)]] = False
         needed[self.value[reads]] = True
         low, high, begun = self._zones(mine, done)
@@ -85,7 +85,7 @@ def _apart(low: Ints, high: Ints) -> bool:
 def history_of(operations: Operations, key: Any) -> RegisterHistory | None:
     """Take the history of a key; None where values are written twice, or something else than reads and writes is in it.
 
-    Failed operations had no effect, and reads that did not return told nothing: both are left out.
+    Failed operations had no effect, and reads that did not return show nothing: both are left out.
     """
     name = json.dumps(key, ensure_ascii=False, separators=(",", ":"))
     rows = np.flatnonzero(operations.key.codes == (-1 if key is None else operations.key.code(name)))

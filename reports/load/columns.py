@@ -87,6 +87,11 @@ class Operations:
         """Which were answered ok by a node that had applied them."""
         return np.asarray(self.which(OK) & (self.error.codes != self.error.code(UNAPPLIED)), dtype=np.bool_)
 
+    def served_at(self, kind: int | None = None) -> Ints:
+        """When those of one kind, or of all, were answered (ns), in order."""
+        chosen = self.served if kind is None else self.served & (self.f.codes == kind)
+        return np.sort(self.returned[chosen])
+
 
 def from_operations(operations: Iterable[Operation]) -> Operations:
     """Convert paired operations to columns."""

@@ -37,4 +37,4 @@ def _is_valid(files: RunFiles) -> bool:
 
 
 def _same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    return all(told(one) == told(other) for told in (system_version, nemesis_name, settings_of))
+    return all(of(one) == of(other) for of in (system_version, nemesis_name, settings_of))

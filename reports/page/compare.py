@@ -99,7 +99,7 @@ def recovery_of(operations: Operations, windows: Sequence[FaultWindow]) -> dict[
     ``time`` is in seconds from the heal; a window counts until the next fault begins; None where none counts.
     """
     edges = np.arange(RECOVERY_S[0], RECOVERY_S[1] + STEP_S / 2, STEP_S)
-    oks = np.sort(operations.returned[operations.served]) / 1e9
+    oks = operations.served_at() / 1e9
     rows = []
     for window in windows:
         if not window.installed or window.healed is None or not window.rate_before:

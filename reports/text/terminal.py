@@ -62,12 +62,12 @@ def _verdict(drawn: Drawn, columns: int, paint: Paint) -> str:
     heads: list[tuple[str, str]] = [(one.severity, one.text) for one in diagnosis.breaks] if diagnosis else []
     heads += undecided_of(run)
     lines = [wrapped(run.sentence, columns)] if run.failure or not heads else []
-    told = [wrapped(f"{name}: {text}", columns, hang="  ") for name, text in heads]
+    headed = [wrapped(f"{name}: {text}", columns, hang="  ") for name, text in heads]
     if diagnosis:
         broken = len(diagnosis.breaks)
         after = [wrapped(diagnosis.after, columns)] if diagnosis.after else []
-        told = [*told[:broken], *after, *told[broken:], wrapped(f"Next: {diagnosis.step}.", columns)]
-    lines += told
+        headed = [*headed[:broken], *after, *headed[broken:], wrapped(f"Next: {diagnosis.step}.", columns)]
+    lines += headed
     where = one_line(f"{run.test}/{run.name}", columns)
     if run.plan.get("canary") or (run.failure and heads):
         lines.insert(1 if run.failure else 0, wrapped(meaning_of(run), columns))

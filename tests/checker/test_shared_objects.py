@@ -136,9 +136,9 @@ class _Bank:
     def right(self, order: list[Operation], guesses: tuple[int, ...]) -> bool:
         bank = _Bank()
         for one in order:
-            told = bank.take(one.f, one.value)
+            left = bank.take(one.f, one.value)
             if one.outcome == "ok" and one.result is not None:
-                wanted = [[place, bank.held[place]] for place, _ in one.result] if one.f == "transfer" else told
+                wanted = [[place, bank.held[place]] for place, _ in one.result] if one.f == "transfer" else left
                 if wanted != [entry for entry in one.result if entry[1] or one.f == "transfer"]:
                     return False
         return True
@@ -196,10 +196,10 @@ class _BrokerSet:
     def right(self, order: list[Operation], guesses: tuple[int, ...]) -> bool:
         twin = _BrokerSet()
         for one in order:
-            told = twin.take(one.f, one.value)
+            balances = twin.take(one.f, one.value)
             if one.f == "register" and one.outcome == "ok" and one.result[:2] == [None, None]:
-                told[:2] = [None, None]
-            if one.outcome == "ok" and told != one.result:
+                balances[:2] = [None, None]
+            if one.outcome == "ok" and balances != one.result:
                 return False
         return True
 

@@ -14,11 +14,12 @@ from typing import Any
 
 import pytest
 
+from harness.clients.wire import BlockingWire
 from harness.execution.faults import view_of
 from harness.plan import Plan
 from harness.remote.nodes import Remote
 from harness.systems.deployment import Deployment, fetch, machines
-from harness.systems.dledger.status import CLIENT_PORT, StatusPort, figures
+from harness.systems.dledger.status import CLIENT_PORT, figures
 from history import Probe
 from nemesis.core.clock import MonotonicClock
 from nemesis.core.errors import FaultError, SkippedError
@@ -43,7 +44,7 @@ class Servers:
     remote: Remote
 
     def status(self, node: str) -> dict[str, Any]:
-        return StatusPort(self.remote.address(node), CLIENT_PORT).ask({"op": "status"})
+        return BlockingWire(self.remote.address(node), CLIENT_PORT).ask({"op": "status"})
 
     def leader(self) -> str:
         deadline = time.monotonic() + 30
@@ -61,7 +62,7 @@ class Servers:
 
     def write(self, count: int, keys: int = 5) -> int:
         """So many writes, one after another, at the leader; how many were ok."""
-        port = StatusPort(self.remote.address(self.leader()), CLIENT_PORT)
+        port = BlockingWire(self.remote.address(self.leader()), CLIENT_PORT)
         return sum(
             port.ask({"op": "write", "key": f"k{n % keys}", "value": n}, timeout=4.0)["ok"] is True
             for n in range(count)
@@ -75,7 +76,7 @@ def probes(system: Deployment) -> Mapping[str, Probe]:
     for machine in system.setup.nodes:
         node = machine.name
         try:
-            answer = StatusPort(machine.address, CLIENT_PORT).ask({"op": "status"})
+            answer = BlockingWire(machine.address, CLIENT_PORT).ask({"op": "status"})
             found[node] = probe_of(figures(answer), node, time.monotonic_ns())
         except (OSError, ValueError) as error:
             found[node] = Probe(time.monotonic_ns(), node, error=str(error))

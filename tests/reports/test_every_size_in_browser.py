@@ -113,9 +113,9 @@ def test_paper_is_white_and_as_wide_as_a_sheet_whatever_the_theme(shown: Tab, pi
 def test_a_question_mark_shows_the_keys_and_escape_puts_them_away(shown: Tab) -> None:
     shown.page.keyboard.press("?")
     assert shown.page.locator("#keys").is_visible()
-    told = shown.page.inner_text("#keys")
+    keys = shown.page.inner_text("#keys")
     for key in ("n", "p", "v", "V", "h", "H", "/", "Enter", "0", "Esc", "?"):
-        assert key in told
+        assert key in keys
     assert serious_faults(shown) == []
     shown.page.keyboard.press("n")
     assert shown.js("page.View.selected") is None

@@ -42,12 +42,12 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("name", FOUND)
 def test_it_is_the_first_thing_on_the_page(store: Path, name: str) -> None:
     files = RunFiles(store / "recorded" / name)
-    told = diagnosis_of(prepare(read_run(files)))
-    assert told is not None
+    diagnosed = diagnosis_of(prepare(read_run(files)))
+    assert diagnosed is not None
     row = row_of(files)
     assert row.finding == FOUND[name]
-    assert row.canary or row.sentence.startswith(told.breaks[0].checks[0])
-    assert row.severity == told.breaks[0].severity
+    assert row.canary or row.sentence.startswith(diagnosed.breaks[0].checks[0])
+    assert row.severity == diagnosed.breaks[0].severity
 
 
 def test_lists_show_it(store: Path, capsys: pytest.CaptureFixture[str]) -> None:

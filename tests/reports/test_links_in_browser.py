@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,10 +11,10 @@ import pytest
 
 import reports
 from history import RunFiles
-from reports.site import serve
 from tests.support.reports.browser import Tab, tab
 from tests.support.reports.recorded_runs import recorded_run
 from tests.support.reports.runs import make
+from tests.support.reports.served import served as serving
 from tests.support.reports.shapes import Shape
 
 pytestmark = pytest.mark.browser
@@ -136,13 +135,8 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     for number, kind in enumerate(("valid", "invalid", "valid"), start=1):
         shape = Shape(kind=kind, operations=1500, rate=100.0, interval_s=2.0, seed=number)
         make(store / "t" / f"2026030{number}T000000.000Z-{number}", shape)
-    server = serve.make(store)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/compare.html"
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with serving(store) as address:
+        yield f"{address}/compare.html"
 
 
 def test_any_two_runs_can_be_chosen_and_what_does_not_differ_is_not_coloured(served: str, browser: Any) -> None:

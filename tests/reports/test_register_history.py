@@ -76,8 +76,8 @@ def test_every_legal_answer_of_a_read_is_named_and_no_other(operations: list[Ope
         others = until(operations[:place] + operations[place + 1 :], read.returned)
         values = {None, *(o.value for o in operations if o.f == "write" and o.outcome != "fail")}
         legal = {v for v in values if holds(sorted([*others, replace(read, result=v)], key=lambda o: o.invoked))}
-        told = legal_answers(history, read.invoke_index, ())
-        assert (None if told is None else set(told)) == (legal if holds(others) else None)
+        answers = legal_answers(history, read.invoke_index, ())
+        assert (None if answers is None else set(answers)) == (legal if holds(others) else None)
 
 
 def test_values_that_are_written_twice_and_other_operations_are_left_alone() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import socket
-import threading
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +16,7 @@ from history import RunFiles
 from reports.site import serve
 from tests.support.reports.answer import Answer
 from tests.support.reports.runs import make
+from tests.support.reports.served import served
 from tests.support.reports.shapes import Shape
 
 RUN = "/runs/register/20260301T020000.000Z-7"
@@ -113,13 +113,8 @@ def test_only_reading_and_only_from_here(site: serve.Site) -> None:
 
 @pytest.fixture
 def address(store: Path) -> Iterator[str]:
-    server = serve.make(store)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with served(store) as found:
+        yield found
 
 
 def test_a_real_server_answers_on_the_loopback_address_only(address: str, store: Path) -> None:

@@ -93,9 +93,9 @@ def test_a_judged_run_adds_its_line_and_is_not_read_again(tmp_path: Path, monkey
     assert len(index_lines(tmp_path)) == 7
     remember(first, tmp_path / "test-0")
     assert not (tmp_path / "test-0" / INDEX_NAME).exists(), "it is no store of this run"
-    told = StoreIndex(tmp_path, remember=False).rows()
+    read_anew = StoreIndex(tmp_path, remember=False).rows()
     monkeypatch.setattr("reports.load.store_index.row_of", None)
-    assert StoreIndex(tmp_path).rows() == told
+    assert StoreIndex(tmp_path).rows() == read_anew
     monkeypatch.undo()
     (first.results).write_text(json.dumps({"verdict": "invalid", "sentence": "changed"}))
     assert "changed" in [row.sentence for row in StoreIndex(tmp_path).rows()]
@@ -121,9 +121,9 @@ def test_whatever_happens_to_the_index_the_list_is_that_of_the_files(tmp_path: P
             index.write_bytes(index.read_bytes()[:-9])
         elif step == "nonsense":
             index.write_text('[11,"test-0/x",[],{}]\n{"a"')
-        told = StoreIndex(store, remember=False).rows()
-        assert StoreIndex(store).rows() == told
-        assert kept.rows() == told
+        read_anew = StoreIndex(store, remember=False).rows()
+        assert StoreIndex(store).rows() == read_anew
+        assert kept.rows() == read_anew
 
 
 def test_an_index_of_dead_lines_is_written_anew(tmp_path: Path) -> None:

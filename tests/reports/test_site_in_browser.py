@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
@@ -13,9 +12,10 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 import reports
-from reports.site import serve, site
+from reports.site import site
 from tests.support.reports.browser import Tab, serious_faults, tab
 from tests.support.reports.runs import make
+from tests.support.reports.served import served
 from tests.support.reports.shapes import HOSTILE, KINDS, Shape
 
 pytestmark = pytest.mark.browser
@@ -186,29 +186,21 @@ def test_the_list_by_keyboard_alone(listed: Tab) -> None:
 
 
 def test_served_pages_work_under_their_headers(store: Path, browser: Any) -> None:
-    server = serve.make(store)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-    thread.start()
-    address = f"http://127.0.0.1:{server.server_port}/"
-    try:
-        with tab(browser, address) as found:
-            found.page.locator("#runs tbody a", has_text="2026-03-01T02:00:01Z").click()
+    with served(store) as host, tab(browser, f"{host}/") as found:
+        address = f"{host}/"
+        found.page.locator("#runs tbody a", has_text="2026-03-01T02:00:01Z").click()
+        found.page.wait_for_selector("html[data-ready=yes]")
+        found.settle()
+        assert found.page.inner_text("#verdict-word") == "Invalid"
+        found.page.keyboard.press("v")
+        found.settle()
+        assert found.js("page.View.selected") is not None
+        for path in ("coverage.html", "trends.html", "compare.html", "runs/register/20260301T020001.000Z-7/"):
+            found.page.goto(address + path)
             found.page.wait_for_selector("html[data-ready=yes]")
-            found.settle()
-            assert found.page.inner_text("#verdict-word") == "Invalid"
-            found.page.keyboard.press("v")
-            found.settle()
-            assert found.js("page.View.selected") is not None
-            for path in ("coverage.html", "trends.html", "compare.html", "runs/register/20260301T020001.000Z-7/"):
-                found.page.goto(address + path)
-                found.page.wait_for_selector("html[data-ready=yes]")
-            found.page.goto(address)
-            found.page.wait_for_selector("html[data-ready=yes]")
-            for link in found.js("[...document.querySelectorAll('#runs a')].map(a => a.href)"):
-                assert found.page.request.get(link).status == 200, link
-            complaints = [text for text in found.complaints if "favicon" not in text]
-            assert complaints == []
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+        found.page.goto(address)
+        found.page.wait_for_selector("html[data-ready=yes]")
+        for link in found.js("[...document.querySelectorAll('#runs a')].map(a => a.href)"):
+            assert found.page.request.get(link).status == 200, link
+        complaints = [text for text in found.complaints if "favicon" not in text]
+        assert complaints == []

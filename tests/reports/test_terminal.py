@@ -68,9 +68,9 @@ def test_recorded_runs_are_told_whole(name: str, columns: int, tmp_path: Path) -
     checks = json.loads(files.results.read_text())["checks"]
     for check in checks:
         assert " ".join(check["seen"].split()) in words, "not cut: its end may say what was not tested"
-    told = diagnosis_of(prepare(read_run(files)))
-    assert told is not None
-    order = [*(one.text for one in told.breaks), told.after, f"Next: {told.step}"]
+    diagnosed = diagnosis_of(prepare(read_run(files)))
+    assert diagnosed is not None
+    order = [*(one.text for one in diagnosed.breaks), diagnosed.after, f"Next: {diagnosed.step}"]
     places = [words.index(" ".join(sentence.split())) for sentence in order if sentence]
     assert places == sorted(places)
     for violation in invariant_violations(prepare(read_run(files))):
@@ -160,9 +160,9 @@ def test_zero_no_data_and_no_fault_look_different() -> None:
 
 def test_a_run_without_faults_says_so_and_one_that_did_not_recover_tells_who_fell_behind(made: Maker) -> None:
     files = made("no-recovery")
-    told = reports.render_run(files)
-    assert "\nNo recovery\n  n" in told
-    assert "it stands at" in " ".join(told.split())
-    line = next(line for line in told.splitlines() if line.startswith("  faults "))
+    shown = reports.render_run(files)
+    assert "\nNo recovery\n  n" in shown
+    assert "it stands at" in " ".join(shown.split())
+    line = next(line for line in shown.splitlines() if line.startswith("  faults "))
     assert set(line.split()[1]) <= set("–▒▓")
-    assert all(len(line) <= 80 for line in told.partition("run again")[0].splitlines())
+    assert all(len(line) <= 80 for line in shown.partition("run again")[0].splitlines())

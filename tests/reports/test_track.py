@@ -32,9 +32,9 @@ def test_arrows_are_the_leaders_and_the_falls_of_the_raw_probes(name: str, tmp_p
     for node in names:
         mine = [probe for probe in answers if probe["node"] == node]
         falls += [(b["time"] / 1e9, node) for a, b in pairwise(mine) if b["ledger_end"] < a["ledger_end"]]
-    told = [(at, names[to]) for kind, at, _, to, _ in arrows if kind == track.TRUNCATION]
-    assert [node for _, node in told] == [node for _, node in sorted(falls)]
-    assert [at for at, _ in told] == pytest.approx([at for at, _ in sorted(falls)], abs=1e-3)
+    pointed = [(at, names[to]) for kind, at, _, to, _ in arrows if kind == track.TRUNCATION]
+    assert [node for _, node in pointed] == [node for _, node in sorted(falls)]
+    assert [at for at, _ in pointed] == pytest.approx([at for at, _ in sorted(falls)], abs=1e-3)
     assert all(source != to for _, _, source, to, _ in arrows)
     assert arrows == sorted(arrows, key=lambda one: one[1])
 

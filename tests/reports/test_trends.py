@@ -186,7 +186,7 @@ def test_a_planted_bug_that_was_found_is_told_as_that_and_is_no_regression() -> 
     assert set(open_first([one, slower, real])) == {slower, real}
     samples = (Sample("a/1", "invalid", 1.0), Sample("a/2", "valid", None), Sample("a/3", "unknown", None))
     group = Group("kill", version, "", samples, {}, "", None, None, None, None, None, 0, 0, ())
-    told = [dot.text.partition(",")[0] + dot.text.partition(",")[2][:12] for dot in trends.strip(group)[0]]
-    assert told[0].startswith("a/1: planted bug found as intended")
-    assert told[1].startswith("a/2: planted bug not found")
-    assert told[2].startswith("a/3: unknown")
+    texts = [dot.text.partition(",")[0] + dot.text.partition(",")[2][:12] for dot in trends.strip(group)[0]]
+    assert texts[0].startswith("a/1: planted bug found as intended")
+    assert texts[1].startswith("a/2: planted bug not found")
+    assert texts[2].startswith("a/3: unknown")

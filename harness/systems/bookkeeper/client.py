@@ -152,11 +152,11 @@ class Client:
                 raise
             return LAW.outcome("no-ledger", invocation, self.home, str(error), value=None)
         entries, size = await self._entries(opened["handle"], 0, opened["last"], each=True)
-        told = await self._ask("metadata", ledger=ledger)
+        metadata = await self._ask("metadata", ledger=ledger)
         await self._release(opened["handle"])
         value = {
-            "last": opened["last"], "closed": told["last"], "length": told["length"], "state": told["state"],
-            "bytes": size, "entries": entries,
+            "last": opened["last"], "closed": metadata["last"], "length": metadata["length"],
+            "state": metadata["state"], "bytes": size, "entries": entries,
         }  # fmt: skip
         return LAW.outcome("answered", invocation, self.home, value=value)
 

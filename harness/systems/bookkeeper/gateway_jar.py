@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-import subprocess
 import tempfile
 from pathlib import Path
 from typing import Final
 
-from harness.errors import ArtifactError, UsageError
+from harness.errors import UsageError
 from harness.systems.api import Say
+from harness.systems.artifacts import maven
 
 JAR: Final = "bookkeeper-gateway.jar"
 PROJECT: Final = Path(__file__).resolve().parents[3] / "bookkeeper_gateway"
@@ -43,12 +43,6 @@ class GatewayJar:
             copy.mkdir()
             shutil.copy2(self._project / "pom.xml", copy)
             shutil.copytree(self._project / "src" / "main", copy / "src" / "main")
-            words = ("mvn", "-q", "-B", "-f", str(copy / "pom.xml"), "package")
-            try:
-                done = subprocess.run(words, capture_output=True, text=True, check=False)
-            except FileNotFoundError:
-                raise UsageError(f"{self.name} is built by Maven: install mvn, or run scripts/bootstrap") from None
-            if done.returncode != 0:
-                last = ([line for line in done.stdout.splitlines() if "ERROR" in line] or ["no message"])[0]
-                raise ArtifactError(f"{self.name} could not be built: {last[:300]}")
+            missing, failed = f"{self.name} is built by Maven", f"{self.name} could not be built"
+            maven(copy / "pom.xml", "package", missing=missing, failed=failed)
             shutil.copy2(copy / "target" / JAR, into / JAR)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import socket
 from typing import Any, Final
 
+from harness.clients.wire import BlockingWire
 from harness.systems.api import Machine, Role, Setup, Surface
 from harness.systems.artifacts import MavenJars, on_node
 from harness.systems.bookkeeper.gateway_jar import GatewayJar
@@ -172,11 +171,8 @@ def _adds(setup: Setup, node: Machine) -> bool:
 
 def ask(node: Machine, request: dict[str, Any], timeout: float = ASK_S) -> dict[str, Any] | None:
     """The gateway's value for one request, blocking; None when it has none."""
-    line = json.dumps({"id": 1, "timeout_ms": round(timeout * 1000), **request}).encode() + b"\n"
     try:
-        with socket.create_connection((node.address, GATEWAY_PORT), timeout) as connection:
-            connection.sendall(line)
-            answer = json.loads(connection.makefile("rb").readline())
+        answer = BlockingWire(node.address, GATEWAY_PORT).ask({"timeout_ms": round(timeout * 1000), **request}, timeout)
     except (OSError, ValueError):
         return None
     return answer["value"] if answer["ok"] else None

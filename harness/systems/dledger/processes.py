@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from harness.clients.wire import BlockingWire
 from harness.systems.api import Role, Setup, Shell, Surface
 from harness.systems.artifacts import LocalFiles, on_node
 from harness.systems.dledger.remoting import transfer_leadership
-from harness.systems.dledger.status import CLIENT_PORT, StatusPort, ask, listens
+from harness.systems.dledger.status import CLIENT_PORT, ask, listens
 from nemesis.core.ports import Command
 
 RAFT_PORT: Final = 20911
@@ -106,7 +107,7 @@ def surface(setup: Setup) -> Surface:
     def transfer(leader: str, to: str) -> None:
         """By the library's own request, in the term of the leader's status."""
         address = setup.node(leader).address
-        term = int(StatusPort(address, CLIENT_PORT).ask({"op": "status"})["term"])
+        term = int(BlockingWire(address, CLIENT_PORT).ask({"op": "status"})["term"])
         transfer_leadership((address, RAFT_PORT), leader, to, term)
 
     in_memory = "needs --store-type FILE: what is kept in memory is lost with its processes"

@@ -19,10 +19,10 @@ SUCCESS: Final = 200
 def ask(address: Address, code: int, body: dict[str, Any]) -> dict[str, Any]:
     """The body of the answer.  Raises OSError (a timeout too) when none comes, ValueError when it is malformed."""
     answer = remoting.ask(address, code, body)
-    told = answer.json()
-    if not isinstance(told, dict):
+    found = answer.json()
+    if not isinstance(found, dict):
         raise ValueError(f"code {answer.code}: {answer.remark}")
-    return told
+    return found
 
 
 def metadata(address: Address, node: str) -> dict[str, Any]:

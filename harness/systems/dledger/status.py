@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import socket
-import time
 from collections.abc import Mapping
 from typing import Any, Final
 
-from harness.clients.wire import LostError, NotSentError, Wire
+from harness.clients.wire import BlockingWire, LostError, NotSentError, Wire
 from harness.systems.api import Setup, Shell
-from history.json_object import load_object
 
 CLIENT_PORT: Final = 20912
 #: The figure's name -> the status answer's.
@@ -37,30 +33,10 @@ _FIELDS: Final = {
 _TEXTS: Final = frozenset({"role", "leader", "digest", "fault"})
 
 
-class StatusPort:
-    """One blocking request to a server's client port, on a connection of its own."""
-
-    def __init__(self, host: str, port: int) -> None:
-        self._address = (host, port)
-
-    def ask(self, request: dict[str, Any], timeout: float = 1.0) -> dict[str, Any]:
-        """Send the request and return the answer.  Raises OSError (a timeout too) or ValueError when there is none."""
-        deadline = time.monotonic() + timeout
-        with socket.create_connection(self._address, timeout=timeout) as connection:
-            connection.sendall(json.dumps({"id": 1, **request}).encode() + b"\n")
-            buffer = b""
-            while not buffer.endswith(b"\n"):
-                connection.settimeout(max(0.001, deadline - time.monotonic()))
-                if not (more := connection.recv(65536)):
-                    raise ConnectionResetError("closed without an answer")
-                buffer += more
-        return load_object(buffer)
-
-
 def ask(address: str, request: dict[str, object]) -> dict[str, object] | None:
     """The answer of the server at this address, None when there is none."""
     try:
-        return StatusPort(address, CLIENT_PORT).ask(request, timeout=3.0)
+        return BlockingWire(address, CLIENT_PORT).ask(request, timeout=3.0)
     except (OSError, ValueError, TypeError):
         return None
 

@@ -243,7 +243,7 @@ def test_a_process_that_does_not_come_up_again_is_the_systems_finding() -> None:
 
 def test_a_transfer_is_asked_of_the_leader_in_its_term(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[object] = []
-    monkeypatch.setattr(processes, "StatusPort", lambda *_: SimpleNamespace(ask=lambda request: {"term": 7}))
+    monkeypatch.setattr(processes, "BlockingWire", lambda *_: SimpleNamespace(ask=lambda request: {"term": 7}))
     monkeypatch.setattr(processes, "transfer_leadership", lambda *words: asked.append(words))
     setup = PLAN.setup([Machine("n1", "10.0.0.1"), Machine("n2", "10.0.0.2")])
     view = view_of(SimpleNamespace(surface=processes.surface(setup)), dict)

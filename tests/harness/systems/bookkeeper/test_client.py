@@ -88,8 +88,8 @@ def test_the_handle_of_a_recovery_is_given_up_and_that_of_a_reader_kept() -> Non
 
 
 def test_a_window_of_which_some_are_in_doubt() -> None:
-    told = {"ids": [0, None, 2], "codes": {"-101": 1}, "sealed": False}
-    found, _ = talk(CREATE, WINDOW, prepare=answering("add", told))
+    value = {"ids": [0, None, 2], "codes": {"-101": 1}, "sealed": False}
+    found, _ = talk(CREATE, WINDOW, prepare=answering("add", value))
     assert (found[-1].type, found[-1].value) == ("ok", [0, None, 2])
     assert found[-1].error == "1 of 3: LedgerFenced (-101)"
 

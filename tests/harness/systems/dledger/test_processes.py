@@ -85,7 +85,7 @@ def test_what_faults_may_rely_on_follows_the_options() -> None:
 
 
 class Answers:
-    """Stands for ``StatusPort``: what each address answers, None for nobody there."""
+    """Stands for ``BlockingWire``: what each address answers, None for nobody there."""
 
     def __init__(self, answers: Mapping[str, Any]) -> None:
         self.answers, self.requests = answers, list[dict[str, Any]]()
@@ -104,14 +104,14 @@ class Answers:
 
 def test_who_leads_serves_a_read_through_a_quorum(monkeypatch: pytest.MonkeyPatch) -> None:
     answers = Answers({"10.0.0.11": {"ok": False, "name": "NOT_LEADER"}, "10.0.0.12": {"ok": True, "value": None}})
-    monkeypatch.setattr(status, "StatusPort", answers)
+    monkeypatch.setattr(status, "BlockingWire", answers)
     assert leads(setup()) == "n2"
     assert answers.requests[-1] == {"op": "read", "key": "ready", "mode": "log"}
 
 
 @pytest.mark.parametrize("answer", [None, {"ok": False}, {"ok": True, "applied": False}])
 def test_a_read_that_went_through_no_quorum_is_no_leader(answer: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(status, "StatusPort", Answers({"10.0.0.11": answer}))
+    monkeypatch.setattr(status, "BlockingWire", Answers({"10.0.0.11": answer}))
     assert leads(setup()) is None
 
 
@@ -129,9 +129,9 @@ def test_the_results_say_jar_java_and_timers() -> None:
 
 
 def test_a_server_is_ready_when_it_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(status, "StatusPort", Answers({"10.0.0.11": {"ok": True}}))
+    monkeypatch.setattr(status, "BlockingWire", Answers({"10.0.0.11": {"ok": True}}))
     assert status.listens(Shell())
-    monkeypatch.setattr(status, "StatusPort", Answers({}))
+    monkeypatch.setattr(status, "BlockingWire", Answers({}))
     assert not status.listens(Shell())
 
 

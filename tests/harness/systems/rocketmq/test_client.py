@@ -204,15 +204,15 @@ async def probe(_: Client) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("ext", "told"),
+    ("ext", "stated"),
     [
         ({"isLeader": "true", "controllerLeaderAddress": "127.0.78.1:9878"}, {"role": "leader", "leader": "n1"}),
         ({"isLeader": "false", "controllerLeaderAddress": "127.0.78.2:9878"}, {"role": "follower", "leader": "n2"}),
         ({"isLeader": "false"}, {"role": "unknown", "leader": None}),
     ],
 )
-def test_what_a_controller_says_of_itself(ext: dict[str, str], told: dict[str, Any]) -> None:
-    assert scene([ControllerSocket({requests.METADATA: [answer(0, ext)]})], probe) == told
+def test_what_a_controller_says_of_itself(ext: dict[str, str], stated: dict[str, Any]) -> None:
+    assert scene([ControllerSocket({requests.METADATA: [answer(0, ext)]})], probe) == stated
 
 
 @pytest.mark.parametrize(

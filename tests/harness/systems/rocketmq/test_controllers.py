@@ -1,4 +1,4 @@
-"""RocketMQ's controllers: what they are told, and when they are taken to serve."""
+"""RocketMQ's controllers: their configuration, and when they are taken to serve."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ def settings(found: Setup, node: str) -> dict[str, str]:
 
 
 def test_the_configuration_of_dledger_mode() -> None:
-    told = settings(setup(), "n2")
-    assert told["controllerDLegerPeers"] == "n1-10.0.0.1:9878;n2-10.0.0.2:9878;n3-10.0.0.3:9878"
-    assert (told["controllerDLegerSelfId"], told["processReadEvent"]) == ("n2", "true")
+    lines = settings(setup(), "n2")
+    assert lines["controllerDLegerPeers"] == "n1-10.0.0.1:9878;n2-10.0.0.2:9878;n3-10.0.0.3:9878"
+    assert (lines["controllerDLegerSelfId"], lines["processReadEvent"]) == ("n2", "true")
     assert settings(setup(reads="local"), "n2")["processReadEvent"] == "false"
     assert "controllerType" not in settings(setup("5.1.4"), "n1"), "5.1.4 does not know it"
 
 
 def test_the_configuration_of_jraft_mode() -> None:
-    told = settings(setup(mode="jraft", snapshot_interval=5, election_timeout=20000), "n2")
-    assert told["jRaftServerId"] == "10.0.0.2:9879"
-    assert told["jRaftInitConf"] == "10.0.0.1:9879,10.0.0.2:9879,10.0.0.3:9879"
-    assert told["jRaftControllerRPCAddr"] == "10.0.0.1:9878,10.0.0.2:9878,10.0.0.3:9878"
-    assert (told["jRaftSnapshotIntervalSecs"], told["jRaftElectionTimeoutMs"]) == ("5", "20000")
+    lines = settings(setup(mode="jraft", snapshot_interval=5, election_timeout=20000), "n2")
+    assert lines["jRaftServerId"] == "10.0.0.2:9879"
+    assert lines["jRaftInitConf"] == "10.0.0.1:9879,10.0.0.2:9879,10.0.0.3:9879"
+    assert lines["jRaftControllerRPCAddr"] == "10.0.0.1:9878,10.0.0.2:9878,10.0.0.3:9878"
+    assert (lines["jRaftSnapshotIntervalSecs"], lines["jRaftElectionTimeoutMs"]) == ("5", "20000")
 
 
 @pytest.mark.parametrize("mode", ["dledger", "jraft"])
 def test_no_controller_elects_or_calls_a_broker_by_itself(mode: str) -> None:
-    told = settings(setup(mode=mode), "n1")
-    assert told["notifyBrokerRoleChanged"] == told["enableElectUncleanMaster"] == "false"
-    assert min(int(told["scanNotActiveBrokerInterval"]), int(told["scanInactiveMasterInterval"])) > 86_400_000
+    lines = settings(setup(mode=mode), "n1")
+    assert lines["notifyBrokerRoleChanged"] == lines["enableElectUncleanMaster"] == "false"
+    assert min(int(lines["scanNotActiveBrokerInterval"]), int(lines["scanInactiveMasterInterval"])) > 86_400_000
 
 
 def test_one_log_a_node_with_milliseconds() -> None:
@@ -68,18 +68,18 @@ def test_where_the_controllers_talk_to_each_other(mode: str, port: int) -> None:
     assert ("snapshot" in surface.store_files) == (mode == "jraft")
 
 
-def told(code: int, leads: bool = False) -> Answer:
+def metadata(code: int, leads: bool = False) -> Answer:
     return Answer(code, "", {"isLeader": str(leads).lower()}, b"", 1)
 
 
 @pytest.mark.parametrize(
     ("answers", "leader"),
     [
-        ([told(0), told(0, leads=True), *[told(0)] * 9], "n2"),
-        ([told(0), told(0, leads=True), told(requests.NOT_LEADER), told(0)], None),
-        ([told(0), told(0, leads=True), told(1), told(0)], None),
-        ([told(0), told(0), told(0)], None),
-        ([ConnectionRefusedError(), told(0, leads=True), *[told(0)] * 9], "n2"),
+        ([metadata(0), metadata(0, leads=True), *[metadata(0)] * 9], "n2"),
+        ([metadata(0), metadata(0, leads=True), metadata(requests.NOT_LEADER), metadata(0)], None),
+        ([metadata(0), metadata(0, leads=True), metadata(1), metadata(0)], None),
+        ([metadata(0), metadata(0), metadata(0)], None),
+        ([ConnectionRefusedError(), metadata(0, leads=True), *[metadata(0)] * 9], "n2"),
     ],
 )  # fmt: skip
 def test_the_leader_is_the_one_that_takes_the_brokers(

@@ -126,15 +126,15 @@ final class Gateway {
             }));
         }
         CompletableFuture<?> all = CompletableFuture.allOf(adds.toArray(CompletableFuture[]::new));
-        CompletableFuture<ObjectNode> told = new CompletableFuture<>();
-        Runnable tell = () -> told.complete(told(adds, sealed));
-        all.whenComplete((nothing, thrown) -> tell.run());
+        CompletableFuture<ObjectNode> answered = new CompletableFuture<>();
+        Runnable answer = () -> answered.complete(outcomes(adds, sealed));
+        all.whenComplete((nothing, thrown) -> answer.run());
         long left = deadline - System.nanoTime();
-        clock.schedule(tell, left - left / 10, TimeUnit.NANOSECONDS);
-        return told;
+        clock.schedule(answer, left - left / 10, TimeUnit.NANOSECONDS);
+        return answered;
     }
 
-    private static ObjectNode told(List<CompletableFuture<Long>> adds, boolean sealed) {
+    private static ObjectNode outcomes(List<CompletableFuture<Long>> adds, boolean sealed) {
         ObjectNode answer = JSON.createObjectNode();
         ArrayNode ids = answer.putArray("ids");
         Map<String, Integer> codes = new TreeMap<>();

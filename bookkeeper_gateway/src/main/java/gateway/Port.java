@@ -52,15 +52,15 @@ final class Port implements AutoCloseable {
             BufferedReader in =
                     new BufferedReader(new InputStreamReader(connection.getInputStream(), StandardCharsets.UTF_8));
             for (String line = in.readLine(); line != null; line = in.readLine()) {
-                answer.apply(line).thenAccept(told -> send(connection, out, told));
+                answer.apply(line).thenAccept(reply -> send(connection, out, reply));
             }
         } catch (IOException gone) {
-            // Whoever asked is gone; what was asked goes on.
+            // The client is gone; what was asked goes on.
         }
     }
 
-    private static void send(Socket connection, OutputStream out, ObjectNode told) {
-        byte[] line = (told + "\n").getBytes(StandardCharsets.UTF_8);
+    private static void send(Socket connection, OutputStream out, ObjectNode reply) {
+        byte[] line = (reply + "\n").getBytes(StandardCharsets.UTF_8);
         synchronized (connection) {
             try {
                 out.write(line);

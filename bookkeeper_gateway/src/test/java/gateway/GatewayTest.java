@@ -74,9 +74,9 @@ class GatewayTest {
         ledgers.manual = true;
         var answer = gateway.answer("{\"id\":1,\"timeout_ms\":300," + add(handle, 0, 3) + "}");
         ledgers.adds.get(1).complete(1L);
-        JsonNode told = answer.get(10, TimeUnit.SECONDS).get("value");
-        assertEquals("[null,1,null]", told.get("ids").toString());
-        assertEquals("{\"408\":2}", told.get("codes").toString());
+        JsonNode value = answer.get(10, TimeUnit.SECONDS).get("value");
+        assertEquals("[null,1,null]", value.get("ids").toString());
+        assertEquals("{\"408\":2}", value.get("codes").toString());
     }
 
     @Test
