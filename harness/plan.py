@@ -50,6 +50,7 @@ Keys: TypeAlias = Annotated[int, Meta(ge=1, le=10_000, description="each is read
 Length: TypeAlias = Annotated[
     float, Meta(gt=0, le=_WEEK, description="a test of more than a week is several runs: --test-count")
 ]
+ShortestFault: TypeAlias = Annotated[float, Meta(ge=0, le=3600, description=_LONG)]
 WarmUp: TypeAlias = Annotated[float, Meta(ge=0, le=3600, description=_LONG)]
 Timeout: TypeAlias = Annotated[float, Meta(gt=0, le=3600, description=_LONG)]
 RecoveryTime: TypeAlias = Annotated[float, Meta(gt=0, le=86_400, description=_LONG)]
@@ -66,9 +67,9 @@ class Plan:
     ``nemesis`` are turns (see ``nemesis.schedule.steps``), or ``all``: every fault that can work on the cluster.
     ``weights`` says how often a turn comes, 1 where it says nothing; with several ``tracks`` so many cycles of faults
     overlap.  ``fault_options`` are the faults' own figures (``nemesis.core.options``); ``beyond_quorum`` lets faults
-    stop a majority.  ``interval`` is both the calm before a fault and the fault's own length.  ``seed`` decides every
-    random choice.  ``spark_conf`` are settings of Spark.  ``schedule``, if there is one, says which fault comes when
-    (steps of ``nemesis.schedule.steps`` as JSON), instead of the cycle of ``nemesis``.
+    stop a majority.  ``interval`` is the calm before a fault and the fault's own length, which is drawn between
+    ``shortest_fault`` and that where it is above 0.  ``seed`` decides every random choice.  ``schedule``, if there is
+    one, says which fault comes when (steps of ``nemesis.schedule.steps`` as JSON), instead of the cycle.
 
     ``system`` is the name of what is tested, and ``options`` are its own: what is left out of these, of ``version`` and
     of ``workload`` is the system's default, so that a plan is complete once it is made.  ``canary`` is a bug planted in
@@ -93,6 +94,7 @@ class Plan:
     keys: Keys = 5
     time_limit: Length = 60.0
     interval: Length = 10.0
+    shortest_fault: ShortestFault = 0.0
     warm_up: WarmUp = 2.0
     client_timeout: Timeout = 4.0
     recovery_time: RecoveryTime = 60.0
@@ -329,6 +331,8 @@ def _validate_turns(plan: Plan) -> Plan:
             f"--interval {plan.interval:g} makes more than {_MOST_FAULTS} faults of --time-limit {plan.time_limit:g}: "
             "take a longer one"
         )
+    if plan.shortest_fault > plan.interval:
+        raise UsageError(f"--shortest-fault {plan.shortest_fault:g} is longer than --interval {plan.interval:g}")
     needed = 2 * plan.interval * math.ceil(turns / plan.tracks)
     if plan.time_limit < needed:
         raise UsageError(

@@ -28,6 +28,7 @@ from nemesis.core.targets import check_words
 from nemesis.deadman import DeadMansTimer
 from nemesis.faults import clocks
 from nemesis.faults.registry import FAULTS, find, prechecks
+from nemesis.schedule.conditions import AFTER_HEARTBEAT
 from nemesis.schedule.runner import Runner
 from nemesis.schedule.script import read_script, replay
 from nemesis.schedule.steps import Step, cycle, fault_names, steps_of, turn_parts, turns_of
@@ -124,6 +125,7 @@ def settings_of(surface: Surface, data_dirs: Mapping[str, str]) -> Settings:
         store_files=surface.store_files,
         snapshots=surface.snapshot_entries > 0,
         snapshot_threshold=surface.snapshot_entries,
+        heartbeat=surface.heartbeat,
     )
 
 
@@ -195,7 +197,7 @@ class Faults:
             return []
         return cycle(
             self.turns, plan.interval, plan.time_limit, plan.rng("schedule"),
-            weights=plan.weights or None, tracks=plan.tracks,
+            weights=plan.weights or None, tracks=plan.tracks, shortest_s=plan.shortest_fault or None,
         )  # fmt: skip
 
     def _check_aims(self, nodes: Sequence[str]) -> None:
@@ -213,6 +215,9 @@ class Faults:
 
         Faults that only ``all`` names are left out instead (see ``left_out``).  Raises UsageError with the reasons.
         """
+        if not system.surface.heartbeat and any(AFTER_HEARTBEAT in (step.when or "") for step in self.schedule):
+            why = "nothing tells this system's heartbeats from its other packets"
+            raise UsageError(f"--schedule: {AFTER_HEARTBEAT!r}: {why}")
         context = self._context(nodes, system, dict, lambda: 0)
         reasons = {name: why for name, why in prechecks(context, self.names).items() if why}
         reasons |= {name: why for name, why in self._refused(system.surface).items() if name in self.names}

@@ -213,7 +213,7 @@ class Surface:
     is never damaged.  ``snapshot_entries``: how many entries make a snapshot, 0 where none is made.  ``clock``: it may
     run under libfaketime, and its probes report ``clock_ms``.  ``transfer_leader`` asks the first node to hand over to
     the second; it raises OSError or ValueError when that is refused.  ``memory_only`` is why nothing outlives the end
-    of all processes, with the mend.
+    of all processes, with the mend.  ``heartbeat`` is text that only heartbeats contain among the packets of a leader.
     ``notices_s``: an election, and clients that find the new leader, take so long (seconds); of a shorter fault the
     gates ask nothing.  ``refused`` maps faults that it cannot take to the reason.
     """
@@ -227,6 +227,7 @@ class Surface:
     clock: bool = False
     transfer_leader: Callable[[str, str], None] | None = None
     memory_only: str = ""
+    heartbeat: str = ""
     notices_s: float = 4.0
     refused: Mapping[str, str] = field(default_factory=dict)
 

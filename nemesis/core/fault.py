@@ -85,6 +85,7 @@ class Settings:
     starts into classes (data, index, snapshot, term), each with the patterns of its files below the store; what no
     pattern matches is never damaged.  ``snapshots``: whether the system saves any; ``faketime``: whether it was
     started under libfaketime (see ``clocks``).  ``beyond_quorum`` lets faults stop, or damage, a majority.
+    ``heartbeat`` is text that only heartbeats contain among the packets of a leader, empty where none is known.
     ``options`` are the faults' own figures (see ``options``).
     """
 
@@ -98,6 +99,7 @@ class Settings:
     faketime: bool = False
     beyond_quorum: bool = False
     witness_s: float = 3.0
+    heartbeat: str = ""
     options: Mapping[str, float] = field(default_factory=dict)
 
     def data_dir(self, node: str) -> str:

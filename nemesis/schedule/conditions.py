@@ -5,6 +5,7 @@
     condition  = term { "and" term }
     term       = NODE "leads" | "no leader" | "a leader"
                | "a snapshot was" ("saved" | "loaded")            since the condition began to be watched
+               | "after a heartbeat"                              of the leader, once all else holds and one leads
                | value OPERATOR (NUMBER | value [("+" | "-") NUMBER])
     value      = FIGURE "(" (NODE | "any" | "followers") ")" | "term"
     FIGURE     = lag | term | ledger_begin | ledger_end | committed | applied | snapshots_saved | snapshots_loaded
@@ -42,6 +43,8 @@ FIGURES: Final = (
     "snapshots_saved",
     "snapshots_loaded",
 )
+#: A term that no probe answers: see :mod:`nemesis.schedule.heartbeats`.
+AFTER_HEARTBEAT: Final = "after a heartbeat"
 #: What stands before the name of a figure that only the system's own nodes report.
 OWN: Final = "own."
 OPERATORS: Final[Mapping[str, Callable[[float, float], bool]]] = {
@@ -58,10 +61,11 @@ _COMPARISON: Final = re.compile(rf"{_VALUE}\s*(>=|<=|==|>|<)\s*(?:(-?\d+)|{_VALU
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A parsed condition; all of its tests must hold."""
+    """A parsed condition; all of its tests must hold, and then, with ``after_heartbeat``, one must be awaited."""
 
     text: str
     tests: tuple[Test, ...]
+    after_heartbeat: bool = False
 
     def holds(self, probes: Probes, since: Probes) -> bool:
         """Whether it holds; ``since`` are the probes from when it began to be watched."""
@@ -70,7 +74,9 @@ class Condition:
 
 def parse(text: str, names: Sequence[str]) -> Condition:
     """Parse a condition.  Raises ScheduleError that names the part that is not understood."""
-    return Condition(text, tuple(_term(part.strip(), names) for part in re.split(r"\band\b", text)))
+    parts = [part.strip() for part in re.split(r"\band\b", text)]
+    tests = tuple(_term("a leader" if part == AFTER_HEARTBEAT else part, names) for part in parts)
+    return Condition(text, tests, AFTER_HEARTBEAT in parts)
 
 
 def _term(part: str, names: Sequence[str]) -> Test:

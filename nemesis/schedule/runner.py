@@ -21,6 +21,8 @@ from nemesis.core.healing import UnhealedError, heal
 from nemesis.core.ports import StartError
 from nemesis.core.targets import claimants, leader_now, resolve
 from nemesis.faults.registry import FAULTS
+from nemesis.schedule.conditions import parse
+from nemesis.schedule.heartbeats import await_heartbeat
 from nemesis.schedule.queue import StepQueue
 from nemesis.schedule.steps import Step
 
@@ -115,6 +117,15 @@ class Runner:
             return
         now, probes = self._ctx.clock.now(), self._ctx.system.probes()
         for step in queue.came_true(now, probes, self._ctx.nodes.names):
+            try:
+                if parse(step.when or "", self._ctx.nodes.names).after_heartbeat:
+                    await_heartbeat(self._ctx)
+            except SkippedError as error:
+                self._skip(self._faults[step.fault], step.id, str(error))
+                continue
+            except Exception as error:  # noqa: BLE001 (kept, and raised after healing)
+                self._failures.append(error)
+                return
             self._take(step, stop)
             queue.heal_later(step, self._ctx.clock.now())
         for step in queue.expired(now):

@@ -93,11 +93,13 @@ def cycle(
     *,
     weights: Mapping[str, float] | None = None,
     tracks: int = 1,
+    shortest_s: float | None = None,
 ) -> list[Step]:
     """Calm, fault, calm, fault … until the time limit, healed before it.
 
     ``faults`` are the turns: each round is a new order of all of them, or, with ``weights``, each turn comes once and
-    is then drawn with its weight (1 where none is given).  A fault stands for ``interval_s``; the calm before it is
+    is then drawn with its weight (1 where none is given).  A fault stands for ``interval_s``, or, with
+    ``shortest_s``, for a time that is drawn between both, each magnitude as likely as the next; the calm before it is
     drawn anew each time, which jitters every start.  With several ``tracks`` the turns are dealt out
     among so many cycles that run side by side and overlap as they may.  Raises ScheduleError when not one cycle fits.
     """
@@ -107,7 +109,8 @@ def cycle(
     steps: list[Step] = []
     for hand in dealt:
         turns = _weighted(hand, weights, rng) if weights else _rounds(hand, rng)
-        steps += _one_track(turns, interval_s, time_limit_s, rng, sum(step.action == "inject" for step in steps))
+        lengths, first_id = _lengths(shortest_s, interval_s, rng), sum(step.action == "inject" for step in steps)
+        steps += _one_track(turns, lengths, interval_s, time_limit_s, rng, first_id)
     if not steps:
         raise ScheduleError(
             f"no whole cycle of {interval_s:g} s calm and {interval_s:g} s fault fits into {time_limit_s:g} s"
@@ -116,16 +119,26 @@ def cycle(
 
 
 def _one_track(
-    turns: Iterator[str], interval_s: float, time_limit_s: float, rng: random.Random, first_id: int
+    turns: Iterator[str],
+    lengths: Iterator[float],
+    interval_s: float,
+    time_limit_s: float,
+    rng: random.Random,
+    first_id: int,
 ) -> list[Step]:
     steps, now, number = list[Step](), 0.0, first_id
-    while (start := now + rng.uniform(*CALM) * interval_s) + interval_s < time_limit_s:
-        now, parts = start + interval_s, list(enumerate(turn_parts(next(turns)), start=number))
+    while (end := (start := now + rng.uniform(*CALM) * interval_s) + next(lengths)) < time_limit_s:
+        now, parts = end, list(enumerate(turn_parts(next(turns)), start=number))
         targets = {place: {"choose": words} if words else None for place, (_, words) in parts}
         steps += [Step(round(start, 3), "inject", name, place, targets[place]) for place, (name, _) in parts]
         steps += [Step(round(now, 3), "heal", name, place) for place, (name, _) in parts]
         number += len(parts)
     return steps
+
+
+def _lengths(shortest_s: float | None, longest_s: float, rng: random.Random) -> Iterator[float]:
+    while True:
+        yield longest_s if shortest_s is None else shortest_s * (longest_s / shortest_s) ** rng.random()
 
 
 def _rounds(faults: Sequence[str], rng: random.Random) -> Iterator[str]:

@@ -28,6 +28,7 @@ from nemesis.core.fault import Context, Settings, Targets
 from nemesis.core.ports import Command
 from nemesis.faults.clocks import environment, prepare
 from nemesis.faults.registry import find
+from nemesis.schedule.heartbeats import await_heartbeat
 from tests.support.cluster.nemesis_world import real_cluster
 
 pytestmark = pytest.mark.cluster
@@ -140,6 +141,16 @@ def test_the_jvm_itself_tells_the_wrong_time(servers: Servers) -> None:
     finally:
         fault.heal(servers.ctx, targets)
     assert off_by(0)
+
+
+def test_a_heartbeat_of_the_leader_is_told_from_its_other_packets(servers: Servers) -> None:
+    def awaiting(text: str) -> Context:
+        return replace(servers.ctx, settings=replace(servers.ctx.settings, heartbeat=text))
+
+    assert servers.system.surface.heartbeat
+    await_heartbeat(awaiting(servers.system.surface.heartbeat))
+    with pytest.raises(SkippedError, match=r"no heartbeat among [1-9]\d* packets"):
+        await_heartbeat(awaiting('"code":51005'))  # a request to hand over, which nobody makes
 
 
 def test_the_leader_hands_over_on_request(servers: Servers) -> None:

@@ -40,6 +40,7 @@ OTHERS: dict[str, Any] = {
     "keys": 2,
     "time_limit": 90.0,
     "interval": 5.5,
+    "shortest_fault": 0.1,
     "warm_up": 0.0,
     "client_timeout": 1.25,
     "recovery_time": 30.0,
@@ -129,6 +130,8 @@ def test_the_defaults_are_valid_and_every_field_has_its_twin_here() -> None:
         ({"recovery_time": 1e6}, "--recovery-time must be a number above 0 and at most 86400, not 1000000.0"),
         ({"ready_timeout": 3601.0}, "--ready-timeout must be a number above 0 and at most 3600"),
         ({"check_deadline": 1e7}, "--check-deadline must be a number above 0 and at most 604800"),
+        ({"shortest_fault": -1.0}, "--shortest-fault must be a number from 0 to 3600, not -1.0"),
+        ({"nemesis": ("a",), "shortest_fault": 11.0}, "--shortest-fault 11 is longer than --interval 10"),
         ({"nemesis": ("a",), "interval": 1e-9}, "--interval 1e-09 makes more than 1000000 faults of --time-limit 60"),
         (
             {"nemesis": ("a", "b"), "weights": {"a": 1e308}},

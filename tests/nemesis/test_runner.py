@@ -3,6 +3,7 @@ from __future__ import annotations
 import random
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -10,7 +11,7 @@ from harness.testing import FakeNodes, Recorder, UnreachableError, world
 from history import receipts_of
 from nemesis.core.clock import MonotonicClock
 from nemesis.core.errors import NotYetError, UnknownFaultError
-from nemesis.core.fault import Targets
+from nemesis.core.fault import Settings, Targets
 from nemesis.faults.registry import FAULTS
 from nemesis.schedule.runner import PATIENCE_S, Runner
 from nemesis.schedule.steps import Step, cycle
@@ -309,3 +310,24 @@ def test_two_claimants_are_told():
 def test_an_unknown_fault_is_refused_before_anything_starts():
     with pytest.raises(UnknownFaultError, match="did you mean partition-majorities-ring"):
         go(once("partition-majority-ring"))
+
+
+def beaten(answer: str):
+    """A run of one fault that waits for a heartbeat, of which the leader's machine says this."""
+    step = Step(1.0, "inject", "bridge", 0, when="after a heartbeat", within_s=3.0, for_s=2.0)
+    runner, record, nodes, _ = go([step], answers={'"beat"': lambda node, command: answer})
+    runner._ctx = replace(runner._ctx, settings=Settings(heartbeat='"beat"'))
+    runner.run(threading.Event())
+    (receipt,) = receipts_of(record.events)
+    return receipt, [node for node, command in nodes.sent if command.argv[0] == "python3"]
+
+
+def test_a_fault_after_a_heartbeat_waits_for_one_on_the_leader():
+    receipt, asked = beaten("heartbeat after 3 packets\n")
+    assert (receipt.state, receipt.leader, asked) == ("installed", "n1", ["n1"])
+
+
+def test_it_is_skipped_with_the_reason_where_none_is_seen():
+    receipt, asked = beaten("no heartbeat among 17 packets\n")
+    assert (receipt.state, asked) == ("skipped", ["n1"])
+    assert receipt.reason == "no heartbeat of n1 within 5 s: no heartbeat among 17 packets"

@@ -35,6 +35,23 @@ def test_every_fault_stands_for_the_interval_and_is_healed_in_time(seed, interva
     assert checked(steps, interval * intervals) == steps
 
 
+@given(st.integers(0, 2**32), st.floats(0.01, 10))
+@settings(deadline=None)
+def test_lengths_are_drawn_between_the_shortest_and_the_interval(seed, shortest):
+    steps = cycle(["a"], 10.0, 200.0, random.Random(seed), shortest_s=shortest)
+    began = {step.id: step.at_s for step in steps if step.action == "inject"}
+    lengths = [step.at_s - began[step.id] for step in steps if step.action == "heal"]
+    assert len(lengths) == len(began) >= 10
+    assert all(shortest - 0.002 <= length <= 10.002 for length in lengths)
+
+
+def test_each_magnitude_of_length_is_as_likely_as_the_next():
+    steps = cycle(["a"], 10.0, 20_000.0, random.Random(1), shortest_s=0.1)
+    began = {step.id: step.at_s for step in steps if step.action == "inject"}
+    lengths = sorted(step.at_s - began[step.id] for step in steps if step.action == "heal")
+    assert lengths[len(lengths) // 2] == pytest.approx(1.0, rel=0.15)
+
+
 def test_the_same_seed_gives_the_same_schedule():
     first = cycle(["a", "b", "c"], 10, 300, random.Random(7))
     assert first == cycle(["a", "b", "c"], 10, 300, random.Random(7))

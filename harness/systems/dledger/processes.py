@@ -10,7 +10,7 @@ from typing import Final
 from harness.clients.wire import BlockingWire
 from harness.systems.api import Role, Setup, Shell, Surface
 from harness.systems.artifacts import LocalFiles, on_node
-from harness.systems.dledger.remoting import transfer_leadership
+from harness.systems.dledger.remoting import HEARTBEAT, transfer_leadership
 from harness.systems.dledger.status import CLIENT_PORT, ask, listens
 from nemesis.core.ports import Command
 
@@ -118,6 +118,7 @@ def surface(setup: Setup) -> Surface:
         store_files=STORE_FILES,
         snapshot_entries=int(setup.options["snapshot_threshold"]) if setup.options["snapshot"] else 0,
         clock=True,
+        heartbeat=HEARTBEAT,
         notices_s=4.0 if setup.options["timers"] == "fast" else 10.0,
         transfer_leader=transfer,
         memory_only=in_memory if setup.options["store_type"] == "MEMORY" else "",

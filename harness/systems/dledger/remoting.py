@@ -14,6 +14,8 @@ METADATA: Final = 50000
 LEADERSHIP_TRANSFER: Final = 51005
 GROUP: Final = "harness"
 SUCCESS: Final = 200
+#: How the header of a heartbeat names its code.
+HEARTBEAT: Final = '"code":51002'
 
 
 def ask(address: Address, code: int, body: dict[str, Any]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import Final
 
 from harness.systems.api import Role, Setup, Shell, Surface
 from harness.systems.artifacts import MavenJars, on_node
+from harness.systems.dledger.remoting import HEARTBEAT
 from harness.systems.remoting import Address, ask
 from harness.systems.rocketmq.requests import APPLY_BROKER_ID, METADATA, OK, PORT, brokers_of
 
@@ -125,12 +126,17 @@ def _serves(address: Address, setup: Setup) -> bool:
 
 
 def surface(setup: Setup) -> Surface:
-    """What faults may rely on.  In DLedger mode one port is for peers and clients."""
+    """What faults may rely on.
+
+    In DLedger mode one port is for peers and clients, and heartbeats have a code of their own; in jRaft mode they are
+    appends without entries.
+    """
     jraft = setup.options["mode"] == "jraft"
     return Surface(
         peer_ports=(RAFT_PORT if jraft else PORT,),
         client_port=PORT,
         store=STORE,
         store_files=FILES[str(setup.options["mode"])],
+        heartbeat="" if jraft else HEARTBEAT,
         notices_s=4.0 if jraft else 10.0,
     )

@@ -1,0 +1,50 @@
+"""Wait for a heartbeat of the leader, as it goes out on the wire.
+
+A system's timers count from its heartbeats: a fault that begins right after one gives it the longest time before it
+takes notice, and the same time in every run.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from nemesis.core.errors import SkippedError
+from nemesis.core.fault import Context, complaint
+from nemesis.core.ports import Command
+from nemesis.core.targets import leader_now
+
+#: What an injection waits for, in seconds: no system that is tested beats more seldom.
+PATIENCE_S: Final = 5.0
+
+#: Prints how many packets of this machine it looked at until one with the text went out.
+_WATCH: Final = """
+import socket, sys, time
+text, end, looked = sys.argv[1].encode(), time.monotonic() + float(sys.argv[2]), 0
+watch = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(3))
+while (left := end - time.monotonic()) > 0:
+    watch.settimeout(left)
+    try:
+        packet, source = watch.recvfrom(65536)
+    except TimeoutError:
+        break
+    if source[2] == socket.PACKET_OUTGOING:
+        looked += 1
+        if text in packet:
+            print("heartbeat after", looked, "packets")
+            sys.exit(0)
+print("no heartbeat among", looked, "packets")
+"""
+
+
+def await_heartbeat(ctx: Context) -> None:
+    """Return when the leader has just sent one.
+
+    Raises SkippedError when there is no leader, or none of its heartbeats is seen within :data:`PATIENCE_S`.
+    """
+    if (leader := leader_now(ctx.system.probes())) is None:
+        raise SkippedError("no heartbeat is awaited: no node says that it leads")
+    words = ("python3", "-", ctx.settings.heartbeat, f"{PATIENCE_S:g}")
+    seen = ctx.nodes.run({leader: Command(words, stdin=_WATCH, timeout=PATIENCE_S + 10)})[leader]
+    if not seen.stdout.startswith("heartbeat"):
+        why = seen.stdout.strip() or complaint(seen.stderr)
+        raise SkippedError(f"no heartbeat of {leader} within {PATIENCE_S:g} s: {why}")
