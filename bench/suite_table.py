@@ -1,0 +1,107 @@
+"""The table of a suite's page: how many runs of each cell were contradicted, by version, from the stores of its runs.
+
+    harness suite rocketmq --store STORE [--shard 1/2] …
+    python -m bench.suite_table rocketmq [--store STORE]…
+
+The rows are added to bench/rocketmq.json, where each run is once; the table of docs/rocketmq.md is then written anew
+from them, as without a store.  A run in which the harness failed counts for nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from bench.series import ROOT, Row, save, write_table
+from harness.plan import Plan
+
+JUDGED: Final = ("valid", "invalid", "unknown")
+
+
+def rows_of(store: Path) -> Iterator[Row]:
+    """One row for each judged run of every suite in the store."""
+    for attempts in sorted(store.glob("suites/*/*/attempts.jsonl")):
+        if attempts.parent.is_symlink():
+            continue
+        for line in attempts.read_text().splitlines():
+            attempt = json.loads(line)
+            if attempt.get("verdict") in JUDGED and attempt.get("run"):
+                yield row_of(store, attempt)
+
+
+def row_of(store: Path, attempt: Mapping[str, Any]) -> Row:
+    """What the table needs of one run."""
+    plan = Plan.read(store / attempt["run"] / "plan.json")
+    defaults = {option.name: option.default for option in plan.under_test.options if option.marks_runs}
+    chosen = {name: plan.options[name] for name, default in defaults.items() if plan.options[name] != default}
+    title, named, _ = attempt["cell"].partition(": ")
+    return {
+        "run": attempt["run"].rpartition("/")[2],
+        "cell": title if named else "",
+        "faults": ", ".join(f"`{turn}`" for turn in plan.nemesis) or "none",
+        "options": " ".join(f"{name}={value}" for name, value in {**chosen, **_canary(plan)}.items()),
+        "version": plan.version,
+        "verdict": attempt["verdict"],
+        "kinds": list(attempt["kinds"]),
+        "environment": attempt["environment"].get("machine", ""),
+    }
+
+
+def _canary(plan: Plan) -> dict[str, str]:
+    return {"canary": plan.canary} if plan.canary else {}
+
+
+def table(rows: Sequence[Row]) -> str:
+    """A line for each cell with these options and faults, a column for each version, and how many runs there are."""
+    versions = sorted({row["version"] for row in rows})
+    lines = [f"| cell | options | faults | {' | '.join(versions)} |", "| --- " * (3 + len(versions)) + "|"]
+    groups: defaultdict[tuple[str, str, str], list[Row]] = defaultdict(list)
+    for row in rows:
+        groups[row["cell"], row["options"], row["faults"]].append(row)
+    for key, group in sorted(groups.items()):
+        lines.append(_line(key, [[row for row in group if row["version"] == version] for version in versions]))
+    for options in sorted({row["options"] for row in rows if not row["cell"].startswith("control")}):
+        mine = [row for row in rows if row["options"] == options]
+        lines.append(
+            _line(("all", options, ""), [[row for row in mine if row["version"] == version] for version in versions])
+        )
+    return "\n".join(lines)
+
+
+def _line(key: Iterable[str], columns: Iterable[Sequence[Row]]) -> str:
+    return f"| {' | '.join([*key, *map(_found, columns)])} |"
+
+
+def _found(rows: Sequence[Row]) -> str:
+    """Text such as "2 of 5: not-linearizable 2; unknown 1"."""
+    if not rows:
+        return ""
+    invalid = [row for row in rows if row["verdict"] == "invalid"]
+    kinds = Counter(kind for row in invalid for kind in row["kinds"])
+    unknown = sum(row["verdict"] == "unknown" for row in rows)
+    said = ", ".join(f"{kind} {count}" for kind, count in sorted(kinds.items()))
+    return (
+        f"{len(invalid)} of {len(rows)}" + (f": {said}" if said else "") + (f"; unknown {unknown}" if unknown else "")
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("suite")
+    parser.add_argument("--store", type=Path, action="append", default=[])
+    asked = parser.parse_args()
+    results = ROOT / "bench" / f"{asked.suite}.json"
+    rows: list[Row] = json.loads(results.read_text()) if results.exists() else []
+    rows = list(
+        {row["run"]: row for row in (*rows, *(row for store in asked.store for row in rows_of(store)))}.values()
+    )
+    save(results, rows)
+    write_table(ROOT / "docs" / f"{asked.suite}.md", f"python -m bench.suite_table {asked.suite}", table(rows))
+
+
+if __name__ == "__main__":
+    main()
