@@ -52,7 +52,7 @@ def counts(row: Row) -> bool:
     return row["exit"] in JUDGED and "invalid" in row
 
 
-def save(path: Path, results: Mapping[str, Any]) -> None:
+def save(path: Path, results: Mapping[str, Any] | Sequence[Row]) -> None:
     """Write the results so that they are whole at any moment."""
     part = path.with_suffix(".part")
     part.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
