@@ -1,10 +1,15 @@
-"""The violations in ``results.json``, the worst first: what kind, how bad, found by which check, of which nodes."""
+"""The violations in ``results.json``, the worst first: what kind, how bad, found by which check, of which nodes.
+
+Also the counterexamples in it: those of the keys, and those that other checks recorded among their details.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
+
+from history.records.verdicts import Counterexample
 
 #: A violation that the checker proved without a counterexample to show.
 WITHOUT_KIND: Final = "not-linearizable"
@@ -20,6 +25,8 @@ LOST: Final = frozenset({"lost-write", "lost-element", "lost-append"})
 """Kinds of counterexamples in which something acknowledged is gone."""
 SHORT_LOGS: Final = frozenset({"committed-entries-deleted", "commit-beyond-log", "leader-lacks-committed"})
 """Kinds of violations in which committed entries are gone from a log."""
+MOST_SHOWN: Final = 20
+"""So many counterexamples of one check are recorded at most."""
 OUTAGE_S: Final = 10.0
 """Seconds without a commit, until the end of the record, that are called an outage."""
 
@@ -72,6 +79,62 @@ def _shown_at(example: Mapping[str, Any]) -> int:
     """Return what ``Counterexample.shown_at`` does, from JSON that may be malformed."""
     operations = [one for one in example.get("operations") or () if isinstance(one, Mapping)]
     return max((moment for one in operations if isinstance(moment := one.get("invoked"), int)), default=0)
+
+
+class Shown(NamedTuple):
+    """A counterexample in the results: of which check, on which object, and its record."""
+
+    check: str
+    key: Any
+    record: Mapping[str, Any]
+
+    @property
+    def example(self) -> Counterexample:
+        return Counterexample.from_json(dict(self.record))
+
+
+def details_of(examples: Sequence[Counterexample]) -> dict[str, Any]:
+    """What a check of other promises than linearizability records of its violations, the gravest first.
+
+    One of each kind and object is enough, as the record of each holds its operations.
+    """
+    return {
+        "kind": examples[0].kind,
+        "kinds": list(dict.fromkeys(one.kind for one in examples)),
+        "violations": len(examples),
+        "counterexamples": [one.to_json() for one in examples[:MOST_SHOWN]],
+    }
+
+
+def counterexamples_of(results: Mapping[str, Any]) -> list[Shown]:
+    """List the counterexamples of the keys, and then those of other checks that say more than these."""
+    found = [
+        Shown("linearizable", key.get("key"), record)
+        for key in results.get("keys") or ()
+        for record in key.get("counterexamples") or ()
+    ]
+    known = {(str(one.key), one.record.get("kind")) for one in found}
+    for check in results.get("checks") or ():
+        for record in _recorded(check):
+            one = Shown(str(check.get("name", "")), Counterexample.from_json(record).key, record)
+            if (str(one.key), record.get("kind")) not in known:
+                found.append(one)
+    return found
+
+
+def count_of(results: Mapping[str, Any]) -> int:
+    """How many violations the results count that counterexamples show, also those that are not recorded."""
+    counted = sum(int(key.get("violations") or 0) for key in results.get("keys") or ())
+    others = [check for check in results.get("checks") or () if _recorded(check)]
+    more = sum(int(check["details"]["violations"]) - len(_recorded(check)) for check in others)
+    return counted + more + sum(one.check != "linearizable" for one in counterexamples_of(results))
+
+
+def _recorded(check: Mapping[str, Any]) -> Sequence[dict[str, Any]]:
+    """The counterexamples among the details of a failed check."""
+    details = check.get("details")
+    found = details.get("counterexamples") if isinstance(details, Mapping) else None
+    return found if isinstance(found, list) and check.get("verdict") == "invalid" else ()
 
 
 def severity_of(check: str, kind: str, details: Mapping[str, Any] | None = None) -> Severity:
