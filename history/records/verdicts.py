@@ -50,9 +50,9 @@ class Linearization:
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """What an operation has to do with a broken promise, in a few words: what it ``says``, or what it was told.
+    """The part of an operation in a broken promise.
 
-    ``contradicts``: it cannot be true beside what the other operations say.
+    ``says``, in a few words, what it did or was told; ``contradicts``: that cannot be true beside what the others say.
     """
 
     says: str

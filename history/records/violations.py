@@ -5,6 +5,7 @@ Also the counterexamples in it: those of the keys, and those that other checks r
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
@@ -15,6 +16,8 @@ from history.records.verdicts import Counterexample
 WITHOUT_KIND: Final = "not-linearizable"
 #: The check of what clients were answered; the first recordings call it by its second name.
 LINEARIZABLE: Final = frozenset({"linearizable", "linearizability"})
+#: The name of that check beside the counterexamples of the keys.
+OF_KEYS: Final = "linearizable"
 #: Whether the harness found the bug that was planted in the server; empty: none was.
 CanaryOutcome: TypeAlias = Literal["", "found", "missed"]
 
@@ -109,7 +112,7 @@ def details_of(examples: Sequence[Counterexample]) -> dict[str, Any]:
 def counterexamples_of(results: Mapping[str, Any]) -> list[Shown]:
     """List the counterexamples of the keys, and then those of other checks that say more than these."""
     found = [
-        Shown("linearizable", key.get("key"), record)
+        Shown(OF_KEYS, key.get("key"), record)
         for key in results.get("keys") or ()
         for record in key.get("counterexamples") or ()
     ]
@@ -122,12 +125,14 @@ def counterexamples_of(results: Mapping[str, Any]) -> list[Shown]:
     return found
 
 
-def count_of(results: Mapping[str, Any]) -> int:
-    """How many violations the results count that counterexamples show, also those that are not recorded."""
-    counted = sum(int(key.get("violations") or 0) for key in results.get("keys") or ())
-    others = [check for check in results.get("checks") or () if _recorded(check)]
-    more = sum(int(check["details"]["violations"]) - len(_recorded(check)) for check in others)
-    return counted + more + sum(one.check != "linearizable" for one in counterexamples_of(results))
+def counts_of(results: Mapping[str, Any]) -> dict[str, int]:
+    """Count by check the violations that counterexamples can show, also those beyond the recorded ones."""
+    counts = Counter(one.check for one in counterexamples_of(results))
+    counts[OF_KEYS] = sum(int(key.get("violations") or 0) for key in results.get("keys") or ())
+    for check in results.get("checks") or ():
+        if recorded := _recorded(check):
+            counts[str(check.get("name", ""))] += int(check["details"]["violations"]) - len(recorded)
+    return dict(counts)
 
 
 def _recorded(check: Mapping[str, Any]) -> Sequence[dict[str, Any]]:
