@@ -39,7 +39,7 @@ def test_the_drawing_shows_the_operations_of_the_violation(broken: Tab) -> None:
     assert marked == broken.js("page.Timeline.data.violations[0].ops")
     assert broken.js(f"{BARS}.filter((bar) => bar.matches('.culprit')).length") == 1
     assert broken.js(f"{BARS}.filter((bar) => bar.matches('.beside')).length") > 2
-    assert broken.page.locator(".proof.broad text.culprit").first.inner_text().startswith("read: finds no entry 1")
+    assert broken.page.locator(".proof.broad text.culprit").first.text_content().startswith("read: finds no entry 1")
 
 
 @pytest.mark.parametrize("bar", [".told", ".culprit", ".beside"])
