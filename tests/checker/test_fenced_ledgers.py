@@ -95,6 +95,24 @@ def test_each_kind_is_found_and_shown(kind: str) -> None:
     assert kinds(*GOOD) == []
 
 
+@pytest.mark.parametrize(
+    ("kind", "says"),
+    [
+        ("lost-add", ["12 acknowledged with id 2", "the ledger ends at 1"]),
+        ("acknowledged-beyond-end", ["12 acknowledged with id 2", "the ledger ends at 1"]),
+        ("ends-differ", ["the ledger ends at 1", "the ledger ends at 2"]),
+        ("confirmed-beyond-end", ["LastAddConfirmed 2", "the ledger ends at 1"]),
+        ("read-then-gone", ["reads 11 with id 1", "finds no entry 1, the ledger ends at 0"]),
+        ("ledger-gone", ["creates the ledger", "finds no such ledger"]),
+    ],
+)
+def test_each_operation_says_what_it_has_to_do_with_it(kind: str, says: list[str]) -> None:
+    shown = next(one for one in check_fenced_ledgers(BAD[kind]).violations if one.kind == kind)
+    assert [role.says for role in shown.roles] == says
+    late = kind == "acknowledged-beyond-end"
+    assert [role.contradicts for role in shown.roles] == [late, not late], "by the order of what was answered"
+
+
 def test_a_doubted_add_may_be_acknowledged_before_the_recovery_that_leaves_it_out_is_asked() -> None:
     """Ids decide, and not times: whichever came first, both cannot be true."""
     early, late = operation(1, "window", [10, 3], [0, 1, 2]), LATE

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import reports
-from history import RunFiles, pair, read_history
+from history import Check, RunFiles, pair, read_history
+from history.records.violations import details_of
 from reports.analysis.beside import NEAR, NEAREST, operations_beside
 from reports.analysis.diagnosis import diagnosis_of
 from reports.analysis.findings import Drawn, examples_of, prepare, violation_count
@@ -53,6 +55,17 @@ def test_all_broken_promises_are_listed_counted_and_marked(drawn: Drawn) -> None
     assert (marks.violated, marks.findings) == (3, ())
     assert marks.violations[0].says == ("1 acknowledged with id 1", "finds no entry 1, the ledger ends at 1")
     assert marks.violations[0].culprit == marks.violations[0].operations[1]
+
+
+def test_no_check_hides_the_counterexamples_of_another(lost: RunFiles) -> None:
+    run = read_run(lost)
+    early = [one.example for one in examples_of(run)]
+    late = replace(early[0], kind="late", operations=tuple(replace(o, invoked=10**12) for o in early[0].operations))
+    other = Check("other", "check", "invalid", "asked", "seen", details_of([late, replace(late, kind="later")]))
+    run.results["checks"].append(asdict(other))
+    assert [one.example.kind for one in examples_of(run)] == [
+        "unreadable-entry", "late", "read-then-gone", "wrong-length", "later",
+    ]  # fmt: skip
 
 
 def test_the_first_sentence_leads_to_the_drawing_and_no_section_blames_the_nodes(drawn: Drawn) -> None:
