@@ -41,7 +41,7 @@ from itertools import accumulate
 from typing import Final
 
 from checker.core.wording import who
-from history import Operation, Verdict
+from history import Counterexample, Operation, Verdict
 
 #: Every kind of violation, the gravest first.
 KINDS: Final = (
@@ -54,16 +54,6 @@ _Key = str | int | None
 
 
 @dataclass(frozen=True, slots=True)
-class Broken:
-    """A violation: its kind, a sentence, and the operations that cannot all be true."""
-
-    key: _Key
-    kind: str
-    sentence: str
-    operations: tuple[Operation, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class LedgerReport:
     """The violations, at most one of each kind and ledger, the gravest first.
 
@@ -71,7 +61,7 @@ class LedgerReport:
     adds, adds in doubt, those of them that were kept, ends that were answered.
     """
 
-    violations: tuple[Broken, ...]
+    violations: tuple[Counterexample, ...]
     unread: tuple[_Key, ...]
     counts: dict[str, int]
 
@@ -95,9 +85,8 @@ class _Ledger:
     def of(self, f: str) -> Iterator[Operation]:
         return (one for one in self.operations if one.f == f)
 
-    def broken(self, kind: str, sentence: str, *operations: Operation) -> Broken:
-        shown = tuple(sorted({one.invoke_index: one for one in operations}.values(), key=lambda one: one.invoke_index))
-        return Broken(self.key, kind, f"ledger {self.key}: {sentence}", shown)
+    def broken(self, kind: str, sentence: str, *said: tuple[Operation, str]) -> Counterexample:
+        return Counterexample.of_promise(kind, f"ledger {self.key}: {sentence}", *said)
 
 
 def check_fenced_ledgers(operations: Iterable[Operation]) -> LedgerReport:
@@ -105,7 +94,7 @@ def check_fenced_ledgers(operations: Iterable[Operation]) -> LedgerReport:
     by_key: defaultdict[_Key, list[Operation]] = defaultdict(list)
     for one in operations:
         by_key[one.key].append(one)
-    found: list[Broken] = []
+    found: list[Counterexample] = []
     unread: list[_Key] = []
     counts = dict.fromkeys(("ledgers", "acknowledged", "doubted", "kept", "ends"), 0)
     for key, mine in by_key.items():
@@ -120,8 +109,8 @@ def check_fenced_ledgers(operations: Iterable[Operation]) -> LedgerReport:
     return LedgerReport(tuple(found), tuple(unread), counts)
 
 
-def _first_of_each_kind(found: Iterable[Broken]) -> Iterable[Broken]:
-    first: dict[str, Broken] = {}
+def _first_of_each_kind(found: Iterable[Counterexample]) -> Iterable[Counterexample]:
+    first: dict[str, Counterexample] = {}
     for one in found:
         first.setdefault(one.kind, one)
     return first.values()
@@ -137,7 +126,7 @@ def _count(ledger: _Ledger, counts: dict[str, int]) -> None:
     counts["ends"] += len(ledger.ends)
 
 
-def _judge(ledger: _Ledger) -> Iterator[Broken]:
+def _judge(ledger: _Ledger) -> Iterator[Counterexample]:
     yield from _acknowledgements(ledger)
     for one in ledger.operations:
         if one.outcome == "ok" and one.f in ("recover", "close", "read") and one.result is not None:
@@ -146,8 +135,9 @@ def _judge(ledger: _Ledger) -> Iterator[Broken]:
                 ledger.ends.append((one.result["closed"], one))
         if one.outcome == "ok" and one.f == "read":
             if one.result is None:
-                yield ledger.broken("ledger-gone", f"created, and gone when {_who(one)} reads it",
-                                    *(made for made in ledger.of("create") if made.outcome == "ok"), one)  # fmt: skip
+                created = ((made, "creates the ledger") for made in ledger.of("create") if made.outcome == "ok")
+                text = f"created, and gone when {_who(one)} reads it"
+                yield ledger.broken("ledger-gone", text, *created, (one, "finds no such ledger"))
             else:
                 ledger.wholes.append(one)
     yield from _ends(ledger)
@@ -159,23 +149,25 @@ def _judge(ledger: _Ledger) -> Iterator[Broken]:
 # -- one promise each -------------------------------------------------------------------------------------------------
 
 
-def _acknowledgements(ledger: _Ledger) -> Iterator[Broken]:
+def _acknowledgements(ledger: _Ledger) -> Iterator[Counterexample]:
     """Ids of acknowledged adds are unique and grow."""
     highest = (-1, -1, ledger.operations[0])
     for one in ledger.of("window"):
         for payload, id_ in _acknowledged(one):
             if id_ < highest[0]:
                 text = f"{payload} was added after {highest[1]}, and acknowledged with id {id_} below {highest[0]}"
-                yield ledger.broken("order", text, highest[2], one)
+                yield ledger.broken(
+                    "order", text, (highest[2], _acked(highest[1], highest[0])), (one, _acked(payload, id_))
+                )
             else:
                 highest = (id_, payload, one)
             other, before = ledger.acknowledged.setdefault(id_, (payload, one))
             if other != payload:
                 text = f"{other} ({_who(before)}) and {payload} ({_who(one)}) were both acknowledged with id {id_}"
-                yield ledger.broken("duplicate", text, before, one)
+                yield ledger.broken("duplicate", text, (before, _acked(other, id_)), (one, _acked(payload, id_)))
 
 
-def _ends(ledger: _Ledger) -> Iterator[Broken]:
+def _ends(ledger: _Ledger) -> Iterator[Counterexample]:
     """All see one end, and nothing beyond it is acknowledged or confirmed."""
     if not ledger.ends:
         return
@@ -183,21 +175,23 @@ def _ends(ledger: _Ledger) -> Iterator[Broken]:
     for last, one in ledger.ends:
         if last != first:
             text = f"{_who(teller)} was told that it ends at {first}, and {_who(one)} that it ends at {last}"
-            yield ledger.broken("ends-differ", text, teller, one)
+            yield ledger.broken("ends-differ", text, (teller, _ends_at(first)), (one, _ends_at(last)))
             break
     shortest = _Shortest(ledger.ends)
     for id_, (payload, one) in ledger.acknowledged.items():
         acknowledged = f"{payload} was acknowledged with id {id_} ({_who(one)})"
         if (lost := shortest.asked_last(id_)) is None:
             continue
+        added, ended = (one, _acked(payload, id_)), (lost[1], _ends_at(lost[0]))
         if _before(one, lost[1]):
-            yield ledger.broken("lost-add", f"{acknowledged}, and then {_ended(lost)}", one, lost[1])
+            yield ledger.broken("lost-add", f"{acknowledged}, and then {_ended(lost)}", added, ended)
         else:
-            yield ledger.broken("acknowledged-beyond-end", f"{_ended(lost)}, and {acknowledged}", lost[1], one)
+            yield ledger.broken("acknowledged-beyond-end", f"{_ended(lost)}, and {acknowledged}", ended, added)
     for one in ledger.of("tail"):
         if one.outcome == "ok" and (end := shortest.asked_last(one.result["lac"])) is not None:
             text = f"{_who(one)} was told that {one.result['lac']} is confirmed, and {_ended(end)}"
-            yield ledger.broken("confirmed-beyond-end", text, one, end[1])
+            told = (one, f"LastAddConfirmed {one.result['lac']}")
+            yield ledger.broken("confirmed-beyond-end", text, told, (end[1], _ends_at(end[0])))
 
 
 _End = tuple[int, Operation]
@@ -225,7 +219,7 @@ def _ended(end: _End) -> str:
     return f"{_who(end[1])} ended it at {end[0]}"
 
 
-def _contents(ledger: _Ledger) -> Iterator[Broken]:
+def _contents(ledger: _Ledger) -> Iterator[Counterexample]:
     """The whole ledger as each reader saw it after recovery."""
     windows = {payload: one for one in ledger.of("window") for payload in _payloads(one)}
     for whole in ledger.wholes:
@@ -233,11 +227,11 @@ def _contents(ledger: _Ledger) -> Iterator[Broken]:
         yield from _against_acknowledged(ledger, whole)
         if len(entries) != whole.result["last"] + 1:
             text = f"{_who(whole)} read {len(entries)} entries of a ledger that ends at {whole.result['last']}"
-            yield ledger.broken("hole", text, whole)
+            yield ledger.broken("hole", text, (whole, f"{len(entries)} entries, {_ends_at(whole.result['last'])}"))
         yield from _sequence(ledger, whole, windows)
 
 
-def _sequence(ledger: _Ledger, whole: Operation, windows: dict[int, Operation]) -> Iterator[Broken]:
+def _sequence(ledger: _Ledger, whole: Operation, windows: dict[int, Operation]) -> Iterator[Counterexample]:
     """Payloads are unique, were added, and stand in the order of their adds."""
     place: dict[int, int] = {}
     highest = -1
@@ -247,38 +241,43 @@ def _sequence(ledger: _Ledger, whole: Operation, windows: dict[int, Operation]) 
         if payload is None:
             if id_ not in ledger.acknowledged:
                 text = f"{_who(whole)} found no entry {id_}, and the ledger ends at {whole.result['last']}"
-                yield ledger.broken("hole", text, whole)
+                yield ledger.broken("hole", text, (whole, _lacks(whole, id_)))
         elif payload in place:
-            yield ledger.broken("duplicate", f"{found}, and with id {place[payload]}", whole)
+            twice = f"reads {payload} with ids {place[payload]} and {id_}"
+            yield ledger.broken("duplicate", f"{found}, and with id {place[payload]}", (whole, twice))
         elif (window := windows.get(payload)) is None:
             place[payload] = id_
-            yield ledger.broken("never-added", f"{found}, which was never added", whole)
+            yield ledger.broken("never-added", f"{found}, which was never added", (whole, _reads(payload, id_)))
         else:
             place[payload] = id_
             if window.outcome == "fail":
                 text = f"{found}, whose add certainly failed ({_who(window)})"
-                yield ledger.broken("failed-add-found", text, window, whole)
+                failed = (window, f"the add of {payload} fails")
+                yield ledger.broken("failed-add-found", text, failed, (whole, _reads(payload, id_)))
             among = highest_of.get(window.invoke_index, -1)
             if payload < among or (payload < highest and _before(window, windows[highest])):
                 later = among if payload < among else highest
-                yield ledger.broken("order", f"{found}, behind {later} that was added after it", whole)
+                text = f"{found}, behind {later} that was added after it"
+                added = [(window, f"adds {payload}"), (windows[later], f"adds {later}")]
+                yield ledger.broken("order", text, *added, (whole, f"reads {payload} behind {later}"))
             highest, highest_of[window.invoke_index] = max(highest, payload), max(among, payload)
 
 
-def _against_acknowledged(ledger: _Ledger, whole: Operation) -> Iterator[Broken]:
+def _against_acknowledged(ledger: _Ledger, whole: Operation) -> Iterator[Counterexample]:
     entries = whole.result["entries"]
     for id_, (payload, one) in ledger.acknowledged.items():
         if id_ >= len(entries):
             continue  # beyond the end
         if entries[id_] is None:
             text = f"{payload} was acknowledged with id {id_} ({_who(one)}), and no replica has it for {_who(whole)}"
-            yield ledger.broken("unreadable-entry", text, one, whole)
+            yield ledger.broken("unreadable-entry", text, (one, _acked(payload, id_)), (whole, _lacks(whole, id_)))
         elif entries[id_] != payload:
             text = f"{payload} was acknowledged with id {id_} ({_who(one)}), where {_who(whole)} read {entries[id_]}"
-            yield ledger.broken("other-payload", text, one, whole)
+            other = (whole, _reads(entries[id_], id_))
+            yield ledger.broken("other-payload", text, (one, _acked(payload, id_)), other)
 
 
-def _tails(ledger: _Ledger) -> Iterator[Broken]:
+def _tails(ledger: _Ledger) -> Iterator[Counterexample]:
     """What was read without recovery is the same for ever, and what all readers of the whole see."""
     seen: dict[int, tuple[int, Operation]] = {}
     for one in ledger.of("tail"):
@@ -287,31 +286,32 @@ def _tails(ledger: _Ledger) -> Iterator[Broken]:
         for id_, payload in enumerate(one.result["entries"], one.result["first"]):
             if (earlier := seen.setdefault(id_, (payload, one)))[0] != payload:
                 text = f"{_who(earlier[1])} read {earlier[0]} with id {id_}, and {_who(one)} read {payload}"
-                yield ledger.broken("other-payload", text, earlier[1], one)
+                before = (earlier[1], _reads(earlier[0], id_))
+                yield ledger.broken("other-payload", text, before, (one, _reads(payload, id_)))
             known = ledger.acknowledged.get(id_)
             if known is not None and known[0] != payload:
                 text = f"{known[0]} was acknowledged with id {id_} ({_who(known[1])}), where {_who(one)} read {payload}"
-                yield ledger.broken("other-payload", text, known[1], one)
+                added = (known[1], _acked(known[0], id_))
+                yield ledger.broken("other-payload", text, added, (one, _reads(payload, id_)))
     for whole in ledger.wholes:
         entries = whole.result["entries"]
         for id_, (payload, one) in seen.items():
             now = entries[id_] if id_ < len(entries) else None
             if now is None:
                 text = f"{_who(one)} read {payload} with id {id_}, confirmed; {_who(whole)} finds no such entry"
-                yield ledger.broken("read-then-gone", text, one, whole)
+                yield ledger.broken("read-then-gone", text, (one, _reads(payload, id_)), (whole, _lacks(whole, id_)))
             elif now != payload:
                 text = f"{_who(one)} read {payload} with id {id_}, and {_who(whole)} read {now}"
-                yield ledger.broken("other-payload", text, one, whole)
+                yield ledger.broken("other-payload", text, (one, _reads(payload, id_)), (whole, _reads(now, id_)))
 
 
-def _lengths(ledger: _Ledger) -> Iterator[Broken]:
+def _lengths(ledger: _Ledger) -> Iterator[Counterexample]:
     for whole in ledger.wholes:
         result = whole.result
         if result["length"] is not None and None not in result["entries"] and result["length"] != result["bytes"]:
-            sentence = (
-                f"its metadata say {result['length']} bytes, and its entries have {result['bytes']} ({_who(whole)})"
-            )
-            yield ledger.broken("wrong-length", sentence, whole)
+            text = f"its metadata say {result['length']} bytes, and its entries have {result['bytes']} ({_who(whole)})"
+            says = f"length {result['length']}, entries of {result['bytes']} bytes"
+            yield ledger.broken("wrong-length", text, (whole, says))
     complete: dict[int, Operation] = {}
     for whole in ledger.wholes:
         entries = whole.result["entries"]
@@ -319,7 +319,8 @@ def _lengths(ledger: _Ledger) -> Iterator[Broken]:
             continue  # what is missing is a violation of another kind
         first = complete.setdefault(len(entries), whole)
         if first.result["entries"] != entries:
-            yield ledger.broken("other-payload", f"{_who(first)} and {_who(whole)} read other entries", first, whole)
+            text = f"{_who(first)} and {_who(whole)} read other entries"
+            yield ledger.broken("other-payload", text, (first, "reads all"), (whole, "reads other entries"))
 
 
 # -- operations -------------------------------------------------------------------------------------------------------
@@ -358,21 +359,20 @@ def _who(one: Operation) -> str:
     return f"{noun} of {who(one)} ({one.invoked / 1e9:.3f}{until} s)"
 
 
-def drawing(broken: Broken) -> list[str]:
-    """The operations of a violation, one a line, in the order of their invocations."""
-    return [f"{_who(one)}: {_what(one)}" for one in broken.operations]
+# -- what an operation has to do with a violation, in a few words -----------------------------------------------------
 
 
-def _what(one: Operation) -> str:
-    if one.f == "window":
-        first, count = one.value
-        ids = [id_ for _, id_ in _acknowledged(one)]
-        acknowledged = f"{len(ids)} acknowledged with ids {ids[0]} to {ids[-1]}" if ids else "none acknowledged"
-        return f"adds {first} to {first + count - 1}, {acknowledged}" + (f"; {one.error}" if one.error else "")
-    if one.outcome != "ok":
-        return f"{one.outcome}: {one.error}"
-    if one.f == "tail":
-        return f"LastAddConfirmed {one.result['lac']}, {len(one.result['entries'])} entries from {one.result['first']}"
-    if one.f in ("recover", "close", "read"):
-        return "no such ledger" if one.result is None else f"ends at {one.result['last']}"
-    return "ok"
+def _acked(payload: int, id_: int) -> str:
+    return f"{payload} acknowledged with id {id_}"
+
+
+def _reads(payload: int, id_: int) -> str:
+    return f"reads {payload} with id {id_}"
+
+
+def _lacks(whole: Operation, id_: int) -> str:
+    return f"finds no entry {id_}, {_ends_at(whole.result['last'])}"
+
+
+def _ends_at(last: int) -> str:
+    return f"the ledger ends at {last}"

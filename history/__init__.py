@@ -30,7 +30,17 @@ from history.records.layout import RunFiles
 from history.records.operations import UNAPPLIED, Operation, pair
 from history.records.probes import Probe, read_probes
 from history.records.receipts import Receipt, receipts_of
-from history.records.verdicts import Check, Counterexample, KeyVerdict, Linearization, Point, Results, Verdict, worst
+from history.records.verdicts import (
+    Check,
+    Counterexample,
+    KeyVerdict,
+    Linearization,
+    Point,
+    Results,
+    Role,
+    Verdict,
+    worst,
+)
 from history.records.writer import HistoryWriter
 
 __all__ = [
@@ -52,6 +62,7 @@ __all__ = [
     "Probe",
     "Receipt",
     "Results",
+    "Role",
     "RunFiles",
     "Verdict",
     "pair",

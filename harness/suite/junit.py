@@ -14,7 +14,8 @@ from typing import Any, Final
 from harness.store import read_object_if_any
 from harness.suite.expectation import Outcome
 from harness.suite.outcome import CellResult, SuiteResults
-from history import Counterexample, RunFiles
+from history import RunFiles
+from history.records.violations import counterexamples_of
 from reports.style.format import xml_text
 from reports.text.text_diagram import draw
 
@@ -88,8 +89,7 @@ def _examples(result: CellResult, store: Path) -> list[str]:
         return []
     try:
         record = read_object_if_any(RunFiles(store / result.last.run).results)
-        found = [example for key in record["keys"] for example in key.get("counterexamples") or ()]
-        examples = [Counterexample.from_json(example) for example in found[:_MOST_EXAMPLES]]
+        examples = [one.example for one in counterexamples_of(record)[:_MOST_EXAMPLES]]
         return [f"{example.kind}: {example.sentence}\n{draw(example)}" for example in examples]
     except (KeyError, TypeError):
         return []

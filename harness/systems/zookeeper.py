@@ -31,7 +31,8 @@ from harness.systems.artifacts import MavenJars, on_node
 from harness.systems.law import LOST, NOT_SENT, Law, Outcome, Rule
 from harness.systems.ready import listening
 from harness.workloads import CasRegister, Invocation, Register
-from history import Check, Verdict, worst
+from history import Check, Counterexample, Operation, Verdict, worst
+from history.records.violations import details_of
 
 PORT: Final = 2181
 ROOT: Final = "/harness"
@@ -274,25 +275,33 @@ def sessions_keep_order(evidence: Evidence) -> Check:
     peeks = [op for op in operations if op.f == "peek" and op.outcome == "ok" and op.result is not None]
     versions = {(op.key, op.result[0]): op.result[1] for op in peeks}
     asked = {(op.key, op.value) for op in operations if op.f == "write"}
-    wrong = [f"{op.key} was never to be {op.result[0]}" for op in peeks if (op.key, op.result[0]) not in asked]
-    least: dict[tuple[int, Any], int] = {}
+    wrong = [
+        Counterexample.of_promise("never-written", text, (op, f"sees {op.result[0]}, version {op.result[1]}"))
+        for op in peeks
+        if (op.key, op.result[0]) not in asked and (text := f"{op.key} was never to be {op.result[0]}")
+    ]
+    least: dict[tuple[int, Any], tuple[int, Operation]] = {}
     for op in operations:
         place = (op.process, op.key)
+        before = least.get(place, (-1, op))
         if op.outcome != "ok":
-            least = {one: version for one, version in least.items() if one[0] != op.process}
-        elif op.f == "write":
-            least[place] = max(least.get(place, -1), versions.get((op.key, op.value), -1))
-        elif op.f == "peek":
-            version = -1 if op.result is None else op.result[1]
-            if version < least.get(place, -1):
-                wrong.append(f"process {op.process} saw version {version} of {op.key} after {least[place]}")
-            least[place] = max(version, least.get(place, -1))
+            least = {one: known for one, known in least.items() if one[0] != op.process}
+        elif op.f in ("write", "peek"):
+            peeked = -1 if op.result is None else op.result[1]
+            version = versions.get((op.key, op.value), -1) if op.f == "write" else peeked
+            if op.f == "peek" and version < before[0]:
+                text = f"process {op.process} saw version {version} of {op.key} after {before[0]}"
+                said = [(one, f"version {number}") for number, one in (before, (version, op))]
+                wrong.append(Counterexample.of_promise("session-went-back", text, *said))
+            least[place] = (version, op) if version > before[0] else before
     strong = [op for op in operations if op.f != "peek"]
     keys = [check_operations([op for op in strong if op.key == key], "register") for key in {op.key for op in strong}]
     untested: list[Verdict] = [] if peeks else ["unknown"]
     verdict = "invalid" if wrong else worst([*(key.verdict for key in keys), *untested])
-    seen = f"{len(peeks)} peeks" + (f", {len(wrong)} wrong: {wrong[0]}" if wrong else "")
-    return Check("sessions", "check", verdict, "sessions keep their order; writes and final reads linearizable", seen)
+    seen = f"{len(peeks)} peeks" + (f", {len(wrong)} wrong: {wrong[0].sentence}" if wrong else "")
+    asks = "sessions keep their order; writes and final reads linearizable"
+    examples = [*wrong, *(example for key in keys for example in key.counterexamples)]
+    return Check("sessions", "check", verdict, asks, seen, details_of(examples) if examples else {})
 
 
 def _elements(name: str, summary: str, model: str, add: str, read: str) -> Workload:

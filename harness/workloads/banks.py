@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from harness.generators import Generator, Invocation, operations, seeded
-from history import Check, Operation
+from history import Check, Counterexample, Operation
+from history.records.violations import details_of
 
 BANK: Final = "bank-0"
 #: Amounts up to this differ from each other nearly always, so that a balance tells which transfers made it.
@@ -45,5 +46,7 @@ def total_check(operations: Sequence[Operation]) -> Check:
         first = min(wrong, key=lambda op: op.invoke_index)
         total = sum(balance for _, balance in first.result)
         seen = f"{len(wrong)} of {len(reads)} reads have another, first process {first.process}: {total}"
-        return Check("total", "check", "invalid", _ASKED, seen, {"kind": "wrong-total", "count": len(wrong)})
+        text = f"{BANK}: {seen}"
+        example = Counterexample.of_promise("wrong-total", text, (first, f"the balances sum up to {total}"))
+        return Check("total", "check", "invalid", _ASKED, seen, {**details_of([example]), "count": len(wrong)})
     return Check("total", "check", "valid" if reads else "unknown", _ASKED, f"{len(reads)} reads")

@@ -9,15 +9,24 @@ from itertools import count
 from typing import Any, Final
 
 from harness.generators import Generator, Invocation, Stream, chain, limit, mix, operations, seeded
-from history import Check, Operation
+from history import Check, Counterexample, Operation
+from history.records.violations import details_of
 
 #: How many operations a set gets before the next one takes its place: a read costs as much as the set is large.
 SIZE: Final = 1000
 #: Of all operations this share reads.
 READS: Final = 0.05
 _ASKED: Final = "at the end every set holds what was added to it, once, and nothing else"
-#: So many elements are named in the details.
+#: So many elements are named in the details,
 _NAMED: Final = 20
+#: and so many, with their adds, in a counterexample.
+_SHOWN: Final = 3
+#: Class of elements -> kind of violation, and what a read does; the gravest first.
+_KINDS: Final = {
+    "lost": ("lost-element", "does not hold {}"),
+    "unexpected": ("never-written", "holds {} that were never added"),
+    "duplicated": ("duplicate", "holds {} twice"),
+}
 
 
 class Sets:
@@ -63,32 +72,56 @@ def elements_check(operations: Sequence[Operation]) -> Check:
     sets: defaultdict[str | int | None, list[Operation]] = defaultdict(list)
     for operation in operations:
         sets[operation.key].append(operation)
+    wrong: list[tuple[str, Counterexample]] = []
     for key, mine in sets.items():
         reads = [op for op in mine if op.f == "read" and op.applied and isinstance(op.result, list)]
-        found["duplicated"] += sorted({one for op in reads for one, times in Counter(op.result).items() if times > 1})
+        twice = {one: op for op in reversed(reads) for one, times in Counter(op.result).items() if times > 1}
+        found["duplicated"] += sorted(twice)
+        if twice:
+            first = min(twice.values(), key=lambda op: op.invoke_index)
+            wrong.append(_wrong("duplicated", [one for one, where in twice.items() if where is first], [], first))
         last = max((op for op in reads if op.phase == "final"), key=lambda op: op.invoke_index, default=None)
         if last is None:
             unread.append(str(key))
             continue
         held = set(last.result)
-        adds = {op.value: op.outcome for op in mine if op.f == "add" and op.invoke_index < (last.return_index or 0)}
+        added = {op.value: op for op in mine if op.f == "add" and op.invoke_index < (last.return_index or 0)}
+        adds = {element: op.outcome for element, op in added.items()}
         found["ok"] += [one for one in held if adds.get(one) in ("ok", "info")]
         found["recovered"] += [one for one in held if adds.get(one) == "info"]
-        found["unexpected"] += [one for one in held if adds.get(one) in (None, "fail")]
-        found["lost"] += [
-            op.value
+        if unexpected := [one for one in held if adds.get(one) in (None, "fail")]:
+            failed = [added[one] for one in unexpected if one in added]
+            wrong.append(_wrong("unexpected", unexpected, failed, last))
+        lost = [
+            op
             for op in mine
             if op.f == "add" and op.outcome == "ok" and op.value not in held
             and op.return_index is not None and op.return_index < last.invoke_index
         ]  # fmt: skip
+        if lost:
+            wrong.append(_wrong("lost", [op.value for op in lost], lost, last))
+        found["unexpected"] += unexpected
+        found["lost"] += [op.value for op in lost]
     counts = {name: len(found[name]) for name in ("ok", "lost", "unexpected", "recovered", "duplicated")}
-    wrong = [name for name in ("lost", "unexpected", "duplicated") if counts[name]]
+    classes = [name for name in _KINDS if counts[name]]
     seen = ", ".join(f"{number} {name}" for name, number in counts.items())
-    details: dict[str, Any] = {**counts, "elements": {name: sorted(found[name])[:_NAMED] for name in wrong}}
+    details: dict[str, Any] = {**counts, "elements": {name: sorted(found[name])[:_NAMED] for name in classes}}
     if wrong:
-        kind = {"lost": "lost-element", "unexpected": "never-written", "duplicated": "duplicate"}[wrong[0]]
-        return Check("elements", "check", "invalid", _ASKED, seen, {**details, "kind": kind})
+        examples = sorted(wrong, key=lambda one: classes.index(one[0]))
+        details |= details_of([example for _, example in examples])
+        return Check("elements", "check", "invalid", _ASKED, seen, details)
     if unread or not sets:
         what = f"not read at the end: {', '.join(unread)}" if unread else "nothing was added"
         return Check("elements", "check", "unknown", _ASKED, f"{seen}; {what}", details)
     return Check("elements", "check", "valid", _ASKED, seen, details)
+
+
+def _wrong(name: str, elements: list[Any], adds: Sequence[Operation], read: Operation) -> tuple[str, Counterexample]:
+    """A counterexample of one class of elements, by the first of them."""
+    named = ", ".join(map(str, sorted(elements)[:_SHOWN])) + (", …" if len(elements) > _SHOWN else "")
+    where = f" on {read.node}" if read.node else ""
+    many = f"{len(elements)} element{'' if len(elements) == 1 else 's'}"
+    kind, says = _KINDS[name]
+    sentence = f"{read.key}: the read of process {read.process}{where} {says.format(many)}: {named}"
+    said = [(add, f"adds {add.value}: {add.outcome}") for add in sorted(adds, key=lambda add: add.value)[:_SHOWN]]
+    return name, Counterexample.of_promise(kind, sentence, *said, (read, says.format(named)))

@@ -49,21 +49,52 @@ class Linearization:
 
 
 @dataclass(frozen=True, slots=True)
+class Role:
+    """The part of an operation in a broken promise.
+
+    ``says``, in a few words, what it did or was told; ``contradicts``: that cannot be true beside what the others say.
+    """
+
+    says: str
+    contradicts: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Counterexample:
     """A few operations that cannot all be true, with the kind of the anomaly and a sentence for people.
 
     ``linearization`` is None for objects other than registers, for many operations, and in files older than the field.
+    ``roles`` has one for each operation if a promise other than linearizability was broken, else none.
     """
 
     kind: str
     sentence: str
     operations: tuple[Operation, ...]
     linearization: Linearization | None = None
+    roles: tuple[Role, ...] = ()
+
+    @classmethod
+    def of_promise(cls, kind: str, sentence: str, *said: tuple[Operation, str]) -> Counterexample:
+        """Say what each operation has to do with a broken promise; the last of them contradicts the others."""
+        texts: dict[int, list[str]] = {}
+        for one, says in said:
+            texts.setdefault(one.invoke_index, []).append(says)
+        operations = sorted({one.invoke_index: one for one, _ in said}.items())
+        last = said[-1][0].invoke_index
+        roles = tuple(Role("; ".join(dict.fromkeys(texts[index])), index == last) for index, _ in operations)
+        return cls(kind, sentence, tuple(one for _, one in operations), roles=roles)
+
+    @property
+    def key(self) -> str | int | None:
+        """The object that all of the operations are on; None for several objects, or one without a name."""
+        keys = {operation.key for operation in self.operations}
+        return next(iter(keys)) if len(keys) == 1 else None
 
     @property
     def suspects(self) -> tuple[Operation, ...]:
         """The operations one of which must be wrong, by their invocations; empty if that is not known."""
-        places = self.linearization.suspects if self.linearization else ()
+        contradicting = (place for place, role in enumerate(self.roles) if role.contradicts)
+        places = self.linearization.suspects if self.linearization else tuple(contradicting)
         found = (operation for place, operation in enumerate(self.operations) if place in places)
         return tuple(sorted(found, key=lambda operation: operation.invoked))
 
@@ -73,18 +104,20 @@ class Counterexample:
         return max((operation.invoked for operation in self.operations), default=0)
 
     def to_json(self) -> dict[str, Any]:
-        return {
+        record = {
             "kind": self.kind,
             "sentence": self.sentence,
             "operations": [operation.to_json() for operation in self.operations],
             "linearization": asdict(self.linearization) if self.linearization else None,
         }
+        return {**record, "roles": [asdict(role) for role in self.roles]} if self.roles else record
 
     @classmethod
     def from_json(cls, record: dict[str, Any]) -> Counterexample:
         operations = tuple(Operation.from_json(operation) for operation in record["operations"])
-        found = record.get("linearization")
-        return cls(record["kind"], record["sentence"], operations, Linearization.from_json(found) if found else None)
+        found = Linearization.from_json(record["linearization"]) if record.get("linearization") else None
+        roles = tuple(Role(role["says"], role["contradicts"]) for role in record.get("roles") or ())
+        return cls(record["kind"], record["sentence"], operations, found, roles)
 
 
 @dataclass(frozen=True, slots=True)

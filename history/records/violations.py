@@ -1,15 +1,23 @@
-"""The violations in ``results.json``, the worst first: what kind, how bad, found by which check, of which nodes."""
+"""The violations in ``results.json``, the worst first: what kind, how bad, found by which check, of which nodes.
+
+Also the counterexamples in it: those of the keys, and those that other checks recorded among their details.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
+
+from history.records.verdicts import Counterexample
 
 #: A violation that the checker proved without a counterexample to show.
 WITHOUT_KIND: Final = "not-linearizable"
 #: The check of what clients were answered; the first recordings call it by its second name.
 LINEARIZABLE: Final = frozenset({"linearizable", "linearizability"})
+#: The name of that check beside the counterexamples of the keys.
+OF_KEYS: Final = "linearizable"
 #: Whether the harness found the bug that was planted in the server; empty: none was.
 CanaryOutcome: TypeAlias = Literal["", "found", "missed"]
 
@@ -20,6 +28,8 @@ LOST: Final = frozenset({"lost-write", "lost-element", "lost-append"})
 """Kinds of counterexamples in which something acknowledged is gone."""
 SHORT_LOGS: Final = frozenset({"committed-entries-deleted", "commit-beyond-log", "leader-lacks-committed"})
 """Kinds of violations in which committed entries are gone from a log."""
+MOST_SHOWN: Final = 20
+"""So many counterexamples of one check are recorded at most."""
 OUTAGE_S: Final = 10.0
 """Seconds without a commit, until the end of the record, that are called an outage."""
 
@@ -72,6 +82,64 @@ def _shown_at(example: Mapping[str, Any]) -> int:
     """Return what ``Counterexample.shown_at`` does, from JSON that may be malformed."""
     operations = [one for one in example.get("operations") or () if isinstance(one, Mapping)]
     return max((moment for one in operations if isinstance(moment := one.get("invoked"), int)), default=0)
+
+
+class Shown(NamedTuple):
+    """A counterexample in the results: of which check, on which object, and its record."""
+
+    check: str
+    key: Any
+    record: Mapping[str, Any]
+
+    @property
+    def example(self) -> Counterexample:
+        return Counterexample.from_json(dict(self.record))
+
+
+def details_of(examples: Sequence[Counterexample]) -> dict[str, Any]:
+    """What a check of other promises than linearizability records of its violations, the gravest first.
+
+    One of each kind and object is enough, as the record of each holds its operations.
+    """
+    return {
+        "kind": examples[0].kind,
+        "kinds": list(dict.fromkeys(one.kind for one in examples)),
+        "violations": len(examples),
+        "counterexamples": [one.to_json() for one in examples[:MOST_SHOWN]],
+    }
+
+
+def counterexamples_of(results: Mapping[str, Any]) -> list[Shown]:
+    """List the counterexamples of the keys, and then those of other checks that say more than these."""
+    found = [
+        Shown(OF_KEYS, key.get("key"), record)
+        for key in results.get("keys") or ()
+        for record in key.get("counterexamples") or ()
+    ]
+    known = {(str(one.key), one.record.get("kind")) for one in found}
+    for check in results.get("checks") or ():
+        for record in _recorded(check):
+            one = Shown(str(check.get("name", "")), Counterexample.from_json(record).key, record)
+            if (str(one.key), record.get("kind")) not in known:
+                found.append(one)
+    return found
+
+
+def counts_of(results: Mapping[str, Any]) -> dict[str, int]:
+    """Count by check the violations that counterexamples can show, also those beyond the recorded ones."""
+    counts = Counter(one.check for one in counterexamples_of(results))
+    counts[OF_KEYS] = sum(int(key.get("violations") or 0) for key in results.get("keys") or ())
+    for check in results.get("checks") or ():
+        if recorded := _recorded(check):
+            counts[str(check.get("name", ""))] += int(check["details"]["violations"]) - len(recorded)
+    return dict(counts)
+
+
+def _recorded(check: Mapping[str, Any]) -> Sequence[dict[str, Any]]:
+    """The counterexamples among the details of a failed check."""
+    details = check.get("details")
+    found = details.get("counterexamples") if isinstance(details, Mapping) else None
+    return found if isinstance(found, list) and check.get("verdict") == "invalid" else ()
 
 
 def severity_of(check: str, kind: str, details: Mapping[str, Any] | None = None) -> Severity:

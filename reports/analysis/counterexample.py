@@ -1,14 +1,15 @@
 """Layout of a counterexample: a row an operation, a real time axis, linearization points, states, culprits.
 
 Time is drawn to scale, except that long stretches in which none of the operations was open are folded and marked with
-their length.  Geometry only; the page and the static plots draw it.
+their length.  A row is labelled with what the operation asked and was answered, or with its role in a broken promise.
+Operations beside these, faint, show what else went on.  Geometry only; the page and the static plots draw it.
 """
 
 from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -29,7 +30,10 @@ TICK: Final = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """One operation: ``x`` to ``x + width`` in row ``y``; ``open_end``: it may take effect at any later time."""
+    """One operation: ``x`` to ``x + width`` in row ``y``; ``open_end``: it may take effect at any later time.
+
+    ``told``: what it says is contradicted by the culprit; ``beside``: it is none of the counterexample's.
+    """
 
     label: str
     who: str
@@ -40,8 +44,10 @@ class Box:
     outcome: str
     open_end: bool
     culprit: bool
+    told: bool
+    beside: bool
     point: float | None
-    row_of_page: int
+    index: int
     anchor: str
 
 
@@ -71,8 +77,7 @@ class Picture:
 class Axis:
     """Maps nanoseconds to x.  Busy stretches share the width in proportion; idle ones are folded if they are long."""
 
-    def __init__(self, operations: Sequence[Operation]) -> None:
-        ends = [_drawn_end(operation, operations) for operation in operations]
+    def __init__(self, operations: Sequence[Operation], ends: Sequence[int]) -> None:
         cuts = sorted({operation.invoked for operation in operations} | set(ends))
         spans = list(itertools.pairwise(cuts))
         intervals = list(zip([operation.invoked for operation in operations], ends, strict=True))
@@ -95,17 +100,18 @@ class Axis:
         return self._knots[-1][1]
 
 
-def picture_of(example: Counterexample) -> Picture | None:
-    """Draw a counterexample; None if it names no operation."""
+def picture_of(example: Counterexample, beside: Sequence[Operation] = ()) -> Picture | None:
+    """Draw a counterexample and the operations ``beside`` it; None if it names no operation."""
     if not example.operations:
         return None
-    by_time = sorted(enumerate(example.operations), key=lambda numbered: numbered[1].invoked)
+    by_time = sorted(enumerate([*example.operations, *beside]), key=lambda numbered: numbered[1].invoked)
     operations = [operation for _, operation in by_time]
-    axis, found = Axis(operations), example.linearization
+    parts = [_Part.of(example, place) for place, _ in by_time]
+    ends = [_drawn_end(one, operations, part) for one, part in zip(operations, parts, strict=True)]
+    axis, found = Axis(operations, ends), example.linearization
     points = {point.operation: axis.x(point.at) for point in found.points} if found else {}
-    suspects = found.suspects if found else ()
     boxes = tuple(
-        _box(row, operation, operations, axis, points.get(place), place in suspects)
+        _box(row, operation, ends[row], digits_of(operations), axis, points.get(place), parts[row])
         for row, (place, operation) in enumerate(by_time)
     )
     axis_y = TOP + ROW * len(boxes) + 8
@@ -125,8 +131,27 @@ def picture_of(example: Counterexample) -> Picture | None:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What an operation is in the picture, by its place; ``says`` of a broken promise only."""
+
+    says: str
+    culprit: bool
+    told: bool
+    beside: bool
+
+    @classmethod
+    def of(cls, example: Counterexample, place: int) -> _Part:
+        beside = place >= len(example.operations)
+        role = example.roles[place] if example.roles and not beside else None
+        culprit = not beside and example.operations[place] in example.suspects
+        return cls(role.says if role else "", culprit, role is not None and not culprit, beside)
+
+
 def text_of(value: Any) -> str:
-    """Write a value: ``absent`` for null, JSON otherwise."""
+    """Write a value: ``absent`` for null, the fields of an object by their names, JSON otherwise."""
+    if isinstance(value, Mapping):
+        return short(", ".join(f"{name} {text_of(item)}" for name, item in value.items()), 40)
     return "absent" if value is None else short(json.dumps(value, ensure_ascii=False), 24)
 
 
@@ -144,23 +169,19 @@ def label_of(operation: Operation) -> str:
     return short(operation.f, 16) + (asked or (" absent" if operation.f == "write" else "")) + answered
 
 
-def _drawn_end(operation: Operation, operations: Sequence[Operation]) -> int:
-    """Return where an operation's box ends: an open one at the end of the picture."""
-    if operation.returned is not None and operation.outcome != "info":
+def _drawn_end(operation: Operation, operations: Sequence[Operation], part: _Part) -> int:
+    """Return where an operation's box ends: an open one of the counterexample at the end of the picture."""
+    if operation.returned is not None and (operation.outcome != "info" or part.beside):
         return max(operation.returned, operation.invoked + 1)
     return max([other.returned or other.invoked for other in operations] + [operation.invoked + 1])
 
 
-def _box(
-    row: int, operation: Operation, operations: Sequence[Operation], axis: Axis, point: float | None, culprit: bool
-) -> Box:
+def _box(row: int, operation: Operation, end: int, digits: int, axis: Axis, point: float | None, part: _Part) -> Box:
     x = axis.x(operation.invoked)
-    end = _drawn_end(operation, operations)
-    digits = digits_of(operations)
     returned = "never answered" if operation.returned is None else f"{seconds_text(operation.returned, digits)} s"
     right = x + axis.x(end) - x
     return Box(
-        label=label_of(operation),
+        label=f"{short(operation.f, 16)}: {short(part.says, 80)}" if part.says else label_of(operation),
         who=f"process {operation.process}" + (f" · {short(operation.node, 10)}" if operation.node else ""),
         times=f"{seconds_text(operation.invoked, digits)} – {returned}",
         x=x,
@@ -168,9 +189,11 @@ def _box(
         width=max(right - x, 4.0),
         outcome=operation.outcome,
         open_end=operation.outcome == "info",
-        culprit=culprit,
+        culprit=part.culprit,
+        told=part.told,
+        beside=part.beside,
         point=point,
-        row_of_page=operation.invoke_index,
+        index=operation.invoke_index,
         anchor="end" if x > WIDTH * 0.62 else "start",
     )
 

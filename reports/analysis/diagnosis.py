@@ -14,15 +14,17 @@ import numpy as np
 
 from history.records.violations import (
     LINEARIZABLE,
+    OF_KEYS,
     OUTAGE_S,
     SEVERITIES,
     SHORT_LOGS,
     Severity,
+    counts_of,
     is_outage,
     severity_of,
 )
 from reports.analysis.faults import when
-from reports.analysis.findings import Drawn, Violation, checks_of, violation_count
+from reports.analysis.findings import Drawn, Violation, checks_of, shown_as_counterexamples
 from reports.analysis.lagging_nodes import AGE_S
 from reports.analysis.node_timeline import ROLES, SILENT, NodeTimeline, leader_at
 from reports.load import logs
@@ -73,15 +75,15 @@ def diagnosis_of(drawn: Drawn) -> Diagnosis | None:
 
 def _breaks(drawn: Drawn) -> Iterator[Break]:
     details = {str(check.get("name")): check.get("details") for check in drawn.run.results.get("checks", ())}
-    sections = 0
+    sections, drawn_ones = 0, shown_as_counterexamples(drawn.run)
     shortened: list[tuple[str, str, Mapping[str, Any]]] = []
     for row in checks_of(drawn.run):
         if row["state"] != "invalid":
             continue
         name, found = row["name"], details.get(row["name"])
         about: Mapping[str, Any] = found if isinstance(found, Mapping) else {}
-        if name in LINEARIZABLE:
-            yield _contradiction(drawn, row)
+        if name in LINEARIZABLE or name in drawn_ones:
+            yield _contradiction(drawn, OF_KEYS if name in LINEARIZABLE else name, row, about)
         elif name == "recovery":
             yield _no_recovery(drawn, row, about)
         else:
@@ -95,16 +97,18 @@ def _breaks(drawn: Drawn) -> Iterator[Break]:
         yield _deleted(drawn, shortened)
 
 
-def _contradiction(drawn: Drawn, row: Mapping[str, Any]) -> Break:
+def _contradiction(drawn: Drawn, check: str, row: Mapping[str, Any], about: Mapping[str, Any]) -> Break:
     """The answers that contradict each other, by the first of the worst counterexamples that are drawn."""
-    if not drawn.violations:
-        return Break("inconsistent", row["seen"], None, "coverage", (row["name"],))
+    mine = [one for one in drawn.violations if one.check == check]
+    if not mine:
+        place = "counterexample" if drawn.violations else "coverage"
+        return Break(severity_of(check, str(about.get("kind"))), row["seen"], None, place, (row["name"],))
 
     def severity(violation: Violation) -> Severity:
-        return severity_of(row["name"], violation.example.kind)
+        return severity_of(check, violation.example.kind)
 
-    first = min(drawn.violations, key=lambda violation: SEVERITIES.index(severity(violation)))
-    count = violation_count(drawn.run)
+    first = min(mine, key=lambda violation: SEVERITIES.index(severity(violation)))
+    count = counts_of(drawn.run.results)[check]
     more = f" ({count} violation{'' if count == 1 else 's'})"
     text = f"{first.example.kind}. {first.example.sentence}{more}"
     return Break(severity(first), text, first.since, "counterexample", (row["name"],))

@@ -8,8 +8,9 @@ from typing import Any, Final
 
 from history import Counterexample, Operation
 from history.records.violation_times import occasions_text
-from history.records.violations import LINEARIZABLE
+from history.records.violations import LINEARIZABLE, Shown, counterexamples_of, counts_of
 from reports.analysis import faults, node_timeline
+from reports.analysis.beside import operations_beside
 from reports.analysis.counterexample import Picture, picture_of, text_of
 from reports.analysis.faults import FaultWindow
 from reports.analysis.lagging_nodes import LaggingNode, lagging_nodes
@@ -35,6 +36,7 @@ _STATES: Final = ("invalid", "unknown", "skipped", "valid")
 class Violation:
     """One counterexample with what the cluster was doing then; seconds.
 
+    ``check`` found it; ``asked`` is the promise that is broken, in that check's words, if it is not linearizability.
     ``since``, ``answered_by`` (and that node's ``role``), ``leader``, ``term``, ``faults`` and ``logged`` belong to the
     operation that cannot be placed, if there is one: the others may have happened long before.  ``earlier`` faults
     stood during those.  ``suspects`` are the answers of which one is wrong, usually a single one; ``missed`` is the
@@ -42,6 +44,8 @@ class Violation:
     history ceases to be linearizable, and how many operations had completed before; of the first violation of a key.
     """
 
+    check: str
+    asked: str
     key: Any
     example: Counterexample
     picture: Picture | None
@@ -128,7 +132,7 @@ def violation_times_of(run: Run) -> str:
 
 
 def violation_count(run: Run) -> int:
-    return sum(int(key.get("violations") or 0) for key in run.results.get("keys", ()) or ())
+    return sum(counts_of(run.results).values())
 
 
 def violating_keys(run: Run) -> list[tuple[str, list[str], int]]:
@@ -138,17 +142,32 @@ def violating_keys(run: Run) -> list[tuple[str, list[str], int]]:
         for key in run.results.get("keys", ())
         if key.get("violations")
     ]
+    promises: dict[str, list[str]] = {}
+    for one in counterexamples_of(run.results):
+        if one.check not in LINEARIZABLE:
+            promises.setdefault(str(one.key), []).append(str(one.record.get("kind")))
+    rows += [(key, sorted(set(kinds)), len(kinds)) for key, kinds in promises.items()]
     return sorted(rows, key=lambda row: -row[2])
 
 
-def examples_of(run: Run) -> list[tuple[Any, Counterexample]]:
-    """List (key, counterexample) of the violations in the results, earliest first, at most :data:`MAX_LISTED`."""
-    found = [
-        (key.get("key"), Counterexample.from_json(record))
-        for key in run.results.get("keys", ()) or ()
-        for record in key.get("counterexamples", ()) or ()
-    ]
-    return sorted(found, key=lambda pair: pair[1].shown_at)[:MAX_LISTED]
+def examples_of(run: Run) -> list[Shown]:
+    """List the counterexamples in the results, at most :data:`MAX_LISTED`.
+
+    The earliest one of each check comes first, so that no check hides another; then the others, earliest first.
+    """
+    by_time = sorted(counterexamples_of(run.results), key=lambda one: one.example.shown_at)
+    first = {one.check: place for place, one in reversed(list(enumerate(by_time)))}
+    order = sorted(range(len(by_time)), key=lambda place: place not in first.values())
+    return [by_time[place] for place in order][:MAX_LISTED]
+
+
+def shown_as_counterexamples(run: Run) -> frozenset[str]:
+    """Name the checks of promises other than linearizability whose violations are drawn as counterexamples."""
+    return frozenset(
+        str(check.get("name"))
+        for check in run.results.get("checks", ())
+        if isinstance(details := check.get("details"), dict) and details.get("counterexamples")
+    )
 
 
 def judged_without_suspects(run: Run) -> bool:
@@ -166,18 +185,20 @@ def violations_of(run: Run, found: list[NodeTimeline], windows: list[FaultWindow
     """List the counterexamples that are drawn, earliest first."""
     every = examples_of(run)
     blamed: dict[str, set[int]] = {}
-    for key, example in every:
-        blamed.setdefault(str(key), set()).update(one.invoke_index for one in example.suspects)
+    for one in every:
+        blamed.setdefault(str(one.key), set()).update(suspect.invoke_index for suspect in one.example.suspects)
     histories: dict[str, RegisterHistory | None] = {}
     shown = []
-    for key, example in every[:MAX_EXAMPLES]:
-        name, prefix = str(key), None
-        if name not in histories:
-            histories[name] = run.notes.attempt("history of a key", partial(_register_of, run, key), None)
-            prefix = run.notes.attempt("longest linearizable prefix", partial(_prefix, histories[name]), None)
-        one = _violation(run, found, windows, key, example)
-        legal = _legal(example, one.picture, histories[name], blamed[name])
-        shown.append(replace(one, legal=legal, prefix=prefix))
+    for one in every[:MAX_EXAMPLES]:
+        name, prefix = str(one.key), None
+        violation = _violation(run, found, windows, one)
+        if one.check in LINEARIZABLE:
+            if name not in histories:
+                histories[name] = run.notes.attempt("history of a key", partial(_register_of, run, one.key), None)
+                prefix = run.notes.attempt("longest linearizable prefix", partial(_prefix, histories[name]), None)
+            legal = _legal(one.example, violation.picture, histories[name], blamed[name])
+            violation = replace(violation, legal=legal, prefix=prefix)
+        shown.append(violation)
     return shown
 
 
@@ -202,10 +223,11 @@ def _legal(
     return Legal(picture.legal if picture else (), whole=False)
 
 
-def _violation(
-    run: Run, found: list[NodeTimeline], windows: list[FaultWindow], key: Any, example: Counterexample
-) -> Violation:
-    picture = run.notes.attempt("counterexample", lambda: picture_of(example), None)
+def _violation(run: Run, found: list[NodeTimeline], windows: list[FaultWindow], shown: Shown) -> Violation:
+    example = shown.example
+    nothing: list[Operation] = []
+    beside = run.notes.attempt("operations beside", lambda: operations_beside(run.operations, example), nothing)
+    picture = run.notes.attempt("counterexample", lambda: picture_of(example, beside), None)
     operations = sorted(example.operations, key=lambda operation: operation.invoked)
     start = min((operation.invoked for operation in operations), default=0) / 1e9
     end = max((operation.returned or operation.invoked for operation in operations), default=0) / 1e9
@@ -218,9 +240,12 @@ def _violation(
     def response(operation: Operation) -> Response:
         return response_of(operation, operations, found, windows, run.nodes)
 
-    missed = missed_write(operations, culprit) if len(example.suspects) == 1 else None
+    missed = missed_write(operations, culprit) if len(example.suspects) == 1 and not example.roles else None
+    asked = next((row["asked"] for row in checks_of(run) if row["name"] == shown.check), "") if example.roles else ""
     return Violation(
-        key=key,
+        check=shown.check,
+        asked=asked,
+        key=shown.key,
         example=example,
         picture=picture,
         start=start,

@@ -1,7 +1,7 @@
 """Failed checks of the nodes: committed entries deleted, terms forgotten or led twice, alarms; and what happened then.
 
 Clients may not have noticed, so there is no counterexample; the evidence is what the nodes reported.
-Linearizability and recovery have sections of their own.
+Linearizability and recovery have sections of their own, and checks that recorded counterexamples are shown by these.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 from history.records.violations import LINEARIZABLE
 from reports.analysis import node_timeline
 from reports.analysis.faults import FaultWindow
-from reports.analysis.findings import Drawn, checks_of
+from reports.analysis.findings import Drawn, checks_of, shown_as_counterexamples
 from reports.analysis.sketch import Sketch, sketch_of
 from reports.load import logs
 from reports.style.format import number
@@ -68,7 +68,8 @@ def moments_by_check(drawn: Drawn) -> list[tuple[str, list[Observation]]]:
 
 def _failed(drawn: Drawn) -> list[tuple[dict[str, Any], Mapping[str, Any]]]:
     records = {str(check.get("name")): check.get("details") for check in drawn.run.results.get("checks", ())}
-    failed = [row for row in checks_of(drawn.run) if row["state"] == "invalid" and row["name"] not in ELSEWHERE]
+    elsewhere = ELSEWHERE | shown_as_counterexamples(drawn.run)
+    failed = [row for row in checks_of(drawn.run) if row["state"] == "invalid" and row["name"] not in elsewhere]
     found = [(row, records.get(row["name"])) for row in failed]
     return [(row, details if isinstance(details, Mapping) else {}) for row, details in found]
 

@@ -12,7 +12,10 @@ from reports.analysis.invariant_violations import moments_by_check
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """``operations``, ``culprit`` and ``suspects`` are indexes of invocations; ``at`` is in seconds of the run."""
+    """``operations``, ``culprit`` and ``suspects`` are indexes of invocations; ``at`` is in seconds of the run.
+
+    ``says`` is what each operation has to do with a broken promise, in the order of ``operations``.
+    """
 
     kind: str
     key: Any
@@ -20,6 +23,7 @@ class Violation:
     culprit: int | None
     suspects: tuple[int, ...]
     at: float
+    says: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +47,7 @@ class Marks:
 
 def marks_of(drawn: Drawn) -> Marks:
     """List all marks of a run: violations in the order of the page, findings in the order of their times."""
-    violations = [_violation(key, example) for key, example in examples_of(drawn.run)]
+    violations = [_violation(one.key, one.example) for one in examples_of(drawn.run)]
     findings = [Finding(name, *one) for name, observed in moments_by_check(drawn) for one in observed]
     return Marks(
         tuple(violations),
@@ -53,13 +57,14 @@ def marks_of(drawn: Drawn) -> Marks:
 
 
 def _violation(key: Any, example: Counterexample) -> Violation:
-    operations = sorted(example.operations, key=lambda operation: operation.invoked)
+    order = sorted(range(len(example.operations)), key=lambda place: example.operations[place].invoked)
     culprit = example.suspects[-1] if example.suspects else None
     return Violation(
         kind=example.kind,
         key=key,
-        operations=tuple(operation.invoke_index for operation in operations),
+        operations=tuple(example.operations[place].invoke_index for place in order),
         culprit=culprit.invoke_index if culprit else None,
         suspects=tuple(suspect.invoke_index for suspect in example.suspects),
         at=(culprit.invoked if culprit else example.shown_at) / 1e9,
+        says=tuple(example.roles[place].says for place in order) if example.roles else (),
     )

@@ -64,12 +64,12 @@ nameOf(data,"n",i),endOf(data,i)/1e6)],["violation",violationText(data,ops.i[i])
 f.end>=ops.t[i]/1e6).map(f=>f.fault).join(", ")]].filter(([,text])=>text!=="")}function secondsText(microseconds){return`${(microseconds/1e6).toFixed(6)} s`}function leaderText(data,seconds){
 if(!data.stretches?.length)return"";let led=leaderAt(data,seconds);return led?`${led.node}, term ${led.term}`:"none"}function roleText(data,name,seconds){let place=data.
 nodes.findIndex(node=>node.name===name),found=place<0?void 0:stretchAt(data,place,seconds);return found?`${ROLE_NAMES[found[0]]}${found[1]>=0&&found[0]<4?`, ter\
-m ${found[1]}`:""}`:""}function violationText(data,index){let texts=[];for(let[place,{kind,ops,suspects}]of data.violations.entries()){if(!ops.includes(index))continue;
-let blame=suspects.length>1?", one of those that cannot all be placed":", cannot be placed";texts.push(`${kind} (${place+1})${suspects.includes(index)?blame:""}`)}
-return texts.slice(0,4).join("; ")}function listOf(rows){let list=el("dl");for(let[name,text]of rows)list.append(el("dt",name),el("dd",text));return list}function showCard(rows,x,y){
-let card=document.getElementById("card");if(card.hidden=rows===null,rows===null)return;card.replaceChildren(listOf(rows));let box=card.getBoundingClientRect();card.
-style.left=`${Math.max(4,Math.min(x+14,innerWidth-box.width-8))}px`,card.style.top=`${y+18+box.height>innerHeight?Math.max(4,y-box.height-12):y+18}px`}function hideCard(){
-document.getElementById("card").hidden=!0}var Selection={pins:[]},MOST_PINS=12;function select(i){View.selected=i,drawPins(),i!==null&&View.point(Timeline.data.ops.t[i]/1e6),View.changed()}function pin(i){
+m ${found[1]}`:""}`:""}function violationText(data,index){let texts=[];for(let[place,{kind,ops,suspects,says}]of data.violations.entries()){if(!ops.includes(index))
+continue;let blame=suspects.length>1?", one of those that cannot all be placed":", cannot be placed",role=says.length?`: ${says[ops.indexOf(index)]}`:suspects.includes(
+index)?blame:"";texts.push(`${kind} (${place+1})${role}`)}return texts.slice(0,4).join("; ")}function listOf(rows){let list=el("dl");for(let[name,text]of rows)list.
+append(el("dt",name),el("dd",text));return list}function showCard(rows,x,y){let card=document.getElementById("card");if(card.hidden=rows===null,rows===null)return;
+card.replaceChildren(listOf(rows));let box=card.getBoundingClientRect();card.style.left=`${Math.max(4,Math.min(x+14,innerWidth-box.width-8))}px`,card.style.top=
+`${y+18+box.height>innerHeight?Math.max(4,y-box.height-12):y+18}px`}function hideCard(){document.getElementById("card").hidden=!0}var Selection={pins:[]},MOST_PINS=12;function select(i){View.selected=i,drawPins(),i!==null&&View.point(Timeline.data.ops.t[i]/1e6),View.changed()}function pin(i){
 Selection.pins=[i,...Selection.pins.filter(other=>other!==i)].slice(0,MOST_PINS),select(i)}function unpinAll(){Selection.pins=[],Timeline.focus=null,hideCard(),
 select(null)}function unpin(i){Selection.pins=Selection.pins.filter(other=>other!==i),View.selected===i?select(null):(drawPins(),View.changed())}function drawPins(){
 let{selected}=View,{pins}=Selection,host=document.getElementById("pinned"),cards=pins.map(i=>pinCard(i,"Unpin",()=>unpin(i)));selected!==null&&!pins.includes(selected)&&
@@ -266,9 +266,12 @@ data}}var REACH=6;function markNear(data,seconds,perPixel){let marks=[...(data.v
 at:finding.at,finding}))],away=mark2=>Math.abs(mark2.at-seconds),best=marks.reduce((a,b)=>a&&away(a)<=away(b)?a:b,void 0);return best&&away(best)<=REACH*perPixel?
 best:void 0}function openEvidence({violation,finding,at}){if(finding){let section=[...document.querySelectorAll(".invariant")].find(({dataset})=>dataset.check===
 finding.check),row=[...section?.querySelectorAll("[data-at]")??[]].reduce((a,b)=>a&&Math.abs(a.dataset.at-at)<=Math.abs(b.dataset.at-at)?a:b,void 0);show(row??section);
-return}let article=document.querySelectorAll("article.violation")[violation];article?show(article):Timeline.data&&showViolation(violation)}function show(element){
-if(element){for(let fold=element.closest("details");fold;fold=fold.parentElement.closest("details"))fold.open=!0;for(let other of document.querySelectorAll(".sh\
-own"))other.classList.remove("shown");element.classList.add("shown"),element.scrollIntoView({block:"center"})}}function wireFaults(data){let live=document.getElementById("live"),hot=null;live&&(live.calm=live.querySelector(".links").cloneNode(!0)),View.cursorListeners.push(
+return}let article=document.querySelectorAll("article.violation")[violation];article?show(article):Timeline.data&&showViolation(violation)}function wireDrawings(){
+document.querySelectorAll("article.violation").forEach((article,violation)=>{for(let bar of article.querySelectorAll(".proof .op")){let i=placeOfIndex(Number(bar.
+dataset.index));i<0||(bar.classList.add("known"),bar.addEventListener("pointermove",({clientX,clientY})=>showCard(describe(i),clientX,clientY)),bar.addEventListener(
+"pointerleave",hideCard),bar.addEventListener("click",()=>{hideCard(),showViolation(violation),reveal(i)}))}})}function show(element){if(element){for(let fold=element.
+closest("details");fold;fold=fold.parentElement.closest("details"))fold.open=!0;for(let other of document.querySelectorAll(".shown"))other.classList.remove("sho\
+wn");element.classList.add("shown"),element.scrollIntoView({block:"center"})}}function wireFaults(data){let live=document.getElementById("live"),hot=null;live&&(live.calm=live.querySelector(".links").cloneNode(!0)),View.cursorListeners.push(
 seconds=>{let fault=seconds===null?void 0:data.faults.find(f=>f.state==="installed"&&f.start<=seconds&&seconds<=f.end),id=fault?fault.id:null;if(live&&seconds!==
 null&&showMoment(data,live,seconds,fault),id!==hot){hot=id;for(let element of document.querySelectorAll(".network[data-fault], .faults tbody tr"))element.classList.
 toggle("hot",id!==null&&(element.dataset.fault===String(id)||element.id===`fault-${id}`))}})}function showMoment(data,live,seconds,fault){let shown=fault&&document.
@@ -451,9 +454,9 @@ function redrawWhenResized(element){let width=element.clientWidth;new ResizeObse
 observe(element)}async function start(){wireTheme(redrawAll),wireButtons(),wireWords(),wireBackLinks(),readInk();let packed=document.getElementById("packed").textContent;
 if(!packed.trim()){nothingToDraw();return}let data=await unpack(packed);document.getElementById("packed").remove(),View.reset(data.end),document.getElementById(
 "waiting").hidden=!0;for(let id of["charts-body","beside"])document.getElementById(id)?.removeAttribute("hidden");initTimeline(data),initCharts(data),initStrips(
-data),Charts.onMark=(seconds,perPixel)=>{let mark2=markNear(data,seconds,perPixel);mark2&&openEvidence(mark2)},Timeline.data&&(fillFilters(data),initText(),initRangeTable()),
-wireKeys(),wireFaults(data),readHash(),addEventListener("hashchange",readHash),View.listeners.push(writeHash),document.getElementById("progress-kind").addEventListener(
-"input",writeHash),redrawWhenResized(document.getElementById("charts")),document.documentElement.dataset.ready="yes",performance.mark("usable")}window.page={applyFilters,
-Charts,chooseRange,drawTimeline,endOf,GUTTER,groupRows,groupsIn,isError,lowerBound,MARGIN,placeOfIndex,Selection,search,select,step,Timeline,View};start().catch(
-error=>{let place=document.getElementById("waiting")??document.querySelector(".sentence");place.hidden=!1,place.textContent=`The charts could not be drawn: ${error.
-message}`,console.error(error)});})();
+data),Charts.onMark=(seconds,perPixel)=>{let mark2=markNear(data,seconds,perPixel);mark2&&openEvidence(mark2)},Timeline.data&&(fillFilters(data),wireDrawings(),
+initText(),initRangeTable()),wireKeys(),wireFaults(data),readHash(),addEventListener("hashchange",readHash),View.listeners.push(writeHash),document.getElementById(
+"progress-kind").addEventListener("input",writeHash),redrawWhenResized(document.getElementById("charts")),document.documentElement.dataset.ready="yes",performance.
+mark("usable")}window.page={applyFilters,Charts,chooseRange,drawTimeline,endOf,GUTTER,groupRows,groupsIn,isError,lowerBound,MARGIN,placeOfIndex,Selection,search,
+select,step,Timeline,View};start().catch(error=>{let place=document.getElementById("waiting")??document.querySelector(".sentence");place.hidden=!1,place.textContent=
+`The charts could not be drawn: ${error.message}`,console.error(error)});})();

@@ -79,6 +79,26 @@ class Operations:
         """The last recorded moment, in ns; 0 for no operations."""
         return int(max(self.invoked.max(), self.returned.max())) if len(self) else 0
 
+    def at(self, row: int) -> Operation:
+        """Make an operation of one row."""
+        key, value, result = self.key.name(row), self.value[row].as_py(), self.result[row].as_py()
+        returned, return_index = int(self.returned[row]), int(self.return_index[row])
+        return Operation(
+            process=int(self.process[row]),
+            f=self.f.name(row) or "",
+            key=json.loads(key) if key else None,
+            value=json.loads(value) if value else None,
+            result=json.loads(result) if result else None,
+            outcome=OUTCOMES[int(self.outcome[row])],
+            invoked=int(self.invoked[row]),
+            returned=None if returned == NONE else returned,
+            invoke_index=int(self.index[row]),
+            return_index=None if return_index == NONE else return_index,
+            node=self.node.name(row),
+            error=self.error.name(row),
+            phase=self.phase.name(row),  # type: ignore[arg-type]  # these are the phases
+        )
+
     def which(self, outcome: int) -> Flags:
         return np.asarray(self.outcome == outcome, dtype=np.bool_)
 

@@ -75,7 +75,10 @@ def _series(drawn: Drawn, operations: Operations, end: int) -> dict[str, Any]:
 
 
 def marks_data(marks: Marks) -> dict[str, Any]:
-    """List what charts mark: ``ops``, ``culprit`` and ``suspects`` are indexes of invocations, ``at`` is in seconds."""
+    """List what charts mark: ``ops``, ``culprit`` and ``suspects`` are indexes of invocations, ``at`` is in seconds.
+
+    ``says`` has a text for each of ``ops`` if the violation is of a promise other than linearizability.
+    """
     return {
         "violations": [
             {
@@ -87,6 +90,7 @@ def marks_data(marks: Marks) -> dict[str, Any]:
                 "culprit": mark.culprit,
                 "suspects": list(mark.suspects),
                 "at": mark.at,
+                "says": [short(text, 120) for text in mark.says],
             }
             for mark in marks.violations
         ],

@@ -341,17 +341,19 @@ def _proof(axes: Axes, picture: Picture) -> None:
         axes.text(fold.x + fold.width / 2, 12, fold.text, ha="center", fontsize=7, color="#5b6470")
     for box in picture.boxes:
         colour = "#b3261e" if box.culprit else OUTCOME_INKS[box.outcome]
-        axes.barh(box.y + 23, box.width, 18, left=box.x, color=colour, alpha=0.25, lw=0)
-        axes.barh(box.y + 23, box.width, 18, left=box.x, fill=False, edgecolor=colour, lw=1.6 if box.culprit else 0.8)
+        faint = 0.45 if box.beside else 1.0
+        axes.barh(box.y + 23, box.width, 18, left=box.x, color=colour, alpha=0.25 * faint, lw=0)
+        width = 1.6 if box.culprit or box.told else 0.8
+        axes.barh(box.y + 23, box.width, 18, left=box.x, fill=False, edgecolor=colour, lw=width, alpha=faint)
         axes.text(0, box.y + 26, one_line(box.who, 24), fontsize=8, color="#5b6470")
         x = box.x if box.anchor == "start" else box.x + box.width
         axes.text(
             x,
             box.y + 9,
-            f"{one_line(box.label, 40)}   {box.times}",
+            f"{one_line(box.label, 60)}   {box.times}",
             fontsize=8,
             ha="left" if box.anchor == "start" else "right",
-            color=colour if box.culprit else "#1b1f24",
+            color=colour if box.culprit else "#5b6470" if box.beside else "#1b1f24",
         )
         if box.point is not None:
             axes.plot([box.point, box.point], [box.y + 23, picture.axis_y], ls=":", lw=0.7, color="#5b6470")

@@ -8,8 +8,8 @@ from itertools import accumulate
 from math import isnan
 from typing import Any, Final
 
-from history import Counterexample
 from history.metrics.recovery import never_recovered
+from history.records.violations import counterexamples_of, counts_of
 from reports.errors import Notes
 from reports.load.run import tidy
 from reports.style.format import milliseconds, number, one_line, printable, seconds
@@ -39,7 +39,7 @@ def render_summary(results: Mapping[str, Any], columns: int | None = None) -> st
     parts = [
         _verdict(results, columns),
         _checks(results.get("checks") or (), columns),
-        _examples(results.get("keys") or (), columns),
+        _examples(results, columns),
         _faults(fault_rows(results), columns),
         _recovery(results, columns),
         _counts(results.get("counts") or {}),
@@ -131,14 +131,14 @@ def check_lines(checks: Sequence[Mapping[str, Any]], columns: int, paint: Paint 
     return "\n".join(lines)
 
 
-def _examples(keys: Sequence[Mapping[str, Any]], columns: int | None) -> str:
-    found = [(key.get("key"), record) for key in keys for record in key.get("counterexamples") or ()]
+def _examples(results: Mapping[str, Any], columns: int | None) -> str:
+    found = counterexamples_of(results)
     if not found:
         return ""
-    total = sum(int(key.get("violations") or 0) for key in keys)
+    total = sum(counts_of(results).values())
     parts = [f"Counterexamples: {total} violation{'' if total == 1 else 's'}, {min(len(found), MAX_EXAMPLES)} shown"]
-    for key, record in found[:MAX_EXAMPLES]:
-        example = Counterexample.from_json(record)
+    for one in found[:MAX_EXAMPLES]:
+        key, example = one.key, one.example
         title = (
             f"{one_line(example.kind, 40)} of {one_line(key, 40)}" if key is not None else one_line(example.kind, 40)
         )

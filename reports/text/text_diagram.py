@@ -27,7 +27,8 @@ def draw(example: Counterexample, width: int = WIDTH) -> str:
     picture, columns = picture_of(example), max(width, LEAST) - WHO
     if picture is None:
         return ""
-    lines = [line for box in picture.boxes for line in _operation(box, columns)]
+    between = ", " if example.roles else " "
+    lines = [line for box in picture.boxes for line in _operation(box, between, columns)]
     return "\n".join([*lines, *_states(picture, columns), _ticks(picture, columns)])
 
 
@@ -35,14 +36,14 @@ def _place(x: float, columns: int) -> int:
     return round((x - LEFT) / (counterexample.WIDTH - LEFT - RIGHT) * (columns - 1))
 
 
-def _operation(box: Box, columns: int) -> list[str]:
+def _operation(box: Box, between: str, columns: int) -> list[str]:
     first, last = _place(box.x, columns), max(_place(box.x + box.width, columns), _place(box.x, columns) + 1)
     bar = list("├" + "─" * (last - first - 1) + ("┄" if box.open_end else "┤"))
     if box.culprit:
         bar[len(bar) // 2] = "✕"
     elif box.point is not None:
         bar[min(max(_place(box.point, columns) - first, 0), len(bar) - 1)] = "●"
-    label = one_line(f"{box.label}  {box.times}", min(60, columns))
+    label = one_line(f"{box.label}{between}{box.times}", min(80, columns))
     at = first if first + len(label) <= columns else max(columns - len(label), 0)
     return [f"{'':{WHO}}{'':{at}}{label}", f"{one_line(box.who, WHO - 1):{WHO}}{'':{first}}{''.join(bar)}"]
 

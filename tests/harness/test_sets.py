@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from harness.workloads import Sets, elements_check
-from history import Operation
+from history import Counterexample, Operation
 from history.records.events import Phase
 from history.records.operations import Outcome
 
@@ -49,6 +49,17 @@ def test_the_last_read_decides_and_what_was_added_after_it_does_not_count() -> N
     assert elements_check([*ADDED, final(1), final(1, 2, at=11)]).verdict == "valid"
     assert elements_check([*ADDED, final(1, 2, at=11), op(12, "add", 8)]).verdict == "valid"
     assert elements_check([*ADDED, final(1, 2), final(1, at=11)]).details["elements"] == {"lost": [2]}
+
+
+def test_each_class_is_shown_by_the_adds_and_the_read_that_contradicts_them() -> None:
+    read = final(4, 9, at=11)
+    details = elements_check([*ADDED, op(5, "read", None, [1, 1]), read]).details
+    shown = [Counterexample.from_json(record) for record in details["counterexamples"]]
+    assert [one.kind for one in shown] == details["kinds"] == ["lost-element", "never-written", "duplicate"]
+    assert [role.says for role in shown[0].roles] == ["adds 1: ok", "adds 2: ok", "does not hold 1, 2"]
+    assert shown[0].suspects == shown[1].suspects == (read,)
+    assert [one.value for one in shown[1].operations] == [4, None]
+    assert shown[0].sentence == "set-0: the read of process 11 does not hold 2 elements: 1, 2"
 
 
 def test_an_add_that_was_acknowledged_while_the_last_read_was_under_way_may_come_after_it() -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
-from history import Check, Counterexample, KeyVerdict, Operation, Results, Verdict, worst
+from history import Check, Counterexample, KeyVerdict, Operation, Results, Role, Verdict, worst
+from history.records.violations import MOST_SHOWN, OF_KEYS, counterexamples_of, counts_of, details_of
 
 
 @pytest.mark.parametrize(
@@ -42,6 +44,41 @@ def test_json_round_trip_with_a_counterexample() -> None:
         "k0", "invalid", "zones", 1, 0.5, 1, (Counterexample("stale-read", "so it is.", (operation,)),)
     )
     assert KeyVerdict.from_json(json.loads(json.dumps(verdict.to_json()))) == verdict
+
+
+ADD = Operation(0, "add", "k0", 7, 7, "ok", 10, 20, 0, 1)
+READ = Operation(1, "read", "k0", None, [], "ok", 30, 40, 2, 3)
+
+
+def broken(kind: str = "lost-element", *, other: Operation = ADD) -> Counterexample:
+    return Counterexample.of_promise(kind, "it is gone", (READ, "is asked"), (other, "adds 7"), (READ, "holds nothing"))
+
+
+def test_of_a_broken_promise_each_operation_says_its_part_once_and_the_last_contradicts() -> None:
+    found = broken()
+    assert (found.operations, found.suspects, found.key) == ((ADD, READ), (READ,), "k0")
+    assert found.roles == (Role("adds 7"), Role("is asked; holds nothing", contradicts=True))
+    assert broken(other=replace(ADD, key="k1")).key is None
+    record = json.loads(json.dumps(found.to_json()))
+    assert Counterexample.from_json(record) == found
+    assert "roles" not in Counterexample("stale-read", "so it is.", (READ,)).to_json()
+
+
+def test_counterexamples_of_other_checks_stand_behind_those_of_the_keys_that_say_the_same() -> None:
+    key = KeyVerdict("k0", "invalid", "sets", 2, 0.1, 5, (Counterexample("lost-element", "of the key", (ADD, READ)),))
+    examples = [broken(), broken("duplicate"), *[broken("order")] * MOST_SHOWN]
+    checks = (
+        Check("elements", "check", "invalid", "asked", "seen", details_of(examples)),
+        Check("other", "check", "valid", "asked", "seen", details_of([broken("no violation of a valid check")])),
+    )
+    results = json.loads(json.dumps(Results("invalid", "", checks, (key,), {}, (), ()).to_json()))
+    found = counterexamples_of(results)
+    assert [(one.check, one.example.kind) for one in found[:2]] == [
+        (OF_KEYS, "lost-element"),
+        ("elements", "duplicate"),
+    ]
+    assert len(found) == MOST_SHOWN
+    assert counts_of(results) == {OF_KEYS: 5, "elements": len(examples) - 1}
 
 
 def test_results_are_plain_json() -> None:

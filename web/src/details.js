@@ -52,10 +52,11 @@ function roleText(data, name, seconds) {
 
 function violationText(data, index) {
   const texts = [];
-  for (const [place, { kind, ops, suspects }] of data.violations.entries()) {
+  for (const [place, { kind, ops, suspects, says }] of data.violations.entries()) {
     if (!ops.includes(index)) continue;
     const blame = suspects.length > 1 ? ", one of those that cannot all be placed" : ", cannot be placed";
-    texts.push(`${kind} (${place + 1})${suspects.includes(index) ? blame : ""}`);
+    const role = says.length ? `: ${says[ops.indexOf(index)]}` : suspects.includes(index) ? blame : "";
+    texts.push(`${kind} (${place + 1})${role}`);
   }
   return texts.slice(0, 4).join("; ");
 }

@@ -1,6 +1,9 @@
-// Marks in the charts open what they stand for: a violation its counterexample, a broken rule its section.
+// Marks in the charts open what they stand for: a violation its counterexample, a broken rule its section.  The bars of
+// a counterexample open the details of their operations.
 
-import { Timeline } from "./operations.js";
+import { describe, hideCard, showCard } from "./details.js";
+import { placeOfIndex, Timeline } from "./operations.js";
+import { reveal } from "./selection.js";
 import { showViolation } from "./violations.js";
 
 const REACH = 6;
@@ -29,6 +32,24 @@ export function openEvidence({ violation, finding, at }) {
   const article = document.querySelectorAll("article.violation")[violation];
   if (article) show(article);
   else if (Timeline.data) showViolation(violation);
+}
+
+// A bar of a drawing tells its operation, and a click shows it in the timeline, with the violation's pinned.
+export function wireDrawings() {
+  document.querySelectorAll("article.violation").forEach((article, violation) => {
+    for (const bar of article.querySelectorAll(".proof .op")) {
+      const i = placeOfIndex(Number(bar.dataset.index));
+      if (i < 0) continue;
+      bar.classList.add("known");
+      bar.addEventListener("pointermove", ({ clientX, clientY }) => showCard(describe(i), clientX, clientY));
+      bar.addEventListener("pointerleave", hideCard);
+      bar.addEventListener("click", () => {
+        hideCard();
+        showViolation(violation);
+        reveal(i);
+      });
+    }
+  });
 }
 
 // Opens the folds around an element, scrolls there, and frames it until the next one is shown.

@@ -6,7 +6,7 @@ import { GUTTER, MARGIN, readInk } from "./canvas.js";
 import { initCharts } from "./charts.js";
 import { fillFilters, wireButtons, wireKeys, wireWords } from "./controls.js";
 import { unpack } from "./decode.js";
-import { markNear, openEvidence } from "./evidence.js";
+import { markNear, openEvidence, wireDrawings } from "./evidence.js";
 import { applyFilters } from "./filters.js";
 import { wireFaults } from "./network.js";
 import { endOf, lowerBound, placeOfIndex, Timeline } from "./operations.js";
@@ -72,6 +72,7 @@ async function start() {
   };
   if (Timeline.data) {
     fillFilters(data);
+    wireDrawings();
     initText();
     initRangeTable();
   }

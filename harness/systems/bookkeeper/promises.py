@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from checker import fenced_ledgers
+from checker import check_fenced_ledgers
 from harness.systems.api import Evidence
 from history import Check
+from history.records.violations import details_of
 
 PROMISES: Final = (
     "an acknowledged add is readable for ever, with its id and payload, while a quorum of its bookies keeps its disks",
@@ -22,7 +23,7 @@ _NAMED: Final = 10
 
 def ledgers_keep_their_promises(evidence: Evidence) -> Check:
     """Check every ledger; see ``checker.fenced_ledgers``."""
-    report = fenced_ledgers.check_fenced_ledgers(evidence.operations)
+    report = check_fenced_ledgers(evidence.operations)
     counts = report.counts
     seen = (
         f"{counts['ledgers']} ledgers with {counts['ends']} answers of their ends, {counts['acknowledged']} adds "
@@ -31,14 +32,8 @@ def ledgers_keep_their_promises(evidence: Evidence) -> Check:
     details = {**counts, "unread": [str(key) for key in report.unread[:_NAMED]]}
     if report.violations:
         first = report.violations[0]
-        kinds = list(dict.fromkeys(one.kind for one in report.violations))
         more = f" (and {len(report.violations) - 1} more)" if len(report.violations) > 1 else ""
-        details |= {
-            "kind": first.kind,
-            "kinds": kinds,
-            "violations": [one.sentence for one in report.violations[:_NAMED]],
-            "counterexample": fenced_ledgers.drawing(first),
-        }
+        details |= details_of(report.violations)
         return Check("ledgers", "check", "invalid", _ASKED, f"{first.sentence}{more}; {seen}", details)
     if report.unread:
         seen += f"; not read at the end: {', '.join(map(str, report.unread[:_NAMED]))}"

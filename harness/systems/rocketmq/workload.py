@@ -16,7 +16,8 @@ from msgspec import Struct
 from harness.generators import PENDING, Context, Generator, Invocation, Op, Stream, seeded
 from harness.systems.api import Evidence, Scale, Workload
 from harness.systems.rocketmq.requests import IDS, set_names
-from history import Check, Event, Operation
+from history import Check, Counterexample, Event, Operation
+from history.records.violations import details_of
 
 #: Shares of what a worker does that knows the state of a set; the rest are alters.
 READS: Final = 0.15
@@ -115,21 +116,21 @@ def epochs_check(evidence: Evidence) -> Check:
     sets: defaultdict[Any, list[Operation]] = defaultdict(list)
     for operation in evidence.operations:
         sets[operation.key].append(operation)
-    wrong = [text for name, mine in sets.items() for text in wrong_epochs(str(name), mine)]
+    wrong = [one for name, mine in sets.items() for one in wrong_epochs(str(name), mine)]
     acked = sum(op.outcome == "ok" for op in evidence.operations)
-    seen = f"{acked} answers" + (f", {len(wrong)} wrong: {wrong[0]}" if wrong else "")
+    seen = f"{acked} answers" + (f", {len(wrong)} wrong: {wrong[0].sentence}" if wrong else "")
     verdict = "invalid" if wrong else "valid" if acked else "unknown"
-    details = {"kind": "wrong-epoch", "wrong": wrong[:20]} if wrong else {}
+    details = details_of(wrong) if wrong else {}
     return Check("epochs", "check", verdict, _ASKED, seen, details)  # type: ignore[arg-type]
 
 
-def wrong_epochs(name: str, operations: Iterable[Operation]) -> list[str]:
-    """Each answer about one set that cannot be, in words."""
+def wrong_epochs(name: str, operations: Iterable[Operation]) -> list[Counterexample]:
+    """Each answer about one set that cannot be, with what it contradicts."""
     operations = sorted(operations, key=lambda op: op.invoke_index)
     answered = [(op, state) for op in operations if (state := shown(op)) is not None]
-    return [
-        f"{name}: {text}" for rule in (_masters, _granted_twice, _two_states, _backwards) for text in rule(answered)
-    ] + [f"{name}: {text}" for text in _unexplained(operations, answered)]
+    found = [one for rule in (_masters, _granted_twice, _two_states, _backwards) for one in rule(answered)]
+    found += _unexplained(operations, answered)
+    return [Counterexample.of_promise("wrong-epoch", f"{name}: {text}", *said) for text, said in found]
 
 
 def shown(op: Operation) -> tuple[Any, Any, Any, int] | None:
@@ -143,35 +144,40 @@ def shown(op: Operation) -> tuple[Any, Any, Any, int] | None:
 
 
 _Shown = Sequence[tuple[Operation, tuple[Any, Any, Any, int]]]
+#: A sentence, and what each operation has to do with it; the answer that cannot be is the last.
+_Wrong = tuple[str, Sequence[tuple[Operation, str]]]
 
 
 def _changed(op: Operation) -> bool:
     return op.f == "alter" or (op.f == "elect" and op.result[0] == "elected")
 
 
-def _masters(answered: _Shown) -> list[str]:
-    return [f"master {m} is not in {list(members)} of epoch {e}" for _, (m, _, members, e) in answered
-            if m is not None and m not in members]  # fmt: skip
+def _masters(answered: _Shown) -> list[_Wrong]:
+    return [(f"master {m} is not in {list(members)} of epoch {e}", [(op, f"{list(members)} of master {m}, epoch {e}")])
+            for op, (m, _, members, e) in answered if m is not None and m not in members]  # fmt: skip
 
 
-def _granted_twice(answered: _Shown) -> list[str]:
+def _granted_twice(answered: _Shown) -> list[_Wrong]:
     granted: dict[int, Operation] = {}
-    found = []
+    found: list[_Wrong] = []
     for op, (*_, epoch) in answered:
         if _changed(op) and (first := granted.setdefault(epoch, op)) is not op:
-            found.append(f"epoch {epoch} was granted to process {first.process} and to process {op.process}")
+            text = f"epoch {epoch} was granted to process {first.process} and to process {op.process}"
+            found.append((text, [(first, f"epoch {epoch}"), (op, f"epoch {epoch}")]))
     return found
 
 
-def _two_states(answered: _Shown) -> list[str]:
+def _two_states(answered: _Shown) -> list[_Wrong]:
     """Compare all answers of one epoch; a register that leaves out the master is left out."""
-    first: dict[int, tuple[Any, Any, Any, int]] = {}
-    found = []
+    first: dict[int, tuple[Operation, tuple[Any, Any, Any, int]]] = {}
+    found: list[_Wrong] = []
     for op, state in answered:
         if op.f == "register" and state[0] is None:
             continue
-        if (other := first.setdefault(state[3], state)) != state:
-            found.append(f"epoch {state[3]} was seen as {_words(other)} and as {_words(state)}")
+        before, other = first.setdefault(state[3], (op, state))
+        if other != state:
+            text = f"epoch {state[3]} was seen as {_words(other)} and as {_words(state)}"
+            found.append((text, [(before, _words(other)), (op, _words(state))]))
     return found
 
 
@@ -179,34 +185,44 @@ def _words(state: tuple[Any, Any, Any, int]) -> str:
     return f"{list(state[2])} of master {state[0]}, epoch {state[1]}"
 
 
-def _backwards(answered: _Shown) -> list[str]:
+def _backwards(answered: _Shown) -> list[_Wrong]:
     """An answer must be as new as all that came before it was asked for."""
     ends = sorted(answered, key=lambda one: one[0].return_index or 0)
     place, top, top_master = 0, 0, 0
-    found = []
+    newest: list[Operation] = []
+    newest_master: list[Operation] = []
+    found: list[_Wrong] = []
     for op, (_, master_epoch, _, epoch) in answered:
         while place < len(ends) and (ends[place][0].return_index or 0) < op.invoke_index:
-            top = max(top, ends[place][1][3])
-            top_master = max(top_master, ends[place][1][1] or 0)
+            one, (_, its_master_epoch, _, its_epoch) = ends[place]
+            if its_epoch > top:
+                top, newest = its_epoch, [one]
+            if (its_master_epoch or 0) > top_master:
+                top_master, newest_master = its_master_epoch, [one]
             place += 1
         if epoch < top + _changed(op):
-            found.append(f"epoch {epoch} was answered to the {op.f} of process {op.process} after {top}")
+            text = f"epoch {epoch} was answered to the {op.f} of process {op.process} after {top}"
+            found.append((text, [*((one, f"epoch {top}") for one in newest), (op, f"epoch {epoch}")]))
         if master_epoch is not None and master_epoch < top_master:
-            found.append(f"epoch {master_epoch} of the master was answered to process {op.process} after {top_master}")
+            text = f"epoch {master_epoch} of the master was answered to process {op.process} after {top_master}"
+            before = [(one, f"epoch {top_master} of the master") for one in newest_master]
+            found.append((text, [*before, (op, f"epoch {master_epoch} of the master")]))
     return found
 
 
-def _unexplained(operations: Sequence[Operation], answered: _Shown) -> list[str]:
+def _unexplained(operations: Sequence[Operation], answered: _Shown) -> list[_Wrong]:
     """Each alter or elect makes the epoch one more at the most, and those without an answer may have."""
     asked = [op.invoke_index for op in operations if op.f in ("alter", "elect") and op.outcome != "fail"
              and not (op.outcome == "ok" and not _changed(op))]  # fmt: skip
     ends = sorted(answered, key=lambda one: one[0].return_index or 0)
-    place, found = 0, []
+    place = 0
+    found: list[_Wrong] = []
     for op, (*_, epoch) in ends:
         while place < len(asked) and asked[place] < (op.return_index or 0):
             place += 1
         if epoch > place:
-            found.append(f"epoch {epoch} was seen by process {op.process} when {place} changes had been asked for")
+            text = f"epoch {epoch} was seen by process {op.process} when {place} changes had been asked for"
+            found.append((text, [(op, f"epoch {epoch}, after {place} changes")]))
     return found
 
 

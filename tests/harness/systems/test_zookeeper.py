@@ -27,7 +27,7 @@ from harness.systems import zookeeper as zk
 from harness.systems.api import Evidence, Scale
 from harness.systems.law import LOST, NOT_SENT, Outcome
 from harness.workloads import Invocation
-from history import Operation
+from history import Counterexample, Operation
 
 NODES = tuple(Machine(f"n{number}", f"10.0.0.{number}") for number in (1, 2, 3))
 SETUP = Setup(version="3.9.4", options={"reads": "plain", "commit_log": 500}, nodes=NODES, client_timeout=0.3)
@@ -299,6 +299,14 @@ WRITTEN = (operation(0, 0, "write", 7), operation(1, 0, "write", 8))
 def test_sessions_never_go_back_and_see_their_own_writes(peeks: list[tuple[int, Any]], verdict: str) -> None:
     seen = [operation(2 + n, process, "peek", None, result) for n, (process, result) in enumerate(peeks)]
     assert judged(*WRITTEN, *seen).verdict == verdict
+
+
+def test_a_session_that_went_back_is_shown_by_what_it_had_seen() -> None:
+    seen, back = operation(2, 0, "write", 9), operation(4, 0, "peek", None, [7, 0])
+    found = judged(*WRITTEN, seen, operation(3, 1, "peek", None, [9, 2]), back)
+    (shown,) = [Counterexample.from_json(record) for record in found.details["counterexamples"]]
+    assert (shown.kind, shown.operations, shown.suspects) == ("session-went-back", (seen, back), (back,))
+    assert [role.says for role in shown.roles] == ["version 2", "version 0"]
 
 
 def test_after_a_failure_the_session_may_be_another() -> None:

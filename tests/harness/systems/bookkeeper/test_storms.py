@@ -110,7 +110,7 @@ def test_wrong_ones_are_found_out(bug: str, kinds: set[str]) -> None:
     _, check = run(bug)
     assert check.verdict == "invalid"
     assert check.details["kind"] in kinds
-    assert check.details["counterexample"]
+    assert check.details["counterexamples"]
 
 
 def test_the_same_seed_makes_the_same_storms() -> None:

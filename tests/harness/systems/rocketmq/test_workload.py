@@ -14,7 +14,7 @@ from harness.systems.api import Evidence, Scale
 from harness.systems.rocketmq import SYSTEM
 from harness.systems.rocketmq.client import LAW
 from harness.systems.rocketmq.workload import epochs_check
-from history import Check, Operation, pair
+from history import Check, Counterexample, Operation, pair
 
 SETUP = Setup(version="5.3.3", options={option.name: option.default for option in SYSTEM.options})
 SCALE = Scale(keys=5, workers=6, setup=SETUP)
@@ -133,7 +133,9 @@ SECOND = op(10, "alter", [1, 1, 1, [1, 2]], 2)
 def test_epochs(more: list[Operation], wrong: str | None) -> None:
     found = judged([FIRST, SECOND, *more])
     assert found.verdict == ("valid" if wrong is None else "invalid")
-    assert (found.details.get("wrong") or [None])[0] == (wrong and f"broker-0: {wrong}")
+    examples = [Counterexample.from_json(record) for record in found.details.get("counterexamples", ())]
+    assert (examples[0].sentence if examples else None) == (wrong and f"broker-0: {wrong}")
+    assert [one.suspects for one in examples[:1]] == [(max(more, key=lambda op: op.invoke_index),)] * bool(wrong)
 
 
 def test_nothing_answered_proves_nothing() -> None:

@@ -1,0 +1,124 @@
+"""A broken promise of a workload is drawn like any counterexample: a recorded run of ledgers, and one that kept all."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import reports
+from history import Check, RunFiles, pair, read_history
+from history.records.violations import details_of
+from reports.analysis.beside import NEAR, NEAREST, operations_beside
+from reports.analysis.diagnosis import diagnosis_of
+from reports.analysis.findings import Drawn, examples_of, prepare, violation_count
+from reports.analysis.invariant_violations import invariant_violations
+from reports.analysis.marks import marks_of
+from reports.load.columns import from_operations
+from reports.load.run import read_run
+from tests.support.reports.recorded_runs import recorded_run
+from tests.support.reports.unpack import unpack
+
+
+@pytest.fixture(scope="module")
+def lost(tmp_path_factory: pytest.TempPathFactory) -> RunFiles:
+    return RunFiles(recorded_run("ledgers-lost", tmp_path_factory.mktemp("promises")))
+
+
+@pytest.fixture(scope="module")
+def drawn(lost: RunFiles) -> Drawn:
+    return prepare(read_run(lost))
+
+
+def test_what_was_promised_and_what_contradicts_it_are_told_apart_from_what_went_on_beside(drawn: Drawn) -> None:
+    first = drawn.violations[0]
+    assert (first.check, first.key, first.example.kind) == ("ledgers", "l0", "unreadable-entry")
+    assert first.picture is not None
+    told, culprit = ([box for box in first.picture.boxes if getattr(box, name)] for name in ("told", "culprit"))
+    assert [box.label for box in told] == ["window: 1 acknowledged with id 1"]
+    assert [box.label for box in culprit] == ["read: finds no entry 1, the ledger ends at 1"]
+    beside = [box for box in first.picture.boxes if box.beside]
+    assert len(beside) == len(first.picture.boxes) - 2 == 2 * NEAREST
+    assert "recover → last 1, length 255" in [box.label for box in beside]
+    shown = {operation.invoke_index for operation in first.example.operations}
+    assert shown == {box.index for box in (*told, *culprit)}
+    assert [box.x for box in first.picture.boxes] == sorted(box.x for box in first.picture.boxes)
+
+
+def test_all_broken_promises_are_listed_counted_and_marked(drawn: Drawn) -> None:
+    assert [one.example.kind for one in drawn.violations] == ["unreadable-entry", "read-then-gone", "wrong-length"]
+    assert violation_count(drawn.run) == len(examples_of(drawn.run)) == 3
+    marks = marks_of(drawn)
+    assert (marks.violated, marks.findings) == (3, ())
+    assert marks.violations[0].says == ("1 acknowledged with id 1", "finds no entry 1, the ledger ends at 1")
+    assert marks.violations[0].culprit == marks.violations[0].operations[1]
+
+
+def test_no_check_hides_the_counterexamples_of_another(lost: RunFiles) -> None:
+    run = read_run(lost)
+    early = [one.example for one in examples_of(run)]
+    late = replace(early[0], kind="late", operations=tuple(replace(o, invoked=10**12) for o in early[0].operations))
+    other = Check("other", "check", "invalid", "asked", "seen", details_of([late, replace(late, kind="later")]))
+    run.results["checks"].append(asdict(other))
+    assert [one.example.kind for one in examples_of(run)] == [
+        "unreadable-entry", "late", "read-then-gone", "wrong-length", "later",
+    ]  # fmt: skip
+
+
+def test_the_first_sentence_leads_to_the_drawing_and_no_section_blames_the_nodes(drawn: Drawn) -> None:
+    found = diagnosis_of(drawn)
+    assert found is not None
+    assert found.place == "counterexample"
+    assert found.breaks[0].text.startswith("unreadable-entry. ledger l0: 1 was acknowledged with id 1")
+    assert found.breaks[0].text.endswith("(3 violations)")
+    assert invariant_violations(drawn) == []
+
+
+def test_the_page_holds_what_each_operation_has_to_do_with_it(lost: RunFiles) -> None:
+    assert reports.write_report(lost).warnings == []
+    page = lost.report.read_text()
+    columns, data = unpack(page)
+    assert [one["kind"] for one in data["violations"]] == ["unreadable-entry", "read-then-gone", "wrong-length"]
+    for one in data["violations"]:
+        assert len(one["says"]) == len(one["ops"])
+        assert set(one["ops"]) <= set(columns["i"].tolist())
+    assert "cannot be placed among the others" not in page
+    assert "each ledger has one end" in page
+
+
+def test_the_texts_draw_it_too(lost: RunFiles) -> None:
+    text = reports.render_summary(json.loads(lost.results.read_text()))
+    assert "Counterexamples: 3 violations, 3 shown" in text
+    assert "window: 1 acknowledged with id 1, 0.17" in text
+
+
+def test_ledgers_that_were_kept_have_no_drawing(tmp_path: Path) -> None:
+    files = RunFiles(recorded_run("ledgers-kept", tmp_path))
+    found = prepare(read_run(files))
+    assert (found.violations, marks_of(found).violations, violation_count(found.run)) == ([], (), 0)
+    reports.write_report(files)
+    assert 'id="counterexample"' not in files.report.read_text()
+
+
+def test_what_is_beside_is_on_the_same_object_and_near(drawn: Drawn) -> None:
+    example = drawn.violations[0].example
+    mine = {operation.invoke_index for operation in example.operations}
+    for one in operations_beside(drawn.run.operations, example):
+        gaps = [
+            max(one.invoked - (other.returned or 0), other.invoked - (one.returned or one.invoked))
+            for other in example.operations
+        ]
+        assert one.key == "l0"
+        assert one.invoke_index not in mine
+        assert min(gaps) <= NEAR
+
+
+def test_a_row_of_the_columns_is_the_operation_that_was_recorded(lost: RunFiles) -> None:
+    recorded = pair(read_history(lost.history).events)
+    columns = from_operations(recorded)
+    again = [columns.at(row) for row in np.arange(len(columns)).tolist()]
+    plain = [one.to_json() | {"intended": None} for one in recorded]
+    assert [one.to_json() | {"intended": None} for one in again] == plain
