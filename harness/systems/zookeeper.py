@@ -1,9 +1,12 @@
-"""Apache ZooKeeper: znodes as registers, a set, a sequence.  One server a node, clients through kazoo.
+"""Apache ZooKeeper: znodes as registers, locks, a set, a sequence.  One server a node, clients through kazoo.
 
 What it promises is what is judged: its writes are linearizable; a session sees its own writes and never goes back.  A
 plain read may be old, and so may one after ``sync``: a leader that was deposed and does not know it answers that alone.
 So a ``read`` follows a write of its own session (to a znode of no meaning), through a quorum, which makes it
 linearizable, and a ``peek``, made as the option ``reads`` says, is judged by the order within its session.
+
+A lock is a znode that outlives sessions.  It holds its holder's token, which is the version that it then had, or null.
+Only a set that names the version before changes it, so that no token comes again, and only a release ends a lock.
 """
 
 from __future__ import annotations
@@ -30,6 +33,7 @@ from harness.systems.api import Alarm, Evidence, Machine, Option, Role, Setup, S
 from harness.systems.artifacts import MavenJars, on_node
 from harness.systems.law import LOST, NOT_SENT, Law, Outcome, Rule
 from harness.systems.ready import listening
+from harness.systems.workloads import LOCK
 from harness.workloads import CasRegister, Invocation, Register
 from history import Check, Verdict, worst
 
@@ -46,7 +50,7 @@ FLAGS: Final = ("-Xms32m", "-Xmx128m", "-Xss512k", "-XX:+UseSerialGC", "-XX:Tier
                 "-Dorg.slf4j.simpleLogger.showDateTime=true")  # fmt: skip
 
 LAW: Final = Law(
-    Rule("answered", "done", "ok"),
+    Rule("answered", "done, or a lock refused with who holds it", "ok"),
     Rule("no-node", "there is no such znode", "fail"),
     Rule("other-version", "the version, or the value, is another", "fail"),
     Rule("new-session", "never sent: the session is not that of the operation before", "fail"),
@@ -196,7 +200,7 @@ class Client:
         if not self._zk.connected:
             return outcome(NOT_SENT, ConnectionError(f"no session with {self.home}"))
         if before not in (None, self._id):
-            return outcome("new-session")
+            return outcome("new-session", ConnectionError("the session is a new one"))
         try:
             async with asyncio.timeout(self._timeout):
                 return outcome("answered", value=await self._ask(invocation))
@@ -212,6 +216,10 @@ class Client:
             return await self._read(f, path)
         if f == "append":
             return int((await answer(zk.create_async(f"{path}/{value}-", b"", sequence=True)))[-10:])
+        if f == "acquire":
+            return await self._acquire(path)
+        if f == "release":
+            return await self._release(path, value)
         if f == "add":
             await answer(zk.create_async(f"{path}/{value}", b""))
         elif f == "cas":
@@ -221,18 +229,46 @@ class Client:
         return value
 
     async def _read(self, f: str, path: str) -> Any:
-        zk, weak = self._zk, f == "peek"
+        weak = f == "peek"
+        found = await self._found(path, weak=weak)
+        if path in PARENTS:
+            names = sorted(found or (), key=lambda name: name[-10:])
+            return [int(name[:-11]) for name in names] if f == "list" else sorted(map(int, names))
+        if found is None:
+            return None
+        value = json.loads(found[0])
+        return [value, found[1].version] if weak else value
+
+    async def _found(self, path: str, *, weak: bool = False) -> Any:
+        """What a znode holds and its figures, or the names of those below it.  None: there is none."""
+        zk = self._zk
         before = zk.set_async(BARRIER, b"") if not weak else zk.sync_async(path) if self._syncs else None
         asked = zk.get_children_async(path) if path in PARENTS else zk.get_async(path)
         if before is not None:
             await answer(before)
         with suppress(NoNodeError):
-            found = await answer(asked)
-            if f == "list":
-                return [int(name[:-11]) for name in sorted(found, key=lambda name: name[-10:])]
-            value = sorted(map(int, found)) if path in PARENTS else json.loads(found[0])
-            return [value, found[1].version] if weak else value
-        return [] if path in PARENTS else None
+            return await answer(asked)
+        return None
+
+    async def _acquire(self, path: str) -> list[Any]:
+        found = await self._found(path)
+        if found is None:
+            with suppress(NodeExistsError):
+                await answer(self._zk.create_async(path, b"0"))
+                return ["acquired", 0]
+            raise BadVersionError
+        holder, version = json.loads(found[0]), found[1].version
+        if holder is not None:
+            return ["held", holder]
+        taken = await answer(self._zk.set_async(path, json.dumps(version + 1).encode(), version))
+        return ["acquired", taken.version]
+
+    async def _release(self, path: str, token: int) -> list[Any]:
+        with suppress(BadVersionError, NoNodeError):
+            await answer(self._zk.set_async(path, b"null", token))
+            return ["released", token]
+        holder = await self._read("read", path)
+        return ["free" if holder is None else "held", holder]
 
     async def _write(self, path: str, data: bytes) -> None:
         """Set, or create; a step is taken when the one before had no effect."""
@@ -306,7 +342,7 @@ def _elements(name: str, summary: str, model: str, add: str, read: str) -> Workl
 SYSTEM: Final = System(
     name="zookeeper",
     title="ZooKeeper",
-    summary="Apache ZooKeeper: znodes as registers, a set, a sequence",
+    summary="Apache ZooKeeper: znodes as registers, locks, a set, a sequence",
     versions=tuple(VERSIONS),
     options=(
         Option(name="reads", default="plain", choices=("plain", "sync"), help="How peeks are made."),
@@ -331,6 +367,7 @@ SYSTEM: Final = System(
                  generator=lambda scale: CasRegister(scale.keys).generator(),
                  final=lambda scale: Register(scale.keys).final_reads(),
                  kinds=("read", "write", "cas")),
+        LOCK,
         _elements("sequence", "sequential znodes: the number of each is that of those before", "log", "append", "list"),
         Workload(name="sessions", summary="znodes are set and peeked at", model=sessions_keep_order,
                  generator=lambda scale: Register(scale.keys, read="peek").generator(),

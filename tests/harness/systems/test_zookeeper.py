@@ -21,7 +21,7 @@ from kazoo.exceptions import (
     SessionExpiredError,
 )
 
-from harness.generators import simulate
+from harness.generators import Answer, Stream, simulate
 from harness.systems import Machine, Setup
 from harness.systems import zookeeper as zk
 from harness.systems.api import Evidence, Scale
@@ -102,6 +102,7 @@ def znode(data: bytes, version: int = 3) -> tuple[bytes, SimpleNamespace]:
 ADD, WRITE, CAS = Invocation("add", "set", 5), Invocation("write", "k0", 5), Invocation("cas", "k0", [4, 5])
 READ, LIST, PEEK = Invocation("read", "k0"), Invocation("list", "sequence"), Invocation("peek", "k0")
 FIRST = Invocation("cas", "k0", [None, 5])
+ACQUIRE, RELEASE = Invocation("acquire", "lock-0"), Invocation("release", "lock-0", 4)
 
 
 # -- the law, row by row -----------------------------------------------------------------------------------------------
@@ -123,11 +124,21 @@ FIRST = Invocation("cas", "k0", [None, 5])
         ("answered", LIST, [None, ["9-0000000001", "11-0000000000"]], ("ok", [11, 9])),
         ("answered", PEEK, [znode(b"4", 2)], ("ok", [4, 2])),
         ("answered", PEEK, [NoNodeError], ("ok", None)),
+        ("answered", ACQUIRE, [None, NoNodeError, "/harness/lock-0"], ("ok", ["acquired", 0])),
+        ("answered", ACQUIRE, [None, znode(b"null", 3), SimpleNamespace(version=4)], ("ok", ["acquired", 4])),
+        ("answered", ACQUIRE, [None, znode(b"2", 2)], ("ok", ["held", 2])),
+        ("answered", RELEASE, [None], ("ok", ["released", 4])),
+        ("answered", RELEASE, [BadVersionError, None, znode(b"6", 6)], ("ok", ["held", 6])),
+        ("answered", RELEASE, [BadVersionError, None, znode(b"null", 7)], ("ok", ["free", None])),
+        ("answered", RELEASE, [NoNodeError, None, NoNodeError], ("ok", ["free", None])),  # which the model judges
+        ("answered", Invocation("read", "lock-0"), [None, znode(b"4", 4)], ("ok", 4)),
         ("no-node", ADD, [NoNodeError], ("fail", 5)),
         ("other-version", CAS, [znode(b"3")], ("fail", [4, 5])),
         ("other-version", CAS, [znode(b"4"), BadVersionError], ("fail", [4, 5])),
         ("other-version", CAS, [NoNodeError], ("fail", [4, 5])),
         ("other-version", FIRST, [NoNodeError, NodeExistsError], ("fail", [None, 5])),
+        ("other-version", ACQUIRE, [None, NoNodeError, NodeExistsError], ("fail", None)),
+        ("other-version", ACQUIRE, [None, znode(b"null", 3), BadVersionError], ("fail", None)),
         ("error", ADD, [NodeExistsError], ("info", 5)),
         ("error", ADD, [OperationTimeoutError], ("info", 5)),
         ("error", READ, [OperationTimeoutError, znode(b"4")], ("fail", None)),
@@ -138,6 +149,10 @@ FIRST = Invocation("cas", "k0", [None, 5])
         (LOST, WRITE, [NoNodeError, SILENCE], ("info", 5)),
         (LOST, CAS, [znode(b"4"), SessionExpiredError], ("info", [4, 5])),
         (LOST, ADD, [ConnectionClosedError], ("info", 5)),
+        (LOST, ACQUIRE, [None, znode(b"null", 3), SILENCE], ("info", None)),
+        (LOST, ACQUIRE, [None, NoNodeError, ConnectionLoss], ("info", None)),
+        (LOST, RELEASE, [SILENCE], ("info", 4)),
+        (LOST, RELEASE, [BadVersionError, None, ConnectionLoss], ("info", 4)),
         (LOST, READ, [None, SILENCE], ("fail", None)),
         (LOST, READ, [ConnectionLoss, ConnectionLoss], ("fail", None)),
     ],
@@ -162,6 +177,7 @@ def test_a_session_that_owes_an_answer_is_given_up_and_the_next_one_is_told(perf
     second.client_id = (2, b"")
     lost, moved, added = perform([first, second], ADD, ADD, ADD)
     assert (lost.type, moved.type, added.type) == ("info", "fail", "ok")
+    assert moved.error == "ConnectionError the session is a new one"
     assert second.sent == [("create_async", "/harness/set/5", b"")], "nothing was sent with the news"
 
 
@@ -192,6 +208,16 @@ def test_a_compare_and_set_names_the_version_that_was_read(perform: Any) -> None
     kazoo = Kazoo([znode(b"4", 8), None])
     perform([kazoo], CAS)
     assert kazoo.sent[-1] == ("set_async", "/harness/k0", b"5", 8)
+
+
+def test_a_lock_is_taken_and_given_back_by_its_version(perform: Any) -> None:
+    """A set without one would take a lock that another has taken meanwhile, or end the next holder's."""
+    kazoo = Kazoo([None, znode(b"null", 3), SimpleNamespace(version=4), SimpleNamespace(version=5)])
+    perform([kazoo], ACQUIRE, RELEASE)
+    assert kazoo.sent == [
+        ("set_async", "/harness/barrier", b""), ("get_async", "/harness/lock-0"),
+        ("set_async", "/harness/lock-0", b"4", 3), ("set_async", "/harness/lock-0", b"null", 4),
+    ]  # fmt: skip
 
 
 def test_kazoo_repeats_no_command(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -257,10 +283,16 @@ def test_a_leader_that_dies_before_its_first_transaction_does_not_go_back() -> N
 # -- workloads ---------------------------------------------------------------------------------------------------------
 
 
+def granted(invocation: Invocation, stream: Stream) -> tuple[Answer, Stream]:
+    """Everything is done; no lock is ever found held."""
+    words = {"acquire": ["acquired", 1], "release": ["released", 1]}
+    return Answer(0.01, value=words.get(invocation.f, invocation.value)), stream
+
+
 @pytest.mark.parametrize("workload", zk.SYSTEM.workloads, ids=lambda workload: workload.name)
 def test_a_workload_issues_the_kinds_that_the_gates_ask_for(workload: Any) -> None:
     scale = Scale(keys=3, workers=5, setup=SETUP)
-    issued = simulate(workload.generator(scale), workers=5, seed=1, most=500).issued
+    issued = simulate(workload.generator(scale), workers=5, answers=granted, seed=1, most=500).issued
     final = workload.final(scale)
     assert {one.f for one in issued} == set(workload.kinds)
     assert {one.f for one in final} <= zk.LAW.reads - {"peek"}
