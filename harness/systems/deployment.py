@@ -138,6 +138,11 @@ class Deployment:
     def _processes(self, node: str) -> list[Role]:
         return [role for stage in self.stages for role in stage if role.node == node and not role.task]
 
+    @property
+    def processes(self) -> dict[str, list[str]]:
+        """The names of the roles that run on each node; a node may have none."""
+        return {name: [role.name for role in self._processes(name)] for name in self.names}
+
     def shell(self, node: str) -> NodeShell:
         return NodeShell(self.setup.node(node), self._remote)
 
@@ -292,9 +297,9 @@ class Deployment:
         return self.system.clients(self.setup, number)
 
     def probers(self) -> dict[str, Prober]:
-        """One for each node; empty for a system that cannot be asked about itself."""
-        prober = self.system.prober
-        return {} if prober is None else {name: prober(self.setup, self.shell(name)) for name in self.names}
+        """One for each node on which something runs; empty for a system that cannot be asked about itself."""
+        prober, running = self.system.prober, [name for name, roles in self.processes.items() if roles]
+        return {} if prober is None else {name: prober(self.setup, self.shell(name)) for name in running}
 
     def describe(self) -> dict[str, Any]:
         """The facts about the system that the results record."""
