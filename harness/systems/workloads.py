@@ -14,6 +14,7 @@ from harness.workloads import (
     Register,
     Sets,
     elements_check,
+    sessions_check,
     total_check,
 )
 
@@ -59,6 +60,15 @@ COUNTER: Final = Workload(
     final=lambda scale: Counters(scale.keys).final_reads(),
     model="counter",
     kinds=("add", "read"),
+)
+SESSIONS: Final = Workload(
+    name="sessions",
+    summary="writes of registers and reads that may be old, judged by the order within each session",
+    generator=lambda scale: Register(scale.keys, read="peek").generator(),
+    final=lambda scale: Register(scale.keys).final_reads(),
+    model=lambda evidence: sessions_check(evidence.operations),
+    kinds=("write", "peek"),
+    reads=frozenset({"read", "peek"}),
 )
 LOCK: Final = Workload(
     name="lock",

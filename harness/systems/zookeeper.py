@@ -27,15 +27,13 @@ from kazoo.exceptions import BadVersionError, ConnectionLoss, KazooException, No
 from kazoo.exceptions import SessionExpiredError as Expired
 from kazoo.handlers.threading import KazooTimeoutError
 
-from checker import check_operations
 from harness.generators import operations, seeded
-from harness.systems.api import Alarm, Evidence, Machine, Option, Role, Setup, Surface, System, Workload
+from harness.systems.api import Alarm, Machine, Option, Role, Setup, Surface, System, Workload
 from harness.systems.artifacts import MavenJars, on_node
 from harness.systems.law import LOST, NOT_SENT, Law, Outcome, Rule
 from harness.systems.ready import listening
-from harness.systems.workloads import LOCK
-from harness.workloads import CasRegister, Invocation, Register
-from history import Check, Verdict, worst
+from harness.systems.workloads import CAS_REGISTER, LOCK, REGISTER, SESSIONS
+from harness.workloads import Invocation
 
 PORT: Final = 2181
 ROOT: Final = "/harness"
@@ -228,9 +226,22 @@ class Client:
             await self._write(path, json.dumps(value).encode())
         return value
 
+    def _barrier(self) -> Any:
+        return self._zk.set_async(BARRIER, b"")
+
+    async def _found(self, path: str, before: Any = None) -> Any:
+        """What a znode holds, with its figures, or the names of those below it, after ``before``; None without one."""
+        asked = self._zk.get_children_async(path) if path in PARENTS else self._zk.get_async(path)
+        if before is not None:
+            await answer(before)
+        with suppress(NoNodeError):
+            return await answer(asked)
+        return None
+
     async def _read(self, f: str, path: str) -> Any:
         weak = f == "peek"
-        found = await self._found(path, weak=weak)
+        before = self._barrier() if not weak else self._zk.sync_async(path) if self._syncs else None
+        found = await self._found(path, before)
         if path in PARENTS:
             names = sorted(found or (), key=lambda name: name[-10:])
             return [int(name[:-11]) for name in names] if f == "list" else sorted(map(int, names))
@@ -238,37 +249,6 @@ class Client:
             return None
         value = json.loads(found[0])
         return [value, found[1].version] if weak else value
-
-    async def _found(self, path: str, *, weak: bool = False) -> Any:
-        """What a znode holds and its figures, or the names of those below it.  None: there is none."""
-        zk = self._zk
-        before = zk.set_async(BARRIER, b"") if not weak else zk.sync_async(path) if self._syncs else None
-        asked = zk.get_children_async(path) if path in PARENTS else zk.get_async(path)
-        if before is not None:
-            await answer(before)
-        with suppress(NoNodeError):
-            return await answer(asked)
-        return None
-
-    async def _acquire(self, path: str) -> list[Any]:
-        found = await self._found(path)
-        if found is None:
-            with suppress(NodeExistsError):
-                await answer(self._zk.create_async(path, b"0"))
-                return ["acquired", 0]
-            raise BadVersionError
-        holder, version = json.loads(found[0]), found[1].version
-        if holder is not None:
-            return ["held", holder]
-        taken = await answer(self._zk.set_async(path, json.dumps(version + 1).encode(), version))
-        return ["acquired", taken.version]
-
-    async def _release(self, path: str, token: int) -> list[Any]:
-        with suppress(BadVersionError, NoNodeError):
-            await answer(self._zk.set_async(path, b"null", token))
-            return ["released", token]
-        holder = await self._read("read", path)
-        return ["free" if holder is None else "held", holder]
 
     async def _write(self, path: str, data: bytes) -> None:
         """Set, or create; a step is taken when the one before had no effect."""
@@ -278,19 +258,34 @@ class Client:
                 return
         raise NoNodeError
 
+    async def _replace(self, path: str, found: Any, data: bytes) -> int:
+        """Set what is still as it was found, or create what was not there.  Returns its version."""
+        if found is not None:
+            return int((await answer(self._zk.set_async(path, data, found[1].version))).version)
+        with suppress(NodeExistsError):
+            await answer(self._zk.create_async(path, data))
+            return 0
+        raise BadVersionError
+
     async def _compare_and_set(self, path: str, old: Any, new: Any) -> None:
-        data = json.dumps(new).encode()
-        try:
-            found, stat = await answer(self._zk.get_async(path))
-        except NoNodeError:
-            if old is None:
-                with suppress(NodeExistsError):
-                    await answer(self._zk.create_async(path, data))
-                    return
-            raise BadVersionError from None
-        if json.loads(found) != old:
+        found = await self._found(path)
+        if (None if found is None else json.loads(found[0])) != old:
             raise BadVersionError
-        await answer(self._zk.set_async(path, data, stat.version))
+        await self._replace(path, found, json.dumps(new).encode())
+
+    async def _acquire(self, path: str) -> list[Any]:
+        found = await self._found(path, self._barrier())
+        holder, version = (None, -1) if found is None else (json.loads(found[0]), found[1].version)
+        if holder is not None:
+            return ["held", holder]
+        return ["acquired", await self._replace(path, found, json.dumps(version + 1).encode())]
+
+    async def _release(self, path: str, token: int) -> list[Any]:
+        with suppress(BadVersionError, NoNodeError):
+            await answer(self._zk.set_async(path, b"null", token))
+            return ["released", token]
+        holder = await self._read("read", path)
+        return ["free" if holder is None else "held", holder]
 
 
 def elements(rng: random.Random, key: str, add: str, read: str) -> Iterator[Invocation]:
@@ -299,36 +294,6 @@ def elements(rng: random.Random, key: str, add: str, read: str) -> Iterator[Invo
         yield Invocation(add, key, value)
         if rng.random() < 0.05:
             yield Invocation(read, key)
-
-
-def sessions_keep_order(evidence: Evidence) -> Check:
-    """Check that no session goes back, or misses its own write, and that what is not a peek is linearizable.
-
-    A session is what a process did without a failure in between.
-    """
-    operations = sorted(evidence.operations, key=lambda op: op.invoke_index)
-    peeks = [op for op in operations if op.f == "peek" and op.outcome == "ok" and op.result is not None]
-    versions = {(op.key, op.result[0]): op.result[1] for op in peeks}
-    asked = {(op.key, op.value) for op in operations if op.f == "write"}
-    wrong = [f"{op.key} was never to be {op.result[0]}" for op in peeks if (op.key, op.result[0]) not in asked]
-    least: dict[tuple[int, Any], int] = {}
-    for op in operations:
-        place = (op.process, op.key)
-        if op.outcome != "ok":
-            least = {one: version for one, version in least.items() if one[0] != op.process}
-        elif op.f == "write":
-            least[place] = max(least.get(place, -1), versions.get((op.key, op.value), -1))
-        elif op.f == "peek":
-            version = -1 if op.result is None else op.result[1]
-            if version < least.get(place, -1):
-                wrong.append(f"process {op.process} saw version {version} of {op.key} after {least[place]}")
-            least[place] = max(version, least.get(place, -1))
-    strong = [op for op in operations if op.f != "peek"]
-    keys = [check_operations([op for op in strong if op.key == key], "register") for key in {op.key for op in strong}]
-    untested: list[Verdict] = [] if peeks else ["unknown"]
-    verdict = "invalid" if wrong else worst([*(key.verdict for key in keys), *untested])
-    seen = f"{len(peeks)} peeks" + (f", {len(wrong)} wrong: {wrong[0]}" if wrong else "")
-    return Check("sessions", "check", verdict, "sessions keep their order; writes and final reads linearizable", seen)
 
 
 def _elements(name: str, summary: str, model: str, add: str, read: str) -> Workload:
@@ -360,19 +325,11 @@ SYSTEM: Final = System(
     law=LAW,
     workloads=(
         _elements("set", "znodes are created below one, which every node lists at the end", "set", "add", "read"),
-        Workload(name="register", summary="znodes are set and read", model="register", written_once=True,
-                 generator=lambda scale: Register(scale.keys).generator(),
-                 final=lambda scale: Register(scale.keys).final_reads()),
-        Workload(name="cas-register", summary="the same, and set by the version that was read", model="cas-register",
-                 generator=lambda scale: CasRegister(scale.keys).generator(),
-                 final=lambda scale: Register(scale.keys).final_reads(),
-                 kinds=("read", "write", "cas")),
+        REGISTER,
+        CAS_REGISTER,
         LOCK,
         _elements("sequence", "sequential znodes: the number of each is that of those before", "log", "append", "list"),
-        Workload(name="sessions", summary="znodes are set and peeked at", model=sessions_keep_order,
-                 generator=lambda scale: Register(scale.keys, read="peek").generator(),
-                 final=lambda scale: Register(scale.keys).final_reads(),
-                 kinds=("write", "peek"), reads=frozenset({"read", "peek"})),
+        SESSIONS,
     ),
     promises=(
         "writes are linearizable, and so are reads that follow a write of their own session",

@@ -1,4 +1,4 @@
-"""ZooKeeper: which answer proves what, what is sent, what its servers are told, what they say, what sessions owe."""
+"""ZooKeeper: which answer proves what, what is sent, what its servers are told, what they say."""
 
 from __future__ import annotations
 
@@ -24,10 +24,9 @@ from kazoo.exceptions import (
 from harness.generators import Answer, Stream, simulate
 from harness.systems import Machine, Setup
 from harness.systems import zookeeper as zk
-from harness.systems.api import Evidence, Scale
+from harness.systems.api import Scale
 from harness.systems.law import LOST, NOT_SENT, Outcome
 from harness.workloads import Invocation
-from history import Operation
 
 NODES = tuple(Machine(f"n{number}", f"10.0.0.{number}") for number in (1, 2, 3))
 SETUP = Setup(version="3.9.4", options={"reads": "plain", "commit_log": 500}, nodes=NODES, client_timeout=0.3)
@@ -99,6 +98,8 @@ def znode(data: bytes, version: int = 3) -> tuple[bytes, SimpleNamespace]:
     return data, SimpleNamespace(version=version)
 
 
+#: The answer to a set.
+SET = SimpleNamespace(version=4)
 ADD, WRITE, CAS = Invocation("add", "set", 5), Invocation("write", "k0", 5), Invocation("cas", "k0", [4, 5])
 READ, LIST, PEEK = Invocation("read", "k0"), Invocation("list", "sequence"), Invocation("peek", "k0")
 FIRST = Invocation("cas", "k0", [None, 5])
@@ -116,7 +117,7 @@ ACQUIRE, RELEASE = Invocation("acquire", "lock-0"), Invocation("release", "lock-
         ("answered", WRITE, [None], ("ok", 5)),
         ("answered", WRITE, [NoNodeError, None], ("ok", 5)),
         ("answered", WRITE, [NoNodeError, NodeExistsError, None], ("ok", 5)),
-        ("answered", CAS, [znode(b"4"), None], ("ok", [4, 5])),
+        ("answered", CAS, [znode(b"4"), SET], ("ok", [4, 5])),
         ("answered", FIRST, [NoNodeError, None], ("ok", [None, 5])),
         ("answered", READ, [None, znode(b"4")], ("ok", 4)),
         ("answered", READ, [None, NoNodeError], ("ok", None)),
@@ -125,7 +126,7 @@ ACQUIRE, RELEASE = Invocation("acquire", "lock-0"), Invocation("release", "lock-
         ("answered", PEEK, [znode(b"4", 2)], ("ok", [4, 2])),
         ("answered", PEEK, [NoNodeError], ("ok", None)),
         ("answered", ACQUIRE, [None, NoNodeError, "/harness/lock-0"], ("ok", ["acquired", 0])),
-        ("answered", ACQUIRE, [None, znode(b"null", 3), SimpleNamespace(version=4)], ("ok", ["acquired", 4])),
+        ("answered", ACQUIRE, [None, znode(b"null", 3), SET], ("ok", ["acquired", 4])),
         ("answered", ACQUIRE, [None, znode(b"2", 2)], ("ok", ["held", 2])),
         ("answered", RELEASE, [None], ("ok", ["released", 4])),
         ("answered", RELEASE, [BadVersionError, None, znode(b"6", 6)], ("ok", ["held", 6])),
@@ -205,14 +206,14 @@ def test_what_comes_before_a_read(perform: Any, invocation: Invocation, reads: s
 
 
 def test_a_compare_and_set_names_the_version_that_was_read(perform: Any) -> None:
-    kazoo = Kazoo([znode(b"4", 8), None])
+    kazoo = Kazoo([znode(b"4", 8), SET])
     perform([kazoo], CAS)
     assert kazoo.sent[-1] == ("set_async", "/harness/k0", b"5", 8)
 
 
 def test_a_lock_is_taken_and_given_back_by_its_version(perform: Any) -> None:
     """A set without one would take a lock that another has taken meanwhile, or end the next holder's."""
-    kazoo = Kazoo([None, znode(b"null", 3), SimpleNamespace(version=4), SimpleNamespace(version=5)])
+    kazoo = Kazoo([None, znode(b"null", 3), SET, SET])
     perform([kazoo], ACQUIRE, RELEASE)
     assert kazoo.sent == [
         ("set_async", "/harness/barrier", b""), ("get_async", "/harness/lock-0"),
@@ -298,47 +299,3 @@ def test_a_workload_issues_the_kinds_that_the_gates_ask_for(workload: Any) -> No
     assert {one.f for one in final} <= zk.LAW.reads - {"peek"}
     assert all(one.final for one in final)
     assert {one.key for one in issued} == {one.key for one in final}
-
-
-def operation(index: int, process: int, f: str, value: Any, result: Any = None, outcome: str = "ok") -> Operation:
-    return Operation(
-        process, f, "k0", value, result, outcome, index * 10, index * 10 + 5, index * 2, index * 2 + 1  # type: ignore[arg-type]
-    )  # fmt: skip
-
-
-def judged(*operations: Operation) -> Any:
-    return zk.sessions_keep_order(
-        Evidence(setup=SETUP, nodes=(), operations=operations, probes=(), receipts=(), moments={})
-    )
-
-
-WRITTEN = (operation(0, 0, "write", 7), operation(1, 0, "write", 8))
-
-
-@pytest.mark.parametrize(
-    ("peeks", "verdict"),
-    [
-        ([(1, [7, 0]), (1, [8, 1])], "valid"),
-        ([(1, None), (1, [7, 0])], "valid"),
-        ([(1, [8, 1]), (2, [7, 0])], "valid"),  # another session may be behind
-        ([(1, [8, 1]), (1, [7, 0])], "invalid"),
-        ([(1, [7, 0]), (1, None)], "invalid"),
-        ([(1, [8, 1]), (0, [7, 0])], "invalid"),  # it wrote 8 itself
-        ([(1, [9, 2])], "invalid"),  # nobody wrote 9
-        ([], "unknown"),  # nothing was asked
-    ],
-)
-def test_sessions_never_go_back_and_see_their_own_writes(peeks: list[tuple[int, Any]], verdict: str) -> None:
-    seen = [operation(2 + n, process, "peek", None, result) for n, (process, result) in enumerate(peeks)]
-    assert judged(*WRITTEN, *seen).verdict == verdict
-
-
-def test_after_a_failure_the_session_may_be_another() -> None:
-    back = [operation(3, 1, "peek", None, outcome="fail"), operation(4, 1, "peek", None, [7, 0])]
-    assert judged(*WRITTEN, operation(2, 1, "peek", None, [8, 1]), *back).verdict == "valid"
-
-
-@pytest.mark.parametrize(("value", "verdict"), [(8, "valid"), (7, "invalid")])
-def test_the_last_reads_see_what_was_acknowledged(value: int, verdict: str) -> None:
-    peek = operation(3, 4, "peek", None, [8, 1])
-    assert judged(*WRITTEN, operation(2, 3, "read", None, value), peek).verdict == verdict
