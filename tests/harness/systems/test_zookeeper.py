@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,6 +23,7 @@ from kazoo.exceptions import (
 )
 
 from harness.generators import Answer, Stream, simulate
+from harness.judge.conclude import log_hits
 from harness.systems import Machine, Setup
 from harness.systems import zookeeper as zk
 from harness.systems.api import Scale
@@ -245,6 +247,20 @@ def test_each_version_comes_with_the_logging_that_it_speaks(version: str) -> Non
     jars = zk.jars(Setup(version=version))
     assert f"org.slf4j:slf4j-simple:{zk.VERSIONS[version]}" in jars.coordinates
     assert f"org.apache.zookeeper:zookeeper:{version}" in jars.coordinates
+
+
+BROADCAST = (
+    "5401 [CommitProcessor:4] ERROR org.apache.zookeeper.server.DataTree - First digest mismatch on txn: 1,2,3,4,5"
+)
+SYNC = BROADCAST.replace("CommitProcessor:4", "QuorumPeer[myid=4](plain=10.0.0.4:2181)(secure=disabled)")
+
+
+def test_a_digest_that_differs_while_a_snapshot_is_taken_in_proves_nothing(tmp_path: Path) -> None:
+    for node, line in (("n1", BROADCAST), ("n2", SYNC), ("n3", BROADCAST.replace("CommitProcessor:4", "main"))):
+        (tmp_path / node).mkdir()
+        (tmp_path / node / "server-console.log").write_text(line + "\n")
+    hits = log_hits(tmp_path, ("n1", "n2", "n3"), zk.SYSTEM.alarms)
+    assert {node: sum(found.values()) for node, found in hits.items()} == {"n1": 1, "n2": 0, "n3": 1}
 
 
 SRVR = "Zookeeper version: 3.9.4\nLatency min/avg/max: 0/0.0/0\nZxid: 0x30000002a\nMode: {}\nNode count: 9\n"
