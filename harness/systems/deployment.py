@@ -139,6 +139,11 @@ class Deployment:
         return [role for stage in self.stages for role in stage if role.node == node and not role.task]
 
     @property
+    def serving(self) -> tuple[str, ...]:
+        """The nodes on which something runs."""
+        return tuple(name for name in self.names if self._processes(name))
+
+    @property
     def processes(self) -> dict[str, list[str]]:
         """The names of the roles that run on each node; a node may have none."""
         return {name: [role.name for role in self._processes(name)] for name in self.names}
@@ -298,8 +303,8 @@ class Deployment:
 
     def probers(self) -> dict[str, Prober]:
         """One for each node on which something runs; empty for a system that cannot be asked about itself."""
-        prober, running = self.system.prober, [name for name, roles in self.processes.items() if roles]
-        return {} if prober is None else {name: prober(self.setup, self.shell(name)) for name in running}
+        prober = self.system.prober
+        return {} if prober is None else {name: prober(self.setup, self.shell(name)) for name in self.serving}
 
     def describe(self) -> dict[str, Any]:
         """The facts about the system that the results record."""

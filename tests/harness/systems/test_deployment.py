@@ -326,6 +326,7 @@ def test_a_node_on_which_nothing_runs_is_named_and_not_probed(scene: Scene, tmp_
     deployment = Deployment(system, replace(scene.system.setup, nodes=nodes), scene.nodes, time.monotonic)
     assert deployment.processes == {"n1": ["server", "helper"], "n2": []}
     assert list(deployment.probers()) == ["n1"]
+    assert deployment.serving == ("n1",)
 
 
 def test_a_role_can_be_aimed_at_and_no_process_of_several_loses_power_alone(scene: Scene) -> None:
