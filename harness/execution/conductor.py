@@ -70,14 +70,14 @@ class Target(Protocol):
     """The system under test, as the conductor needs it; ``harness.systems.Deployment`` is one."""
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """The nodes."""
+    def serving(self) -> tuple[str, ...]:
+        """The nodes on which something runs."""
 
     def clients(self, number: int) -> Sequence[Client]:
         """So many clients, for the run's event loop."""
 
     def probers(self) -> Mapping[str, Prober]:
-        """One for each node, for the run's event loop; none for a system that says nothing of itself."""
+        """One for each of these nodes, for the run's event loop; none for a system that says nothing of itself."""
 
     def kill(self, nodes: Iterable[str]) -> None: ...
 
@@ -159,7 +159,7 @@ class Conductor:
             see=None if self._watch is None else self._watch.see,
         )  # fmt: skip
         final = FinalPhase(
-            self._plan, self._system.names, load, tally=self.tally, probes=self._probes, state=self._state,
+            self._plan, self._system.serving, load, tally=self.tally, probes=self._probes, state=self._state,
             standstills=self._standstills, clock_ns=self._clock_ns,
             stopped=self._stop.is_set, system=self._system,
         )  # fmt: skip

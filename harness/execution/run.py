@@ -305,6 +305,7 @@ def environment(plan: Plan, system: Deployment, remote: Remote) -> dict[str, Any
         "kernel": platform.release(),
         "python": sys.version.split()[0],
         "nodes": {name: remote.address(name) for name in remote.names},
+        "roles": {name: ", ".join(roles) for name, roles in system.processes.items()},
     }
 
 

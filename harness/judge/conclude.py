@@ -126,14 +126,18 @@ def log_hits(directory: Path, nodes: tuple[str, ...], alarms: Iterable[Alarm]) -
     process that was killed may not have written its last ones.  The higher of the two counts is taken.
     """
     hits: dict[str, dict[str, int]] = {}
-    patterns = [alarm.pattern for alarm in alarms]
+    alarms = tuple(alarms)
     for node in nodes:
         logs, counted = sorted((directory / node).glob("*.log*")), _counted(directory / node)
         found: Counter[str] = Counter()
         for path in logs:
             with path.open(errors="replace") as lines:
                 for line in lines:
-                    found.update(pattern for pattern in patterns if pattern in line)
+                    found.update(
+                        alarm.pattern
+                        for alarm in alarms
+                        if alarm.pattern in line and not (alarm.unless and alarm.unless in line)
+                    )
         if logs or counted is not None:
             hits[node] = dict(found | (counted or Counter()))
     return hits

@@ -55,7 +55,7 @@ def _node_alarms(recorded: Recorded, damages: Damages) -> Check:
         details = {"kind": kind, "notes": notes, "nodes": _nodes_of(known, hits, probes, damages)}
         return Check("node-logs", "check", "invalid", _ASKED, "; ".join([*alarms, *unread]), details)
     doubts = restarts_unexplained(recorded)
-    if missing := [node for node in recorded.nodes if node not in recorded.log_hits]:
+    if missing := [node for node in recorded.serving if node not in recorded.log_hits]:
         which = ", ".join(missing) if recorded.log_hits else "any node"
         doubts.append(f"no logs were collected of {which}")
     noted = f"; noted: {'; '.join(notes)}" if notes else ""

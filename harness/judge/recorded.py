@@ -33,6 +33,12 @@ class Recorded:
         """The alarms of the system under test."""
         return self.plan.under_test.alarms
 
+    @property
+    def serving(self) -> tuple[str, ...]:
+        """The nodes on which some role ran: all, of a run that does not say."""
+        roles = self.state.environment.get("roles")
+        return tuple(node for node in self.nodes if not isinstance(roles, dict) or roles.get(node, True))
+
     def evidence(self, recovered: Iterable[str]) -> Evidence:
         """What a system's own checks are given; ``recovered`` are the nodes that caught up after the last heal."""
         addresses = self.state.environment.get("nodes")

@@ -66,7 +66,7 @@ def recovery_of(recorded: Recorded, damages: Damages) -> Found | None:
     swept = clock.at(moments["healed"])
     healed = last_heal(clock.receipts(recorded.receipts), swept)
     refused = damages.refused(recorded.probes)
-    nodes = [node for node in recorded.nodes if node not in refused]
+    nodes = [node for node in recorded.serving if node not in refused]
     operations = clock.operations(recorded.operations)
     final = [operation for operation in operations if operation.phase == "final"]
     system, rule = recorded.plan.under_test, rule_of(recorded.plan.under_test, recorded.probes)
@@ -171,7 +171,7 @@ def _restart_failed(recorded: Recorded, damages: Damages) -> str | None:
     if reason is None or began is None:
         return reason
     back = {probe.node for probe in recorded.probes if probe.answered and probe.time > began}
-    away = set(recorded.nodes) - back
+    away = set(recorded.serving) - back
     return None if away and away <= {damage.node for damage in damages.refusable} else reason
 
 

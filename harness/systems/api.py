@@ -87,12 +87,13 @@ class Alarm:
     """A text in a node's log, its meaning, and what follows from it.
 
     A ``violation``: no healthy system writes it.  A ``note``: worth knowing, no proof of anything.  A failure of the
-    ``harness``: the set-up is wrong.
+    ``harness``: the set-up is wrong.  A line that has the text ``unless`` too is none.
     """
 
     pattern: str
     meaning: str
     follows: Literal["violation", "note", "harness"]
+    unless: str | None = None
 
 
 # -- the setting ------------------------------------------------------------------------------------------------------

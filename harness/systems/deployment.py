@@ -138,6 +138,16 @@ class Deployment:
     def _processes(self, node: str) -> list[Role]:
         return [role for stage in self.stages for role in stage if role.node == node and not role.task]
 
+    @property
+    def serving(self) -> tuple[str, ...]:
+        """The nodes on which something runs."""
+        return tuple(name for name in self.names if self._processes(name))
+
+    @property
+    def processes(self) -> dict[str, list[str]]:
+        """The names of the roles that run on each node; a node may have none."""
+        return {name: [role.name for role in self._processes(name)] for name in self.names}
+
     def shell(self, node: str) -> NodeShell:
         return NodeShell(self.setup.node(node), self._remote)
 
@@ -292,9 +302,9 @@ class Deployment:
         return self.system.clients(self.setup, number)
 
     def probers(self) -> dict[str, Prober]:
-        """One for each node; empty for a system that cannot be asked about itself."""
+        """One for each node on which something runs; empty for a system that cannot be asked about itself."""
         prober = self.system.prober
-        return {} if prober is None else {name: prober(self.setup, self.shell(name)) for name in self.names}
+        return {} if prober is None else {name: prober(self.setup, self.shell(name)) for name in self.serving}
 
     def describe(self) -> dict[str, Any]:
         """The facts about the system that the results record."""

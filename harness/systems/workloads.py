@@ -5,7 +5,18 @@ from __future__ import annotations
 from typing import Final
 
 from harness.systems.api import Workload
-from harness.workloads import Bank, CasRegister, Counters, MixedRegisters, Register, Sets, elements_check, total_check
+from harness.workloads import (
+    Bank,
+    CasRegister,
+    Counters,
+    Locks,
+    MixedRegisters,
+    Register,
+    Sets,
+    elements_check,
+    sessions_check,
+    total_check,
+)
 
 REGISTER: Final = Workload(
     name="register",
@@ -49,6 +60,23 @@ COUNTER: Final = Workload(
     final=lambda scale: Counters(scale.keys).final_reads(),
     model="counter",
     kinds=("add", "read"),
+)
+SESSIONS: Final = Workload(
+    name="sessions",
+    summary="writes of registers and reads that may be old, judged by the order within each session",
+    generator=lambda scale: Register(scale.keys, read="peek").generator(),
+    final=lambda scale: Register(scale.keys).final_reads(),
+    model=lambda evidence: sessions_check(evidence.operations),
+    kinds=("write", "peek"),
+    reads=frozenset({"read", "peek"}),
+)
+LOCK: Final = Workload(
+    name="lock",
+    summary="locks with fencing tokens are taken and given back",
+    generator=lambda scale: Locks(scale.keys).generator(),
+    final=lambda scale: Locks(scale.keys).final_reads(),
+    model="fenced-lock",
+    kinds=("acquire", "release", "read"),
 )
 BANK: Final = Workload(
     name="bank",

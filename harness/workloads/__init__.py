@@ -7,9 +7,10 @@ from harness.workloads.final_reads import until_applied
 from harness.workloads.locks import Locks
 from harness.workloads.logs import AppendLog
 from harness.workloads.registers import CasRegister, MixedRegisters, Register
+from harness.workloads.sessions import sessions_check
 from harness.workloads.sets import Sets, elements_check
 
 __all__ = [
     "AppendLog", "Bank", "CasRegister", "Counters", "Invocation", "Locks", "MixedRegisters", "Register", "Sets",
-    "elements_check", "total_check", "until_applied",
+    "elements_check", "sessions_check", "total_check", "until_applied",
 ]  # fmt: skip

@@ -1,6 +1,7 @@
 """Locks with fencing tokens.
 
-Who holds one gives it back; one that nobody is known to hold is freed by its token.
+A worker may hold several, each for a while; who holds one gives it back, and one that nobody is known to hold is freed
+by its token.
 """
 
 from __future__ import annotations
@@ -10,12 +11,15 @@ from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from harness.generators import PENDING, Context, Generator, Invocation, Op, Stream, seeded
 from history import Event
 
 #: Of all operations this share reads who holds a lock.
 READS: Final = 0.15
+#: Of the operations of a worker that holds a lock this share gives one back; all others try to take one.
+RELEASES: Final = 0.4
 
 _Key: TypeAlias = str | int | None
 _NONE: Final[Mapping[Any, Any]] = MappingProxyType({})
@@ -36,7 +40,7 @@ class Locks:
 
 
 class _Contend(Struct, frozen=True):
-    """``held`` is what each worker holds, as a key and its token.
+    """``held`` maps locks and their tokens to the workers that hold them; ``released`` is what each gave back last.
 
     ``doubted`` are the locks of which an acquire or a release is in doubt: a token of theirs that nobody is known to
     hold has no holder who would give it back, and is in ``orphans`` until somebody does.
@@ -44,7 +48,8 @@ class _Contend(Struct, frozen=True):
 
     keys: tuple[str, ...]
     stream: Stream
-    held: Mapping[int, tuple[_Key, int]] = _NONE
+    held: Mapping[tuple[_Key, int], int] = _NONE
+    released: Mapping[int, tuple[_Key, int]] = _NONE
     doubted: frozenset[_Key] = frozenset()
     orphans: Mapping[_Key, int] = _NONE
 
@@ -54,33 +59,30 @@ class _Contend(Struct, frozen=True):
         worker = ctx.free[0]
         key, stream = self.stream.choose(self.keys)
         draw, stream = stream.draw()
-        orphans = dict(self.orphans)
+        mine = [lock for lock, holder in self.held.items() if holder == worker]
         if draw < READS:
-            operation = Invocation("read", key)
-        elif worker in self.held:
-            mine, token = self.held[worker]
-            operation = Invocation("release", mine, token)
-        elif key in orphans:
-            operation = Invocation("release", key, orphans.pop(key))
+            return Invocation("read", key).by(worker, ctx.time), replace(self, stream=stream)
+        if mine and draw < READS + RELEASES:
+            lock, stream = stream.choose(mine)
+        elif key in self.orphans:
+            lock = key, self.orphans[key]
         else:
-            operation = Invocation("acquire", key)
-        after = _Contend(self.keys, stream, self.held, self.doubted, orphans)
-        return operation.by(worker, ctx.time), after
+            return Invocation("acquire", key).by(worker, ctx.time), replace(self, stream=stream)
+        orphans = {orphan: token for orphan, token in self.orphans.items() if orphan != lock[0]}
+        after = replace(self, stream=stream, released={**self.released, worker: lock}, orphans=orphans)
+        return Invocation("release", *lock).by(worker, ctx.time), after
 
     def update(self, ctx: Context, event: Event) -> Generator:
         if event.type == "fail" or event.f not in ("acquire", "release", "read"):
             return self
         worker, held = ctx.worker_of(event), dict(self.held)
-        if event.f == "release":  # of the lock that it holds, if any; it has it no more, whatever the answer
-            held.pop(worker, None)
+        if event.f == "release":  # the worker has it no more, whatever the answer
+            held.pop(self.released[worker], None)
         if event.type == "info":
-            return _Contend(self.keys, self.stream, held, self.doubted | {event.key}, self.orphans)
+            return replace(self, held=held, doubted=self.doubted | {event.key})
         word, token = ("held", event.value) if event.f == "read" else event.value
         if word == "acquired":
-            held[worker] = (event.key, token)
-            return _Contend(self.keys, self.stream, held, self.doubted, self.orphans)
-        orphans = dict(self.orphans)
-        owned = (event.key, token) in held.values()
-        if word == "held" and token is not None and event.key in self.doubted and not owned:
-            orphans[event.key] = token
-        return _Contend(self.keys, self.stream, held, self.doubted, orphans)
+            return replace(self, held={**held, (event.key, token): worker})
+        if word == "held" and token is not None and event.key in self.doubted and (event.key, token) not in held:
+            return replace(self, held=held, orphans={**self.orphans, event.key: token})
+        return replace(self, held=held)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from harness.systems.api import Workload
-from harness.systems.workloads import BANK, CAS_REGISTER, COUNTER, MIXED_REGISTERS, REGISTER, SET
-from harness.workloads import AppendLog, Locks
+from harness.systems.workloads import BANK, CAS_REGISTER, COUNTER, LOCK, MIXED_REGISTERS, REGISTER, SET
+from harness.workloads import AppendLog
 
 APPEND_LOG: Final = Workload(
     name="append-log",
@@ -16,13 +16,5 @@ APPEND_LOG: Final = Workload(
     model="ledger",
     kinds=("append", "get"),
     reads=frozenset({"get", "list"}),
-)
-LOCK: Final = Workload(
-    name="lock",
-    summary="locks with fencing tokens are taken and given back",
-    generator=lambda scale: Locks(scale.keys).generator(),
-    final=lambda scale: Locks(scale.keys).final_reads(),
-    model="fenced-lock",
-    kinds=("acquire", "release", "read"),
 )
 WORKLOADS: Final = (REGISTER, CAS_REGISTER, MIXED_REGISTERS, SET, COUNTER, APPEND_LOG, LOCK, BANK)

@@ -41,7 +41,7 @@ Placeholder: TypeAlias = Annotated[
 ]
 Command: TypeAlias = Text | Annotated[tuple[str, ...], Meta(min_length=1)]
 Port: TypeAlias = Annotated[int, Meta(ge=1, le=65535)]
-WorkloadName: TypeAlias = Literal["register", "cas-register", "mixed-registers", "set", "counter", "bank"]
+WorkloadName: TypeAlias = Literal["register", "cas-register", "mixed-registers", "set", "counter", "lock", "bank"]
 Value: TypeAlias = bool | int | float | str
 
 

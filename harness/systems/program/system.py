@@ -122,7 +122,8 @@ class _FromFile:
             "peers": ",".join(_peers(setup, first)),
         }
         if node is not None:
-            values |= _names(node, _nodes_of(setup, first))
+            here = (nodes for role in self.file.roles if node in (nodes := _nodes_of(setup, role)))
+            values |= _names(node, next(here))
         return Program(_filled(command, values), self.directory, _ENVIRONMENT)
 
     # -- placeholders ----------------------------------------------------------------------------------------------

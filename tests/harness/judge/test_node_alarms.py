@@ -13,6 +13,7 @@ from harness.judge.conclude import log_hits
 from harness.judge.judge import judge
 from harness.judge.node_alarms import setup_failures
 from harness.judge.recorded import Recorded
+from harness.systems.api import Alarm
 from harness.systems.dledger.alarms import ALARMS
 from history import Check, KeyVerdict, Probe, Receipt
 from tests.support.harness.good_run import NODES, S, good, receipt
@@ -123,7 +124,24 @@ def test_the_restart_at_the_end_explains_another_process() -> None:
     assert check_of(with_probes(probe(64.9), probe(65.5, pid=78), state=state)).verdict == "valid"
 
 
+def test_only_a_node_on_which_something_runs_owes_logs() -> None:
+    lacking = with_probes(probe(1), log_hits={node: {} for node in NODES if node != "n3"})
+    roles = {**dict.fromkeys(NODES, "server"), "n3": ""}
+    assert check_of(lacking).seen == "no logs were collected of n3"
+    without = replace(lacking.state, environment={"roles": roles})
+    assert check_of(replace(lacking, state=without)).verdict == "valid"
+    with_one = replace(lacking.state, environment={"roles": {**roles, "n3": "server"}})
+    assert check_of(replace(lacking, state=with_one)).verdict == "unknown"
+
+
 # -- what was collected ------------------------------------------------------------------------------------------------
+
+
+def test_a_line_of_the_excusing_kind_is_no_alarm(tmp_path: Path) -> None:
+    alarm = Alarm(pattern="mismatch", meaning="differs", follows="violation", unless="[sync]")
+    (tmp_path / "n1").mkdir()
+    (tmp_path / "n1" / "server.log").write_text("1 [sync] mismatch\n2 [apply] mismatch\n3 [apply] match\n")
+    assert log_hits(tmp_path, ("n1",), (alarm,)) == {"n1": {"mismatch": 1}}
 
 
 def test_the_servers_own_counts_stand_where_their_logs_were_cut(tmp_path: Path) -> None:

@@ -59,6 +59,13 @@ def test_a_cluster_that_comes_back_is_valid_and_one_that_does_not_is_not() -> No
     assert (silent.verdict, silent.seen) == ("invalid", "n3 silent since the heal")
 
 
+def test_a_node_on_which_nothing_runs_has_nothing_to_recover() -> None:
+    probes = tuple(one for one in probes_of() if one.node != "n3")
+    roles = {**dict.fromkeys(NODES, "server"), "n3": ""}
+    assert check_of(recorded(probes, environment={"roles": roles})).verdict == "valid"
+    assert check_of(recorded(probes)).verdict == "unknown"
+
+
 # -- what is ours ------------------------------------------------------------------------------------------------------
 
 

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -314,6 +314,19 @@ def test_the_first_role_of_a_node_is_the_one_that_faults_hit(scene: Scene) -> No
     scene.system.start(["n1"])
     scene.eventually(scene.pid)
     assert scene.pid() == int((scene.home / "run" / "server.pid").read_text())
+
+
+def test_a_node_on_which_nothing_runs_is_named_and_not_probed(scene: Scene, tmp_path: Path) -> None:
+    def prober(_setup: Setup, _shell: Shell) -> Any:
+        return object()
+
+    scene.toy.roles = (role("helper", "sleep", "60"), role("format", "true", task=True))
+    nodes = (*scene.system.setup.nodes, Machine("n2", "127.0.0.2", str(tmp_path / "n2")))
+    system = replace(scene.system.system, prober=prober)
+    deployment = Deployment(system, replace(scene.system.setup, nodes=nodes), scene.nodes, time.monotonic)
+    assert deployment.processes == {"n1": ["server", "helper"], "n2": []}
+    assert list(deployment.probers()) == ["n1"]
+    assert deployment.serving == ("n1",)
 
 
 def test_a_role_can_be_aimed_at_and_no_process_of_several_loses_power_alone(scene: Scene) -> None:

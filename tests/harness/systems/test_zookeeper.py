@@ -1,9 +1,10 @@
-"""ZooKeeper: which answer proves what, what is sent, what its servers are told, what they say, what sessions owe."""
+"""ZooKeeper: which answer proves what, what is sent, what its servers are told, what they say."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -21,13 +22,13 @@ from kazoo.exceptions import (
     SessionExpiredError,
 )
 
-from harness.generators import simulate
+from harness.generators import Answer, Stream, simulate
+from harness.judge.conclude import log_hits
 from harness.systems import Machine, Setup
 from harness.systems import zookeeper as zk
-from harness.systems.api import Evidence, Scale
+from harness.systems.api import Scale
 from harness.systems.law import LOST, NOT_SENT, Outcome
 from harness.workloads import Invocation
-from history import Counterexample, Operation
 
 NODES = tuple(Machine(f"n{number}", f"10.0.0.{number}") for number in (1, 2, 3))
 SETUP = Setup(version="3.9.4", options={"reads": "plain", "commit_log": 500}, nodes=NODES, client_timeout=0.3)
@@ -99,9 +100,12 @@ def znode(data: bytes, version: int = 3) -> tuple[bytes, SimpleNamespace]:
     return data, SimpleNamespace(version=version)
 
 
+#: The answer to a set.
+SET = SimpleNamespace(version=4)
 ADD, WRITE, CAS = Invocation("add", "set", 5), Invocation("write", "k0", 5), Invocation("cas", "k0", [4, 5])
 READ, LIST, PEEK = Invocation("read", "k0"), Invocation("list", "sequence"), Invocation("peek", "k0")
 FIRST = Invocation("cas", "k0", [None, 5])
+ACQUIRE, RELEASE = Invocation("acquire", "lock-0"), Invocation("release", "lock-0", 4)
 
 
 # -- the law, row by row -----------------------------------------------------------------------------------------------
@@ -115,7 +119,7 @@ FIRST = Invocation("cas", "k0", [None, 5])
         ("answered", WRITE, [None], ("ok", 5)),
         ("answered", WRITE, [NoNodeError, None], ("ok", 5)),
         ("answered", WRITE, [NoNodeError, NodeExistsError, None], ("ok", 5)),
-        ("answered", CAS, [znode(b"4"), None], ("ok", [4, 5])),
+        ("answered", CAS, [znode(b"4"), SET], ("ok", [4, 5])),
         ("answered", FIRST, [NoNodeError, None], ("ok", [None, 5])),
         ("answered", READ, [None, znode(b"4")], ("ok", 4)),
         ("answered", READ, [None, NoNodeError], ("ok", None)),
@@ -123,11 +127,21 @@ FIRST = Invocation("cas", "k0", [None, 5])
         ("answered", LIST, [None, ["9-0000000001", "11-0000000000"]], ("ok", [11, 9])),
         ("answered", PEEK, [znode(b"4", 2)], ("ok", [4, 2])),
         ("answered", PEEK, [NoNodeError], ("ok", None)),
+        ("answered", ACQUIRE, [None, NoNodeError, "/harness/lock-0"], ("ok", ["acquired", 0])),
+        ("answered", ACQUIRE, [None, znode(b"null", 3), SET], ("ok", ["acquired", 4])),
+        ("answered", ACQUIRE, [None, znode(b"2", 2)], ("ok", ["held", 2])),
+        ("answered", RELEASE, [None], ("ok", ["released", 4])),
+        ("answered", RELEASE, [BadVersionError, None, znode(b"6", 6)], ("ok", ["held", 6])),
+        ("answered", RELEASE, [BadVersionError, None, znode(b"null", 7)], ("ok", ["free", None])),
+        ("answered", RELEASE, [NoNodeError, None, NoNodeError], ("ok", ["free", None])),  # which the model judges
+        ("answered", Invocation("read", "lock-0"), [None, znode(b"4", 4)], ("ok", 4)),
         ("no-node", ADD, [NoNodeError], ("fail", 5)),
         ("other-version", CAS, [znode(b"3")], ("fail", [4, 5])),
         ("other-version", CAS, [znode(b"4"), BadVersionError], ("fail", [4, 5])),
         ("other-version", CAS, [NoNodeError], ("fail", [4, 5])),
         ("other-version", FIRST, [NoNodeError, NodeExistsError], ("fail", [None, 5])),
+        ("other-version", ACQUIRE, [None, NoNodeError, NodeExistsError], ("fail", None)),
+        ("other-version", ACQUIRE, [None, znode(b"null", 3), BadVersionError], ("fail", None)),
         ("error", ADD, [NodeExistsError], ("info", 5)),
         ("error", ADD, [OperationTimeoutError], ("info", 5)),
         ("error", READ, [OperationTimeoutError, znode(b"4")], ("fail", None)),
@@ -138,6 +152,10 @@ FIRST = Invocation("cas", "k0", [None, 5])
         (LOST, WRITE, [NoNodeError, SILENCE], ("info", 5)),
         (LOST, CAS, [znode(b"4"), SessionExpiredError], ("info", [4, 5])),
         (LOST, ADD, [ConnectionClosedError], ("info", 5)),
+        (LOST, ACQUIRE, [None, znode(b"null", 3), SILENCE], ("info", None)),
+        (LOST, ACQUIRE, [None, NoNodeError, ConnectionLoss], ("info", None)),
+        (LOST, RELEASE, [SILENCE], ("info", 4)),
+        (LOST, RELEASE, [BadVersionError, None, ConnectionLoss], ("info", 4)),
         (LOST, READ, [None, SILENCE], ("fail", None)),
         (LOST, READ, [ConnectionLoss, ConnectionLoss], ("fail", None)),
     ],
@@ -162,6 +180,7 @@ def test_a_session_that_owes_an_answer_is_given_up_and_the_next_one_is_told(perf
     second.client_id = (2, b"")
     lost, moved, added = perform([first, second], ADD, ADD, ADD)
     assert (lost.type, moved.type, added.type) == ("info", "fail", "ok")
+    assert moved.error == "ConnectionError the session is a new one"
     assert second.sent == [("create_async", "/harness/set/5", b"")], "nothing was sent with the news"
 
 
@@ -189,9 +208,19 @@ def test_what_comes_before_a_read(perform: Any, invocation: Invocation, reads: s
 
 
 def test_a_compare_and_set_names_the_version_that_was_read(perform: Any) -> None:
-    kazoo = Kazoo([znode(b"4", 8), None])
+    kazoo = Kazoo([znode(b"4", 8), SET])
     perform([kazoo], CAS)
     assert kazoo.sent[-1] == ("set_async", "/harness/k0", b"5", 8)
+
+
+def test_a_lock_is_taken_and_given_back_by_its_version(perform: Any) -> None:
+    """A set without one would take a lock that another has taken meanwhile, or end the next holder's."""
+    kazoo = Kazoo([None, znode(b"null", 3), SET, SET])
+    perform([kazoo], ACQUIRE, RELEASE)
+    assert kazoo.sent == [
+        ("set_async", "/harness/barrier", b""), ("get_async", "/harness/lock-0"),
+        ("set_async", "/harness/lock-0", b"4", 3), ("set_async", "/harness/lock-0", b"null", 4),
+    ]  # fmt: skip
 
 
 def test_kazoo_repeats_no_command(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -218,6 +247,20 @@ def test_each_version_comes_with_the_logging_that_it_speaks(version: str) -> Non
     jars = zk.jars(Setup(version=version))
     assert f"org.slf4j:slf4j-simple:{zk.VERSIONS[version]}" in jars.coordinates
     assert f"org.apache.zookeeper:zookeeper:{version}" in jars.coordinates
+
+
+BROADCAST = (
+    "5401 [CommitProcessor:4] ERROR org.apache.zookeeper.server.DataTree - First digest mismatch on txn: 1,2,3,4,5"
+)
+SYNC = BROADCAST.replace("CommitProcessor:4", "QuorumPeer[myid=4](plain=10.0.0.4:2181)(secure=disabled)")
+
+
+def test_a_digest_that_differs_while_a_snapshot_is_taken_in_proves_nothing(tmp_path: Path) -> None:
+    for node, line in (("n1", BROADCAST), ("n2", SYNC), ("n3", BROADCAST.replace("CommitProcessor:4", "main"))):
+        (tmp_path / node).mkdir()
+        (tmp_path / node / "server-console.log").write_text(line + "\n")
+    hits = log_hits(tmp_path, ("n1", "n2", "n3"), zk.SYSTEM.alarms)
+    assert {node: sum(found.values()) for node, found in hits.items()} == {"n1": 1, "n2": 0, "n3": 1}
 
 
 SRVR = "Zookeeper version: 3.9.4\nLatency min/avg/max: 0/0.0/0\nZxid: 0x30000002a\nMode: {}\nNode count: 9\n"
@@ -257,64 +300,18 @@ def test_a_leader_that_dies_before_its_first_transaction_does_not_go_back() -> N
 # -- workloads ---------------------------------------------------------------------------------------------------------
 
 
+def granted(invocation: Invocation, stream: Stream) -> tuple[Answer, Stream]:
+    """Everything is done; no lock is ever found held."""
+    words = {"acquire": ["acquired", 1], "release": ["released", 1]}
+    return Answer(0.01, value=words.get(invocation.f, invocation.value)), stream
+
+
 @pytest.mark.parametrize("workload", zk.SYSTEM.workloads, ids=lambda workload: workload.name)
 def test_a_workload_issues_the_kinds_that_the_gates_ask_for(workload: Any) -> None:
     scale = Scale(keys=3, workers=5, setup=SETUP)
-    issued = simulate(workload.generator(scale), workers=5, seed=1, most=500).issued
+    issued = simulate(workload.generator(scale), workers=5, answers=granted, seed=1, most=500).issued
     final = workload.final(scale)
     assert {one.f for one in issued} == set(workload.kinds)
     assert {one.f for one in final} <= zk.LAW.reads - {"peek"}
     assert all(one.final for one in final)
     assert {one.key for one in issued} == {one.key for one in final}
-
-
-def operation(index: int, process: int, f: str, value: Any, result: Any = None, outcome: str = "ok") -> Operation:
-    return Operation(
-        process, f, "k0", value, result, outcome, index * 10, index * 10 + 5, index * 2, index * 2 + 1  # type: ignore[arg-type]
-    )  # fmt: skip
-
-
-def judged(*operations: Operation) -> Any:
-    return zk.sessions_keep_order(
-        Evidence(setup=SETUP, nodes=(), operations=operations, probes=(), receipts=(), moments={})
-    )
-
-
-WRITTEN = (operation(0, 0, "write", 7), operation(1, 0, "write", 8))
-
-
-@pytest.mark.parametrize(
-    ("peeks", "verdict"),
-    [
-        ([(1, [7, 0]), (1, [8, 1])], "valid"),
-        ([(1, None), (1, [7, 0])], "valid"),
-        ([(1, [8, 1]), (2, [7, 0])], "valid"),  # another session may be behind
-        ([(1, [8, 1]), (1, [7, 0])], "invalid"),
-        ([(1, [7, 0]), (1, None)], "invalid"),
-        ([(1, [8, 1]), (0, [7, 0])], "invalid"),  # it wrote 8 itself
-        ([(1, [9, 2])], "invalid"),  # nobody wrote 9
-        ([], "unknown"),  # nothing was asked
-    ],
-)
-def test_sessions_never_go_back_and_see_their_own_writes(peeks: list[tuple[int, Any]], verdict: str) -> None:
-    seen = [operation(2 + n, process, "peek", None, result) for n, (process, result) in enumerate(peeks)]
-    assert judged(*WRITTEN, *seen).verdict == verdict
-
-
-def test_a_session_that_went_back_is_shown_by_what_it_had_seen() -> None:
-    seen, back = operation(2, 0, "write", 9), operation(4, 0, "peek", None, [7, 0])
-    found = judged(*WRITTEN, seen, operation(3, 1, "peek", None, [9, 2]), back)
-    (shown,) = [Counterexample.from_json(record) for record in found.details["counterexamples"]]
-    assert (shown.kind, shown.operations, shown.suspects) == ("session-went-back", (seen, back), (back,))
-    assert [role.says for role in shown.roles] == ["version 2", "version 0"]
-
-
-def test_after_a_failure_the_session_may_be_another() -> None:
-    back = [operation(3, 1, "peek", None, outcome="fail"), operation(4, 1, "peek", None, [7, 0])]
-    assert judged(*WRITTEN, operation(2, 1, "peek", None, [8, 1]), *back).verdict == "valid"
-
-
-@pytest.mark.parametrize(("value", "verdict"), [(8, "valid"), (7, "invalid")])
-def test_the_last_reads_see_what_was_acknowledged(value: int, verdict: str) -> None:
-    peek = operation(3, 4, "peek", None, [8, 1])
-    assert judged(*WRITTEN, operation(2, 3, "read", None, value), peek).verdict == verdict

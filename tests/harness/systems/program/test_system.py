@@ -42,11 +42,11 @@ class NoShell:
         raise AssertionError(command)
 
 
-def written(directory: Path, *, processes: str = "", probe: str = "exit 1") -> System:
+def written(directory: Path, *, processes: str = "", probe: str = "exit 1", file: str = FILE) -> System:
     """``probe`` is what the probe program does after it was asked."""
     (directory / "client.sh").write_text(CLIENT)
     (directory / "probe.sh").write_text(f"read -r line\n{probe}\nexec cat\n")
-    (directory / "kv.toml").write_text(FILE.replace("PROCESSES", processes))
+    (directory / "kv.toml").write_text(file.replace("PROCESSES", processes))
     return system_of(directory / "kv.toml")
 
 
@@ -98,6 +98,14 @@ def probed(system: System, times: int = 1, timeout: float = 5.0) -> list[Mapping
 def test_a_probe_returns_what_the_node_says(tmp_path: Path) -> None:
     figures = """echo "{\\"id\\":1,\\"type\\":\\"ok\\",\\"value\\":{\\"role\\":\\"leader\\",\\"at\\":\\"$1 $2\\"}}" """
     assert probed(written(tmp_path, probe=figures)) == [{"role": "leader", "at": "n2 10.0.0.2"}]
+
+
+def test_a_node_of_another_role_than_the_first_is_asked_as_well(tmp_path: Path) -> None:
+    """Its index is that among the nodes of the first role that it has."""
+    other = 'nodes = ["n1"]\n[[roles]]\nname = "other"\ncommand = "other"\nnodes = ["n2", "n3"]\n[client]'
+    figures = """echo "{\\"id\\":1,\\"type\\":\\"ok\\",\\"value\\":{\\"at\\":\\"$1 $2\\"}}" """
+    file = FILE.replace("[client]", other).replace("{address}", "{index}")
+    assert probed(written(tmp_path, probe=figures, file=file)) == [{"at": "n2 1"}]
 
 
 @pytest.mark.parametrize(
