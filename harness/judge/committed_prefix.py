@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from harness.judge.damage import NONE, Damages
-from harness.judge.stretches import of_reporting, same_process
+from harness.judge.stretches import held_at_the_end, of_reporting, same_process
 from history import Check, Probe
 
 _ASKED: Final = "no node removes committed entries from its log"
@@ -134,6 +134,7 @@ def committed_kept(probes: Sequence[Probe], damages: Damages = NONE) -> Check:
         "kind": "committed-entries-deleted",
         "nodes": nodes,
         "moments": [fall.to_json() for fall in found],
+        "held_again": held_at_the_end(probes, max(fall.committed for fall in found)),
     }
     highest = max(probe.committed for probe in last.values())
     if max(probe.ledger_end for probe in last.values()) < highest:

@@ -21,7 +21,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from harness.judge.damage import LOG, NONE, Damages
-from harness.judge.stretches import of_reporting, stretches
+from harness.judge.stretches import held_at_the_end, of_reporting, stretches
 from history import Check, Probe
 
 KIND: Final = "leader-lacks-committed"
@@ -133,6 +133,7 @@ def leader_complete(probes: Sequence[Probe], damages: Damages = NONE) -> Check:
         "nodes": sorted(first),
         "count": len(found),
         "moments": [one.to_json() for one in found[:MOMENTS]],
+        "held_again": held_at_the_end(probes, max(one.committed for one in found)),
     }
     seen = "; ".join(one.describe() for _, one in sorted(first.items()))
     return Check("leader-complete", "check", "invalid", _ASKED, seen, details)

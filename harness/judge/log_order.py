@@ -29,7 +29,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from harness.judge.damage import Damages
-from harness.judge.stretches import of_reporting, reporting, stretches
+from harness.judge.stretches import held_at_the_end, of_reporting, reporting, stretches
 from history import Check, Probe
 
 KIND: Final = "commit-beyond-log"
@@ -121,5 +121,6 @@ def log_order(probes: Sequence[Probe], damages: Damages) -> Check:
         "count": len(found),
         "by_node": counts,
         "moments": [breach.to_json() for breach in found[:MOMENTS]],
+        "held_again": held_at_the_end(probes, max(breach.index for breach in found)),
     }
     return Check("log-order", "check", "invalid", _ASKED, seen, details)

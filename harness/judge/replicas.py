@@ -178,7 +178,7 @@ def replicas_agree(probes: Sequence[Probe], *, quiet: int | None, recovered: Ite
 
 
 def _differ(found: Sequence[Difference]) -> Check:
-    first = found[0]
+    first = min(found, key=lambda one: one.time)
     blamed = Counter(node for one in found for node in one.against)
     more = f", and at {len(found) - 1} more" if len(found) > 1 else ""
     details = {
@@ -188,6 +188,7 @@ def _differ(found: Sequence[Difference]) -> Check:
         "by_node": dict(sorted(blamed.items())),
         "indexes": [one.index for one in found[:MOMENTS]],
         "moments": [moment for one in found[:MOMENTS] for moment in one.to_json()],
+        "since": first.time,
     }
-    seen = f"{first.sentence()}{more}, first at {first.time / 1e9:.1f} s"
+    seen = f"{first.sentence()}{more}"
     return Check("replicas-agree", "check", "invalid", _ASKED, seen, details)

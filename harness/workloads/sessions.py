@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from checker import check_operations
 from history import Check, Counterexample, Operation, Verdict, worst
 from history.records.violations import details_of
 
@@ -18,6 +17,8 @@ def sessions_check(operations: Sequence[Operation]) -> Check:
     A session is what a process did without a failure in between.  A ``peek`` is answered null for absent, or [value,
     version]: each write of a key makes a greater version.  Every value is written once.
     """
+    from checker import check_operations  # numpy with it: too much for a command that only lists workloads
+
     ordered = sorted(operations, key=lambda op: op.invoke_index)
     peeks = [op for op in ordered if op.f == "peek" and op.outcome == "ok" and op.result is not None]
     versions = {(op.key, op.result[0]): op.result[1] for op in peeks}

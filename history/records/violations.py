@@ -21,9 +21,11 @@ OF_KEYS: Final = "linearizable"
 #: Whether the harness found the bug that was planted in the server; empty: none was.
 CanaryOutcome: TypeAlias = Literal["", "found", "missed"]
 
-Severity: TypeAlias = Literal["data lost", "inconsistent", "no commits", "replica behind", "alarm"]
-SEVERITIES: Final[tuple[Severity, ...]] = ("data lost", "inconsistent", "no commits", "replica behind", "alarm")
-"""From the worst down."""
+Severity: TypeAlias = Literal["data lost", "log truncated", "inconsistent", "no commits", "replica behind", "alarm"]
+SEVERITIES: Final[tuple[Severity, ...]] = (
+    "data lost", "log truncated", "inconsistent", "no commits", "replica behind", "alarm",
+)  # fmt: skip
+"""From the worst down; a log is truncated where committed entries went from it and every log holds them again."""
 LOST: Final = frozenset({"lost-write", "lost-element", "lost-append"})
 """Kinds of counterexamples in which something acknowledged is gone."""
 SHORT_LOGS: Final = frozenset({"committed-entries-deleted", "commit-beyond-log", "leader-lacks-committed"})
@@ -144,6 +146,8 @@ def _recorded(check: Mapping[str, Any]) -> Sequence[dict[str, Any]]:
 
 def severity_of(check: str, kind: str, details: Mapping[str, Any] | None = None) -> Severity:
     """Say how bad a violation of this kind is, which this check found; ``details`` as the check recorded them."""
+    if kind in SHORT_LOGS and details and details.get("held_again") is True:
+        return "log truncated"
     if kind in LOST or kind in SHORT_LOGS:
         return "data lost"
     if check == "recovery":

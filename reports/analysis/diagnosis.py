@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
+from history.codes import OK
 from history.records.violations import (
     LINEARIZABLE,
     OF_KEYS,
@@ -26,7 +27,7 @@ from history.records.violations import (
 from reports.analysis.faults import when
 from reports.analysis.findings import Drawn, Violation, checks_of, shown_as_counterexamples
 from reports.analysis.lagging_nodes import AGE_S
-from reports.analysis.node_timeline import ROLES, SILENT, NodeTimeline, leader_at
+from reports.analysis.node_timeline import ROLES, SILENT, NodeTimeline, leader_at, left_at
 from reports.load import logs
 from reports.load.columns import Floats
 from reports.load.run import Run
@@ -67,7 +68,9 @@ def diagnosis_of(drawn: Drawn) -> Diagnosis | None:
         return None
     onset = min((one.onset for one in breaks if one.onset is not None), default=None)
     after = "" if onset is None else _after(drawn, onset)
-    return Diagnosis(tuple(breaks), after, _step(drawn, breaks[0]), breaks[0].place)
+    # Logs that are whole again are less to look at than what lasts.
+    worst = next((one for one in breaks if one.severity != "log truncated"), breaks[0])
+    return Diagnosis(tuple(breaks), after, _step(drawn, worst), worst.place)
 
 
 # -- what broke -------------------------------------------------------------------------------------------------------
@@ -115,27 +118,55 @@ def _contradiction(drawn: Drawn, check: str, row: Mapping[str, Any], about: Mapp
 
 
 def _deleted(drawn: Drawn, found: Sequence[tuple[str, str, Mapping[str, Any]]]) -> Break:
-    """Committed entries that are gone from logs: what is left at the end, and when the first went."""
-    moments = [(place, moment) for _, place, about in found for moment in about["moments"]]
-    place, first = min(moments, key=lambda pair: pair[1]["time"])
+    """Committed entries that went from logs: whether they are there again at the end, and since when they are not."""
+    seen = [(place, moment) for _, place, about in found for moment in about["moments"]]
+    moments = sorted(seen, key=lambda pair: pair[1]["time"])
+    (place, first), checks = moments[0], tuple(name for name, *_ in found)
+    answers = {(str(moment["node"]), moment["time"]) for _, moment in moments}
+    struck = sorted({node for node, _ in answers})
+    times = f", seen in {number(len(answers))} answers of {', '.join(struck)}" if len(answers) > 1 else ""
     at, node = first["time"] / 1e9, str(first["node"])
+    began = f"first on {node} at {when(at, drawn.windows)}{times}"
+    severity = min((severity_of(*one) for one in _kinds(found)), key=SEVERITIES.index)
     short, highest = _short_at_the_end(drawn.timelines)
-    whole = len(drawn.timelines) - len(short)
-    head, tail = "Committed entries were deleted from logs", "; at the end every log holds them again"
-    if short and not whole:
-        head = (
-            f"Committed data lost: entries up to {number(highest)} were committed, and at the end no log goes beyond "
-            f"{number(max(short.values()))}"
-        )
-        tail = ""
-    elif short:
+    if severity == "log truncated" or not short:
+        text = f"Committed entries were deleted from logs; {began}; at the end every log holds them again."
+    elif len(short) < len(drawn.timelines):
         ends = ", ".join(f"{name} at {number(held)}" for name, held in sorted(short.items()))
-        tail = f"; of {number(highest)} that were committed, at the end logs end earlier on {ends}"
-    struck = sorted({str(moment["node"]) for _, moment in moments})
-    times = f", seen in {number(len(moments))} answers of {', '.join(struck)}" if len(moments) > 1 else ""
-    text = f"{head}; first on {node} at {when(at, drawn.windows)}{times}{tail}."
-    checks = tuple(name for name, *_ in found)
-    return Break("data lost", text, at, place, checks, (node,))
+        text = (
+            f"Committed entries were deleted from logs; {began}; of {number(highest)} that were committed, at the end "
+            f"logs end earlier on {ends}."
+        )
+    else:
+        (at, holder), led = _last_held(drawn.timelines, highest), ""
+        held = f"The last log that held them was {holder}'s, until {at:.1f} s."
+        if leading := [pair for pair in moments if "told_by" in pair[1]]:
+            last = leading[-1][1]
+            place, leader = next(pair for pair in leading if _leadership(pair[1]) == _leadership(last))
+            at, node = leader["time"] / 1e9, str(leader["node"])
+            led = f" {node} led with a log that ended at {number(leader['log_end'])}, from {when(at, drawn.windows)}."
+        text = (
+            f"Committed data lost: entries up to {number(highest)} were committed, and at the end no log goes beyond "
+            f"{number(max(short.values()))}.{led} {held} Committed entries went from a log {began}."
+        )
+    return Break(severity, text, at, place, checks, (node,))
+
+
+def _leadership(moment: Mapping[str, Any]) -> tuple[str, int]:
+    return str(moment["node"]), int(moment["term"])
+
+
+def _kinds(found: Sequence[tuple[str, str, Mapping[str, Any]]]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    return ((name, str(about["kind"]), about) for name, _, about in found)
+
+
+def _last_held(timelines: Sequence[NodeTimeline], index: int) -> tuple[float, str]:
+    """When a log was seen for the last time to reach this index (s), and whose."""
+    found = []
+    for one in timelines:
+        rows = np.flatnonzero((one.role != SILENT) & (one.log_end >= index))
+        found += [(float(one.time[rows[-1]]), one.node)] if len(rows) else []
+    return max(found, default=(0.0, timelines[0].node))
 
 
 def _short_at_the_end(timelines: Sequence[NodeTimeline]) -> tuple[dict[str, int], int]:
@@ -178,10 +209,15 @@ def _no_recovery(drawn: Drawn, row: Mapping[str, Any], about: Mapping[str, Any])
 def _behind(drawn: Drawn, behind: Sequence[NodeTimeline], end: float) -> tuple[str, float]:
     """Of replicas that stopped, where they stand, or that they do not answer; and since when (s)."""
     silent = {one.node: since for one in behind if (since := _silent_since(one, end)) is not None}
-    stopped = {one.node: _last_applied(one) for one in behind if one.node not in silent}
-    onset = min([*silent.values(), *(moment for moment, _ in stopped.values())])
+    apart = {one.node: left_at(one) for one in behind if one.node not in silent and one.applied.max(initial=-1) < 0}
+    stopped = {one.node: _last_applied(one) for one in behind if one.node not in {*silent, *apart}}
+    onset = min([*silent.values(), *apart.values(), *(moment for moment, _ in stopped.values())])
     parts = []
     total, target = len(drawn.timelines), max(int(one.committed.max(initial=-1)) for one in drawn.timelines)
+    logs_end = max((int(one.log_end[one.role != SILENT][-1]) for one in drawn.timelines if _answered(one)), default=-1)
+    if level := [name for name, (_, index) in stopped.items() if 0 <= logs_end <= index < target]:
+        stand = ", ".join(f"{name} at {number(stopped.pop(name)[1])}" for name in sorted(level))
+        parts.append(f"At the end {stand}, where every log ends, of {number(target)} that were committed")
     if moving := [name for name, (moment, _) in stopped.items() if end - moment < GONE_S]:
         stand = ", ".join(f"{name} at {number(stopped.pop(name)[1])}" for name in sorted(moving))
         parts.append(
@@ -191,19 +227,23 @@ def _behind(drawn: Drawn, behind: Sequence[NodeTimeline], end: float) -> tuple[s
         first, latest = min(moment for moment, _ in stopped.values()), max(moment for moment, _ in stopped.values())
         span = when(first, drawn.windows) + (f", the last at {latest:.1f} s" if latest - first > 1 else "")
         stand = ", ".join(f"{name} at {number(index)}" for name, (_, index) in sorted(stopped.items()))
-        plural = "replica" if len(stopped) == 1 else "replicas"
         parts.append(
-            f"{len(stopped)} of {total} {plural} stopped applying at {span}, and never resumed: "
+            f"{len(stopped)} of {total} replicas stopped applying at {span}, and never resumed: "
             f"{stand}, of {number(target)} that were committed"
         )
+    for name, since in sorted(apart.items()):
+        parts.append(f"{name} answers, and has neither led nor known a leader since {when(since, drawn.windows)}")
     for name, since in sorted(silent.items()):
         parts.append(f"{name} has not answered since {when(since, drawn.windows)}")
     return "; ".join(parts) + ".", onset
 
 
 def _other(drawn: Drawn, row: Mapping[str, Any], about: Mapping[str, Any], place: str) -> Break:
-    """Any other failed check in its own words, dated by its own evidence."""
+    """Any other failed check in its own words, dated by its own evidence: where it says so, from ``since`` on (ns)."""
     moments = [moment for moment in about.get("moments") or () if isinstance(moment, Mapping) and "time" in moment]
+    since = about.get("since")
+    if isinstance(since, int):
+        moments = [moment for moment in moments if moment["time"] >= since]
     first = min(moments, key=lambda moment: moment["time"], default=None)
     onset = None if first is None else first["time"] / 1e9
     dated = "" if onset is None else f"; first seen at {when(onset, drawn.windows)}"
@@ -233,6 +273,10 @@ def _last_applied(timeline: NodeTimeline) -> tuple[float, int]:
     return moment if moment is not None else float(timeline.time[rows][0]), int(timeline.applied[rows][-1])
 
 
+def _answered(timeline: NodeTimeline) -> bool:
+    return bool((timeline.role != SILENT).any())
+
+
 def _silent_since(timeline: NodeTimeline, end: float) -> float | None:
     """Since when (s) a node has not answered, of one that is silent at the end; 0 if it never answered."""
     answers = timeline.time[timeline.role != SILENT]
@@ -251,22 +295,31 @@ def _after(drawn: Drawn, onset: float) -> str:
     if len(load) and load[0] < onset < load[-1]:
         before = np.count_nonzero(served < onset) / (onset - load[0])
         since = np.count_nonzero((served >= onset) & (served <= load[-1])) / (load[-1] - onset)
-        if since:
+        if 0 < since < before:  # at the beginning of a run it rises, whatever broke
             parts.append(
                 f"{before:.1f} operations a second succeeded before {onset:.1f} s, {since:.1f} from then until the "
                 f"load ended at {load[-1]:.1f} s"
             )
-    later = served[served >= onset]
-    if len(asked) and not len(later):
-        parts.append(f"no operation succeeded after {onset:.1f} s, though clients asked until {asked[-1]:.1f} s")
-    elif len(later) and asked[-1] - later[-1] >= OUTAGE_S:
-        parts.append(f"no operation succeeded after {later[-1]:.1f} s, though clients asked until {asked[-1]:.1f} s")
+    last = float(served[-1]) if len(served) else 0.0
+    if len(asked) and (last < onset or asked[-1] - last >= OUTAGE_S):
+        parts.append(_unserved(drawn.run, last, float(asked[-1])))
     if drawn.timelines:
         changes, leader = _leaders_since(drawn, onset), leader_at(drawn.timelines, drawn.run.end / 1e9)
         elected = f"{changes or 'no'} new leader{'' if changes == 1 else 's'} since then"
         parts.append(f"{elected}, at the end {f'{leader} led' if leader else 'nobody led'}")
     text = "; ".join(parts)
     return f"{text[:1].upper()}{text[1:]}." if text else ""
+
+
+def _unserved(run: Run, since: float, until: float) -> str:
+    """That nothing succeeded any more; what was acknowledged by nodes that had not applied it is no success."""
+    operations = run.operations
+    unapplied = np.count_nonzero(operations.which(OK) & ~operations.served & (operations.returned > since * 1e9))
+    asked = f"though clients asked until {until:.1f} s"
+    if unapplied:
+        empty = f"{number(int(unapplied))} were acknowledged by a node that never applied them"
+        return f"no operation succeeded and was applied after {since:.1f} s, {asked}: {empty}"
+    return f"no operation succeeded after {since:.1f} s, {asked}"
 
 
 def _leaders_since(drawn: Drawn, onset: float) -> int:

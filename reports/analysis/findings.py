@@ -269,6 +269,13 @@ def _violation(run: Run, found: list[NodeTimeline], windows: list[FaultWindow], 
     )
 
 
+def _details(run: Run, name: str) -> Mapping[str, Any]:
+    """What a check recorded beside its sentence."""
+    found = next((check for check in run.results.get("checks", ()) if check.get("name") == name), {})
+    details = found.get("details")
+    return details if isinstance(details, Mapping) else {}
+
+
 def recovery_of(drawn: Drawn) -> dict[str, Any] | None:
     """Collect what the page shows of a cluster that did not recover: the check, and the logs from when it stopped."""
     check = next((row for row in checks_of(drawn.run) if row["name"] == "recovery" and row["state"] == "invalid"), None)
@@ -281,7 +288,9 @@ def recovery_of(drawn: Drawn) -> dict[str, Any] | None:
     picture = drawn.run.notes.attempt("sketch", lambda: sketch_of(drawn.timelines, drawn.windows, end, late), None)
     found = drawn.run.notes.attempt("replica progress", lambda: lagging_nodes(drawn.timelines, drawn.windows), nothing)
     lagging = [one for one in found if one.node in late]
-    since = min((one.moved for one in lagging), default=healed)
+    named = (_details(drawn.run, "recovery").get("behind") or ()) if not lagging else ()
+    left = [node_timeline.left_at(one) for one in drawn.timelines if one.node in named and len(one.time)]
+    since = min([*(one.moved for one in lagging), *left], default=healed)
     lines = logs.excerpt(drawn.run.files, drawn.run.started, since - 0.5, since + RECOVERY_S, limit=40)
     important = [line for line in lines if line.weight]
     return {

@@ -280,13 +280,19 @@ def last_statuses(timelines: Sequence[NodeTimeline]) -> list[LastStatus]:
     return found
 
 
+def left_at(timeline: NodeTimeline) -> float:
+    """When a node was first seen neither to lead nor to follow, without doing so ever again (s)."""
+    rows = np.flatnonzero(timeline.role <= ROLES.index("follower"))
+    return float(timeline.time[min(rows[-1] + 1, len(timeline.time) - 1) if len(rows) else 0])
+
+
 def _recently_committed(timeline: NodeTimeline, last: int) -> int:
     before = int(np.searchsorted(timeline.time, timeline.time[last] - 1.0))
     return int(timeline.committed[last] - timeline.committed[before])
 
 
 def _resample(timeline: NodeTimeline, column: Ints, time: Floats) -> Floats:
-    if not len(timeline.time):
+    if not len(timeline.time) or column.max() < 0:  # never answered, or never reported this
         return np.full(len(time), np.nan)
     place = np.searchsorted(timeline.time, time, side="right") - 1
     held = np.maximum(place, 0)

@@ -22,14 +22,14 @@ redraw))};addEventListener("beforeprint",begin),addEventListener("afterprint",en
 theme?root.dataset.theme==="dark":matchMedia("(prefers-color-scheme: dark)").matches;root.dataset.theme=dark?"light":"dark",redraw()}),matchMedia("(prefers-colo\
 r-scheme: dark)").addEventListener("change",redraw)}var Site={rows:[],shown:[],sort:"started",down:!0,picked:[],base:"",limit:300},COLUMNS=["started","verdict","finding","nemesis","version","seed","operations","r\
 ate","gap_s","recovery_s","sentence"],NUMERIC={operations:0,rate:1,gap_s:2,recovery_s:2},CLASSES={seed:"num",sentence:"what",version:"mono",started:"nowrap"},FILTERS=[
-"verdict","group","fault","version","workload","test"],SEVERITIES=["data lost","inconsistent","no commits","replica behind","alarm"];function byId(id){return document.
-getElementById(id)}function nameOr(row,name){return row[name]||(name==="nemesis"?"no fault":"–")}function valuesOf(row,name){return name==="fault"?row.fault.length?
-row.fault:["no fault"]:[nameOr(row,name)]}function rankOf(group){let place=SEVERITIES.indexOf(group);return place<0?SEVERITIES.length:place}function shownValue(row,name){
-return name==="recovery_s"&&row.never?"never":name in NUMERIC?figure(row[name],NUMERIC[name]):String(row[name]??"")||"–"}function sortValue(row,name){return name===
-"recovery_s"&&row.never?1/0:name==="finding"?row.finding?`${rankOf(row.group)} ${row.finding}`:"9":row[name]??(name in NUMERIC?-1/0:"")}function filterRows(){let text=byId(
-"s-search").value.trim().toLowerCase().split(/\s+/).filter(Boolean),wanted=FILTERS.map(name=>[name,byId(`s-${name}`).value]).filter(([,value])=>value!=="");Site.
-shown=Site.rows.filter(row=>wanted.every(([name,value])=>valuesOf(row,name).includes(value))&&text.every(word=>row.text.includes(word)));let direction=Site.down?
--1:1;Site.shown.sort((a,b)=>{let x=sortValue(a,Site.sort),y=sortValue(b,Site.sort);return x<y?-direction:x>y?direction:0}),Site.limit=300,drawRows();let parts=new URLSearchParams(
+"verdict","group","fault","version","workload","test"],SEVERITIES=["data lost","log truncated","inconsistent","no commits","replica behind","alarm"];function byId(id){
+return document.getElementById(id)}function nameOr(row,name){return row[name]||(name==="nemesis"?"no fault":"–")}function valuesOf(row,name){return name==="fa\
+ult"?row.fault.length?row.fault:["no fault"]:[nameOr(row,name)]}function rankOf(group){let place=SEVERITIES.indexOf(group);return place<0?SEVERITIES.length:place}
+function shownValue(row,name){return name==="recovery_s"&&row.never?"never":name in NUMERIC?figure(row[name],NUMERIC[name]):String(row[name]??"")||"–"}function sortValue(row,name){
+return name==="recovery_s"&&row.never?1/0:name==="finding"?row.finding?`${rankOf(row.group)} ${row.finding}`:"9":row[name]??(name in NUMERIC?-1/0:"")}function filterRows(){
+let text=byId("s-search").value.trim().toLowerCase().split(/\s+/).filter(Boolean),wanted=FILTERS.map(name=>[name,byId(`s-${name}`).value]).filter(([,value])=>value!==
+"");Site.shown=Site.rows.filter(row=>wanted.every(([name,value])=>valuesOf(row,name).includes(value))&&text.every(word=>row.text.includes(word)));let direction=Site.
+down?-1:1;Site.shown.sort((a,b)=>{let x=sortValue(a,Site.sort),y=sortValue(b,Site.sort);return x<y?-direction:x>y?direction:0}),Site.limit=300,drawRows();let parts=new URLSearchParams(
 wanted);byId("s-search").value&&parts.set("q",byId("s-search").value);try{history.replaceState(null,"",parts.size?`#${parts}`:location.pathname)}catch{}}function drawRow(row){
 let line=el("tr"),pick=el("input"),first=el("td");pick.type="checkbox",pick.checked=Site.picked.includes(row),pick.setAttribute("aria-label",`Compare ${row.run}`),
 pick.addEventListener("change",()=>pickRow(row,pick.checked)),first.append(pick),line.append(first);for(let name of COLUMNS){let cell=el("td",void 0,CLASSES[name]??

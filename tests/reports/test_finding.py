@@ -78,6 +78,7 @@ def test_a_planted_bug_that_was_missed_is_the_finding(fresh: Maker) -> None:
 
 CHECKS: dict[str, list[tuple[str, str | None]]] = {
     "data lost": [("committed-kept", kind) for kind in SHORT_LOGS],
+    "log truncated": [("committed-kept", kind) for kind in SHORT_LOGS],
     "inconsistent": [("election-safety", "two-leaders"), ("own-check", None)],
     "alarm": [("node-logs", "log-alarm"), ("node-logs", None)],
 }
@@ -94,7 +95,8 @@ def test_the_worst_comes_first_and_nothing_is_left_out(wanted: list[str], data: 
             kinds.append(data.draw(st.sampled_from(EXAMPLES[severity])))
         elif severity in CHECKS:
             name, kind = data.draw(st.sampled_from(CHECKS[severity]))
-            checks.append({"name": name, "verdict": "invalid", "details": {"kind": kind} if kind else {}})
+            again = {"held_again": True} if severity == "log truncated" else {}
+            checks.append({"name": name, "verdict": "invalid", "details": {"kind": kind, **again} if kind else {}})
         else:
             details = {"last_commit_ns": 10**9, "end_ns": (40 if severity == "no commits" else 2) * 10**9}
             checks.append({"name": "recovery", "verdict": "invalid", "details": {"kind": "no-recovery", **details}})

@@ -39,7 +39,8 @@ def test_a_replica_that_differs_is_a_violation_at_any_time_of_the_run() -> None:
     """Not even at the same time: n3 tells index 9 long after the others did."""
     found = check(*same(1)[:2], probe(30, "n3", 9, "x"), *same(60, 99, "z"))
     assert (found.verdict, found.details["kind"], found.details["nodes"]) == ("invalid", "replicas-differ", ["n3"])
-    assert found.seen == "at index 9 n3 stands against n1 and n2, first at 30.0 s"
+    assert found.seen == "at index 9 n3 stands against n1 and n2"
+    assert found.details["since"] == 30 * S
     assert [(one["node"], one["digest"]) for one in found.details["moments"]] == [("n1", "a"), ("n2", "a"), ("n3", "x")]
 
 
@@ -48,7 +49,7 @@ def test_who_stands_against_how_many_is_counted_over_all_indexes() -> None:
     found = check(*same(1)[:2], probe(1, "n3", 9, "x"), *later)
     assert found.details["by_node"] == {"n3": 2}
     assert found.details["indexes"] == [9, 20]
-    assert found.seen == "at index 9 n3 stands against n1 and n2, and at 1 more, first at 1.0 s"
+    assert found.seen == "at index 9 n3 stands against n1 and n2, and at 1 more"
 
 
 def test_where_no_side_has_the_most_both_are_named() -> None:
