@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
@@ -271,8 +272,7 @@ def _violation(run: Run, found: list[NodeTimeline], windows: list[FaultWindow], 
 
 def _details(run: Run, name: str) -> Mapping[str, Any]:
     """What a check recorded beside its sentence."""
-    found = next((check for check in run.results.get("checks", ()) if check.get("name") == name), {})
-    details = found.get("details")
+    details = next((one.get("details") for one in run.results.get("checks", ()) if one.get("name") == name), None)
     return details if isinstance(details, Mapping) else {}
 
 

@@ -78,7 +78,7 @@ def test_a_planted_bug_that_was_missed_is_the_finding(fresh: Maker) -> None:
 
 CHECKS: dict[str, list[tuple[str, str | None]]] = {
     "data lost": [("committed-kept", kind) for kind in SHORT_LOGS],
-    "log truncated": [("committed-kept", kind) for kind in SHORT_LOGS],
+    "log truncated": [("log-order", kind) for kind in SHORT_LOGS],
     "inconsistent": [("election-safety", "two-leaders"), ("own-check", None)],
     "alarm": [("node-logs", "log-alarm"), ("node-logs", None)],
 }
