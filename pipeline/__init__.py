@@ -16,8 +16,7 @@ from pipeline.errors import JavaMissingError, JobError, PackageMissingError, Pip
 from pipeline.spark.large import run_tables
 from pipeline.spark.session import start_session
 from pipeline.spark.warm import WarmSession
-from pipeline.tables.local import local_tables
-from pipeline.tables.run_tables import Tables
+from pipeline.tables.local import Tables, local_tables
 from pipeline.tables.storage import read_table
 from pipeline.warehouse.index import append_run, refresh
 from pipeline.warehouse.ingest import Outcome, ingest

@@ -148,7 +148,6 @@ def main() -> None:
                     "jvm": round(spent[jvm], 2),
                     "workers": round(sum(spent.values()) - spent[jvm], 2),
                 },
-                "steps s": found.seconds,
                 "load": round(os.getloadavg()[0], 1),
             }
             print(json.dumps(figures), flush=True)

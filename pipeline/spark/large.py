@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import re
 import shutil
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
@@ -33,9 +32,9 @@ from pipeline.spark.blocks import Report, Source, Span, read_blocks, span_of
 from pipeline.spark.hadoop_fs import file_size, for_readers, head, uri_of
 from pipeline.spark.keys import count_keys, judge_keys, read_table, write_by_key
 from pipeline.tables.judging import REGISTERS, Budget, verdict_table
+from pipeline.tables.local import Tables
 from pipeline.tables.pairing import Seams
 from pipeline.tables.recovery import Slice, fault_table, ok_times
-from pipeline.tables.run_tables import Stopwatch, Tables
 from pipeline.tables.sources import PIECE, check_blocks, check_problems, header_of, probe_batches
 from pipeline.tables.storage import replacing, write_part, write_tables
 from pipeline.tables.windows import COLUMNS, window_table
@@ -49,7 +48,6 @@ COLUMN_BYTES: Final = 640
 ROW_BYTES: Final = 4096
 """Memory for each operation of a key that is checked: of a register of integers as columns, and of anything else."""
 _UNITS: Final = {"k": 10, "m": 20, "g": 30, "t": 40}
-Deadline: TypeAlias = tuple[float, Callable[[], float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +81,6 @@ def run_tables(
     *,
     model: str | None,
     deadline_s: float,
-    clock: Callable[[], float] = time.time,
     sizes: Sizes | None = None,
     history: str | None = None,
 ) -> Tables:
@@ -96,27 +93,19 @@ def run_tables(
     refuses, PackageMissingError for a URI that no file system here reads, JobError when Spark or the checker fails,
     or a worker does not see the run's directory.
     """
-    watch, sizes = Stopwatch(clock), sizes or Sizes()
     if history is None:
         source = Source(uri_of(run.history), run.history.stat().st_size, str(run.history))
     else:
         source = Source(history, file_size(spark, history), history)
     header_of(b"".join(head(spark, source.uri).partition(b"\n")[:2]), Path(source.name))
     with replacing(run.tables) as fresh:
-        verdicts, faults = _computed(spark, source, fresh.resolve(), model, (deadline_s, clock), sizes, watch)
+        verdicts, faults = _computed(spark, source, fresh.resolve(), model, deadline_s, sizes or Sizes())
         write_part(fresh, "probes", probe_batches(run.probes))
-        watch.lap("write")
-    return Tables.of(verdicts, faults, watch.laps)
+    return Tables.of(verdicts, faults)
 
 
 def _computed(
-    spark: SparkSession,
-    source: Source,
-    root: Path,
-    model: str | None,
-    deadline: Deadline,
-    sizes: Sizes,
-    watch: Stopwatch,
+    spark: SparkSession, source: Source, root: Path, model: str | None, deadline_s: float, sizes: Sizes
 ) -> tuple[pa.Table, pa.Table]:
     """Write operations, verdicts, windows and faults of a run under ``root``; return verdicts and faults."""
     scratch = root / ".blocks"
@@ -124,18 +113,15 @@ def _computed(
     reports = read_blocks(spark, source, scratch, sizes.piece)
     check_blocks(source.name, [report.block for report in reports])
     receipts = receipts_of([event for report in reports for event in report.nemesis])
-    watch.lap("read")
     made = _finish_operations(reports, root, scratch, source.name)
-    watch.lap("pair")
     load = Slice.load(made.slices, receipts)
     with ThreadPoolExecutor(1, "windows") as pool:
         windows = pool.submit(_write_windows, spark, made.parts, reports, root, scratch)
-        verdicts = _verdict_rows(spark, made, root, model, deadline, sizes)
+        verdicts = _verdict_rows(spark, made, root, model, deadline_s, sizes)
         windows.result()
     faults = fault_table(receipts, _joined_times(scratch), load)
     write_tables(root, {"verdicts": verdicts, "faults": faults})
     shutil.rmtree(scratch)
-    watch.lap("compute")
     return verdicts, faults
 
 
@@ -190,12 +176,12 @@ def _finish_operations(reports: Sequence[Report], root: Path, scratch: Path, nam
 
 
 def _verdict_rows(
-    spark: SparkSession, made: _Made, root: Path, model: str | None, deadline: Deadline, sizes: Sizes
+    spark: SparkSession, made: _Made, root: Path, model: str | None, deadline_s: float, sizes: Sizes
 ) -> pa.Table:
     if model is None:
         return VERDICTS.empty_table()
     keys = count_keys(made.by_key)
-    budget = Budget.of(deadline[0], keys.num_rows, deadline[1])
+    budget = Budget.of(deadline_s, keys.num_rows)
     rows = sizes.most(spark, ROW_BYTES)
     most = sizes.most(spark, COLUMN_BYTES) if model in REGISTERS else rows
     whole = pc.less_equal(keys["count"], most)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
@@ -33,7 +34,7 @@ class Budget:
     clock: Callable[[], float]
 
     @classmethod
-    def of(cls, deadline_s: float, keys: int, clock: Callable[[], float]) -> Budget:
+    def of(cls, deadline_s: float, keys: int, clock: Callable[[], float] = time.time) -> Budget:
         return cls(clock() + deadline_s, deadline_s / max(keys, 1), clock)
 
     def left(self) -> float:

@@ -6,26 +6,37 @@ For one small file, and for machines on which Spark does not start.  The tables 
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from history import RunFiles
+from history import KeyVerdict, RunFiles
 from history.tables.schemas import PROBES, VERDICTS
 from pipeline.errors import JobError
-from pipeline.tables.judging import Budget, judge
+from pipeline.tables.judging import Budget, judge, verdicts_of
 from pipeline.tables.recovery import Slice, fault_table, ok_times
-from pipeline.tables.run_tables import Stopwatch, Tables
 from pipeline.tables.sources import probe_batches, read_run
 from pipeline.tables.storage import replacing, write_tables
 from pipeline.tables.windows import window_table
 
 
-def local_tables(
-    run: RunFiles, *, model: str | None, deadline_s: float, clock: Callable[[], float] = time.time
-) -> Tables:
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """The verdicts and the rows of the table of faults of one run."""
+
+    key_verdicts: list[KeyVerdict]
+    faults: list[dict[str, Any]]
+
+    @classmethod
+    def of(cls, verdicts: pa.Table, faults: pa.Table) -> Tables:
+        """The finished tables as values."""
+        return cls(verdicts_of(verdicts), faults.to_pylist())
+
+
+def local_tables(run: RunFiles, *, model: str | None, deadline_s: float) -> Tables:
     """Compute and write the five tables of a run, in this process.
 
     Without a ``model`` there are no verdicts: the keys are judged by something else.  ``deadline_s`` bounds the
@@ -33,44 +44,25 @@ def local_tables(
     history.FormatError for bad recorded data, FileNotFoundError without a history, OSError when the disk refuses,
     JobError when the checker fails.
     """
-    tables, watch = _made(run, model, deadline_s, clock)
-    return Tables.of(tables["verdicts"], tables["faults"], watch.laps)
-
-
-def written_tables(
-    run: RunFiles, *, model: str | None, deadline_s: float, clock: Callable[[], float] = time.time
-) -> dict[str, pa.Table]:
-    """Compute and write the same tables, and return them as they are on disk."""
-    return _made(run, model, deadline_s, clock)[0]
-
-
-def _made(
-    run: RunFiles, model: str | None, deadline_s: float, clock: Callable[[], float]
-) -> tuple[dict[str, pa.Table], Stopwatch]:
-    watch = Stopwatch(clock)
     operations, receipts = read_run(run)
-    probes = pa.concat_tables([PROBES.empty_table(), *probe_batches(run.probes)])
-    watch.lap("read")
     load = Slice.load([Slice.of(operations)], receipts)
     tables = {
         "operations": operations,
-        "verdicts": _verdicts(operations, model, deadline_s, clock),
+        "verdicts": _verdicts(operations, model, deadline_s),
         "windows": window_table(operations),
         "faults": fault_table(receipts, ok_times(operations), load),
-        "probes": probes,
+        "probes": pa.concat_tables([PROBES.empty_table(), *probe_batches(run.probes)]),
     }
-    watch.lap("compute")
     with replacing(run.tables) as fresh:
         write_tables(fresh, tables)
-    watch.lap("write")
-    return tables, watch
+    return Tables.of(tables["verdicts"], tables["faults"])
 
 
-def _verdicts(operations: pa.Table, model: str | None, deadline_s: float, clock: Callable[[], float]) -> pa.Table:
+def _verdicts(operations: pa.Table, model: str | None, deadline_s: float) -> pa.Table:
     if model is None:
         return VERDICTS.empty_table()
     groups = list(_by_key(operations))
-    budget = Budget.of(deadline_s, len(groups), clock)
+    budget = Budget.of(deadline_s, len(groups))
     try:
         judged = [judge(group, model, budget) for group in groups]
     except Exception as error:

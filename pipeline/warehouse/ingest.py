@@ -19,7 +19,7 @@ from pipeline.errors import JobError
 from pipeline.spark.actions import require_visible, run_action
 from pipeline.spark.hadoop_fs import is_remote
 from pipeline.spark.large import run_tables
-from pipeline.tables.local import written_tables
+from pipeline.tables.local import local_tables
 from pipeline.tables.sources import read_header
 from pipeline.warehouse.index import refresh
 from pipeline.warehouse.landing import HELD_BYTES, Landing
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 State: TypeAlias = Literal["added", "unchanged", "failed"]
-Compute: TypeAlias = Callable[..., Mapping[str, pa.Table] | None]
-"""Writes the tables of a run; returns them if it still holds them."""
+Compute: TypeAlias = Callable[..., object]
+"""Writes the tables of a run."""
 
 AT_ONCE: Final = 500
 """The most runs that one task adds, which are done again if it dies; else there are a few tasks for each core."""
@@ -89,7 +89,7 @@ class Adder:
         self._landing = Landing(warehouse)
         self._held: list[int] = []
 
-    def add_here(self, places: Mapping[int, str], compute: Compute = written_tables) -> None:
+    def add_here(self, places: Mapping[int, str], compute: Compute = local_tables) -> None:
         """Add the runs of local places."""
         for number, place in places.items():
             self.add(number, place, staged(Path(place)), compute)
@@ -128,8 +128,8 @@ class Adder:
             # They may be of another release, or damaged.
             with contextlib.suppress(FileNotFoundError, FormatError):
                 return self._landing.add(run, name)
-        made = compute(run, model=read_header(run.history).model, deadline_s=self.deadline_s)
-        return self._landing.add(run, name, made)
+        compute(run, model=read_header(run.history).model, deadline_s=self.deadline_s)
+        return self._landing.add(run, name)
 
 
 def _by_spark(spark: SparkSession, adder: Adder, places: Mapping[int, str], large: int) -> None:
@@ -183,11 +183,10 @@ def _read_by_tasks(spark: SparkSession, adder: Adder, places: dict[int, str], ru
 def _by_size(spark: SparkSession, large: int, history: str | None = None) -> Compute:
     """Compute the tables of a run by all tasks if its history has more than ``large`` bytes."""
 
-    def compute(run: RunFiles, **options: Any) -> Mapping[str, pa.Table] | None:
+    def compute(run: RunFiles, **options: Any) -> object:
         if run.history.stat().st_size <= large:
-            return written_tables(run, **options)
-        run_tables(spark, run, history=history, **options)
-        return None
+            return local_tables(run, **options)
+        return run_tables(spark, run, history=history, **options)
 
     return compute
 
@@ -210,7 +209,7 @@ def _remote_task(warehouse: Path, deadline_s: float, names: dict[int, str]) -> C
         number = files["place"][0].as_py()
         content = dict(zip(files["file"].to_pylist(), files["content"].to_pylist(), strict=True))
         adder = Adder(warehouse, deadline_s)
-        adder.add(number, names[number], staged_bytes(_root(names[number]), content), written_tables)
+        adder.add(number, names[number], staged_bytes(_root(names[number]), content), local_tables)
         adder.publish()
         return pa.table({"outcomes": [pickle.dumps(adder.outcomes)]})
 

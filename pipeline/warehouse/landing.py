@@ -93,10 +93,10 @@ class Landing:
         self._known = known_in(warehouse)
         self._parts: dict[tuple[str, str], list[pa.Table]] = {}
 
-    def add(self, run: RunFiles, name: str, made: Mapping[str, pa.Table] | None = None) -> bool:
+    def add(self, run: RunFiles, name: str) -> bool:
         """Add a run with finished tables; False if the warehouse has it already.
 
-        ``made`` are the tables if the caller still holds them.  A run with very many operations is published at once.
+        A run with very many operations is published at once.
         Raises FileNotFoundError without tables or history, FormatError for tables that are not whole, OSError.
         """
         rows = rows_of(run.tables)
@@ -108,7 +108,7 @@ class Landing:
         written = max(self._now() // 1000, known.written + 1 if known is not None else 0)
         large = sum(path.stat().st_size for path in run.table("operations").glob("*")) > HELD_BYTES
         names = [table for table in TABLES if not (large and table == "operations")]
-        tables = {table: made[table] if made else read_table(run.table(table), table) for table in names}
+        tables = {table: read_table(run.table(table), table) for table in names}
         batches = batches_of(run.table("operations")) if large else tables["operations"].to_batches
         figures = load_figures(batches, last_moment(tables["faults"]))
         tables |= conclusion_tables(run, tables, figures[1])
