@@ -8,7 +8,7 @@ rows of its own keys alone.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -42,22 +42,16 @@ def read_table(path: Path) -> pa.Table:
 
 def write_by_key(place: Path, operations: pa.Table) -> None:
     """Leave operations (``pairing.CODED_OPERATIONS``) by key in a directory."""
-    encoded = operations["key"].combine_chunks()
-    encoded = encoded.chunk(0) if isinstance(encoded, pa.ChunkedArray) else encoded
-    names = pc.fill_null(encoded.dictionary, "")
-    order = np.asarray(pc.sort_indices(names)).astype(np.int64)
-    rank = np.empty(len(names) + 1, np.int32)
-    rank[order], rank[-1] = np.arange(1, len(names) + 1), 0
-    ranks = rank[pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False)]
-    counts = np.bincount(ranks, minlength=len(names) + 1)
-    texts = pa.concat_arrays([pa.array([""]), names.take(pa.array(order))])
-    there = np.flatnonzero(counts)
-    keys = pa.table(
-        {"key": texts.take(pa.array(there)), "begin": np.cumsum(counts)[there] - counts[there], "count": counts[there]}
-    )
-    rows = np.argsort(ranks.astype(np.int16) if len(names) < 1 << 15 else ranks, kind="stable")
-    write_table(place / "keys.arrow", keys)
-    write_table(place / "calls.arrow", operations.take(pa.array(rows)) if there.size > 1 else operations)
+    key = operations["key"].combine_chunks()
+    # Sorting puts nulls at the end, and an unkeyed object comes first.
+    calls = operations.take(pa.array(np.roll(pc.sort_indices(key), key.null_count)))
+    keys = calls.group_by("key", use_threads=False).aggregate([([], "count_all")])
+    counts = keys["count_all"].to_numpy()
+    columns = {
+        "key": pc.fill_null(keys["key"].cast(pa.string()), ""), "begin": np.cumsum(counts) - counts, "count": counts,
+    }  # fmt: skip
+    write_table(place / "keys.arrow", pa.table(columns))
+    write_table(place / "calls.arrow", calls)
 
 
 def count_keys(places: Sequence[Path]) -> pa.Table:
@@ -76,7 +70,7 @@ def judge_keys(
 
     ``rows`` is how many operations one task holds of a key of which no integer columns can be made.  Raises JobError.
     """
-    groups = list(_groups(keys, _TASKS * spark.sparkContext.defaultParallelism))
+    groups = _groups(keys, _TASKS * spark.sparkContext.defaultParallelism)
     if not groups:
         return VERDICTS.empty_table(), []
     work = _judging(list(places), model, budget, rows)
@@ -84,21 +78,13 @@ def judge_keys(
     return pa.concat_tables([verdicts for verdicts, _ in found]), [key for _, large in found for key in large]
 
 
-def _groups(keys: pa.Table, tasks: int) -> Iterator[list[str]]:
+def _groups(keys: pa.Table, tasks: int) -> list[list[str]]:
     """Keys that one task judges, each group in ascending order."""
     counts = keys["count"].to_numpy()
     most = min(_AT_ONCE, -(-int(counts.sum()) // tasks))
-    texts = keys["key"].to_pylist()
-    group: list[str] = []
-    held = 0
-    for key, count in zip(texts, counts.tolist(), strict=True):
-        if group and held + count > most:
-            yield group
-            group, held = [], 0
-        group.append(key)
-        held += count
-    if group:
-        yield group
+    ends = np.flatnonzero(np.diff((np.cumsum(counts) - 1) // max(most, 1))) + 1
+    groups = np.split(np.array(keys["key"].to_pylist(), object), ends)
+    return [group.tolist() for group in groups if group.size]
 
 
 def _judging(

@@ -9,6 +9,7 @@ over one split: ``sum(count) where split = 'all'`` is the number of operations, 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -35,29 +36,25 @@ def window_table(operations: pa.Table) -> pa.Table:
     """
     done = operations.select(list(COLUMNS)).filter(pc.is_valid(operations["returned"]))
     returned = done["returned"].to_numpy()
+    seconds, second = np.unique(returned // SECOND, return_inverse=True)
+    coded = {"second": (second, pa.array(seconds)), **{name: _coded(done[name]) for name in ORDER[2:]}}
     latency = returned - done["invoked"].to_numpy()
-    coded = {name: _coded(done[name]) for name in ORDER[2:]}
-    codes = {"second": returned // SECOND, **{name: found for name, (found, _) in coded.items()}}
-    names = {name: texts for name, (_, texts) in coded.items()}
-    whole = pa.concat_tables([_one_split(split, codes, names, latency) for split in SPLITS])
+    whole = pa.concat_tables([_one_split(split, coded, latency) for split in SPLITS])
     places = [_coded(whole[name])[0] for name in ORDER[1:]]
     return whole.take(np.lexsort([*reversed(places), whole["second"].to_numpy()]))
 
 
-def _one_split(split: str, codes: dict[str, _Codes], names: dict[str, pa.Array], latency: _Codes) -> pa.Table:
+def _one_split(split: str, coded: Mapping[str, tuple[_Codes, pa.Array]], latency: _Codes) -> pa.Table:
     """The rows of one split; a column that it does not split by is null."""
     within = {name for name in ("key", "node") if name not in split.split("+")}
-    used = [name for name in ORDER if name in codes and name not in within]
-    group, waits = _sorted(_joined([codes[name] for name in used]), latency)
-    starts = _starts(group)
-    counts = np.diff(np.append(starts, len(group)))
+    used = [name for name in coded if name not in within]
+    widths = [len(coded[name][1]) or 1 for name in used]
+    group, waits = _sorted(np.ravel_multi_index([coded[name][0] for name in used], widths), latency)
+    starts = np.flatnonzero(np.diff(group, prepend=-1))
+    counts = np.diff(starts, append=len(group))
     columns: dict[str, Any] = {name: pa.nulls(len(starts), pa.string()) for name in within}
-    cells = group[starts]
-    for column in reversed(used):
-        low, width = _range(codes[column])
-        code = cells % width + low
-        cells //= width
-        columns[column] = names[column].take(pa.array(code)) if column in names else code
+    for name, code in zip(used, np.unravel_index(group[starts], widths), strict=True):
+        columns[name] = coded[name][1].take(pa.array(code))
     columns |= {"split": pa.repeat(split, len(starts)), "count": counts}
     for name, per_cent in _PER_CENT.items():
         columns[name] = waits[starts + -(-per_cent * counts // 100) - 1] / 1e6
@@ -76,32 +73,13 @@ def _coded(column: pa.ChunkedArray) -> tuple[_Codes, pa.Array]:
     return codes, pa.concat_arrays([pa.nulls(1, pa.string()), whole.dictionary.take(order)])
 
 
-def _range(column: _Codes) -> tuple[int, int]:
-    """The least of some numbers, and how many there are up to the greatest."""
-    low, high = (int(column.min()), int(column.max())) if len(column) else (0, 0)
-    return low, high - low + 1
-
-
-def _joined(columns: list[_Codes]) -> _Codes:
-    """One number for each combination of numbers."""
-    joined = np.zeros(len(columns[0]), np.int64)
-    for column in columns:
-        low, width = _range(column)
-        joined = joined * width + (column - low)
-    return joined
-
-
 def _sorted(group: _Codes, latency: _Codes) -> tuple[_Codes, _Codes]:
     """Both by group, and within a group by latency."""
-    low, width = _range(latency)
+    low = int(latency.min(initial=0))
+    width = int(latency.max(initial=0)) - low + 1
     if width * (1 + int(group.max(initial=0))) < 1 << 62:
         # One number is sorted in a fraction of the time that an order by two takes.
         both = np.sort(group * width + (latency - low))
         return both // width, both % width + low
     order = np.lexsort((latency, group))
     return group[order], latency[order]
-
-
-def _starts(group: _Codes) -> _Codes:
-    """Where a row of a sorted column differs from the one above it."""
-    return np.flatnonzero(np.append(True, group[1:] != group[:-1])[: len(group)])
