@@ -15,6 +15,8 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from urllib.parse import unquote, urlsplit
@@ -108,21 +110,9 @@ def _through_spark(spark: SparkSession, source: Source, root: Path, piece: int) 
 
 def _by_block(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, int, list[bytes]]]:
     """Start, length and lines of each block; the lines of a block follow each other."""
-    block = (0, 0)
-    lines: list[bytes] = []
-    for batch in batches:
-        starts, lengths = batch["file_block_start"], batch["file_block_length"]
-        begin = 0
-        for end in pc.run_end_encode(starts).run_ends.to_pylist():
-            found = (starts[begin].as_py(), lengths[begin].as_py())
-            if found != block and lines:
-                yield *block, lines
-                lines = []
-            block = found
-            lines += batch["line"].slice(begin, end - begin).to_pylist()
-            begin = end
-    if lines:
-        yield *block, lines
+    rows = (row for batch in batches for row in zip(*(column.to_pylist() for column in batch.columns), strict=True))
+    for (start, length), block in groupby(rows, itemgetter(1, 2)):
+        yield start, length, [line for line, _, _ in block]
 
 
 def write_block(data: Bytes, block: Block, root: Path, *, last: bool) -> Report:

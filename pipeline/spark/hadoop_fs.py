@@ -55,12 +55,6 @@ def listing(spark: SparkSession, place: str) -> dict[str, tuple[str, int]]:
     return {entry.getPath().getName(): (entry.getPath().toUri().toString(), int(entry.getLen())) for entry in found}
 
 
-def file_size(spark: SparkSession, uri: str) -> int:
-    """Bytes of a file."""
-    system, path = _system(spark, uri)
-    return int(system.getFileStatus(path).getLen())
-
-
 def head(spark: SparkSession, uri: str, count: int = _TAIL) -> bytes:
     """The first bytes of a file."""
     return _bytes(spark, uri, 0, count)

@@ -56,11 +56,8 @@ def write_by_key(place: Path, operations: pa.Table) -> None:
 
 def count_keys(places: Sequence[Path]) -> pa.Table:
     """All keys in ascending order, with the number of their operations; an unkeyed object has the key ''."""
-    counts = pa.table({"key": pa.array([], pa.string()), "count": pa.array([], pa.int64())})
-    for place in places:
-        both = pa.concat_tables([counts, read_table(place / "keys.arrow").select(["key", "count"])])
-        counts = both.group_by("key").aggregate([("count", "sum")]).rename_columns(["key", "count"])
-    return counts.sort_by("key")
+    counts = pa.concat_tables([read_table(place / "keys.arrow").select(["key", "count"]) for place in places])
+    return counts.group_by("key").aggregate([("count", "sum")]).rename_columns(["key", "count"]).sort_by("key")
 
 
 def judge_keys(

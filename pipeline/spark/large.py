@@ -29,7 +29,7 @@ from history.tables.schemas import OPERATIONS, VERDICTS, WINDOWS
 from pipeline.spark.actions import require_visible, run_action
 from pipeline.spark.big_keys import judge_big_keys
 from pipeline.spark.blocks import Report, Source, Span, read_blocks, span_of
-from pipeline.spark.hadoop_fs import file_size, for_readers, head, uri_of
+from pipeline.spark.hadoop_fs import for_readers, head, listing, uri_of
 from pipeline.spark.keys import count_keys, judge_keys, read_table, write_by_key
 from pipeline.tables.judging import REGISTERS, Budget, verdict_table
 from pipeline.tables.local import Tables
@@ -96,7 +96,8 @@ def run_tables(
     if history is None:
         source = Source(uri_of(run.history), run.history.stat().st_size, str(run.history))
     else:
-        source = Source(history, file_size(spark, history), history)
+        ((_, size),) = listing(spark, history).values()
+        source = Source(history, size, history)
     header_of(b"".join(head(spark, source.uri).partition(b"\n")[:2]), Path(source.name))
     with replacing(run.tables) as fresh:
         verdicts, faults = _computed(spark, source, fresh.resolve(), model, deadline_s, sizes or Sizes())

@@ -16,12 +16,13 @@ import shutil
 import sys
 import tempfile
 import threading
+import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
 from pipeline.errors import JavaMissingError, SessionError
-from pipeline.spark.packages import cluster_settings, is_local, is_on_this_machine
 from pipeline.spark.settings import conf_directory, merged, read_defaults, write_directory
 
 if TYPE_CHECKING:
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 _LOOPBACK: Final = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
 _BRIEF: Final = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 SCRATCH: Final = "harness-spark"
+_HOME: Final = Path(__file__).resolve().parents[2]
+_PACKAGES: Final = ("history", "checker", "pipeline")
+_UNPACKED: Final = "harness_packages"
 _UNRESOLVED: Final = re.compile(r"unresolved dependency: ([^#\s]+)#([^;\s]+);([^:\s]+)")
 _SETTINGS: Final = {
     "spark.python.daemon.module": "pipeline.spark.worker_daemon",
@@ -76,6 +80,37 @@ def start_session(
         return _in_own_thread(master, app, scratch, log)
 
 
+def is_local(master: str) -> bool:
+    """Do the tasks run in the driver's own JVM?"""
+    return master.split("[")[0] == "local"
+
+
+def is_on_this_machine(master: str) -> bool:
+    """Can everything talk through the loopback interface?"""
+    return is_local(master) or urlsplit(master).hostname in ("127.0.0.1", "localhost", "::1")
+
+
+def cluster_settings(master: str, scratch: Path, memory: str) -> dict[str, str]:
+    """Spark's settings for the executors of a cluster; none for a local master.
+
+    This project's packages are sent as an archive that Spark unpacks beside each executor, so they need not be
+    installed there; Python, pyarrow, pandas and numba must be.  Paths of runs and of the warehouse must mean the same
+    files on every machine.
+    """
+    if is_local(master):
+        return {}
+    path = scratch / "packages.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for package in _PACKAGES:
+            for file in sorted((_HOME / package).rglob("*.py")):
+                archive.write(file, file.relative_to(_HOME))
+    return {
+        "spark.archives": f"{path}#{_UNPACKED}",
+        "spark.executorEnv.PYTHONPATH": _UNPACKED,
+        "spark.executor.memory": memory,
+    }
+
+
 def scratch_prefix() -> str:
     """How the directories of this process's sessions begin; it stands on the command lines of all their JVMs."""
     return f"{SCRATCH}-{os.getpid()}-"
@@ -106,11 +141,10 @@ def _environment(scratch: Path, java_home: Path | None, master: str) -> Iterator
     """What the JVM inherits, in this process's environment only while it starts."""
     import pyspark
 
-    packages = str(Path(__file__).resolve().parents[2])
     wanted = {
         "PYSPARK_PYTHON": sys.executable if is_local(master) else os.environ.get("PYSPARK_PYTHON", sys.executable),
         "PYSPARK_DRIVER_PYTHON": sys.executable,
-        "PYTHONPATH": os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), packages])),
+        "PYTHONPATH": os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), str(_HOME)])),
         "SPARK_CONF_DIR": str(scratch),
         "SPARK_HOME": str(Path(pyspark.__file__).parent),
         "SPARK_LOCAL_IP": "127.0.0.1" if is_on_this_machine(master) else os.environ.get("SPARK_LOCAL_IP"),

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from functools import partial
 from glob import iglob
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from history import Header, HistoryWriter, RunFiles
 from pipeline.errors import PipelineError, SessionError
@@ -24,8 +24,6 @@ from pipeline.spark.session import scratch_prefix, start_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-_ROUNDS: Final = 2
 
 
 class WarmSession:
@@ -42,7 +40,7 @@ class WarmSession:
         app: str,
         memory: str = "1g",
         settings: Mapping[str, str] | None = None,
-        rounds: int = _ROUNDS,
+        rounds: int = 2,
     ) -> None:
         self._start = partial(start_session, master, app=app, memory=memory, brief=True, settings=settings)
         self._rounds = rounds
@@ -87,25 +85,24 @@ class WarmSession:
         try:
             self._session = self._start()
             with tempfile.TemporaryDirectory(prefix="harness-warm-") as root:
+                run = made_up_run(Path(root) / "run")
                 for _ in range(self._rounds):
                     if self._stopped:
                         return
-                    run_tables(self._session, made_up_run(Path(root) / "run"), model="register", deadline_s=10)
+                    run_tables(self._session, run, model="register", deadline_s=10)
         except PipelineError as error:
             self._failure = error
         except Exception as error:  # noqa: BLE001 (a thread's exception would go to the terminal)
             self._failure = SessionError(f"Spark started, but its first job failed: {error}")
 
 
-def made_up_run(root: Path, operations: int = 400) -> RunFiles:
+def made_up_run(root: Path) -> RunFiles:
     """A valid register history of one process on four keys, with every outcome in it, under ``root``."""
     run = RunFiles(root)
-    if run.history.exists():
-        return run
     root.mkdir(parents=True)
     ticks = iter(range(0, 10**12, 5_000_000))
     writer = HistoryWriter(run.history, Header(test="warm-up"), started_ns=0, clock=lambda: next(ticks))
-    for number in range(operations):
+    for number in range(400):
         key, process, written = f"k{number % 4}", number, number - number % 8 + number % 4
         if number % 8 < 4:
             writer.append("invoke", process, "write", value=written, key=key, node="n1", phase="main")

@@ -24,7 +24,6 @@ GAP_S: Final = 1
 """A stretch without an ok counts as unavailability if it is longer than this (s)."""
 COLUMNS: Final = ("outcome", "phase", "invoked", "returned", "intended")
 
-_HELD: Final = 1 << 20
 _BIN_NS: Final = 1 << 20
 _BINS: Final = 1 << 16
 _READ: Final = pa.schema([OPERATIONS.field(name) for name in COLUMNS])
@@ -34,17 +33,13 @@ _Numbers: TypeAlias = npt.NDArray[np.int64]
 
 
 def batches_of(table: Path) -> Batches:
-    """The batches of an operations table on disk, as often as they are asked for; a small table is read once."""
-    parts = sorted(table.glob("*.parquet"))
+    """The batches of an operations table on disk, read anew as often as they are asked for."""
 
     def read() -> Iterator[pa.Table]:
-        for part in parts:
+        for part in sorted(table.glob("*.parquet")):
             yield from read_pieces(part, "operations", _READ)
 
-    if sum(part.stat().st_size for part in parts) > _HELD:
-        return read
-    held = list(read())
-    return lambda: iter(held)
+    return read
 
 
 def load_figures(batches: Batches, healed: int = 0) -> tuple[dict[str, Any], Load]:

@@ -143,33 +143,23 @@ def replacing(final: Path) -> Iterator[Path]:
 
     Before it does, the tables in it are read back.  Raises FormatError, OSError if they are not whole.
     """
-    for kind in ("tmp", "old"):
-        sweep(final.parent, f"{final.name}.{kind}-")
-    mark = uuid.uuid4().hex
-    fresh, old = (final.with_name(f"{final.name}.{kind}-{mark}") for kind in ("tmp", "old"))
+    sweep(final.parent, f"{final.name}.")
+    fresh = final.with_name(f"{final.name}.tmp-{uuid.uuid4().hex}")
     fresh.mkdir(parents=True)
-    aside: list[Path] = []
     try:
         yield fresh
         tables = rows_of(fresh, sorted(path.stem for path in fresh.glob("*.parquet")))
         with named(fresh / MANIFEST):
             (fresh / MANIFEST).write_text(json.dumps(tables))
-        _swap(fresh, final, old, aside)
+        _swap(fresh, final)
     finally:
-        for rest in (fresh, *aside):
-            shutil.rmtree(rest, ignore_errors=True)
+        shutil.rmtree(fresh, ignore_errors=True)
 
 
-def _swap(fresh: Path, final: Path, old: Path, aside: list[Path]) -> None:
-    """Put ``fresh`` in the place of ``final``, what was there into ``aside``.
-
-    Raises OSError if others do the same again and again.
-    """
+def _swap(fresh: Path, final: Path) -> None:
+    """Put ``fresh`` in the place of ``final``.  Raises OSError if others do the same again and again."""
     for attempt in range(_ATTEMPTS):
-        away = old.with_name(f"{old.name}-{attempt}")
-        with contextlib.suppress(FileNotFoundError):
-            final.rename(away)
-            aside.append(away)
+        remove(final)
         try:
             fresh.rename(final)
         except OSError as error:

@@ -19,7 +19,7 @@ from history import KeyVerdict, RunFiles
 from history.tables.schemas import TABLES
 from history.tables.warehouse import read_runs, read_trends
 from pipeline import ingest, local_tables, read_table
-from pipeline.spark.packages import cluster_settings, is_local, is_on_this_machine
+from pipeline.spark.session import cluster_settings, is_local, is_on_this_machine
 from tests.support.pipeline.large import long_keys
 
 WAIT_S = 300
