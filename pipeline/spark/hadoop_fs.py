@@ -60,7 +60,7 @@ def head(spark: SparkSession, uri: str, count: int = _TAIL) -> bytes:
     return _bytes(spark, uri, 0, count)
 
 
-def copy_here(spark: SparkSession, uri: str, to: Path, room: int = 1) -> None:
+def copy_here(spark: SparkSession, uri: str, to: Path, room: int) -> None:
     """Copy a file to this machine, whose disk must have ``room`` times its size left.
 
     Raises OSError if it has not, or if the file changed meanwhile; and py4j's errors.

@@ -63,7 +63,7 @@ def load_figures(batches: Batches, healed: int = 0) -> tuple[dict[str, Any], Loa
         "ok": ok,
         "rate": ok_in_load * SECOND / (load.end - load.begin) if load.end > load.begin else None,
         "unavailable_s": seconds.unavailable(load.begin, load.end) if Slice.asked_in(slices) else None,
-        **{name: _quantile(batches, latencies[name], since, phased=phased) for name, since in _SINCE.items()},
+        **{name: _p99(batches, latencies[name], since, phased=phased) for name, since in _SINCE.items()},
     }
     return figures, load
 
@@ -93,9 +93,9 @@ class _Seconds:
         return float(gaps[gaps > GAP_S * SECOND].sum()) / SECOND
 
 
-def _quantile(batches: Batches, latencies: _Numbers, since: str, *, phased: bool, per_cent: int = 99) -> float | None:
-    """The latency (ms) by nearest rank: from the histogram its bin, from a second pass its place in the bin."""
-    rank = -(-per_cent * int(latencies.sum()) // 100)
+def _p99(batches: Batches, latencies: _Numbers, since: str, *, phased: bool) -> float | None:
+    """The p99 latency (ms) by nearest rank: from the histogram its bin, from a second pass its place in the bin."""
+    rank = -(-99 * int(latencies.sum()) // 100)
     if not rank:
         return None
     before = np.cumsum(latencies)

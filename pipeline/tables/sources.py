@@ -22,7 +22,7 @@ PIECE: Final = 64 << 20
 """Bytes of a history that are worked on at a time: about 250,000 operations, and some 300 MB of memory."""
 
 
-def read_run(run: RunFiles, piece: int = PIECE) -> tuple[pa.Table, list[Receipt]]:
+def read_run(run: RunFiles) -> tuple[pa.Table, list[Receipt]]:
     """The operations and faults of a run, however it ended; a last line that is incomplete is left out.
 
     Raises history.FormatError with the line for a bad one, FileNotFoundError without a history.
@@ -34,10 +34,10 @@ def read_run(run: RunFiles, piece: int = PIECE) -> tuple[pa.Table, list[Receipt]
     parts: list[pa.Table] = []
     seams = Seams()
     size = run.history.stat().st_size
-    for start in range(0, size, piece):
+    for start in range(0, size, PIECE):
         blocks.append(block := Block(start))
-        events, faults = read_block(read_lines(run.history, start, start + piece), block)
-        paired = pair_events(events, last=start + piece >= size)
+        events, faults = read_block(read_lines(run.history, start, start + PIECE), block)
+        paired = pair_events(events, last=start + PIECE >= size)
         nemesis += faults
         parts.append(paired.operations)
         problems += [] if paired.problem is None else [paired.problem]
