@@ -45,11 +45,10 @@ def write_by_key(place: Path, operations: pa.Table) -> None:
     key = operations["key"].combine_chunks()
     # Sorting puts nulls at the end, and an unkeyed object comes first.
     calls = operations.take(pa.array(np.roll(pc.sort_indices(key), key.null_count)))
-    keys = calls.group_by("key", use_threads=False).aggregate([([], "count_all")])
-    counts = keys["count_all"].to_numpy()
-    columns = {
-        "key": pc.fill_null(keys["key"].cast(pa.string()), ""), "begin": np.cumsum(counts) - counts, "count": counts,
-    }  # fmt: skip
+    runs = pc.run_end_encode(calls["key"].cast(pa.string()).combine_chunks())
+    ends = np.asarray(runs.run_ends).astype(np.int64)
+    counts = np.diff(ends, prepend=0)
+    columns = {"key": pc.fill_null(runs.values, ""), "begin": ends - counts, "count": counts}
     write_table(place / "keys.arrow", pa.table(columns))
     write_table(place / "calls.arrow", calls)
 
