@@ -33,8 +33,8 @@ class Linearization:
     """A linearization of a counterexample's operations but the ``suspects``, which are operations by their places.
 
     One of the suspects must be wrong; mostly there is a single one, and several are reads that contradict each other.
-    ``initial`` is the state before the first point.  ``legal`` are the results that a single suspect, a read, could
-    have had.
+    ``initial`` is the state before the first point; only registers have points.  ``legal`` are the results that a
+    single suspect, a read, could have had.
     """
 
     initial: Any
@@ -63,7 +63,7 @@ class Role:
 class Counterexample:
     """A few operations that cannot all be true, with the kind of the anomaly and a sentence for people.
 
-    ``linearization`` is None for objects other than registers, for many operations, and in files older than the field.
+    ``linearization`` is None where no operation can be singled out, and in files older than the field.
     ``roles`` has one for each operation if a promise other than linearizability was broken, else none.
     """
 

@@ -1,4 +1,4 @@
-"""The earliest counterexample of a register is complete with the answer at which its history ceases to be linearizable."""
+"""The earliest counterexample of a register is complete with the answer at which no order is left any more."""
 
 from __future__ import annotations
 

@@ -6,7 +6,9 @@ import json
 from dataclasses import replace
 
 import reports
-from history import Counterexample, RunFiles, pair, read_history
+from checker import check_operations
+from history import Counterexample, Operation, RunFiles, pair, read_history
+from reports.analysis.counterexample import picture_of
 from reports.analysis.diagnosis import diagnosis_of
 from reports.analysis.findings import examples_of, prepare
 from reports.analysis.marks import marks_of
@@ -75,3 +77,30 @@ def test_the_first_to_be_complete_is_shown_first(fresh: Maker) -> None:
     key["counterexamples"] = [late.to_json(), found.to_json()]
     files.results.write_text(json.dumps(results))
     assert [one.example for one in examples_of(read_run(files))] == [found, late]
+
+
+def test_of_any_model_the_answer_that_no_order_explains_is_blamed_and_drawn_as_the_culprit() -> None:
+    def op(f: str, value: object, at: int, result: object = None) -> Operation:
+        return Operation(at, f, "l", value, result, "ok", at, at + 1, at, at + 1, "n1")
+
+    lock = [op("acquire", None, 0), op("release", None, 2), op("acquire", None, 4), op("acquire", None, 6)]
+    (example,) = check_operations([*lock, op("release", None, 8)], "mutex").counterexamples
+    assert example.kind == "not-linearizable"
+    assert example.suspects == (lock[3],)
+    assert example.completing == lock[3]
+    picture = picture_of(example)
+    assert picture is not None
+    assert [box.index for box in picture.boxes if box.culprit] == [6]
+
+
+def test_the_legend_names_what_the_pictures_have(fresh: Maker) -> None:
+    files = fresh("invalid")
+    judged = files.results.read_text()
+    for blamed, points in ((None, True), (True, False), (False, False)):
+        files.results.write_text(judged)
+        if blamed is not None:
+            with_all_before(files, blamed=blamed)
+        reports.write_report(files)
+        page = files.report.read_text()
+        assert ("fits nowhere</li>" in page) == (blamed is not False)
+        assert ("a moment at which it may have taken effect" in page) == points
