@@ -10,7 +10,7 @@ import numpy as np
 
 from checker.core.calls import calls_of, ranked
 from checker.core.model import Register
-from checker.engines.registers import cluster_columns, groups_of, values_written_once
+from checker.engines.registers import Finder, cluster_columns, groups_of, values_written_once
 from checker.engines.zones import zones
 from history import KeyVerdict, Operation
 
@@ -20,7 +20,7 @@ MOST_OPERATIONS: Final = 200_000
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """``by`` shows the violation: the last read that still returned the old value; ``newer`` is what it missed."""
+    """``by`` shows the violation: the first read that returned the old value again; ``newer`` is what it missed."""
 
     newer: Operation
     by: Operation
@@ -62,9 +62,10 @@ def _by_zones(operations: Sequence[Operation]) -> list[Sighting]:
     if not values_written_once(calls, model.initial):
         return []
     columns = cluster_columns(ranked(calls), model.initial)
-    found = []
-    for outer, inner in groups_of(zones(columns)):
-        old, new = (np.flatnonzero(columns.cluster == place) for place in (outer if outer >= 0 else inner, inner))
-        rows = int(new[np.argmin(columns.invoke[new])]), int(old[np.argmax(columns.invoke[old])])
-        found.append(Sighting(*(operations[calls[row].source] for row in rows)))
-    return found
+    found, finder = zones(columns), Finder(columns)
+    sighted = []
+    for outer, inner in groups_of(found):
+        new = np.flatnonzero(columns.cluster == inner)
+        rows = int(new[np.argmin(columns.invoke[new])]), finder.stale(found, outer, inner)
+        sighted.append(Sighting(*(operations[calls[row].source] for row in rows)))
+    return sighted

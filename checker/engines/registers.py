@@ -13,7 +13,7 @@ from checker.core.definition import SMALL, linearizable
 from checker.core.engine import READS_AND_WRITES, Engine
 from checker.core.model import ANY, Model, is_register
 from checker.core.result import EngineResult, Limits
-from checker.engines.zones import ENGINE, ClusterColumns, Zones, linearization, zones
+from checker.engines.zones import ENGINE, ClusterColumns, IntArray, Zones, linearization, zones
 from history.codes import NEVER
 
 SHOWN: Final = 8
@@ -84,24 +84,53 @@ def groups_of(found: Zones) -> Iterator[tuple[int, int]]:
 
 
 class Finder:
-    """Finds the rows that carry a cluster's write, its f and its s."""
+    """Finds the rows that show a violation: of each cluster its write, its f, and the first answer that contradicts."""
 
     def __init__(self, columns: ClusterColumns) -> None:
         self.columns = columns
+        self._acknowledged = np.full(columns.clusters, NEVER)
+        self._acknowledged[columns.cluster[columns.write]] = columns.ret[columns.write]
 
     def core(self, found: Zones, outer: int, inner: int) -> list[int]:
-        rows = set(self._of(found, inner))
-        if outer >= 0:
-            rows |= set(self._of(found, outer))
+        if outer < 0:
+            rows = set(self._base(self._of(inner)))
+        else:
+            inner = self._newer(found, outer, inner)
+            rows = set(self._side(outer, int(found.first[inner]))) | set(self._side(inner, int(found.first[outer])))
         return sorted(rows, key=lambda row: int(self.columns.invoke[row]))
 
-    def _of(self, found: Zones, cluster: int) -> Iterator[int]:
-        rows = np.flatnonzero(self.columns.cluster == cluster)
-        writes = rows[self.columns.write[rows]]
-        yield from writes.tolist()
-        yield int(rows[np.argmin(self.columns.ret[rows])])
-        if cluster not in found.phantom and cluster not in found.future:
-            yield int(rows[np.argmax(self.columns.invoke[rows])])
+    def stale(self, found: Zones, outer: int, inner: int) -> int:
+        """The row with which the violation came to exist: the first to end that began after the newer value was seen.
+
+        Later ones that return the old value are the same violation again.
+        """
+        after = int(found.first[inner]) if outer >= 0 else -1
+        return self._first(self._of(outer if outer >= 0 else inner), after)[0]
+
+    def _newer(self, found: Zones, outer: int, inner: int) -> int:
+        """A value that shows the violation as early as ``inner`` does, one whose write was acknowledged if possible."""
+        began = int(self.columns.invoke[self.stale(found, outer, inner)])
+        others = found.inner[found.outer == outer]
+        known = others[(found.first[others] < began) & (self._acknowledged[others] < began)]
+        return int(known[0]) if known.size else inner
+
+    def _of(self, cluster: int) -> IntArray:
+        return np.flatnonzero(self.columns.cluster == cluster)
+
+    def _base(self, rows: IntArray) -> Iterator[int]:
+        yield from rows[self.columns.write[rows]].tolist()
+        yield from self._first(rows, -1)
+
+    def _side(self, cluster: int, after: int) -> Iterator[int]:
+        """With what returned and began earliest it is current both before and after a moment of the other cluster."""
+        rows = self._of(cluster)
+        yield from self._base(rows)
+        yield from self._first(rows, after)
+
+    def _first(self, rows: IntArray, after: int) -> list[int]:
+        """The row that ends first of those that begin after a rank; none if there is none."""
+        later = rows[self.columns.invoke[rows] > after]
+        return [int(later[np.argmin(self.columns.ret[later])])] if later.size else []
 
 
 def minimal(core: Sequence[Call], calls: Sequence[Call], model: Model) -> list[int]:

@@ -2,53 +2,102 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from checker.core.calls import Call
-from checker.core.definition import linearizable
+from checker.core.model import ILLEGAL, Model, State
+from checker.core.result import Limits
 from checker.core.scene import Scene
 from checker.core.wording import Clock, shown, who
 from checker.counterexamples.counter_part import Part
 from checker.counterexamples.counters import Shown
-from checker.counterexamples.enumerate import MOST
 from checker.engines.counter_sums import Wrong
-from history import Counterexample
+from checker.search.jit import search
+from history import Counterexample, Linearization
 
 # What was done to the counter where an answer is too low, and what would have made it so; the other way round if not.
 _DONE: Final = ("added to", "taken away from")
 _LISTED: Final = 6
+# So much memory is for finding out what a read could have answered.
+_PATIENCE: Final = 1 << 20
 
 
 def explain_counter(one: Shown, scene: Scene) -> Counterexample:
-    """Explain one violation of a counter."""
+    """Explain one violation of a counter; the read that completes it is the one that cannot be placed."""
     scene = scene.as_known(one.core)
-    kind, sentence = _explain_part(one, scene) if isinstance(one, Part) else _Sentences(one, scene).explain()
-    return Counterexample(kind, sentence, tuple(scene.operations[call.source] for call in one.core))
+    read = max((call for call in one.core if call.f != "add"), key=lambda call: call.ret)
+    legal: tuple[float, ...] = ()
+    if isinstance(one, Part):
+        legal = possible_answers(one, read)
+        kind, sentence = "not-linearizable", _explain_part(one, read, legal, scene)
+    else:
+        kind, sentence = _Sentences(one, scene).explain()
+    alone = Linearization(None, (), (one.core.index(read),), legal)
+    return Counterexample(kind, sentence, tuple(scene.operations[call.source] for call in one.core), alone)
 
 
-def _explain_part(part: Part, scene: Scene) -> tuple[str, str]:
+def _explain_part(part: Part, read: Call, legal: Sequence[float], scene: Scene) -> str:
     clock = Clock.of([scene.operations[call.source] for call in part.core])
-    read = max((call for call in part.core if call.f != "add"), key=lambda call: call.ret)
     others = len(part.core) - 1
     beside = "the operation" if others == 1 else f"the {others} operations"
     could = ""
-    if len(part.core) <= MOST:
-        answers = _possible(part, read)
-        listed = sorted(sorted(answers, key=lambda answer: abs(answer - read.result))[:_LISTED])
-        could = f"{scene.name} can only have been {' or '.join(map(shown, listed))}"
-        could += (" or others" if len(answers) > len(listed) else "") + f" in that time, given {beside} beside it: "
-    why = f"{could}no order of these operations explains that answer"
-    return "not-linearizable", f"{_did(read, scene, clock)}, but {why}."
+    if legal:
+        stretches = sorted(_stretches(legal), key=lambda ends: min(abs(end - read.result) for end in ends))
+        listed = " or ".join(map(_stretch, sorted(stretches[:_LISTED])))
+        could = f"{scene.name} can only have been {listed}" + (" or others" if len(stretches) > _LISTED else "")
+        could += f" in that time, given {beside} beside it: "
+    return f"{_did(read, scene, clock)}, but {could}no order of these operations explains that answer."
 
 
-def _possible(part: Part, read: Call) -> list[int]:
-    """All answers that would not have been wrong."""
-    others = [call for call in part.core if call is not read]
-    some = {0, *(call.result for call in others if call.f != "add")}
-    for add in (call for call in others if call.f == "add"):
-        some |= {number + sign * add.value for number in some for sign in (1, -1)}
-    return [number for number in some if linearizable([*others, replace(read, result=number)], part.model)]
+def _stretches(numbers: Sequence[float]) -> list[tuple[float, float]]:
+    """Ranges of consecutive integers, from the least to the greatest."""
+    found: list[tuple[float, float]] = []
+    for number in sorted(numbers):
+        if found and number == found[-1][1] + 1 and type(number) is int:
+            found[-1] = (found[-1][0], number)
+        else:
+            found.append((number, number))
+    return found
+
+
+def _stretch(ends: tuple[float, float]) -> str:
+    low, high = ends
+    return shown(low) if low == high else f"{shown(low)} {'or' if high == low + 1 else 'to'} {shown(high)}"
+
+
+class _Asked(Model):
+    """A counter of which one read, ``asked``, answers any sum and leaves it in the state; ``end`` is never possible."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.initial = (model.initial, None)
+
+    def step(self, state: State, f: str, value: Any, result: Any) -> State:
+        if f == "end":
+            return ILLEGAL
+        before, seen = state
+        if f == "asked":
+            return before, before[0]
+        after = self.model.step(before, f, value, result)
+        return ILLEGAL if after is ILLEGAL else (after, seen)
+
+    def describe(self, state: State) -> str:
+        return json.dumps(state[1])
+
+
+def possible_answers(part: Part, read: Call) -> tuple[float, ...]:
+    """All answers that ``read`` could have had beside the others, ascending; none if that is too much to find out.
+
+    One search finds them: nothing can be in order until an end that is not possible, so it comes to all states there.
+    """
+    others = [replace(call, f="asked", result=None) if call is read else call for call in part.core]
+    end = Call("end", None, None, read.ret + 1, read.ret + 2, read.source)
+    found = search([*others, end], _Asked(part.model), Limits(lambda: 0.0, memory=_PATIENCE))
+    answers: set[Any] = set(map(json.loads, found.states)) if found.last == end.ret else set()
+    return () if None in answers else tuple(sorted(answers))
 
 
 def _did(read: Call, scene: Scene, clock: Clock) -> str:
@@ -128,9 +177,10 @@ class _Sentences:
         ended = self.scene.operations[wrong.read.source].return_index
         failed = sum(abs(one.value) for one in towards if one.outcome == "fail" and one.invoke_index < (ended or 0))
         if asked <= wrong.against + failed:
+            twice = "an add took effect twice, or " if asked <= 2 * wrong.against else ""
             return "failed-write-read", (
-                f"{by_then}. With what was asked for and answered as failed it can be {wrong.against + failed}: the"
-                " client's mapping of outcomes may be wrong"
+                f"{by_then}. With what was asked for and answered as failed it can be {wrong.against + failed}:"
+                f" {twice}the client's mapping of outcomes may be wrong"
             )
         if asked <= sum(abs(one.value) for one in towards if one.outcome != "fail"):
             return "future-read", f"{by_then}, and more of it only later: a read from the future"

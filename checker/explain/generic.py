@@ -10,7 +10,7 @@ from checker.core.result import EngineResult, Limits
 from checker.core.scene import Scene
 from checker.core.wording import Clock, refused_by, shown, who
 from checker.search.jit import search
-from history import Counterexample, Operation
+from history import Counterexample, Linearization, Operation
 
 _LISTED: Final = 6
 # So much memory is for finding out which answer of a large core is the strange one.
@@ -36,7 +36,8 @@ def explain_generic(core: Sequence[Call], scene: Scene, answer: EngineResult) ->
         f"{who(operation)} {answered(operation, due)} ({clock.span(operation)}), but {scene.name} could only be "
         f"{could} by then{given}: no order of these operations explains that answer."
     )
-    return Counterexample("not-linearizable", sentence, operations)
+    alone = Linearization(None, (), (core.index(due),))
+    return Counterexample("not-linearizable", sentence, operations, alone)
 
 
 def answered(operation: Operation, call: Call) -> str:

@@ -156,7 +156,7 @@ def sentence(
     if of_clients.name != "linearizable" and of_clients.verdict != "valid":
         parts[0] += f", {of_clients.seen}"
     examples = [example for key in keys for example in key.counterexamples]
-    example = min(examples, key=attrgetter("shown_at"), default=None)
+    example = min(examples, key=attrgetter("completed_at"), default=None)
     if example is not None:
         parts[0] += f" ({example.kind}: {example.sentence.rstrip('.')})"
     if recovery is not None:

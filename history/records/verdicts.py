@@ -33,8 +33,8 @@ class Linearization:
     """A linearization of a counterexample's operations but the ``suspects``, which are operations by their places.
 
     One of the suspects must be wrong; mostly there is a single one, and several are reads that contradict each other.
-    ``initial`` is the state before the first point.  ``legal`` are the results that a single suspect, a read, could
-    have had.
+    ``initial`` is the state before the first point; only registers have points.  ``legal`` are the results that a
+    single suspect, a read, could have had.
     """
 
     initial: Any
@@ -63,7 +63,7 @@ class Role:
 class Counterexample:
     """A few operations that cannot all be true, with the kind of the anomaly and a sentence for people.
 
-    ``linearization`` is None for objects other than registers, for many operations, and in files older than the field.
+    ``linearization`` is None where no operation can be singled out, and in files older than the field.
     ``roles`` has one for each operation if a promise other than linearizability was broken, else none.
     """
 
@@ -99,6 +99,18 @@ class Counterexample:
         return tuple(sorted(found, key=lambda operation: operation.invoked))
 
     @property
+    def completing(self) -> Operation | None:
+        """The operation whose answer leaves no order: the suspect that returned last, or else the last of all."""
+        among = self.suspects or self.operations
+        answered = [one for one in among if one.outcome != "info" and one.returned is not None]
+        return max(answered or among, key=_ended, default=None)
+
+    @property
+    def completed_at(self) -> int:
+        """The time (ns) of the answer that leaves no order, by which violations are ordered on a page."""
+        return _ended(self.completing) if self.completing else 0
+
+    @property
     def shown_at(self) -> int:
         """The time (ns) from which on it can be seen, by which violations are ordered: its last invocation."""
         return max((operation.invoked for operation in self.operations), default=0)
@@ -118,6 +130,10 @@ class Counterexample:
         found = Linearization.from_json(record["linearization"]) if record.get("linearization") else None
         roles = tuple(Role(role["says"], role["contradicts"]) for role in record.get("roles") or ())
         return cls(record["kind"], record["sentence"], operations, found, roles)
+
+
+def _ended(operation: Operation) -> int:
+    return operation.invoked if operation.returned is None else operation.returned
 
 
 @dataclass(frozen=True, slots=True)

@@ -148,24 +148,24 @@ class _Part:
         return cls(role.says if role else "", culprit, role is not None and not culprit, beside)
 
 
-def text_of(value: Any) -> str:
+def text_of(value: Any, most: int = 24) -> str:
     """Write a value: ``absent`` for null, the fields of an object by their names, JSON otherwise."""
     if isinstance(value, Mapping):
-        return short(", ".join(f"{name} {text_of(item)}" for name, item in value.items()), 40)
-    return "absent" if value is None else short(json.dumps(value, ensure_ascii=False), 24)
+        return short(", ".join(f"{name} {text_of(item)}" for name, item in value.items()), max(most, 40))
+    return "absent" if value is None else short(json.dumps(value, ensure_ascii=False), most)
 
 
-def label_of(operation: Operation) -> str:
-    """Describe an operation and its answer in a few words."""
+def label_of(operation: Operation, most: int = 24) -> str:
+    """Describe an operation and its answer in a few words; the answer takes ``most`` characters."""
     if operation.f == "read":
-        return f"read {text_of(operation.result)}" if operation.outcome == "ok" else "read"
+        return f"read {text_of(operation.result, most)}" if operation.outcome == "ok" else "read"
     if operation.f == "cas" and isinstance(operation.value, list | tuple) and len(operation.value) == 2:
         refused = " refused" if operation.outcome == "fail" else ""
         refused = f" refused by {text_of(operation.seen)}" if operation.refused else refused
         return f"cas {text_of(operation.value[0])} → {text_of(operation.value[1])}{refused}"
     asked = "" if operation.value is None else f" {text_of(operation.value)}"
     echoed = operation.result == operation.value and operation.f != "append"
-    answered = "" if operation.result is None or echoed else f" → {text_of(operation.result)}"
+    answered = "" if operation.result is None or echoed else f" → {text_of(operation.result, most)}"
     return short(operation.f, 16) + (asked or (" absent" if operation.f == "write" else "")) + answered
 
 
@@ -181,7 +181,9 @@ def _box(row: int, operation: Operation, end: int, digits: int, axis: Axis, poin
     returned = "never answered" if operation.returned is None else f"{seconds_text(operation.returned, digits)} s"
     right = x + axis.x(end) - x
     return Box(
-        label=f"{short(operation.f, 16)}: {short(part.says, 80)}" if part.says else label_of(operation),
+        label=f"{short(operation.f, 16)}: {short(part.says, 80)}"
+        if part.says
+        else label_of(operation, 60 if part.culprit else 24),
         who=f"process {operation.process}" + (f" · {short(operation.node, 10)}" if operation.node else ""),
         times=f"{seconds_text(operation.invoked, digits)} – {returned}",
         x=x,

@@ -39,8 +39,8 @@ class Violation:
 
     ``check`` found it; ``asked`` is the promise that is broken, in that check's words, if it is not linearizability.
     ``since``, ``answered_by`` (and that node's ``role``), ``leader``, ``term``, ``faults`` and ``logged`` belong to the
-    operation that cannot be placed, if there is one: the others may have happened long before.  ``earlier`` faults
-    stood during those.  ``suspects`` are the answers of which one is wrong, usually a single one; ``missed`` is the
+    operation whose answer leaves no order: the others may have happened long before.  ``earlier`` faults stood during
+    those.  ``suspects`` are the answers of which one is wrong, usually a single one; ``missed`` is the
     last acknowledged change that a single one shows no sign of.  ``prefix``: at which completion (s) the key's whole
     history ceases to be linearizable, and how many operations had completed before; of the first violation of a key.
     """
@@ -156,7 +156,7 @@ def examples_of(run: Run) -> list[Shown]:
 
     The earliest one of each check comes first, so that no check hides another; then the others, earliest first.
     """
-    by_time = sorted(counterexamples_of(run.results), key=lambda one: one.example.shown_at)
+    by_time = sorted(counterexamples_of(run.results), key=lambda one: one.example.completed_at)
     first = {one.check: place for place, one in reversed(list(enumerate(by_time)))}
     order = sorted(range(len(by_time)), key=lambda place: place not in first.values())
     return [by_time[place] for place in order][:MAX_LISTED]
@@ -232,16 +232,15 @@ def _violation(run: Run, found: list[NodeTimeline], windows: list[FaultWindow], 
     operations = sorted(example.operations, key=lambda operation: operation.invoked)
     start = min((operation.invoked for operation in operations), default=0) / 1e9
     end = max((operation.returned or operation.invoked for operation in operations), default=0) / 1e9
-    culprit = next(iter(example.suspects), None)
-    since = culprit.invoked / 1e9 if culprit else start
-    until = (culprit.returned or culprit.invoked) / 1e9 if culprit else end
+    last = example.completing
+    since, until = (last.invoked if last else 0) / 1e9, example.completed_at / 1e9
     standing = [window for window in windows if window.stands(since, until)]
-    node, leader = culprit.node if culprit else None, node_timeline.leader_at(found, until)
+    node, leader = last.node if last else None, node_timeline.leader_at(found, until)
 
     def response(operation: Operation) -> Response:
         return response_of(operation, operations, found, windows, run.nodes)
 
-    missed = missed_write(operations, culprit) if len(example.suspects) == 1 and not example.roles else None
+    missed = missed_write(operations, last) if len(example.suspects) == 1 and not example.roles else None
     asked = next((row["asked"] for row in checks_of(run) if row["name"] == shown.check), "") if example.roles else ""
     return Violation(
         check=shown.check,
@@ -253,7 +252,7 @@ def _violation(run: Run, found: list[NodeTimeline], windows: list[FaultWindow], 
         end=end,
         since=since,
         answered_by=node,
-        role=node_timeline.role_at(found, culprit.node, until) if culprit else None,
+        role=node_timeline.role_at(found, last.node, until) if last else None,
         leader=leader,
         term=node_timeline.term_at(found, until),
         faults=standing,

@@ -14,6 +14,7 @@ from reports.analysis.invariant_violations import moments_by_check
 class Violation:
     """``operations``, ``culprit`` and ``suspects`` are indexes of invocations; ``at`` is in seconds of the run.
 
+    ``culprit`` is the operation whose answer leaves no order, and ``at`` when that began.
     ``says`` is what each operation has to do with a broken promise, in the order of ``operations``.
     """
 
@@ -58,13 +59,13 @@ def marks_of(drawn: Drawn) -> Marks:
 
 def _violation(key: Any, example: Counterexample) -> Violation:
     order = sorted(range(len(example.operations)), key=lambda place: example.operations[place].invoked)
-    culprit = example.suspects[-1] if example.suspects else None
+    culprit = example.completing
     return Violation(
         kind=example.kind,
         key=key,
         operations=tuple(example.operations[place].invoke_index for place in order),
         culprit=culprit.invoke_index if culprit else None,
         suspects=tuple(suspect.invoke_index for suspect in example.suspects),
-        at=(culprit.invoked if culprit else example.shown_at) / 1e9,
+        at=(culprit.invoked if culprit else 0) / 1e9,
         says=tuple(example.roles[place].says for place in order) if example.roles else (),
     )

@@ -13,8 +13,9 @@ rows:[],mask:null,reach:null,focus:null,hits:[],range:null,rowHeight:18},BADNESS
 data.ops.d[i]}function reachOf(data){let reach=new Float64Array(data.ops.t.length),latest=0;for(let i=0;i<reach.length;i++)latest=Math.max(latest,endOf(data,i)),
 reach[i]=latest;return reach}function visibleRange(){let{ops}=Timeline.data;return[lowerBound(Timeline.reach,View.from*1e6),lowerBound(ops.t,View.to*1e6+1)]}function boxLabel(i,named=!0){
 let{data}=Timeline,kind=data.names.f[data.ops.f[i]],key=named?plainKey(nameOf(data,"k",i)):"",value=kind==="read"?data.ops.o[i]===0?textOfValue(data,"q",i)||"ab\
-sent":"":textOfValue(data,"v",i);return`${kind} ${key?`${key} `:""}${value}`}function placeOfIndex(index){let{ops}=Timeline.data,place=lowerBound(ops.i,index);return place<
-ops.i.length&&ops.i[place]===index?place:-1}var FILTERS=[["key","f-key"],["process","f-process"],["kind","f-kind"],["outcome","f-outcome"]];function say(text){document.getElementById("f-said").textContent=
+sent":"":textOfValue(data,"v",i);return`${kind} ${key?`${key} `:""}${value}${kind==="read"?"":answerText(i,value)}`}function answerText(i,asked){let{data}=Timeline,
+answer=data.ops.o[i]===0?textOfValue(data,"q",i):"";return answer&&answer!==asked?` → ${answer}`:""}function placeOfIndex(index){let{ops}=Timeline.data,place=lowerBound(
+ops.i,index);return place<ops.i.length&&ops.i[place]===index?place:-1}var FILTERS=[["key","f-key"],["process","f-process"],["kind","f-kind"],["outcome","f-outcome"]];function say(text){document.getElementById("f-said").textContent=
 text}function clearFilters(){for(let[,id]of FILTERS)document.getElementById(id).value=""}function applyFilters(){let{ops}=Timeline.data,{mask}=Timeline,chosen=id=>document.
 getElementById(id).value.trim(),key=chosen("f-key"),kind=chosen("f-kind"),outcome=chosen("f-outcome"),process=chosen("f-process"),shown=0;for(let i=0;i<mask.length;i++){
 let keep=(key===""||ops.k[i]===+key)&&(kind===""||ops.f[i]===+kind)&&(process===""||String(ops.p[i])===process)&&(outcome===""||(outcome==="errors"?ops.o[i]!==0:

@@ -136,7 +136,7 @@ def test_where_the_counter_may_fall_what_can_have_been_taken_away_is_told() -> N
         (
             [add(2, 4, 5, "fail")],
             "failed-write-read",
-            f". With what was asked for and answered as failed it can be 9: {MAPPING}.",
+            f". With what was asked for and answered as failed it can be 9: an add took effect twice, or {MAPPING}.",
         ),
     ],
 )
@@ -249,3 +249,22 @@ def test_one_lie_in_a_long_history_is_shown_by_few_operations(clients: int, amou
         example = only(wrong)
         assert Claims(example, wrong).read is wrong[place]
         assert len(example.operations) <= 2
+
+
+def test_of_many_operations_too_the_possible_answers_are_told_as_ranges() -> None:
+    doubt = [add(number, 2 * place, 1000 + place, "info") for place, number in enumerate((1, 1, 3, 10, 10, 10, 30, 50))]
+    history = [*doubt, add(100, 40, 41), read(102, 50, 51), read(108, 60, 61)]
+    verdict = check_operations(history, "counter")
+    (example,) = verdict.counterexamples
+    assert (example.kind, len(example.operations) > 8) == ("not-linearizable", True)
+    assert "can only have been 102 to 107 or 112 to 117 or 122 to 127" in example.sentence
+    assert " or others in that time" in example.sentence
+    assert example.suspects == (history[-1],)
+    assert example.linearization is not None
+    assert 108 not in example.linearization.legal
+    steps = [add(1, 2 * place, 1000 + place, "info") for place in range(9)]
+    (example,) = check_operations([*steps, add(20, 40, 41), read(31, 50, 51)], "counter").counterexamples
+    assert "an add took effect twice" not in example.sentence
+    known = [read(20, 42, 43), add(100, 44, 2000, "info"), read(31, 50, 51)]
+    (example,) = check_operations([*steps, add(20, 40, 41), *known], "counter").counterexamples
+    assert "can only have been 20 to 29 or 120 to 129 in that time" in example.sentence

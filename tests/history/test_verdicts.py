@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from history import Check, Counterexample, KeyVerdict, Operation, Results, Role, Verdict, worst
+from history import Check, Counterexample, KeyVerdict, Linearization, Operation, Results, Role, Verdict, worst
 from history.records.violations import MOST_SHOWN, OF_KEYS, counterexamples_of, counts_of, details_of
 
 
@@ -36,6 +36,20 @@ def test_a_counterexample_can_be_seen_from_its_last_invocation_on() -> None:
     )
     assert Counterexample("stale-read", "so it is.", operations).shown_at == 30
     assert Counterexample("stale-read", "nobody told which.", ()).shown_at == 0
+
+
+def test_a_contradiction_is_complete_with_the_last_answer_of_its_suspects_or_else_of_all() -> None:
+    ends = ((1, 50), (5, 90), (30, 40), (60, None))
+    operations = tuple(Operation(0, "read", "k0", None, None, "ok", at, end, at, end) for at, end in ends)
+    timed_out = Operation(0, "write", "k0", 7, None, "info", 2, 100, 2, 100)
+    whole = Counterexample("stale-read", "so it is.", (*operations, timed_out))
+    assert (whole.completing, whole.completed_at) == (operations[1], 90)
+    blamed = replace(whole, linearization=Linearization(None, (), (0, 2)))
+    assert (blamed.completing, blamed.completed_at) == (operations[0], 50)
+    never = Counterexample("stale-read", "so it is.", operations[3:])
+    assert (never.completing, never.completed_at) == (operations[3], 60)
+    nothing = Counterexample("stale-read", "nobody told which.", ())
+    assert (nothing.completing, nothing.completed_at) == (None, 0)
 
 
 def test_json_round_trip_with_a_counterexample() -> None:

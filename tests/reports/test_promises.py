@@ -60,7 +60,8 @@ def test_all_broken_promises_are_listed_counted_and_marked(drawn: Drawn) -> None
 def test_no_check_hides_the_counterexamples_of_another(lost: RunFiles) -> None:
     run = read_run(lost)
     early = [one.example for one in examples_of(run)]
-    late = replace(early[0], kind="late", operations=tuple(replace(o, invoked=10**12) for o in early[0].operations))
+    moved = tuple(replace(one, invoked=10**12, returned=10**12 + 1) for one in early[0].operations)
+    late = replace(early[0], kind="late", operations=moved)
     other = Check("other", "check", "invalid", "asked", "seen", details_of([late, replace(late, kind="later")]))
     run.results["checks"].append(asdict(other))
     assert [one.example.kind for one in examples_of(run)] == [

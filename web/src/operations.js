@@ -78,7 +78,14 @@ export function boxLabel(i, named = true) {
   const key = named ? plainKey(nameOf(data, "k", i)) : "";
   const value =
     kind === "read" ? (data.ops.o[i] === 0 ? textOfValue(data, "q", i) || "absent" : "") : textOfValue(data, "v", i);
-  return `${kind} ${key ? `${key} ` : ""}${value}`;
+  return `${kind} ${key ? `${key} ` : ""}${value}${kind === "read" ? "" : answerText(i, value)}`;
+}
+
+// What an operation that is no read was answered, unless that is what it asked for.
+function answerText(i, asked) {
+  const { data } = Timeline;
+  const answer = data.ops.o[i] === 0 ? textOfValue(data, "q", i) : "";
+  return answer && answer !== asked ? ` → ${answer}` : "";
 }
 
 export function placeOfIndex(index) {
