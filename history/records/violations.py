@@ -24,8 +24,15 @@ CanaryOutcome: TypeAlias = Literal["", "found", "missed"]
 Severity: TypeAlias = Literal["data lost", "inconsistent", "no commits", "replica behind", "alarm"]
 SEVERITIES: Final[tuple[Severity, ...]] = ("data lost", "inconsistent", "no commits", "replica behind", "alarm")
 """From the worst down."""
-LOST: Final = frozenset({"lost-write", "lost-element", "lost-append"})
-"""Kinds of counterexamples in which something acknowledged is gone."""
+LOST: Final = frozenset(
+    {"lost-write", "lost-element", "lost-append", "lost-add", "acknowledged-beyond-end", "unreadable-entry"}
+    | {"ledger-gone", "read-then-gone"}
+)
+"""Kinds of counterexamples in which something acknowledged or confirmed is gone."""
+OF_NODES: Final = frozenset(
+    {"replicas-agree", "election-safety", "terms-kept", "leader-complete", "log-order", "committed-kept", "node-logs"}
+)
+"""Checks of what nodes reported and logged; all others rest on what clients were answered, or also on that."""
 SHORT_LOGS: Final = frozenset({"committed-entries-deleted", "commit-beyond-log", "leader-lacks-committed"})
 """Kinds of violations in which committed entries are gone from a log."""
 MOST_SHOWN: Final = 20

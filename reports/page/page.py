@@ -166,6 +166,7 @@ def render(drawn: Drawn) -> str:
         "violating_keys": part("counterexamples", lambda: violating_keys(run), []),
         "invariant_violations": part("findings about nodes", lambda: invariant_violations(drawn), []),
         "diagnosis": diagnosis,
+        "words": part("words", lambda: words_of(run), []),
         "undecided": part("headlines", lambda: undecided_of(run), []),
         "sections": sections_of(diagnosis),
         "places": part("headlines", lambda: places_of(run, diagnosis), {}),
@@ -240,6 +241,16 @@ def facts_of(run: Run) -> list[tuple[str, str]]:
         ("length", f"{run.end / 1e9:.1f} s" if run.recorded else ""),
     ]
     return [(title, compact(value) if isinstance(value, list | dict) else str(value)) for title, value in rows if value]
+
+
+def words_of(run: Run) -> list[tuple[str, str]]:
+    """List the words of this run's workload and what they mean, as its checks recorded them."""
+    found: dict[str, str] = {}
+    for check in run.results.get("checks", ()):
+        details = check.get("details")
+        words = details.get("words") if isinstance(details, Mapping) else None
+        found |= words if isinstance(words, Mapping) else {}
+    return [(str(name), str(meaning)) for name, meaning in found.items()]
 
 
 def costs_of(drawn: Drawn) -> list[tuple[str, list[tuple[str, ...]]]]:
