@@ -21,6 +21,9 @@ OF_KEYS: Final = "linearizable"
 #: Whether the harness found the bug that was planted in the server; empty: none was.
 CanaryOutcome: TypeAlias = Literal["", "found", "missed"]
 
+#: The verdict that is shown of a run whose planted bug no check found, in place of *valid*.
+MISSED: Final = "missed"
+
 Severity: TypeAlias = Literal["data lost", "inconsistent", "no commits", "replica behind", "alarm"]
 SEVERITIES: Final[tuple[Severity, ...]] = ("data lost", "inconsistent", "no commits", "replica behind", "alarm")
 """From the worst down."""
@@ -182,16 +185,24 @@ def finding_name(severity: str, kind: str, canary: str = "") -> str:
     return f"as intended: {named}" if canary else named
 
 
+def checks_looking(plan: Mapping[str, Any]) -> frozenset[str]:
+    """Name the checks that must find the planted bug; those of the clients where a plan names none."""
+    named = plan.get("canary_found_by")
+    looking = frozenset(name for name in named if isinstance(name, str)) if isinstance(named, list) else LINEARIZABLE
+    return looking | LINEARIZABLE if looking & LINEARIZABLE else looking
+
+
 def canary_outcome(plan: Mapping[str, Any], results: Mapping[str, Any]) -> CanaryOutcome:
-    """Say whether a check that looks for the planted bug failed; a plan that names none leaves it to the clients'.
+    """Say whether a check that looks for the planted bug failed.
 
     Empty where no bug was planted, and where the run was not judged.
     """
     if not plan.get("canary") or not results:
         return ""
-    named = plan.get("canary_found_by")
-    looking = {name for name in named if isinstance(name, str)} if isinstance(named, list) else set(LINEARIZABLE)
-    if looking & LINEARIZABLE:
-        looking |= LINEARIZABLE
     failed = {check.get("name") for check in results.get("checks") or () if check.get("verdict") == "invalid"}
-    return "found" if looking & failed else "missed"
+    return "found" if checks_looking(plan) & failed else "missed"
+
+
+def shown_verdict(verdict: str, canary: str) -> str:
+    """The verdict as it is shown wherever runs are: one that is valid though a bug was planted is *missed*."""
+    return MISSED if (verdict, canary) == ("valid", "missed") else verdict

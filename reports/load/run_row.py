@@ -19,7 +19,7 @@ from history.json_object import read_object
 from history.metrics.recovery import never_recovered
 from history.records.plans import faults_of, nemesis_name, system_version
 from history.records.settings import machine_of, settings_of
-from history.records.violations import Violation, canary_outcome, finding_name, violations_of
+from history.records.violations import Violation, canary_outcome, finding_name, shown_verdict, violations_of
 from reports.errors import Notes
 from reports.load.run import HARNESS_FAILURE, failure_of, tidy
 from reports.load.staleness import STALE, is_stale
@@ -68,6 +68,11 @@ class RunRow:
     @property
     def place(self) -> str:
         return f"{self.test}/{self.run}"
+
+    @property
+    def shown(self) -> str:
+        """The verdict as it is shown: *missed* in place of valid where a planted bug was not found."""
+        return shown_verdict(self.verdict, self.canary)
 
     @property
     def finding(self) -> str:

@@ -18,7 +18,7 @@ import jinja2
 from markupsafe import Markup
 
 from reports.analysis import figures, node_timeline, outages, snapshots, topology
-from reports.analysis.canary import meaning_of, word_of
+from reports.analysis.canary import meaning_of, next_step, verdict_shown, word_of
 from reports.analysis.diagnosis import Diagnosis, diagnosis_of
 from reports.analysis.faults import late_of
 from reports.analysis.findings import (
@@ -65,6 +65,10 @@ CHECK_PLACES: Final = {
     "final-reads": "coverage",
     "kept-pace": "coverage",
 }
+
+
+_SAID: Final = {"canary_found_by": "canary expected to be found by"}
+"""Settings whose names in the files read as something else."""
 
 
 def asset(name: str) -> str:
@@ -154,7 +158,7 @@ def render(drawn: Drawn) -> str:
     context = {
         "run": run,
         "word": word_of(run),
-        "verdict_class": run.verdict.replace(" ", "-"),
+        "verdict_class": verdict_shown(run).replace(" ", "-"),
         "place": f"{run.files.root.resolve().parent.name}/{run.name}",
         "before": part("last valid run", lambda: before_of(run), None),
         "facts": part("facts", lambda: facts_of(run), []),
@@ -171,6 +175,7 @@ def render(drawn: Drawn) -> str:
         "sections": sections_of(diagnosis),
         "places": part("headlines", lambda: places_of(run, diagnosis), {}),
         "meaning": meaning_of(run),
+        "next_step": next_step(run),
         "commands": part("commands", lambda: commands_of(run.plan, faults=bool(run.receipts)), []),
         "late": part("recovery figures", lambda: late_of(run), {}),
         "violation_times": part("counterexamples", lambda: violation_times_of(run), ""),
@@ -321,7 +326,7 @@ def settings_of(run: Run) -> list[tuple[str, list[tuple[str, str]]]]:
         ("environment", run.results.get("environment") or {}),
         ("timings", run.results.get("timings") or {}),
     ):
-        rows = [(name, short(text, 300)) for name, text in _flat(record) if text not in ("", "null")]
+        rows = [(_SAID.get(name, name), short(text, 300)) for name, text in _flat(record) if text not in ("", "null")]
         if rows:
             groups.append((title, rows))
     return groups

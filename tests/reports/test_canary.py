@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 import reports
 from history import RunFiles
-from reports.analysis.canary import meaning_of, word_of
+from reports.analysis.canary import meaning_of, verdict_shown, word_of
 from reports.analysis.findings import violation_times_of
+from reports.analysis.trends import groups_of, strip
 from reports.load.run import read_run
+from reports.load.run_row import row_of
+from reports.site import site
 from tests.support.reports.made import Maker
 
 
@@ -24,7 +28,7 @@ def with_canary(files: RunFiles) -> RunFiles:
     ("kind", "word", "meaning"),
     [
         ("invalid", "Invalid, as intended", "The planted bug stale-reads was found, as intended"),
-        ("valid", "Valid: the planted bug was not found", "The planted bug stale-reads was not found"),
+        ("valid", "Missed: the planted bug was not found", "The planted bug stale-reads was not found"),
         ("no-recovery", "Invalid: the planted bug was not found", "The planted bug stale-reads was not found"),
         ("unknown", "Unknown: the planted bug was not found", "The planted bug stale-reads was not found"),
         ("harness-failure", "Harness failure", "The harness broke down"),
@@ -40,6 +44,37 @@ def test_what_a_verdict_means_when_the_bug_is_planted(fresh: Maker, kind: str, w
     assert "broke a promise" not in meaning_of(planted)
     reports.write_report(files)
     assert f'<h1 id="verdict-word">{word}</h1>' in files.report.read_text()
+
+
+def test_a_missed_bug_is_shown_as_missed_everywhere_and_blames_no_blindness_that_is_not_known(fresh: Maker) -> None:
+    files = with_canary(fresh("valid"))
+    plan = json.loads(files.plan.read_text())
+    files.plan.write_text(json.dumps({**plan, "canary_found_by": ["linearizable", "replicas-agree"]}))
+    run, row = read_run(files), row_of(files)
+    assert (run.verdict, verdict_shown(run), row.verdict, row.shown) == ("valid", "missed", "valid", "missed")
+    assert "either it did not, or the harness is blind" in meaning_of(run)
+    reports.write_report(files)
+    page = files.report.read_text()
+    assert 'class="banner missed"' in page
+    assert "Valid" not in page.partition("<main>")[2].partition("<table")[0]
+    assert "<strong>Next:</strong> Run it again with other seeds" in page
+    assert '<th scope="row">canary expected to be found by</th>' in page
+    assert "canary_found_by" not in page
+    text = reports.render_run(files, colour=True)
+    assert text.startswith("\x1b[31mMISSED: THE PLANTED BUG WAS NOT FOUND\x1b[0m")
+    assert "\nNext: Run it again with other seeds" in text
+    assert '<td class="verdict missed nowrap">missed</td>' in site.list_page([row])
+    (group,) = groups_of([replace(row, version="0.4.0 canary stale-reads")])
+    assert [dot.verdict for dot in strip(group)[0]] == ["missed"]
+
+
+def test_faults_that_did_not_stand_are_named_where_the_bug_was_missed(fresh: Maker) -> None:
+    run = read_run(with_canary(fresh("valid")))
+    skipped = replace(run.receipts[0], state="skipped", witness={})
+    told = meaning_of(replace(run, receipts=[skipped, *run.receipts[1:]]))
+    assert f"1 of {len(run.receipts)} faults did not surely stand (#{skipped.id} {skipped.fault} skipped)" in told
+    stood = [one for one in run.receipts if one.state == "installed"]
+    assert "did not surely stand" not in meaning_of(replace(run, receipts=stood))
 
 
 def test_when_violations_were_seen_is_told_where_it_was_counted(fresh: Maker) -> None:

@@ -51,8 +51,8 @@ def without(moment: str) -> Recorded:
 def test_every_word_on_a_run_with_a_planted_bug_begins_with_it() -> None:
     plan = replace(good().plan, canary="stale-reads", unsafe_test_mode=True)
     wrong = replace(good(), plan=plan)
-    blind = "the planted bug stale-reads was not found: the harness was blind to it; linearizable: yes"
-    assert judged(wrong).sentence.startswith(blind)
+    missed = "the planted bug stale-reads was not found; linearizable: yes"
+    assert judged(wrong).sentence.startswith(missed)
     caught = judged(wrong, (KeyVerdict("k0", "invalid", "zones", 5, 0.1, 1),)).sentence
     assert caught.startswith("the planted bug stale-reads was found, as intended; linearizable: no")
 
@@ -61,7 +61,7 @@ def test_a_planted_bug_is_found_by_a_check_that_looks_for_it_and_by_no_other() -
     twice = replace(good().plan, canary="vote-twice", unsafe_test_mode=True)
     lost = Check("linearizable", "check", "invalid", "", "")
     two = Check("election-safety", "check", "invalid", "", "")
-    assert planted(twice, (lost,)) == "the planted bug vote-twice was not found: the harness was blind to it; "
+    assert planted(twice, (lost,)) == "the planted bug vote-twice was not found; "
     assert planted(twice, (lost, two)) == "the planted bug vote-twice was found, as intended; "
     assert planted(twice, (lost, replace(two, verdict="unknown"))) == "the planted bug vote-twice was not found; "
 
