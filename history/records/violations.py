@@ -57,13 +57,15 @@ class Violation:
         return self.kind + (f" of {', '.join(self.nodes)}" if self.nodes else "")
 
 
-def violations_of(results: Mapping[str, Any]) -> tuple[Violation, ...]:
+def violations_of(results: Mapping[str, Any], looking: frozenset[str] = frozenset()) -> tuple[Violation, ...]:
     """List every violation in a run's ``results.json``, the worst first.
 
-    Equally bad ones stand in the order of the checks, and those of clients in that in which they were seen.
+    Those come before all others that were found by the checks ``looking`` for a planted bug (:func:`checks_looking`):
+    no other is known to come from it.  Equally bad ones stand in the order of the checks, and those of clients in that
+    in which they were seen.
     """
     found = dict.fromkeys(_violations(results))
-    return tuple(sorted(found, key=lambda one: SEVERITIES.index(one.severity)))
+    return tuple(sorted(found, key=lambda one: (one.check not in looking, SEVERITIES.index(one.severity))))
 
 
 def _violations(results: Mapping[str, Any]) -> Iterator[Violation]:
@@ -186,7 +188,9 @@ def finding_name(severity: str, kind: str, canary: str = "") -> str:
 
 
 def checks_looking(plan: Mapping[str, Any]) -> frozenset[str]:
-    """Name the checks that must find the planted bug; those of the clients where a plan names none."""
+    """Name the checks that must find the planted bug, if there is one; those of the clients where a plan names none."""
+    if not plan.get("canary"):
+        return frozenset()
     named = plan.get("canary_found_by")
     looking = frozenset(name for name in named if isinstance(name, str)) if isinstance(named, list) else LINEARIZABLE
     return looking | LINEARIZABLE if looking & LINEARIZABLE else looking

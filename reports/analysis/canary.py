@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from history.records.violations import MISSED, canary_outcome, checks_looking, shown_verdict
+from reports.analysis.diagnosis import Break
 from reports.analysis.findings import checks_of
 from reports.load.run import HARNESS_FAILURE, Run
 
@@ -51,9 +53,13 @@ def meaning_of(run: Run) -> str:
     if not bug or run.verdict == HARNESS_FAILURE:
         return MEANINGS[run.verdict]
     if canary_outcome(run.plan, run.results) == "found":
+        failed = {row["name"] for row in checks_of(run) if row["state"] == "invalid"}
+        about = "this says nothing about the system under test"
+        if failed - checks_looking(run.plan):
+            about = "what checks found that do not look for the bug may be about the system under test all the same"
         return (
             f"The planted bug {bug} was found, as intended: the harness can see it. The server was wrong on purpose; "
-            "this says nothing about the system under test."
+            f"{about}."
         )
     if run.verdict == "unknown":
         return f"The planted bug {bug} was not found, and this run proves nothing, not even that the harness is blind."
@@ -63,6 +69,17 @@ def meaning_of(run: Run) -> str:
         f"purpose. {_not_installed(run)}Nothing recorded shows whether the planted code ever ran: either it did not, "
         "or the harness is blind to what it did."
     )
+
+
+def grouped(run: Run, breaks: Sequence[Break]) -> list[tuple[str, list[Break]]]:
+    """Put what broke into groups with a title: what the planted bug was to break, and then everything else."""
+    looking = checks_looking(run.plan)
+    if not looking:
+        return [("", list(breaks))] if breaks else []
+    intended = [one for one in breaks if looking.intersection(one.checks)]
+    others = [one for one in breaks if one not in intended]
+    titled = [("Intended", intended), ("Not by the planted bug, as far as is known", others)]
+    return [(title, ones) for title, ones in titled if ones]
 
 
 def _not_installed(run: Run) -> str:

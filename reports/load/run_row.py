@@ -19,7 +19,14 @@ from history.json_object import read_object
 from history.metrics.recovery import never_recovered
 from history.records.plans import faults_of, nemesis_name, system_version
 from history.records.settings import machine_of, settings_of
-from history.records.violations import Violation, canary_outcome, finding_name, shown_verdict, violations_of
+from history.records.violations import (
+    Violation,
+    canary_outcome,
+    checks_looking,
+    finding_name,
+    shown_verdict,
+    violations_of,
+)
 from reports.errors import Notes
 from reports.load.run import HARNESS_FAILURE, failure_of, tidy
 from reports.load.staleness import STALE, is_stale
@@ -116,7 +123,7 @@ def _row(files: RunFiles, plan: dict[str, Any], state: dict[str, Any], results: 
     main, length = _main_seconds(state), _length(state)
     offered = _present(files)
     stale = f"({STALE}) " if files.report.name in offered and is_stale(files, results) else ""
-    violations = violations_of(results)
+    violations = violations_of(results, checks_looking(plan))
     worst = violations[0] if violations else None
     return RunRow(
         test=files.root.parent.name,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import resources
 from typing import Any, Final
 from urllib.parse import quote, urlencode
@@ -18,8 +18,8 @@ import jinja2
 from markupsafe import Markup
 
 from reports.analysis import figures, node_timeline, outages, snapshots, topology
-from reports.analysis.canary import meaning_of, next_step, verdict_shown, word_of
-from reports.analysis.diagnosis import Diagnosis, diagnosis_of
+from reports.analysis.canary import grouped, meaning_of, next_step, verdict_shown, word_of
+from reports.analysis.diagnosis import Break, Diagnosis, diagnosis_of
 from reports.analysis.faults import late_of
 from reports.analysis.findings import (
     MAX_LISTED,
@@ -155,6 +155,7 @@ def render(drawn: Drawn) -> str:
         return notes.attempt(what, make, otherwise)
 
     diagnosis = part("diagnosis", lambda: diagnosis_of(drawn), None)
+    breaks = grouped(run, diagnosis.breaks if diagnosis else ())
     context = {
         "run": run,
         "word": word_of(run),
@@ -172,7 +173,8 @@ def render(drawn: Drawn) -> str:
         "diagnosis": diagnosis,
         "words": part("words", lambda: words_of(run), []),
         "undecided": part("headlines", lambda: undecided_of(run), []),
-        "sections": sections_of(diagnosis),
+        "sections": sections_of(breaks),
+        "breaks": breaks,
         "places": part("headlines", lambda: places_of(run, diagnosis), {}),
         "meaning": meaning_of(run),
         "next_step": next_step(run),
@@ -224,9 +226,9 @@ def places_of(run: Run, diagnosis: Diagnosis | None) -> dict[str, str]:
     return {**known, **({name: one.place for one in diagnosis.breaks for name in one.checks} if diagnosis else {})}
 
 
-def sections_of(diagnosis: Diagnosis | None) -> list[str]:
-    """List the sections of what broke, the worst first."""
-    worst = [one.place.partition("-")[0] for one in diagnosis.breaks] if diagnosis else []
+def sections_of(breaks: Sequence[tuple[str, Sequence[Break]]]) -> list[str]:
+    """List the sections of what broke, in the order in which it is told."""
+    worst = [one.place.partition("-")[0] for _, ones in breaks for one in ones]
     return list(dict.fromkeys([*(name for name in worst if name in BROKEN_SECTIONS), *BROKEN_SECTIONS]))
 
 

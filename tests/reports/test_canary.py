@@ -9,12 +9,15 @@ import pytest
 
 import reports
 from history import RunFiles
-from reports.analysis.canary import meaning_of, verdict_shown, word_of
-from reports.analysis.findings import violation_times_of
+from reports.analysis.canary import grouped, meaning_of, verdict_shown, word_of
+from reports.analysis.diagnosis import Diagnosis, diagnosis_of
+from reports.analysis.findings import prepare, violation_times_of
 from reports.analysis.trends import groups_of, strip
 from reports.load.run import read_run
 from reports.load.run_row import row_of
+from reports.page.page import sections_of
 from reports.site import site
+from tests.support.reports.checks import DELETED
 from tests.support.reports.made import Maker
 
 
@@ -75,6 +78,39 @@ def test_faults_that_did_not_stand_are_named_where_the_bug_was_missed(fresh: Mak
     assert f"1 of {len(run.receipts)} faults did not surely stand (#{skipped.id} {skipped.fault} skipped)" in told
     stood = [one for one in run.receipts if one.state == "installed"]
     assert "did not surely stand" not in meaning_of(replace(run, receipts=stood))
+
+
+def test_what_the_planted_bug_was_not_to_break_is_told_apart(fresh: Maker) -> None:
+    """Committed entries that are gone from a log are worse, and no stale read removes them."""
+    files = with_canary(fresh("invalid"))
+    results = json.loads(files.results.read_text())
+    assert "this says nothing about the system under test" in meaning_of(read_run(files))
+    assert [title for title, _ in grouped(read_run(files), diagnosed(files).breaks)] == ["Intended"]
+    deleted = {"kind": "check", "verdict": "invalid", "asked": "asked", **DELETED}
+    results["checks"].insert(0, deleted)
+    files.results.write_text(json.dumps(results))
+    run = read_run(files)
+    told = grouped(run, diagnosed(files).breaks)
+    assert [title for title, _ in told] == ["Intended", "Not by the planted bug, as far as is known"]
+    assert [one.checks for _, ones in told for one in ones][1:] == [("committed-kept",)]
+    assert "this says nothing" not in meaning_of(run)
+    assert "may be about the system under test all the same" in meaning_of(run)
+    assert sections_of(told)[:2] == ["counterexample", "invariant"]
+    reports.write_report(files)
+    banner = files.report.read_text().partition('class="banner')[2].partition("</section>")[0]
+    parts = ("Intended:", "#counterexample", "Not by the planted bug, as far as is known:", "Data lost</a>: Committed")
+    places = [banner.index(text) for text in parts]
+    assert places == sorted(places)
+    text = reports.render_run(files)
+    other = "\nNot by the planted bug, as far as is known:\ndata lost: Committed"
+    assert text.index("\nIntended:\n") < text.index(other)
+    assert row_of(files).kind != "committed-entries-deleted"
+
+
+def diagnosed(files: RunFiles) -> Diagnosis:
+    found = diagnosis_of(prepare(read_run(files)))
+    assert found is not None
+    return found
 
 
 def test_when_violations_were_seen_is_told_where_it_was_counted(fresh: Maker) -> None:
