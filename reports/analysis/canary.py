@@ -65,8 +65,8 @@ def meaning_of(run: Run) -> str:
         return f"The planted bug {bug} was not found, and this run proves nothing, not even that the harness is blind."
     looking = " nor ".join(sorted(checks_looking(run.plan) & {row["name"] for row in checks_of(run)}))
     return (
-        f"The planted bug {bug} was not found{f' by {looking}' if looking else ''}, though the server was wrong on "
-        f"purpose. {_not_installed(run)}Nothing recorded shows whether the planted code ever ran: either it did not, "
+        f"The planted bug {bug} was not found{f' by {looking}' if looking else ''}. "
+        f"{_not_installed(run)}Nothing recorded shows whether the planted code ever ran: either it did not, "
         "or the harness is blind to what it did."
     )
 
@@ -89,7 +89,7 @@ def _not_installed(run: Run) -> str:
     if not left_out:
         return ""
     more = f" and {len(left_out) - _NAMED} more" if len(left_out) > _NAMED else ""
-    return f"{len(left_out)} of {len(run.receipts)} faults did not surely stand ({named}{more}): it may need one. "
+    return f"Of {len(run.receipts)} faults {len(left_out)} cannot be said to have stood ({named}{more}). "
 
 
 def next_step(run: Run) -> str:

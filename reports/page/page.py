@@ -227,7 +227,7 @@ def places_of(run: Run, diagnosis: Diagnosis | None) -> dict[str, str]:
 
 
 def sections_of(breaks: Sequence[tuple[str, Sequence[Break]]]) -> list[str]:
-    """List the sections of what broke, in the order in which it is told."""
+    """List the sections of what broke, in the order of the sentences at the head of the page."""
     worst = [one.place.partition("-")[0] for _, ones in breaks for one in ones]
     return list(dict.fromkeys([*(name for name in worst if name in BROKEN_SECTIONS), *BROKEN_SECTIONS]))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from harness.systems.api import Evidence, Setup
 from harness.systems.bookkeeper.promises import WORDS, ledgers_keep_their_promises
 from history import Operation
@@ -10,14 +12,14 @@ from history.records.violations import severity_of
 S = 10**9
 
 
-def ledger(key: str, start: int, entries: list[int | None]) -> list[Operation]:
+def ledger(key: str, start: int, entries: Sequence[int | None]) -> list[Operation]:
     """A ledger of two acknowledged adds, 1 and 2, and what its reader found."""
 
     def one(at: int, f: str, value: object, result: object) -> Operation:
         first, last = (start + at) * S, (start + at + 1) * S
         return Operation(0, f, key, value, result, "ok", first, last, first, last, "n1")
 
-    read = {"last": 1, "entries": entries, "bytes": 9, "closed": 1, "length": 9}
+    read = {"last": 1, "entries": list(entries), "bytes": 9, "closed": 1, "length": 9}
     return [one(0, "create", None, 5), one(2, "window", [1, 2], [0, 1]), one(4, "read", None, read)]
 
 
@@ -30,7 +32,7 @@ def checked(*operations: Operation) -> tuple[str, dict[str, object]]:
 
 
 def test_what_there_is_more_of_is_named() -> None:
-    bad = [[None, 2], [None, None], [2, 1]]
+    bad: list[list[int | None]] = [[None, 2], [None, None], [2, 1]]
     operations = [one for place, entries in enumerate(bad) for one in ledger(f"l{place}", 10 * place, entries)]
     seen, details = checked(*operations)
     further = int(str(details["violations"])) - 1
