@@ -45,8 +45,8 @@ from history import Counterexample, Operation, Verdict
 
 #: Every kind of violation, the gravest first.
 KINDS: Final = (
-    "lost-add", "acknowledged-beyond-end", "unreadable-entry", "ledger-gone", "other-payload", "ends-differ",
-    "read-then-gone", "confirmed-beyond-end", "duplicate", "never-added", "failed-add-found", "order", "hole",
+    "lost-add", "acknowledged-beyond-end", "unreadable-entry", "ledger-gone", "read-then-gone", "other-payload",
+    "ends-differ", "confirmed-beyond-end", "duplicate", "never-added", "failed-add-found", "order", "hole",
     "wrong-length",
 )  # fmt: skip
 

@@ -84,7 +84,7 @@ def ls(
     if as_json:
         click.echo(json_line({"store": str(root), "count": len(found), "runs": [_document(root, r) for r in shown]}))
         return 0
-    click.echo(fitted((_begin(row), row.verdict, row.finding, _printable(row.place)) for row in shown))
+    click.echo(fitted((_begin(row), row.shown, row.finding, _printable(row.place)) for row in shown))
     if len(shown) < len(found):
         click.echo(f"{len(shown)} of {len(found)} runs; --limit 0 shows all", err=True)
     return 0

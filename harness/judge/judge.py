@@ -137,11 +137,9 @@ def planted(plan: Plan, checks: Sequence[Check]) -> str:
     """The prefix of all texts on a run with a planted bug."""
     if not plan.canary:
         return ""
-    asked = [check.verdict for check in checks if check.name in plan.found_by]
-    if "invalid" in asked:
+    if any(check.verdict == "invalid" for check in checks if check.name in plan.found_by):
         return f"the planted bug {plan.canary} was found, as intended; "
-    blind = ": the harness was blind to it" if "unknown" not in asked else ""
-    return f"the planted bug {plan.canary} was not found{blind}; "
+    return f"the planted bug {plan.canary} was not found; "
 
 
 def sentence(

@@ -21,13 +21,23 @@ OF_KEYS: Final = "linearizable"
 #: Whether the harness found the bug that was planted in the server; empty: none was.
 CanaryOutcome: TypeAlias = Literal["", "found", "missed"]
 
+#: The verdict that is shown of a run whose planted bug no check found, in place of *valid*.
+MISSED: Final = "missed"
+
 Severity: TypeAlias = Literal["data lost", "log truncated", "inconsistent", "no commits", "replica behind", "alarm"]
 SEVERITIES: Final[tuple[Severity, ...]] = (
     "data lost", "log truncated", "inconsistent", "no commits", "replica behind", "alarm",
 )  # fmt: skip
 """From the worst down; a log is truncated where committed entries went from it and every log holds them again."""
-LOST: Final = frozenset({"lost-write", "lost-element", "lost-append"})
-"""Kinds of counterexamples in which something acknowledged is gone."""
+LOST: Final = frozenset(
+    {"lost-write", "lost-element", "lost-append", "lost-add", "acknowledged-beyond-end", "unreadable-entry"}
+    | {"ledger-gone", "read-then-gone"}
+)
+"""Kinds of counterexamples in which something acknowledged or confirmed is gone."""
+OF_NODES: Final = frozenset(
+    {"replicas-agree", "election-safety", "terms-kept", "leader-complete", "log-order", "committed-kept", "node-logs"}
+)
+"""Checks of what nodes reported and logged; all others rest on what clients were answered, or also on that."""
 SHORT_LOGS: Final = frozenset({"committed-entries-deleted", "commit-beyond-log", "leader-lacks-committed"})
 """Kinds of violations in which committed entries are gone from a log."""
 MOST_SHOWN: Final = 20
@@ -49,13 +59,15 @@ class Violation:
         return self.kind + (f" of {', '.join(self.nodes)}" if self.nodes else "")
 
 
-def violations_of(results: Mapping[str, Any]) -> tuple[Violation, ...]:
+def violations_of(results: Mapping[str, Any], looking: frozenset[str] = frozenset()) -> tuple[Violation, ...]:
     """List every violation in a run's ``results.json``, the worst first.
 
-    Equally bad ones stand in the order of the checks, and those of clients in that in which they were seen.
+    Those come before all others that were found by the checks ``looking`` for a planted bug (:func:`checks_looking`):
+    no other is known to come from it.  Equally bad ones stand in the order of the checks, and those of clients in that
+    in which they were seen.
     """
     found = dict.fromkeys(_violations(results))
-    return tuple(sorted(found, key=lambda one: SEVERITIES.index(one.severity)))
+    return tuple(sorted(found, key=lambda one: (one.check not in looking, SEVERITIES.index(one.severity))))
 
 
 def _violations(results: Mapping[str, Any]) -> Iterator[Violation]:
@@ -179,16 +191,26 @@ def finding_name(severity: str, kind: str, canary: str = "") -> str:
     return f"as intended: {named}" if canary else named
 
 
+def checks_looking(plan: Mapping[str, Any]) -> frozenset[str]:
+    """Name the checks that must find the planted bug, if there is one; those of the clients where a plan names none."""
+    if not plan.get("canary"):
+        return frozenset()
+    named = plan.get("canary_found_by")
+    looking = frozenset(name for name in named if isinstance(name, str)) if isinstance(named, list) else LINEARIZABLE
+    return looking | LINEARIZABLE if looking & LINEARIZABLE else looking
+
+
 def canary_outcome(plan: Mapping[str, Any], results: Mapping[str, Any]) -> CanaryOutcome:
-    """Say whether a check that looks for the planted bug failed; a plan that names none leaves it to the clients'.
+    """Say whether a check that looks for the planted bug failed.
 
     Empty where no bug was planted, and where the run was not judged.
     """
     if not plan.get("canary") or not results:
         return ""
-    named = plan.get("canary_found_by")
-    looking = {name for name in named if isinstance(name, str)} if isinstance(named, list) else set(LINEARIZABLE)
-    if looking & LINEARIZABLE:
-        looking |= LINEARIZABLE
     failed = {check.get("name") for check in results.get("checks") or () if check.get("verdict") == "invalid"}
-    return "found" if looking & failed else "missed"
+    return "found" if checks_looking(plan) & failed else "missed"
+
+
+def shown_verdict(verdict: str, canary: str) -> str:
+    """The verdict as it is shown wherever runs are: one that is valid though a bug was planted is *missed*."""
+    return MISSED if (verdict, canary) == ("valid", "missed") else verdict

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
-from history.records.violations import canary_outcome
+from history.records.violations import MISSED, canary_outcome, checks_looking, shown_verdict
+from reports.analysis.diagnosis import Break
 from reports.analysis.findings import checks_of
 from reports.load.run import HARNESS_FAILURE, Run
 
@@ -12,6 +14,7 @@ VERDICT_WORDS: Final = {
     "valid": "Valid",
     "invalid": "Invalid",
     "unknown": "Unknown",
+    MISSED: "Missed",
     HARNESS_FAILURE: "Harness failure",
 }
 MEANINGS: Final = {
@@ -24,36 +27,76 @@ BROKE_OFF: Final = (
     "The harness broke down, so that this run as a whole proves nothing. What it had recorded until then was judged, "
     "and a check failed: that is a finding about the system under test all the same."
 )
+_NAMED: Final = 3
+"""So many faults are named that did not stand."""
 
 
-def found(run: Run) -> bool:
-    """Check whether a check that looks for the planted bug failed."""
-    return canary_outcome(run.plan, run.results) == "found"
+def verdict_shown(run: Run) -> str:
+    """Return the verdict as lists and the page show it, in words and colour."""
+    return shown_verdict(run.verdict, canary_outcome(run.plan, run.results))
 
 
 def word_of(run: Run) -> str:
-    """Return the page's first word."""
-    word = VERDICT_WORDS[run.verdict]
+    """Return the page's first words."""
+    word = VERDICT_WORDS[verdict_shown(run)]
     if not run.plan.get("canary") or run.verdict == HARNESS_FAILURE:
         return word
-    return f"{word}, as intended" if found(run) else f"{word}: the planted bug was not found"
+    found = canary_outcome(run.plan, run.results) == "found"
+    return f"{word}, as intended" if found else f"{word}: the planted bug was not found"
 
 
 def meaning_of(run: Run) -> str:
     """Write what the verdict says of the system under test, or of the harness."""
-    bug: Any = run.plan.get("canary")
+    bug = str(run.plan.get("canary") or "")
     if run.failure and not bug and any(row["state"] == "invalid" for row in checks_of(run)):
         return BROKE_OFF
     if not bug or run.verdict == HARNESS_FAILURE:
         return MEANINGS[run.verdict]
-    if found(run):
+    if canary_outcome(run.plan, run.results) == "found":
+        failed = {row["name"] for row in checks_of(run) if row["state"] == "invalid"}
+        about = "this says nothing about the system under test"
+        if failed - checks_looking(run.plan):
+            about = "what checks found that do not look for the bug may be about the system under test all the same"
         return (
             f"The planted bug {bug} was found, as intended: the harness can see it. The server was wrong on purpose; "
-            "this says nothing about the system under test."
+            f"{about}."
         )
     if run.verdict == "unknown":
         return f"The planted bug {bug} was not found, and this run proves nothing, not even that the harness is blind."
+    looking = " nor ".join(sorted(checks_looking(run.plan) & {row["name"] for row in checks_of(run)}))
     return (
-        f"The planted bug {bug} was not found. The server was wrong on purpose and the harness did not see it: it is "
-        "blind, and its valid runs prove nothing until that is understood."
+        f"The planted bug {bug} was not found{f' by {looking}' if looking else ''}. "
+        f"{_not_installed(run)}Nothing recorded shows whether the planted code ever ran: either it did not, "
+        "or the harness is blind to what it did."
+    )
+
+
+def grouped(run: Run, breaks: Sequence[Break]) -> list[tuple[str, list[Break]]]:
+    """Put what broke into groups with a title: what the planted bug was to break, and then everything else."""
+    looking = checks_looking(run.plan)
+    if not looking:
+        return [("", list(breaks))] if breaks else []
+    intended = [one for one in breaks if looking.intersection(one.checks)]
+    others = [one for one in breaks if one not in intended]
+    titled = [("Intended", intended), ("Not by the planted bug, as far as is known", others)]
+    return [(title, ones) for title, ones in titled if ones]
+
+
+def _not_installed(run: Run) -> str:
+    """Say which faults never stood, without which the bug may have had no occasion; empty where all did."""
+    left_out = [receipt for receipt in run.receipts if receipt.state != "installed"]
+    named = ", ".join(f"#{receipt.id} {receipt.fault} {receipt.state}" for receipt in left_out[:_NAMED])
+    if not left_out:
+        return ""
+    more = f" and {len(left_out) - _NAMED} more" if len(left_out) > _NAMED else ""
+    return f"Of {len(run.receipts)} faults {len(left_out)} cannot be said to have stood ({named}{more}). "
+
+
+def next_step(run: Run) -> str:
+    """Say what to do about a planted bug that no check found; empty for any other run."""
+    if verdict_shown(run) != MISSED:
+        return ""
+    return (
+        "Run it again with other seeds and for longer, so that every fault stands; while no such run finds the bug, "
+        "valid runs of this plan prove nothing"
     )

@@ -1,7 +1,8 @@
 """Failed checks of the nodes: committed entries deleted, terms forgotten or led twice, alarms; and what happened then.
 
-Clients may not have noticed, so there is no counterexample; the evidence is what the nodes reported.
-Linearizability and recovery have sections of their own, and checks that recorded counterexamples are shown by these.
+Clients may not have noticed, so there is no counterexample; the evidence is what the nodes reported.  Other checks that
+recorded no counterexamples are here too, of which that cannot be said.  Linearizability and recovery have sections of
+their own, and checks that recorded counterexamples are shown by these.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from history.records.violations import LINEARIZABLE
+from history.records.violations import LINEARIZABLE, OF_NODES
 from reports.analysis import node_timeline
 from reports.analysis.faults import FaultWindow
 from reports.analysis.findings import Drawn, checks_of, shown_as_counterexamples
@@ -45,13 +46,17 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class InvariantViolation:
-    """One failed check.  ``facts``: the clauses of its own sentence; ``picture``: the ends of the logs, or None."""
+    """One failed check.  ``facts``: the clauses of its own sentence; ``picture``: the ends of the logs, or None.
+
+    ``of_nodes``: it rests on what nodes reported, so that clients may not have noticed.
+    """
 
     name: str
     asked: str
     facts: list[str]
     moments: list[Moment]
     picture: Sketch | None
+    of_nodes: bool
     left_out: int = 0
     """Number of moments beyond the :data:`MAX_MOMENTS` in ``moments``."""
 
@@ -99,6 +104,7 @@ def _invariant_violation(drawn: Drawn, row: Mapping[str, Any], details: Mapping[
         facts=[clause for clause in row["seen"].split("; ") if clause],
         moments=moments,
         picture=sketch_of(drawn.timelines, drawn.windows, end, marked, "log_end") if deleted else None,
+        of_nodes=row["name"] in OF_NODES,
         left_out=max(len(observed) - MAX_MOMENTS, 0),
     )
 

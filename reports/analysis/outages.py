@@ -10,17 +10,17 @@ from typing import Final
 
 import numpy as np
 
-from reports.load.columns import NONE, Flags, Ints, Operations
+from reports.load.columns import NONE, Ints, Operations
 
 LONG_S: Final = 5.0
-"""Seconds without a success that are called an outage; nobody is said to have waited through so long a pause."""
+"""Seconds without a success that are called an outage; no outage goes on through a longer pause of all clients."""
 EXAMINED: Final = 64
 """Limit of stretches of a kind that are looked at, the longest."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outage:
-    """Clients asked from ``start`` to ``stop`` (s), no operation of the ``kind`` succeeded; ``ended``: one did then."""
+    """Clients asked from ``start`` to ``stop`` (s), and nothing of the ``kind`` succeeded; ``ended``: later one did."""
 
     kind: str
     start: float
@@ -69,23 +69,28 @@ def _service(operations: Operations, code: int, kind: str, end_ns: int) -> Servi
     edges = np.concatenate(([begun.min()], oks, [waited.max()]))
     gaps = np.diff(edges)
     stretches = [
-        _outage(kind, begun, waited, served, int(edges[place]), int(edges[place + 1]), ended=bool(place < len(oks)))
+        outage
         for place in np.argsort(-gaps, kind="stable")[:EXAMINED]
+        for outage in _outages(
+            kind, begun, waited, int(edges[place]), int(edges[place + 1]), ended=bool(place < len(oks))
+        )
     ]
     longest = max(stretches, key=lambda outage: outage.length)
     long = sorted((one for one in stretches if one.length >= LONG_S), key=lambda outage: outage.start)
     return Service(kind, longest, tuple(long))
 
 
-def _outage(kind: str, begun: Ints, waited: Ints, served: Flags, low: int, high: int, *, ended: bool) -> Outage:
-    """Cut a stretch between two successes to the time in which clients waited for another one."""
+def _outages(kind: str, begun: Ints, waited: Ints, low: int, high: int, *, ended: bool) -> list[Outage]:
+    """Cut a stretch between two successes to the times in which clients waited for another one, the earliest first.
+
+    None of what they asked before the last of these times succeeded, and after each of them one did if ``ended``.
+    """
     mine = (waited > low) & (begun < high)
+    if not mine.any():
+        return [Outage(kind, low / 1e9, low / 1e9, ended)]
     order = np.argsort(begun[mine], kind="stable")
     starts, known = begun[mine][order], np.maximum.accumulate(waited[mine][order])
-    if not len(starts):
-        return Outage(kind, low / 1e9, low / 1e9, ended)
     pauses = np.flatnonzero(starts[1:] - known[:-1] > LONG_S * 1e9)
-    stop, last = high, int(pauses[-1]) if len(pauses) else -1
-    if last >= 0 and bool(served[mine][order][last + 1 :].all()):
-        stop, ended = int(known[last]), True  # what came after the pause succeeded
-    return Outage(kind, max(low, int(starts[0])) / 1e9, stop / 1e9, ended)
+    first = np.maximum(starts[np.concatenate(([0], pauses + 1))], low) / 1e9
+    last = np.concatenate((known[pauses], [high])) / 1e9
+    return [Outage(kind, one, other, ended) for one, other in zip(first.tolist(), last.tolist(), strict=True)]

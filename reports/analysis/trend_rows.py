@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from history.metrics import regressions
+from history.records.violations import shown_verdict
 
 FIGURES: Final = {
     "rate": ("rate", "ok/s", 1.0),
@@ -79,6 +80,11 @@ class Regression:
 def planted_in(version: str) -> bool:
     """Whether runs of a version, as ``history.records.plans.system_version`` names it, had a bug planted."""
     return " canary " in f" {version} "
+
+
+def shown_of(version: str, verdict: str) -> str:
+    """The verdict of a run of this version as it is shown: *missed* in place of valid where a bug was planted."""
+    return shown_verdict(verdict, "missed" if planted_in(version) else "")
 
 
 def drawn(nemesis: str, version: str, workload: str, found: regressions.Regression) -> Regression:

@@ -17,7 +17,7 @@ from history.metrics.regressions import Measured, find_regressions
 from history.metrics.survival import Times, quantile
 from history.records.settings import series_names
 from reports.analysis import warehouse
-from reports.analysis.trend_rows import Group, Regression, Sample, Trends, drawn, open_first, planted_in
+from reports.analysis.trend_rows import Group, Regression, Sample, Trends, drawn, open_first, planted_in, shown_of
 from reports.load.run import HARNESS_FAILURE
 from reports.load.run_row import RunRow
 
@@ -120,14 +120,14 @@ def strip(group: Group) -> tuple[list[Dot], float]:
         bug = planted_in(group.version) and sample.verdict in ("valid", "invalid")
         said = ("found, as intended" if sample.verdict == "invalid" else "not found") if bug else sample.verdict
         text = f"{sample.place}: {'planted bug ' if bug else ''}{said}, {back}"
-        dots.append(Dot(6 + step * number, y, sample.verdict, sample.place, text))
+        dots.append(Dot(6 + step * number, y, shown_of(group.version, sample.verdict), sample.place, text))
     return dots, top
 
 
 def evidence(regression: Regression, verdicts: Mapping[str, str]) -> list[Dot]:
     """The runs before and since as dots whose height is the figure (*never* at the top); none for a verdict.
 
-    ``verdicts`` are those of the runs, by place.
+    ``verdicts`` are those of the runs as they are shown, by place.
     """
     values = [*regression.before, *regression.since]
     top = max((value for _, value in values if value is not None), default=0.0) or 1.0

@@ -19,7 +19,14 @@ from history.json_object import read_object
 from history.metrics.recovery import never_recovered
 from history.records.plans import faults_of, nemesis_name, system_version
 from history.records.settings import machine_of, settings_of
-from history.records.violations import Violation, canary_outcome, finding_name, violations_of
+from history.records.violations import (
+    Violation,
+    canary_outcome,
+    checks_looking,
+    finding_name,
+    shown_verdict,
+    violations_of,
+)
 from reports.errors import Notes
 from reports.load.run import HARNESS_FAILURE, failure_of, tidy
 from reports.load.staleness import STALE, is_stale
@@ -70,6 +77,11 @@ class RunRow:
         return f"{self.test}/{self.run}"
 
     @property
+    def shown(self) -> str:
+        """The verdict as it is shown: *missed* in place of valid where a planted bug was not found."""
+        return shown_verdict(self.verdict, self.canary)
+
+    @property
     def finding(self) -> str:
         """What was found in a few words: the worst violation, or what kept the run from proving anything."""
         return finding_name(self.severity, self.kind, self.canary)
@@ -111,7 +123,7 @@ def _row(files: RunFiles, plan: dict[str, Any], state: dict[str, Any], results: 
     main, length = _main_seconds(state), _length(state)
     offered = _present(files)
     stale = f"({STALE}) " if files.report.name in offered and is_stale(files, results) else ""
-    violations = violations_of(results)
+    violations = violations_of(results, checks_looking(plan))
     worst = violations[0] if violations else None
     return RunRow(
         test=files.root.parent.name,

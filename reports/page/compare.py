@@ -45,10 +45,11 @@ def comparison(
     """
     return {
         "faultColours": FAULT_COLOURS,
-        "choices": [[row.place, row.verdict] for row in choices],
+        "choices": [[row.place, row.shown] for row in choices],
         "runs": [
             {
                 **{name: getattr(row, name) for name in RunRow.__slots__},
+                "verdict": row.shown,
                 "place": row.place,
                 "href": links[row.place],
                 "curves": curves_of(RunFiles(store / row.test / row.run)),

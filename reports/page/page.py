@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import resources
 from typing import Any, Final
 from urllib.parse import quote, urlencode
@@ -18,8 +18,8 @@ import jinja2
 from markupsafe import Markup
 
 from reports.analysis import figures, node_timeline, outages, snapshots, topology
-from reports.analysis.canary import meaning_of, word_of
-from reports.analysis.diagnosis import Diagnosis, diagnosis_of
+from reports.analysis.canary import grouped, meaning_of, next_step, verdict_shown, word_of
+from reports.analysis.diagnosis import Break, Diagnosis, diagnosis_of
 from reports.analysis.faults import late_of
 from reports.analysis.findings import (
     MAX_LISTED,
@@ -65,6 +65,10 @@ CHECK_PLACES: Final = {
     "final-reads": "coverage",
     "kept-pace": "coverage",
 }
+
+
+_SAID: Final = {"canary_found_by": "canary expected to be found by"}
+"""Settings whose names in the files read as something else."""
 
 
 def asset(name: str) -> str:
@@ -151,10 +155,11 @@ def render(drawn: Drawn) -> str:
         return notes.attempt(what, make, otherwise)
 
     diagnosis = part("diagnosis", lambda: diagnosis_of(drawn), None)
+    breaks = grouped(run, diagnosis.breaks if diagnosis else ())
     context = {
         "run": run,
         "word": word_of(run),
-        "verdict_class": run.verdict.replace(" ", "-"),
+        "verdict_class": verdict_shown(run).replace(" ", "-"),
         "place": f"{run.files.root.resolve().parent.name}/{run.name}",
         "before": part("last valid run", lambda: before_of(run), None),
         "facts": part("facts", lambda: facts_of(run), []),
@@ -166,10 +171,13 @@ def render(drawn: Drawn) -> str:
         "violating_keys": part("counterexamples", lambda: violating_keys(run), []),
         "invariant_violations": part("findings about nodes", lambda: invariant_violations(drawn), []),
         "diagnosis": diagnosis,
+        "words": part("words", lambda: words_of(run), []),
         "undecided": part("headlines", lambda: undecided_of(run), []),
-        "sections": sections_of(diagnosis),
+        "sections": sections_of(breaks),
+        "breaks": breaks,
         "places": part("headlines", lambda: places_of(run, diagnosis), {}),
         "meaning": meaning_of(run),
+        "next_step": next_step(run),
         "commands": part("commands", lambda: commands_of(run.plan, faults=bool(run.receipts)), []),
         "late": part("recovery figures", lambda: late_of(run), {}),
         "violation_times": part("counterexamples", lambda: violation_times_of(run), ""),
@@ -218,9 +226,9 @@ def places_of(run: Run, diagnosis: Diagnosis | None) -> dict[str, str]:
     return {**known, **({name: one.place for one in diagnosis.breaks for name in one.checks} if diagnosis else {})}
 
 
-def sections_of(diagnosis: Diagnosis | None) -> list[str]:
-    """List the sections of what broke, the worst first."""
-    worst = [one.place.partition("-")[0] for one in diagnosis.breaks] if diagnosis else []
+def sections_of(breaks: Sequence[tuple[str, Sequence[Break]]]) -> list[str]:
+    """List the sections of what broke, in the order of the sentences at the head of the page."""
+    worst = [one.place.partition("-")[0] for _, ones in breaks for one in ones]
     return list(dict.fromkeys([*(name for name in worst if name in BROKEN_SECTIONS), *BROKEN_SECTIONS]))
 
 
@@ -240,6 +248,16 @@ def facts_of(run: Run) -> list[tuple[str, str]]:
         ("length", f"{run.end / 1e9:.1f} s" if run.recorded else ""),
     ]
     return [(title, compact(value) if isinstance(value, list | dict) else str(value)) for title, value in rows if value]
+
+
+def words_of(run: Run) -> list[tuple[str, str]]:
+    """List the words of this run's workload and what they mean, as its checks recorded them."""
+    found: dict[str, str] = {}
+    for check in run.results.get("checks", ()):
+        details = check.get("details")
+        words = details.get("words") if isinstance(details, Mapping) else None
+        found |= words if isinstance(words, Mapping) else {}
+    return [(str(name), str(meaning)) for name, meaning in found.items()]
 
 
 def costs_of(drawn: Drawn) -> list[tuple[str, list[tuple[str, ...]]]]:
@@ -310,7 +328,7 @@ def settings_of(run: Run) -> list[tuple[str, list[tuple[str, str]]]]:
         ("environment", run.results.get("environment") or {}),
         ("timings", run.results.get("timings") or {}),
     ):
-        rows = [(name, short(text, 300)) for name, text in _flat(record) if text not in ("", "null")]
+        rows = [(_SAID.get(name, name), short(text, 300)) for name, text in _flat(record) if text not in ("", "null")]
         if rows:
             groups.append((title, rows))
     return groups

@@ -95,7 +95,7 @@ class _Side:
         return cls(
             plan=dict(_leaves(kept)),
             environment=dict(_leaves(results.get("environment") or {})),
-            outcome={"verdict": row.verdict, "finding": row.finding, "sentence": row.sentence},
+            outcome={"verdict": row.shown, "finding": row.finding, "sentence": row.sentence},
             checks=checks,
             figures=_figures(row, state.get("pace")),
         )

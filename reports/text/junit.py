@@ -9,7 +9,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
 
-from history.records.violations import canary_outcome, finding_name, violations_of
+from history.records.violations import canary_outcome, checks_looking, finding_name, violations_of
 from reports.analysis.findings import checks_of
 from reports.load.run import HARNESS_FAILURE, Run
 from reports.style.format import xml_text
@@ -47,7 +47,7 @@ def junit_of(run: Run) -> ET.Element:
 
 def _finding(run: Run) -> str:
     """Name the worst violation, or that a planted bug was missed."""
-    worst = next(iter(violations_of(run.results)), None)
+    worst = next(iter(violations_of(run.results, checks_looking(run.plan))), None)
     canary = "" if run.failure else canary_outcome(run.plan, run.results)
     return finding_name(worst.severity if worst else "", worst.kind if worst else "", canary)
 

@@ -11,8 +11,9 @@ from typing import Final
 
 import numpy as np
 
+from history.records.violations import MISSED
 from reports.analysis import figures, node_timeline, outages
-from reports.analysis.canary import meaning_of, word_of
+from reports.analysis.canary import grouped, meaning_of, next_step, verdict_shown, word_of
 from reports.analysis.diagnosis import diagnosis_of
 from reports.analysis.faults import FaultWindow, late_of
 from reports.analysis.findings import Drawn, Violation, checks_of, recovery_of, undecided_of, violation_count
@@ -27,7 +28,9 @@ MOST: Final = 160
 MAX_EXAMPLES: Final = 2
 MAX_MOMENTS: Final = 4
 MAX_FAULTS: Final = 20
-_CODES: Final = {"valid": "32", "invalid": "31", "unknown": "33", HARNESS_FAILURE: "35", "quiet": "2", "strong": "1"}
+_CODES: Final = {
+    "valid": "32", "invalid": "31", MISSED: "31", "unknown": "33", HARNESS_FAILURE: "35", "quiet": "2", "strong": "1",
+}  # fmt: skip
 
 
 def render(drawn: Drawn, columns: int = 80, *, colour: bool = False) -> str:
@@ -59,19 +62,22 @@ def render(drawn: Drawn, columns: int = 80, *, colour: bool = False) -> str:
 def _verdict(drawn: Drawn, columns: int, paint: Paint) -> str:
     run = drawn.run
     diagnosis = diagnosis_of(drawn)
-    heads: list[tuple[str, str]] = [(one.severity, one.text) for one in diagnosis.breaks] if diagnosis else []
-    heads += undecided_of(run)
-    lines = [wrapped(run.sentence, columns)] if run.failure or not heads else []
-    headed = [wrapped(f"{name}: {text}", columns, hang="  ") for name, text in heads]
-    if diagnosis:
-        broken = len(diagnosis.breaks)
-        after = [wrapped(diagnosis.after, columns)] if diagnosis.after else []
-        headed = [*headed[:broken], *after, *headed[broken:], wrapped(f"Next: {diagnosis.step}.", columns)]
-    lines += headed
+    told: list[str] = []
+    for title, ones in grouped(run, diagnosis.breaks if diagnosis else ()):
+        told += [f"{title}:"] if title else []
+        told += [f"{one.severity}: {one.text}" for one in ones]
+    undecided = [f"{name}: {text}" for name, text in undecided_of(run)]
+    heads = [wrapped(text, columns, hang="  ") for text in (*told, *undecided)]
+    step = next_step(run)
+    lines = [wrapped(run.sentence, columns)] if run.failure or not (heads or step) else []
+    lines += [wrapped(f"Next: {step}.", columns)] if step else []
+    after = [wrapped(diagnosis.after, columns)] if diagnosis and diagnosis.after else []
+    lines += [*heads[: len(told)], *after, *heads[len(told) :]]
+    lines += [wrapped(f"Next: {diagnosis.step}.", columns)] if diagnosis else []
     where = one_line(f"{run.test}/{run.name}", columns)
     if run.plan.get("canary") or (run.failure and heads):
         lines.insert(1 if run.failure else 0, wrapped(meaning_of(run), columns))
-    return "\n".join([paint(word_of(run).upper(), run.verdict), *lines, paint(where, "quiet")])
+    return "\n".join([paint(word_of(run).upper(), verdict_shown(run)), *lines, paint(where, "quiet")])
 
 
 def _checks(run: Run, columns: int, paint: Paint) -> str:

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 import reports
 from history import RunFiles
-from reports.analysis.canary import meaning_of, word_of
-from reports.analysis.findings import violation_times_of
+from reports.analysis.canary import grouped, meaning_of, verdict_shown, word_of
+from reports.analysis.diagnosis import Diagnosis, diagnosis_of
+from reports.analysis.findings import prepare, violation_times_of
+from reports.analysis.trends import groups_of, strip
 from reports.load.run import read_run
+from reports.load.run_row import row_of
+from reports.page.page import sections_of
+from reports.site import site
+from tests.support.reports.checks import DELETED
 from tests.support.reports.made import Maker
 
 
@@ -24,7 +31,7 @@ def with_canary(files: RunFiles) -> RunFiles:
     ("kind", "word", "meaning"),
     [
         ("invalid", "Invalid, as intended", "The planted bug stale-reads was found, as intended"),
-        ("valid", "Valid: the planted bug was not found", "The planted bug stale-reads was not found"),
+        ("valid", "Missed: the planted bug was not found", "The planted bug stale-reads was not found"),
         ("no-recovery", "Invalid: the planted bug was not found", "The planted bug stale-reads was not found"),
         ("unknown", "Unknown: the planted bug was not found", "The planted bug stale-reads was not found"),
         ("harness-failure", "Harness failure", "The harness broke down"),
@@ -40,6 +47,72 @@ def test_what_a_verdict_means_when_the_bug_is_planted(fresh: Maker, kind: str, w
     assert "broke a promise" not in meaning_of(planted)
     reports.write_report(files)
     assert f'<h1 id="verdict-word">{word}</h1>' in files.report.read_text()
+
+
+def test_a_missed_bug_is_shown_as_missed_everywhere_and_blames_no_blindness_that_is_not_known(fresh: Maker) -> None:
+    files = with_canary(fresh("valid"))
+    plan = json.loads(files.plan.read_text())
+    files.plan.write_text(json.dumps({**plan, "canary_found_by": ["linearizable", "replicas-agree"]}))
+    run, row = read_run(files), row_of(files)
+    assert (run.verdict, verdict_shown(run), row.verdict, row.shown) == ("valid", "missed", "valid", "missed")
+    assert "either it did not, or the harness is blind" in meaning_of(run)
+    reports.write_report(files)
+    page = files.report.read_text()
+    assert 'class="banner missed"' in page
+    assert "Valid" not in page.partition("<main>")[2].partition("<table")[0]
+    assert "<strong>Next:</strong> Run it again with other seeds" in page
+    assert '<th scope="row">canary expected to be found by</th>' in page
+    assert "canary_found_by" not in page
+    text = reports.render_run(files, colour=True)
+    assert text.startswith("\x1b[31mMISSED: THE PLANTED BUG WAS NOT FOUND\x1b[0m")
+    assert "\nNext: Run it again with other seeds" in text
+    assert '<td class="verdict missed nowrap">missed</td>' in site.list_page([row])
+    (group,) = groups_of([replace(row, version="0.4.0 canary stale-reads")])
+    assert [dot.verdict for dot in strip(group)[0]] == ["missed"]
+
+
+def test_faults_that_did_not_stand_are_named_where_the_bug_was_missed(fresh: Maker) -> None:
+    run = read_run(with_canary(fresh("valid")))
+    skipped = replace(run.receipts[0], state="skipped", witness={})
+    told = meaning_of(replace(run, receipts=[skipped, *run.receipts[1:]]))
+    assert (
+        f"Of {len(run.receipts)} faults 1 cannot be said to have stood (#{skipped.id} {skipped.fault} skipped)" in told
+    )
+    stood = [one for one in run.receipts if one.state == "installed"]
+    assert "cannot be said to have stood" not in meaning_of(replace(run, receipts=stood))
+
+
+def test_what_the_planted_bug_was_not_to_break_is_told_apart(fresh: Maker) -> None:
+    """Committed entries that are gone from a log are worse, and no stale read removes them."""
+    files = with_canary(fresh("invalid"))
+    results = json.loads(files.results.read_text())
+    assert "this says nothing about the system under test" in meaning_of(read_run(files))
+    assert [title for title, _ in grouped(read_run(files), diagnosed(files).breaks)] == ["Intended"]
+    deleted = {"kind": "check", "verdict": "invalid", "asked": "asked", **DELETED}
+    results["checks"].insert(0, deleted)
+    files.results.write_text(json.dumps(results))
+    run = read_run(files)
+    told = grouped(run, diagnosed(files).breaks)
+    assert [title for title, _ in told] == ["Intended", "Not by the planted bug, as far as is known"]
+    assert [one.checks for _, ones in told for one in ones][1:] == [("committed-kept",)]
+    assert "this says nothing" not in meaning_of(run)
+    assert "may be about the system under test all the same" in meaning_of(run)
+    assert sections_of(told)[:2] == ["counterexample", "invariant"]
+    reports.write_report(files)
+    banner = files.report.read_text().partition('class="banner')[2].partition("</section>")[0]
+    parts = ("Intended:", "#counterexample", "Not by the planted bug, as far as is known:", "Data lost</a>: Committed")
+    places = [banner.index(text) for text in parts]
+    assert places == sorted(places)
+    text = reports.render_run(files)
+    other = "\nNot by the planted bug, as far as is known:\ndata lost: Committed"
+    assert text.index("\nIntended:\n") < text.index(other)
+    assert row_of(files).kind != "committed-entries-deleted"
+
+
+def diagnosed(files: RunFiles) -> Diagnosis:
+    found = diagnosis_of(prepare(read_run(files)))
+    assert found is not None
+    return found
 
 
 def test_when_violations_were_seen_is_told_where_it_was_counted(fresh: Maker) -> None:

@@ -37,6 +37,7 @@ def test_deleted_entries_are_told_with_their_fault_and_leader(fresh: Maker) -> N
     page = drawn.run.files.report.read_text()
     assert '<a href="#invariant-1">committed-kept</a>' in page
     assert 'id="invariant-1"' in page
+    assert "clients may not have noticed" in page
 
 
 def test_charts_mark_them_and_their_legend_says_so(fresh: Maker) -> None:

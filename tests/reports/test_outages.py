@@ -34,7 +34,7 @@ def test_a_stretch_goes_on_over_phases_and_counts_no_answer_that_was_not_applied
     operations += [asked("write", n, n + 1, "info") for n in range(10, 20)]
     operations += [replace(asked("read", n, n + 0.1, error=UNAPPLIED), phase="final") for n in range(20, 30)]
     operations += [asked("read", n, n + 0.1) for n in range(12)]
-    operations += [replace(asked("write", 28, None, "info"), phase="final")]
+    operations += [replace(asked("write", 24, None, "info"), phase="final")]
     write, read = services_of(from_operations(operations), 32 * S)
     assert (write.longest.start, write.longest.stop, write.longest.ended) == (10, 32, False)
     assert (read.longest.start, read.longest.stop, read.longest.ended) == (20, 29.1, False)
@@ -47,6 +47,50 @@ def test_nobody_waits_through_a_pause() -> None:
     assert (read.outages, write.outages) == ((), ())
     (read,) = services_of(from_operations([*quiet[:2], asked("read", 15, 17, "fail")]), 40 * S)
     assert [(outage.start, outage.stop) for outage in read.outages] == []
+
+
+def test_a_pause_in_which_nobody_asked_belongs_to_no_outage_whatever_failed_around_it() -> None:
+    """As where the reads of the final phase come long after the load's, and the first of them fail."""
+    before = [asked("read", 0, 1), asked("read", 1, 2, "fail"), asked("read", 2, 9, "info")]
+    after = [asked("read", 40, 41, "fail"), asked("read", 41, 42), asked("read", 42, 43)]
+    (read,) = services_of(from_operations([*before, *after]), 50 * S)
+    assert [(outage.start, outage.stop, outage.ended) for outage in read.outages] == [(1, 9, True)]
+    assert read.longest == read.outages[0]
+    long = [asked("read", 40 + n, 41 + n, "fail") for n in range(7)]
+    (read,) = services_of(from_operations([*before, *long, asked("read", 47, 48)]), 50 * S)
+    assert [(outage.start, outage.stop) for outage in read.outages] == [(1, 9), (40, 48)]
+    assert read.total == 16
+    (read,) = services_of(from_operations([*before, *long]), 50 * S)
+    assert [(outage.stop, outage.ended) for outage in read.outages] == [(9, False), (47, False)]
+
+
+rows_of = st.lists(
+    st.tuples(st.sampled_from("wr"), st.integers(0, 60), st.integers(1, 4), st.sampled_from(["ok", "info"])),
+    max_size=12,
+)
+
+
+@given(rows_of)
+def test_an_outage_is_what_brute_force_finds_second_by_second(rows: list[tuple[str, int, int, str]]) -> None:
+    """A second is somebody's who waits if an operation is open in it, or if it lies in a pause that is not too long."""
+    operations = [asked(f, at, at + took, outcome) for f, at, took, outcome in rows]
+    for service in services_of(from_operations(operations), 70 * S) if operations else ():
+        mine = [(at, at + took, outcome) for f, at, took, outcome in rows if f == service.kind]
+        open_in = {second for at, until, _ in mine for second in range(at, until)}
+        ends = {until for _, until, outcome in mine if outcome == "ok"}
+        edges = sorted({min(at for at, *_ in mine), max(until for _, until, _ in mine)} | ends)
+        found = []
+        for low, high in pairwise(edges):
+            seconds = sorted(open_in & set(range(low, high)))
+            begin = seconds[:1]
+            for one, other in pairwise(seconds):
+                if other - one - 1 > LONG_S:
+                    found.append((begin[0], one + 1))
+                    begin = [other]
+            found += [(begin[0], high)] if begin else []
+        assert [(outage.start, outage.stop) for outage in service.outages] == [
+            (a, b) for a, b in found if b - a >= LONG_S
+        ]
 
 
 @given(
@@ -79,13 +123,25 @@ def test_a_recorded_run_has_the_gaps_of_its_events(name: str, tmp_path: Path) ->
         assert not [at for at in oks if service.longest.start < at < service.longest.stop]
         later = [at for at in oks if at >= service.longest.stop]
         assert service.longest.ended == bool(later)
-        assert service.longest.stop == pytest.approx(later[0] if later else waited_until(mine, run.end), abs=1e-6)
+        assert service.longest.stop == pytest.approx(waited_until(mine, service.longest.start, run.end), abs=1e-6)
 
 
-def waited_until(events: list[dict[str, Any]], end: int) -> float:
-    """When the last operation completed; the end of the record if one never did."""
-    open_ones = {event["process"]: event["type"] == "invoke" for event in events}
-    return (end if any(open_ones.values()) else max(event["time"] for event in events)) / 1e9
+def waited_until(events: list[dict[str, Any]], start: float, end: int) -> float:
+    """Until when clients waited for a success from ``start`` on (s): one, a long pause, or the last completion."""
+    open_ones: set[int] = set()
+    known = 0.0
+    for event in events:
+        at = event["time"] / 1e9
+        if event["type"] == "invoke":
+            if not open_ones and at - known > LONG_S and known > start:
+                return known
+            open_ones.add(event["process"])
+            continue
+        open_ones.discard(event["process"])
+        known = at
+        if event["type"] == "ok" and not event.get("error") and at > start:
+            return at
+    return end / 1e9 if open_ones else known
 
 
 def test_page_and_terminal_tell_an_outage_to_its_end_in_the_row_of_the_fault_in_which_it_began(tmp_path: Path) -> None:

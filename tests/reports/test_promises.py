@@ -19,6 +19,7 @@ from reports.analysis.invariant_violations import invariant_violations
 from reports.analysis.marks import marks_of
 from reports.load.columns import from_operations
 from reports.load.run import read_run
+from reports.load.run_row import row_of
 from tests.support.reports.recorded_runs import recorded_run
 from tests.support.reports.unpack import unpack
 
@@ -76,6 +77,28 @@ def test_the_first_sentence_leads_to_the_drawing_and_no_section_blames_the_nodes
     assert found.breaks[0].text.startswith("unreadable-entry. ledger l0: 1 was acknowledged with id 1")
     assert found.breaks[0].text.endswith("(3 violations)")
     assert invariant_violations(drawn) == []
+
+
+def test_entries_that_are_gone_are_data_lost(lost: RunFiles, drawn: Drawn) -> None:
+    found = diagnosis_of(drawn)
+    assert found is not None
+    assert found.breaks[0].severity == row_of(lost).severity == "data lost"
+    assert row_of(lost).finding == "as intended: data lost: unreadable-entry"
+
+
+def test_a_check_of_answers_is_no_finding_about_nodes_and_brings_its_own_words(tmp_path: Path) -> None:
+    """Also where an earlier release judged the run, which recorded no operations."""
+    files = RunFiles(recorded_run("ledgers-lost", tmp_path))
+    results = json.loads(files.results.read_text())
+    (ledgers,) = [check for check in results["checks"] if check["name"] == "ledgers"]
+    del ledgers["details"]["counterexamples"]
+    ledgers["details"]["words"] = {"tail": "a read without recovery"}
+    files.results.write_text(json.dumps(results))
+    reports.write_report(files)
+    page = files.report.read_text()
+    assert 'id="invariant-1"' in page
+    assert "clients may not have noticed" not in page
+    assert "<dt>tail</dt><dd>a read without recovery.</dd>" in page
 
 
 def test_the_page_holds_what_each_operation_has_to_do_with_it(lost: RunFiles) -> None:

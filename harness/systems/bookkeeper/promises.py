@@ -19,6 +19,16 @@ PROMISES: Final = (
 )
 _ASKED: Final = "each ledger has one end, holds every acknowledged add up to it, and nothing is acknowledged beyond it"
 _NAMED: Final = 10
+WORDS: Final = {
+    "window": "adds of one writer that are in flight at once, each acknowledged on its own with an id",
+    "tail": "a read by a follower, without recovery: entries up to LastAddConfirmed",
+    "recover": "fencing a ledger and ending it, as whoever takes over from a writer does",
+    "close": "the end that the ledger's own writer gives it",
+    "in doubt": "an add without an answer that tells what became of it: it may be in the ledger or not",
+    "kept": "of adds in doubt, those that a reader found in the ledger after its end",
+    "end of a ledger": "the id of its last entry, told by a recovery, by a close, or with a read",
+}
+"""What readers of a run meet, of the operations and of what the check counts."""
 
 
 def ledgers_keep_their_promises(evidence: Evidence) -> Check:
@@ -29,10 +39,12 @@ def ledgers_keep_their_promises(evidence: Evidence) -> Check:
         f"{counts['ledgers']} ledgers with {counts['ends']} answers of their ends, {counts['acknowledged']} adds "
         f"acknowledged, {counts['doubted']} in doubt of which {counts['kept']} were kept"
     )
-    details = {**counts, "unread": [str(key) for key in report.unread[:_NAMED]]}
+    details = {**counts, "unread": [str(key) for key in report.unread[:_NAMED]], "words": WORDS}
     if report.violations:
         first = report.violations[0]
-        more = f" (and {len(report.violations) - 1} more)" if len(report.violations) > 1 else ""
+        struck, further = len({one.key for one in report.violations}), len(report.violations) - 1
+        all_of_them = f"violations of {struck} ledger{'s' * (struck != 1)}, one of each kind and ledger"
+        more = f" (and {further} more, {all_of_them})" if further else ""
         details |= details_of(report.violations)
         return Check("ledgers", "check", "invalid", _ASKED, f"{first.sentence}{more}; {seen}", details)
     if report.unread:

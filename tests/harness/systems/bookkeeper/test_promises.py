@@ -1,0 +1,50 @@
+"""What the check of ledgers says: of how much "more" is, and in which words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from harness.systems.api import Evidence, Setup
+from harness.systems.bookkeeper.promises import WORDS, ledgers_keep_their_promises
+from history import Operation
+from history.records.violations import severity_of
+
+S = 10**9
+
+
+def ledger(key: str, start: int, entries: Sequence[int | None]) -> list[Operation]:
+    """A ledger of two acknowledged adds, 1 and 2, and what its reader found."""
+
+    def one(at: int, f: str, value: object, result: object) -> Operation:
+        first, last = (start + at) * S, (start + at + 1) * S
+        return Operation(0, f, key, value, result, "ok", first, last, first, last, "n1")
+
+    read = {"last": 1, "entries": list(entries), "bytes": 9, "closed": 1, "length": 9}
+    return [one(0, "create", None, 5), one(2, "window", [1, 2], [0, 1]), one(4, "read", None, read)]
+
+
+def checked(*operations: Operation) -> tuple[str, dict[str, object]]:
+    evidence = Evidence(
+        setup=Setup(version="4.17.3"), nodes=("n1",), operations=operations, probes=(), receipts=(), moments={}
+    )
+    found = ledgers_keep_their_promises(evidence)
+    return found.seen, found.details
+
+
+def test_what_there_is_more_of_is_named() -> None:
+    bad: list[list[int | None]] = [[None, 2], [None, None], [2, 1]]
+    operations = [one for place, entries in enumerate(bad) for one in ledger(f"l{place}", 10 * place, entries)]
+    seen, details = checked(*operations)
+    further = int(str(details["violations"])) - 1
+    assert f"(and {further} more, violations of 3 ledgers, one of each kind and ledger); 3 ledgers" in seen
+    assert " more" not in checked(*ledger("l0", 0, [None, 2]))[0]
+
+
+def test_words_are_there_whether_or_not_anything_broke() -> None:
+    for entries in ([1, 2], [None, 2]):
+        assert checked(*ledger("l0", 0, entries))[1]["words"] == WORDS
+
+
+def test_an_acknowledged_entry_that_nobody_finds_is_data_lost() -> None:
+    _, details = checked(*ledger("l0", 0, [None, 2]))
+    assert severity_of("ledgers", str(details["kind"]), details) == "data lost"
