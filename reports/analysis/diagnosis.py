@@ -20,6 +20,7 @@ from history.records.violations import (
     SEVERITIES,
     SHORT_LOGS,
     Severity,
+    checks_looking,
     counts_of,
     is_outage,
     severity_of,
@@ -63,13 +64,20 @@ class Diagnosis:
 
 def diagnosis_of(drawn: Drawn) -> Diagnosis | None:
     """Say what broke in a run in which a check failed; None for any other."""
-    breaks = sorted(_breaks(drawn), key=lambda one: (SEVERITIES.index(one.severity), one.onset or 0.0))
+    looking = checks_looking(drawn.run.plan)  # what a planted bug is found by comes first
+
+    def order(one: Break) -> tuple[bool, int, float]:
+        return looking.isdisjoint(one.checks), SEVERITIES.index(one.severity), one.onset or 0.0
+
+    breaks = sorted(_breaks(drawn), key=order)
     if not breaks:
         return None
     onset = min((one.onset for one in breaks if one.onset is not None), default=None)
     after = "" if onset is None else _after(drawn, onset)
     # Logs that are whole again are less to look at than what lasts.
-    worst = next((one for one in breaks if one.severity != "log truncated"), breaks[0])
+    worst = breaks[0]
+    if worst.severity == "log truncated":
+        worst = next((one for one in breaks if one.severity != "log truncated"), worst)
     return Diagnosis(tuple(breaks), after, _step(drawn, worst), worst.place)
 
 
@@ -303,7 +311,7 @@ def _after(drawn: Drawn, onset: float) -> str:
     last = float(served[-1]) if len(served) else 0.0
     if len(asked) and (last < onset or asked[-1] - last >= OUTAGE_S):
         parts.append(_unserved(drawn.run, last, float(asked[-1])))
-    if drawn.timelines:
+    if any((one.role <= ROLES.index("follower")).any() for one in drawn.timelines):
         changes, leader = _leaders_since(drawn, onset), leader_at(drawn.timelines, drawn.run.end / 1e9)
         elected = f"{changes or 'no'} new leader{'' if changes == 1 else 's'} since then"
         parts.append(f"{elected}, at the end {f'{leader} led' if leader else 'nobody led'}")
@@ -357,14 +365,16 @@ def _in_the_load(run: Run) -> np.ndarray:
 def _step(drawn: Drawn, worst: Break) -> str:
     """One thing to look at first."""
     if worst.place == "counterexample":
-        return "Read the counterexample: the few operations that cannot all be true"
+        return (
+            "Read the counterexample: operations that cannot all be true, the answer that fits nowhere in red"
+        )
     if worst.severity in ("no commits", "replica behind"):
         repeated = drawn.run.notes.attempt("repeated lines", lambda: _repeated(drawn, worst), None)
         if repeated is not None:
             often = f"{number(repeated.times)} times in the last {OUTAGE_S:.0f} s"
             return f"{repeated.node} logged this {often}: {one_line(repeated.text, 160)}"
     if worst.onset is None:
-        return "Look at the section below"
+        return f"Look at the section about {' and '.join(worst.checks)}"
     nodes = f" of {', '.join(worst.nodes)}" if worst.nodes else ""
     return f"Look at what the logs{nodes} say around {worst.onset:.1f} s"
 
