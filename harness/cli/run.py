@@ -48,8 +48,8 @@ DEFAULT: Final = {field.name: field.default for field in fields(Plan)}
 @click.option("--time-limit", type=float, default=DEFAULT["time_limit"], help="Seconds of the main phase.")
 @click.option("--interval", type=float, default=DEFAULT["interval"], help="Seconds of calm, then seconds of fault.")
 @click.option(
-    "--shortest-fault", type=float, default=DEFAULT["shortest_fault"], show_default="always the interval",
-    help="Seconds: each fault's length is drawn between this and the interval.",
+    "--shortest-fault", type=float, default=DEFAULT["shortest_fault"],
+    help="Seconds: each fault's length is drawn between this and the interval; 0 is always the interval.",
 )  # fmt: skip
 @click.option("--rate", type=float, default=DEFAULT["rate"], help="Operations a second, all clients together.")
 @click.option(

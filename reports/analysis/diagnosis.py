@@ -365,9 +365,7 @@ def _in_the_load(run: Run) -> np.ndarray:
 def _step(drawn: Drawn, worst: Break) -> str:
     """One thing to look at first."""
     if worst.place == "counterexample":
-        return (
-            "Read the counterexample: operations that cannot all be true, the answer that fits nowhere in red"
-        )
+        return "Read the counterexample: operations that cannot all be true, the answer that fits nowhere in red"
     if worst.severity in ("no commits", "replica behind"):
         repeated = drawn.run.notes.attempt("repeated lines", lambda: _repeated(drawn, worst), None)
         if repeated is not None:

@@ -222,6 +222,8 @@ def progress_at(timelines: Sequence[NodeTimeline], time: Floats) -> Progress:
     """Resample to some moments.  ``lag``: the highest commit index of any node so far minus the node's applied."""
 
     def rows(name: str) -> Floats:
+        if all(getattr(timeline, name).max(initial=-1) < 0 for timeline in timelines):  # this system reports none
+            return np.full((len(timelines), len(time)), np.nan)
         found = [_resample(timeline, getattr(timeline, name), time) for timeline in timelines]
         return np.array(found).reshape(len(timelines), len(time))
 
@@ -292,7 +294,7 @@ def _recently_committed(timeline: NodeTimeline, last: int) -> int:
 
 
 def _resample(timeline: NodeTimeline, column: Ints, time: Floats) -> Floats:
-    if not len(timeline.time) or column.max() < 0:  # never answered, or never reported this
+    if not len(timeline.time):
         return np.full(len(time), np.nan)
     place = np.searchsorted(timeline.time, time, side="right") - 1
     held = np.maximum(place, 0)

@@ -133,6 +133,8 @@ class ToySystem:
     def __init__(self, world: World) -> None:
         self._world = world
         self.names = world.register.names
+        self.processes = {name: ["server"] for name in self.names}
+        self.serving = self.names
 
     def __getattr__(self, name: str) -> Callable[..., None]:
         return lambda *_: self._world.step(name)  # kill, wipe, install, start

@@ -63,8 +63,8 @@ class ToySshd:
             thread.join(5)
 
     def spawn(self, target: threading.Thread) -> None:
-        self._threads.append(target)
         target.start()
+        self._threads.append(target)
 
     def _serve(self) -> None:
         while True:

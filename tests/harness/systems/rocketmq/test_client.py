@@ -165,9 +165,14 @@ def test_brokers_beat_to_all_on_connections_of_their_own_while_a_client_is_open(
         found = SYSTEM.clients(SETUP, 2)
         for one in (*found, *found):
             await one.open()
-        await asyncio.sleep(0.2)
+        async with asyncio.timeout(10):
+            while min(len(one.asked) for one in sockets) < 2 * len(requests.IDS):
+                await asyncio.sleep(0.01)
         await found[0].close()
-        await asyncio.sleep(0.05)
+        before = min(len(one.asked) for one in sockets)
+        async with asyncio.timeout(10):
+            while min(len(one.asked) for one in sockets) < before + len(requests.IDS):
+                await asyncio.sleep(0.01)
         beaten = [len(one.asked) for one in sockets]
         await found[1].close()
         await asyncio.sleep(0.05)
