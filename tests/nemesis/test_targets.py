@@ -18,8 +18,8 @@ def test_the_higher_term_leads_and_both_claimants_are_told():
         "n4": Probe(0, "n4", error="timeout"),
     }
     assert claimants(probes) == ["n2", "n1"]
-    assert leader_now(probes) == "n2"
-    assert leader_now({"n3": probes["n3"]}) is None
+    assert leader_now(probes, NAMES) == "n2"
+    assert leader_now({"n3": probes["n3"]}, NAMES) is None
 
 
 @pytest.mark.parametrize(
