@@ -79,15 +79,15 @@ class Settings:
     """Settings of the system and the plan that faults need.
 
     ``members`` are the nodes where the system keeps its data or that vote, all nodes when there are none: see
-     :attr:`Context.members`.  ``peer_ports`` are those at which nodes talk to each other: packets of all of them are the
-     system's own, and the first is tried by the probes of a cut link (any answer counts, also a refusal).  ``data_dirs``
-     maps a node to its data directory (``/data`` when it is not named), and ``store`` is the path of the system's files
-     in it; use :meth:`data_dir` and :meth:`store_dir`.  ``store_files`` sorts those that the system reads when it starts
-     into classes (data, index, snapshot, term), each with the patterns of its files below the store; what no pattern
-     matches is never damaged.  ``snapshots``: whether the system saves any; ``faketime``: whether it was started under
-     libfaketime (see ``clocks``).  ``beyond_quorum`` lets faults stop, or damage, a majority.  ``heartbeat`` is text that
-     only heartbeats contain among the packets of a leader, empty where none is known.
-    ``options`` are the faults' own figures (see ``options``).
+    :attr:`Context.members`.  ``peer_ports`` are those at which nodes talk to each other: packets of all of them are the
+    system's own, and the first is tried by the probes of a cut link (any answer counts, also a refusal).  ``data_dirs``
+    maps a node to its data directory (``/data`` when it is not named), and ``store`` is the path of the system's files
+    in it; use :meth:`data_dir` and :meth:`store_dir`.  ``store_files`` sorts those that the system reads when it starts
+    into classes (data, index, snapshot, term), each with the patterns of its files below the store; what no pattern
+    matches is never damaged.  ``snapshots``: whether the system saves any; ``faketime``: whether it was started under
+    libfaketime (see ``clocks``).  ``beyond_quorum`` lets faults stop, or damage, a majority.  ``heartbeat`` is text
+    that only heartbeats contain among the packets of a leader, empty where none is known.  ``options`` are the faults'
+    own figures (see ``options``).
     """
 
     members: tuple[str, ...] = ()

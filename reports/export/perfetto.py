@@ -14,7 +14,7 @@ from reports.analysis import figures
 from reports.analysis.faults import FaultWindow
 from reports.analysis.findings import Drawn
 from reports.analysis.marks import marks_of
-from reports.analysis.node_timeline import SILENT, NodeTimeline, Stretch, stretches
+from reports.analysis.node_timeline import SILENT, NodeTimeline, Stretch, leader_at, stretches
 from reports.export.packets import Packets
 from reports.load.columns import NONE
 
