@@ -210,8 +210,8 @@ class Surface:
     ``client_port`` is that of clients.  ``role`` names the role whose processes are killed and paused, on nodes that
     lack it the first; a power cut, which ends all of a node's processes, is refused where there are several.
     ``members`` names the roles that store data or vote: faults draw from the nodes on which one of them runs, and count
-    majorities over these; without any, from all on which something runs.  ``store`` is the directory of ``role`` below a
-    node's home, and ``store_files`` sorts what it reads there when it starts into classes (``data``, ``index``,
+    majorities over these; without any, from all on which something runs.  ``store`` is the directory of ``role`` below
+    a node's home, and ``store_files`` sorts what it reads there when it starts into classes (``data``, ``index``,
     ``snapshot``, ``term``), each with patterns below the store; what no pattern matches is never damaged.
     ``snapshot_entries``: how many entries make a snapshot, 0 where none is made.  ``clock``: it may run under
     libfaketime, and its probes report ``clock_ms``.  ``transfer_leader`` asks the first node to hand over to the
