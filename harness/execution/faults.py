@@ -65,6 +65,9 @@ class Target(Protocol):
     @property
     def surface(self) -> Surface: ...
 
+    @property
+    def members(self) -> tuple[str, ...]: ...
+
     def pids(self, nodes: Iterable[str]) -> dict[str, int | None]: ...
 
     def start(self, nodes: Iterable[str]) -> None: ...
@@ -116,9 +119,10 @@ def view_of(system: Target, probes: Callable[[], Mapping[str, Probe]]) -> System
     return SystemView(system, probes) if transfer is None else TransferringView(system, probes, transfer)
 
 
-def settings_of(surface: Surface, data_dirs: Mapping[str, str]) -> Settings:
+def settings_of(surface: Surface, members: tuple[str, ...], data_dirs: Mapping[str, str]) -> Settings:
     """What faults need to know of the system."""
     return Settings(
+        members=members,
         peer_ports=surface.peer_ports,
         data_dirs=data_dirs,
         store=f"harness/{surface.store}",
@@ -278,7 +282,7 @@ class Faults:
         self, nodes: Machines, system: Target, probes: Callable[[], Mapping[str, Probe]], clock_ns: Callable[[], int]
     ) -> Context:
         settings = replace(
-            settings_of(system.surface, nodes.data_dirs),
+            settings_of(system.surface, system.members, nodes.data_dirs),
             faketime=self.faketime,
             beyond_quorum=self._plan.beyond_quorum,
             options=self._plan.fault_options,

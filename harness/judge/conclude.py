@@ -114,6 +114,7 @@ def read_recorded(run: RunFiles) -> Recorded:
         probes=read_probes(run.probes) if run.probes.exists() else [],
         state=state,
         nodes=names,
+        members=tuple(history.header.extra.get("members") or names),
         log_hits=log_hits(run.nodes, names, plan.under_test.alarms),
         files=run.nodes,
     )

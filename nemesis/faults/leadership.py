@@ -36,7 +36,7 @@ class LeaderThenSuccessor:
     beyond_quorum = True  # keeps the quorum itself: only one of the reserved nodes will be hit
 
     def precheck(self, ctx: Context) -> str | None:
-        return None if len(ctx.nodes.names) >= 5 else "needs 5 nodes to leave a majority after two kills"
+        return None if len(ctx.members) >= 5 else "needs 5 nodes to leave a majority after two kills"
 
     def plan(self, ctx: Context, rng: random.Random) -> Targets:
         (leader,) = wanted_nodes(ctx, lambda: [leader_of(ctx)])[:1]
@@ -61,7 +61,7 @@ class LeaderThenSuccessor:
 
         def look() -> str | None:
             probes = ctx.system.probes()
-            heir = leader_now(probes)
+            heir = leader_now(probes, ctx.members)
             return heir if heir in targets.reserved and probes[heir].term > targets.detail["term"] else None
 
         heir = ctx.until(look, SUCCESSOR_S)
@@ -130,7 +130,7 @@ class LeaderTransfer:
 
         def ask() -> bool | None:
             nonlocal refused
-            leader = leader_now(ctx.system.probes())
+            leader = leader_now(ctx.system.probes(), ctx.members)
             try:
                 if leader not in (None, to):
                     system.transfer_leader(str(leader), to)
@@ -155,7 +155,7 @@ class LeaderTransfer:
         return probe.term if probe.role == "leader" and probe.term > targets.detail["term"] else None
 
     def heal(self, ctx: Context, targets: Targets) -> Witness:  # noqa: ARG002 (there is nothing to undo)
-        return {"leader_now": leader_now(ctx.system.probes())}
+        return {"leader_now": leader_now(ctx.system.probes(), ctx.members)}
 
 
 LEADERSHIP: Iterable[Fault] = (LeaderThenSuccessor(), LeaderTransfer())

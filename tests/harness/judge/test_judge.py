@@ -678,7 +678,7 @@ def test_a_violation_outranks_every_gate() -> None:
 
 
 def test_nothing_recorded_is_unknown_and_never_valid() -> None:
-    empty = Recorded(Plan(seed=1), (), (), (), RunState(), NODES, {})
+    empty = Recorded(Plan(seed=1), (), (), (), RunState(), NODES, NODES, {})
     assert judged(empty, ()).verdict == "unknown"
 
 
