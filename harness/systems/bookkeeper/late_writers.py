@@ -34,7 +34,10 @@ class Writer(Struct, frozen=True):
 
 
 class LateWriters(Struct, frozen=True):
-    """A window of each writer that met no fence, ``after`` (ns) to twice that after its ledger's end was told.
+    """A window of each writer that met no fence, ``after`` (ns) to three times that after its ledger's end was told.
+
+    The moments are spread because nobody knows how long a bookie takes to come back: an add to one that is still down
+    ends the handle.
 
     ``writers`` are those that may come, by the number of their ledger; ``gone`` the ledgers of all others.
     """
@@ -68,7 +71,7 @@ class LateWriters(Struct, frozen=True):
             return self._without(number)
         if event.f == "recover" and event.type == "ok" and writer is not None and writer.due is None:
             draw, _ = ctx.random.draw()
-            return self._with(number, structs.replace(writer, due=ctx.time + round(self.after * (1.0 + draw))))
+            return self._with(number, structs.replace(writer, due=ctx.time + round(self.after * (1.0 + 2.0 * draw))))
         return self
 
     def _with(self, number: int, writer: Writer) -> LateWriters:

@@ -32,8 +32,8 @@ OPTIONS: Final = (
     Option(name="slow_bookies", default=0, least=0, most=98, reason="there are no more nodes", marks_runs=True,
            help="So many bookies take 15 to 60 ms to store an entry, a ledger's key or a fence: an injected fault."),
     Option(name="late_writers", default=0, least=0, most=3600, reason="no run lasts so long", marks_runs=True,
-           help="Half of the writers fall silent before their ledger is recovered, and add again so many seconds after "
-                "its end was told; 0: none."),
+           help="Half of the writers fall silent before their ledger is recovered, and add again so many seconds (to "
+                "three times as many) after its end was told; 0: none."),
     Option(name="recovery_batch", default=3, least=1, most=64, reason="no ledger is read further ahead",
            help="Entries that a recovery reads at once (recoveryReadBatchSize)."),
 )  # fmt: skip
@@ -43,7 +43,7 @@ CANARIES: Final = (
         help="a bookie that starts again has lost its disk, and its cookie with it, so that it does not know",
     ),
     Canary(
-        name="replaced-bookies", found_by=("ledgers",), options={"quorum": "2-2-2", "late_writers": 8},
+        name="replaced-bookies", found_by=("ledgers",), options={"quorum": "2-2-2", "late_writers": 20},
         help="a bookie that starts again is another one in its place, with its name and address and an empty disk, and "
              "so knows of no fence",
     ),
