@@ -192,8 +192,8 @@ def _ends(ledger: _Ledger) -> Iterator[Counterexample]:
     for one in ledger.of("tail"):
         if one.outcome == "ok" and (end := shortest.told_first(one.result["lac"])) is not None:
             text = f"{_who(one)} was told that {one.result['lac']} is confirmed, and {_ended(end)}"
-            told = (one, f"LastAddConfirmed {one.result['lac']}")
-            yield ledger.broken("confirmed-beyond-end", text, told, (end[1], _ends_at(end[0])))
+            confirmed = (one, f"LastAddConfirmed {one.result['lac']}")
+            yield ledger.broken("confirmed-beyond-end", text, confirmed, (end[1], _ends_at(end[0])))
 
 
 _End = tuple[int, Operation]
