@@ -137,7 +137,7 @@ class LeaderTransfer:
             raise FaultError("this system takes no request to transfer leadership")
         refused = ""
 
-        def ask() -> bool | None:
+        def ask() -> Probe | None:
             nonlocal refused
             leader = leader_now(ctx.system.probes(), ctx.members)
             try:
