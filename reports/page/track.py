@@ -85,7 +85,7 @@ def _elections(timelines: Sequence[NodeTimeline]) -> Iterator[list[Any]]:
     before: int | None = None
     for (term, place), start in sorted(led.items(), key=lambda pair: (pair[1], pair[0])):
         after = f" after {timelines[before].node}" if before not in (None, place) else ""
-        text = f"{timelines[place].node} leads in term {term}{after}"
+        text = f"{timelines[place].node} leads{f' in term {term}' if term >= 0 else ''}{after}"
         yield [ELECTION, round(start, 4), None if before == place else before, place, text]
         before = place
 
