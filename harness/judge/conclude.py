@@ -18,6 +18,7 @@ from harness.clusters import netns_names
 from harness.errors import CheckError, UsageError
 from harness.judge.judge import judge
 from harness.judge.recorded import Recorded
+from harness.judge.telling import tell_of
 from harness.plan import Plan
 from harness.runstate import RunState
 from harness.store import require_history, write_json
@@ -60,7 +61,7 @@ def summary_of(run: RunFiles, results: Results, columns: int | None) -> str:
     import reports
 
     if columns is not None:
-        text = _try("the summary", lambda: reports.render_summary(results.to_json(), columns), [])
+        text = _try("the summary", lambda: reports.render_summary(results.to_json(), columns, tell_of(run.history)), [])
         if text is not None:
             return str(text).rstrip()
     return run.summary.read_text().rstrip()
@@ -71,7 +72,7 @@ def draw(run: RunFiles) -> list[str]:
     import reports
 
     warnings: list[str] = []
-    outcome = _try("the report", lambda: reports.write_all(run), warnings)
+    outcome = _try("the report", lambda: reports.write_all(run, tell_of(run.history)), warnings)
     return warnings + (list(outcome.warnings) if outcome is not None else [])
 
 
@@ -198,7 +199,7 @@ def _write_summary(run: RunFiles, results: Results) -> None:
     import reports
 
     warnings: list[str] = []
-    text = _try("summary.txt", lambda: reports.render_summary(results.to_json()), warnings)
+    text = _try("summary.txt", lambda: reports.render_summary(results.to_json(), tell=tell_of(run.history)), warnings)
     if text is None:
         text = f"{results.verdict}: {results.sentence}\n" + "".join(f"warning: {warning}\n" for warning in warnings)
     run.summary.write_text(text)

@@ -146,7 +146,8 @@ class LeaderTransfer:
                 refused = ""
             except FaultError as error:
                 refused = f": {error}"
-            return ctx.until(lambda: self._leads(ctx, targets), 0.3 if refused else REQUEST_S)
+            probe = ctx.until(lambda: self._leads(ctx, targets), 0.3 if refused else REQUEST_S)
+            return None if probe is None else True
 
         if not ctx.until(ask, TRANSFER_S):
             raise FaultError(f"{to} did not come to lead within {TRANSFER_S:g} s{refused}")
