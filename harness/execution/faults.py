@@ -16,8 +16,8 @@ from msgspec.structs import asdict
 from harness.clusters import is_netns, netns_names, open_cluster
 from harness.errors import HarnessError, NotReadyError, UsageError
 from harness.plan import Plan
-from harness.systems.api import Surface
-from harness.systems.deployment import PROCESS_MARK
+from harness.systems.api import Machine, Surface
+from harness.systems.deployment import PROCESS_MARK, members_of
 from history import Probe, Receipt
 from nemesis.core.errors import FaultError, OptionError, ScheduleError, UnknownFaultError
 from nemesis.core.facts import Facts, survey
@@ -300,6 +300,15 @@ def node_names(plan: Plan) -> tuple[str, ...]:
     if is_netns(plan.cluster):
         return netns_names(plan.nodes)
     return tuple(node.name for node in open_cluster(plan.cluster).nodes)
+
+
+def member_names(plan: Plan) -> tuple[str, ...]:
+    """The plan's members by its roles; none where only a cluster that is up, or a file that is not there yet, tells."""
+    try:
+        nodes = [Machine(name, f"192.0.2.{number}") for number, name in enumerate(node_names(plan), 1)]
+        return members_of(plan.under_test, plan.setup(nodes))
+    except HarnessError:
+        return ()
 
 
 def scripted(plan: Plan, path: Path) -> Plan:

@@ -128,7 +128,7 @@ class Damages:
         return False
 
     def warnings(self, members: Iterable[str], *, lost: bool = False) -> list[str]:
-        """Warnings about damage beyond a minority of the members and, where data was lost (``lost``), about cut logs."""
+        """Warnings about damage beyond a minority of the members and, where data is ``lost``, about cut logs."""
         counted, lines = frozenset(members), []
         number, hit = len(counted), sorted(self.nodes & counted)
         if len(hit) > (number - 1) // 2:

@@ -105,6 +105,18 @@ def check_words(words: str, names: Sequence[str] = ()) -> None:
             raise ScheduleError(f"{bare!r} in {words!r} is no choice of nodes: {mend}")
 
 
+def certain(words: str, names: Sequence[str], members: Sequence[str]) -> tuple[str, ...]:
+    """The nodes that these words choose whatever is drawn and whoever leads; none where that is not certain."""
+    chosen: set[str] = set()
+    for word in (part.strip() for part in words.split("/")):
+        bare = word.removeprefix("!")
+        if bare != "all" and bare not in names:
+            return ()
+        nodes = set(members) if bare == "all" else {bare}
+        chosen = chosen - nodes if word.startswith("!") else chosen | nodes
+    return tuple(name for name in names if name in chosen)
+
+
 def choose(words: str, ctx: Context, rng: random.Random) -> tuple[str, ...]:
     """The chosen nodes, in the cluster's order.  Raises SkippedError for an unknown name or when no node is left."""
     chosen: set[str] = set()

@@ -81,8 +81,11 @@ def _leaders(drawn: Drawn, packets: Packets, track: int) -> None:
 def leaderships(timelines: Sequence[NodeTimeline]) -> list[Stretch]:
     """List the leaders over time, one at each moment at most (see ``leader_at``)."""
     led = [one for timeline in timelines for one in stretches(timeline) if one.role == "leader"]
+    moments = {moment for one in led for moment in (one.start, one.end)}
+    if any(one.term < 0 for one in led):  # then it also depends on whom the others name
+        moments |= {float(time) for timeline in timelines for time in timeline.time}
     found: list[Stretch] = []
-    for start, end in pairwise(sorted({moment for one in led for moment in (one.start, one.end)})):
+    for start, end in pairwise(sorted(moments)):
         there = [one for one in led if one.start <= start and end <= one.end]
         leader = leader_at(timelines, (start + end) / 2) if there else None
         best = next((one for one in there if one.node == leader), None)
