@@ -38,9 +38,11 @@ def write_junit(files: RunFiles, path: Path) -> None:
     junit.write(read_run(files), path)
 
 
-def render_summary(results: Mapping[str, Any], columns: int | None = None) -> str:
-    """Render the text of ``summary.txt`` from the contents of ``results.json``."""
-    return summary.render_summary(results, columns)
+def render_summary(
+    results: Mapping[str, Any], columns: int | None = None, plan: Mapping[str, Any] | None = None
+) -> str:
+    """Render the text of ``summary.txt`` from the contents of ``results.json`` and ``plan.json``."""
+    return summary.render_summary(results, columns, plan)
 
 
 def render_run(files: RunFiles, columns: int = 80, *, colour: bool = False) -> str:

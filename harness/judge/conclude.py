@@ -20,7 +20,7 @@ from harness.judge.judge import judge
 from harness.judge.recorded import Recorded
 from harness.plan import Plan
 from harness.runstate import RunState
-from harness.store import require_history, write_json
+from harness.store import read_object_if_any, require_history, write_json
 from harness.systems.api import Alarm
 from history import FormatError, Results, RunFiles, pair, read_history, read_probes, receipts_of
 from history.records.events import torn_end
@@ -51,7 +51,7 @@ def conclude(run: RunFiles, session: Callable[[], SparkSession] | None) -> Resul
     log.info("seconds: %s", timings)
     results = judge(recorded, tables.key_verdicts, tables.faults, timings)
     write_json(run.results, results.to_json())
-    _write_summary(run, results)
+    _write_summary(run, results, recorded.plan)
     return results
 
 
@@ -60,7 +60,8 @@ def summary_of(run: RunFiles, results: Results, columns: int | None) -> str:
     import reports
 
     if columns is not None:
-        text = _try("the summary", lambda: reports.render_summary(results.to_json(), columns), [])
+        plan = read_object_if_any(run.plan)
+        text = _try("the summary", lambda: reports.render_summary(results.to_json(), columns, plan), [])
         if text is not None:
             return str(text).rstrip()
     return run.summary.read_text().rstrip()
@@ -193,11 +194,11 @@ def _timed(timings: dict[str, float], name: str) -> Iterator[None]:
         timings[name] = round(time.monotonic() - started, 3)
 
 
-def _write_summary(run: RunFiles, results: Results) -> None:
+def _write_summary(run: RunFiles, results: Results, plan: Plan) -> None:
     import reports
 
     warnings: list[str] = []
-    text = _try("summary.txt", lambda: reports.render_summary(results.to_json()), warnings)
+    text = _try("summary.txt", lambda: reports.render_summary(results.to_json(), plan=plan.to_json()), warnings)
     if text is None:
         text = f"{results.verdict}: {results.sentence}\n" + "".join(f"warning: {warning}\n" for warning in warnings)
     run.summary.write_text(text)

@@ -12,7 +12,6 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from history.codes import OK
 from history.records.violations import (
     LINEARIZABLE,
     OF_KEYS,
@@ -25,13 +24,12 @@ from history.records.violations import (
     is_outage,
     severity_of,
 )
+from reports.analysis.aftermath import after_onset, last_seen
 from reports.analysis.faults import when
-from reports.analysis.findings import Drawn, Violation, checks_of, shown_as_counterexamples
+from reports.analysis.findings import Drawn, Violation, checks_of, examples_of, shown_as_counterexamples
 from reports.analysis.lagging_nodes import AGE_S
-from reports.analysis.node_timeline import ROLES, SILENT, NodeTimeline, leader_at, left_at
+from reports.analysis.node_timeline import SILENT, NodeTimeline, leader_at, left_at
 from reports.load import logs
-from reports.load.columns import Floats
-from reports.load.run import Run
 from reports.style.format import number, one_line
 
 GONE_S: Final = 3.0
@@ -51,15 +49,24 @@ class Break:
     checks: tuple[str, ...]
     nodes: tuple[str, ...] = ()
 
+    @property
+    def is_drawn(self) -> bool:
+        """Whether its place is a counterexample."""
+        return self.place.startswith(("counterexample", "violation-"))
+
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """What broke, the worst first; how clients and leaders fared from the first onset on; where to look next."""
+    """What broke, the worst first; how clients and leaders fared from the first onset on; where to look next.
+
+    ``place`` is the section that the next ``step`` is about, and ``at`` the moment (s) whose log lines it names there.
+    """
 
     breaks: tuple[Break, ...]
     after: str
     step: str
     place: str
+    at: float | None = None
 
 
 def diagnosis_of(drawn: Drawn) -> Diagnosis | None:
@@ -73,12 +80,13 @@ def diagnosis_of(drawn: Drawn) -> Diagnosis | None:
     if not breaks:
         return None
     onset = min((one.onset for one in breaks if one.onset is not None), default=None)
-    after = "" if onset is None else _after(drawn, onset)
+    after = "" if onset is None else after_onset(drawn, onset)
+    # What a planted bug does not explain is what a reader does not know yet.
+    candidates = [one for one in breaks if looking.isdisjoint(one.checks)] or breaks
     # Logs that are whole again are less to look at than what lasts.
-    worst = breaks[0]
-    if worst.severity == "log truncated":
-        worst = next((one for one in breaks if one.severity != "log truncated"), worst)
-    return Diagnosis(tuple(breaks), after, _step(drawn, worst), worst.place)
+    worst = next((one for one in candidates if one.severity != "log truncated"), candidates[0])
+    at = None if worst.is_drawn else worst.onset
+    return Diagnosis(tuple(breaks), after, _step(drawn, worst), worst.place, at)
 
 
 # -- what broke -------------------------------------------------------------------------------------------------------
@@ -109,8 +117,11 @@ def _breaks(drawn: Drawn) -> Iterator[Break]:
 
 
 def _contradiction(drawn: Drawn, check: str, row: Mapping[str, Any], about: Mapping[str, Any]) -> Break:
-    """The answers that contradict each other, by the first of the worst counterexamples that are drawn."""
-    mine = [one for one in drawn.violations if one.check == check]
+    """The answers that contradict each other, by the first of the worst counterexamples that are drawn.
+
+    It is dated by the first answer that contradicts others, whichever counterexample that is of.
+    """
+    mine = [(place, one) for place, one in enumerate(drawn.violations, 1) if one.check == check]
     if not mine:
         place = "counterexample" if drawn.violations else "coverage"
         return Break(severity_of(check, str(about.get("kind"))), row["seen"], None, place, (row["name"],))
@@ -118,11 +129,18 @@ def _contradiction(drawn: Drawn, check: str, row: Mapping[str, Any], about: Mapp
     def severity(violation: Violation) -> Severity:
         return severity_of(check, violation.example.kind)
 
-    first = min(mine, key=lambda violation: SEVERITIES.index(severity(violation)))
+    place, first = min(mine, key=lambda pair: SEVERITIES.index(severity(pair[1])))
     count = counts_of(drawn.run.results)[check]
-    more = f" ({count} violation{'' if count == 1 else 's'})"
-    text = f"{first.example.kind}. {first.example.sentence}{more}"
-    return Break(severity(first), text, first.since, "counterexample", (row["name"],))
+    onset = min(one.example.completed_at for one in examples_of(drawn.run) if one.check == check) / 1e9
+    answered = when(onset, drawn.windows)
+    more = f"{number(count)} violations, the first answered at" if count > 1 else "answered at"
+    text = f"{first.example.kind}. {first.example.sentence.rstrip('.')} ({more} {answered})."
+    return Break(severity(first), text, onset, _drawn_at(place), (row["name"],))
+
+
+def _drawn_at(place: int) -> str:
+    """Where the page has the counterexample of this number: the first stands open at the head of its section."""
+    return "counterexample" if place == 1 else f"violation-{place}"
 
 
 def _deleted(drawn: Drawn, found: Sequence[tuple[str, str, Mapping[str, Any]]]) -> Break:
@@ -200,7 +218,7 @@ def _no_recovery(drawn: Drawn, row: Mapping[str, Any], about: Mapping[str, Any])
     named = set(map(str, about.get("behind") or ()))
     behind = [timeline for timeline in drawn.timelines if timeline.node in named]
     nodes = tuple(timeline.node for timeline in behind)
-    outage = is_outage({**about, **_last_seen(drawn, last)})
+    outage = is_outage({**about, **last_seen(drawn, last)})
     if last is not None and outage:
         leader = leader_at(drawn.timelines, end)
         led = f"{leader} led" if leader else "nobody led"
@@ -292,79 +310,12 @@ def _silent_since(timeline: NodeTimeline, end: float) -> float | None:
     return last if end - last >= GONE_S else None
 
 
-# -- what came then ---------------------------------------------------------------------------------------------------
-
-
-def _after(drawn: Drawn, onset: float) -> str:
-    """How clients fared before and since, and how many leaders there were since then."""
-    parts = []
-    served, asked = _served(drawn.run), drawn.run.operations.invoked / 1e9
-    load = asked[_in_the_load(drawn.run)]
-    if len(load) and load[0] < onset < load[-1]:
-        before = np.count_nonzero(served < onset) / (onset - load[0])
-        since = np.count_nonzero((served >= onset) & (served <= load[-1])) / (load[-1] - onset)
-        if 0 < since < before:  # at the beginning of a run it rises, whatever broke
-            parts.append(
-                f"{before:.1f} operations a second succeeded before {onset:.1f} s, {since:.1f} from then until the "
-                f"load ended at {load[-1]:.1f} s"
-            )
-    last = float(served[-1]) if len(served) else 0.0
-    if len(asked) and (last < onset or asked[-1] - last >= OUTAGE_S):
-        parts.append(_unserved(drawn.run, last, float(asked[-1])))
-    if any((one.role <= ROLES.index("follower")).any() for one in drawn.timelines):
-        changes, leader = _leaders_since(drawn, onset), leader_at(drawn.timelines, drawn.run.end / 1e9)
-        elected = f"{changes or 'no'} new leader{'' if changes == 1 else 's'} since then"
-        parts.append(f"{elected}, at the end {f'{leader} led' if leader else 'nobody led'}")
-    text = "; ".join(parts)
-    return f"{text[:1].upper()}{text[1:]}." if text else ""
-
-
-def _unserved(run: Run, since: float, until: float) -> str:
-    """That nothing succeeded any more; what was acknowledged by nodes that had not applied it is no success."""
-    operations = run.operations
-    unapplied = np.count_nonzero(operations.which(OK) & ~operations.served & (operations.returned > since * 1e9))
-    asked = f"though clients asked until {until:.1f} s"
-    if unapplied:
-        empty = f"{number(int(unapplied))} were acknowledged by a node that never applied them"
-        return f"no operation succeeded and was applied after {since:.1f} s, {asked}: {empty}"
-    return f"no operation succeeded after {since:.1f} s, {asked}"
-
-
-def _leaders_since(drawn: Drawn, onset: float) -> int:
-    """How many leaderships, each a node in a term, began after a moment."""
-    found = 0
-    for timeline in drawn.timelines:
-        led = timeline.role == ROLES.index("leader")
-        since = timeline.time >= onset
-        found += len(set(timeline.term[led & since].tolist()) - set(timeline.term[led & ~since].tolist()))
-    return found
-
-
-def _served(run: Run) -> Floats:
-    """When operations were acknowledged by a node that had applied them, in seconds, in order."""
-    return run.operations.served_at() / 1e9
-
-
-def _last_seen(drawn: Drawn, committed: float | None) -> dict[str, int | None]:
-    """What :func:`is_outage` asks for; the judge of an earlier release did not record it."""
-    if committed is None:
-        return {}
-    served = _served(drawn.run)
-    last = int(served[-1] * 1e9) if len(served) else None
-    return {"last_commit_ns": int(committed * 1e9), "last_served_ns": last, "end_ns": drawn.run.end}
-
-
-def _in_the_load(run: Run) -> np.ndarray:
-    codes = run.operations.phase.codes
-    return np.asarray(codes != run.operations.phase.code("final"))
-
-
 # -- what next --------------------------------------------------------------------------------------------------------
 
 
 def _step(drawn: Drawn, worst: Break) -> str:
     """One thing to look at first."""
-    if worst.place == "counterexample":
+    if worst.is_drawn:
         return "Read the counterexample: operations that cannot all be true, the answer that fits nowhere in red"
     if worst.severity in ("no commits", "replica behind"):
         repeated = drawn.run.notes.attempt("repeated lines", lambda: _repeated(drawn, worst), None)

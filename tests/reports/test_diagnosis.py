@@ -14,6 +14,7 @@ import pytest
 import reports
 from checker import check
 from history import Counterexample, RunFiles
+from reports.analysis.aftermath import outages_told
 from reports.analysis.diagnosis import Diagnosis, diagnosis_of
 from reports.analysis.findings import prepare
 from reports.load.run import read_run
@@ -96,16 +97,14 @@ def assert_after(raw: Raw, text: str, onset: float) -> None:
         since = sum(onset <= moment <= load[-1] for moment in served) / (load[-1] - onset)
         assert [float(match[1]), float(match[3])] == [pytest.approx(before, abs=0.1), pytest.approx(since, abs=0.1)]
         assert float(match[2]) == pytest.approx(onset, abs=0.06)
-    if match := re.search(r"[Nn]o operation succeeded after ([\d.]+) s, though clients asked until ([\d.]+) s", text):
-        assert float(match[1]) == pytest.approx(max(served), abs=0.06)
-        assert float(match[2]) == pytest.approx(max(raw.asked(final=True)), abs=0.06)
-    match = re.search(r"(\d+|[Nn]o) new leaders? since then, at the end (\w+) led", text)
+    match = re.search(r"(\d+|[Nn]o) new leaders? since ([\d.]+) s, at the end (\w+) led", text)
     assert match is not None
+    assert float(match[2]) == pytest.approx(onset, abs=0.06)
     led = {(p["node"], p["term"]) for p in raw.answers if p["role"] == "leader" and p["time"] / S >= onset}
     led -= {(p["node"], p["term"]) for p in raw.answers if p["role"] == "leader" and p["time"] / S < onset}
     assert (0 if match[1] in ("No", "no") else int(match[1])) == len(led)
     last = max((p for p in raw.answers if p["role"] == "leader"), key=lambda p: (p["term"], p["time"]))
-    assert match[2] == last["node"]
+    assert match[3] == last["node"]
 
 
 def test_replicas_that_stopped_are_told_with_the_fault_after_which_they_did(runs: dict[str, Path]) -> None:
@@ -148,6 +147,13 @@ def test_lost_data_comes_before_the_outage_that_it_caused(runs: dict[str, Path])
     assert f"({raw.end - last:.1f} s later)" in outage.text
     assert f"{len(raw.nodes)} of {len(raw.nodes)} nodes answered at the end" in outage.text
     assert max(raw.served()) <= last + 1
+    told = re.fullmatch(
+        r"No operation succeeded after ([\d.]+) s, though clients asked until ([\d.]+) s\.",
+        outages_told(prepare(read_run(RunFiles(runs["data-lost"])))),
+    )
+    assert told is not None
+    assert float(told[1]) == pytest.approx(max(raw.served()), abs=0.06)
+    assert float(told[2]) == pytest.approx(max(raw.asked(final=True)), abs=0.06)
     assert_after(raw, diagnosed.after, first["time"] / S)
 
 
