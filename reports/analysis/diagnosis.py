@@ -28,12 +28,11 @@ from reports.analysis.aftermath import after_onset, last_seen
 from reports.analysis.faults import when
 from reports.analysis.findings import Drawn, Violation, checks_of, examples_of, shown_as_counterexamples
 from reports.analysis.lagging_nodes import AGE_S
-from reports.analysis.node_timeline import SILENT, NodeTimeline, leader_at, left_at
+from reports.analysis.node_timeline import SILENT, NodeTimeline, leader_at
+from reports.analysis.replicas_behind import silent_since, told_behind
 from reports.load import logs
 from reports.style.format import number, one_line
 
-GONE_S: Final = 3.0
-"""A node without an answer for so many seconds at the end of the record is called silent."""
 REPEATED: Final = 100
 """A warning that a node logs so often in the last :data:`OUTAGE_S` of the record is what it is stuck at."""
 
@@ -129,13 +128,13 @@ def _contradiction(drawn: Drawn, check: str, row: Mapping[str, Any], about: Mapp
     def severity(violation: Violation) -> Severity:
         return severity_of(check, violation.example.kind)
 
-    place, first = min(mine, key=lambda pair: SEVERITIES.index(severity(pair[1])))
+    number_drawn, first = min(mine, key=lambda pair: SEVERITIES.index(severity(pair[1])))
     count = counts_of(drawn.run.results)[check]
     onset = min(one.example.completed_at for one in examples_of(drawn.run) if one.check == check) / 1e9
     answered = when(onset, drawn.windows)
     more = f"{number(count)} violations, the first answered at" if count > 1 else "answered at"
     text = f"{first.example.kind}. {first.example.sentence.rstrip('.')} ({more} {answered})."
-    return Break(severity(first), text, onset, _drawn_at(place), (row["name"],))
+    return Break(severity(first), text, onset, _drawn_at(number_drawn), (row["name"],))
 
 
 def _drawn_at(place: int) -> str:
@@ -214,7 +213,7 @@ def _short_at_the_end(timelines: Sequence[NodeTimeline]) -> tuple[dict[str, int]
 def _no_recovery(drawn: Drawn, row: Mapping[str, Any], about: Mapping[str, Any]) -> Break:
     end = drawn.run.end / 1e9
     last = last_commit(drawn.timelines)
-    answered = [timeline.node for timeline in drawn.timelines if _silent_since(timeline, end) is None]
+    answered = [timeline.node for timeline in drawn.timelines if silent_since(timeline, end) is None]
     named = set(map(str, about.get("behind") or ()))
     behind = [timeline for timeline in drawn.timelines if timeline.node in named]
     nodes = tuple(timeline.node for timeline in behind)
@@ -229,39 +228,8 @@ def _no_recovery(drawn: Drawn, row: Mapping[str, Any], about: Mapping[str, Any])
         return Break("no commits", text, last, "recovery", ("recovery",), nodes)
     if not behind:
         return Break("no commits" if outage else "replica behind", row["seen"], None, "recovery", ("recovery",))
-    return Break("replica behind", *_behind(drawn, behind, end), "recovery", ("recovery",), nodes)
-
-
-def _behind(drawn: Drawn, behind: Sequence[NodeTimeline], end: float) -> tuple[str, float]:
-    """Of replicas that stopped, where they stand, or that they do not answer; and since when (s)."""
-    silent = {one.node: since for one in behind if (since := _silent_since(one, end)) is not None}
-    apart = {one.node: left_at(one) for one in behind if one.node not in silent and one.applied.max(initial=-1) < 0}
-    stopped = {one.node: _last_applied(one) for one in behind if one.node not in {*silent, *apart}}
-    onset = min([*silent.values(), *apart.values(), *(moment for moment, _ in stopped.values())])
-    parts = []
-    total, target = len(drawn.timelines), max(int(one.committed.max(initial=-1)) for one in drawn.timelines)
-    logs_end = max((int(one.log_end[one.role != SILENT][-1]) for one in drawn.timelines if _answered(one)), default=-1)
-    if level := [name for name, (_, index) in stopped.items() if 0 <= logs_end <= index < target]:
-        stand = ", ".join(f"{name} at {number(stopped.pop(name)[1])}" for name in sorted(level))
-        parts.append(f"At the end {stand}, where every log ends, of {number(target)} that were committed")
-    if moving := [name for name, (moment, _) in stopped.items() if end - moment < GONE_S]:
-        stand = ", ".join(f"{name} at {number(stopped.pop(name)[1])}" for name in sorted(moving))
-        parts.append(
-            f"At the end {stand} {'was' if len(moving) == 1 else 'were'} behind {number(target)}, still applying"
-        )
-    if stopped:
-        first, latest = min(moment for moment, _ in stopped.values()), max(moment for moment, _ in stopped.values())
-        span = when(first, drawn.windows) + (f", the last at {latest:.1f} s" if latest - first > 1 else "")
-        stand = ", ".join(f"{name} at {number(index)}" for name, (_, index) in sorted(stopped.items()))
-        parts.append(
-            f"{len(stopped)} of {total} replicas stopped applying at {span}, and never resumed: "
-            f"{stand}, of {number(target)} that were committed"
-        )
-    for name, since in sorted(apart.items()):
-        parts.append(f"{name} answers, and has neither led nor known a leader since {when(since, drawn.windows)}")
-    for name, since in sorted(silent.items()):
-        parts.append(f"{name} has not answered since {when(since, drawn.windows)}")
-    return "; ".join(parts) + ".", onset
+    text, onset = told_behind(drawn, behind)
+    return Break("replica behind", text, onset, "recovery", ("recovery",), nodes)
 
 
 def _other(drawn: Drawn, row: Mapping[str, Any], about: Mapping[str, Any], place: str) -> Break:
@@ -290,24 +258,6 @@ def _last_rise(timeline: NodeTimeline, name: Literal["committed", "applied"]) ->
     rows = timeline.role != SILENT
     rises = np.flatnonzero(np.diff(getattr(timeline, name)[rows]) > 0)
     return float(timeline.time[rows][rises[-1] + 1]) if len(rises) else None
-
-
-def _last_applied(timeline: NodeTimeline) -> tuple[float, int]:
-    """When the node applied its last entry (s), and where it stands."""
-    rows = timeline.role != SILENT
-    moment = _last_rise(timeline, "applied")
-    return moment if moment is not None else float(timeline.time[rows][0]), int(timeline.applied[rows][-1])
-
-
-def _answered(timeline: NodeTimeline) -> bool:
-    return bool((timeline.role != SILENT).any())
-
-
-def _silent_since(timeline: NodeTimeline, end: float) -> float | None:
-    """Since when (s) a node has not answered, of one that is silent at the end; 0 if it never answered."""
-    answers = timeline.time[timeline.role != SILENT]
-    last = float(answers[-1]) if len(answers) else 0.0
-    return last if end - last >= GONE_S else None
 
 
 # -- what next --------------------------------------------------------------------------------------------------------

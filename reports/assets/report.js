@@ -54,10 +54,10 @@ family===wanted:id===Number(number));if(!chosen.length)throw new Error(`no fault
 return value==null||value===""?"–":Number(value).toLocaleString("en",{minimumFractionDigits:digits,maximumFractionDigits:digits}).replaceAll(","," ")}function option(value,text){
 let made=el("option",text);return made.value=value,made}function svg(name,attributes){let made=document.createElementNS("http://www.w3.org/2000/svg",name);for(let[
 key,value]of Object.entries(attributes))made.setAttribute(key,value);return made}function button(name,action){let made=el("button",name);return made.type="butto\
-n",made.addEventListener("click",action),made}var ROLE_NAMES=["leader","follower","candidate","unknown","no answer"];function stretchAt(data,place,seconds){return data.stretches?.[place]?.find(([,,from,to])=>from<=
-seconds&&seconds<to)}function answersAt(data,node,seconds){let place=data.nodes.findIndex(one=>one.name===node),found=stretchAt(data,place,seconds);return found!==
-void 0&&ROLE_NAMES[found[0]]!=="no answer"}function leaderAt(data,seconds){let best=null;return data.stretches?.forEach((_,place)=>{let found=stretchAt(data,place,
-seconds);found&&found[0]===0&&(best===null||found[1]>best.term)&&(best={node:data.nodes[place].name,term:found[1]})}),best}function describe(i){let{data}=Timeline,{ops}=data,ms=ops.d[i]/1e3;return[["operation",boxLabel(i)],["outcome",OUTCOMES[ops.o[i]]],["error",nameOf(data,"e",i)],
+n",made.addEventListener("click",action),made}var ROLE_NAMES=["leader","follower","candidate","not reported","no answer"];function stretchAt(data,place,seconds){return data.stretches?.[place]?.find(([,,from,
+to])=>from<=seconds&&seconds<to)}function answersAt(data,node,seconds){let place=data.nodes.findIndex(one=>one.name===node),found=stretchAt(data,place,seconds);
+return found!==void 0&&ROLE_NAMES[found[0]]!=="no answer"}function leaderAt(data,seconds){let best=null;return data.stretches?.forEach((_,place)=>{let found=stretchAt(
+data,place,seconds);found&&found[0]===0&&(best===null||found[1]>best.term)&&(best={node:data.nodes[place].name,term:found[1]})}),best}function describe(i){let{data}=Timeline,{ops}=data,ms=ops.d[i]/1e3;return[["operation",boxLabel(i)],["outcome",OUTCOMES[ops.o[i]]],["error",nameOf(data,"e",i)],
 ["process",String(ops.p[i])],["node",nameOf(data,"n",i)],["key",plainKey(nameOf(data,"k",i))],["invoked",secondsText(ops.t[i])],["completed",ops.d[i]<0?"":secondsText(
 ops.t[i]+ops.d[i])],["took",ops.d[i]<0?"never answered":`${ms.toLocaleString("en",{maximumFractionDigits:3})} ms`],["index",ops.r[i]<0?String(ops.i[i]):`${ops.i[i]}\
  to ${ops.i[i]+ops.r[i]}`],["phase",nameOf(data,"ph",i)],["leader then",leaderText(data,Math.min(endOf(data,i),data.end*1e6)/1e6)],["its node then",roleText(data,
