@@ -291,7 +291,7 @@ def recovery_of(drawn: Drawn) -> dict[str, Any] | None:
     lagging = [one for one in found if one.node in late]
     named = (_details(drawn.run, "recovery").get("behind") or ()) if not lagging else ()
     left = [node_timeline.left_at(one) for one in drawn.timelines if one.node in named and len(one.time)]
-    since = min([*(one.moved for one in lagging), *left], default=healed)
+    since = min([*(one.moved for one in lagging if one.moved is not None), *left], default=healed)
     lines = logs.excerpt(drawn.run.files, drawn.run.started, since - 0.5, since + RECOVERY_S, limit=40)
     important = [line for line in lines if line.weight]
     return {

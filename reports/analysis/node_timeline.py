@@ -37,6 +37,11 @@ class NodeTimeline:
     named: tuple[str | None, ...] = ()
     member: bool = True
 
+    @property
+    def reports(self) -> bool:
+        """Whether the node ever said where its log stands; without that nothing is known of its progress."""
+        return any(bool((column >= 0).any()) for column in (self.log_end, self.committed, self.applied))
+
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
@@ -283,7 +288,7 @@ def last_statuses(timelines: Sequence[NodeTimeline]) -> list[LastStatus]:
     end = max((float(timeline.time[-1]) for timeline, _ in lasts), default=0.0)
     found = []
     for timeline, last in lasts:
-        behind = max(front - max(int(timeline.applied[last]), 0), 0)
+        behind = max(front - max(int(timeline.applied[last]), 0), 0) if timeline.reports else 0
         found.append(
             LastStatus(
                 node=timeline.node,
@@ -305,6 +310,20 @@ def left_at(timeline: NodeTimeline) -> float:
     """When a node was first seen neither to lead nor to follow, without doing so ever again (s)."""
     rows = np.flatnonzero(timeline.role <= ROLES.index("follower"))
     return float(timeline.time[min(rows[-1] + 1, len(timeline.time) - 1) if len(rows) else 0])
+
+
+def last_progress(indexes: Ints) -> int | None:
+    """Return the place of the answer in which a node came to where it stands in its last one; None if none shows it.
+
+    A process that is restarted applies again what it had applied before: that is no progress.  Where a node had been
+    further than it stands at the end, its last rise counts.
+    """
+    rises = np.flatnonzero(np.diff(indexes) > 0) + 1
+    if not len(rises):
+        return None
+    if indexes.max() > indexes[-1]:
+        return int(rises[-1])
+    return int(np.argmax(indexes >= indexes[-1])) or None
 
 
 def _recently_committed(timeline: NodeTimeline, last: int) -> int:
