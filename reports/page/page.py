@@ -279,14 +279,9 @@ def _mapping(run: Run, name: str) -> Mapping[str, Any]:
 
 
 def lasting_of(drawn: Drawn) -> dict[int, list[outages.Outage]]:
-    """Map a fault's id to the outages that began between its start and the next fault's, however long they lasted."""
-    standing = [window for window in drawn.windows if window.state != "skipped"]
-    found: dict[int, list[outages.Outage]] = {}
-    for outage in outages.outages_of(drawn.run.operations, drawn.run.end):
-        begun = [window for window in standing if window.started <= outage.start]
-        if begun:
-            found.setdefault(begun[-1].id, []).append(outage)
-    return found
+    """Map a fault's id to the outages that are told in its row."""
+    end = drawn.run.end
+    return outages.by_fault(outages.outages_of(drawn.run.operations, end), drawn.windows, end / 1e9)
 
 
 def topologies_of(drawn: Drawn) -> list[dict[str, Any]]:
