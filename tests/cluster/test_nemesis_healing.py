@@ -49,6 +49,7 @@ NEEDS_MORE = {"leader-transfer", "clock-skew", "clock-jump", "clock-strobe"}
 @pytest.fixture(scope="module")
 def world():
     with real_world("t-nem-heal") as one:
+        one.system.work()
         one.on_all("for t in iptables ip6tables; do $t -w -A INPUT -j ACCEPT; $t -w -D INPUT -j ACCEPT; done")
         one.ctx = replace(one.ctx, settings=replace(one.ctx.settings, witness_s=5.0))
         yield one
@@ -58,6 +59,7 @@ def world():
 def _stores(world):
     world.on_all("umount /usr/sbin/nft 2>/dev/null; mkdir -p /data/store && seq 5000 >/data/store/segment && sync")
     world.system.said.clear()
+    world.system.work()
     world.system.start(world.remote.names)
 
 
@@ -87,6 +89,7 @@ def test_harness_heal_undoes_what_a_killed_run_left(world, name, capsys):
     if why := fault.precheck(world.ctx):
         pytest.skip(why)
     elect(world)
+    world.system.work(fault)
     before = state(world)
     targets = fault.plan(world.with_settings(options={"successor_delay_s": 0.1}), random.Random(2))
     fault.inject(world.ctx, targets)
