@@ -154,10 +154,15 @@ def leader_hit(targets: Targets) -> Witness:
     said: Mapping[str, Mapping[str, Any]] = targets.detail["last_probe"]
     leaders = {node: said[node]["term"] for node in targets.nodes if node in said and said[node]["role"] == "leader"}
     if not leaders:
-        was = ", ".join(f"{node} was {one['role']} in term {one['term']}" for node, one in said.items())
+        was = ", ".join(f"{node} was {one['role']}{_in_term(one['term'])}" for node, one in said.items())
         raise FaultError(f"no target led by its last probe: {was or 'none of them answered'}")
     leader = max(leaders, key=lambda node: leaders[node])
-    return {"led": {"node": leader, "term": leaders[leader]}}
+    return {"led": {"node": leader, **({"term": leaders[leader]} if leaders[leader] >= 0 else {})}}
+
+
+def _in_term(term: int) -> str:
+    """Nothing for a system that reports no terms."""
+    return f" in term {term}" if term >= 0 else ""
 
 
 class Kill(ProcessFault):

@@ -73,7 +73,8 @@ def _fault_end(window: FaultWindow, end: int) -> int:
 def _leaders(drawn: Drawn, packets: Packets, track: int) -> None:
     """Write the leader over time."""
     for one in leaderships(drawn.timelines):
-        packets.begin(track, _ns(one.start), f"{one.node} in term {one.term}", node=one.node, term=one.term)
+        title = f"{one.node} in term {one.term}" if one.term >= 0 else one.node
+        packets.begin(track, _ns(one.start), title, node=one.node, term=one.term)
         packets.end(track, _ns(one.end))
 
 

@@ -47,6 +47,26 @@ def test_leader_stretches_and_elections() -> None:
     assert timelines.term_at(found, 2.1) == 2
     elections = timelines.elections_of(found)
     assert (elections.leader_changes, elections.first_term, elections.last_term, elections.again) == (1, 1, 2, ())
+    assert elections.since == 0.0
+    assert [(claim.node, claim.term, claim.start, claim.rivals) for claim in timelines.claims_of(found)] == [
+        ("n1", 1, 0.0, ()),
+        ("n2", 2, 2.5, ()),
+    ]
+    assert timelines.contested_of(found) == []
+
+
+def test_two_nodes_that_say_in_one_round_that_they_lead_are_rivals_in_the_order_of_their_terms() -> None:
+    """n2's claim of the newer term is seen a moment before n1's of the older one, which had not been probed before."""
+    probes = [probe(1.00, "n2", "leader", 4), probe(1.05, "n1", "leader", 3), probe(1.1, "n3", "follower", 4)]
+    probes += [probe(1.25, "n2", "leader", 4), probe(1.3, "n1", "follower", 4), probe(2.0, "n1", "leader", 5)]
+    found = timelines.timelines_of(probes, ("n1", "n2", "n3"))
+    assert [(claim.node, claim.term, claim.rivals) for claim in timelines.claims_of(found)] == [
+        ("n1", 3, (("n2", 4),)),
+        ("n2", 4, (("n1", 3),)),
+        ("n1", 5, ()),
+    ]
+    assert timelines.contested_of(found) == [("n1", 0.925, 1.175), ("n2", 0.875, 1.125)]
+    assert timelines.elections_of(found).leader_changes == 2
 
 
 def test_who_leads_in_a_term_that_was_seen_before_leads_in_that_term() -> None:
