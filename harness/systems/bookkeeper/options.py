@@ -44,8 +44,8 @@ CANARIES: Final = (
     ),
     Canary(
         name="replaced-bookies", found_by=("ledgers",), options={"quorum": "2-2-2", "late_writers": 20},
-        help="a bookie that starts again is another one in its place, with its name and address and an empty disk, and "
-             "so knows of no fence",
+        help="a bookie that starts again is another one in its place, with its name, address and cookie and an empty "
+             "disk, and so knows of no fence",
     ),
     Canary(
         name="unjournaled", found_by=("ledgers",),
