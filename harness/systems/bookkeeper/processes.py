@@ -127,7 +127,7 @@ def _bookie(setup: Setup, node: Machine, *, slow: bool) -> Role:
     conf = (_uri(setup), _BOOKIE, f"bookieId={node.name}\n", f"advertisedAddress={node.address}\n",
             f"ledgerStorageClass={storage}\n",
             f"journalWriteData={'false' if setup.canary == 'unjournaled' else 'true'}\n")  # fmt: skip
-    words = _java(setup, node, "bookie", _BOOKIE_FLAGS)
+    words = _java(setup, node, "bookie", (*_BOOKIE_FLAGS, *([f"-Dslow.ms={setup.options['slow_ms']}"] if slow else [])))
     usual = ("java", *words, "org.apache.bookkeeper.server.Main", "-c", "bookie.conf")
     emptied = _EMPTIED.get(setup.canary)
     return Role(

@@ -62,6 +62,8 @@ def test_slow_bookies_have_a_storage_that_sleeps() -> None:
     found = roles(slow_bookies=1)
     assert "ledgerStorageClass=gateway.SlowStorage" in found["n2", "bookie"].files["bookie.conf"]
     assert "SlowStorage" not in found["n3", "bookie"].files["bookie.conf"]
+    assert "-Dslow.ms=60" in found["n2", "bookie"].command
+    assert "-Dslow.ms=400" in roles(slow_bookies=1, slow_ms=400)["n2", "bookie"].command
 
 
 def test_planted_bugs() -> None:
