@@ -27,7 +27,7 @@ from harness.systems.bookkeeper.storms import final_reads, storms
 
 
 def _ledgers(scale: Scale) -> Generator:
-    chosen = ("window", "recoverers", "hold_ms", "late_writers")
+    chosen = ("window", "recoverers", "late_writers")
     return storms(scale.workers, *(int(scale.setup.options[name]) for name in chosen))
 
 

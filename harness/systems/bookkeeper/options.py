@@ -33,8 +33,6 @@ OPTIONS: Final = (
            help="So many bookies take long to store an entry, a ledger's key or a fence: an injected fault."),
     Option(name="slow_ms", default=60, least=1, most=1000, reason="an add is given up after 2 s", marks_runs=True,
            help="A slow bookie takes so long (ms) at most, and a quarter of it at least."),
-    Option(name="hold_ms", default=0, least=0, most=60_000, reason="no run lasts so long", marks_runs=True,
-           help="Writers wait up to so long (ms) with the first add, and recoverers do not wait for it; 0: they do."),
     Option(name="late_writers", default=0, least=0, most=3600, reason="no run lasts so long", marks_runs=True,
            help="Half of the writers fall silent before their ledger is recovered, and add again so many seconds (to "
                 "three times as many) after its end was told; 0: none."),

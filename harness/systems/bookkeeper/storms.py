@@ -65,8 +65,7 @@ class Storm(Struct, frozen=True):
     """One ledger.  ``began`` is when the first window was issued (ns), ``unread`` the first id that was not read.
 
     ``windows`` are the numbers of adds that are left, ``stubborn`` how many windows follow the first refused one, and
-    ``closes``: the writer closes it after the last.  ``open`` is None until the create is answered.  With ``holds`` the
-    first window comes that much (ns) after this answer, and ``began`` is when it came: recoverers do not wait.
+    ``closes``: the writer closes it after the last.  ``open`` is None until the create is answered.
     """
 
     number: int
@@ -76,7 +75,6 @@ class Storm(Struct, frozen=True):
     windows: tuple[int, ...]
     stubborn: int
     closes: bool
-    holds: int = 0
     asked: bool = False
     open: bool | None = None
     began: int | None = None
@@ -98,8 +96,7 @@ class Storm(Struct, frozen=True):
             if (found := self._of(ctx.workers.index(worker), ctx.time)) is not None:
                 operation, after = found
                 return operation.by(worker, ctx.time), after
-        moments = [*map(self._moment, self.recoverers), self._first_add()]
-        due = [moment for moment in moments if moment is not None and moment > ctx.time]
+        due = [moment for one in self.recoverers if (moment := self._moment(one)) is not None and moment > ctx.time]
         return (Pending(min(due)) if due else PENDING), self
 
     def _over(self) -> bool:
@@ -107,10 +104,6 @@ class Storm(Struct, frozen=True):
 
     def _moment(self, one: Recoverer) -> int | None:
         return one.due if one.due is not None else None if self.began is None else self.began + one.after
-
-    def _first_add(self) -> int | None:
-        """When a writer that holds back begins; None when it has, or holds nothing back."""
-        return None if self.began is None or self.added else self.began + self.holds
 
     def _of(self, place: int, now: int) -> tuple[Invocation, Storm] | None:
         """What the worker at this place does next; None for nothing now."""
@@ -124,7 +117,7 @@ class Storm(Struct, frozen=True):
                 return Invocation("recover", self.key), self._with(
                     recoverers=(*left, Recoverer(place, one.after, one.tries - 1, 2**63))
                 )
-        if place == self.writer and self.windows and (self._first_add() or now) <= now:
+        if place == self.writer and self.windows:
             size, *rest = self.windows
             window = Invocation("window", self.key, [self.number * APART + self.added, size])
             began = now if self.began is None else self.began
@@ -140,7 +133,7 @@ class Storm(Struct, frozen=True):
             return self
         ok = event.type == "ok"
         if event.f == "create":
-            return self._with(open=ok, began=ctx.time if ok and self.holds else None)
+            return self._with(open=ok)
         if event.f == "window":
             whole = ok and None not in event.value
             return self if whole or self.refused else self._with(refused=True, windows=self.windows[: self.stubborn])
@@ -166,19 +159,16 @@ class Storm(Struct, frozen=True):
         return Storm(**{**{name: getattr(self, name) for name in self.__struct_fields__}, **changes})
 
 
-def storms(workers: int, window: int, most: int, hold_ms: int = 0, late_s: int = 0) -> Generator:
+def storms(workers: int, window: int, most: int, late_s: int = 0) -> Generator:
     """Ledgers one after the other in each group of workers.
 
-    Writers have up to ``window`` adds in flight, and up to ``most`` clients recover a ledger.  With ``hold_ms`` writers
-    wait up to that long with their first add, and recoverers do not wait for it.  With ``late_s`` some of the writers
-    add again that long (s) after the end was told.
+    Writers have up to ``window`` adds in flight, and up to ``most`` clients recover a ledger.  With ``late_s`` some of
+    the writers add again that long (s) after the end was told.
     """
     size = min(GROUP, workers)
 
     def ledger(rng: random.Random, number: int) -> Storm:
         storm = _drawn(rng, number, size, window, most)
-        if hold_ms:
-            storm = structs.replace(storm, holds=1 + round(hold_ms * 1e6 * rng.random() ** 2))
         return _silenced(rng, storm) if late_s else storm
 
     ledgers = seeded("operations", lambda rng: concurrent_keys(size, count(), lambda number: ledger(rng, number)))

@@ -204,18 +204,6 @@ def test_most_recoverers_come_early() -> None:
     assert any(one > 2 * 10**8 for one in after)
 
 
-def test_recoveries_meet_the_first_add_from_both_sides_where_writers_hold_it_back() -> None:
-    main, check = run(hold_ms=800)
-    assert check.verdict == "valid", check.seen
-    before = after = 0
-    for mine in by_key(main).values():
-        order = [one.f for one in mine]
-        if {"recover", "window"} <= {*order}:
-            before += order.index("recover") < order.index("window")
-            after += order.index("recover") > order.index("window")
-    assert min(before, after) > 2, (before, after)
-
-
 def test_one_recoverer() -> None:
     for mine in by_key(run(recoverers=1)[0]).values():
         assert len({one.worker for one in mine if one.f == "recover"}) <= 1
