@@ -219,7 +219,11 @@ def _roles(axes: Axes, drawn: Drawn) -> None:
             spans = [(s.start, s.end - s.start) for s in found if s.role == role]
             axes.broken_barh(spans, (row - height / 2, height), facecolor=face, edgecolor=edge, lw=0.7)
         for stretch in found:
-            if stretch.role == "leader" and stretch.end - stretch.start > drawn.run.end / 1e9 / 14:
+            if (
+                stretch.role == "leader"
+                and stretch.term >= 0
+                and stretch.end - stretch.start > drawn.run.end / 1e9 / 14
+            ):
                 axes.text(
                     stretch.start + drawn.run.end / 1e9 / 200,
                     row,
@@ -333,6 +337,7 @@ def _proof(axes: Axes, picture: Picture) -> None:
     axes.set_ylim(picture.height, 0)
     axes.set_axis_off()
     axes.text(0, 12, "process · node", fontsize=7, color="#5b6470")
+    axes.text(0, 26, picture.left_out_text, fontsize=7, color="#5b6470")
     axes.text(0, picture.axis_y + 46, "seconds of the run", fontsize=7, color="#5b6470")
     if picture.states:
         axes.text(0, picture.axis_y + 14, "the register holds", fontsize=8, color="#5b6470")

@@ -189,6 +189,7 @@ def surface(setup: Setup) -> Surface:
     return Surface(
         peer_ports=(BOOKIE_PORT, METADATA_PORT),
         client_port=GATEWAY_PORT,
+        members=("bookie",),
         role="gateway" if setup.options["hit"] == "gateway" else "",
         store=STORE,
         notices_s=6.0,
