@@ -11,7 +11,7 @@ from harness.judge.telling import tell_of
 from history import Operation
 from reports.load.run import by_values
 
-FAILED = Operation(0, "alter", "broker-0", [1, 3, 115, [1, 3]], None, "fail", 0, 1, 0, 1)
+FAILED = Operation(0, "alter", "broker-0", [1, 3, 115, [1, 3]], None, "fail", 0, 1, 0, 1, error="2001: no")
 
 
 def history(path: Path, **fields: object) -> Path:
@@ -21,7 +21,9 @@ def history(path: Path, **fields: object) -> Path:
 
 def test_the_model_that_the_history_names_tells_it(tmp_path: Path) -> None:
     tell = tell_of(history(tmp_path / "history.jsonl", model="sync-state-set"))
-    assert tell(FAILED) == "alter of the sync state set to [1, 3] refused: epoch 115 expected, master 1 of epoch 3"
+    assert (
+        tell(FAILED) == "alter of the sync state set to [1, 3] refused (2001): epoch 115 expected, master 1 of epoch 3"
+    )
 
 
 @pytest.mark.parametrize("model", ["register", "no such model", None])
