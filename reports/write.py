@@ -41,9 +41,14 @@ def write_junit(files: RunFiles, path: Path) -> None:
     junit.write(read_run(files), path)
 
 
-def render_summary(results: Mapping[str, Any], columns: int | None = None, tell: Tell = by_values) -> str:
-    """Render the text of ``summary.txt`` from the contents of ``results.json``."""
-    return summary.render_summary(results, columns, tell)
+def render_summary(
+    results: Mapping[str, Any],
+    columns: int | None = None,
+    plan: Mapping[str, Any] | None = None,
+    tell: Tell = by_values,
+) -> str:
+    """Render the text of ``summary.txt`` from the contents of ``results.json`` and ``plan.json``."""
+    return summary.render_summary(results, columns, plan, tell)
 
 
 def render_run(files: RunFiles, columns: int = 80, *, colour: bool = False, tell: Tell = by_values) -> str:

@@ -45,7 +45,7 @@ class LeaderThenSuccessor:
     beyond_quorum = True  # keeps the quorum itself: only one of the reserved nodes will be hit
 
     def precheck(self, ctx: Context) -> str | None:
-        return None if len(ctx.nodes.names) >= 5 else "needs 5 nodes to leave a majority after two kills"
+        return None if len(ctx.members) >= 5 else "needs 5 nodes to leave a majority after two kills"
 
     def plan(self, ctx: Context, rng: random.Random) -> Targets:
         (leader,) = wanted_nodes(ctx, lambda: [leader_of(ctx)])[:1]
@@ -70,7 +70,7 @@ class LeaderThenSuccessor:
 
         def look() -> str | None:
             probes = ctx.system.probes()
-            heir = leader_now(probes)
+            heir = leader_now(probes, ctx.members)
             return heir if heir in targets.reserved and _later(probes[heir], targets.detail["term"]) else None
 
         heir = ctx.until(look, SUCCESSOR_S)
@@ -137,9 +137,9 @@ class LeaderTransfer:
             raise FaultError("this system takes no request to transfer leadership")
         refused = ""
 
-        def ask() -> bool | None:
+        def ask() -> Probe | None:
             nonlocal refused
-            leader = leader_now(ctx.system.probes())
+            leader = leader_now(ctx.system.probes(), ctx.members)
             try:
                 if leader not in (None, to):
                     system.transfer_leader(str(leader), to)
@@ -165,7 +165,7 @@ class LeaderTransfer:
         return probe if probe.role == "leader" and _later(probe, targets.detail["term"]) else None
 
     def heal(self, ctx: Context, targets: Targets) -> Witness:  # noqa: ARG002 (there is nothing to undo)
-        return {"leader_now": leader_now(ctx.system.probes())}
+        return {"leader_now": leader_now(ctx.system.probes(), ctx.members)}
 
 
 LEADERSHIP: Iterable[Fault] = (LeaderThenSuccessor(), LeaderTransfer())

@@ -84,16 +84,16 @@ def see_gone(ctx: Context, pids: Mapping[str, int]) -> Witness:
 
 
 def spare(ctx: Context) -> int:
-    """How many more nodes may be stopped while a majority stays up; all free ones when the plan allows that."""
+    """How many more members may be stopped while a majority stays up; all free ones when the plan allows that."""
     if ctx.settings.beyond_quorum:
         return len(ctx.free)
-    return max(0, len(ctx.nodes.names) - majority(len(ctx.nodes.names)) - len(ctx.busy))
+    return max(0, len(ctx.free) - majority(len(ctx.members)))
 
 
 def random_subset(ctx: Context, rng: random.Random) -> list[str]:
     """A random subset of the free nodes, mostly small, that leaves a majority."""
     most = min(spare(ctx), len(ctx.free))
-    return rng.sample(ctx.free, min(mostly_small(len(ctx.nodes.names), rng), most)) if most else []
+    return rng.sample(ctx.free, min(mostly_small(len(ctx.members), rng), most)) if most else []
 
 
 def random_one(ctx: Context, rng: random.Random) -> list[str]:
@@ -116,7 +116,7 @@ def all_nodes(ctx: Context, rng: random.Random) -> list[str]:  # noqa: ARG001 (o
 
 
 def a_majority(ctx: Context, rng: random.Random) -> list[str]:
-    return rng.sample(ctx.free, min(len(ctx.free), majority(len(ctx.nodes.names))))
+    return rng.sample(ctx.free, min(len(ctx.free), majority(len(ctx.members))))
 
 
 class ProcessFault:
@@ -136,7 +136,7 @@ class ProcessFault:
         self.leads = leads
 
     def precheck(self, ctx: Context) -> str | None:
-        if self.beyond_quorum or ctx.settings.beyond_quorum or len(ctx.nodes.names) >= 3:
+        if self.beyond_quorum or ctx.settings.beyond_quorum or len(ctx.members) >= 3:
             return None
         return "needs at least 3 nodes to leave a majority"
 

@@ -25,7 +25,7 @@ from reports.load.run import Run
 
 MAX_EXAMPLES: Final = 8
 MAX_LISTED: Final = 100
-"""Limit of violations that are listed by their sentence and framed in the charts."""
+"""Limit of violations that are listed by their sentence, and whose operations are framed in the timeline."""
 ROOM_S: Final = (1.0, 1.0)
 """Seconds before and after a violation from which log lines are shown."""
 RECOVERY_S: Final = 8.0
@@ -94,7 +94,9 @@ def prepare(run: Run) -> Drawn:
     no_nodes: tuple[str, ...] = ()
     nodes = run.notes.attempt("nodes", lambda: run.nodes, no_nodes)
     found = run.notes.attempt(
-        "leaders and replicas", lambda: node_timeline.timelines_of(run.probes, nodes, run.receipts), no_timelines
+        "leaders and replicas",
+        lambda: node_timeline.timelines_of(run.probes, nodes, run.receipts, run.members),
+        no_timelines,
     )
     windows = run.notes.attempt("fault table", lambda: faults.fault_windows(run, found), no_windows)
     violations = run.notes.attempt("counterexamples", lambda: violations_of(run, found, windows), no_violations)
@@ -152,14 +154,19 @@ def violating_keys(run: Run) -> list[tuple[str, list[str], int]]:
 
 
 def examples_of(run: Run) -> list[Shown]:
-    """List the counterexamples in the results, at most :data:`MAX_LISTED`.
+    """List the counterexamples in the results that are told, at most :data:`MAX_LISTED`."""
+    return recorded_examples(run)[:MAX_LISTED]
+
+
+def recorded_examples(run: Run) -> list[Shown]:
+    """List all counterexamples in the results.
 
     The earliest one of each check comes first, so that no check hides another; then the others, earliest first.
     """
     by_time = sorted(counterexamples_of(run.results), key=lambda one: one.example.completed_at)
     first = {one.check: place for place, one in reversed(list(enumerate(by_time)))}
     order = sorted(range(len(by_time)), key=lambda place: place not in first.values())
-    return [by_time[place] for place in order][:MAX_LISTED]
+    return [by_time[place] for place in order]
 
 
 def shown_as_counterexamples(run: Run) -> frozenset[str]:
@@ -238,7 +245,7 @@ def _violation(run: Run, found: list[NodeTimeline], windows: list[FaultWindow], 
     node, leader = last.node if last else None, node_timeline.leader_at(found, until)
 
     def response(operation: Operation) -> Response:
-        return response_of(operation, operations, found, windows, run.nodes, run.tell)
+        return response_of(operation, operations, found, windows, run.nodes, run.members, run.tell)
 
     missed = missed_write(operations, last) if len(example.suspects) == 1 and not example.roles else None
     asked = next((row["asked"] for row in checks_of(run) if row["name"] == shown.check), "") if example.roles else ""
@@ -289,7 +296,7 @@ def recovery_of(drawn: Drawn) -> dict[str, Any] | None:
     lagging = [one for one in found if one.node in late]
     named = (_details(drawn.run, "recovery").get("behind") or ()) if not lagging else ()
     left = [node_timeline.left_at(one) for one in drawn.timelines if one.node in named and len(one.time)]
-    since = min([*(one.moved for one in lagging), *left], default=healed)
+    since = min([*(one.moved for one in lagging if one.moved is not None), *left], default=healed)
     lines = logs.excerpt(drawn.run.files, drawn.run.started, since - 0.5, since + RECOVERY_S, limit=40)
     important = [line for line in lines if line.weight]
     return {

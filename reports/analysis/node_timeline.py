@@ -9,18 +9,24 @@ from typing import Final
 import numpy as np
 
 from history import Probe, Receipt
-from history.records.probes import leader_among
+from history.records import probes as probe_records
+from history.records.probes import leader_by
 from reports.load.columns import Floats, Ints
 
 ROLES: Final = ("leader", "follower", "candidate", "unknown", "silent")
 SILENT: Final = 4
 STALE_S: Final = 1.5
 """Seconds for which a probe counts at most; else until the node's next one (six probes at four a second)."""
+ROUND_S: Final = 0.25
+"""Seconds from a round of probes to the next: probes of two nodes no more than half of it apart are of one round."""
 
 
 @dataclass(frozen=True, slots=True)
 class NodeTimeline:
-    """One node's probes: equally long arrays, times in seconds, ``role`` places in :data:`ROLES`, indexes -1 = none."""
+    """One node's probes: equally long arrays, times in seconds, ``role`` places in :data:`ROLES`, indexes -1 = none.
+
+    ``named`` is whom it takes for the leader.  Only a ``member`` may lead, and counts in majorities.
+    """
 
     node: str
     time: Floats
@@ -31,6 +37,13 @@ class NodeTimeline:
     applied: Ints
     saved: Ints
     loaded: Ints
+    named: tuple[str | None, ...] = ()
+    member: bool = True
+
+    @property
+    def reports(self) -> bool:
+        """Whether the node ever said where its log stands; without that nothing is known of its progress."""
+        return any(bool((column >= 0).any()) for column in (self.log_end, self.committed, self.applied))
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +57,12 @@ class Stretch:
     end: float
 
 
-def timelines_of(probes: Sequence[Probe], nodes: Sequence[str], receipts: Sequence[Receipt] = ()) -> list[NodeTimeline]:
+def timelines_of(
+    probes: Sequence[Probe], nodes: Sequence[str], receipts: Sequence[Receipt] = (), members: Sequence[str] = ()
+) -> list[NodeTimeline]:
     """Make a timeline for each node, in the order of ``nodes``; a node that was never probed has an empty one.
 
+    All nodes are members when none are given.
     A killed node is silent from when the fault saw that it was gone, and not only from its next probe.
     """
     by_node: dict[str, list[Probe]] = {node: [] for node in nodes}
@@ -57,7 +73,7 @@ def timelines_of(probes: Sequence[Probe], nodes: Sequence[str], receipts: Sequen
         if rows and not any(row.answered and row.pid == pid and row.time >= gone for row in rows):
             rows.append(Probe(gone, node, error="killed"))
             rows.sort(key=lambda row: row.time)
-    return [_timeline(node, rows) for node, rows in by_node.items()]
+    return [_timeline(node, rows, member=not members or node in members) for node, rows in by_node.items()]
 
 
 def _kills(receipts: Sequence[Receipt]) -> Iterator[tuple[str, int, int]]:
@@ -69,7 +85,7 @@ def _kills(receipts: Sequence[Receipt]) -> Iterator[tuple[str, int, int]]:
                 yield str(node), pid, receipt.stood
 
 
-def _timeline(node: str, rows: list[Probe]) -> NodeTimeline:
+def _timeline(node: str, rows: list[Probe], *, member: bool) -> NodeTimeline:
     def column(name: str) -> Ints:
         return np.array([getattr(row, name) for row in rows], dtype=np.int64)
 
@@ -83,6 +99,8 @@ def _timeline(node: str, rows: list[Probe]) -> NodeTimeline:
         applied=column("applied"),
         saved=column("snapshots_saved"),
         loaded=column("snapshots_loaded"),
+        named=tuple(row.leader for row in rows),
+        member=member,
     )
 
 
@@ -107,15 +125,26 @@ def stretches(timeline: NodeTimeline) -> list[Stretch]:
 
 
 def leader_at(timelines: Sequence[NodeTimeline], seconds: float) -> str | None:
-    """Find the node that called itself leader with the highest term in its newest probe before a moment."""
-    return leader_among((timeline.node, int(timeline.term[place])) for timeline, place in _leading(timelines, seconds))
+    """Find the leader by each node's newest probe before a moment: ``history.records.probes.leader_by`` decides."""
+    claims = [
+        probe_records.Claim(
+            one.node, int(one.role[place]) == 0, int(one.term[place]), one.named[place] if one.named else None
+        )
+        for one, place in _answering(timelines, seconds)
+    ]
+    return leader_by(claims, [timeline.node for timeline in timelines if timeline.member])
 
 
 def _leading(timelines: Sequence[NodeTimeline], seconds: float) -> Iterator[tuple[NodeTimeline, int]]:
     """Yield the timelines of all nodes that called themselves leader then, with the place of that probe."""
+    return (found for found in _answering(timelines, seconds) if found[0].role[found[1]] == 0)
+
+
+def _answering(timelines: Sequence[NodeTimeline], seconds: float) -> Iterator[tuple[NodeTimeline, int]]:
+    """Yield the timelines of all nodes that answered then, with the place of that probe."""
     for timeline in timelines:
         place = int(np.searchsorted(timeline.time, seconds, side="right")) - 1
-        if place >= 0 and seconds - float(timeline.time[place]) <= STALE_S and timeline.role[place] == 0:
+        if place >= 0 and seconds - float(timeline.time[place]) <= STALE_S and timeline.role[place] != SILENT:
             yield timeline, place
 
 
@@ -145,14 +174,90 @@ def term_at(timelines: Sequence[NodeTimeline], seconds: float) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Elections:
-    """Counts over the whole run: leaders (each term's leader once), and terms.
+class Claim:
+    """That a node called itself leader of a term, by the probe that saw it first (``start``, in seconds).
 
+    ``rivals`` are (node, term) of the others that did so in the same round of probes: which of them led in between,
+    the probes do not tell.
+    """
+
+    node: str
+    term: int
+    start: float
+    rivals: tuple[tuple[str, int], ...]
+
+
+def claims_of(timelines: Sequence[NodeTimeline]) -> list[Claim]:
+    """List the first claim of each node in each term, by its time; of those in one round of probes, by its term.
+
+    Without terms two may say that they lead, and neither be it: such a claim counts where a majority names the node.
+    """
+    leading = {timeline.node: _claims(timeline) for timeline in timelines}
+    found = []
+    for node, (times, terms) in leading.items():
+        for term in np.unique(terms):
+            moments = times[terms == term].tolist()
+            start = next((at for at in moments if term >= 0 or leader_at(timelines, at) == node), None)
+            if start is None:
+                continue
+            rivals = [
+                (other, int(theirs[place]))
+                for other, (moments, theirs) in leading.items()
+                if other != node and (place := _nearest(moments, start)) is not None
+            ]
+            found.append(Claim(node, int(term), start, tuple(rivals)))
+    found.sort(key=lambda claim: (claim.start, claim.term, claim.node))
+    ordered: list[Claim] = []
+    for claim in found:
+        place = len(ordered)
+        while place and claim.start - ordered[place - 1].start <= ROUND_S and claim.term < ordered[place - 1].term:
+            place -= 1
+        ordered.insert(place, claim)
+    return ordered
+
+
+def contested_of(timelines: Sequence[NodeTimeline]) -> list[tuple[str, float, float]]:
+    """List (node, from, to) where a node called itself leader while another one did so in the same round of probes."""
+    leading = {timeline.node: _claims(timeline)[0] for timeline in timelines}
+    found: list[tuple[str, float, float]] = []
+    for node, times in leading.items():
+        others = [moments for other, moments in leading.items() if other != node]
+        for time in times.tolist():
+            if not any(_nearest(moments, time) is not None for moments in others):
+                continue
+            if found and found[-1][0] == node and time - found[-1][2] <= ROUND_S:
+                found[-1] = (node, found[-1][1], time + ROUND_S / 2)
+            else:
+                found.append((node, time - ROUND_S / 2, time + ROUND_S / 2))
+    return found
+
+
+def _claims(timeline: NodeTimeline) -> tuple[Floats, Ints]:
+    led = timeline.role == ROLES.index("leader")
+    return timeline.time[led], timeline.term[led]
+
+
+def _nearest(moments: Floats, seconds: float) -> int | None:
+    """Return the place of the moment in the same round of probes; None if there is none."""
+    if not len(moments):
+        return None
+    after = int(np.searchsorted(moments, seconds))
+    around = [place for place in (after - 1, after) if 0 <= place < len(moments)]
+    place = min(around, key=lambda one: abs(float(moments[one]) - seconds))
+    return place if abs(float(moments[place]) - seconds) <= ROUND_S / 2 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Elections:
+    """Counts over the whole run by its probes: leaders (each term's leader once), and terms.
+
+    ``since``: when the first of them was seen to lead (s).
     ``again`` holds (node, term, from when, in seconds) where a node led once more in a term that it had led in: it had
     been something else meanwhile, as a process is that was restarted and elected with the votes that it had on disk.
     """
 
     leader_changes: int
+    since: float | None
     first_term: int
     last_term: int
     again: tuple[tuple[str, int, float], ...] = ()
@@ -160,13 +265,11 @@ class Elections:
 
 def elections_of(timelines: Sequence[NodeTimeline]) -> Elections:
     """Count leaders and terms."""
-    leaders: set[tuple[int, str]] = set()
-    terms: list[int] = []
-    for timeline in timelines:
-        leaders.update((int(term), timeline.node) for term in np.unique(timeline.term[timeline.role == 0]))
-        terms.extend(int(term) for term in timeline.term[timeline.term >= 0])
+    claims = claims_of(timelines)
+    terms = [int(term) for timeline in timelines for term in timeline.term[timeline.term >= 0]]
     return Elections(
-        leader_changes=max(len(leaders) - 1, 0),
+        leader_changes=max(len(claims) - 1, 0),
+        since=claims[0].start if claims else None,
         first_term=min(terms, default=-1),
         last_term=max(terms, default=-1),
         again=tuple(
@@ -264,7 +367,7 @@ def last_statuses(timelines: Sequence[NodeTimeline]) -> list[LastStatus]:
     end = max((float(timeline.time[-1]) for timeline, _ in lasts), default=0.0)
     found = []
     for timeline, last in lasts:
-        behind = max(front - max(int(timeline.applied[last]), 0), 0)
+        behind = max(front - max(int(timeline.applied[last]), 0), 0) if timeline.reports else 0
         found.append(
             LastStatus(
                 node=timeline.node,
@@ -286,6 +389,20 @@ def left_at(timeline: NodeTimeline) -> float:
     """When a node was first seen neither to lead nor to follow, without doing so ever again (s)."""
     rows = np.flatnonzero(timeline.role <= ROLES.index("follower"))
     return float(timeline.time[min(rows[-1] + 1, len(timeline.time) - 1) if len(rows) else 0])
+
+
+def last_progress(indexes: Ints) -> int | None:
+    """Return the place of the answer in which a node came to where it stands in its last one; None if none shows it.
+
+    A process that is restarted applies again what it had applied before: that is no progress.  Where a node had been
+    further than it stands at the end, its last rise counts.
+    """
+    rises = np.flatnonzero(np.diff(indexes) > 0) + 1
+    if not len(rises):
+        return None
+    if indexes.max() > indexes[-1]:
+        return int(rises[-1])
+    return int(np.argmax(indexes >= indexes[-1])) or None
 
 
 def _recently_committed(timeline: NodeTimeline, last: int) -> int:

@@ -54,7 +54,7 @@ family===wanted:id===Number(number));if(!chosen.length)throw new Error(`no fault
 return value==null||value===""?"–":Number(value).toLocaleString("en",{minimumFractionDigits:digits,maximumFractionDigits:digits}).replaceAll(","," ")}function option(value,text){
 let made=el("option",text);return made.value=value,made}function svg(name,attributes){let made=document.createElementNS("http://www.w3.org/2000/svg",name);for(let[
 key,value]of Object.entries(attributes))made.setAttribute(key,value);return made}function button(name,action){let made=el("button",name);return made.type="butto\
-n",made.addEventListener("click",action),made}var ROLE_NAMES=["leader","follower","candidate","unknown","no answer"];function termText(term){return term>=0?`, term ${term}`:""}function stretchAt(data,place,seconds){
+n",made.addEventListener("click",action),made}var ROLE_NAMES=["leader","follower","candidate","not reported","no answer"];function termText(term){return term>=0?`, term ${term}`:""}function stretchAt(data,place,seconds){
 return data.stretches?.[place]?.find(([,,from,to])=>from<=seconds&&seconds<to)}function answersAt(data,node,seconds){let place=data.nodes.findIndex(one=>one.name===
 node),found=stretchAt(data,place,seconds);return found!==void 0&&ROLE_NAMES[found[0]]!=="no answer"}function leaderAt(data,seconds){let best=null;return data.stretches?.
 forEach((_,place)=>{let found=stretchAt(data,place,seconds);found&&found[0]===0&&(best===null||found[1]>best.term)&&(best={node:data.nodes[place].name,term:found[1]})}),
@@ -159,13 +159,13 @@ strokeStyle=Ink.paper,context.lineWidth=3*ratio,context.lineJoin="round",context
 "top";for(let{name,start:start2}of data.phases){let x=toX(start2),room=right-x>context.measureText(name).width+6*ratio;if(x<left||x>right)continue;let at=[x+(room?
 3:-3)*ratio,top+(data.findings?.length||data.violations?.length?11:1)*ratio];context.textAlign=room?"left":"right",context.strokeText(name,...at),context.fillText(
 name,...at)}context.restore()}function drawViolationMarks(context,data,toX,left,right,top,height,ratio){context.save(),context.strokeStyle=Ink.mark,context.lineWidth=
-ratio,context.setLineDash([]);let marked=[...(data.findings??[]).map(({at})=>[at,!0]),...(data.violations??[]).map(({at})=>[at,!1])];for(let[at,hollow]of marked){
-let x=toX(at);x<left||x>right||(context.globalAlpha=.4,context.beginPath(),context.moveTo(x,top),context.lineTo(x,top+height),context.stroke(),context.globalAlpha=
-1,triangle(context,x,top+(hollow?7:6)*ratio,4*ratio,hollow))}context.restore()}function drawAvailable(context,value,colour,from,to,top,step2){context.fillStyle=
-value===1?colour:value===2?Ink["fail-ink"]:Ink.quiet;let inset=value===1?5:value===2?3:step2/2-.5;context.fillRect(from,top+inset,to-from,step2-2*inset)}function triangle(context,x,y,size,hollow=!1){
-context.beginPath(),context.moveTo(x,y),context.lineTo(x-size,y-size*1.5),context.lineTo(x+size,y-size*1.5),context.closePath(),context.strokeStyle=Ink.paper,context.
-lineWidth=3,context.stroke(),context.fillStyle=hollow?Ink.paper:Ink.mark,context.strokeStyle=Ink.mark,context.lineWidth=1.25,context.fill(),hollow&&context.stroke(),
-context.lineWidth=1}var HOLD_MS=450,STILL=8,Fingers={down:new Map};function severalFingers(){return Fingers.down.size>1}function wireTouch(element,secondsAt,read,moves){let hold=0,
+ratio,context.setLineDash([]);let marked=[...(data.further?.findings??[]).map(at=>[at,!0]),...(data.findings??[]).map(({at})=>[at,!0]),...(data.further?.violations??
+[]).map(at=>[at,!1]),...(data.violations??[]).map(({at})=>[at,!1])];for(let[at,hollow]of marked){let x=toX(at);x<left||x>right||(context.globalAlpha=.4,context.
+beginPath(),context.moveTo(x,top),context.lineTo(x,top+height),context.stroke(),context.globalAlpha=1,triangle(context,x,top+(hollow?7:6)*ratio,4*ratio,hollow))}
+context.restore()}function drawAvailable(context,value,colour,from,to,top,step2){context.fillStyle=value===1?colour:value===2?Ink["fail-ink"]:Ink.quiet;let inset=value===
+1?5:value===2?3:step2/2-.5;context.fillRect(from,top+inset,to-from,step2-2*inset)}function triangle(context,x,y,size,hollow=!1){context.beginPath(),context.moveTo(
+x,y),context.lineTo(x-size,y-size*1.5),context.lineTo(x+size,y-size*1.5),context.closePath(),context.strokeStyle=Ink.paper,context.lineWidth=3,context.stroke(),
+context.fillStyle=hollow?Ink.paper:Ink.mark,context.strokeStyle=Ink.mark,context.lineWidth=1.25,context.fill(),hollow&&context.stroke(),context.lineWidth=1}var HOLD_MS=450,STILL=8,Fingers={down:new Map};function severalFingers(){return Fingers.down.size>1}function wireTouch(element,secondsAt,read,moves){let hold=0,
 pinch=null,span=()=>{let[a,b]=[...Fingers.down.values()];return{wide:Math.max(Math.abs(a.x-b.x),20),at:(a.at+b.at)/2}},forget=event=>{clearTimeout(hold),Fingers.
 down.delete(event.pointerId),pinch=null};element.style.touchAction="pan-y",element.addEventListener("pointerdown",event=>{event.pointerType==="touch"&&(Fingers.
 down.set(event.pointerId,{x:event.clientX,first:event.clientX,at:secondsAt(event)}),clearTimeout(hold),Fingers.down.size===1&&(hold=setTimeout(()=>{View.point(secondsAt(
@@ -203,8 +203,8 @@ for(let i=0;i<count;i++)ops.d[i]>0&&(top=Math.max(top,ops.d[i]),bottom=Math.min(
 bottom/1e3,.01))),10**Math.ceil(Math.log10(Math.max(top/1e3,1.01)))]},plot=makePlot(data,"c-scatter",240,[{label:"latency",show:!0,points:{show:!1},paths:()=>null}],
 [[0,View.end],[Math.max(bottom,10)/1e3,top/1e3]],{scale,axis:logAxis,scatter:(u,context,ratio)=>drawScatter(data,u,context,ratio)});scatterPointer(data,plot)}function scatterAt(data,u,x,y){
 let{ops}=data,scale=(View.to-View.from)/u.over.clientWidth*1e6,at=View.from*1e6+x*scale,reach=8,yTop=Math.log10(u.scales.y.max),perPixel=(yTop-Math.log10(u.scales.
-y.min))/u.over.clientHeight,best=-1,nearest=reach*reach;for(let i=lowerBound(ops.t,at-reach*scale),last=lowerBound(ops.t,at+reach*scale);i<last;i++){if(ops.d[i]<
-0)continue;let dx=(ops.t[i]-at)/scale,dy=(yTop-Math.log10(Math.max(ops.d[i],1)/1e3))/perPixel-y,away=dx*dx+dy*dy-BADNESS[ops.o[i]]*.1;away<nearest&&(best=i,nearest=
+y.min))/u.over.clientHeight,best=-1,nearest2=reach*reach;for(let i=lowerBound(ops.t,at-reach*scale),last=lowerBound(ops.t,at+reach*scale);i<last;i++){if(ops.d[i]<
+0)continue;let dx=(ops.t[i]-at)/scale,dy=(yTop-Math.log10(Math.max(ops.d[i],1)/1e3))/perPixel-y,away=dx*dx+dy*dy-BADNESS[ops.o[i]]*.1;away<nearest2&&(best=i,nearest2=
 away)}return best}function scatterPointer(data,plot){let{over}=plot,at=event=>{let box=over.getBoundingClientRect();return scatterAt(data,plot,event.clientX-box.
 left,event.clientY-box.top)},down=null;over.addEventListener("pointermove",event=>{let i=event.buttons?-1:at(event);over.style.cursor=i<0?"":"pointer",showCard(
 i<0?null:describe(i),event.clientX,event.clientY)}),over.addEventListener("pointerdown",event=>{down=event.clientX}),over.addEventListener("pointerup",event=>{let i=down!==
@@ -267,13 +267,16 @@ let bytes=await inflate(bytesOfBase64(text.trim())),length=new DataView(bytes.bu
 data}}var REACH=6;function markNear(data,seconds,perPixel){let marks=[...(data.violations??[]).map(({at},violation)=>({at,violation})),...(data.findings??[]).map(finding=>({
 at:finding.at,finding}))],away=mark2=>Math.abs(mark2.at-seconds),best=marks.reduce((a,b)=>a&&away(a)<=away(b)?a:b,void 0);return best&&away(best)<=REACH*perPixel?
 best:void 0}function openEvidence({violation,finding,at}){if(finding){let section=[...document.querySelectorAll(".invariant")].find(({dataset})=>dataset.check===
-finding.check),row=[...section?.querySelectorAll("[data-at]")??[]].reduce((a,b)=>a&&Math.abs(a.dataset.at-at)<=Math.abs(b.dataset.at-at)?a:b,void 0);show(row??section);
-return}let article=document.querySelectorAll("article.violation")[violation];article?show(article):Timeline.data&&showViolation(violation)}function wireDrawings(){
-document.querySelectorAll("article.violation").forEach((article,violation)=>{for(let bar of article.querySelectorAll(".proof .op")){let i=placeOfIndex(Number(bar.
-dataset.index));i<0||(bar.classList.add("known"),bar.addEventListener("pointermove",({clientX,clientY})=>showCard(describe(i),clientX,clientY)),bar.addEventListener(
-"pointerleave",hideCard),bar.addEventListener("click",()=>{hideCard(),showViolation(violation),reveal(i)}))}})}function show(element){if(element){for(let fold=element.
+finding.check);show(nearest([...section?.querySelectorAll("tr[data-at]")??[]],at)??section);return}let article=document.querySelectorAll("article.violation")[violation];
+article?show(article):Timeline.data&&showViolation(violation)}function wireNext(){for(let link of document.querySelectorAll(".next a, .headlines a"))link.addEventListener(
+"click",event=>{let place=document.getElementById(link.hash.slice(1)),folds=link.dataset.at===void 0?[]:[...place?.querySelectorAll("details[data-at]")??[]],target=nearest(
+folds,Number(link.dataset.at))??place?.closest(".violation");target&&(event.preventDefault(),target.tagName==="DETAILS"&&(target.open=!0),show(target,"start"))})}
+function nearest(elements,at){return elements.reduce((a,b)=>a&&Math.abs(a.dataset.at-at)<=Math.abs(b.dataset.at-at)?a:b,void 0)}function wireDrawings(){document.
+querySelectorAll("article.violation").forEach((article,violation)=>{for(let bar of article.querySelectorAll(".proof .op")){let i=placeOfIndex(Number(bar.dataset.
+index));i<0||(bar.classList.add("known"),bar.addEventListener("pointermove",({clientX,clientY})=>showCard(describe(i),clientX,clientY)),bar.addEventListener("po\
+interleave",hideCard),bar.addEventListener("click",()=>{hideCard(),showViolation(violation),reveal(i)}))}})}function show(element,block="center"){if(element){for(let fold=element.
 closest("details");fold;fold=fold.parentElement.closest("details"))fold.open=!0;for(let other of document.querySelectorAll(".shown"))other.classList.remove("sho\
-wn");element.classList.add("shown"),element.scrollIntoView({block:"center"})}}function wireFaults(data){let live=document.getElementById("live"),hot=null;live&&(live.calm=live.querySelector(".links").cloneNode(!0)),View.cursorListeners.push(
+wn");element.classList.add("shown"),element.scrollIntoView({block})}}function wireFaults(data){let live=document.getElementById("live"),hot=null;live&&(live.calm=live.querySelector(".links").cloneNode(!0)),View.cursorListeners.push(
 seconds=>{let fault=seconds===null?void 0:data.faults.find(f=>f.state==="installed"&&f.start<=seconds&&seconds<=f.end),id=fault?fault.id:null;if(live&&seconds!==
 null&&showMoment(data,live,seconds,fault),id!==hot){hot=id;for(let element of document.querySelectorAll(".network[data-fault], .faults tbody tr"))element.classList.
 toggle("hot",id!==null&&(element.dataset.fault===String(id)||element.id===`fault-${id}`))}})}function showMoment(data,live,seconds,fault){let shown=fault&&document.
@@ -301,15 +304,18 @@ hidden=!range,document.querySelector("#as-table .scroll").replaceChildren(table)
 length:place;function hasHarnessLines(data){return!!data.track?.lines.some(([,place])=>place<0)}function drawTrack(data,area,toX,step2){if(!data.track)return;let{
 context}=area,inks=[Ink.quiet,Ink["info-ink"],Ink.mark,Ink.link];for(let level of[0,3,1,2]){context.fillStyle=inks[level];for(let[seconds,place,what]of data.track.
 lines){let x=toX(seconds);if(what!==level||x<area.left||x>area.right)continue;let tall=level===2?7:4;context.fillRect(x-.5,(rowOf(data,place)+2)*step2-tall,1.5,
-tall)}}let arrows=data.track.arrows.filter(([,seconds])=>seconds>=View.from&&seconds<=View.to);for(let[kind,seconds,from,to]of arrows)drawArrow(area,toX(seconds),
-kind,arrows.length>MOST_ARROWS?null:from,to,step2)}function drawArrow({context},x,kind,from,to,step2){let end=(to+1.5)*step2,up=from!==null&&from>to,tip=end+(up?
-4:-4);context.save(),context.strokeStyle=context.fillStyle=kind===1?Ink.mark:Ink.ink,context.lineWidth=1.25,from!==null&&(context.setLineDash(kind===1?[3,2]:[]),
-context.beginPath(),context.moveTo(x,(from+1.5)*step2),context.lineTo(x,tip),context.stroke(),context.setLineDash([])),context.beginPath(),context.moveTo(x,end+
-(up?-2:2)),context.lineTo(x-4,end+(up?6:-6)),context.lineTo(x+4,end+(up?6:-6)),context.closePath(),context.fill(),context.restore()}function eventsNear(data,row,seconds,perPixel){
+tall)}}drawContested(data,area,toX,step2);let arrows=data.track.arrows.filter(([,seconds])=>seconds>=View.from&&seconds<=View.to);for(let[kind,seconds,from,to]of arrows)
+drawArrow(area,toX(seconds),kind,arrows.length>MOST_ARROWS?null:from,to,step2)}function drawContested(data,area,toX,step2){let{context}=area;context.fillStyle=Ink.
+mark;for(let[place,from,to]of data.track.contested){let a=Math.max(toX(from),area.left),b=Math.min(toX(to),area.right);if(!(b<a))for(let y of[1,step2-3])context.
+fillRect(a,(place+1)*step2+y,Math.max(b-a,2),2)}}function drawArrow({context},x,kind,from,to,step2){let end=(to+1.5)*step2,up=from!==null&&from>to,tip=end+(up?4:
+-4);context.save(),context.strokeStyle=context.fillStyle=kind===1?Ink.mark:Ink.ink,context.lineWidth=1.25,from!==null&&(context.setLineDash(kind===1?[3,2]:[]),context.
+beginPath(),context.moveTo(x,(from+1.5)*step2),context.lineTo(x,tip),context.stroke(),context.setLineDash([])),context.beginPath(),context.moveTo(x,end+(up?-2:2)),
+context.lineTo(x-4,end+(up?6:-6)),context.lineTo(x+4,end+(up?6:-6)),context.closePath(),context.fill(),context.restore()}function eventsNear(data,row,seconds,perPixel){
 if(!data.track)return[];let near=at=>Math.abs(at-seconds)<=REACH2*perPixel,arrows=data.track.arrows.filter(([,at,,to])=>to===row&&near(at)).map(([kind,at,,,text])=>[
-ARROWS[kind],`${text}, seen at ${at.toFixed(2)} s`]),lines=data.track.lines.filter(([at,place])=>rowOf(data,place)===row&&near(at)).sort((a,b)=>Math.abs(a[0]-seconds)-
-Math.abs(b[0]-seconds)).map(([,,level,text,times])=>[LEVELS[level],`${text}${times>1?` (${times} times in its second)`:""}`]);return[...arrows,...lines].slice(0,
-6)}function initStrips(data){let canvas=document.getElementById("c-leaders");if(!data.stretches?.length&&!data.available){canvas.parentElement.hidden=!0;return}canvas.
+ARROWS[kind],`${text}, seen at ${at.toFixed(2)} s`]),contested=data.track.contested.filter(([place,from,to])=>place===row&&from<=seconds&&seconds<=to).map(()=>[
+"claim","another node said in the same round of probes that it leads"]),lines=data.track.lines.filter(([at,place])=>rowOf(data,place)===row&&near(at)).sort((a,b)=>Math.
+abs(a[0]-seconds)-Math.abs(b[0]-seconds)).map(([,,level,text,times])=>[LEVELS[level],`${text}${times>1?` (${times} times in its second)`:""}`]);return[...contested,
+...arrows,...lines].slice(0,6)}function initStrips(data){let canvas=document.getElementById("c-leaders");if(!data.stretches?.length&&!data.available){canvas.parentElement.hidden=!0;return}canvas.
 parentElement.querySelector("[data-track]").hidden=!data.track?.lines.length;let draw=()=>drawStrips(data,canvas);View.listeners.push(draw),stripPointer(data,canvas,
 followPointer(canvas,!0)),cursorLine(canvas.parentElement),draw()}var STRIP_STEP=22,AVAILABILITY=["nothing was answered","some were answered ok","answered, but \
 none ok"];function stripPointer(data,canvas,secondsAt){let read=event=>{let box=canvas.getBoundingClientRect(),seconds=View.from+(event.clientX-box.left-GUTTER)/
@@ -453,10 +459,10 @@ event.clientX-box.left,event.clientY-box.top);i>=0?pin(i):select(null)}drag=null
 "pointerleave",hideCard)}function redrawAll(){readInk(),resizeCharts(),Timeline.data&&View.changed()}function nothingToDraw(){let waiting=document.getElementById("waiting"),timeline=document.
 getElementById("timeline");waiting&&(waiting.textContent="There is nothing to draw."),timeline&&(timeline.hidden=!0),document.documentElement.dataset.ready="yes"}
 function redrawWhenResized(element){let width=element.clientWidth;new ResizeObserver(()=>{element.clientWidth!==width&&(width=element.clientWidth,redrawAll())}).
-observe(element)}async function start(){wireTheme(redrawAll),wireButtons(),wireWords(),wireBackLinks(),readInk();let packed=document.getElementById("packed").textContent;
-if(!packed.trim()){nothingToDraw();return}let data=await unpack(packed);document.getElementById("packed").remove(),View.reset(data.end),document.getElementById(
-"waiting").hidden=!0;for(let id of["charts-body","beside"])document.getElementById(id)?.removeAttribute("hidden");initTimeline(data),initCharts(data),initStrips(
-data),Charts.onMark=(seconds,perPixel)=>{let mark2=markNear(data,seconds,perPixel);mark2&&openEvidence(mark2)},Timeline.data&&(fillFilters(data),wireDrawings(),
+observe(element)}async function start(){wireTheme(redrawAll),wireButtons(),wireWords(),wireNext(),wireBackLinks(),readInk();let packed=document.getElementById("\
+packed").textContent;if(!packed.trim()){nothingToDraw();return}let data=await unpack(packed);document.getElementById("packed").remove(),View.reset(data.end),document.
+getElementById("waiting").hidden=!0;for(let id of["charts-body","beside"])document.getElementById(id)?.removeAttribute("hidden");initTimeline(data),initCharts(data),
+initStrips(data),Charts.onMark=(seconds,perPixel)=>{let mark2=markNear(data,seconds,perPixel);mark2&&openEvidence(mark2)},Timeline.data&&(fillFilters(data),wireDrawings(),
 initText(),initRangeTable()),wireKeys(),wireFaults(data),readHash(),addEventListener("hashchange",readHash),View.listeners.push(writeHash),document.getElementById(
 "progress-kind").addEventListener("input",writeHash),redrawWhenResized(document.getElementById("charts")),document.documentElement.dataset.ready="yes",performance.
 mark("usable")}window.page={applyFilters,Charts,chooseRange,drawTimeline,endOf,GUTTER,groupRows,groupsIn,isError,lowerBound,MARGIN,placeOfIndex,Selection,search,

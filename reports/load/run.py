@@ -100,6 +100,13 @@ class Run:
         return max(self.operations.end, probes, faults, SECOND)
 
     @property
+    def members(self) -> tuple[str, ...]:
+        """The nodes over which majorities are counted; all nodes of a run that does not say."""
+        said = self.header.get("members")
+        members = {str(name) for name in said} if isinstance(said, list) else set[str]()
+        return tuple(node for node in self.nodes if node in members) or self.nodes
+
+    @property
     def nodes(self) -> tuple[str, ...]:
         """All nodes that any file names, in natural order."""
         names = {probe.node for probe in self.probes} | set(self.operations.node.names)

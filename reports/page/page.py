@@ -18,15 +18,16 @@ import jinja2
 from markupsafe import Markup
 
 from reports.analysis import figures, node_timeline, outages, snapshots, topology
+from reports.analysis.aftermath import outages_told
 from reports.analysis.canary import grouped, meaning_of, next_step, verdict_shown, word_of
 from reports.analysis.diagnosis import Break, Diagnosis, diagnosis_of
 from reports.analysis.faults import late_of
 from reports.analysis.findings import (
-    MAX_LISTED,
     Drawn,
     checks_of,
     examples_of,
     judged_without_suspects,
+    recorded_examples,
     recovery_of,
     undecided_of,
     violating_keys,
@@ -46,6 +47,8 @@ from reports.style.palette import fault_styles
 from reports.text import recovery as recovery_text
 
 MAX_TOPOLOGIES: Final = 24
+_SECTIONS: Final = {"violation": "counterexample"}
+"""The section of a place that is not named after it."""
 BROKEN_SECTIONS: Final = ("counterexample", "invariant", "recovery")
 """The sections of what can break, in the order in which they come where the diagnosis has none."""
 CHECK_PLACES: Final = {
@@ -171,6 +174,7 @@ def render(drawn: Drawn) -> str:
         "violating_keys": part("counterexamples", lambda: violating_keys(run), []),
         "invariant_violations": part("findings about nodes", lambda: invariant_violations(drawn), []),
         "diagnosis": diagnosis,
+        "outage": part("outages", lambda: outages_told(drawn), ""),
         "words": part("words", lambda: words_of(run), []),
         "undecided": part("headlines", lambda: undecided_of(run), []),
         "sections": sections_of(breaks),
@@ -190,7 +194,7 @@ def render(drawn: Drawn) -> str:
         "elections": part("elections", lambda: node_timeline.elections_of(drawn.timelines), None),
         "services": part("outages", lambda: outages.services_of(run.operations, run.end), []),
         "lasting": part("outages", lambda: lasting_of(drawn), {}),
-        "most_marked": MAX_LISTED,
+        "marked_text": part("marks of violations", lambda: marked_text(drawn), ""),
         "windows": drawn.windows,
         "costs": part("recovery figures", lambda: costs_of(drawn), []),
         "topologies": part("topology", lambda: topologies_of(drawn), []),
@@ -228,7 +232,8 @@ def places_of(run: Run, diagnosis: Diagnosis | None) -> dict[str, str]:
 
 def sections_of(breaks: Sequence[tuple[str, Sequence[Break]]]) -> list[str]:
     """List the sections of what broke, in the order of the sentences at the head of the page."""
-    worst = [one.place.partition("-")[0] for _, ones in breaks for one in ones]
+    places = [one.place.partition("-")[0] for _, ones in breaks for one in ones]
+    worst = [_SECTIONS.get(place, place) for place in places]
     return list(dict.fromkeys([*(name for name in worst if name in BROKEN_SECTIONS), *BROKEN_SECTIONS]))
 
 
@@ -278,15 +283,19 @@ def _mapping(run: Run, name: str) -> Mapping[str, Any]:
     return found if isinstance(found, Mapping) else {}
 
 
+def marked_text(drawn: Drawn) -> str:
+    """Say how many of the violations have a mark in charts and timeline."""
+    recorded, found, told = len(recorded_examples(drawn.run)), violation_count(drawn.run), len(examples_of(drawn.run))
+    text = f"all {recorded:,} marked"
+    if found > recorded:
+        text = f"{recorded:,} of {found:,} marked, the earliest of each key; when others were, the results do not tell"
+    return f"{text}; framed are the operations of {told}" if told < recorded else text
+
+
 def lasting_of(drawn: Drawn) -> dict[int, list[outages.Outage]]:
-    """Map a fault's id to the outages that began between its start and the next fault's, however long they lasted."""
-    standing = [window for window in drawn.windows if window.state != "skipped"]
-    found: dict[int, list[outages.Outage]] = {}
-    for outage in outages.outages_of(drawn.run.operations, drawn.run.end):
-        begun = [window for window in standing if window.started <= outage.start]
-        if begun:
-            found.setdefault(begun[-1].id, []).append(outage)
-    return found
+    """Map a fault's id to the outages that are told in its row."""
+    end = drawn.run.end
+    return outages.by_fault(outages.outages_of(drawn.run.operations, end), drawn.windows, end / 1e9)
 
 
 def topologies_of(drawn: Drawn) -> list[dict[str, Any]]:

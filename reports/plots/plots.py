@@ -337,6 +337,7 @@ def _proof(axes: Axes, picture: Picture) -> None:
     axes.set_ylim(picture.height, 0)
     axes.set_axis_off()
     axes.text(0, 12, "process · node", fontsize=7, color="#5b6470")
+    axes.text(0, 26, picture.left_out_text, fontsize=7, color="#5b6470")
     axes.text(0, picture.axis_y + 46, "seconds of the run", fontsize=7, color="#5b6470")
     if picture.states:
         axes.text(0, picture.axis_y + 14, "the register holds", fontsize=8, color="#5b6470")

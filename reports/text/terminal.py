@@ -13,6 +13,7 @@ import numpy as np
 
 from history.records.violations import MISSED
 from reports.analysis import figures, node_timeline, outages
+from reports.analysis.aftermath import outages_told
 from reports.analysis.canary import grouped, meaning_of, next_step, verdict_shown, word_of
 from reports.analysis.diagnosis import diagnosis_of
 from reports.analysis.faults import FaultWindow, late_of
@@ -72,7 +73,9 @@ def _verdict(drawn: Drawn, columns: int, paint: Paint) -> str:
     lines = [wrapped(run.sentence, columns)] if run.failure or not (heads or step) else []
     lines += [wrapped(f"Next: {step}.", columns)] if step else []
     after = [wrapped(diagnosis.after, columns)] if diagnosis and diagnosis.after else []
-    lines += [*heads[: len(told)], *after, *heads[len(told) :]]
+    outage = run.notes.attempt("outages", lambda: outages_told(drawn), "")
+    out = [wrapped(outage, columns)] if outage else []
+    lines += [*heads[: len(told)], *after, *out, *heads[len(told) :]]
     lines += [wrapped(f"Next: {diagnosis.step}.", columns)] if diagnosis else []
     where = one_line(f"{run.test}/{run.name}", columns)
     if run.plan.get("canary") or (run.failure and heads):

@@ -14,8 +14,6 @@ WIDTH: Final = 113
 LEAST: Final = 60
 """Columns of the narrowest drawing."""
 WHO: Final = 17
-MOST: Final = 60
-"""More operations are no picture."""
 
 
 def draw(example: Counterexample, width: int = WIDTH, tell: Tell = by_values) -> str:
@@ -23,14 +21,13 @@ def draw(example: Counterexample, width: int = WIDTH, tell: Tell = by_values) ->
 
     ``●`` stands where it may have taken effect, ``✕`` on the suspects.
     """
-    if len(example.operations) > MOST:
-        return f"{len(example.operations)} operations are too many to draw"
     picture, columns = picture_of(example, tell=tell), max(width, LEAST) - WHO
     if picture is None:
         return ""
     between = ", " if example.roles else " "
     lines = [line for box in picture.boxes for line in _operation(box, between, columns)]
-    return "\n".join([*lines, *_states(picture, columns), _ticks(picture, columns)])
+    above = [picture.left_out_text] if picture.left_out else []
+    return "\n".join([*above, *lines, *_states(picture, columns), _ticks(picture, columns)])
 
 
 def _place(x: float, columns: int) -> int:

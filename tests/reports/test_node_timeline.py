@@ -18,6 +18,7 @@ from reports.analysis import node_timeline as timelines
 from reports.analysis.findings import prepare
 from reports.analysis.lagging_nodes import lagging_nodes
 from reports.analysis.sketch import sketch_of
+from reports.export.perfetto import leaderships
 from reports.load.columns import from_operations
 from reports.load.run import read_run
 from tests.support.reports.recorded_runs import recorded_run
@@ -46,6 +47,26 @@ def test_leader_stretches_and_elections() -> None:
     assert timelines.term_at(found, 2.1) == 2
     elections = timelines.elections_of(found)
     assert (elections.leader_changes, elections.first_term, elections.last_term, elections.again) == (1, 1, 2, ())
+    assert elections.since == 0.0
+    assert [(claim.node, claim.term, claim.start, claim.rivals) for claim in timelines.claims_of(found)] == [
+        ("n1", 1, 0.0, ()),
+        ("n2", 2, 2.5, ()),
+    ]
+    assert timelines.contested_of(found) == []
+
+
+def test_two_nodes_that_say_in_one_round_that_they_lead_are_rivals_in_the_order_of_their_terms() -> None:
+    """n2's claim of the newer term is seen a moment before n1's of the older one, which had not been probed before."""
+    probes = [probe(1.00, "n2", "leader", 4), probe(1.05, "n1", "leader", 3), probe(1.1, "n3", "follower", 4)]
+    probes += [probe(1.25, "n2", "leader", 4), probe(1.3, "n1", "follower", 4), probe(2.0, "n1", "leader", 5)]
+    found = timelines.timelines_of(probes, ("n1", "n2", "n3"))
+    assert [(claim.node, claim.term, claim.rivals) for claim in timelines.claims_of(found)] == [
+        ("n1", 3, (("n2", 4),)),
+        ("n2", 4, (("n1", 3),)),
+        ("n1", 5, ()),
+    ]
+    assert timelines.contested_of(found) == [("n1", 0.925, 1.175), ("n2", 0.875, 1.125)]
+    assert timelines.elections_of(found).leader_changes == 2
 
 
 def test_who_leads_in_a_term_that_was_seen_before_leads_in_that_term() -> None:
@@ -56,6 +77,25 @@ def test_who_leads_in_a_term_that_was_seen_before_leads_in_that_term() -> None:
         (None, 3),
         ("n2", 2),
     ]
+
+
+def claim(time_s: float, node: str, leader: str, term: int = -1) -> Probe:
+    return Probe(int(time_s * S), node, "leader" if leader == node else "follower", term, leader)
+
+
+def test_of_two_that_claim_to_lead_without_a_term_the_majority_names_the_leader_or_nobody_leads() -> None:
+    names = ("n1", "n2", "n3", "n4", "n5")
+    split = {"n1": "n1", "n2": "n2", "n3": "n1", "n4": "n2", "n5": "n4"}
+    voted = {**split, "n3": "n2", "n5": "n2"}
+    probes = [claim(at, node, led) for at, said in ((0, split), (1, voted)) for node, led in said.items()]
+    found = timelines.timelines_of(probes, names)
+    assert [timelines.leader_at(found, at) for at in (0.5, 1.5)] == [None, "n2"]
+    assert [(one.node, one.start) for one in leaderships(found)] == [("n2", 1.0)]
+    # Of the members n1, n3 and n4 only n1 says that it leads.
+    of_members = timelines.timelines_of(probes, names, members=("n1", "n3", "n4"))
+    assert timelines.leader_at(of_members, 0.5) == "n1"
+    with_terms = timelines.timelines_of([claim(0, "n1", "n1", 1), claim(0, "n2", "n2", 2)], names)
+    assert timelines.leader_at(with_terms, 0.5) == "n2"
 
 
 def test_silence_ends_a_stretch() -> None:

@@ -1,6 +1,6 @@
 // Which role and term a node had at a moment.
 
-export const ROLE_NAMES = ["leader", "follower", "candidate", "unknown", "no answer"];
+export const ROLE_NAMES = ["leader", "follower", "candidate", "not reported", "no answer"];
 
 // Nothing for a system that reports no terms.
 export function termText(term) {
