@@ -41,7 +41,7 @@ def test_page_texts_and_drawings_tell_operations_alike(made: Maker) -> None:
     for text in (
         text_diagram.draw(violation.example, tell=tell),
         reports.render_run(files, 120, tell=tell),
-        reports.render_summary(read_run(files).results, 120, tell),
+        reports.render_summary(read_run(files).results, 120, tell=tell),
     ):
         assert "told as read of" in text
     for text in (text_diagram.draw(violation.example), reports.render_run(files), reports.render_summary({}, 120)):
