@@ -8,7 +8,7 @@ import re
 import zlib
 
 import reports
-from history import Operation
+from history import Counterexample, Operation
 from reports.analysis.counterexample import TOLD, label_of
 from reports.analysis.findings import prepare
 from reports.load.run import by_values, read_run
@@ -46,6 +46,13 @@ def test_page_texts_and_drawings_tell_operations_alike(made: Maker) -> None:
         assert "told as read of" in text
     for text in (text_diagram.draw(violation.example), reports.render_run(files), reports.render_summary({}, 120)):
         assert "told as" not in text
+
+
+def test_a_long_label_leaves_room_for_the_times() -> None:
+    operations = tuple(Operation(n, "read", "k", None, n, "ok", n * 10**8, n * 10**8 + 10**7, n, n) for n in (0, 1))
+    drawn = text_diagram.draw(Counterexample("odd", "odd", operations), 100, lambda _: "x" * 200)
+    assert [line.endswith("… 0.100 – 0.110 s") for line in drawn.splitlines()].count(True) == 1
+    assert max(map(len, drawn.splitlines())) <= 100
 
 
 def test_the_timeline_holds_what_is_told_of_each_operation(made: Maker) -> None:
