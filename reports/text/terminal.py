@@ -88,7 +88,7 @@ def _checks(run: Run, columns: int, paint: Paint) -> str:
     checks = checks_of(run)
     if not checks:
         return "No check was made." + ("" if run.failure else f" harness check {run.files.root} makes them.")
-    return check_lines([{**check, "verdict": check["state"]} for check in checks], columns, paint)
+    return check_lines(checks, columns, paint)
 
 
 def _examples(drawn: Drawn, columns: int, paint: Paint) -> str:

@@ -276,3 +276,20 @@ def test_how_many_moments_of_broken_rules_are_marked_is_said(tmp_path: Path) -> 
     page = files.report.read_text()
     assert f"a node was seen to break a rule (the first 100 of {seen})" in page
     assert len(unpack(page)[1]["findings"]) == 100
+
+
+def test_what_there_was_nothing_to_judge_of_is_grey_and_says_why(fresh: Maker) -> None:
+    """And the same gate with something to judge is green."""
+    files = fresh("valid")
+    results = json.loads(files.results.read_text())
+    gate = {"name": "read-back", "kind": "gate", "verdict": "valid", "asked": "asked", "seen": "nothing to read"}
+    for details, mark in (({"skipped": "nothing to read"}, "–"), ({}, "✓")):
+        results["checks"] = [{**gate, "details": details}]
+        files.results.write_text(json.dumps(results))
+        reports.write_report(files)
+        state = "skipped" if details else "valid"
+        table = files.report.read_text().partition('<table class="checks">')[2].partition("</table>")[0]
+        assert f'<tr class="{state}">' in table
+        assert f'aria-hidden="true">{mark}</span> {state}' in table
+        for text in (reports.render_summary(results), reports.render_run(files)):
+            assert re.search(rf"{mark} +read-back \(gate\) .*nothing to read", text), text
