@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from history import Counterexample, Linearization, Operation
 from history.records.time_format import digits_of, seconds_text
+from reports.load.run import Tell, by_values
 from reports.style.format import short
 
 WIDTH: Final = 1000.0
@@ -26,6 +27,8 @@ FOLD: Final = 72.0
 """Width of a folded stretch."""
 TICK: Final = 60.0
 """Least distance between the times below the axis."""
+TOLD: Final = 110
+"""Limit of an operation that its model puts into words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +103,7 @@ class Axis:
         return self._knots[-1][1]
 
 
-def picture_of(example: Counterexample, beside: Sequence[Operation] = ()) -> Picture | None:
+def picture_of(example: Counterexample, beside: Sequence[Operation] = (), tell: Tell = by_values) -> Picture | None:
     """Draw a counterexample and the operations ``beside`` it; None if it names no operation."""
     if not example.operations:
         return None
@@ -111,7 +114,7 @@ def picture_of(example: Counterexample, beside: Sequence[Operation] = ()) -> Pic
     axis, found = Axis(operations, ends), example.linearization
     points = {point.operation: axis.x(point.at) for point in found.points} if found else {}
     boxes = tuple(
-        _box(row, operation, ends[row], digits_of(operations), axis, points.get(place), parts[row])
+        _box(row, operation, ends[row], digits_of(operations), axis, points.get(place), parts[row], tell)
         for row, (place, operation) in enumerate(by_time)
     )
     axis_y = TOP + ROW * len(boxes) + 8
@@ -155,8 +158,10 @@ def text_of(value: Any, most: int = 24) -> str:
     return "absent" if value is None else short(json.dumps(value, ensure_ascii=False), most)
 
 
-def label_of(operation: Operation, most: int = 24) -> str:
+def label_of(operation: Operation, most: int = 24, tell: Tell = by_values) -> str:
     """Describe an operation and its answer in a few words; the answer takes ``most`` characters."""
+    if told := tell(operation):
+        return short(told, TOLD)
     if operation.f == "read":
         return f"read {text_of(operation.result, most)}" if operation.outcome == "ok" else "read"
     if operation.f == "cas" and isinstance(operation.value, list | tuple) and len(operation.value) == 2:
@@ -176,14 +181,16 @@ def _drawn_end(operation: Operation, operations: Sequence[Operation], part: _Par
     return max([other.returned or other.invoked for other in operations] + [operation.invoked + 1])
 
 
-def _box(row: int, operation: Operation, end: int, digits: int, axis: Axis, point: float | None, part: _Part) -> Box:
+def _box(
+    row: int, operation: Operation, end: int, digits: int, axis: Axis, point: float | None, part: _Part, tell: Tell
+) -> Box:
     x = axis.x(operation.invoked)
     returned = "never answered" if operation.returned is None else f"{seconds_text(operation.returned, digits)} s"
     right = x + axis.x(end) - x
     return Box(
         label=f"{short(operation.f, 16)}: {short(part.says, 80)}"
         if part.says
-        else label_of(operation, 60 if part.culprit else 24),
+        else label_of(operation, 60 if part.culprit else 24, tell),
         who=f"process {operation.process}" + (f" · {short(operation.node, 10)}" if operation.node else ""),
         times=f"{seconds_text(operation.invoked, digits)} – {returned}",
         x=x,

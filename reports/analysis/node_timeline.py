@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from history import Probe, Receipt
-from history.records.probes import leader_among
+from history.records.probes import Claim, leader_by
 from reports.load.columns import Floats, Ints
 
 ROLES: Final = ("leader", "follower", "candidate", "unknown", "silent")
@@ -20,7 +20,10 @@ STALE_S: Final = 1.5
 
 @dataclass(frozen=True, slots=True)
 class NodeTimeline:
-    """One node's probes: equally long arrays, times in seconds, ``role`` places in :data:`ROLES`, indexes -1 = none."""
+    """One node's probes: equally long arrays, times in seconds, ``role`` places in :data:`ROLES`, indexes -1 = none.
+
+    ``named`` is whom it takes for the leader.  Only a ``member`` may lead, and counts in majorities.
+    """
 
     node: str
     time: Floats
@@ -31,6 +34,8 @@ class NodeTimeline:
     applied: Ints
     saved: Ints
     loaded: Ints
+    named: tuple[str | None, ...] = ()
+    member: bool = True
 
     @property
     def reports(self) -> bool:
@@ -49,9 +54,12 @@ class Stretch:
     end: float
 
 
-def timelines_of(probes: Sequence[Probe], nodes: Sequence[str], receipts: Sequence[Receipt] = ()) -> list[NodeTimeline]:
+def timelines_of(
+    probes: Sequence[Probe], nodes: Sequence[str], receipts: Sequence[Receipt] = (), members: Sequence[str] = ()
+) -> list[NodeTimeline]:
     """Make a timeline for each node, in the order of ``nodes``; a node that was never probed has an empty one.
 
+    All nodes are members when none are given.
     A killed node is silent from when the fault saw that it was gone, and not only from its next probe.
     """
     by_node: dict[str, list[Probe]] = {node: [] for node in nodes}
@@ -62,7 +70,7 @@ def timelines_of(probes: Sequence[Probe], nodes: Sequence[str], receipts: Sequen
         if rows and not any(row.answered and row.pid == pid and row.time >= gone for row in rows):
             rows.append(Probe(gone, node, error="killed"))
             rows.sort(key=lambda row: row.time)
-    return [_timeline(node, rows) for node, rows in by_node.items()]
+    return [_timeline(node, rows, member=not members or node in members) for node, rows in by_node.items()]
 
 
 def _kills(receipts: Sequence[Receipt]) -> Iterator[tuple[str, int, int]]:
@@ -74,7 +82,7 @@ def _kills(receipts: Sequence[Receipt]) -> Iterator[tuple[str, int, int]]:
                 yield str(node), pid, receipt.stood
 
 
-def _timeline(node: str, rows: list[Probe]) -> NodeTimeline:
+def _timeline(node: str, rows: list[Probe], *, member: bool) -> NodeTimeline:
     def column(name: str) -> Ints:
         return np.array([getattr(row, name) for row in rows], dtype=np.int64)
 
@@ -88,6 +96,8 @@ def _timeline(node: str, rows: list[Probe]) -> NodeTimeline:
         applied=column("applied"),
         saved=column("snapshots_saved"),
         loaded=column("snapshots_loaded"),
+        named=tuple(row.leader for row in rows),
+        member=member,
     )
 
 
@@ -112,15 +122,24 @@ def stretches(timeline: NodeTimeline) -> list[Stretch]:
 
 
 def leader_at(timelines: Sequence[NodeTimeline], seconds: float) -> str | None:
-    """Find the node that called itself leader with the highest term in its newest probe before a moment."""
-    return leader_among((timeline.node, int(timeline.term[place])) for timeline, place in _leading(timelines, seconds))
+    """Find the leader by each node's newest probe before a moment: ``history.records.probes.leader_by`` decides."""
+    claims = [
+        Claim(one.node, int(one.role[place]) == 0, int(one.term[place]), one.named[place] if one.named else None)
+        for one, place in _answering(timelines, seconds)
+    ]
+    return leader_by(claims, [timeline.node for timeline in timelines if timeline.member])
 
 
 def _leading(timelines: Sequence[NodeTimeline], seconds: float) -> Iterator[tuple[NodeTimeline, int]]:
     """Yield the timelines of all nodes that called themselves leader then, with the place of that probe."""
+    return (found for found in _answering(timelines, seconds) if found[0].role[found[1]] == 0)
+
+
+def _answering(timelines: Sequence[NodeTimeline], seconds: float) -> Iterator[tuple[NodeTimeline, int]]:
+    """Yield the timelines of all nodes that answered then, with the place of that probe."""
     for timeline in timelines:
         place = int(np.searchsorted(timeline.time, seconds, side="right")) - 1
-        if place >= 0 and seconds - float(timeline.time[place]) <= STALE_S and timeline.role[place] == 0:
+        if place >= 0 and seconds - float(timeline.time[place]) <= STALE_S and timeline.role[place] != SILENT:
             yield timeline, place
 
 

@@ -80,12 +80,13 @@ def _elections(timelines: Sequence[NodeTimeline]) -> Iterator[list[Any]]:
     led: dict[tuple[int, int], float] = {}
     for place, timeline in enumerate(timelines):
         for stretch in stretches(timeline):
-            if stretch.role == "leader":
+            # Without terms two may say that they lead, and neither be it.
+            if stretch.role == "leader" and (stretch.term >= 0 or leader_at(timelines, stretch.start) == timeline.node):
                 led.setdefault((stretch.term, place), stretch.start)
     before: int | None = None
     for (term, place), start in sorted(led.items(), key=lambda pair: (pair[1], pair[0])):
         after = f" after {timelines[before].node}" if before not in (None, place) else ""
-        text = f"{timelines[place].node} leads in term {term}{after}"
+        text = f"{timelines[place].node} leads{f' in term {term}' if term >= 0 else ''}{after}"
         yield [ELECTION, round(start, 4), None if before == place else before, place, text]
         before = place
 

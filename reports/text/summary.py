@@ -11,7 +11,7 @@ from typing import Any, Final
 from history.metrics.recovery import never_recovered
 from history.records.violations import counterexamples_of, counts_of, state_of, verdict_words
 from reports.errors import Notes
-from reports.load.run import tidy
+from reports.load.run import Tell, by_values, tidy
 from reports.style.format import milliseconds, number, one_line, printable, seconds
 from reports.text import recovery as recovery_text
 from reports.text import text_diagram
@@ -30,7 +30,10 @@ Paint = Callable[[str, str], str]
 
 
 def render_summary(
-    results: Mapping[str, Any], columns: int | None = None, plan: Mapping[str, Any] | None = None
+    results: Mapping[str, Any],
+    columns: int | None = None,
+    plan: Mapping[str, Any] | None = None,
+    tell: Tell = by_values,
 ) -> str:
     """Render ``results.json`` as plain text without colours; every field is optional.
 
@@ -42,7 +45,7 @@ def render_summary(
     parts = [
         _verdict(results, columns, plan or {}),
         _checks(results.get("checks") or (), columns),
-        _examples(results, columns),
+        _examples(results, columns, tell),
         _faults(fault_rows(results), columns),
         _recovery(results, columns),
         _counts(results.get("counts") or {}),
@@ -135,7 +138,7 @@ def check_lines(checks: Sequence[Mapping[str, Any]], columns: int, paint: Paint 
     return "\n".join(lines)
 
 
-def _examples(results: Mapping[str, Any], columns: int | None) -> str:
+def _examples(results: Mapping[str, Any], columns: int | None, tell: Tell) -> str:
     found = counterexamples_of(results)
     if not found:
         return ""
@@ -146,7 +149,7 @@ def _examples(results: Mapping[str, Any], columns: int | None) -> str:
         title = (
             f"{one_line(example.kind, 40)} of {one_line(key, 40)}" if key is not None else one_line(example.kind, 40)
         )
-        drawn = text_diagram.draw(example, columns or text_diagram.WIDTH)
+        drawn = text_diagram.draw(example, columns or text_diagram.WIDTH, tell)
         parts.append(f"{wrapped(f'{title}: {example.sentence}', columns)}\n\n{drawn}")
     return "\n\n".join(parts)
 

@@ -2,6 +2,11 @@
 
 export const ROLE_NAMES = ["leader", "follower", "candidate", "not reported", "no answer"];
 
+// Nothing for a system that reports no terms.
+export function termText(term) {
+  return term >= 0 ? `, term ${term}` : "";
+}
+
 // The stretch of one role and term, [role, term, from, to], that a node was in at a moment.
 export function stretchAt(data, place, seconds) {
   return data.stretches?.[place]?.find(([, , from, to]) => from <= seconds && seconds < to);
