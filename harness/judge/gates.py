@@ -107,7 +107,7 @@ def _under_fault(recorded: Recorded, windows: Sequence[Window]) -> Check:
         )
     if exempt:
         parts.append("not asked of " + _listed(exempt, lambda w: f"{w.describe()}: {w.exempt}"))
-    details = {
+    details: dict[str, Any] = {
         "faults": [
             {"id": w.id, "fault": w.fault, "ok": counts[w.id], "least": enough[w.id], "exempt": w.exempt}
             for w in windows

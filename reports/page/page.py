@@ -18,9 +18,6 @@ import jinja2
 from markupsafe import Markup
 
 from reports.analysis import figures, node_timeline, outages, snapshots, topology
-from reports.analysis.aftermath import outages_told
-from reports.analysis.canary import grouped, meaning_of, next_step, verdict_shown, word_of
-from reports.analysis.diagnosis import Break, Diagnosis, diagnosis_of
 from reports.analysis.faults import late_of
 from reports.analysis.findings import (
     MAX_LISTED,
@@ -41,6 +38,9 @@ from reports.load.run import Run, commands_of
 from reports.load.staleness import digest_of
 from reports.page.links import links_of
 from reports.page.series import data_of
+from reports.story.aftermath import outages_told
+from reports.story.canary import grouped, meaning_of, next_step, verdict_shown, word_of
+from reports.story.diagnosis import Break, Diagnosis, diagnosis_of
 from reports.style import format as texts
 from reports.style.format import short
 from reports.style.palette import fault_styles
