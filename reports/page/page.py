@@ -17,6 +17,7 @@ from urllib.parse import quote, urlencode
 import jinja2
 from markupsafe import Markup
 
+from history.records.violations import counts_of
 from reports.analysis import figures, node_timeline, outages, snapshots, topology
 from reports.analysis.faults import late_of
 from reports.analysis.findings import (
@@ -171,6 +172,7 @@ def render(drawn: Drawn) -> str:
         "examples": part("counterexamples", lambda: examples_of(run), []),
         "judged_without_suspects": part("counterexamples", lambda: judged_without_suspects(run), otherwise=False),
         "violation_count": part("counterexamples", lambda: violation_count(run), 0),
+        "violation_counts": part("counterexamples", lambda: counts_of(run.results), {}),
         "violating_keys": part("counterexamples", lambda: violating_keys(run), []),
         "invariant_violations": part("findings about nodes", lambda: invariant_violations(drawn), []),
         "diagnosis": diagnosis,

@@ -70,6 +70,24 @@ def test_no_check_hides_the_counterexamples_of_another(lost: RunFiles) -> None:
     ]  # fmt: skip
 
 
+def test_the_list_the_page_and_the_sentence_count_the_same(tmp_path: Path, drawn: Drawn) -> None:
+    """Violations of every check; where several found some, the page says how many each."""
+    lost = RunFiles(recorded_run("ledgers-lost", tmp_path))
+    assert row_of(lost).violations == violation_count(drawn.run) == 3
+    reports.write_report(lost)
+    assert "3 violations: 3 drawn; earliest first" in lost.report.read_text()
+    text = reports.render_summary(drawn.run.results, plan=drawn.run.plan)
+    assert text.startswith("INVALID, AS INTENDED\n")
+    assert "Counterexamples: 3 violations, 3 shown" in text
+    results = json.loads(lost.results.read_text())
+    (ledgers,) = [check for check in results["checks"] if check["name"] == "ledgers"]
+    results["checks"].append(json.loads(json.dumps({**ledgers, "name": "other"}).replace("wrong-length", "too-long")))
+    lost.results.write_text(json.dumps(results))
+    reports.write_report(lost)
+    counted = row_of(lost).violations
+    assert f"{counted} violations (ledgers 3, other {counted - 3}): " in lost.report.read_text()
+
+
 def test_the_first_sentence_leads_to_the_drawing_and_no_section_blames_the_nodes(drawn: Drawn) -> None:
     found = diagnosis_of(drawn)
     assert found is not None

@@ -163,7 +163,7 @@ def test_violations_beyond_those_drawn_are_told_and_those_beyond_the_results_cou
     files.results.write_text(json.dumps(results))
     assert reports.write_report(files).warnings == []
     page = files.report.read_text()
-    assert "33 found: 8 drawn, 12 described, 13 counted; earliest first" in page
+    assert "33 violations: 8 drawn, 12 more listed, 13 only counted; earliest first" in page
     assert "12 further violations, listed and not drawn; the check counted 13 more" in page
     assert page.count('class="key-history"') == 8
     assert len(re.findall(r'class="(?:link )?go" data-violation=', page)) == 20
