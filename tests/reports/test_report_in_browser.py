@@ -330,7 +330,7 @@ def test_a_huge_run_is_quick(tmp_path: Path, browser: Any) -> None:
 def measure(browser: Any, report: Path, megabytes: float) -> None:
     """Size, first paint, time until it can be used, time to draw a frame; generous, for machines that are shared."""
     size = report.stat().st_size / 1e6
-    with tab(browser, report.as_uri()) as found:
+    with tab(browser, report.as_uri(), new=True) as found:
         paint = found.js("performance.getEntriesByName('first-contentful-paint')[0].startTime")
         usable = found.js("performance.getEntriesByName('usable')[0].startTime")
         frame = found.js(

@@ -12,6 +12,7 @@ import tempfile
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -79,6 +80,24 @@ def test_the_index_is_remembered_and_follows_changes(store: Path) -> None:
     (store / INDEX_NAME).write_text("{nonsense")
     assert StoreIndex(store).rows() == before
     (store / INDEX_NAME).unlink()
+
+
+def test_a_list_asks_for_four_files_of_each_run_that_it_knows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    many_runs(tmp_path, 20)
+    StoreIndex(tmp_path).rows()
+    asked: list[str] = []
+    stat = os.stat
+
+    def counted(path: str, **options: Any) -> os.stat_result:
+        asked.append(str(path))
+        return stat(path, **options)
+
+    index = StoreIndex(tmp_path)
+    monkeypatch.setattr("os.stat", counted)
+    rows = index.rows()
+    monkeypatch.undo()
+    assert len(rows) == 20
+    assert len([path for path in asked if "/test-" in path]) == 4 * 20
 
 
 def index_lines(store: Path) -> list[str]:
