@@ -22,7 +22,8 @@ What is judged, and the kinds of violations:
 - An acknowledged add is readable for ever, by its id and with its payload: ``lost-add``, ``unreadable-entry``,
   ``other-payload``, ``ledger-gone``.
 - After the end of a ledger was answered no add beyond it is acknowledged: ``acknowledged-beyond-end``.  Ids are
-  compared and not times, as the acknowledgement may have been under way.
+  compared and not times, as the acknowledgement may have been under way.  What is acknowledged beyond several ends is
+  held against the first that was told: whoever reads the ledger later only repeats it.
 - Every recovery, close and reader sees the same end: ``ends-differ``.
 - Ids are dense, payloads unique, in the order of the adds, and only what was added: ``hole``, ``duplicate``, ``order``,
   ``never-added``, ``failed-add-found``.
@@ -180,39 +181,39 @@ def _ends(ledger: _Ledger) -> Iterator[Counterexample]:
     shortest = _Shortest(ledger.ends)
     for id_, (payload, one) in ledger.acknowledged.items():
         acknowledged = f"{payload} was acknowledged with id {id_} ({_who(one)})"
-        if (lost := shortest.asked_last(id_)) is None:
+        if (told := shortest.told_first(id_)) is None:
             continue
-        added, ended = (one, _acked(payload, id_)), (lost[1], _ends_at(lost[0]))
-        if _before(one, lost[1]):
-            yield ledger.broken("lost-add", f"{acknowledged}, and then {_ended(lost)}", added, ended)
+        added, ended = (one, _acked(payload, id_)), (told[1], _ends_at(told[0]))
+        if _before(one, told[1]):
+            yield ledger.broken("lost-add", f"{acknowledged}, and then {_ended(told)}", added, ended)
         else:
-            yield ledger.broken("acknowledged-beyond-end", f"{_ended(lost)}, and {acknowledged}", ended, added)
+            then = "and then" if _before(told[1], one) else "and"
+            yield ledger.broken("acknowledged-beyond-end", f"{_ended(told)}, {then} {acknowledged}", ended, added)
     for one in ledger.of("tail"):
-        if one.outcome == "ok" and (end := shortest.asked_last(one.result["lac"])) is not None:
+        if one.outcome == "ok" and (end := shortest.told_first(one.result["lac"])) is not None:
             text = f"{_who(one)} was told that {one.result['lac']} is confirmed, and {_ended(end)}"
-            told = (one, f"LastAddConfirmed {one.result['lac']}")
-            yield ledger.broken("confirmed-beyond-end", text, told, (end[1], _ends_at(end[0])))
+            confirmed = (one, f"LastAddConfirmed {one.result['lac']}")
+            yield ledger.broken("confirmed-beyond-end", text, confirmed, (end[1], _ends_at(end[0])))
 
 
 _End = tuple[int, Operation]
 
 
-def _later(one: _End, other: _End) -> _End:
-    """The end that was asked for later."""
-    return max(one, other, key=lambda end: end[1].invoke_index)
-
-
 class _Shortest:
-    """Of the ends that leave an id out, the one that was asked for last."""
+    """Of the ends that leave an id out, the one that was told first."""
 
     def __init__(self, ends: Iterable[_End]) -> None:
         by_last = sorted(ends, key=lambda end: end[0])
         self._lasts = [last for last, _ in by_last]
-        self._latest = list(accumulate(by_last, _later))
+        self._first = list(accumulate(by_last, _told_first))
 
-    def asked_last(self, id_: int) -> _End | None:
+    def told_first(self, id_: int) -> _End | None:
         place = bisect_left(self._lasts, id_)
-        return self._latest[place - 1] if place else None
+        return self._first[place - 1] if place else None
+
+
+def _told_first(one: _End, other: _End) -> _End:
+    return min(one, other, key=lambda end: _return_index(end[1]))
 
 
 def _ended(end: _End) -> str:

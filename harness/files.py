@@ -14,9 +14,9 @@ from typing import Any
 
 from checker import ModelError, Report, as_events, check
 from checker.check import with_makers
-from checker.models.registry import starting_with
+from checker.models.registry import model_named, starting_with
 from harness.errors import StoreError, UsageError
-from history import Counterexample, FormatError, Header, HistoryWriter, KeyVerdict
+from history import Counterexample, FormatError, Header, HistoryWriter, KeyVerdict, Operation
 from history.readers import Foreign, read_any
 from history.records.events import load_json
 
@@ -65,6 +65,10 @@ class Checked:
     report: Report
     model: str
     history: Foreign
+
+    def tell(self, operation: Operation) -> str:
+        """Put an operation into the words of the model."""
+        return model_named(self.model).tell(operation)
 
 
 def check_file(path: Path, asked: Asked) -> Checked:

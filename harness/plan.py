@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import random
-import re
 import shlex
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
 from msgspec import Meta
 
 from harness.errors import UsageError
+from harness.names import test_name
 from harness.spark_settings import require_recordable
 from harness.systems import DEFAULT, Machine, Setup, System, find_system, installed
 from harness.systems.api import OptionValue, Scale, Workload
@@ -28,8 +28,6 @@ PLAN_FORMAT: Final = "harness-plan"
 #: Version 1 had the options of one system among its own fields.
 PLAN_VERSION: Final = 2
 _EARLIER: Final = 1
-#: Of the faults in a test's name, in characters: it becomes a folder.
-LONGEST_NAME: Final = 120
 
 Loop: TypeAlias = Literal["closed", "open"]
 MOST_RUNS: Final = 10_000
@@ -128,11 +126,11 @@ class Plan:
     @property
     def test(self) -> str:
         """The test's name, which is also its folder in the store."""
-        faults = re.sub(r"[^\w+@!-]", ".", "+".join(self.nemesis)) or "no-fault"
-        if len(faults) > LONGEST_NAME:
-            faults = f"{len(self.nemesis)}-faults"
-        first = "" if self.system == DEFAULT else f"{self._name}-"
-        return f"{first}{self.workload}-{faults}-{'-'.join(self._chosen()).replace(' ', '-')}"
+        system = () if self.system == DEFAULT else (self._name,)
+        version, *marks = self._chosen()
+        return test_name(
+            (*system, self.workload), self.nemesis, (version, *(one.replace(" ", "-", 1) for one in marks))
+        )
 
     @property
     def label(self) -> str:
@@ -142,7 +140,7 @@ class Plan:
     @property
     def _name(self) -> str:
         system = installed(self.system)
-        return system.name if system is not None else re.sub(r"[^\w-]", ".", self.system)
+        return system.name if system is not None else self.system
 
     def _chosen(self) -> list[str]:
         """The version, the options that make another system of it, and the planted bug."""

@@ -21,6 +21,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any, Final, Literal, TypeAlias
 
+from history import Operation
+
 
 class _Sign(Enum):
     ILLEGAL = "ILLEGAL"
@@ -67,6 +69,13 @@ class Model:
     def describe(self, state: State) -> str:
         """The state in words."""
         return repr(state)
+
+    def tell(self, operation: Operation) -> str:  # noqa: ARG002 (for subclasses)
+        """What was asked and answered, in the words of the object; empty: its function and values say it.
+
+        It must do with any operation that was recorded, also with one that this object does not have.
+        """
+        return ""
 
     def about(self, f: str, value: Any, result: Any) -> frozenset[Any]:  # noqa: ARG002 (for subclasses)
         """The part of the object that the operation concerns, for reducing counterexamples.

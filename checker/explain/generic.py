@@ -32,8 +32,10 @@ def explain_generic(core: Sequence[Call], scene: Scene, answer: EngineResult) ->
     could = (" or ".join(states[:_LISTED]) or "something else") + (" or others" if len(states) > _LISTED else "")
     others = len(core) - 1
     given = f", given the {others} operations beside it" if others > 1 else ", given the other one" if others else ""
+    told = scene.model.tell(operation)
+    said = f": {told}" if told else f" {answered(operation, due)}"
     sentence = (
-        f"{who(operation)} {answered(operation, due)} ({clock.span(operation)}), but {scene.name} could only be "
+        f"{who(operation)}{said} ({clock.span(operation)}), but {scene.name} could only be "
         f"{could} by then{given}: no order of these operations explains that answer."
     )
     alone = Linearization(None, (), (core.index(due),))

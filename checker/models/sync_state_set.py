@@ -9,9 +9,11 @@ A state is ``[master, its epoch, members, their epoch]``; at first ``[null, 0, [
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from checker.core.model import ILLEGAL, UNKNOWN, Model, ModelError, State
+from history import Operation
 
 _LENGTHS: Final = {"read": 4, "register": 4, "elect": 5}
 
@@ -46,8 +48,34 @@ class SyncStateSet(Model):
         return state if result == state else ILLEGAL
 
     def describe(self, state: State) -> str:
-        master, master_epoch, members, epoch = state
-        return f"master {master} of epoch {master_epoch}, in sync {list(members)} of epoch {epoch}"
+        return _words(state)
+
+    def tell(self, operation: Operation) -> str:
+        outcome = {"fail": " refused", "info": " not answered"}.get(operation.outcome, "")
+        match operation.f, operation.value, operation.result:
+            case "alter", [master, master_epoch, epoch, [*members]], result:
+                granted = outcome or f" granted as epoch {result}"
+                expected = f"epoch {epoch} expected, master {master} of epoch {master_epoch}"
+                return f"alter of the sync state set to {members}{granted}: {expected}"
+            case "elect", broker, ["elected" | "exists" as how, _, _, [*_], _] if not outcome:
+                before = ", master already" if how == "exists" else ""
+                return f"elect of broker {broker}{before}: {_words(operation.result[1:])}"
+            case "read", _, [_, _, [*_], _] as state if not outcome:
+                return f"read: {_words(state)}"
+            case "register", broker, [_, _, [*_], _] as state if not outcome:
+                return f"register of broker {broker}: {_words(state)}"
+            case ("elect" | "register") as f, broker, _ if outcome:
+                return f"{f} of broker {broker}{outcome}"
+            case "read", _, _ if outcome:
+                return f"read{outcome}"
+        return ""
+
+
+def _words(state: Sequence[Any]) -> str:
+    """A state in the controller's names; a register may have left out the master."""
+    master, master_epoch, members, epoch = state
+    led = "no master" if master is None else f"master {master} of epoch {master_epoch}"
+    return f"{led}, sync state set {list(members)} of epoch {epoch}"
 
 
 def _altered(state: Any, value: Any, result: Any) -> State:

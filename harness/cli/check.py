@@ -6,6 +6,7 @@ import json
 import shutil
 import stat
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -147,7 +148,9 @@ def _check_file(path: Path, asked: Asked, *, as_json: bool) -> int:
         }
         click.echo(json.dumps(answer, indent=1, ensure_ascii=False).encode(errors="backslashreplace"))
     else:
-        click.echo(render(report, width=shutil.get_terminal_size((100, 24)).columns, draw=draw))
+        click.echo(
+            render(report, width=shutil.get_terminal_size((100, 24)).columns, draw=partial(draw, tell=checked.tell))
+        )
         if note is not None:
             click.echo(f"note: {note}")
         click.echo(f"{seconds:.2f} s in all")

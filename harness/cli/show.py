@@ -30,6 +30,7 @@ def show(run_path: str, as_json: bool, store: Path) -> int:
     """
     require("report")
     import reports
+    from harness.judge.telling import tell_of
     from harness.store import find_run, read_object_if_any, require_history
 
     files = find_run(run_path, store)
@@ -44,7 +45,9 @@ def show(run_path: str, as_json: bool, store: Path) -> int:
         click.echo(json_line(run_document(files)))
         return 0
     columns = shutil.get_terminal_size((80, 24)).columns
-    click.echo(reports.render_run(files, columns, colour=Screen(sys.stdout).coloured).rstrip())
+    click.echo(
+        reports.render_run(files, columns, colour=Screen(sys.stdout).coloured, tell=tell_of(files.history)).rstrip()
+    )
     return 0
 
 

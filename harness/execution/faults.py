@@ -16,8 +16,8 @@ from msgspec.structs import asdict
 from harness.clusters import is_netns, netns_names, open_cluster
 from harness.errors import HarnessError, NotReadyError, UsageError
 from harness.plan import Plan
-from harness.systems.api import Surface
-from harness.systems.deployment import PROCESS_MARK
+from harness.systems.api import Machine, Surface
+from harness.systems.deployment import PROCESS_MARK, members_of
 from history import Probe, Receipt
 from nemesis.core.errors import FaultError, OptionError, ScheduleError, UnknownFaultError
 from nemesis.core.facts import Facts, survey
@@ -64,6 +64,9 @@ class Target(Protocol):
 
     @property
     def surface(self) -> Surface: ...
+
+    @property
+    def members(self) -> tuple[str, ...]: ...
 
     def pids(self, nodes: Iterable[str]) -> dict[str, int | None]: ...
 
@@ -116,9 +119,10 @@ def view_of(system: Target, probes: Callable[[], Mapping[str, Probe]]) -> System
     return SystemView(system, probes) if transfer is None else TransferringView(system, probes, transfer)
 
 
-def settings_of(surface: Surface, data_dirs: Mapping[str, str]) -> Settings:
+def settings_of(surface: Surface, members: tuple[str, ...], data_dirs: Mapping[str, str]) -> Settings:
     """What faults need to know of the system."""
     return Settings(
+        members=members,
         peer_ports=surface.peer_ports,
         data_dirs=data_dirs,
         store=f"harness/{surface.store}",
@@ -278,7 +282,7 @@ class Faults:
         self, nodes: Machines, system: Target, probes: Callable[[], Mapping[str, Probe]], clock_ns: Callable[[], int]
     ) -> Context:
         settings = replace(
-            settings_of(system.surface, nodes.data_dirs),
+            settings_of(system.surface, system.members, nodes.data_dirs),
             faketime=self.faketime,
             beyond_quorum=self._plan.beyond_quorum,
             options=self._plan.fault_options,
@@ -296,6 +300,15 @@ def node_names(plan: Plan) -> tuple[str, ...]:
     if is_netns(plan.cluster):
         return netns_names(plan.nodes)
     return tuple(node.name for node in open_cluster(plan.cluster).nodes)
+
+
+def member_names(plan: Plan) -> tuple[str, ...]:
+    """The plan's members by its roles; none where only a cluster that is up, or a file that is not there yet, tells."""
+    try:
+        nodes = [Machine(name, f"192.0.2.{number}") for number, name in enumerate(node_names(plan), 1)]
+        return members_of(plan.under_test, plan.setup(nodes))
+    except HarnessError:
+        return ()
 
 
 def scripted(plan: Plan, path: Path) -> Plan:

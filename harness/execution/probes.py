@@ -8,13 +8,13 @@ import json
 import math
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 from history import Probe
-from history.records.probes import Role, leader_among, probes_header
+from history.records.probes import Role, claim_of, leader_by, probes_header
 
 if TYPE_CHECKING:
     from harness.systems.api import Prober
@@ -64,7 +64,9 @@ class ProbeLog:
     a line in the middle of a file would make all of it unreadable.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, members: Collection[str] = ()) -> None:
+        """``members`` are the nodes of which one may lead, all that are probed when there are none."""
+        self._members = members
         self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o644)
         self._size = 0
         self._failure: OSError | None = None
@@ -100,8 +102,8 @@ class ProbeLog:
 
     def leader(self) -> str | None:
         """The leader by the newest probes."""
-        newest = self.latest.values()
-        return leader_among((probe.node, probe.term) for probe in newest if probe.answered and probe.role == "leader")
+        newest = self.latest
+        return leader_by((claim_of(one) for one in newest.values() if one.answered), self._members or newest.keys())
 
 
 async def probe_forever(probers: Mapping[str, Prober], log: ProbeLog, run_clock: Callable[[], int]) -> None:

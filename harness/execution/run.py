@@ -178,9 +178,10 @@ class Run:
             return time.monotonic_ns() - started
 
         plan = self._plan
-        header = Header(plan.test, plan.model, plan.seed, datetime.now(UTC).isoformat(), {"nodes": list(remote.names)})
+        about = {"nodes": list(remote.names), "members": list(system.members)}
+        header = Header(plan.test, plan.model, plan.seed, datetime.now(UTC).isoformat(), about)
         history = HistoryWriter(files.history, header, started_ns=started, clock=time.monotonic_ns)
-        probes = ProbeLog(files.probes)
+        probes = ProbeLog(files.probes, system.members)
 
         def make_nemesis(record: RecordFault) -> Nemesis:
             return faults.runner(remote, system, probes, record, clock_ns)

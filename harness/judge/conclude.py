@@ -18,9 +18,10 @@ from harness.clusters import netns_names
 from harness.errors import CheckError, UsageError
 from harness.judge.judge import judge
 from harness.judge.recorded import Recorded
+from harness.judge.telling import tell_of
 from harness.plan import Plan
 from harness.runstate import RunState
-from harness.store import require_history, write_json
+from harness.store import read_object_if_any, require_history, write_json
 from harness.systems.api import Alarm
 from history import FormatError, Results, RunFiles, pair, read_history, read_probes, receipts_of
 from history.records.events import torn_end
@@ -51,7 +52,7 @@ def conclude(run: RunFiles, session: Callable[[], SparkSession] | None) -> Resul
     log.info("seconds: %s", timings)
     results = judge(recorded, tables.key_verdicts, tables.faults, timings)
     write_json(run.results, results.to_json())
-    _write_summary(run, results)
+    _write_summary(run, results, recorded.plan)
     return results
 
 
@@ -60,7 +61,13 @@ def summary_of(run: RunFiles, results: Results, columns: int | None) -> str:
     import reports
 
     if columns is not None:
-        text = _try("the summary", lambda: reports.render_summary(results.to_json(), columns), [])
+
+        def render() -> str:
+            return reports.render_summary(
+                results.to_json(), columns, read_object_if_any(run.plan), tell_of(run.history)
+            )
+
+        text = _try("the summary", render, [])
         if text is not None:
             return str(text).rstrip()
     return run.summary.read_text().rstrip()
@@ -71,7 +78,7 @@ def draw(run: RunFiles) -> list[str]:
     import reports
 
     warnings: list[str] = []
-    outcome = _try("the report", lambda: reports.write_all(run), warnings)
+    outcome = _try("the report", lambda: reports.write_all(run, tell_of(run.history)), warnings)
     return warnings + (list(outcome.warnings) if outcome is not None else [])
 
 
@@ -114,6 +121,7 @@ def read_recorded(run: RunFiles) -> Recorded:
         probes=read_probes(run.probes) if run.probes.exists() else [],
         state=state,
         nodes=names,
+        members=tuple(history.header.extra.get("members") or names),
         log_hits=log_hits(run.nodes, names, plan.under_test.alarms),
         files=run.nodes,
     )
@@ -193,11 +201,15 @@ def _timed(timings: dict[str, float], name: str) -> Iterator[None]:
         timings[name] = round(time.monotonic() - started, 3)
 
 
-def _write_summary(run: RunFiles, results: Results) -> None:
+def _write_summary(run: RunFiles, results: Results, plan: Plan) -> None:
     import reports
 
     warnings: list[str] = []
-    text = _try("summary.txt", lambda: reports.render_summary(results.to_json()), warnings)
+
+    def render() -> str:
+        return reports.render_summary(results.to_json(), None, plan.to_json(), tell_of(run.history))
+
+    text = _try("summary.txt", render, warnings)
     if text is None:
         text = f"{results.verdict}: {results.sentence}\n" + "".join(f"warning: {warning}\n" for warning in warnings)
     run.summary.write_text(text)

@@ -127,11 +127,12 @@ class Damages:
                     return True
         return False
 
-    def warnings(self, nodes: Iterable[str], *, lost: bool = False) -> list[str]:
-        """Warnings about damage beyond a minority and, where clients saw a loss of data (``lost``), about cut logs."""
-        number, lines = len(list(nodes)), []
-        if len(self.nodes) > (number - 1) // 2:
-            names = ", ".join(sorted(self.nodes))
+    def warnings(self, members: Iterable[str], *, lost: bool = False) -> list[str]:
+        """Warnings about damage beyond a minority of the members and, where data is ``lost``, about cut logs."""
+        counted, lines = frozenset(members), []
+        number, hit = len(counted), sorted(self.nodes & counted)
+        if len(hit) > (number - 1) // 2:
+            names = ", ".join(hit)
             lines.append(f"faults damaged files on {names}, more than a minority of {number}: data may be lost by that")
         if lost and (cut := sorted({damage.node for damage in self.all if damage.may_be(*LOG)})):
             which = ", ".join(cut)

@@ -58,7 +58,7 @@ def windows_of(recorded: Recorded) -> list[Window]:
 
 def _exempt(receipt: Receipt, recorded: Recorded, seconds: float) -> str:
     beside = [other for other in recorded.receipts if _overlap(receipt, other)]
-    if not quorum_left(recorded.nodes, beside):
+    if not quorum_left(recorded.members, beside):
         return "no quorum could have answered"
     if seconds < recorded.plan.under_test.surface(recorded.plan.setup()).notices_s:
         return f"stood for only {seconds:.1f} s of the load"
@@ -72,8 +72,8 @@ def _overlap(receipt: Receipt, other: Receipt) -> bool:
     return other.state != "skipped" and other.started <= over(receipt) and over(other) >= receipt.started
 
 
-def quorum_left(nodes: Sequence[str], receipts: Iterable[Receipt]) -> bool:
-    """Whether, under all of these, some node was up and could exchange packets with a majority."""
+def quorum_left(members: Sequence[str], receipts: Iterable[Receipt]) -> bool:
+    """Whether, under all of these, some member was up and could exchange packets with a majority of them."""
     standing = list(receipts)
     down = {node for receipt in standing if _stops(receipt.fault) for node in receipt.nodes}
     cut = {
@@ -82,9 +82,9 @@ def quorum_left(nodes: Sequence[str], receipts: Iterable[Receipt]) -> bool:
         for node, peers in receipt.targets.get("grudge", {}).items()
         for peer in peers
     }
-    up = [node for node in nodes if node not in down]
+    up = [node for node in members if node not in down]
     reached = (1 + sum(frozenset((node, other)) not in cut for other in up if other != node) for node in up)
-    return max(reached, default=0) > len(nodes) // 2
+    return max(reached, default=0) > len(members) // 2
 
 
 def _stops(fault: str) -> bool:

@@ -65,7 +65,7 @@ def judge(
         warnings=(
             *recorded.state.warnings,
             *left_out,
-            *damages.warnings(recorded.nodes, lost=checks[0].verdict == "invalid"),
+            *damages.warnings(recorded.members, lost=checks[0].verdict == "invalid"),
             *_unconfirmed(recorded.state, of_clients),
         ),
         timings=timings,

@@ -16,7 +16,8 @@ from history import Operation, Probe, Receipt
 class Recorded:
     """The recorded data of a run.  ``log_hits`` maps a node to the counts of its alarms' patterns.
 
-    A node without collected logs is missing in it.  ``files`` is the directory of what was collected.
+    A node without collected logs is missing in it.  ``members`` are the nodes where the system keeps its data: faults
+    drew from them, and majorities are counted over them.  ``files`` is the directory of what was collected.
     """
 
     plan: Plan
@@ -25,6 +26,7 @@ class Recorded:
     probes: Sequence[Probe]
     state: RunState
     nodes: tuple[str, ...]
+    members: tuple[str, ...]
     log_hits: dict[str, dict[str, int]]
     files: Path | None = None
 

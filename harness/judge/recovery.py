@@ -14,7 +14,7 @@ from typing import Final, Literal, TypeAlias
 from harness.judge.stretches import reporting
 from harness.systems.api import Recovered, System
 from history import Probe, Receipt
-from history.records.probes import leader_among
+from history.records.probes import claim_of, leader_by
 
 #: A probe older than this (ns) is not used for the state at the heal.
 FRESH_NS: Final = 2_000_000_000
@@ -228,7 +228,7 @@ def _target(probes: Sequence[Probe], healed_at: int) -> tuple[str | None, int]:
     for probe in probes:
         if healed_at - FRESH_NS <= probe.time <= healed_at and probe.answered:
             newest[probe.node] = probe
-    leader = leader_among((probe.node, probe.term) for probe in newest.values() if probe.role == "leader")
+    leader = leader_by(map(claim_of, newest.values()), {probe.node for probe in probes})
     if leader is not None and newest[leader].committed >= 0:
         return leader, newest[leader].committed
     # No leader, or one that was just elected by servers that had all been restarted and has not committed yet:

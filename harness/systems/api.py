@@ -208,13 +208,15 @@ class Surface:
 
     ``peer_ports`` are all TCP ports at which nodes talk to each other, the first of which every node listens on;
     ``client_port`` is that of clients.  ``role`` names the role whose processes are killed and paused, on nodes that
-    lack it the first; a power cut, which ends all of a node's processes, is refused where there are several.  ``store``
-    is that role's directory below a node's home, and ``store_files`` sorts what it reads there when it starts into
-    classes (``data``, ``index``, ``snapshot``, ``term``), each with patterns below the store; what no pattern matches
-    is never damaged.  ``snapshot_entries``: how many entries make a snapshot, 0 where none is made.  ``clock``: it may
-    run under libfaketime, and its probes report ``clock_ms``.  ``transfer_leader`` asks the first node to hand over to
-    the second; it raises OSError or ValueError when that is refused.  ``memory_only`` is why nothing outlives the end
-    of all processes, with the mend.  ``heartbeat`` is text that only heartbeats contain among the packets of a leader.
+    lack it the first; a power cut, which ends all of a node's processes, is refused where there are several.
+    ``members`` names the roles that store data or vote: faults draw from the nodes on which one of them runs, and count
+    majorities over these; without any, from all on which something runs.  ``store`` is the directory of ``role`` below
+    a node's home, and ``store_files`` sorts what it reads there when it starts into classes (``data``, ``index``,
+    ``snapshot``, ``term``), each with patterns below the store; what no pattern matches is never damaged.
+    ``snapshot_entries``: how many entries make a snapshot, 0 where none is made.  ``clock``: it may run under
+    libfaketime, and its probes report ``clock_ms``.  ``transfer_leader`` asks the first node to hand over to the
+    second; it raises OSError or ValueError when that is refused.  ``memory_only`` is why nothing outlives the end of
+    all processes, with the mend.  ``heartbeat`` is text that only heartbeats contain among the packets of a leader.
     ``notices_s``: an election, and clients that find the new leader, take so long (seconds); of a shorter fault the
     gates ask nothing.  ``refused`` maps faults that it cannot take to the reason.
     """
@@ -222,6 +224,7 @@ class Surface:
     peer_ports: tuple[int, ...]
     client_port: int
     role: str = ""
+    members: tuple[str, ...] = ()
     store: str = "store"
     store_files: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: {"data": ("**",)})
     snapshot_entries: int = 0

@@ -16,7 +16,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from harness.errors import NotReadyError, RemoteError, StoreError
+from harness.errors import HarnessError, NotReadyError, RemoteError, StoreError
 from harness.systems.api import Artifact, Client, Machine, Prober, Role, Say, Setup, Surface, System
 from harness.systems.artifacts import cached, folder, on_node
 from nemesis.core.ports import Command, Completed
@@ -88,6 +88,18 @@ def machines(nodes: Iterable[Node]) -> tuple[Machine, ...]:
     return tuple(Machine(node.name, node.address, node.data_dir) for node in nodes)
 
 
+def members_of(system: System, setup: Setup) -> tuple[str, ...]:
+    """The nodes of a setup on which a role of the surface's ``members`` runs, or any role when it names none.
+
+    Raises HarnessError when none of these roles runs anywhere.
+    """
+    wanted = system.surface(setup).members
+    having = {role.node for role in system.roles(setup) if not role.task and (not wanted or role.name in wanted)}
+    if wanted and not having:
+        raise HarnessError(f"{system.name} names {', '.join(wanted)} as members, and no such role runs on any node")
+    return tuple(node.name for node in setup.nodes if node.name in having)
+
+
 def fetch(system: System, setup: Setup, say: Say) -> dict[str, Path]:
     """Make sure that every artifact is on this machine; where it is, by its folder's name.  Raises HarnessError."""
     return {folder(one): cached(one, say) for one in system.artifacts(setup)}
@@ -142,6 +154,11 @@ class Deployment:
     def serving(self) -> tuple[str, ...]:
         """The nodes on which something runs."""
         return tuple(name for name in self.names if self._processes(name))
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """The nodes where the system keeps its data or votes, by its surface; all on which something runs without."""
+        return members_of(self.system, self.setup)
 
     @property
     def processes(self) -> dict[str, list[str]]:

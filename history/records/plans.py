@@ -16,6 +16,11 @@ def system_version(plan: Mapping[str, Any]) -> str:
     return f"{mode} canary {plan['canary']}" if plan.get("canary") else mode
 
 
+def planted_in(version: str) -> bool:
+    """Whether runs of a version, as :func:`system_version` names it, had a bug planted."""
+    return " canary " in f" {version} "
+
+
 def nemesis_name(plan: Mapping[str, Any]) -> str:
     """The turns of the nemesis with ``+`` between them; empty if there is none."""
     nemesis = plan.get("nemesis")

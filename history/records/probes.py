@@ -6,7 +6,8 @@ Version 2 added ``own``, the figures that only the system knows; files of versio
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
@@ -70,6 +71,35 @@ class Probe:
             return {"time": self.time, "node": self.node, "error": self.error}
         record = {name: getattr(self, name) for name in self.__slots__ if name not in ("error", "own")}
         return {**record, "own": dict(self.own)} if self.own else record
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What one node says of leadership at some moment: whether it leads, in which term (-1 without), and who does."""
+
+    node: str
+    leads: bool
+    term: int = -1
+    names: str | None = None
+
+
+def claim_of(probe: Probe) -> Claim:
+    """What a probe that answered says of leadership."""
+    return Claim(probe.node, probe.role == "leader", probe.term, probe.leader)
+
+
+def leader_by(claims: Iterable[Claim], members: Collection[str]) -> str | None:
+    """The leader by what the nodes say at one moment, of whom only the members may lead; None without one.
+
+    The highest term decides between several that say so.  Where they have no terms, nothing tells which of them is the
+    older: then it is who a majority of all members names, if anybody.
+    """
+    said = [claim for claim in claims if claim.node in members]
+    leading = [(claim.node, claim.term) for claim in said if claim.leads]
+    if len(leading) < 2 or max(term for _, term in leading) >= 0:
+        return leader_among(leading)
+    votes = Counter(claim.node if claim.leads else claim.names for claim in said)
+    return next((node for node, _ in leading if votes[node] > len(members) // 2), None)
 
 
 def leader_among(claims: Iterable[tuple[str, int]]) -> str | None:

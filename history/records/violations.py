@@ -23,6 +23,9 @@ CanaryOutcome: TypeAlias = Literal["", "found", "missed"]
 
 #: The verdict that is shown of a run whose planted bug no check found, in place of *valid*.
 MISSED: Final = "missed"
+#: How an invalid verdict on a planted bug is qualified, without and with a violation that the bug does not explain.
+AS_INTENDED: Final = "as intended"
+NOT_ALONE: Final = "as intended, and not by the planted bug alone"
 
 Severity: TypeAlias = Literal["data lost", "log truncated", "inconsistent", "no commits", "replica behind", "alarm"]
 SEVERITIES: Final[tuple[Severity, ...]] = (
@@ -179,16 +182,28 @@ def is_outage(details: Mapping[str, Any]) -> bool:
     return silent and end - committed >= OUTAGE_S * 1e9
 
 
-def finding_name(severity: str, kind: str, canary: str = "") -> str:
+def finding_name(severity: str, kind: str, canary: str = "", beside: str = "") -> str:
     """Name what was found in a run wherever runs are listed: how bad it is, and the kind where that says more.
 
     Without a ``severity`` there is no violation, and the ``kind`` is what kept the run from proving anything.
+    ``beside`` names what was found beside a planted bug (:func:`beside_planted`), and is said in place of the bug.
     """
-    if canary == "missed":
-        return "planted bug not found"
     plain = not severity or kind == "no-recovery"
     named = (severity or kind) if plain else f"{severity}: {kind}"
-    return f"as intended: {named}" if canary else named
+    if canary == "missed":
+        return f"planted bug not found; {named}" if severity else "planted bug not found"
+    if canary:
+        return f"{NOT_ALONE}: {beside}" if beside else f"{AS_INTENDED}: {named}"
+    return named
+
+
+def beside_planted(plan: Mapping[str, Any], results: Mapping[str, Any]) -> str:
+    """Name the worst finding that a planted bug, which was found, does not explain as far as is known; or empty."""
+    looking = checks_looking(plan)
+    if canary_outcome(plan, results) != "found":
+        return ""
+    worst = next((one for one in violations_of(results) if one.check not in looking), None)
+    return finding_name(worst.severity, worst.kind) if worst else ""
 
 
 def checks_looking(plan: Mapping[str, Any]) -> frozenset[str]:
@@ -214,3 +229,13 @@ def canary_outcome(plan: Mapping[str, Any], results: Mapping[str, Any]) -> Canar
 def shown_verdict(verdict: str, canary: str) -> str:
     """The verdict as it is shown wherever runs are: one that is valid though a bug was planted is *missed*."""
     return MISSED if (verdict, canary) == ("valid", "missed") else verdict
+
+
+def verdict_words(verdict: str, plan: Mapping[str, Any], results: Mapping[str, Any]) -> str:
+    """Write the verdict as a page, a summary and a terminal begin: with what became of a planted bug."""
+    canary = canary_outcome(plan, results)
+    if not canary or verdict not in ("valid", "invalid", "unknown"):
+        return verdict
+    if canary == "missed":
+        return f"{shown_verdict(verdict, canary)}: the planted bug was not found"
+    return f"{verdict}, {NOT_ALONE if beside_planted(plan, results) else AS_INTENDED}"

@@ -78,17 +78,19 @@ class Targets:
 class Settings:
     """Settings of the system and the plan that faults need.
 
-    ``peer_ports`` are those at which nodes talk to each other: packets of all of them are the system's own, and the
-    first is tried by the probes of a cut link (any answer counts, also a refusal).  ``data_dirs`` maps a
-    node to its data directory (``/data`` when it is not named), and ``store`` is the path of the system's files in
-    it; use :meth:`data_dir` and :meth:`store_dir`.  ``store_files`` sorts those that the system reads when it
-    starts into classes (data, index, snapshot, term), each with the patterns of its files below the store; what no
-    pattern matches is never damaged.  ``snapshots``: whether the system saves any; ``faketime``: whether it was
-    started under libfaketime (see ``clocks``).  ``beyond_quorum`` lets faults stop, or damage, a majority.
-    ``heartbeat`` is text that only heartbeats contain among the packets of a leader, empty where none is known.
-    ``options`` are the faults' own figures (see ``options``).
+    ``members`` are the nodes where the system keeps its data or that vote, all nodes when there are none: see
+    :attr:`Context.members`.  ``peer_ports`` are those at which nodes talk to each other: packets of all of them are the
+    system's own, and the first is tried by the probes of a cut link (any answer counts, also a refusal).  ``data_dirs``
+    maps a node to its data directory (``/data`` when it is not named), and ``store`` is the path of the system's files
+    in it; use :meth:`data_dir` and :meth:`store_dir`.  ``store_files`` sorts those that the system reads when it starts
+    into classes (data, index, snapshot, term), each with the patterns of its files below the store; what no pattern
+    matches is never damaged.  ``snapshots``: whether the system saves any; ``faketime``: whether it was started under
+    libfaketime (see ``clocks``).  ``beyond_quorum`` lets faults stop, or damage, a majority.  ``heartbeat`` is text
+    that only heartbeats contain among the packets of a leader, empty where none is known.  ``options`` are the faults'
+    own figures (see ``options``).
     """
 
+    members: tuple[str, ...] = ()
     peer_ports: tuple[int, ...] = (7000,)
     data_dirs: Mapping[str, str] = field(default_factory=dict)
     store: str = "harness/store"
@@ -133,9 +135,25 @@ class Context:
     stop: threading.Event = field(default_factory=threading.Event)
 
     @property
+    def members(self) -> tuple[str, ...]:
+        """The nodes that faults draw from and count majorities over, in the cluster's order.
+
+        The others hold nothing that the system must keep.  They stand on some side of a partition, and are hit only
+        where they are named.
+        """
+        chosen = self.settings.members or self.nodes.names
+        return tuple(name for name in self.nodes.names if name in chosen)
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The nodes that are no members."""
+        members = self.members
+        return tuple(name for name in self.nodes.names if name not in members)
+
+    @property
     def free(self) -> tuple[str, ...]:
-        """The nodes that are not busy, in the cluster's order."""
-        return tuple(name for name in self.nodes.names if name not in self.busy)
+        """The members that are not busy, in the cluster's order."""
+        return tuple(name for name in self.members if name not in self.busy)
 
     def at_data(self, nodes: Iterable[str], script: str, *arguments: str, timeout: float = 10.0) -> dict[str, Command]:
         """A shell script for each of these nodes, with the node's data directory as ``$0``."""

@@ -1,7 +1,9 @@
 """Grudges: which node drops packets from which, as directed graphs.
 
 An edge ``a -> b`` means that a drops every packet that comes from b.  All functions are pure: the names in the
-cluster's order and a random generator in, a graph over all names out.  The shapes are those of Jepsen's nemesis
+cluster's order and a random generator in, a graph over all names out.  A shape is drawn among ``names`` alone, and
+halves and majorities are counted over these; ``others`` are nodes that count for nothing, and each of them goes to
+some side.  The shapes are those of Jepsen's nemesis
 (``partition-random-node``, ``partition-random-halves``, ``bridge``, ``majorities-ring``).
 """
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 else:
     Grudge = nx.DiGraph
 
-Shape: TypeAlias = Callable[[Sequence[str], random.Random], Grudge]
+Shape: TypeAlias = Callable[[Sequence[str], random.Random, Sequence[str]], Grudge]
 
 RING_LIMIT = 5
 
@@ -54,32 +56,44 @@ def halves_of(names: Sequence[str], rng: random.Random) -> tuple[list[str], list
     return shuffled[:middle], shuffled[middle:]
 
 
-def random_node(names: Sequence[str], rng: random.Random) -> Grudge:
-    one = rng.choice(list(names))
-    return separate(names, [one], [name for name in names if name != one])
+def joined(grudge: Grudge, others: Sequence[str], rng: random.Random) -> Grudge:
+    """Add nodes that count for nothing: each hears whom a drawn node of the grudge hears, and is heard by the same.
+
+    So it is on that node's side, and the two hear each other.
+    """
+    like = {name: name for name in grudge} | {other: rng.choice(list(grudge)) for other in others}
+    whole = empty(list(like))
+    whole.add_edges_from((a, b) for a, b in product(like, like) if grudge.has_edge(like[a], like[b]))
+    return whole
 
 
-def random_halves(names: Sequence[str], rng: random.Random) -> Grudge:
-    return separate(names, *halves_of(names, rng))
+def random_node(names: Sequence[str], rng: random.Random, others: Sequence[str] = ()) -> Grudge:
+    """One of ``names`` against all nodes beside it."""
+    one, every = rng.choice(list(names)), [*names, *others]
+    return separate(every, [one], [name for name in every if name != one])
 
 
-def bridge(names: Sequence[str], rng: random.Random) -> Grudge:
+def random_halves(names: Sequence[str], rng: random.Random, others: Sequence[str] = ()) -> Grudge:
+    return joined(separate(names, *halves_of(names, rng)), others, rng)
+
+
+def bridge(names: Sequence[str], rng: random.Random, others: Sequence[str] = ()) -> Grudge:
     """Two halves that share one node of the larger: it hears all nodes and all nodes hear it."""
     smaller, larger = halves_of(names, rng)
-    return separate(names, smaller, larger[1:])
+    return joined(separate(names, smaller, larger[1:]), others, rng)
 
 
-def leader_side(names: Sequence[str], leader: str, size: int, rng: random.Random) -> Grudge:
+def leader_side(names: Sequence[str], leader: str, size: int, rng: random.Random, others: Sequence[str] = ()) -> Grudge:
     """The leader and ``size - 1`` drawn companions against the rest."""
-    others = [name for name in names if name != leader]
-    side = [leader, *rng.sample(others, size - 1)]
-    return separate(names, side, [name for name in names if name not in side])
+    followers = [name for name in names if name != leader]
+    side = [leader, *rng.sample(followers, size - 1)]
+    return joined(separate(names, side, [name for name in names if name not in side]), others, rng)
 
 
-def majorities_ring(names: Sequence[str], rng: random.Random) -> Grudge:
-    """Every node sees a majority; up to five nodes no two of them see the same one."""
+def majorities_ring(names: Sequence[str], rng: random.Random, others: Sequence[str] = ()) -> Grudge:
+    """Every node of ``names`` sees a majority of them; up to five of them no two see the same one."""
     views = _ring_views(names, rng) if len(names) <= RING_LIMIT else _grown_views(names, rng)
-    return from_views(names, views)
+    return joined(from_views(names, views), others, rng)
 
 
 def from_views(names: Sequence[str], views: Mapping[str, Iterable[str]]) -> Grudge:

@@ -1,7 +1,7 @@
 """Decide which faults may stand together.
 
-A node is under one fault of nodes at a time (kill, pause, disk, …), and a majority of nodes stays up unless the plan,
-or the nature of the fault, says otherwise.  Faults of links take no locks.
+A node is under one fault of nodes at a time (kill, pause, disk, …), and a majority of the members stays up unless the
+plan, or the nature of the fault, says otherwise.  Faults of links take no locks.
 """
 
 from __future__ import annotations
@@ -34,6 +34,9 @@ def _quorum_lost(
 ) -> str | None:
     if not fault.stops or ctx.settings.beyond_quorum or fault.beyond_quorum:
         return None
+    members = ctx.members
     stopped = {n for other, hit in active.values() if other.stops for n in hit.nodes} | set(targets.nodes)
-    up, needed = len(ctx.nodes.names) - len(stopped), majority(len(ctx.nodes.names))
-    return f"would leave {up} of {len(ctx.nodes.names)} nodes up, {needed} are needed" if up < needed else None
+    up, needed = sum(name not in stopped for name in members), majority(len(members))
+    # A node that is no member may be stopped by name at any time: that takes nothing from the quorum.
+    hits_member = any(name in members for name in targets.nodes)
+    return f"would leave {up} of {len(members)} nodes up, {needed} are needed" if hits_member and up < needed else None

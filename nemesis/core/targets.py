@@ -1,7 +1,10 @@
 """Targets: the leader by probe, and choices by words.
 
 Two nodes may both call themselves leader (one of them was cut off and does not know).  The one with the higher term
-is the leader; :func:`claimants` returns all of them.
+is the leader; of a system without terms, the one that a majority of the members names, if there is one;
+:func:`claimants` returns all of them.
+
+Words other than names draw from the members (``Context.members``): the nodes where the system keeps its data.
 
 A choice is one or more words joined by ``/``, each adding nodes to those before; ``!`` before a word takes nodes away.
 
@@ -12,11 +15,11 @@ word            nodes
 ``subset``      a random subset, mostly small
 ``minority``    a random largest minority
 ``majority``    a random smallest majority
-``all``         all
+``all``         all of them
 ``leader``      the node that leads by the probe with the highest term
-``followers``   all others
+``followers``   all other members
 ``successor``   the follower with the longest log: the one most likely to be elected next
-``n3``          that node
+``n3``          that node, a member or not
 ==============  ==================================================================================
 
 So ``leader/one`` is the leader and one other, ``all/!leader`` are the followers.
@@ -27,11 +30,11 @@ from __future__ import annotations
 import difflib
 import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 from history import Probe
-from history.records.probes import by_rank, leader_among
+from history.records.probes import by_rank, claim_of, leader_by
 from nemesis.core.errors import NotYetError, ScheduleError, SkippedError
 from nemesis.core.fault import Context, Targets
 from nemesis.core.grudges import majority
@@ -44,9 +47,9 @@ def claimants(probes: Mapping[str, Probe]) -> list[str]:
     return by_rank(_claims(probes))
 
 
-def leader_now(probes: Mapping[str, Probe]) -> str | None:
-    """The leader of the highest term, None when no node claims it."""
-    return leader_among(_claims(probes))
+def leader_now(probes: Mapping[str, Probe], members: Collection[str]) -> str | None:
+    """The leader (see ``leader_by``), None when no member claims it, or two do and nothing decides between them."""
+    return leader_by((claim_of(probe) for probe in probes.values() if probe.answered), members)
 
 
 def _claims(probes: Mapping[str, Probe]) -> list[tuple[str, int]]:
@@ -54,17 +57,20 @@ def _claims(probes: Mapping[str, Probe]) -> list[tuple[str, int]]:
 
 
 def leader_of(ctx: Context) -> str:
-    """The leader by the newest probes.  Raises NotYetError when no node claims to lead."""
-    leader = leader_now(ctx.system.probes())
-    if leader is None:
-        raise NotYetError("no node says that it leads")
-    return leader
+    """The leader by the newest probes.  Raises NotYetError when there is none."""
+    probes = ctx.system.probes()
+    if (leader := leader_now(probes, ctx.members)) is not None:
+        return leader
+    if len(rivals := claimants(probes)) > 1:
+        raise NotYetError(f"{' and '.join(rivals)} say that they lead, and no majority names one of them")
+    raise NotYetError("no node says that it leads")
 
 
 def successor_of(ctx: Context) -> str:
     """The follower with the longest log.  Raises NotYetError without a leader or an answering follower."""
     leader = leader_of(ctx)
-    others = [probe for probe in ctx.system.probes().values() if probe.answered and probe.node != leader]
+    probes = ctx.system.probes()
+    others = [probes[name] for name in ctx.members if name != leader and name in probes and probes[name].answered]
     if not others:
         raise NotYetError("no follower answers")
     return max(others, key=lambda probe: (probe.ledger_end, probe.node)).node
@@ -99,6 +105,18 @@ def check_words(words: str, names: Sequence[str] = ()) -> None:
             raise ScheduleError(f"{bare!r} in {words!r} is no choice of nodes: {mend}")
 
 
+def certain(words: str, names: Sequence[str], members: Sequence[str]) -> tuple[str, ...]:
+    """The nodes that these words choose whatever is drawn and whoever leads; none where that is not certain."""
+    chosen: set[str] = set()
+    for word in (part.strip() for part in words.split("/")):
+        bare = word.removeprefix("!")
+        if bare != "all" and bare not in names:
+            return ()
+        nodes = set(members) if bare == "all" else {bare}
+        chosen = chosen - nodes if word.startswith("!") else chosen | nodes
+    return tuple(name for name in names if name in chosen)
+
+
 def choose(words: str, ctx: Context, rng: random.Random) -> tuple[str, ...]:
     """The chosen nodes, in the cluster's order.  Raises SkippedError for an unknown name or when no node is left."""
     chosen: set[str] = set()
@@ -113,7 +131,7 @@ def choose(words: str, ctx: Context, rng: random.Random) -> tuple[str, ...]:
 
 
 def _one_word(word: str, ctx: Context, rng: random.Random, taken: frozenset[str]) -> Sequence[str]:
-    names = ctx.nodes.names
+    names = ctx.members
     open_to = [name for name in names if name not in taken]
     sizes = {"one": 1, "minority": (len(names) - 1) // 2, "majority": majority(len(names)), "all": len(names)}
     if word in sizes:
@@ -127,6 +145,6 @@ def _one_word(word: str, ctx: Context, rng: random.Random, taken: frozenset[str]
         return [name for name in names if name != leader]
     if word == "successor":
         return [successor_of(ctx)]
-    if word not in names:
+    if word not in ctx.nodes.names:
         raise SkippedError(f"no node is called {word!r}")
     return [word]

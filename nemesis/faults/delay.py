@@ -169,18 +169,19 @@ class Shaping:
         self.wall = Iptables()
 
     def precheck(self, ctx: Context) -> str | None:
-        if len(ctx.nodes.names) < 2:
-            return f"needs at least 2 nodes, this cluster has {len(ctx.nodes.names)}"
+        if len(ctx.members) < 2:
+            return f"needs at least 2 nodes with data, this cluster has {len(ctx.members)}"
         return ctx.facts.refusal("can:nfqueue", PYTHON)
 
     def plan(self, ctx: Context, rng: random.Random) -> Targets:
         if ctx.wanted and ctx.wanted.grudge:
             grudge = dict(ctx.wanted.grudge)
         else:
-            few, many = grudges.halves_of(ctx.nodes.names, rng)
+            few, many = grudges.halves_of(ctx.members, rng)
             if ctx.wanted:
                 few, many = list(ctx.wanted.nodes), [name for name in ctx.nodes.names if name not in ctx.wanted.nodes]
-            grudge = grudges.to_mapping(grudges.one_way(ctx.nodes.names, few, many))
+            shaped = grudges.one_way([*few, *many], few, many)
+            grudge = grudges.to_mapping(shaped if ctx.wanted else grudges.joined(shaped, ctx.others, rng))
         shape = self.shape(ctx)
         figures = {"delay_ms": shape.delay_ms, "jitter_ms": shape.jitter_ms}
         shares = {"reorder": shape.reorder, "duplicate": shape.duplicate}

@@ -162,10 +162,10 @@ class Damage:
 
     def plan(self, ctx: Context, rng: random.Random) -> Targets:
         nodes = wanted_nodes(ctx, lambda: self._choose(ctx, rng))
-        if len(ctx.damaged | set(nodes)) > self._most(ctx):
+        if len(self._damaged(ctx) | set(nodes) & set(ctx.members)) > self._most(ctx):
             raise SkippedError(
-                f"{', '.join(sorted(ctx.damaged))} was damaged in this run: with {', '.join(nodes)} it would be more "
-                f"than a minority ({self._most(ctx)} of {len(ctx.nodes.names)})"
+                f"{', '.join(sorted(self._damaged(ctx)))} was damaged in this run: with {', '.join(nodes)} it would be "
+                f"more than a minority ({self._most(ctx)} of {len(ctx.members)})"
             )
         most = int(ctx.settings.option(self.option))
         amount, seed = rng.randint(1, most), rng.randrange(2**31)
@@ -174,12 +174,16 @@ class Damage:
         return Targets(nodes, detail=detail)
 
     def _most(self, ctx: Context) -> int:
-        n = len(ctx.nodes.names)
+        n = len(ctx.members)
         return n if ctx.settings.beyond_quorum else n - majority(n)
 
+    @staticmethod
+    def _damaged(ctx: Context) -> frozenset[str]:
+        return ctx.damaged & frozenset(ctx.members)
+
     def _choose(self, ctx: Context, rng: random.Random) -> list[str]:
-        """One of the nodes that may be hit: any while the limit is not reached, then those damaged before."""
-        open_to = [n for n in ctx.free if len(ctx.damaged | {n}) <= self._most(ctx)]
+        """One of the members that may be hit: any while the limit is not reached, then those damaged before."""
+        open_to = [n for n in ctx.free if len(self._damaged(ctx) | {n}) <= self._most(ctx)]
         return [rng.choice(open_to)] if open_to and spare(ctx) else []
 
     def inject(self, ctx: Context, targets: Targets) -> None:

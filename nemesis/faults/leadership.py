@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterable
 from typing import Final, Protocol, runtime_checkable
 
+from history import Probe
 from nemesis.core.errors import FaultError, SkippedError
 from nemesis.core.fault import Context, Family, Fault, Targets, Witness, as_recorded, wanted_nodes
 from nemesis.core.targets import leader_now, leader_of
@@ -26,6 +27,14 @@ TRANSFER_S: Final = 15.0
 REQUEST_S: Final = 3.0
 
 
+def _later(probe: Probe, term: int) -> bool:
+    """Whether another node's claim to lead is newer than that of the leader of ``term``.
+
+    Where no terms are reported (-1) it is that another node claims it.
+    """
+    return term < 0 or probe.term > term
+
+
 class LeaderThenSuccessor:
     """Kill the leader; as soon as a probe shows the next one, kill that too, within a drawn delay."""
 
@@ -36,7 +45,7 @@ class LeaderThenSuccessor:
     beyond_quorum = True  # keeps the quorum itself: only one of the reserved nodes will be hit
 
     def precheck(self, ctx: Context) -> str | None:
-        return None if len(ctx.nodes.names) >= 5 else "needs 5 nodes to leave a majority after two kills"
+        return None if len(ctx.members) >= 5 else "needs 5 nodes to leave a majority after two kills"
 
     def plan(self, ctx: Context, rng: random.Random) -> Targets:
         (leader,) = wanted_nodes(ctx, lambda: [leader_of(ctx)])[:1]
@@ -61,8 +70,8 @@ class LeaderThenSuccessor:
 
         def look() -> str | None:
             probes = ctx.system.probes()
-            heir = leader_now(probes)
-            return heir if heir in targets.reserved and probes[heir].term > targets.detail["term"] else None
+            heir = leader_now(probes, ctx.members)
+            return heir if heir in targets.reserved and _later(probes[heir], targets.detail["term"]) else None
 
         heir = ctx.until(look, SUCCESSOR_S)
         if heir is None:
@@ -84,7 +93,7 @@ class LeaderThenSuccessor:
         successor = next(node for node in gone if node != leader)
         # The leader itself is gone: the probes of the others have the term in which they followed it.
         followed = [one.term for one in ctx.system.probes().values() if one.answered and one.leader == successor]
-        terms = {"successor_term": max(followed)} if followed else {}
+        terms = {"successor_term": max(followed)} if max(followed, default=-1) >= 0 else {}
         return {**leader_hit(targets), "pids_gone": gone, "successor": successor, **terms}
 
     def heal(self, ctx: Context, targets: Targets) -> Witness:
@@ -128,34 +137,35 @@ class LeaderTransfer:
             raise FaultError("this system takes no request to transfer leadership")
         refused = ""
 
-        def ask() -> bool | None:
+        def ask() -> Probe | None:
             nonlocal refused
-            leader = leader_now(ctx.system.probes())
+            leader = leader_now(ctx.system.probes(), ctx.members)
             try:
                 if leader not in (None, to):
                     system.transfer_leader(str(leader), to)
                 refused = ""
             except FaultError as error:
                 refused = f": {error}"
-            leads = ctx.until(lambda: self._term(ctx, targets), 0.3 if refused else REQUEST_S) is not None
-            return True if leads else None
+            probe = ctx.until(lambda: self._leads(ctx, targets), 0.3 if refused else REQUEST_S)
+            return None if probe is None else True
 
         if not ctx.until(ask, TRANSFER_S):
             raise FaultError(f"{to} did not come to lead within {TRANSFER_S:g} s{refused}")
 
     def witness(self, ctx: Context, targets: Targets) -> Witness:
-        if (term := self._term(ctx, targets)) is None:
+        probe = self._leads(ctx, targets)
+        if probe is None:
             raise FaultError(f"{targets.nodes[0]} does not lead any more")
-        return {"leader": targets.nodes[0], "term": term}
+        return {"leader": targets.nodes[0], **({"term": probe.term} if probe.term >= 0 else {})}
 
     @staticmethod
-    def _term(ctx: Context, targets: Targets) -> int | None:
-        """The new term, once a probe of the other node claims leadership in it."""
+    def _leads(ctx: Context, targets: Targets) -> Probe | None:
+        """The probe in which the other node claims the leadership that it was to be handed."""
         probe = ctx.system.probes()[targets.nodes[0]]
-        return probe.term if probe.role == "leader" and probe.term > targets.detail["term"] else None
+        return probe if probe.role == "leader" and _later(probe, targets.detail["term"]) else None
 
     def heal(self, ctx: Context, targets: Targets) -> Witness:  # noqa: ARG002 (there is nothing to undo)
-        return {"leader_now": leader_now(ctx.system.probes())}
+        return {"leader_now": leader_now(ctx.system.probes(), ctx.members)}
 
 
 LEADERSHIP: Iterable[Fault] = (LeaderThenSuccessor(), LeaderTransfer())

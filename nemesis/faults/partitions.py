@@ -75,8 +75,8 @@ class RuleFault:
         self.at_least = at_least
 
     def precheck(self, ctx: Context) -> str | None:
-        if len(ctx.nodes.names) < self.at_least:
-            return f"needs at least {self.at_least} nodes, this cluster has {len(ctx.nodes.names)}"
+        if len(ctx.members) < self.at_least:
+            return f"needs at least {self.at_least} nodes with data, this cluster has {len(ctx.members)}"
         return firewall_refusal(ctx)
 
     def draw(self, ctx: Context, rng: random.Random) -> grudges.Grudge:
@@ -92,7 +92,8 @@ class RuleFault:
         )
         if not grudge:
             raise SkippedError("no link would be cut")
-        return Targets(tuple(grudge), grudge)
+        ordered = {name: grudge[name] for name in ctx.nodes.names if name in grudge}
+        return Targets(tuple(ordered), ordered)
 
     def inject(self, ctx: Context, targets: Targets) -> None:
         ctx.run_checked(install_commands(ctx, self.name, targets.grudge, self.action, self.amount(ctx)))
@@ -247,7 +248,7 @@ class Partition(RuleFault):
         if ctx.wanted and ctx.wanted.nodes:
             one_side = ctx.wanted.nodes
             return grudges.separate(ctx.nodes.names, one_side, [n for n in ctx.nodes.names if n not in one_side])
-        return self.shape(ctx.nodes.names, rng)
+        return self.shape(ctx.members, rng, ctx.others)
 
 
 PARTITIONS: tuple[RuleFault, ...] = (

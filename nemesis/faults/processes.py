@@ -84,16 +84,16 @@ def see_gone(ctx: Context, pids: Mapping[str, int]) -> Witness:
 
 
 def spare(ctx: Context) -> int:
-    """How many more nodes may be stopped while a majority stays up; all free ones when the plan allows that."""
+    """How many more members may be stopped while a majority stays up; all free ones when the plan allows that."""
     if ctx.settings.beyond_quorum:
         return len(ctx.free)
-    return max(0, len(ctx.nodes.names) - majority(len(ctx.nodes.names)) - len(ctx.busy))
+    return max(0, len(ctx.free) - majority(len(ctx.members)))
 
 
 def random_subset(ctx: Context, rng: random.Random) -> list[str]:
     """A random subset of the free nodes, mostly small, that leaves a majority."""
     most = min(spare(ctx), len(ctx.free))
-    return rng.sample(ctx.free, min(mostly_small(len(ctx.nodes.names), rng), most)) if most else []
+    return rng.sample(ctx.free, min(mostly_small(len(ctx.members), rng), most)) if most else []
 
 
 def random_one(ctx: Context, rng: random.Random) -> list[str]:
@@ -116,7 +116,7 @@ def all_nodes(ctx: Context, rng: random.Random) -> list[str]:  # noqa: ARG001 (o
 
 
 def a_majority(ctx: Context, rng: random.Random) -> list[str]:
-    return rng.sample(ctx.free, min(len(ctx.free), majority(len(ctx.nodes.names))))
+    return rng.sample(ctx.free, min(len(ctx.free), majority(len(ctx.members))))
 
 
 class ProcessFault:
@@ -136,7 +136,7 @@ class ProcessFault:
         self.leads = leads
 
     def precheck(self, ctx: Context) -> str | None:
-        if self.beyond_quorum or ctx.settings.beyond_quorum or len(ctx.nodes.names) >= 3:
+        if self.beyond_quorum or ctx.settings.beyond_quorum or len(ctx.members) >= 3:
             return None
         return "needs at least 3 nodes to leave a majority"
 
@@ -154,10 +154,15 @@ def leader_hit(targets: Targets) -> Witness:
     said: Mapping[str, Mapping[str, Any]] = targets.detail["last_probe"]
     leaders = {node: said[node]["term"] for node in targets.nodes if node in said and said[node]["role"] == "leader"}
     if not leaders:
-        was = ", ".join(f"{node} was {one['role']} in term {one['term']}" for node, one in said.items())
+        was = ", ".join(f"{node} was {one['role']}{_in_term(one['term'])}" for node, one in said.items())
         raise FaultError(f"no target led by its last probe: {was or 'none of them answered'}")
     leader = max(leaders, key=lambda node: leaders[node])
-    return {"led": {"node": leader, "term": leaders[leader]}}
+    return {"led": {"node": leader, **({"term": leaders[leader]} if leaders[leader] >= 0 else {})}}
+
+
+def _in_term(term: int) -> str:
+    """Nothing for a system that reports no terms."""
+    return f" in term {term}" if term >= 0 else ""
 
 
 class Kill(ProcessFault):

@@ -13,9 +13,9 @@ from nemesis.faults.disks import DISKS
 from nemesis.faults.leadership import LEADERSHIP
 from nemesis.faults.partitions import PARTITIONS
 from nemesis.faults.power import POWER
-from nemesis.faults.processes import PROCESSES
+from nemesis.faults.processes import PROCESSES, all_nodes
 from nemesis.faults.resources import RESOURCES
-from nemesis.faults.rolling import ROLLING
+from nemesis.faults.rolling import ROLLING, RestartRolling, RollingKill
 from nemesis.faults.targeted_partitions import TARGETED_PARTITIONS
 from nemesis.faults.traffic import TRAFFIC
 
@@ -41,6 +41,12 @@ def find(name: str) -> Fault:
     if name not in FAULTS:
         raise UnknownFaultError(name, FAULTS)
     return FAULTS[name]
+
+
+def hits_all(name: str) -> bool:
+    """Whether it hits every member that is under no other fault, whatever is drawn.  Raises UnknownFaultError."""
+    fault = find(name)
+    return getattr(fault, "choose", None) is all_nodes or isinstance(fault, RestartRolling | RollingKill)
 
 
 def prechecks(ctx: Context, names: Iterable[str] = FAULTS) -> dict[str, str | None]:

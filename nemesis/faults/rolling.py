@@ -30,7 +30,7 @@ class RestartRolling:
     beyond_quorum = True  # keeps the quorum itself: one node is down at a time
 
     def precheck(self, ctx: Context) -> str | None:
-        return None if len(ctx.nodes.names) >= 3 else "needs at least 3 nodes to leave a majority"
+        return None if len(ctx.members) >= 3 else "needs at least 3 nodes to leave a majority"
 
     def plan(self, ctx: Context, rng: random.Random) -> Targets:
         nodes = wanted_nodes(ctx, lambda: ctx.free)
@@ -69,7 +69,7 @@ class RollingKill:
     beyond_quorum = True  # keeps the quorum itself: two nodes are down at a time
 
     def precheck(self, ctx: Context) -> str | None:
-        return None if len(ctx.nodes.names) >= 5 else "needs at least 5 nodes to leave a majority after two kills"
+        return None if len(ctx.members) >= 5 else "needs at least 5 nodes to leave a majority after two kills"
 
     def plan(self, ctx: Context, rng: random.Random) -> Targets:
         nodes = wanted_nodes(ctx, lambda: ctx.free)

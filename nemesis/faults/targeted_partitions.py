@@ -24,9 +24,9 @@ class LeaderPartition(RuleFault):
         self.leads_majority = leads_majority
 
     def draw(self, ctx: Context, rng: random.Random) -> grudges.Grudge:
-        names = ctx.nodes.names
-        size = grudges.majority(len(names)) if self.leads_majority else (len(names) - 1) // 2
-        return grudges.leader_side(names, leader_of(ctx), size, rng)
+        n = len(ctx.members)
+        size = grudges.majority(n) if self.leads_majority else (n - 1) // 2
+        return grudges.leader_side(ctx.members, leader_of(ctx), size, rng, ctx.others)
 
 
 class OneWay(RuleFault):
@@ -43,14 +43,14 @@ class Reset(RuleFault):
     """Two halves that reject each other with a TCP reset: the peers notice at once."""
 
     def draw(self, ctx: Context, rng: random.Random) -> grudges.Grudge:
-        return grudges.random_halves(ctx.nodes.names, rng)
+        return grudges.random_halves(ctx.members, rng, ctx.others)
 
 
 class Swizzle(RuleFault):
     """The links between two halves are cut one after another, and come back in another order."""
 
     def draw(self, ctx: Context, rng: random.Random) -> grudges.Grudge:
-        return grudges.random_halves(ctx.nodes.names, rng)
+        return grudges.random_halves(ctx.members, rng, ctx.others)
 
     def plan(self, ctx: Context, rng: random.Random) -> Targets:
         whole = super().plan(ctx, rng)
@@ -108,7 +108,7 @@ class IsolateUntilSnapshot(RuleFault):
     def draw(self, ctx: Context, rng: random.Random) -> grudges.Grudge:
         leader = leader_of(ctx)
         chosen = ctx.wanted.nodes[:1] if ctx.wanted else ()
-        followers = [name for name in ctx.nodes.names if name != leader]
+        followers = [name for name in ctx.members if name != leader]
         one = chosen[0] if chosen else rng.choice(followers)
         return grudges.separate(ctx.nodes.names, [one], [name for name in ctx.nodes.names if name != one])
 

@@ -52,7 +52,7 @@ class Throttle(RuleFault):
         return ctx.settings.option(self.option)
 
     def draw(self, ctx: Context, rng: random.Random) -> grudges.Grudge:
-        return grudges.random_halves(ctx.nodes.names, rng)
+        return grudges.random_halves(ctx.members, rng, ctx.others)
 
     def plan(self, ctx: Context, rng: random.Random) -> Targets:
         whole = super().plan(ctx, rng)

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -72,31 +72,34 @@ class Condition:
         return all(test(probes, since) for test in self.tests)
 
 
-def parse(text: str, names: Sequence[str]) -> Condition:
-    """Parse a condition.  Raises ScheduleError that names the part that is not understood."""
-    parts = [part.strip() for part in re.split(r"\band\b", text)]
-    tests = tuple(_term("a leader" if part == AFTER_HEARTBEAT else part, names) for part in parts)
+def parse(text: str, names: Sequence[str], members: Collection[str] = ()) -> Condition:
+    """Parse a condition on nodes of these names, of which the members may lead (all when there are none).
+
+    Raises ScheduleError that names the part that is not understood.
+    """
+    parts, may_lead = [part.strip() for part in re.split(r"\band\b", text)], members or names
+    tests = tuple(_term("a leader" if part == AFTER_HEARTBEAT else part, names, may_lead) for part in parts)
     return Condition(text, tests, AFTER_HEARTBEAT in parts)
 
 
-def _term(part: str, names: Sequence[str]) -> Test:
+def _term(part: str, names: Sequence[str], members: Collection[str]) -> Test:
     words = part.split()
     if part == "no leader":
-        return lambda probes, _: leader_now(probes) is None
+        return lambda probes, _: leader_now(probes, members) is None
     if part == "a leader":
-        return lambda probes, _: leader_now(probes) is not None
+        return lambda probes, _: leader_now(probes, members) is not None
     if len(words) == 2 and words[1] == "leads":
         node = _known(words[0], names)
-        return lambda probes, _: leader_now(probes) == node
+        return lambda probes, _: leader_now(probes, members) == node
     if words[:3] == ["a", "snapshot", "was"] and words[3:] in (["saved"], ["loaded"]):
         return _grown(f"snapshots_{words[3]}")
     if found := _COMPARISON.fullmatch(part):
         figure, node, sign, number, other, other_node, plus, more = found.groups()
-        left, compare = _value(figure, node, names), OPERATORS[sign]
+        left, compare = _value(figure, node, names, members), OPERATORS[sign]
         if number is not None:
             return _comparison(left, compare, lambda _: int(number), 0)
         offset = int(more or 0) * (-1 if plus == "-" else 1)
-        return _comparison(left, compare, _value(other, other_node, names), offset)
+        return _comparison(left, compare, _value(other, other_node, names, members), offset)
     raise ScheduleError(f"{part!r} is no condition; like: n2 leads, lag(n4) > 1000, a snapshot was saved")
 
 
@@ -108,7 +111,7 @@ def _comparison(left: Value, compare: Callable[[float, float], bool], right: Val
     return test
 
 
-def _value(figure: str, node: str | None, names: Sequence[str]) -> Value:
+def _value(figure: str, node: str | None, names: Sequence[str], members: Collection[str]) -> Value:
     """The greatest of the figures that are meant, None while no node has it."""
     if figure not in FIGURES and not figure.startswith(OWN):
         there = f"{', '.join(FIGURES)}, and {OWN}NAME for one of the system's own"
@@ -118,15 +121,15 @@ def _value(figure: str, node: str | None, names: Sequence[str]) -> Value:
     asked = node if node in (None, "any", "followers") else _known(str(node), names)
 
     def value(probes: Probes) -> float | None:
-        found = (_figure(figure, name, probes) for name in _asked(asked, probes))
+        found = (_figure(figure, name, probes) for name in _asked(asked, probes, members))
         return max((one for one in found if one is not None), default=None)
 
     return value
 
 
-def _asked(words: str | None, probes: Probes) -> Sequence[str]:
+def _asked(words: str | None, probes: Probes, members: Collection[str]) -> Sequence[str]:
     if words == "followers":
-        leader = leader_now(probes)
+        leader = leader_now(probes, members)
         return [name for name in probes if leader not in (None, name)]
     return list(probes) if words in (None, "any") else [words]
 

@@ -41,8 +41,8 @@ def await_heartbeat(ctx: Context) -> None:
 
     Raises SkippedError when there is no leader, or none of its heartbeats is seen within :data:`PATIENCE_S`.
     """
-    if (leader := leader_now(ctx.system.probes())) is None:
-        raise SkippedError("no heartbeat is awaited: no node says that it leads")
+    if (leader := leader_now(ctx.system.probes(), ctx.members)) is None:
+        raise SkippedError("no heartbeat is awaited: no node leads")
     words = ("python3", "-", ctx.settings.heartbeat, f"{PATIENCE_S:g}")
     seen = ctx.nodes.run({leader: Command(words, stdin=_WATCH, timeout=PATIENCE_S + 10)})[leader]
     if not seen.stdout.startswith("heartbeat"):

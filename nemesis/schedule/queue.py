@@ -50,13 +50,15 @@ class StepQueue:
                 self.watched.append(_Watched(step, due + round(step.within_s * 1e9)))
         return steps
 
-    def came_true(self, now: int, probes: Mapping[str, Probe], names: Sequence[str]) -> list[Step]:
+    def came_true(
+        self, now: int, probes: Mapping[str, Probe], names: Sequence[str], members: Sequence[str]
+    ) -> list[Step]:
         """The steps whose condition holds by these probes; they are watched no more."""
         self._last_look = now
         true = []
         for watched in self.watched:
             if watched.condition is None or watched.since is None:
-                watched.condition, watched.since = parse(watched.step.when or "", names), dict(probes)
+                watched.condition, watched.since = parse(watched.step.when or "", names, members), dict(probes)
             if watched.condition.holds(probes, watched.since):
                 true.append(watched)
         self.watched = [watched for watched in self.watched if watched not in true]

@@ -116,7 +116,7 @@ class Runner:
         if not queue.watched:
             return
         now, probes = self._ctx.clock.now(), self._ctx.system.probes()
-        for step in queue.came_true(now, probes, self._ctx.nodes.names):
+        for step in queue.came_true(now, probes, self._ctx.nodes.names, self._ctx.members):
             try:
                 if parse(step.when or "", self._ctx.nodes.names).after_heartbeat:
                     await_heartbeat(self._ctx)
@@ -155,7 +155,7 @@ class Runner:
         fault = self._faults[step.fault]
         ctx = replace(self._ctx, stop=stop, busy=locked(self._active.values()), damaged=self._damaged)
         probes = ctx.system.probes()
-        leader = leader_now(probes)
+        leader = leader_now(probes, ctx.members)
         try:
             targets = self._plan(fault, step, ctx)
         except SkippedError as error:
@@ -174,7 +174,7 @@ class Runner:
             self._do(fault, targets, step.id, ctx)
 
     def _skip(self, fault: Fault, number: int, reason: str) -> None:
-        leader = leader_now(self._ctx.system.probes())
+        leader = leader_now(self._ctx.system.probes(), self._ctx.members)
         self._note("invoke", fault, number, "inject", nodes=[], targets={}, leader=leader)
         self._note("fail", fault, number, "inject", reason=reason)
 

@@ -5,18 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from history.records.violations import MISSED, canary_outcome, checks_looking, shown_verdict
+from history.records.violations import MISSED, canary_outcome, checks_looking, shown_verdict, verdict_words
 from reports.analysis.diagnosis import Break
 from reports.analysis.findings import checks_of
 from reports.load.run import HARNESS_FAILURE, Run
 
-VERDICT_WORDS: Final = {
-    "valid": "Valid",
-    "invalid": "Invalid",
-    "unknown": "Unknown",
-    MISSED: "Missed",
-    HARNESS_FAILURE: "Harness failure",
-}
 MEANINGS: Final = {
     "valid": "Every check passed, and the run was worth something: every gate was met.",
     "invalid": "",
@@ -38,11 +31,8 @@ def verdict_shown(run: Run) -> str:
 
 def word_of(run: Run) -> str:
     """Return the page's first words."""
-    word = VERDICT_WORDS[verdict_shown(run)]
-    if not run.plan.get("canary") or run.verdict == HARNESS_FAILURE:
-        return word
-    found = canary_outcome(run.plan, run.results) == "found"
-    return f"{word}, as intended" if found else f"{word}: the planted bug was not found"
+    word = verdict_words(run.verdict, run.plan, run.results)
+    return word[:1].upper() + word[1:]
 
 
 def meaning_of(run: Run) -> str:

@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from history import Counterexample, Linearization, Operation
 from history.records.time_format import digits_of, seconds_text
+from reports.load.run import Tell, by_values
 from reports.style.format import short
 
 WIDTH: Final = 1000.0
@@ -28,6 +29,8 @@ FOLD: Final = 72.0
 """Width of a folded stretch."""
 TICK: Final = 60.0
 """Least distance between the times below the axis."""
+TOLD: Final = 110
+"""Limit of an operation that its model puts into words."""
 MOST: Final = 40
 """More rows are no picture."""
 
@@ -118,7 +121,7 @@ class Axis:
         return left + (right - left) * (time - low) / (high - low)
 
 
-def picture_of(example: Counterexample, beside: Sequence[Operation] = ()) -> Picture | None:
+def picture_of(example: Counterexample, beside: Sequence[Operation] = (), tell: Tell = by_values) -> Picture | None:
     """Draw a counterexample and the operations ``beside`` it; None if it names no operation."""
     if not example.operations:
         return None
@@ -131,7 +134,7 @@ def picture_of(example: Counterexample, beside: Sequence[Operation] = ()) -> Pic
     axis, found, digits = Axis(operations, ends), example.linearization, digits_of(operations)
     points = {point.operation: axis.x(point.at) for point in found.points} if found else {}
     boxes = tuple(
-        _box(row, operation, ends[row], digits, axis, points.get(place), parts[row])
+        _box(row, operation, ends[row], digits, axis, points.get(place), parts[row], tell)
         for row, (place, operation) in enumerate(rows)
     )
     absent = _absent(example.operations)
@@ -193,8 +196,10 @@ def text_of(value: Any, most: int = 24) -> str:
     return "absent" if value is None else short(json.dumps(value, ensure_ascii=False), most)
 
 
-def label_of(operation: Operation, most: int = 24) -> str:
+def label_of(operation: Operation, most: int = 24, tell: Tell = by_values) -> str:
     """Describe an operation and its answer in a few words; the answer takes ``most`` characters."""
+    if told := tell(operation):
+        return short(told, TOLD)
     if operation.f == "read":
         return f"read {text_of(operation.result, most)}" if operation.outcome == "ok" else "read"
     if operation.f == "cas" and isinstance(operation.value, list | tuple) and len(operation.value) == 2:
@@ -214,14 +219,16 @@ def _drawn_end(operation: Operation, last: int, part: _Part) -> int:
     return max(last, operation.invoked + 1)
 
 
-def _box(row: int, operation: Operation, end: int, digits: int, axis: Axis, point: float | None, part: _Part) -> Box:
+def _box(
+    row: int, operation: Operation, end: int, digits: int, axis: Axis, point: float | None, part: _Part, tell: Tell
+) -> Box:
     x = axis.x(operation.invoked)
     returned = "never answered" if operation.returned is None else f"{seconds_text(operation.returned, digits)} s"
     right = x + axis.x(end) - x
     return Box(
         label=f"{short(operation.f, 16)}: {short(part.says, 80)}"
         if part.says
-        else label_of(operation, 60 if part.culprit else 24),
+        else label_of(operation, 60 if part.culprit else 24, tell),
         who=f"process {operation.process}" + (f" · {short(operation.node, 10)}" if operation.node else ""),
         times=f"{seconds_text(operation.invoked, digits)} – {returned}",
         x=x,

@@ -12,7 +12,6 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from history.codes import OK
 from history.records.violations import (
     LINEARIZABLE,
     OF_KEYS,
@@ -25,17 +24,15 @@ from history.records.violations import (
     is_outage,
     severity_of,
 )
+from reports.analysis.aftermath import after_onset, last_seen
 from reports.analysis.faults import when
-from reports.analysis.findings import Drawn, Violation, checks_of, shown_as_counterexamples
+from reports.analysis.findings import Drawn, Violation, checks_of, examples_of, shown_as_counterexamples
 from reports.analysis.lagging_nodes import AGE_S
-from reports.analysis.node_timeline import ROLES, SILENT, NodeTimeline, leader_at, left_at
+from reports.analysis.node_timeline import SILENT, NodeTimeline, leader_at
+from reports.analysis.replicas_behind import silent_since, told_behind
 from reports.load import logs
-from reports.load.columns import Floats
-from reports.load.run import Run
 from reports.style.format import number, one_line
 
-GONE_S: Final = 3.0
-"""A node without an answer for so many seconds at the end of the record is called silent."""
 REPEATED: Final = 100
 """A warning that a node logs so often in the last :data:`OUTAGE_S` of the record is what it is stuck at."""
 
@@ -51,15 +48,24 @@ class Break:
     checks: tuple[str, ...]
     nodes: tuple[str, ...] = ()
 
+    @property
+    def is_drawn(self) -> bool:
+        """Whether its place is a counterexample."""
+        return self.place.startswith(("counterexample", "violation-"))
+
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """What broke, the worst first; how clients and leaders fared from the first onset on; where to look next."""
+    """What broke, the worst first; how clients and leaders fared from the first onset on; where to look next.
+
+    ``place`` is the section that the next ``step`` is about, and ``at`` the moment (s) whose log lines it names there.
+    """
 
     breaks: tuple[Break, ...]
     after: str
     step: str
     place: str
+    at: float | None = None
 
 
 def diagnosis_of(drawn: Drawn) -> Diagnosis | None:
@@ -73,12 +79,13 @@ def diagnosis_of(drawn: Drawn) -> Diagnosis | None:
     if not breaks:
         return None
     onset = min((one.onset for one in breaks if one.onset is not None), default=None)
-    after = "" if onset is None else _after(drawn, onset)
+    after = "" if onset is None else after_onset(drawn, onset)
+    # What a planted bug does not explain is what a reader does not know yet.
+    candidates = [one for one in breaks if looking.isdisjoint(one.checks)] or breaks
     # Logs that are whole again are less to look at than what lasts.
-    worst = breaks[0]
-    if worst.severity == "log truncated":
-        worst = next((one for one in breaks if one.severity != "log truncated"), worst)
-    return Diagnosis(tuple(breaks), after, _step(drawn, worst), worst.place)
+    worst = next((one for one in candidates if one.severity != "log truncated"), candidates[0])
+    at = None if worst.is_drawn else worst.onset
+    return Diagnosis(tuple(breaks), after, _step(drawn, worst), worst.place, at)
 
 
 # -- what broke -------------------------------------------------------------------------------------------------------
@@ -109,8 +116,11 @@ def _breaks(drawn: Drawn) -> Iterator[Break]:
 
 
 def _contradiction(drawn: Drawn, check: str, row: Mapping[str, Any], about: Mapping[str, Any]) -> Break:
-    """The answers that contradict each other, by the first of the worst counterexamples that are drawn."""
-    mine = [one for one in drawn.violations if one.check == check]
+    """The answers that contradict each other, by the first of the worst counterexamples that are drawn.
+
+    It is dated by the first answer that contradicts others, whichever counterexample that is of.
+    """
+    mine = [(place, one) for place, one in enumerate(drawn.violations, 1) if one.check == check]
     if not mine:
         place = "counterexample" if drawn.violations else "coverage"
         return Break(severity_of(check, str(about.get("kind"))), row["seen"], None, place, (row["name"],))
@@ -118,11 +128,18 @@ def _contradiction(drawn: Drawn, check: str, row: Mapping[str, Any], about: Mapp
     def severity(violation: Violation) -> Severity:
         return severity_of(check, violation.example.kind)
 
-    first = min(mine, key=lambda violation: SEVERITIES.index(severity(violation)))
+    number_drawn, first = min(mine, key=lambda pair: SEVERITIES.index(severity(pair[1])))
     count = counts_of(drawn.run.results)[check]
-    more = f" ({count} violation{'' if count == 1 else 's'})"
-    text = f"{first.example.kind}. {first.example.sentence}{more}"
-    return Break(severity(first), text, first.since, "counterexample", (row["name"],))
+    onset = min(one.example.completed_at for one in examples_of(drawn.run) if one.check == check) / 1e9
+    answered = when(onset, drawn.windows)
+    more = f"{number(count)} violations, the first answered at" if count > 1 else "answered at"
+    text = f"{first.example.kind}. {first.example.sentence.rstrip('.')} ({more} {answered})."
+    return Break(severity(first), text, onset, _drawn_at(number_drawn), (row["name"],))
+
+
+def _drawn_at(place: int) -> str:
+    """Where the page has the counterexample of this number: the first stands open at the head of its section."""
+    return "counterexample" if place == 1 else f"violation-{place}"
 
 
 def _deleted(drawn: Drawn, found: Sequence[tuple[str, str, Mapping[str, Any]]]) -> Break:
@@ -196,11 +213,11 @@ def _short_at_the_end(timelines: Sequence[NodeTimeline]) -> tuple[dict[str, int]
 def _no_recovery(drawn: Drawn, row: Mapping[str, Any], about: Mapping[str, Any]) -> Break:
     end = drawn.run.end / 1e9
     last = last_commit(drawn.timelines)
-    answered = [timeline.node for timeline in drawn.timelines if _silent_since(timeline, end) is None]
+    answered = [timeline.node for timeline in drawn.timelines if silent_since(timeline, end) is None]
     named = set(map(str, about.get("behind") or ()))
     behind = [timeline for timeline in drawn.timelines if timeline.node in named]
     nodes = tuple(timeline.node for timeline in behind)
-    outage = is_outage({**about, **_last_seen(drawn, last)})
+    outage = is_outage({**about, **last_seen(drawn, last)})
     if last is not None and outage:
         leader = leader_at(drawn.timelines, end)
         led = f"{leader} led" if leader else "nobody led"
@@ -211,39 +228,8 @@ def _no_recovery(drawn: Drawn, row: Mapping[str, Any], about: Mapping[str, Any])
         return Break("no commits", text, last, "recovery", ("recovery",), nodes)
     if not behind:
         return Break("no commits" if outage else "replica behind", row["seen"], None, "recovery", ("recovery",))
-    return Break("replica behind", *_behind(drawn, behind, end), "recovery", ("recovery",), nodes)
-
-
-def _behind(drawn: Drawn, behind: Sequence[NodeTimeline], end: float) -> tuple[str, float]:
-    """Of replicas that stopped, where they stand, or that they do not answer; and since when (s)."""
-    silent = {one.node: since for one in behind if (since := _silent_since(one, end)) is not None}
-    apart = {one.node: left_at(one) for one in behind if one.node not in silent and one.applied.max(initial=-1) < 0}
-    stopped = {one.node: _last_applied(one) for one in behind if one.node not in {*silent, *apart}}
-    onset = min([*silent.values(), *apart.values(), *(moment for moment, _ in stopped.values())])
-    parts = []
-    total, target = len(drawn.timelines), max(int(one.committed.max(initial=-1)) for one in drawn.timelines)
-    logs_end = max((int(one.log_end[one.role != SILENT][-1]) for one in drawn.timelines if _answered(one)), default=-1)
-    if level := [name for name, (_, index) in stopped.items() if 0 <= logs_end <= index < target]:
-        stand = ", ".join(f"{name} at {number(stopped.pop(name)[1])}" for name in sorted(level))
-        parts.append(f"At the end {stand}, where every log ends, of {number(target)} that were committed")
-    if moving := [name for name, (moment, _) in stopped.items() if end - moment < GONE_S]:
-        stand = ", ".join(f"{name} at {number(stopped.pop(name)[1])}" for name in sorted(moving))
-        parts.append(
-            f"At the end {stand} {'was' if len(moving) == 1 else 'were'} behind {number(target)}, still applying"
-        )
-    if stopped:
-        first, latest = min(moment for moment, _ in stopped.values()), max(moment for moment, _ in stopped.values())
-        span = when(first, drawn.windows) + (f", the last at {latest:.1f} s" if latest - first > 1 else "")
-        stand = ", ".join(f"{name} at {number(index)}" for name, (_, index) in sorted(stopped.items()))
-        parts.append(
-            f"{len(stopped)} of {total} replicas stopped applying at {span}, and never resumed: "
-            f"{stand}, of {number(target)} that were committed"
-        )
-    for name, since in sorted(apart.items()):
-        parts.append(f"{name} answers, and has neither led nor known a leader since {when(since, drawn.windows)}")
-    for name, since in sorted(silent.items()):
-        parts.append(f"{name} has not answered since {when(since, drawn.windows)}")
-    return "; ".join(parts) + ".", onset
+    text, onset = told_behind(drawn, behind)
+    return Break("replica behind", text, onset, "recovery", ("recovery",), nodes)
 
 
 def _other(drawn: Drawn, row: Mapping[str, Any], about: Mapping[str, Any], place: str) -> Break:
@@ -274,97 +260,12 @@ def _last_rise(timeline: NodeTimeline, name: Literal["committed", "applied"]) ->
     return float(timeline.time[rows][rises[-1] + 1]) if len(rises) else None
 
 
-def _last_applied(timeline: NodeTimeline) -> tuple[float, int]:
-    """When the node applied its last entry (s), and where it stands."""
-    rows = timeline.role != SILENT
-    moment = _last_rise(timeline, "applied")
-    return moment if moment is not None else float(timeline.time[rows][0]), int(timeline.applied[rows][-1])
-
-
-def _answered(timeline: NodeTimeline) -> bool:
-    return bool((timeline.role != SILENT).any())
-
-
-def _silent_since(timeline: NodeTimeline, end: float) -> float | None:
-    """Since when (s) a node has not answered, of one that is silent at the end; 0 if it never answered."""
-    answers = timeline.time[timeline.role != SILENT]
-    last = float(answers[-1]) if len(answers) else 0.0
-    return last if end - last >= GONE_S else None
-
-
-# -- what came then ---------------------------------------------------------------------------------------------------
-
-
-def _after(drawn: Drawn, onset: float) -> str:
-    """How clients fared before and since, and how many leaders there were since then."""
-    parts = []
-    served, asked = _served(drawn.run), drawn.run.operations.invoked / 1e9
-    load = asked[_in_the_load(drawn.run)]
-    if len(load) and load[0] < onset < load[-1]:
-        before = np.count_nonzero(served < onset) / (onset - load[0])
-        since = np.count_nonzero((served >= onset) & (served <= load[-1])) / (load[-1] - onset)
-        if 0 < since < before:  # at the beginning of a run it rises, whatever broke
-            parts.append(
-                f"{before:.1f} operations a second succeeded before {onset:.1f} s, {since:.1f} from then until the "
-                f"load ended at {load[-1]:.1f} s"
-            )
-    last = float(served[-1]) if len(served) else 0.0
-    if len(asked) and (last < onset or asked[-1] - last >= OUTAGE_S):
-        parts.append(_unserved(drawn.run, last, float(asked[-1])))
-    if any((one.role <= ROLES.index("follower")).any() for one in drawn.timelines):
-        changes, leader = _leaders_since(drawn, onset), leader_at(drawn.timelines, drawn.run.end / 1e9)
-        elected = f"{changes or 'no'} new leader{'' if changes == 1 else 's'} since then"
-        parts.append(f"{elected}, at the end {f'{leader} led' if leader else 'nobody led'}")
-    text = "; ".join(parts)
-    return f"{text[:1].upper()}{text[1:]}." if text else ""
-
-
-def _unserved(run: Run, since: float, until: float) -> str:
-    """That nothing succeeded any more; what was acknowledged by nodes that had not applied it is no success."""
-    operations = run.operations
-    unapplied = np.count_nonzero(operations.which(OK) & ~operations.served & (operations.returned > since * 1e9))
-    asked = f"though clients asked until {until:.1f} s"
-    if unapplied:
-        empty = f"{number(int(unapplied))} were acknowledged by a node that never applied them"
-        return f"no operation succeeded and was applied after {since:.1f} s, {asked}: {empty}"
-    return f"no operation succeeded after {since:.1f} s, {asked}"
-
-
-def _leaders_since(drawn: Drawn, onset: float) -> int:
-    """How many leaderships, each a node in a term, began after a moment."""
-    found = 0
-    for timeline in drawn.timelines:
-        led = timeline.role == ROLES.index("leader")
-        since = timeline.time >= onset
-        found += len(set(timeline.term[led & since].tolist()) - set(timeline.term[led & ~since].tolist()))
-    return found
-
-
-def _served(run: Run) -> Floats:
-    """When operations were acknowledged by a node that had applied them, in seconds, in order."""
-    return run.operations.served_at() / 1e9
-
-
-def _last_seen(drawn: Drawn, committed: float | None) -> dict[str, int | None]:
-    """What :func:`is_outage` asks for; the judge of an earlier release did not record it."""
-    if committed is None:
-        return {}
-    served = _served(drawn.run)
-    last = int(served[-1] * 1e9) if len(served) else None
-    return {"last_commit_ns": int(committed * 1e9), "last_served_ns": last, "end_ns": drawn.run.end}
-
-
-def _in_the_load(run: Run) -> np.ndarray:
-    codes = run.operations.phase.codes
-    return np.asarray(codes != run.operations.phase.code("final"))
-
-
 # -- what next --------------------------------------------------------------------------------------------------------
 
 
 def _step(drawn: Drawn, worst: Break) -> str:
     """One thing to look at first."""
-    if worst.place == "counterexample":
+    if worst.is_drawn:
         return "Read the counterexample: operations that cannot all be true, the answer that fits nowhere in red"
     if worst.severity in ("no commits", "replica behind"):
         repeated = drawn.run.notes.attempt("repeated lines", lambda: _repeated(drawn, worst), None)

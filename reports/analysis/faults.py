@@ -99,7 +99,7 @@ def fault_windows(run: Run, timelines: Sequence[NodeTimeline]) -> list[FaultWind
         here = around.get(receipt.id)
         own = figures(receipt, here, oks, load) if len(run.operations) else _recorded(run.fault_rows.get(receipt.id))
         by_kind = {kind: figures(receipt, here, mine, load) for kind, mine in kinds.items()} if here else {}
-        found.append(_window(receipt, {**dict.fromkeys(FIGURES), **own}, by_kind, timelines, run.nodes, load))
+        found.append(_window(receipt, {**dict.fromkeys(FIGURES), **own}, by_kind, timelines, run, load))
     return found
 
 
@@ -134,7 +134,7 @@ def _window(
     costs: Mapping[str, float | None],
     by_kind: Mapping[str, Mapping[str, float | None]],
     timelines: Sequence[NodeTimeline],
-    nodes: Sequence[str],
+    run: Run,
     load: Load,
 ) -> FaultWindow:
     grudge = grudge_of(receipt)
@@ -148,9 +148,9 @@ def _window(
         nodes=nodes_of(receipt),
         grudge=grudge,
         leader=leader,
-        leader_cut=leader_cut(leader, grudge, nodes) if grudge else None,
+        leader_cut=leader_cut(leader, grudge, run.members) if grudge else None,
         measured_s=measured_for(receipt, load),
-        sides=sides_text(grudge, nodes, leader),
+        sides=sides_text(grudge, run.nodes, leader),
         started=receipt.started / SECOND,
         stood=_seconds(receipt.stood),
         heal_started=_seconds(receipt.heal_started),
@@ -222,12 +222,12 @@ def sides_text(grudge: Mapping[str, Sequence[str]], nodes: Sequence[str], first:
     return f"{text}, {' '.join(middle)} meet{'' if len(middle) > 1 else 's'} all" if text and middle else text
 
 
-def leader_cut(leader: str | None, grudge: Mapping[str, Sequence[str]], nodes: Sequence[str]) -> bool | None:
-    """Check whether the leader exchanges packets both ways with too few nodes for a majority (itself counted)."""
-    if leader is None or not nodes:
+def leader_cut(leader: str | None, grudge: Mapping[str, Sequence[str]], members: Sequence[str]) -> bool | None:
+    """Check whether the leader exchanges packets both ways with too few members for a majority (itself counted)."""
+    if leader is None or not members:
         return None
     dropped = set(grudge.get(leader, ())) | {node for node, peers in grudge.items() if leader in peers}
-    return len(set(nodes) - dropped) < len(nodes) // 2 + 1
+    return len(set(members) - dropped) < len(members) // 2 + 1
 
 
 def _recorded(row: Mapping[str, Any] | None) -> dict[str, float | None]:

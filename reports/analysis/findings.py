@@ -94,7 +94,9 @@ def prepare(run: Run) -> Drawn:
     no_nodes: tuple[str, ...] = ()
     nodes = run.notes.attempt("nodes", lambda: run.nodes, no_nodes)
     found = run.notes.attempt(
-        "leaders and replicas", lambda: node_timeline.timelines_of(run.probes, nodes, run.receipts), no_timelines
+        "leaders and replicas",
+        lambda: node_timeline.timelines_of(run.probes, nodes, run.receipts, run.members),
+        no_timelines,
     )
     windows = run.notes.attempt("fault table", lambda: faults.fault_windows(run, found), no_windows)
     violations = run.notes.attempt("counterexamples", lambda: violations_of(run, found, windows), no_violations)
@@ -233,7 +235,7 @@ def _violation(run: Run, found: list[NodeTimeline], windows: list[FaultWindow], 
     example = shown.example
     nothing: list[Operation] = []
     beside = run.notes.attempt("operations beside", lambda: operations_beside(run.operations, example), nothing)
-    picture = run.notes.attempt("counterexample", lambda: picture_of(example, beside), None)
+    picture = run.notes.attempt("counterexample", lambda: picture_of(example, beside, run.tell), None)
     operations = sorted(example.operations, key=lambda operation: operation.invoked)
     start = min((operation.invoked for operation in operations), default=0) / 1e9
     end = max((operation.returned or operation.invoked for operation in operations), default=0) / 1e9
@@ -243,7 +245,7 @@ def _violation(run: Run, found: list[NodeTimeline], windows: list[FaultWindow], 
     node, leader = last.node if last else None, node_timeline.leader_at(found, until)
 
     def response(operation: Operation) -> Response:
-        return response_of(operation, operations, found, windows, run.nodes)
+        return response_of(operation, operations, found, windows, run.nodes, run.members, run.tell)
 
     missed = missed_write(operations, last) if len(example.suspects) == 1 and not example.roles else None
     asked = next((row["asked"] for row in checks_of(run) if row["name"] == shown.check), "") if example.roles else ""
@@ -294,7 +296,7 @@ def recovery_of(drawn: Drawn) -> dict[str, Any] | None:
     lagging = [one for one in found if one.node in late]
     named = (_details(drawn.run, "recovery").get("behind") or ()) if not lagging else ()
     left = [node_timeline.left_at(one) for one in drawn.timelines if one.node in named and len(one.time)]
-    since = min([*(one.moved for one in lagging), *left], default=healed)
+    since = min([*(one.moved for one in lagging if one.moved is not None), *left], default=healed)
     lines = logs.excerpt(drawn.run.files, drawn.run.started, since - 0.5, since + RECOVERY_S, limit=40)
     important = [line for line in lines if line.weight]
     return {

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from reports.analysis.faults import FaultWindow, when
-from reports.analysis.node_timeline import SILENT, NodeTimeline
+from reports.analysis.node_timeline import SILENT, NodeTimeline, last_progress
 from reports.style.format import number
 
 AGE_S: Final = 1.0
@@ -18,18 +18,24 @@ AGE_S: Final = 1.0
 
 @dataclass(frozen=True, slots=True)
 class LaggingNode:
-    """A node that was behind at its last answer: when it fell behind and last moved (s), and where it stood then."""
+    """A node that was behind at its last answer: when it fell behind and last moved (s), and where it stood then.
+
+    ``moved`` is None where no answer shows that it moved.
+    """
 
     node: str
     fell: float
     at: int
-    moved: float
+    moved: float | None
     applied: int
     windows: tuple[FaultWindow, ...]
 
     def sentence(self) -> str:
         """Write "n4 has not moved since 8.0 s, 1.2 s into #0 bridge: it stands at 1 520"."""
-        stand = f"{when(self.moved, self.windows)}: it stands at {number(self.applied)}"
+        stands = f"it stands at {number(self.applied)}" if self.applied >= 0 else "its process has applied nothing"
+        if self.moved is None:
+            return f"{self.node} has not moved in any of its answers: {stands}"
+        stand = f"{when(self.moved, self.windows)}: {stands}"
         if self.moved <= self.fell:
             return f"{self.node} has not moved since {stand}"
         fell = f"{self.node} fell behind at {when(self.fell, self.windows)}, at {number(self.at)}"
@@ -50,6 +56,8 @@ def lagging_nodes(timelines: Sequence[NodeTimeline], windows: Sequence[FaultWind
 def _lagging_node(
     timeline: NodeTimeline, time: np.ndarray, front: np.ndarray, windows: Sequence[FaultWindow]
 ) -> LaggingNode | None:
+    if not timeline.reports:
+        return None
     answered = timeline.role != SILENT
     mine, applied = timeline.time[answered], timeline.applied[answered]
     place = np.searchsorted(time, mine - AGE_S, side="right") - 1
@@ -58,9 +66,15 @@ def _lagging_node(
         return None
     kept_up = np.flatnonzero(~behind)
     since = int(kept_up[-1]) if len(kept_up) else 0
+    moved = last_progress(applied)
     rises = np.flatnonzero(np.diff(applied) > 0) + 1
     before = rises[rises <= since]
-    fell, moved = int(before[-1]) if len(before) else 0, int(rises[-1]) if len(rises) else 0
+    fell = min(int(before[-1]) if len(before) else 0, moved or 0)
     return LaggingNode(
-        timeline.node, float(mine[fell]), int(applied[fell]), float(mine[moved]), int(applied[moved]), tuple(windows)
+        timeline.node,
+        float(mine[fell]),
+        int(applied[fell]),
+        None if moved is None else float(mine[moved]),
+        int(applied[-1]),
+        tuple(windows),
     )

@@ -9,7 +9,8 @@ from typing import Final
 import numpy as np
 
 from history import Probe, Receipt
-from history.records.probes import leader_among
+from history.records import probes as probe_records
+from history.records.probes import leader_by
 from reports.load.columns import Floats, Ints
 
 ROLES: Final = ("leader", "follower", "candidate", "unknown", "silent")
@@ -22,7 +23,10 @@ ROUND_S: Final = 0.25
 
 @dataclass(frozen=True, slots=True)
 class NodeTimeline:
-    """One node's probes: equally long arrays, times in seconds, ``role`` places in :data:`ROLES`, indexes -1 = none."""
+    """One node's probes: equally long arrays, times in seconds, ``role`` places in :data:`ROLES`, indexes -1 = none.
+
+    ``named`` is whom it takes for the leader.  Only a ``member`` may lead, and counts in majorities.
+    """
 
     node: str
     time: Floats
@@ -33,6 +37,13 @@ class NodeTimeline:
     applied: Ints
     saved: Ints
     loaded: Ints
+    named: tuple[str | None, ...] = ()
+    member: bool = True
+
+    @property
+    def reports(self) -> bool:
+        """Whether the node ever said where its log stands; without that nothing is known of its progress."""
+        return any(bool((column >= 0).any()) for column in (self.log_end, self.committed, self.applied))
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +57,12 @@ class Stretch:
     end: float
 
 
-def timelines_of(probes: Sequence[Probe], nodes: Sequence[str], receipts: Sequence[Receipt] = ()) -> list[NodeTimeline]:
+def timelines_of(
+    probes: Sequence[Probe], nodes: Sequence[str], receipts: Sequence[Receipt] = (), members: Sequence[str] = ()
+) -> list[NodeTimeline]:
     """Make a timeline for each node, in the order of ``nodes``; a node that was never probed has an empty one.
 
+    All nodes are members when none are given.
     A killed node is silent from when the fault saw that it was gone, and not only from its next probe.
     """
     by_node: dict[str, list[Probe]] = {node: [] for node in nodes}
@@ -59,7 +73,7 @@ def timelines_of(probes: Sequence[Probe], nodes: Sequence[str], receipts: Sequen
         if rows and not any(row.answered and row.pid == pid and row.time >= gone for row in rows):
             rows.append(Probe(gone, node, error="killed"))
             rows.sort(key=lambda row: row.time)
-    return [_timeline(node, rows) for node, rows in by_node.items()]
+    return [_timeline(node, rows, member=not members or node in members) for node, rows in by_node.items()]
 
 
 def _kills(receipts: Sequence[Receipt]) -> Iterator[tuple[str, int, int]]:
@@ -71,7 +85,7 @@ def _kills(receipts: Sequence[Receipt]) -> Iterator[tuple[str, int, int]]:
                 yield str(node), pid, receipt.stood
 
 
-def _timeline(node: str, rows: list[Probe]) -> NodeTimeline:
+def _timeline(node: str, rows: list[Probe], *, member: bool) -> NodeTimeline:
     def column(name: str) -> Ints:
         return np.array([getattr(row, name) for row in rows], dtype=np.int64)
 
@@ -85,6 +99,8 @@ def _timeline(node: str, rows: list[Probe]) -> NodeTimeline:
         applied=column("applied"),
         saved=column("snapshots_saved"),
         loaded=column("snapshots_loaded"),
+        named=tuple(row.leader for row in rows),
+        member=member,
     )
 
 
@@ -109,15 +125,26 @@ def stretches(timeline: NodeTimeline) -> list[Stretch]:
 
 
 def leader_at(timelines: Sequence[NodeTimeline], seconds: float) -> str | None:
-    """Find the node that called itself leader with the highest term in its newest probe before a moment."""
-    return leader_among((timeline.node, int(timeline.term[place])) for timeline, place in _leading(timelines, seconds))
+    """Find the leader by each node's newest probe before a moment: ``history.records.probes.leader_by`` decides."""
+    claims = [
+        probe_records.Claim(
+            one.node, int(one.role[place]) == 0, int(one.term[place]), one.named[place] if one.named else None
+        )
+        for one, place in _answering(timelines, seconds)
+    ]
+    return leader_by(claims, [timeline.node for timeline in timelines if timeline.member])
 
 
 def _leading(timelines: Sequence[NodeTimeline], seconds: float) -> Iterator[tuple[NodeTimeline, int]]:
     """Yield the timelines of all nodes that called themselves leader then, with the place of that probe."""
+    return (found for found in _answering(timelines, seconds) if found[0].role[found[1]] == 0)
+
+
+def _answering(timelines: Sequence[NodeTimeline], seconds: float) -> Iterator[tuple[NodeTimeline, int]]:
+    """Yield the timelines of all nodes that answered then, with the place of that probe."""
     for timeline in timelines:
         place = int(np.searchsorted(timeline.time, seconds, side="right")) - 1
-        if place >= 0 and seconds - float(timeline.time[place]) <= STALE_S and timeline.role[place] == 0:
+        if place >= 0 and seconds - float(timeline.time[place]) <= STALE_S and timeline.role[place] != SILENT:
             yield timeline, place
 
 
@@ -161,12 +188,18 @@ class Claim:
 
 
 def claims_of(timelines: Sequence[NodeTimeline]) -> list[Claim]:
-    """List the first claim of each node in each term, by its time; of those in one round of probes, by its term."""
+    """List the first claim of each node in each term, by its time; of those in one round of probes, by its term.
+
+    Without terms two may say that they lead, and neither be it: such a claim counts where a majority names the node.
+    """
     leading = {timeline.node: _claims(timeline) for timeline in timelines}
     found = []
     for node, (times, terms) in leading.items():
         for term in np.unique(terms):
-            start = float(times[terms == term][0])
+            moments = times[terms == term].tolist()
+            start = next((at for at in moments if term >= 0 or leader_at(timelines, at) == node), None)
+            if start is None:
+                continue
             rivals = [
                 (other, int(theirs[place]))
                 for other, (moments, theirs) in leading.items()
@@ -334,7 +367,7 @@ def last_statuses(timelines: Sequence[NodeTimeline]) -> list[LastStatus]:
     end = max((float(timeline.time[-1]) for timeline, _ in lasts), default=0.0)
     found = []
     for timeline, last in lasts:
-        behind = max(front - max(int(timeline.applied[last]), 0), 0)
+        behind = max(front - max(int(timeline.applied[last]), 0), 0) if timeline.reports else 0
         found.append(
             LastStatus(
                 node=timeline.node,
@@ -356,6 +389,20 @@ def left_at(timeline: NodeTimeline) -> float:
     """When a node was first seen neither to lead nor to follow, without doing so ever again (s)."""
     rows = np.flatnonzero(timeline.role <= ROLES.index("follower"))
     return float(timeline.time[min(rows[-1] + 1, len(timeline.time) - 1) if len(rows) else 0])
+
+
+def last_progress(indexes: Ints) -> int | None:
+    """Return the place of the answer in which a node came to where it stands in its last one; None if none shows it.
+
+    A process that is restarted applies again what it had applied before: that is no progress.  Where a node had been
+    further than it stands at the end, its last rise counts.
+    """
+    rises = np.flatnonzero(np.diff(indexes) > 0) + 1
+    if not len(rises):
+        return None
+    if indexes.max() > indexes[-1]:
+        return int(rises[-1])
+    return int(np.argmax(indexes >= indexes[-1])) or None
 
 
 def _recently_committed(timeline: NodeTimeline, last: int) -> int:

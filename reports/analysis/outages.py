@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from reports.analysis.faults import FaultWindow
 from reports.load.columns import NONE, Ints, Operations
@@ -50,8 +51,15 @@ class Service:
 
 def services_of(operations: Operations, end_ns: int) -> list[Service]:
     """List the kinds of operations that clients asked for, in the order of their first appearance."""
-    found = (_service(operations, code, name, end_ns) for code, name in enumerate(operations.f.names))
+    kinds = enumerate(operations.f.names)
+    found = (_service(operations, operations.f.codes == code, name, end_ns) for code, name in kinds)
     return [service for service in found if service is not None]
+
+
+def total_outages(operations: Operations, end_ns: int) -> list[Outage]:
+    """List the times in which no operation of any kind succeeded, the earliest first; their kind is empty."""
+    every = _service(operations, np.ones(len(operations), bool), "", end_ns)
+    return list(every.outages) if every else []
 
 
 def outages_of(operations: Operations, end_ns: int) -> list[Outage]:
@@ -78,8 +86,7 @@ def by_fault(found: Sequence[Outage], windows: Sequence[FaultWindow], end_s: flo
     return mapped
 
 
-def _service(operations: Operations, code: int, kind: str, end_ns: int) -> Service | None:
-    mine = operations.f.codes == code
+def _service(operations: Operations, mine: npt.NDArray[np.bool_], kind: str, end_ns: int) -> Service | None:
     if not mine.any():
         return None
     served = operations.served[mine]

@@ -11,6 +11,7 @@ from reports.analysis import node_timeline
 from reports.analysis.counterexample import label_of
 from reports.analysis.faults import FaultWindow, sides_of
 from reports.analysis.node_timeline import NodeTimeline
+from reports.load.run import Tell, by_values
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +35,14 @@ def response_of(
     found: Sequence[NodeTimeline],
     windows: Sequence[FaultWindow],
     nodes: Sequence[str],
+    members: Sequence[str],
+    tell: Tell = by_values,
 ) -> Response:
     """Describe the answer to an operation; times get as many digits as distinguish the operations ``beside`` it."""
     moment = operation.invoked if operation.returned is None else operation.returned
     seconds = moment / 1e9
     return Response(
-        label=label_of(operation),
+        label=label_of(operation, tell=tell),
         process=operation.process,
         node=operation.node,
         seconds=seconds_text(moment, digits_of(beside)),
@@ -47,7 +50,7 @@ def response_of(
         leader=node_timeline.leader_at(found, seconds),
         term=node_timeline.term_at(found, seconds),
         phase=operation.phase or "",
-        side=side_of(operation.node, seconds, windows, nodes),
+        side=side_of(operation.node, seconds, windows, nodes, members),
     )
 
 
@@ -74,14 +77,20 @@ def _written(operation: Operation) -> object:
     return operation.value[1] if swap else operation.value
 
 
-def side_of(node: str | None, seconds: float, windows: Sequence[FaultWindow], nodes: Sequence[str]) -> str:
-    """Write ``on the side of the minority in #0: n2 n4 | n1 n3 n5``; empty where no clean cut stood at that moment."""
+def side_of(
+    node: str | None, seconds: float, windows: Sequence[FaultWindow], nodes: Sequence[str], members: Sequence[str]
+) -> str:
+    """Write ``on the side of the minority in #0: n2 n4 | n1 n3 n5``; empty where no clean cut stood at that moment.
+
+    The majority is one of the members, on whatever side the other nodes are.
+    """
     for window in windows:
         if node is None or not window.stands(seconds, seconds):
             continue
         sides = sides_of(window.grudge, nodes, window.leader)
         mine = next((side for side in sides if node in side), None)
         if mine is not None:
-            place = "majority" if len(mine) > len(nodes) // 2 else "minority"
+            counted = sum(one in members for one in mine)
+            place = "majority" if counted > len(members) // 2 else "minority"
             return f"on the side of the {place} in #{window.id}: {' | '.join(' '.join(side) for side in sides)}"
     return ""

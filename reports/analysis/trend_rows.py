@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from history.metrics import regressions
+from history.records.plans import planted_in
 from history.records.violations import shown_verdict
 
 FIGURES: Final = {
@@ -21,11 +22,17 @@ INVALID: Final = "verdict became invalid"
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One run; ``place`` is its directory below the store."""
+    """One run; ``place`` is its directory below the store, ``canary`` what became of a planted bug, if it is known."""
 
     place: str
     verdict: str
     recovery_s: float | None
+    canary: str = ""
+
+    @property
+    def shown(self) -> str:
+        """The verdict as it is shown."""
+        return shown_verdict(self.verdict, self.canary)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +61,11 @@ class Group:
     histogram: tuple[tuple[float, float | None, int], ...]
     compared: str = ""
 
+    @property
+    def planted(self) -> bool:
+        """Whether a bug was planted in the server: what is found then is no failure of the system."""
+        return planted_in(self.version)
+
 
 @dataclass(frozen=True, slots=True)
 class Regression:
@@ -77,16 +89,6 @@ class Regression:
     since: tuple[tuple[str, float | None], ...]
 
 
-def planted_in(version: str) -> bool:
-    """Whether runs of a version, as ``history.records.plans.system_version`` names it, had a bug planted."""
-    return " canary " in f" {version} "
-
-
-def shown_of(version: str, verdict: str) -> str:
-    """The verdict of a run of this version as it is shown: *missed* in place of valid where a bug was planted."""
-    return shown_verdict(verdict, "missed" if planted_in(version) else "")
-
-
 def drawn(nemesis: str, version: str, workload: str, found: regressions.Regression) -> Regression:
     """A regression of a kind of run in the figure's unit.  Raises KeyError for an unknown figure."""
     runs = (found.onset, found.found, found.closed)
@@ -101,8 +103,8 @@ def drawn(nemesis: str, version: str, workload: str, found: regressions.Regressi
 
 
 def open_first(found: Sequence[Regression]) -> tuple[Regression, ...]:
-    """The open ones before the closed ones, the newest of each first; that a planted bug was found is none."""
-    real = [one for one in found if one.metric != INVALID or not planted_in(one.version)]
+    """The open ones before the closed ones, the newest of each first; runs with a planted bug have none."""
+    real = [one for one in found if not planted_in(one.version)]
     newest = sorted(real, key=lambda one: one.found.rpartition("/")[2], reverse=True)
     return tuple(sorted(newest, key=lambda one: one.closed is not None))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 from typing import Final
@@ -16,8 +16,9 @@ from typing import Final
 from history.metrics.regressions import Measured, find_regressions
 from history.metrics.survival import Times, quantile
 from history.records.settings import series_names
+from history.records.violations import AS_INTENDED
 from reports.analysis import warehouse
-from reports.analysis.trend_rows import Group, Regression, Sample, Trends, drawn, open_first, planted_in, shown_of
+from reports.analysis.trend_rows import Group, Regression, Sample, Trends, drawn, open_first
 from reports.load.run import HARNESS_FAILURE
 from reports.load.run_row import RunRow
 
@@ -26,14 +27,30 @@ LAST: Final = 20
 POINTS: Final = 60
 WIDTH: Final = 360.0
 HEIGHT: Final = 44.0
+_SAID: Final = {
+    ("invalid", "found"): f"planted bug found, {AS_INTENDED}",
+    ("invalid", "missed"): "invalid, planted bug not found",
+    ("valid", "missed"): "planted bug not found",
+}
+"""What is said of a run by its verdict and by what became of a planted bug."""
 
 
 def trends_of(store: Path, rows: Sequence[RunRow]) -> Trends:
     """The warehouse's trends, else those of ``rows``; ``note`` says which, and what is missing."""
     found = warehouse.trends_in(store, {row.place for row in rows})
     if isinstance(found, Trends):
-        return found
+        return replace(found, groups=tuple(_with_canaries(group, rows) for group in found.groups))
     return Trends(tuple(groups_of(rows)), regressions_of(rows), found)
+
+
+def _with_canaries(group: Group, rows: Sequence[RunRow]) -> Group:
+    """Add what became of planted bugs, which the warehouse does not hold; of runs that are gone as by their verdict."""
+    if not group.planted:
+        return group
+    known = {row.place: row.canary for row in rows}
+    by_verdict = {"valid": "missed", "invalid": "found"}
+    samples = (replace(one, canary=known.get(one.place, by_verdict.get(one.verdict, ""))) for one in group.samples)
+    return replace(group, samples=tuple(samples))
 
 
 def groups_of(rows: Sequence[RunRow]) -> list[Group]:
@@ -58,7 +75,7 @@ def _group(nemesis: str, version: str, rows: list[RunRow]) -> Group:
         nemesis=nemesis,
         version=version,
         workload="",
-        samples=tuple(Sample(row.place, row.verdict, row.recovery_s) for row in rows),
+        samples=tuple(Sample(row.place, row.verdict, row.recovery_s, row.canary) for row in rows),
         verdicts={verdict: sum(row.verdict == verdict for row in rows) for verdict in VERDICTS},
         flaky="flaky" if len(recent) > 1 else "",
         recovery_s=quantile(back, 0.5),
@@ -117,10 +134,9 @@ def strip(group: Group) -> tuple[list[Dot], float]:
     for number, sample in enumerate(samples):
         y = None if sample.recovery_s is None else HEIGHT - 6 - (HEIGHT - 12) * sample.recovery_s / top
         back = "no time until the rate was back" if y is None else f"rate back after {sample.recovery_s:.2f} s"
-        bug = planted_in(group.version) and sample.verdict in ("valid", "invalid")
-        said = ("found, as intended" if sample.verdict == "invalid" else "not found") if bug else sample.verdict
-        text = f"{sample.place}: {'planted bug ' if bug else ''}{said}, {back}"
-        dots.append(Dot(6 + step * number, y, shown_of(group.version, sample.verdict), sample.place, text))
+        text = f"{sample.place}: {_SAID.get((sample.verdict, sample.canary), sample.verdict)}, {back}"
+        verdict = AS_INTENDED if (sample.verdict, sample.canary) == ("invalid", "found") else sample.shown
+        dots.append(Dot(6 + step * number, y, verdict, sample.place, text))
     return dots, top
 
 

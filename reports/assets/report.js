@@ -12,10 +12,10 @@ let low=0,high=array.length;for(;low<high;){let middle=low+high>>1;array[middle]
 rows:[],mask:null,reach:null,focus:null,hits:[],range:null,rowHeight:18},BADNESS=[1,3,2];function endOf(data,i){return data.ops.d[i]<0?data.end*1e6:data.ops.t[i]+
 data.ops.d[i]}function reachOf(data){let reach=new Float64Array(data.ops.t.length),latest=0;for(let i=0;i<reach.length;i++)latest=Math.max(latest,endOf(data,i)),
 reach[i]=latest;return reach}function visibleRange(){let{ops}=Timeline.data;return[lowerBound(Timeline.reach,View.from*1e6),lowerBound(ops.t,View.to*1e6+1)]}function boxLabel(i,named=!0){
-let{data}=Timeline,kind=data.names.f[data.ops.f[i]],key=named?plainKey(nameOf(data,"k",i)):"",value=kind==="read"?data.ops.o[i]===0?textOfValue(data,"q",i)||"ab\
-sent":"":textOfValue(data,"v",i);return`${kind} ${key?`${key} `:""}${value}${kind==="read"?"":answerText(i,value)}`}function answerText(i,asked){let{data}=Timeline,
-answer=data.ops.o[i]===0?textOfValue(data,"q",i):"";return answer&&answer!==asked?` → ${answer}`:""}function placeOfIndex(index){let{ops}=Timeline.data,place=lowerBound(
-ops.i,index);return place<ops.i.length&&ops.i[place]===index?place:-1}var FILTERS=[["key","f-key"],["process","f-process"],["kind","f-kind"],["outcome","f-outcome"]];function say(text){document.getElementById("f-said").textContent=
+let{data}=Timeline,kind=data.names.f[data.ops.f[i]],key=named?plainKey(nameOf(data,"k",i)):"",told=data.ops.w?nameOf(data,"w",i):"";if(told)return`${key?`${key}\
+ `:""}${told}`;let value=kind==="read"?data.ops.o[i]===0?textOfValue(data,"q",i)||"absent":"":textOfValue(data,"v",i);return`${kind} ${key?`${key} `:""}${value}${kind===
+"read"?"":answerText(i,value)}`}function answerText(i,asked){let{data}=Timeline,answer=data.ops.o[i]===0?textOfValue(data,"q",i):"";return answer&&answer!==asked?
+` → ${answer}`:""}function placeOfIndex(index){let{ops}=Timeline.data,place=lowerBound(ops.i,index);return place<ops.i.length&&ops.i[place]===index?place:-1}var FILTERS=[["key","f-key"],["process","f-process"],["kind","f-kind"],["outcome","f-outcome"]];function say(text){document.getElementById("f-said").textContent=
 text}function clearFilters(){for(let[,id]of FILTERS)document.getElementById(id).value=""}function applyFilters(){let{ops}=Timeline.data,{mask}=Timeline,chosen=id=>document.
 getElementById(id).value.trim(),key=chosen("f-key"),kind=chosen("f-kind"),outcome=chosen("f-outcome"),process=chosen("f-process"),shown=0;for(let i=0;i<mask.length;i++){
 let keep=(key===""||ops.k[i]===+key)&&(kind===""||ops.f[i]===+kind)&&(process===""||String(ops.p[i])===process)&&(outcome===""||(outcome==="errors"?ops.o[i]!==0:
@@ -54,23 +54,24 @@ family===wanted:id===Number(number));if(!chosen.length)throw new Error(`no fault
 return value==null||value===""?"–":Number(value).toLocaleString("en",{minimumFractionDigits:digits,maximumFractionDigits:digits}).replaceAll(","," ")}function option(value,text){
 let made=el("option",text);return made.value=value,made}function svg(name,attributes){let made=document.createElementNS("http://www.w3.org/2000/svg",name);for(let[
 key,value]of Object.entries(attributes))made.setAttribute(key,value);return made}function button(name,action){let made=el("button",name);return made.type="butto\
-n",made.addEventListener("click",action),made}var ROLE_NAMES=["leader","follower","candidate","unknown","no answer"];function stretchAt(data,place,seconds){return data.stretches?.[place]?.find(([,,from,to])=>from<=
-seconds&&seconds<to)}function answersAt(data,node,seconds){let place=data.nodes.findIndex(one=>one.name===node),found=stretchAt(data,place,seconds);return found!==
-void 0&&ROLE_NAMES[found[0]]!=="no answer"}function leaderAt(data,seconds){let best=null;return data.stretches?.forEach((_,place)=>{let found=stretchAt(data,place,
-seconds);found&&found[0]===0&&(best===null||found[1]>best.term)&&(best={node:data.nodes[place].name,term:found[1]})}),best}function describe(i){let{data}=Timeline,{ops}=data,ms=ops.d[i]/1e3;return[["operation",boxLabel(i)],["outcome",OUTCOMES[ops.o[i]]],["error",nameOf(data,"e",i)],
+n",made.addEventListener("click",action),made}var ROLE_NAMES=["leader","follower","candidate","not reported","no answer"];function termText(term){return term>=0?`, term ${term}`:""}function stretchAt(data,place,seconds){
+return data.stretches?.[place]?.find(([,,from,to])=>from<=seconds&&seconds<to)}function answersAt(data,node,seconds){let place=data.nodes.findIndex(one=>one.name===
+node),found=stretchAt(data,place,seconds);return found!==void 0&&ROLE_NAMES[found[0]]!=="no answer"}function leaderAt(data,seconds){let best=null;return data.stretches?.
+forEach((_,place)=>{let found=stretchAt(data,place,seconds);found&&found[0]===0&&(best===null||found[1]>best.term)&&(best={node:data.nodes[place].name,term:found[1]})}),
+best}function describe(i){let{data}=Timeline,{ops}=data,ms=ops.d[i]/1e3;return[["operation",boxLabel(i)],["outcome",OUTCOMES[ops.o[i]]],["error",nameOf(data,"e",i)],
 ["process",String(ops.p[i])],["node",nameOf(data,"n",i)],["key",plainKey(nameOf(data,"k",i))],["invoked",secondsText(ops.t[i])],["completed",ops.d[i]<0?"":secondsText(
 ops.t[i]+ops.d[i])],["took",ops.d[i]<0?"never answered":`${ms.toLocaleString("en",{maximumFractionDigits:3})} ms`],["index",ops.r[i]<0?String(ops.i[i]):`${ops.i[i]}\
  to ${ops.i[i]+ops.r[i]}`],["phase",nameOf(data,"ph",i)],["leader then",leaderText(data,Math.min(endOf(data,i),data.end*1e6)/1e6)],["its node then",roleText(data,
 nameOf(data,"n",i),endOf(data,i)/1e6)],["violation",violationText(data,ops.i[i])],["fault",data.faults.filter(f=>f.state!=="skipped"&&f.start<=endOf(data,i)/1e6&&
 f.end>=ops.t[i]/1e6).map(f=>f.fault).join(", ")]].filter(([,text])=>text!=="")}function secondsText(microseconds){return`${(microseconds/1e6).toFixed(6)} s`}function leaderText(data,seconds){
-if(!data.stretches?.length)return"";let led=leaderAt(data,seconds);return led?`${led.node}, term ${led.term}`:"none"}function roleText(data,name,seconds){let place=data.
-nodes.findIndex(node=>node.name===name),found=place<0?void 0:stretchAt(data,place,seconds);return found?`${ROLE_NAMES[found[0]]}${found[1]>=0&&found[0]<4?`, ter\
-m ${found[1]}`:""}`:""}function violationText(data,index){let texts=[];for(let[place,{kind,ops,suspects,says}]of data.violations.entries()){if(!ops.includes(index))
-continue;let blame=suspects.length>1?", one of those that cannot all be placed":", cannot be placed",role=says.length?`: ${says[ops.indexOf(index)]}`:suspects.includes(
-index)?blame:"";texts.push(`${kind} (${place+1})${role}`)}return texts.slice(0,4).join("; ")}function listOf(rows){let list=el("dl");for(let[name,text]of rows)list.
-append(el("dt",name),el("dd",text));return list}function showCard(rows,x,y){let card=document.getElementById("card");if(card.hidden=rows===null,rows===null)return;
-card.replaceChildren(listOf(rows));let box=card.getBoundingClientRect();card.style.left=`${Math.max(4,Math.min(x+14,innerWidth-box.width-8))}px`,card.style.top=
-`${y+18+box.height>innerHeight?Math.max(4,y-box.height-12):y+18}px`}function hideCard(){document.getElementById("card").hidden=!0}var Selection={pins:[]},MOST_PINS=12;function select(i){View.selected=i,drawPins(),i!==null&&View.point(Timeline.data.ops.t[i]/1e6),View.changed()}function pin(i){
+if(!data.stretches?.length)return"";let led=leaderAt(data,seconds);return led?`${led.node}${termText(led.term)}`:"none"}function roleText(data,name,seconds){let place=data.
+nodes.findIndex(node=>node.name===name),found=place<0?void 0:stretchAt(data,place,seconds);return found?`${ROLE_NAMES[found[0]]}${found[0]<4?termText(found[1]):
+""}`:""}function violationText(data,index){let texts=[];for(let[place,{kind,ops,suspects,says}]of data.violations.entries()){if(!ops.includes(index))continue;let blame=suspects.
+length>1?", one of those that cannot all be placed":", cannot be placed",role=says.length?`: ${says[ops.indexOf(index)]}`:suspects.includes(index)?blame:"";texts.
+push(`${kind} (${place+1})${role}`)}return texts.slice(0,4).join("; ")}function listOf(rows){let list=el("dl");for(let[name,text]of rows)list.append(el("dt",name),
+el("dd",text));return list}function showCard(rows,x,y){let card=document.getElementById("card");if(card.hidden=rows===null,rows===null)return;card.replaceChildren(
+listOf(rows));let box=card.getBoundingClientRect();card.style.left=`${Math.max(4,Math.min(x+14,innerWidth-box.width-8))}px`,card.style.top=`${y+18+box.height>innerHeight?
+Math.max(4,y-box.height-12):y+18}px`}function hideCard(){document.getElementById("card").hidden=!0}var Selection={pins:[]},MOST_PINS=12;function select(i){View.selected=i,drawPins(),i!==null&&View.point(Timeline.data.ops.t[i]/1e6),View.changed()}function pin(i){
 Selection.pins=[i,...Selection.pins.filter(other=>other!==i)].slice(0,MOST_PINS),select(i)}function unpinAll(){Selection.pins=[],Timeline.focus=null,hideCard(),
 select(null)}function unpin(i){Selection.pins=Selection.pins.filter(other=>other!==i),View.selected===i?select(null):(drawPins(),View.changed())}function drawPins(){
 let{selected}=View,{pins}=Selection,host=document.getElementById("pinned"),cards=pins.map(i=>pinCard(i,"Unpin",()=>unpin(i)));selected!==null&&!pins.includes(selected)&&
@@ -202,8 +203,8 @@ for(let i=0;i<count;i++)ops.d[i]>0&&(top=Math.max(top,ops.d[i]),bottom=Math.min(
 bottom/1e3,.01))),10**Math.ceil(Math.log10(Math.max(top/1e3,1.01)))]},plot=makePlot(data,"c-scatter",240,[{label:"latency",show:!0,points:{show:!1},paths:()=>null}],
 [[0,View.end],[Math.max(bottom,10)/1e3,top/1e3]],{scale,axis:logAxis,scatter:(u,context,ratio)=>drawScatter(data,u,context,ratio)});scatterPointer(data,plot)}function scatterAt(data,u,x,y){
 let{ops}=data,scale=(View.to-View.from)/u.over.clientWidth*1e6,at=View.from*1e6+x*scale,reach=8,yTop=Math.log10(u.scales.y.max),perPixel=(yTop-Math.log10(u.scales.
-y.min))/u.over.clientHeight,best=-1,nearest=reach*reach;for(let i=lowerBound(ops.t,at-reach*scale),last=lowerBound(ops.t,at+reach*scale);i<last;i++){if(ops.d[i]<
-0)continue;let dx=(ops.t[i]-at)/scale,dy=(yTop-Math.log10(Math.max(ops.d[i],1)/1e3))/perPixel-y,away=dx*dx+dy*dy-BADNESS[ops.o[i]]*.1;away<nearest&&(best=i,nearest=
+y.min))/u.over.clientHeight,best=-1,nearest2=reach*reach;for(let i=lowerBound(ops.t,at-reach*scale),last=lowerBound(ops.t,at+reach*scale);i<last;i++){if(ops.d[i]<
+0)continue;let dx=(ops.t[i]-at)/scale,dy=(yTop-Math.log10(Math.max(ops.d[i],1)/1e3))/perPixel-y,away=dx*dx+dy*dy-BADNESS[ops.o[i]]*.1;away<nearest2&&(best=i,nearest2=
 away)}return best}function scatterPointer(data,plot){let{over}=plot,at=event=>{let box=over.getBoundingClientRect();return scatterAt(data,plot,event.clientX-box.
 left,event.clientY-box.top)},down=null;over.addEventListener("pointermove",event=>{let i=event.buttons?-1:at(event);over.style.cursor=i<0?"":"pointer",showCard(
 i<0?null:describe(i),event.clientX,event.clientY)}),over.addEventListener("pointerdown",event=>{down=event.clientX}),over.addEventListener("pointerup",event=>{let i=down!==
@@ -266,21 +267,24 @@ let bytes=await inflate(bytesOfBase64(text.trim())),length=new DataView(bytes.bu
 data}}var REACH=6;function markNear(data,seconds,perPixel){let marks=[...(data.violations??[]).map(({at},violation)=>({at,violation})),...(data.findings??[]).map(finding=>({
 at:finding.at,finding}))],away=mark2=>Math.abs(mark2.at-seconds),best=marks.reduce((a,b)=>a&&away(a)<=away(b)?a:b,void 0);return best&&away(best)<=REACH*perPixel?
 best:void 0}function openEvidence({violation,finding,at}){if(finding){let section=[...document.querySelectorAll(".invariant")].find(({dataset})=>dataset.check===
-finding.check),row=[...section?.querySelectorAll("[data-at]")??[]].reduce((a,b)=>a&&Math.abs(a.dataset.at-at)<=Math.abs(b.dataset.at-at)?a:b,void 0);show(row??section);
-return}let article=document.querySelectorAll("article.violation")[violation];article?show(article):Timeline.data&&showViolation(violation)}function wireDrawings(){
-document.querySelectorAll("article.violation").forEach((article,violation)=>{for(let bar of article.querySelectorAll(".proof .op")){let i=placeOfIndex(Number(bar.
-dataset.index));i<0||(bar.classList.add("known"),bar.addEventListener("pointermove",({clientX,clientY})=>showCard(describe(i),clientX,clientY)),bar.addEventListener(
-"pointerleave",hideCard),bar.addEventListener("click",()=>{hideCard(),showViolation(violation),reveal(i)}))}})}function show(element){if(element){for(let fold=element.
+finding.check);show(nearest([...section?.querySelectorAll("tr[data-at]")??[]],at)??section);return}let article=document.querySelectorAll("article.violation")[violation];
+article?show(article):Timeline.data&&showViolation(violation)}function wireNext(){for(let link of document.querySelectorAll(".next a, .headlines a"))link.addEventListener(
+"click",event=>{let place=document.getElementById(link.hash.slice(1)),folds=link.dataset.at===void 0?[]:[...place?.querySelectorAll("details[data-at]")??[]],target=nearest(
+folds,Number(link.dataset.at))??place?.closest(".violation");target&&(event.preventDefault(),target.tagName==="DETAILS"&&(target.open=!0),show(target,"start"))})}
+function nearest(elements,at){return elements.reduce((a,b)=>a&&Math.abs(a.dataset.at-at)<=Math.abs(b.dataset.at-at)?a:b,void 0)}function wireDrawings(){document.
+querySelectorAll("article.violation").forEach((article,violation)=>{for(let bar of article.querySelectorAll(".proof .op")){let i=placeOfIndex(Number(bar.dataset.
+index));i<0||(bar.classList.add("known"),bar.addEventListener("pointermove",({clientX,clientY})=>showCard(describe(i),clientX,clientY)),bar.addEventListener("po\
+interleave",hideCard),bar.addEventListener("click",()=>{hideCard(),showViolation(violation),reveal(i)}))}})}function show(element,block="center"){if(element){for(let fold=element.
 closest("details");fold;fold=fold.parentElement.closest("details"))fold.open=!0;for(let other of document.querySelectorAll(".shown"))other.classList.remove("sho\
-wn");element.classList.add("shown"),element.scrollIntoView({block:"center"})}}function wireFaults(data){let live=document.getElementById("live"),hot=null;live&&(live.calm=live.querySelector(".links").cloneNode(!0)),View.cursorListeners.push(
+wn");element.classList.add("shown"),element.scrollIntoView({block})}}function wireFaults(data){let live=document.getElementById("live"),hot=null;live&&(live.calm=live.querySelector(".links").cloneNode(!0)),View.cursorListeners.push(
 seconds=>{let fault=seconds===null?void 0:data.faults.find(f=>f.state==="installed"&&f.start<=seconds&&seconds<=f.end),id=fault?fault.id:null;if(live&&seconds!==
 null&&showMoment(data,live,seconds,fault),id!==hot){hot=id;for(let element of document.querySelectorAll(".network[data-fault], .faults tbody tr"))element.classList.
 toggle("hot",id!==null&&(element.dataset.fault===String(id)||element.id===`fault-${id}`))}})}function showMoment(data,live,seconds,fault){let shown=fault&&document.
 querySelector(`.network[data-fault="${Number(fault.id)}"]`),id=shown?fault.id:-1,led=leaderAt(data,seconds);live.shown!==id&&(live.shown=id,live.querySelector("\
 .links").replaceWith((shown?shown.querySelector(".links"):live.calm).cloneNode(!0)));let silences=fault?.family==="kill"||fault?.family==="pause";for(let node of live.
 querySelectorAll(".node")){let name=node.dataset.node,struck=!!shown?.querySelector(`.node.struck[data-node="${CSS.escape(name)}"]`);node.classList.toggle("stru\
-ck",struck&&!(silences&&answersAt(data,name,seconds))),node.classList.toggle("leader",led!==null&&name===led.node)}let leader=led?`leader ${led.node}, term ${led.
-term}`:"no leader",texts=[`${seconds.toFixed(2)} s`,leader,...fault?[fault.fault]:[]];document.getElementById("live-said").textContent=texts.join(", ")}var MOST_ROWS=200,HEADS=["","count","ok","info","fail","p50 ms","p95 ms","p99 ms","most ms","most frequent error"],BY={kind:data=>i=>nameOf(data,"f",i),outcome:data=>i=>OUTCOMES[data.
+ck",struck&&!(silences&&answersAt(data,name,seconds))),node.classList.toggle("leader",led!==null&&name===led.node)}let leader=led?`leader ${led.node}${termText(
+led.term)}`:"no leader",texts=[`${seconds.toFixed(2)} s`,leader,...fault?[fault.fault]:[]];document.getElementById("live-said").textContent=texts.join(", ")}var MOST_ROWS=200,HEADS=["","count","ok","info","fail","p50 ms","p95 ms","p99 ms","most ms","most frequent error"],BY={kind:data=>i=>nameOf(data,"f",i),outcome:data=>i=>OUTCOMES[data.
 ops.o[i]],client:data=>{let labels=processLabels(data);return i=>labels[data.ops.lane[i]].label},node:data=>i=>nameOf(data,"n",i)||"–",key:data=>i=>plainKey(nameOf(
 data,"k",i))||"–",phase:data=>i=>nameOf(data,"ph",i)||"–"};function initRangeTable(){let fold=document.getElementById("as-table"),by=document.getElementById(
 "by-table"),fill=()=>{fold.open&&fillTable(by.value)};for(let[element,name]of[[fold,"toggle"],[by,"input"]])element.addEventListener(name,fill);View.listeners.push(
@@ -455,10 +459,10 @@ event.clientX-box.left,event.clientY-box.top);i>=0?pin(i):select(null)}drag=null
 "pointerleave",hideCard)}function redrawAll(){readInk(),resizeCharts(),Timeline.data&&View.changed()}function nothingToDraw(){let waiting=document.getElementById("waiting"),timeline=document.
 getElementById("timeline");waiting&&(waiting.textContent="There is nothing to draw."),timeline&&(timeline.hidden=!0),document.documentElement.dataset.ready="yes"}
 function redrawWhenResized(element){let width=element.clientWidth;new ResizeObserver(()=>{element.clientWidth!==width&&(width=element.clientWidth,redrawAll())}).
-observe(element)}async function start(){wireTheme(redrawAll),wireButtons(),wireWords(),wireBackLinks(),readInk();let packed=document.getElementById("packed").textContent;
-if(!packed.trim()){nothingToDraw();return}let data=await unpack(packed);document.getElementById("packed").remove(),View.reset(data.end),document.getElementById(
-"waiting").hidden=!0;for(let id of["charts-body","beside"])document.getElementById(id)?.removeAttribute("hidden");initTimeline(data),initCharts(data),initStrips(
-data),Charts.onMark=(seconds,perPixel)=>{let mark2=markNear(data,seconds,perPixel);mark2&&openEvidence(mark2)},Timeline.data&&(fillFilters(data),wireDrawings(),
+observe(element)}async function start(){wireTheme(redrawAll),wireButtons(),wireWords(),wireNext(),wireBackLinks(),readInk();let packed=document.getElementById("\
+packed").textContent;if(!packed.trim()){nothingToDraw();return}let data=await unpack(packed);document.getElementById("packed").remove(),View.reset(data.end),document.
+getElementById("waiting").hidden=!0;for(let id of["charts-body","beside"])document.getElementById(id)?.removeAttribute("hidden");initTimeline(data),initCharts(data),
+initStrips(data),Charts.onMark=(seconds,perPixel)=>{let mark2=markNear(data,seconds,perPixel);mark2&&openEvidence(mark2)},Timeline.data&&(fillFilters(data),wireDrawings(),
 initText(),initRangeTable()),wireKeys(),wireFaults(data),readHash(),addEventListener("hashchange",readHash),View.listeners.push(writeHash),document.getElementById(
 "progress-kind").addEventListener("input",writeHash),redrawWhenResized(document.getElementById("charts")),document.documentElement.dataset.ready="yes",performance.
 mark("usable")}window.page={applyFilters,Charts,chooseRange,drawTimeline,endOf,GUTTER,groupRows,groupsIn,isError,lowerBound,MARGIN,placeOfIndex,Selection,search,

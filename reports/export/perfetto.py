@@ -14,7 +14,7 @@ from reports.analysis import figures
 from reports.analysis.faults import FaultWindow
 from reports.analysis.findings import Drawn
 from reports.analysis.marks import marks_of
-from reports.analysis.node_timeline import SILENT, NodeTimeline, Stretch, stretches
+from reports.analysis.node_timeline import SILENT, NodeTimeline, Stretch, leader_at, stretches
 from reports.export.packets import Packets
 from reports.load.columns import NONE
 
@@ -73,19 +73,24 @@ def _fault_end(window: FaultWindow, end: int) -> int:
 def _leaders(drawn: Drawn, packets: Packets, track: int) -> None:
     """Write the leader over time."""
     for one in leaderships(drawn.timelines):
-        packets.begin(track, _ns(one.start), f"{one.node} in term {one.term}", node=one.node, term=one.term)
+        title = f"{one.node} in term {one.term}" if one.term >= 0 else one.node
+        packets.begin(track, _ns(one.start), title, node=one.node, term=one.term)
         packets.end(track, _ns(one.end))
 
 
 def leaderships(timelines: Sequence[NodeTimeline]) -> list[Stretch]:
-    """List the leaders over time, one at each moment: the one of the highest term, then the first node."""
+    """List the leaders over time, one at each moment at most (see ``leader_at``)."""
     led = [one for timeline in timelines for one in stretches(timeline) if one.role == "leader"]
+    moments = {moment for one in led for moment in (one.start, one.end)}
+    if any(one.term < 0 for one in led):  # then it also depends on whom the others name
+        moments |= {float(time) for timeline in timelines for time in timeline.time}
     found: list[Stretch] = []
-    for start, end in pairwise(sorted({moment for one in led for moment in (one.start, one.end)})):
+    for start, end in pairwise(sorted(moments)):
         there = [one for one in led if one.start <= start and end <= one.end]
-        if not there:
+        leader = leader_at(timelines, (start + end) / 2) if there else None
+        best = next((one for one in there if one.node == leader), None)
+        if best is None:
             continue
-        best = max(there, key=lambda one: one.term)
         last = found[-1] if found else None
         goes_on = last is not None and (last.node, last.term, last.end) == (best.node, best.term, start)
         begin = found.pop().start if goes_on else start

@@ -7,21 +7,28 @@ files; the page is then shorter and says why.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import pyarrow.parquet as pq
 
-from history import SECOND, Event, Probe, Receipt, RunFiles, read_probes, receipts_of
+from history import SECOND, Event, Operation, Probe, Receipt, RunFiles, read_probes, receipts_of
 from history.json_object import read_object
 from reports.errors import Notes
 from reports.load.columns import Operations, from_operations, read_jsonl, read_parquet
 from reports.load.unjudged import unjudged
 
 HARNESS_FAILURE: Final = "harness failure"
+#: What was asked and answered, in the words of the object that the operations are on; empty: its values say it.
+Tell: TypeAlias = Callable[[Operation], str]
+
+
+def by_values(_: Operation) -> str:
+    """Tell no operation in words."""
+    return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +45,7 @@ class Run:
     probes: list[Probe]
     fault_rows: dict[int, dict[str, Any]]
     notes: Notes
+    tell: Tell = by_values
 
     @property
     def name(self) -> str:
@@ -92,6 +100,13 @@ class Run:
         return max(self.operations.end, probes, faults, SECOND)
 
     @property
+    def members(self) -> tuple[str, ...]:
+        """The nodes over which majorities are counted; all nodes of a run that does not say."""
+        said = self.header.get("members")
+        members = {str(name) for name in said} if isinstance(said, list) else set[str]()
+        return tuple(node for node in self.nodes if node in members) or self.nodes
+
+    @property
     def nodes(self) -> tuple[str, ...]:
         """All nodes that any file names, in natural order."""
         names = {probe.node for probe in self.probes} | set(self.operations.node.names)
@@ -110,8 +125,8 @@ def failure_of(files: RunFiles, state: Mapping[str, Any], results: Mapping[str, 
     return str(found) if found else None
 
 
-def read_run(files: RunFiles) -> Run:
-    """Read the files of a run.  Never raises for their contents."""
+def read_run(files: RunFiles, tell: Tell = by_values) -> Run:
+    """Read the files of a run, the operations of which are told so.  Never raises for their contents."""
     notes = Notes()
     nothing: dict[str, Any] = {}
     no_events: list[Event] = []
@@ -128,6 +143,7 @@ def read_run(files: RunFiles) -> Run:
         probes=notes.attempt("probes.jsonl", lambda: read_probes(files.probes) if files.probes.exists() else [], []),
         fault_rows=notes.attempt("tables/faults.parquet", lambda: _fault_rows(files), {}),
         notes=notes,
+        tell=tell,
     )
 
 

@@ -22,6 +22,7 @@ from history.records.plans import faults_of, nemesis_name, system_version
 from history.records.settings import machine_of, settings_of
 from history.records.violations import (
     Violation,
+    beside_planted,
     canary_outcome,
     checks_looking,
     finding_name,
@@ -41,7 +42,7 @@ class RunRow:
 
     ``verdict`` is valid, invalid, unknown or "harness failure".  ``severity`` and ``kind`` are those of the worst
     violation; where there is none ``kind`` names the unknown check, or says why there is no verdict.  ``canary``:
-    whether a planted bug was found.
+    whether a planted bug was found, and ``beside`` the worst finding that it does not explain.
     ``recovery_s`` is the longest time until the rate was back after a fault, ``never`` after how many it was not,
     ``gap_s`` the longest stretch without an ok around any fault.  ``checks`` holds (name, verdict).  ``settings`` is a
     digest of those that move the figures; ``machine`` is None in runs of earlier releases, and ``system`` empty.
@@ -72,6 +73,7 @@ class RunRow:
     workload: str = ""
     severity: str = ""
     canary: str = ""
+    beside: str = ""
 
     @property
     def place(self) -> str:
@@ -85,12 +87,14 @@ class RunRow:
     @property
     def finding(self) -> str:
         """What was found in a few words: the worst violation, or what kept the run from proving anything."""
-        return finding_name(self.severity, self.kind, self.canary)
+        return finding_name(self.severity, self.kind, self.canary, self.beside)
 
     @property
     def group(self) -> str:
         """The kind of finding by which runs are filtered; a planted bug is no finding about the system."""
-        return f"planted bug {'not ' * (self.canary == 'missed')}found" if self.canary else self.severity or self.kind
+        if self.canary:
+            return f"planted bug {'not ' * (self.canary == 'missed')}found{', and more' * bool(self.beside)}"
+        return self.severity or self.kind
 
     @property
     def faults(self) -> list[str]:
@@ -158,6 +162,7 @@ def _row(files: RunFiles, plan: dict[str, Any], state: dict[str, Any], results: 
         workload=one_line(plan.get("workload") or "", 60),
         severity=worst.severity if worst else "",
         canary="" if failure else canary_outcome(plan, results),
+        beside="" if failure else beside_planted(plan, results),
     )
 
 
@@ -170,8 +175,8 @@ def _bare(files: RunFiles) -> RunRow:
         "started": _started(files, {}),
         "verdict": "unknown",
     }
-    names = ("kind", "nemesis", "version", "seed", "timers", "settings", "system", "workload", "severity", "canary")
-    texts = dict.fromkeys(names, "")
+    names = ("kind", "nemesis", "version", "seed", "timers", "settings", "system", "workload")
+    texts = dict.fromkeys((*names, "severity", "canary", "beside"), "")
     known = {"sentence": "not readable", "never": 0, "violations": 0, "checks": (), "files": _present(files)}
     return RunRow(**{**empty, **named, **texts, **known})
 

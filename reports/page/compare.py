@@ -76,7 +76,7 @@ def _curves(run: Run) -> dict[str, Any] | None:
     origin = (main[0] if main else 0) / 1e9
     rates, quantiles = figures.rates_of(operations, end), figures.quantiles_of(operations, end)
     width, cells = figures.availability_of(operations, end)
-    windows = faults.fault_windows(run, node_timeline.timelines_of(run.probes, run.nodes, run.receipts))
+    windows = faults.fault_windows(run, node_timeline.timelines_of(run.probes, run.nodes, run.receipts, run.members))
     stride = -(-len(rates.time) // POINTS)
     return {
         "command": next(iter(commands_of(run.plan, faults=False)), None),

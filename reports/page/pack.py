@@ -21,7 +21,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from reports.analysis.counterexample import TOLD
 from reports.load.columns import NONE, Coded, Ints, Operations
+from reports.load.run import Tell, by_values
 from reports.style.format import short
 
 MAX_TEXTS: Final = 50_000
@@ -76,8 +78,13 @@ def clean(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def operation_columns(operations: Operations, lanes: Ints) -> tuple[dict[str, Ints], dict[str, Any]]:
-    """List the columns of all operations, times in microseconds, and the names that their codes stand for."""
+def operation_columns(
+    operations: Operations, lanes: Ints, tell: Tell = by_values
+) -> tuple[dict[str, Ints], dict[str, Any]]:
+    """List the columns of all operations, times in microseconds, and the names that their codes stand for.
+
+    ``w`` is what the model tells of each; there is no such column where it tells nothing.
+    """
     done = operations.returned != NONE
     started = operations.invoked // 1000
     columns = {
@@ -104,7 +111,20 @@ def operation_columns(operations: Operations, lanes: Ints) -> tuple[dict[str, In
     texts: list[str] = []
     for letter, column in (("v", operations.value), ("q", operations.result)):
         columns.update(_values(letter, column, texts))
+    if tell is not by_values:
+        columns["w"], names["w"] = _told(operations, tell)
     return columns, {**names, "texts": texts}
+
+
+def _told(operations: Operations, tell: Tell) -> tuple[Ints, list[str]]:
+    """Code what is told of each operation; -1 is nothing."""
+    places: dict[str, int] = {}
+    codes = np.full(len(operations), -1, dtype=np.int64)
+    for row in range(len(operations)):
+        told = short(tell(operations.at(row)), TOLD)
+        if told and (told in places or len(places) < MAX_TEXTS):
+            codes[row] = places.setdefault(told, len(places))
+    return codes, list(places)
 
 
 def _values(letter: str, column: Any, texts: list[str]) -> dict[str, Ints]:

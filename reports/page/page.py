@@ -18,6 +18,7 @@ import jinja2
 from markupsafe import Markup
 
 from reports.analysis import figures, node_timeline, outages, snapshots, topology
+from reports.analysis.aftermath import outages_told
 from reports.analysis.canary import grouped, meaning_of, next_step, verdict_shown, word_of
 from reports.analysis.diagnosis import Break, Diagnosis, diagnosis_of
 from reports.analysis.faults import late_of
@@ -46,6 +47,8 @@ from reports.style.palette import fault_styles
 from reports.text import recovery as recovery_text
 
 MAX_TOPOLOGIES: Final = 24
+_SECTIONS: Final = {"violation": "counterexample"}
+"""The section of a place that is not named after it."""
 BROKEN_SECTIONS: Final = ("counterexample", "invariant", "recovery")
 """The sections of what can break, in the order in which they come where the diagnosis has none."""
 CHECK_PLACES: Final = {
@@ -171,6 +174,7 @@ def render(drawn: Drawn) -> str:
         "violating_keys": part("counterexamples", lambda: violating_keys(run), []),
         "invariant_violations": part("findings about nodes", lambda: invariant_violations(drawn), []),
         "diagnosis": diagnosis,
+        "outage": part("outages", lambda: outages_told(drawn), ""),
         "words": part("words", lambda: words_of(run), []),
         "undecided": part("headlines", lambda: undecided_of(run), []),
         "sections": sections_of(breaks),
@@ -228,7 +232,8 @@ def places_of(run: Run, diagnosis: Diagnosis | None) -> dict[str, str]:
 
 def sections_of(breaks: Sequence[tuple[str, Sequence[Break]]]) -> list[str]:
     """List the sections of what broke, in the order of the sentences at the head of the page."""
-    worst = [one.place.partition("-")[0] for _, ones in breaks for one in ones]
+    places = [one.place.partition("-")[0] for _, ones in breaks for one in ones]
+    worst = [_SECTIONS.get(place, place) for place in places]
     return list(dict.fromkeys([*(name for name in worst if name in BROKEN_SECTIONS), *BROKEN_SECTIONS]))
 
 

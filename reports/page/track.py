@@ -83,11 +83,11 @@ def _elections(timelines: Sequence[NodeTimeline]) -> Iterator[list[Any]]:
     places = {timeline.node: place for place, timeline in enumerate(timelines)}
     before: Claim | None = None
     for claim in claims_of(timelines):
-        follows = before is not None and before.node != claim.node and before.term != claim.term
+        follows = before is not None and before.node != claim.node and (claim.term < 0 or before.term != claim.term)
         after = f" after {before.node}" if before and follows else ""
-        others = ", ".join(f"{node} (term {term})" for node, term in claim.rivals)
+        others = ", ".join(f"{node}{f' (term {term})' if term >= 0 else ''}" for node, term in claim.rivals)
         also = f"; by the same round of probes so does {others}" if others else ""
-        text = f"{claim.node} leads in term {claim.term}{after}{also}"
+        text = f"{claim.node} leads{f' in term {claim.term}' if claim.term >= 0 else ''}{after}{also}"
         yield [
             ELECTION,
             round(claim.start, 4),

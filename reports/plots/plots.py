@@ -232,7 +232,11 @@ def _roles(axes: Axes, drawn: Drawn) -> None:
             spans = [(s.start, s.end - s.start) for s in found if s.role == role]
             axes.broken_barh(spans, (row - height / 2, height), facecolor=face, edgecolor=edge, lw=0.7)
         for stretch in found:
-            if stretch.role == "leader" and stretch.end - stretch.start > drawn.run.end / 1e9 / 14:
+            if (
+                stretch.role == "leader"
+                and stretch.term >= 0
+                and stretch.end - stretch.start > drawn.run.end / 1e9 / 14
+            ):
                 axes.text(
                     stretch.start + drawn.run.end / 1e9 / 200,
                     row,

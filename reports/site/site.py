@@ -18,7 +18,7 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from reports.analysis import trends
-from reports.analysis.trend_rows import Group, Regression, Trends, shown_of
+from reports.analysis.trend_rows import Group, Regression, Trends
 from reports.load.run_row import RunRow
 from reports.load.safe_open import files_of, open_inside
 from reports.load.store_index import StoreIndex
@@ -83,7 +83,7 @@ def list_page(rows: Sequence[RunRow], base: str = "", title: str = "Runs", group
 
 def trends_page(rows: Sequence[RunRow], found: Trends, base: str = "") -> str:
     """Render verdicts, recovery and rate by nemesis, version and workload, and what got worse."""
-    verdicts = {one.place: shown_of(group.version, one.verdict) for group in found.groups for one in group.samples}
+    verdicts = {one.place: one.shown for group in found.groups for one in group.samples}
     worse = [_worse(item, verdicts) for item in found.regressions]
     context: dict[str, Any] = {
         "trends": found,

@@ -9,7 +9,14 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
 
-from history.records.violations import canary_outcome, checks_looking, finding_name, violations_of
+from history.records.violations import (
+    beside_planted,
+    canary_outcome,
+    checks_looking,
+    finding_name,
+    shown_verdict,
+    violations_of,
+)
 from reports.analysis.findings import checks_of
 from reports.load.run import HARNESS_FAILURE, Run
 from reports.style.format import xml_text
@@ -28,7 +35,7 @@ def junit_of(run: Run) -> ET.Element:
     for name, value in (
         ("run", run.name),
         ("seed", run.seed),
-        ("verdict", run.verdict),
+        ("verdict", shown_verdict(run.verdict, canary_outcome(run.plan, run.results))),
         ("finding", _finding(run)),
         ("command", run.plan.get("command")),
     ):
@@ -49,7 +56,8 @@ def _finding(run: Run) -> str:
     """Name the worst violation, or that a planted bug was missed."""
     worst = next(iter(violations_of(run.results, checks_looking(run.plan))), None)
     canary = "" if run.failure else canary_outcome(run.plan, run.results)
-    return finding_name(worst.severity if worst else "", worst.kind if worst else "", canary)
+    beside = "" if run.failure else beside_planted(run.plan, run.results)
+    return finding_name(worst.severity if worst else "", worst.kind if worst else "", canary, beside)
 
 
 def _case(suite: ET.Element, check: dict[str, Any], run: Run) -> None:

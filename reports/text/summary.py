@@ -9,9 +9,9 @@ from math import isnan
 from typing import Any, Final
 
 from history.metrics.recovery import never_recovered
-from history.records.violations import counterexamples_of, counts_of
+from history.records.violations import counterexamples_of, counts_of, verdict_words
 from reports.errors import Notes
-from reports.load.run import tidy
+from reports.load.run import Tell, by_values, tidy
 from reports.style.format import milliseconds, number, one_line, printable, seconds
 from reports.text import recovery as recovery_text
 from reports.text import text_diagram
@@ -29,17 +29,23 @@ Paint = Callable[[str, str], str]
 """Colours a text: (text, name of the colour) -> text."""
 
 
-def render_summary(results: Mapping[str, Any], columns: int | None = None) -> str:
+def render_summary(
+    results: Mapping[str, Any],
+    columns: int | None = None,
+    plan: Mapping[str, Any] | None = None,
+    tell: Tell = by_values,
+) -> str:
     """Render ``results.json`` as plain text without colours; every field is optional.
 
+    The run's ``plan`` says whether a bug was planted, and by which checks it is to be found.
     With ``columns`` (a terminal's width) sentences are wrapped, and tables leave out what has no room.
     """
     results = tidy(results, Notes())
     columns = None if columns is None else max(columns, LEAST)
     parts = [
-        _verdict(results, columns),
+        _verdict(results, columns, plan or {}),
         _checks(results.get("checks") or (), columns),
-        _examples(results, columns),
+        _examples(results, columns, tell),
         _faults(fault_rows(results), columns),
         _recovery(results, columns),
         _counts(results.get("counts") or {}),
@@ -61,9 +67,10 @@ def wrapped(text: str, columns: int | None, indent: str = "", hang: str = "") ->
     return "\n".join(lines)
 
 
-def _verdict(results: Mapping[str, Any], columns: int | None) -> str:
+def _verdict(results: Mapping[str, Any], columns: int | None, plan: Mapping[str, Any]) -> str:
     failure = results.get("harness_failure")
-    word = "HARNESS FAILURE" if failure else str(results.get("verdict", "unknown")).upper()
+    verdict = str(results.get("verdict", "unknown"))
+    word = "HARNESS FAILURE" if failure else verdict_words(verdict, plan, results).upper()
     sentences = [wrapped(str(text), columns) for text in (failure, results.get("sentence")) if text]
     return "\n".join([word, *sentences])
 
@@ -131,7 +138,7 @@ def check_lines(checks: Sequence[Mapping[str, Any]], columns: int, paint: Paint 
     return "\n".join(lines)
 
 
-def _examples(results: Mapping[str, Any], columns: int | None) -> str:
+def _examples(results: Mapping[str, Any], columns: int | None, tell: Tell) -> str:
     found = counterexamples_of(results)
     if not found:
         return ""
@@ -142,7 +149,7 @@ def _examples(results: Mapping[str, Any], columns: int | None) -> str:
         title = (
             f"{one_line(example.kind, 40)} of {one_line(key, 40)}" if key is not None else one_line(example.kind, 40)
         )
-        drawn = text_diagram.draw(example, columns or text_diagram.WIDTH)
+        drawn = text_diagram.draw(example, columns or text_diagram.WIDTH, tell)
         parts.append(f"{wrapped(f'{title}: {example.sentence}', columns)}\n\n{drawn}")
     return "\n\n".join(parts)
 

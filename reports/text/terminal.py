@@ -13,12 +13,13 @@ import numpy as np
 
 from history.records.violations import MISSED
 from reports.analysis import figures, node_timeline, outages
+from reports.analysis.aftermath import outages_told
 from reports.analysis.canary import grouped, meaning_of, next_step, verdict_shown, word_of
 from reports.analysis.diagnosis import diagnosis_of
 from reports.analysis.faults import FaultWindow, late_of
 from reports.analysis.findings import Drawn, Violation, checks_of, recovery_of, undecided_of, violation_count
 from reports.analysis.invariant_violations import Moment, invariant_violations
-from reports.load.run import HARNESS_FAILURE, Run, commands_of
+from reports.load.run import HARNESS_FAILURE, Run, Tell, commands_of
 from reports.load.staleness import STALE, is_stale
 from reports.style.format import milliseconds, number, one_line, printable, seconds
 from reports.text import text_diagram
@@ -72,7 +73,9 @@ def _verdict(drawn: Drawn, columns: int, paint: Paint) -> str:
     lines = [wrapped(run.sentence, columns)] if run.failure or not (heads or step) else []
     lines += [wrapped(f"Next: {step}.", columns)] if step else []
     after = [wrapped(diagnosis.after, columns)] if diagnosis and diagnosis.after else []
-    lines += [*heads[: len(told)], *after, *heads[len(told) :]]
+    outage = run.notes.attempt("outages", lambda: outages_told(drawn), "")
+    out = [wrapped(outage, columns)] if outage else []
+    lines += [*heads[: len(told)], *after, *out, *heads[len(told) :]]
     lines += [wrapped(f"Next: {diagnosis.step}.", columns)] if diagnosis else []
     where = one_line(f"{run.test}/{run.name}", columns)
     if run.plan.get("canary") or (run.failure and heads):
@@ -94,19 +97,21 @@ def _examples(drawn: Drawn, columns: int, paint: Paint) -> str:
         return ""
     total = violation_count(drawn.run)
     head = f"Counterexamples: {total} violation{'' if total == 1 else 's'}, {len(shown)} shown"
-    return "\n\n".join([paint(head, "strong"), *(_example(violation, columns) for violation in shown)])
+    tell = drawn.run.tell
+    return "\n\n".join([paint(head, "strong"), *(_example(violation, columns, tell) for violation in shown)])
 
 
-def _example(violation: Violation, columns: int) -> str:
+def _example(violation: Violation, columns: int, tell: Tell) -> str:
     kind, key = one_line(violation.example.kind, 40), one_line(violation.key, 40)
     title = f"{kind} of {key}" if violation.key is not None else kind
-    led = f"Leader then: {violation.leader}, term {violation.term}." if violation.leader else "No leader then."
+    term = f", term {violation.term}" if violation.term >= 0 else ""
+    led = f"Leader then: {violation.leader}{term}." if violation.leader else "No leader then."
     struck, before = _struck(violation.faults), _struck(violation.earlier)
     fault = f"Fault then: {struck}." if struck else "No fault was installed then."
     if before:
         fault += f" During the operations before it: {before}."
     sentence = wrapped(f"{title}: {violation.example.sentence}", columns)
-    diagram = text_diagram.draw(violation.example, columns)
+    diagram = text_diagram.draw(violation.example, columns, tell)
     return f"{sentence}\n\n{diagram}\n\n{wrapped(f'{led} {fault}', columns)}"
 
 
@@ -137,7 +142,8 @@ def _counted(run: Run, name: str) -> int:
 
 def _moment(moment: Moment) -> str:
     struck = ", ".join(one_line(window.fault, 40) for window in moment.faults)
-    led = f"{moment.leader} led in term {moment.term}" if moment.leader else "nobody led"
+    in_term = f" in term {moment.term}" if moment.term >= 0 else ""
+    led = f"{moment.leader} led{in_term}" if moment.leader else "nobody led"
     return f"{moment.seconds:.2f} s {moment.node}: {moment.text}; {led}; fault: {struck or 'none'}"
 
 

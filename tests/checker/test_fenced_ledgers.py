@@ -121,6 +121,17 @@ def test_a_doubted_add_may_be_acknowledged_before_the_recovery_that_leaves_it_ou
     assert kinds(CREATE, late, recovery) == ["acknowledged-beyond-end"]
 
 
+def test_an_add_beyond_several_ends_is_held_against_the_first_that_was_told() -> None:
+    """The recovery had told the end when the add was asked for; whoever reads the ledger later only repeats it."""
+    late = operation(4, "window", [12, 1], [2])
+    wrong = check_fenced_ledgers([CREATE, WINDOW, FENCED, late, whole(5, [10, 11])])
+    assert [one.kind for one in wrong.violations] == ["acknowledged-beyond-end"]
+    assert [role.says for role in wrong.violations[0].roles] == ["the ledger ends at 1", "12 acknowledged with id 2"]
+    assert "ended it at 1, and then 12 was acknowledged with id 2" in wrong.violations[0].sentence
+    refused = operation(4, "window", [12, 1], None, "info")
+    assert kinds(CREATE, WINDOW, FENCED, refused, whole(5, [10, 11])) == []
+
+
 def test_recoverers_that_race_agree() -> None:
     first = operation(2, "recover", None, {"last": 1, "length": 20}, until=4)
     assert kinds(CREATE, WINDOW, first, operation(3, "recover", None, {"last": 1, "length": 20}), WHOLE) == []

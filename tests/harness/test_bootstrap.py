@@ -92,13 +92,13 @@ class Clone:
         return subprocess.CompletedProcess([], process.returncode, out, err)
 
     def called(self) -> list[str]:
-        """What was called since the last time, without its options."""
+        """What was called since the last time, without its options; Maven last, which runs beside pip."""
         lines = [
             " ".join(word for word in line.split() if word in KEPT or not word.startswith("-"))
             for line in self.calls.read_text().splitlines()
         ]
         self.calls.write_text("")
-        return lines
+        return sorted(lines, key=lambda line: line.startswith("mvn"))
 
 
 KEPT = ("--require-hashes", "-e", "--no-deps")

@@ -32,6 +32,35 @@ def test_the_successor_is_killed_after_the_leader():
     assert all(fault.heal(ctx, targets)["pids_now"].values())
 
 
+@pytest.mark.parametrize("elects", [True, False])
+def test_where_no_terms_are_reported_the_successor_is_another_leader(elects):
+    ctx, _nodes, system, _clock = world()
+    system.term = -1
+    if elects:
+        elect_after_kills(system, term=-1)
+    fault = find("kill-leader-then-successor")
+    targets = fault.plan(ctx, random.Random(0))
+    if not elects:
+        with pytest.raises(FaultError, match="no other node led"):
+            fault.inject(ctx, targets)
+        return
+    fault.inject(ctx, targets)
+    system.said["n5"] = Probe(0, "n5", "follower", -1, "n2")
+    witness = fault.witness(ctx, targets)
+    assert (witness["successor"], set(witness["pids_gone"])) == ("n2", {"n1", "n2"})
+    assert "successor_term" not in witness
+    assert witness["led"] == {"node": "n1"}
+
+
+def test_where_terms_are_reported_another_leader_of_the_same_term_is_no_successor():
+    ctx, _nodes, system, _clock = world()
+    elect_after_kills(system, term=1)
+    fault = find("kill-leader-then-successor")
+    targets = fault.plan(ctx, random.Random(0))
+    with pytest.raises(FaultError, match="no other node led"):
+        fault.inject(ctx, targets)
+
+
 def test_no_successor_is_doubt_and_everything_is_started_again():
     ctx, _, system, _ = world()
     fault = find("kill-leader-then-successor")
@@ -68,6 +97,7 @@ class Transferring(FakeSystem):
     """Refuses the first ``refusals`` requests; then takes them, and if it is not ``obedient`` does nothing."""
 
     obedient = True
+    raises_term = True
     refusals = 0
 
     def transfer_leader(self, leader, to):
@@ -75,7 +105,7 @@ class Transferring(FakeSystem):
             self.refusals -= 1
             raise FaultError(f"{leader} did not take the request: refused with code 418")
         if self.obedient:
-            self.leader, self.term = to, self.term + 1
+            self.leader, self.term = to, self.term + self.raises_term
 
 
 def transferring(**how):
@@ -111,6 +141,18 @@ def test_a_leader_that_was_deposed_again_is_doubt():
     ctx.system.leader = targets.detail["from"]
     with pytest.raises(FaultError, match="does not lead any more"):
         fault.witness(ctx, targets)
+
+
+@pytest.mark.parametrize("obedient", [True, False])
+def test_a_transfer_without_terms_is_witnessed_by_the_other_leader(obedient):
+    ctx, fault = transferring(obedient=obedient, term=-1, raises_term=False)
+    targets = fault.plan(ctx, random.Random(0))
+    if obedient:
+        fault.inject(ctx, targets)
+        assert fault.witness(ctx, targets) == {"leader": targets.nodes[0]}
+    else:
+        with pytest.raises(FaultError, match="did not come to lead"):
+            fault.inject(ctx, targets)
 
 
 def test_a_system_without_transfer_refuses_the_fault():

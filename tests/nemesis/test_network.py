@@ -100,7 +100,7 @@ def test_a_named_node_or_a_recorded_grudge_is_kept():
 
 def test_partitions_of_too_few_nodes_and_without_a_firewall_are_refused():
     small, *_ = world(1)
-    assert find("partition-random-node").precheck(small) == "needs at least 2 nodes, this cluster has 1"
+    assert find("partition-random-node").precheck(small) == "needs at least 2 nodes with data, this cluster has 1"
     ctx, *_ = world(3)
     assert RING.precheck(ctx) is None
     bare = replace(ctx, facts=Facts(ctx.facts.addresses, {"n1": frozenset({"can:nft", "bash", "timeout"})}))

@@ -9,6 +9,37 @@ from history import Probe
 from nemesis.core.errors import NotYetError, ScheduleError, SkippedError
 from nemesis.core.targets import check_words, choose, claimants, leader_now, resolve
 
+NAMES = ("n1", "n2", "n3", "n4", "n5")
+
+
+def said(*leaders: str, named: dict[str, str], term: int = -1) -> dict[str, Probe]:
+    """Probes of five nodes, of which some say that they lead, and the others name a leader."""
+    return {
+        name: Probe(0, name, "leader" if name in leaders else "follower", term, named.get(name, name)) for name in NAMES
+    }
+
+
+def test_of_two_that_claim_to_lead_without_a_term_the_majority_names_the_leader_or_nobody_leads():
+    split = said("n1", "n2", named={"n3": "n1", "n4": "n2", "n5": "n4"})
+    assert leader_now(split, NAMES) is None
+    assert claimants(split) == ["n1", "n2"]
+    named = said("n1", "n2", named={"n3": "n2", "n4": "n2", "n5": "n1"})
+    assert leader_now(named, NAMES) == "n2"
+    assert leader_now(named, ("n1", "n3", "n5")) == "n1"  # n2 is no member: it cannot lead
+    assert leader_now({name: named[name] for name in ("n1", "n2", "n3")}, NAMES) is None  # two of five name n2
+    # With a term the higher one decides, whatever the others know by then.
+    assert leader_now({**split, "n2": Probe(0, "n2", "leader", 4, "n2")}, NAMES) == "n2"
+    assert leader_now(said("n1", named=dict.fromkeys(NAMES, "n2")), NAMES) == "n1"
+
+
+def test_no_leader_is_aimed_at_while_two_claim_to_lead_without_a_term():
+    ctx, _, system, _ = world()
+    system.probes = lambda: said("n1", "n2", named={"n3": "n1", "n4": "n2", "n5": "n4"})  # type: ignore[method-assign]
+    with pytest.raises(NotYetError, match="n1 and n2 say that they lead, and no majority names one of them"):
+        choose("leader", ctx, random.Random(0))
+    system.probes = lambda: said("n1", "n2", named={"n3": "n2", "n4": "n2", "n5": "n1"})  # type: ignore[method-assign]
+    assert choose("leader", ctx, random.Random(0)) == ("n2",)
+
 
 def test_the_higher_term_leads_and_both_claimants_are_told():
     probes = {
@@ -18,8 +49,8 @@ def test_the_higher_term_leads_and_both_claimants_are_told():
         "n4": Probe(0, "n4", error="timeout"),
     }
     assert claimants(probes) == ["n2", "n1"]
-    assert leader_now(probes) == "n2"
-    assert leader_now({"n3": probes["n3"]}) is None
+    assert leader_now(probes, NAMES) == "n2"
+    assert leader_now({"n3": probes["n3"]}, NAMES) is None
 
 
 @pytest.mark.parametrize(

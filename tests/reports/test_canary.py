@@ -9,6 +9,7 @@ import pytest
 
 import reports
 from history import RunFiles
+from history.records.violations import verdict_words
 from reports.analysis.canary import grouped, meaning_of, verdict_shown, word_of
 from reports.analysis.diagnosis import Diagnosis, diagnosis_of
 from reports.analysis.findings import prepare, violation_times_of
@@ -47,6 +48,46 @@ def test_what_a_verdict_means_when_the_bug_is_planted(fresh: Maker, kind: str, w
     assert "broke a promise" not in meaning_of(planted)
     reports.write_report(files)
     assert f'<h1 id="verdict-word">{word}</h1>' in files.report.read_text()
+    assert reports.render_run(files).splitlines()[0] == word.upper()
+    if kind == "harness-failure":
+        return  # not judged
+    text = reports.render_summary(planted.results, plan=planted.plan)
+    assert text.splitlines()[0] == word.upper()
+    assert "PLANTED" not in reports.render_summary(plain.results, plan=plain.plan).splitlines()[0]
+
+
+def test_every_text_begins_with_what_the_planted_bug_alone_does_not_explain(fresh: Maker) -> None:
+    """Its next step is there, too; the twin in which only the planted bug was found leads to its counterexample."""
+    files = with_canary(fresh("invalid"))
+    alone = read_run(files)
+    assert word_of(alone) == "Invalid, as intended"
+    assert diagnosed(files).place == "counterexample"
+    row = row_of(files)
+    assert (row.shown, row.beside, row.group) == ("invalid", "", "planted bug found")
+    assert row.finding.startswith("as intended: ")
+    results = json.loads(files.results.read_text())
+    results["checks"].append({"kind": "check", "verdict": "invalid", "asked": "asked", **DELETED})
+    files.results.write_text(json.dumps(results))
+    run, row = read_run(files), row_of(files)
+    words = "invalid, as intended, and not by the planted bug alone"
+    assert verdict_words(run.verdict, run.plan, run.results) == words
+    assert (row.beside, row.group) == ("data lost: committed-entries-deleted", "planted bug found, and more")
+    assert row.finding == "as intended, and not by the planted bug alone: data lost: committed-entries-deleted"
+    assert "bug alone: data lost" in site.list_page([row])
+    assert reports.render_run(files).splitlines()[0] == words.upper()
+    assert reports.render_summary(run.results, plan=run.plan).splitlines()[0] == words.upper()
+    found = diagnosed(files)
+    assert (found.place, found.breaks[0].place) == ("invariant-1", "counterexample")
+    reports.write_junit(files, files.junit)
+    assert f'name="finding" value="{row.finding}"' in files.junit.read_text()
+    files.plan.write_text(json.dumps({**run.plan, "canary": ""}))
+    assert (row_of(files).beside, row_of(files).finding) == ("", "data lost: committed-entries-deleted")
+
+
+def test_what_was_found_though_not_the_planted_bug_is_named(fresh: Maker) -> None:
+    row = row_of(with_canary(fresh("no-recovery")))
+    assert (row.shown, row.finding) == ("invalid", "planted bug not found; replica behind")
+    assert row_of(with_canary(fresh("unknown"))).finding == "planted bug not found"
 
 
 def test_a_missed_bug_is_shown_as_missed_everywhere_and_blames_no_blindness_that_is_not_known(fresh: Maker) -> None:

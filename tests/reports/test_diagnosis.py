@@ -14,8 +14,10 @@ import pytest
 import reports
 from checker import check
 from history import Counterexample, RunFiles
+from reports.analysis.aftermath import outages_told
 from reports.analysis.diagnosis import Diagnosis, diagnosis_of
 from reports.analysis.findings import prepare
+from reports.analysis.lagging_nodes import lagging_nodes
 from reports.load.run import read_run
 from tests.support.reports.recorded_runs import recorded_run
 
@@ -96,16 +98,14 @@ def assert_after(raw: Raw, text: str, onset: float) -> None:
         since = sum(onset <= moment <= load[-1] for moment in served) / (load[-1] - onset)
         assert [float(match[1]), float(match[3])] == [pytest.approx(before, abs=0.1), pytest.approx(since, abs=0.1)]
         assert float(match[2]) == pytest.approx(onset, abs=0.06)
-    if match := re.search(r"[Nn]o operation succeeded after ([\d.]+) s, though clients asked until ([\d.]+) s", text):
-        assert float(match[1]) == pytest.approx(max(served), abs=0.06)
-        assert float(match[2]) == pytest.approx(max(raw.asked(final=True)), abs=0.06)
-    match = re.search(r"(\d+|[Nn]o) new leaders? since then, at the end (\w+) led", text)
+    match = re.search(r"(\d+|[Nn]o) new leaders? since ([\d.]+) s, at the end (\w+) led", text)
     assert match is not None
+    assert float(match[2]) == pytest.approx(onset, abs=0.06)
     led = {(p["node"], p["term"]) for p in raw.answers if p["role"] == "leader" and p["time"] / S >= onset}
     led -= {(p["node"], p["term"]) for p in raw.answers if p["role"] == "leader" and p["time"] / S < onset}
     assert (0 if match[1] in ("No", "no") else int(match[1])) == len(led)
     last = max((p for p in raw.answers if p["role"] == "leader"), key=lambda p: (p["term"], p["time"]))
-    assert match[2] == last["node"]
+    assert match[3] == last["node"]
 
 
 def test_replicas_that_stopped_are_told_with_the_fault_after_which_they_did(runs: dict[str, Path]) -> None:
@@ -123,6 +123,7 @@ def test_replicas_that_stopped_are_told_with_the_fault_after_which_they_did(runs
     assert_when(raw, one.text, min(raw.last_rise(node, "applied") for node in behind))
     target = max(probe["committed"] for probe in raw.answers)
     assert numbers(one.text.partition("resumed:")[2]) == [*stands.values(), target]
+    assert one.text.endswith(" that were committed by the end.")
     assert_after(raw, diagnosed.after, min(raw.last_rise(node, "applied") for node in behind))
     assert "n3, n5" in diagnosed.step
 
@@ -148,6 +149,13 @@ def test_lost_data_comes_before_the_outage_that_it_caused(runs: dict[str, Path])
     assert f"({raw.end - last:.1f} s later)" in outage.text
     assert f"{len(raw.nodes)} of {len(raw.nodes)} nodes answered at the end" in outage.text
     assert max(raw.served()) <= last + 1
+    told = re.fullmatch(
+        r"No operation succeeded after ([\d.]+) s, though clients asked until ([\d.]+) s\.",
+        outages_told(prepare(read_run(RunFiles(runs["data-lost"])))),
+    )
+    assert told is not None
+    assert float(told[1]) == pytest.approx(max(raw.served()), abs=0.06)
+    assert float(told[2]) == pytest.approx(max(raw.asked(final=True)), abs=0.06)
     assert_after(raw, diagnosed.after, first["time"] / S)
 
 
@@ -204,6 +212,78 @@ def test_a_node_that_reports_no_index_is_dated_by_its_role(runs: dict[str, Path]
     unknown = [one["time"] for one in probes_of(tmp_path) if one["node"] in ("n3", "n5") and one["time"] > 9 * S]
     assert found.onset == min(unknown) / S
     assert "-1" not in found.text
+
+
+def restarted(probe: dict[str, Any], since: float) -> dict[str, Any]:
+    """A node whose process began anew at a moment (s), and applied again in two seconds what it had applied before."""
+    if "applied" not in probe or probe["time"] < since * S:
+        return probe
+    again = int(probe["applied"] * min(1.0, (probe["time"] / S - since) / 2))
+    return {**probe, "pid": 99, "applied": again}
+
+
+def test_what_a_restarted_process_applies_again_is_no_progress(runs: dict[str, Path], tmp_path: Path) -> None:
+    """The onset stays where it was: both nodes were stuck long before they were restarted."""
+    before = diagnosis(runs["replica-behind"]).breaks[0]
+    changed(
+        runs["replica-behind"],
+        tmp_path,
+        lambda probe: restarted(probe, 48.0) if probe["node"] in ("n3", "n5") else probe,
+    )
+    raw = Raw(tmp_path)
+    assert min(raw.last_rise(node, "applied") for node in ("n3", "n5")) > 48, "the rise that must not count"
+    after = diagnosis(tmp_path).breaks[0]
+    assert (after.onset, after.text) == (before.onset, before.text)
+    lagging = lagging_nodes(prepare(read_run(RunFiles(tmp_path))).timelines, ())
+    assert [one.moved for one in lagging if one.node in ("n3", "n5")] == [
+        one.moved for one in lagging_nodes(prepare(read_run(RunFiles(runs["replica-behind"]))).timelines, ())
+    ]
+
+
+def test_a_node_that_names_neither_role_nor_log_is_not_dated_by_its_first_probe(
+    runs: dict[str, Path], tmp_path: Path
+) -> None:
+    """Nor is one that never answered, nor one that no answer shows to move; the good twin is n5, as recorded."""
+    figures = ("ledger_begin", "ledger_end", "committed", "applied", "state_index", "term")
+
+    def unknown(probe: dict[str, Any]) -> dict[str, Any]:
+        blank = {**dict.fromkeys(figures, -1), "role": "unknown", "leader": None}
+        return {**probe, **blank} if probe["node"] == "n3" and "role" in probe else probe
+
+    def mute(probe: dict[str, Any]) -> dict[str, Any]:
+        return {"time": probe["time"], "node": "n3", "error": "refused"} if probe["node"] == "n3" else probe
+
+    def still(probe: dict[str, Any]) -> dict[str, Any]:
+        return {**probe, "applied": 7} if probe["node"] == "n3" and "role" in probe else probe
+
+    recorded = diagnosis(runs["replica-behind"]).breaks[0]
+    told = {unknown: "n3 answers, and named neither role nor log", mute: "n3 never answered a probe",
+            still: "n3 stood at 7 in all answers that it gave, of 2 458"}  # fmt: skip
+    for number, (change, words) in enumerate(told.items()):
+        root = tmp_path / str(number)
+        root.mkdir()
+        found = diagnosis(changed(runs["replica-behind"], root, change)).breaks[0]
+        assert words in found.text.replace("\u2009", " ")
+        assert "1 of 5 replicas stopped applying at 29.9 s" in found.text
+        assert recorded.onset is not None
+        assert found.onset is not None
+        assert found.onset > recorded.onset
+        page = reports.write_report(RunFiles(root))
+        assert page.warnings == []
+        if change is mute:
+            assert "never answered a probe" in RunFiles(root).report.read_text().partition("nodes-at-the-end")[2]
+
+
+def test_a_node_that_fell_silent_is_dated_by_its_last_answer(runs: dict[str, Path], tmp_path: Path) -> None:
+    def gone(probe: dict[str, Any]) -> dict[str, Any]:
+        late = probe["node"] == "n3" and probe["time"] > 20 * S
+        return {"time": probe["time"], "node": "n3", "error": "refused"} if late else probe
+
+    raw = Raw(changed(runs["replica-behind"], tmp_path, gone))
+    found = diagnosis(tmp_path).breaks[0]
+    last = raw.of("n3")[-1]["time"] / S
+    assert f"n3 gave its last answer at {last:.1f} s, " in found.text
+    assert found.onset == last
 
 
 def test_a_node_that_never_answered_is_not_counted_as_up(runs: dict[str, Path], tmp_path: Path) -> None:

@@ -84,6 +84,12 @@ def test_whether_the_leader_still_reaches_a_majority(
     assert faults.leader_cut(leader, grudge, NODES) is cut
 
 
+def test_the_leaders_majority_is_one_of_the_members() -> None:
+    grudge = {"n3": ["n4", "n5"]}
+    assert faults.leader_cut("n3", grudge, NODES) is False  # with n1 and n2 three of five
+    assert faults.leader_cut("n3", grudge, NODES[1:]) is True  # n1 keeps no data: with n2 two of four
+
+
 def test_links_are_kept_cut_or_one_way() -> None:
     network = topology.network(NODES, {"n1": ("n2",), "n2": ("n1",), "n3": ("n4",)}, ("n5", "n9"))
     states = {frozenset((link.source, link.target)): link for link in network.links}

@@ -26,7 +26,7 @@ FOUND = {
     "data-lost": "data lost: leader-lacks-committed",
     "logs-cut": "data lost: commit-beyond-log",
     "replica-behind": "replica behind",
-    "stale-reads": "as intended: data lost: lost-write",
+    "stale-reads": "as intended, and not by the planted bug alone: data lost: commit-beyond-log",
 }
 
 
@@ -70,10 +70,19 @@ def test_junit_names_it(store: Path, tmp_path: Path) -> None:
     )
 
 
-def test_a_planted_bug_that_was_missed_is_the_finding(fresh: Maker) -> None:
+def test_a_planted_bug_that_was_missed_is_the_finding(fresh: Maker, capsys: pytest.CaptureFixture[str]) -> None:
+    """The list finds it as missed, and no longer among the valid runs."""
     files = fresh("valid")
+    store = str(files.root.parents[1])
+
+    def listed(verdict: str) -> bool:
+        assert run_command(["ls", "--verdict", verdict, "--store", store]) == 0
+        return "planted bug not found" in capsys.readouterr().out
+
+    assert (listed("missed"), listed("valid")) == (False, False)
     files.plan.write_text(json.dumps({**json.loads(files.plan.read_text()), "canary": "stale-reads"}))
     assert row_of(files).finding == "planted bug not found"
+    assert (listed("missed"), listed("valid"), listed("invalid")) == (True, False, False)
 
 
 CHECKS: dict[str, list[tuple[str, str | None]]] = {

@@ -302,3 +302,40 @@ def test_a_link_to_the_words_opens_them(shown: Tab) -> None:
     shown.page.locator("#words dl").wait_for()
     named = shown.page.locator("#faults .does dt").all_inner_texts()
     assert "partition-majorities-ring" in named
+
+
+def test_next_opens_the_fold_that_it_speaks_of(fresh: Maker, browser: Any) -> None:
+    """The log lines nearest to its moment; of a counterexample its own fold, and of the first none."""
+    files = fresh("no-recovery")
+    reports.write_report(files)
+    seen = "(() => { const d = document.querySelector('#recovery details.excerpt'); "
+    seen += "const { top } = d.getBoundingClientRect(); return [d.open, top >= 0 && top < innerHeight]; })()"
+    with tab(browser, files.report.as_uri()) as found:
+        assert found.js(seen)[0] is False
+        found.page.click(".next a")
+        found.settle()
+        assert found.js(seen) == [True, True]
+        assert found.complaints == []
+
+
+def test_a_sentence_opens_its_counterexample(fresh: Maker, browser: Any) -> None:
+    files = fresh("invalid")
+    results = json.loads(files.results.read_text())
+    first = results["keys"][0] if results["keys"][0].get("counterexamples") else next(
+        key for key in results["keys"] if key.get("counterexamples")
+    )  # fmt: skip
+    later = json.loads(json.dumps(first["counterexamples"][0]))
+    for operation in later["operations"]:
+        operation["invoked"] += 10**6
+        operation["returned"] = operation["returned"] and operation["returned"] + 10**6
+    first["counterexamples"].append({**later, "kind": "lost-write"})
+    first["violations"] += 1
+    files.results.write_text(json.dumps(results))
+    reports.write_report(files)
+    with tab(browser, files.report.as_uri()) as found:
+        assert found.page.get_attribute(".next a", "href") == "#violation-2"
+        is_open = "document.querySelector('#violation-2').closest('details').open"
+        assert found.js(is_open) is False
+        found.page.click(".next a")
+        found.settle()
+        assert found.js(is_open) is True

@@ -18,6 +18,7 @@ from reports.analysis import node_timeline as timelines
 from reports.analysis.findings import prepare
 from reports.analysis.lagging_nodes import lagging_nodes
 from reports.analysis.sketch import sketch_of
+from reports.export.perfetto import leaderships
 from reports.load.columns import from_operations
 from reports.load.run import read_run
 from tests.support.reports.recorded_runs import recorded_run
@@ -76,6 +77,25 @@ def test_who_leads_in_a_term_that_was_seen_before_leads_in_that_term() -> None:
         (None, 3),
         ("n2", 2),
     ]
+
+
+def claim(time_s: float, node: str, leader: str, term: int = -1) -> Probe:
+    return Probe(int(time_s * S), node, "leader" if leader == node else "follower", term, leader)
+
+
+def test_of_two_that_claim_to_lead_without_a_term_the_majority_names_the_leader_or_nobody_leads() -> None:
+    names = ("n1", "n2", "n3", "n4", "n5")
+    split = {"n1": "n1", "n2": "n2", "n3": "n1", "n4": "n2", "n5": "n4"}
+    voted = {**split, "n3": "n2", "n5": "n2"}
+    probes = [claim(at, node, led) for at, said in ((0, split), (1, voted)) for node, led in said.items()]
+    found = timelines.timelines_of(probes, names)
+    assert [timelines.leader_at(found, at) for at in (0.5, 1.5)] == [None, "n2"]
+    assert [(one.node, one.start) for one in leaderships(found)] == [("n2", 1.0)]
+    # Of the members n1, n3 and n4 only n1 says that it leads.
+    of_members = timelines.timelines_of(probes, names, members=("n1", "n3", "n4"))
+    assert timelines.leader_at(of_members, 0.5) == "n1"
+    with_terms = timelines.timelines_of([claim(0, "n1", "n1", 1), claim(0, "n2", "n2", 2)], names)
+    assert timelines.leader_at(with_terms, 0.5) == "n2"
 
 
 def test_silence_ends_a_stretch() -> None:

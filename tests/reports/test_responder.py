@@ -49,12 +49,17 @@ def test_a_node_stands_on_a_side_only_while_the_cut_stands(fresh: Maker) -> None
     cut = replace(
         drawn.windows[0], id=3, grudge={n: tuple(p) for n, p in HALVES.items()}, leader="n4", started=4, healed=9
     )
-    assert side_of("n4", 5.0, [cut], NODES) == "on the side of the minority in #3: n2 n4 | n1 n3 n5"
-    assert side_of("n1", 5.0, [cut], NODES).startswith("on the side of the majority in #3")
+    assert side_of("n4", 5.0, [cut], NODES, NODES) == "on the side of the minority in #3: n2 n4 | n1 n3 n5"
+    # n1 and n3 keep no data: of n2, n4, n5 the first two are a majority.
+    assert side_of("n4", 5.0, [cut], NODES, ("n2", "n4", "n5")).startswith("on the side of the majority in #3: n2 n4 |")
+    assert side_of("n1", 5.0, [cut], NODES, NODES).startswith("on the side of the majority in #3")
     assert (
-        side_of("n4", 9.5, [cut], NODES) == side_of("n4", 3.0, [cut], NODES) == side_of(None, 5.0, [cut], NODES) == ""
+        side_of("n4", 9.5, [cut], NODES, NODES)
+        == side_of("n4", 3.0, [cut], NODES, NODES)
+        == side_of(None, 5.0, [cut], NODES, NODES)
+        == ""
     )
-    assert side_of("n4", 5.0, [replace(cut, state="skipped")], NODES) == ""
+    assert side_of("n4", 5.0, [replace(cut, state="skipped")], NODES, NODES) == ""
 
 
 def op(f: str, value: object, invoked: int, returned: int, outcome: str = "ok") -> Operation:

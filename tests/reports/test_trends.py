@@ -14,7 +14,7 @@ import pytest
 from history.tables.schemas import RUNS, TRENDS
 from history.tables.warehouse import written_schema
 from reports.analysis import trends
-from reports.analysis.trend_rows import INVALID, Group, Regression, Sample, open_first
+from reports.analysis.trend_rows import INVALID, Group, Regression, Sample, Trends, open_first
 from reports.load.store_index import StoreIndex
 from reports.site import site
 from tests.support.reports.shapes import HOSTILE
@@ -179,14 +179,43 @@ def test_a_warehouse_that_cannot_be_read_is_named_and_the_results_are_drawn(stor
 
 
 def test_a_planted_bug_that_was_found_is_told_as_that_and_is_no_regression() -> None:
+    """No failure of the system either: only what other checks found is red, and a bug that was missed."""
     version = "0.4.0 canary stale-reads"
     one = Regression("kill", version, "", INVALID, "", "a/1", "a/2", None, None, None, (), ())
     slower = replace(one, metric="rate")
     real = replace(one, version="0.4.0")
-    assert set(open_first([one, slower, real])) == {slower, real}
-    samples = (Sample("a/1", "invalid", 1.0), Sample("a/2", "valid", None), Sample("a/3", "unknown", None))
-    group = Group("kill", version, "", samples, {}, "", None, None, None, None, None, 0, 0, ())
-    texts = [dot.text.partition(",")[0] + dot.text.partition(",")[2][:12] for dot in trends.strip(group)[0]]
-    assert texts[0].startswith("a/1: planted bug found as intended")
-    assert texts[1].startswith("a/2: planted bug not found")
-    assert texts[2].startswith("a/3: unknown")
+    assert open_first([one, slower, real]) == (real,)
+    samples = (
+        Sample("a/1", "invalid", 1.0, "found"), Sample("a/2", "valid", None, "missed"), Sample("a/3", "unknown", None),
+        Sample("a/4", "invalid", 1.0, "missed"),
+    )  # fmt: skip
+    verdicts = {"valid": 1, "invalid": 2, "unknown": 1, "harness failure": 0}
+    group = Group("kill", version, "", samples, verdicts, "", None, None, None, None, None, 0, 0, ())
+    dots = trends.strip(group)[0]
+    assert [dot.text.rpartition(", ")[0] for dot in dots] == [
+        "a/1: planted bug found, as intended", "a/2: planted bug not found", "a/3: unknown",
+        "a/4: invalid, planted bug not found",
+    ]  # fmt: skip
+    assert [dot.verdict for dot in dots] == ["as intended", "missed", "unknown", "invalid"]
+    page = site.trends_page([], Trends((group,), (), "note"))
+    for piece in (
+        "planted bug</span>",
+        "1 missed</td>",
+        ">1 as intended<",
+        '<span class="red strong">1 by other checks',
+    ):
+        assert piece in page
+    plain = site.trends_page([], Trends((replace(group, version="0.4.0"),), (), "note"))
+    assert ("planted bug</span>" in plain, 'red strong">2</td>' in plain) == (False, True)
+
+
+def test_the_warehouse_has_no_regressions_of_planted_bugs_and_the_page_takes_their_outcome_from_the_runs(
+    store: Path,
+) -> None:
+    rows = StoreIndex(store, remember=False).rows()
+    planted = "0.4.0 canary stale-reads"
+    records = [{**run_record(1), "run": rows[0].place, "verdict": "invalid", "system_version": planted}]
+    write(store, records, [trend_record(system_version=planted)])
+    for canary in ("found", "missed"):
+        (group,) = trends.trends_of(store, [replace(rows[0], canary=canary)]).groups
+        assert [sample.canary for sample in group.samples] == [canary]

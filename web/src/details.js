@@ -2,7 +2,7 @@
 
 import { el } from "./dom.js";
 import { boxLabel, endOf, nameOf, OUTCOMES, plainKey, Timeline } from "./operations.js";
-import { leaderAt, ROLE_NAMES, stretchAt } from "./roles.js";
+import { leaderAt, ROLE_NAMES, stretchAt, termText } from "./roles.js";
 
 export function describe(i) {
   const { data } = Timeline;
@@ -41,13 +41,13 @@ function secondsText(microseconds) {
 function leaderText(data, seconds) {
   if (!data.stretches?.length) return "";
   const led = leaderAt(data, seconds);
-  return led ? `${led.node}, term ${led.term}` : "none";
+  return led ? `${led.node}${termText(led.term)}` : "none";
 }
 
 function roleText(data, name, seconds) {
   const place = data.nodes.findIndex((node) => node.name === name);
   const found = place < 0 ? undefined : stretchAt(data, place, seconds);
-  return found ? `${ROLE_NAMES[found[0]]}${found[1] >= 0 && found[0] < 4 ? `, term ${found[1]}` : ""}` : "";
+  return found ? `${ROLE_NAMES[found[0]]}${found[0] < 4 ? termText(found[1]) : ""}` : "";
 }
 
 function violationText(data, index) {

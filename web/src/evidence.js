@@ -22,16 +22,34 @@ export function markNear(data, seconds, perPixel) {
 export function openEvidence({ violation, finding, at }) {
   if (finding) {
     const section = [...document.querySelectorAll(".invariant")].find(({ dataset }) => dataset.check === finding.check);
-    const row = [...(section?.querySelectorAll("[data-at]") ?? [])].reduce(
-      (a, b) => (a && Math.abs(a.dataset.at - at) <= Math.abs(b.dataset.at - at) ? a : b),
-      undefined,
-    );
-    show(row ?? section);
+    show(nearest([...(section?.querySelectorAll("tr[data-at]") ?? [])], at) ?? section);
     return;
   }
   const article = document.querySelectorAll("article.violation")[violation];
   if (article) show(article);
   else if (Timeline.data) showViolation(violation);
+}
+
+// *Next* opens the fold that it speaks of: around its place, or there the log lines nearest to its moment.
+export function wireNext() {
+  for (const link of document.querySelectorAll(".next a, .headlines a"))
+    link.addEventListener("click", (event) => {
+      const place = document.getElementById(link.hash.slice(1));
+      const folds = link.dataset.at === undefined ? [] : [...(place?.querySelectorAll("details[data-at]") ?? [])];
+      const target = nearest(folds, Number(link.dataset.at)) ?? place?.closest(".violation");
+      if (!target) return;
+      event.preventDefault();
+      if (target.tagName === "DETAILS") target.open = true;
+      show(target, "start");
+    });
+}
+
+// The one of some elements whose moment is nearest.
+function nearest(elements, at) {
+  return elements.reduce(
+    (a, b) => (a && Math.abs(a.dataset.at - at) <= Math.abs(b.dataset.at - at) ? a : b),
+    undefined,
+  );
 }
 
 // A bar of a drawing tells its operation, and a click shows it in the timeline, with the violation's pinned.
@@ -53,10 +71,10 @@ export function wireDrawings() {
 }
 
 // Opens the folds around an element, scrolls there, and frames it until the next one is shown.
-function show(element) {
+function show(element, block = "center") {
   if (!element) return;
   for (let fold = element.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
   for (const other of document.querySelectorAll(".shown")) other.classList.remove("shown");
   element.classList.add("shown");
-  element.scrollIntoView({ block: "center" });
+  element.scrollIntoView({ block });
 }

@@ -1,6 +1,6 @@
 // The fault under the cursor is marked in the table and among the networks; the live network shows that moment.
 
-import { answersAt, leaderAt } from "./roles.js";
+import { answersAt, leaderAt, termText } from "./roles.js";
 import { View } from "./view.js";
 
 export function wireFaults(data) {
@@ -40,7 +40,7 @@ function showMoment(data, live, seconds, fault) {
     node.classList.toggle("struck", struck && !(silences && answersAt(data, name, seconds)));
     node.classList.toggle("leader", led !== null && name === led.node);
   }
-  const leader = led ? `leader ${led.node}, term ${led.term}` : "no leader";
+  const leader = led ? `leader ${led.node}${termText(led.term)}` : "no leader";
   const texts = [`${seconds.toFixed(2)} s`, leader, ...(fault ? [fault.fault] : [])];
   document.getElementById("live-said").textContent = texts.join(", ");
 }

@@ -76,6 +76,8 @@ export function boxLabel(i, named = true) {
   const { data } = Timeline;
   const kind = data.names.f[data.ops.f[i]];
   const key = named ? plainKey(nameOf(data, "k", i)) : "";
+  const told = data.ops.w ? nameOf(data, "w", i) : "";
+  if (told) return `${key ? `${key} ` : ""}${told}`;
   const value =
     kind === "read" ? (data.ops.o[i] === 0 ? textOfValue(data, "q", i) || "absent" : "") : textOfValue(data, "v", i);
   return `${kind} ${key ? `${key} ` : ""}${value}${kind === "read" ? "" : answerText(i, value)}`;

@@ -6,7 +6,7 @@ import { GUTTER, MARGIN, readInk } from "./canvas.js";
 import { initCharts } from "./charts.js";
 import { fillFilters, wireButtons, wireKeys, wireWords } from "./controls.js";
 import { unpack } from "./decode.js";
-import { markNear, openEvidence, wireDrawings } from "./evidence.js";
+import { markNear, openEvidence, wireDrawings, wireNext } from "./evidence.js";
 import { applyFilters } from "./filters.js";
 import { wireFaults } from "./network.js";
 import { endOf, lowerBound, placeOfIndex, Timeline } from "./operations.js";
@@ -51,6 +51,7 @@ async function start() {
   wireTheme(redrawAll);
   wireButtons();
   wireWords();
+  wireNext();
   wireBackLinks();
   readInk();
   const packed = document.getElementById("packed").textContent;

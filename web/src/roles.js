@@ -1,6 +1,11 @@
 // Which role and term a node had at a moment.
 
-export const ROLE_NAMES = ["leader", "follower", "candidate", "unknown", "no answer"];
+export const ROLE_NAMES = ["leader", "follower", "candidate", "not reported", "no answer"];
+
+// Nothing for a system that reports no terms.
+export function termText(term) {
+  return term >= 0 ? `, term ${term}` : "";
+}
 
 // The stretch of one role and term, [role, term, from, to], that a node was in at a moment.
 export function stretchAt(data, place, seconds) {

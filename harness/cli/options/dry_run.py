@@ -9,9 +9,11 @@ import click
 from click.core import ParameterSource
 from msgspec.structs import asdict
 
-from harness.execution.faults import Faults
+from harness.execution.faults import Faults, member_names, node_names
 from harness.plan import Plan
 from harness.terminal.tables import fitted
+from nemesis.core.targets import certain
+from nemesis.faults.registry import hits_all
 from nemesis.schedule.steps import Step
 
 #: What every plan has from its system, or what says how the rest was written.
@@ -26,17 +28,21 @@ def dry_run(plan: Plan, ctx: click.Context) -> str:
     origins = origins_of(ctx)
     rows = [(f"  {name.replace('_', '-')}", _word(value), origins.get(name, "")) for name, value in values.items()]
     steps = _steps(plan)
-    schedule = [("  none",)] if not steps else [_row(step) for step in steps]
+    members = member_names(plan)
+    schedule = [("  none",)] if not steps else [_row(plan, step, members) for step in steps]
     note = f"  ({_ALL})" if "all" in plan.nemesis else ""
+    drawn_from = [f"members, from which faults draw: {' '.join(members)}"] if members and steps else []
     return "\n".join(
-        [record["command"], "", "plan:", fitted(rows), "", f"schedule, from the begin of the main phase:{note}",
-         fitted(schedule)]
+        [record["command"], "", "plan:", fitted(rows), "", *drawn_from,
+         f"schedule, from the begin of the main phase:{note}", fitted(schedule)]
     )  # fmt: skip
 
 
 def document(plan: Plan, ctx: click.Context) -> dict[str, Any]:
-    """The same as JSON; the schedule is as in a plan.json."""
-    return {"plan": plan.to_json(), "origins": origins_of(ctx), "schedule": [asdict(step) for step in _steps(plan)]}
+    """The same as JSON; the schedule is as in a plan.json, ``members`` is null where it is not known yet."""
+    steps = [asdict(step) for step in _steps(plan)]
+    members = list(member_names(plan)) or None
+    return {"plan": plan.to_json(), "origins": origins_of(ctx), "members": members, "schedule": steps}
 
 
 def _steps(plan: Plan) -> list[Step]:
@@ -69,13 +75,17 @@ def _word(value: Any) -> str:
     return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
-def _row(step: Step) -> tuple[str, ...]:
-    return f"  {step.at_s:.1f} s", step.action, step.fault, "; ".join(_conditions(step))
+def _row(plan: Plan, step: Step, members: tuple[str, ...]) -> tuple[str, ...]:
+    return f"  {step.at_s:.1f} s", step.action, step.fault, "; ".join(_conditions(plan, step, members))
 
 
-def _conditions(step: Step) -> Iterator[str]:
+def _conditions(plan: Plan, step: Step, members: tuple[str, ...]) -> Iterator[str]:
     if step.targets:
-        yield str(step.targets.get("choose") or _word(step.targets.get("nodes") or ""))
+        words = str(step.targets.get("choose") or "")
+        sure = certain(words, node_names(plan), members) if words and members else ()
+        yield " ".join(sure) or words or _word(step.targets.get("nodes") or "")
+    elif step.action == "inject" and hits_all(step.fault):
+        yield " ".join(members) or "all members"
     if step.when is not None:
         yield f"when {step.when}, within {step.within_s:g} s"
     if step.for_s is not None:

@@ -1,27 +1,35 @@
 """Apache BookKeeper: ledgers, which have one writer until a recovery ends them.
 
-===============  =======================================================================================================
+================ =======================================================================================================
 ``options``      versions, options, planted bugs, and how many bookies a quorum wants
 ``gateway_jar``  the gateway, a client of BookKeeper that speaks JSON lines, built from ``bookkeeper_gateway/``
 ``processes``    what runs on which node: jars, command lines, configuration, ports
 ``outcomes``     the law: what an answer of a gateway proves
 ``client``       a worker's way to its gateway
 ``storms``       the workload: ledgers that are fenced while adds are in flight
+``late_writers`` writers that add again long after the end of their ledger
 ``promises``     what BookKeeper promises, judged by ``checker.fenced_ledgers``
-===============  =======================================================================================================
+================ =======================================================================================================
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-from harness.systems.api import Alarm, System, Workload
+from harness.generators import Generator
+from harness.systems.api import Alarm, Scale, System, Workload
 from harness.systems.bookkeeper.client import Prober, clients
 from harness.systems.bookkeeper.options import CANARIES, OPTIONS, VERSIONS
 from harness.systems.bookkeeper.outcomes import LAW
 from harness.systems.bookkeeper.processes import artifacts, leads, roles, surface
 from harness.systems.bookkeeper.promises import PROMISES, ledgers_keep_their_promises
 from harness.systems.bookkeeper.storms import final_reads, storms
+
+
+def _ledgers(scale: Scale) -> Generator:
+    window, recoverers, late = (int(scale.setup.options[name]) for name in ("window", "recoverers", "late_writers"))
+    return storms(scale.workers, window, recoverers, late)
+
 
 SYSTEM: Final = System(
     name="bookkeeper",
@@ -41,9 +49,7 @@ SYSTEM: Final = System(
         Workload(
             name="ledger",
             summary="ledgers, several a second, each with a writer, a reader that follows, and recoverers that end it",
-            generator=lambda scale: storms(
-                scale.workers, int(scale.setup.options["window"]), int(scale.setup.options["recoverers"])
-            ),
+            generator=_ledgers,
             final=lambda scale: final_reads(scale.used),
             model=ledgers_keep_their_promises,
             kinds=("window", "tail", "recover"),

@@ -30,7 +30,10 @@ OPTIONS: Final = (
     Option(name="recoverers", default=3, least=1, most=3, reason="a ledger has five workers",
            help="Clients that recover a ledger, at most; drawn anew for each."),
     Option(name="slow_bookies", default=0, least=0, most=98, reason="there are no more nodes", marks_runs=True,
-           help="So many bookies take 15 to 60 ms to store an entry: an injected fault."),
+           help="So many bookies take 15 to 60 ms to store an entry, a ledger's key or a fence: an injected fault."),
+    Option(name="late_writers", default=0, least=0, most=3600, reason="no run lasts so long", marks_runs=True,
+           help="Half of the writers fall silent before their ledger is recovered, and add again so many seconds (to "
+                "three times as many) after its end was told; 0: none."),
     Option(name="recovery_batch", default=3, least=1, most=64, reason="no ledger is read further ahead",
            help="Entries that a recovery reads at once (recoveryReadBatchSize)."),
 )  # fmt: skip
@@ -38,6 +41,11 @@ CANARIES: Final = (
     Canary(
         name="wiped-bookies", found_by=("ledgers",), options={"quorum": "3-1-1"},
         help="a bookie that starts again has lost its disk, and its cookie with it, so that it does not know",
+    ),
+    Canary(
+        name="replaced-bookies", found_by=("ledgers",), options={"quorum": "2-2-2", "late_writers": 20},
+        help="a bookie that starts again is another one in its place, with its name and address and an empty disk, and "
+             "so knows of no fence",
     ),
     Canary(
         name="unjournaled", found_by=("ledgers",),

@@ -76,8 +76,9 @@ addEntryQuorumTimeoutSec=5
 clientConnectTimeoutMillis=1000
 zkTimeout=4000
 """
-#: The planted bug ``wiped-bookies``: from its second start on a bookie finds nothing, and nobody knows that it had had
+#: The planted bugs that empty a bookie: from its second start on it finds nothing, and nobody knows that it had had
 #: anything.
+EMPTIED: Final = ("wiped-bookies", "replaced-bookies")
 _WIPED: Final = """if [ -e "$1/journal" ]; then
   rm -rf "$1"; shift
   java "$@" org.apache.bookkeeper.bookie.BookieShell -conf bookie.conf bookieformat \
@@ -128,7 +129,7 @@ def _bookie(setup: Setup, node: Machine, *, slow: bool) -> Role:
     return Role(
         node=node.name, name="bookie", stage=2, data=(STORE,), ready=listening(BOOKIE_PORT),
         files={"bookie.conf": "".join(conf), "bookie.properties": _LOGGING.format(name="bookie")},
-        command=wiped if setup.canary == "wiped-bookies" else usual,
+        command=wiped if setup.canary in EMPTIED else usual,
     )  # fmt: skip
 
 
@@ -184,6 +185,7 @@ def surface(setup: Setup) -> Surface:
     return Surface(
         peer_ports=(BOOKIE_PORT, METADATA_PORT),
         client_port=GATEWAY_PORT,
+        members=("bookie",),
         role="gateway" if setup.options["hit"] == "gateway" else "",
         store=STORE,
         notices_s=6.0,

@@ -115,6 +115,10 @@ class FaultsTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
 
     peer_port: Port | None = None
     client_port: Port | None = None
+    members: Annotated[
+        tuple[Name, ...],
+        Meta(description="the roles that store data or vote, all when left out: majorities are theirs"),
+    ] = ()
     refused: Annotated[dict[str, str], Meta(description="faults that it cannot take, and why")] = {}
 
 
@@ -164,6 +168,8 @@ def _check(found: SystemFile, directory: Path) -> None:
     names = [role.name for role in found.roles]
     if twice := {name for name in names if names.count(name) > 1}:
         raise ValueError(f"more than one of the roles has the name {min(twice)}: give each its own")
+    if unknown := set(found.faults.members) - set(names):
+        raise ValueError(f"faults.members: there is no role {min(unknown)!r}; {hint(min(unknown), names)}")
     if found.roles[0].port is None and None in (found.faults.peer_port, found.faults.client_port):
         raise ValueError(
             "roles[0].port is missing: without it, or faults.peer_port and client_port, links cannot be cut"

@@ -90,6 +90,7 @@ class _FromFile:
         return Surface(
             peer_ports=(faults.peer_port or port,),
             client_port=faults.client_port or port,
+            members=faults.members,
             store=_data(first),
             refused=faults.refused,
         )

@@ -147,6 +147,22 @@ def test_a_dry_run_shows_plan_and_schedule_and_touches_nothing(
     assert len(found["schedule"]) == sum(" inject " in line or " heal " in line for line in lines)
 
 
+def test_a_dry_run_names_the_nodes_that_a_fault_is_certain_to_hit(
+    directory: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    aims = "kill-all,hammer-time@minority,kill-random-processes@all/!n3,pause-majority@n1"
+    words = ["run", "--system", "bookkeeper", "--seed", "5", "-n", aims, "--time-limit", "200"]
+    assert run_command([*words, "--dry-run"]) == 0
+    lines = {" ".join(line.split()[2:]) for line in capsys.readouterr().out.splitlines() if " inject " in line}
+    assert {line.removeprefix("inject ") for line in lines} == {
+        "kill-all n2 n3 n4 n5",  # n1 has the metadata server
+        "hammer-time minority",
+        "kill-random-processes n2 n4 n5",
+        "pause-majority n1",
+    }
+    assert dry(capsys, *words)["members"] == ["n2", "n3", "n4", "n5"]
+
+
 def test_a_dry_run_refuses_what_a_run_refuses(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["run", "-n", "bridge", "--time-limit", "1", "--dry-run"]) == 254
     assert "--time-limit 1 leaves no room" in capsys.readouterr().err

@@ -224,7 +224,7 @@ def test_a_node_that_the_cluster_does_not_have_is_refused(monkeypatch: pytest.Mo
 
 def system(start: Callable[..., None] = lambda names: None) -> Any:
     surface = processes.surface(PLAN.setup())
-    return SimpleNamespace(start=start, pids=lambda nodes: dict.fromkeys(nodes, 7), surface=surface)
+    return SimpleNamespace(start=start, pids=lambda nodes: dict.fromkeys(nodes, 7), surface=surface, members=())
 
 
 def raising(error: Exception) -> Callable[..., None]:

@@ -476,6 +476,17 @@ def test_whether_a_partition_leaves_a_quorum(grudge: dict[str, list[str]], left:
     assert quorum_left(NODES, [receipt("partition", nodes=NODES, targets={"grudge": grudge})]) is left
 
 
+def test_a_quorum_is_one_of_the_members_whoever_else_is_up() -> None:
+    """Of four members two and two are parted, and the other node is with two of them: three of five, and no quorum."""
+    halves = {"n1": ["n4", "n5"], "n2": ["n4", "n5"], "n3": ["n4", "n5"]}
+    cut = [receipt("partition", nodes=NODES, targets={"grudge": halves})]
+    names = ("n1", "n2", "n3", "n4", "n5")
+    assert quorum_left(names, cut)
+    assert not quorum_left(names[1:], cut)
+    assert quorum_left(names[1:], [receipt("kill-random-processes", nodes=("n1", "n2"))])
+    assert not quorum_left(names[1:], [receipt("kill-all", nodes=names[1:])])
+
+
 def test_two_faults_at_once_may_leave_no_quorum_where_each_does() -> None:
     cut = receipt("partition", id=1, nodes=NODES, targets={"grudge": {"n2": ["n3"]}})
     assert quorum_left(NODES, [receipt("kill-leader")])
@@ -680,7 +691,7 @@ def test_a_violation_outranks_every_gate() -> None:
 
 
 def test_nothing_recorded_is_unknown_and_never_valid() -> None:
-    empty = Recorded(Plan(seed=1), (), (), (), RunState(), NODES, {})
+    empty = Recorded(Plan(seed=1), (), (), (), RunState(), NODES, NODES, {})
     assert judged(empty, ()).verdict == "unknown"
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from harness.errors import NotReadyError, RemoteError
+from harness.errors import HarnessError, NotReadyError, RemoteError
 from harness.systems.api import Machine, Role, Setup, Shell, Surface, System
 from harness.systems.artifacts import LocalFiles, on_node
 from harness.systems.deployment import Deployment
@@ -62,6 +62,7 @@ class Toy:
     leads: Callable[[Setup], str | None] = lambda setup: "n1"
     roles: tuple[Role, ...] = ()
     hit: str = ""
+    members: tuple[str, ...] = ()
 
     def system(self, program: Path) -> System:
         files = LocalFiles("toy", (program,), "write it")
@@ -77,7 +78,7 @@ class Toy:
         return System(
             name="toy", summary="a toy", versions=("1",), roles=roles, artifacts=lambda setup: [files],
             clients=lambda setup, number: [], workloads=(),
-            surface=lambda setup: Surface(peer_ports=(1,), client_port=2, role=self.hit),
+            surface=lambda setup: Surface(peer_ports=(1,), client_port=2, role=self.hit, members=self.members),
             law=Law(), leads=lambda setup: self.leads(setup),
         )  # fmt: skip
 
@@ -327,6 +328,23 @@ def test_a_node_on_which_nothing_runs_is_named_and_not_probed(scene: Scene, tmp_
     assert deployment.processes == {"n1": ["server", "helper"], "n2": []}
     assert list(deployment.probers()) == ["n1"]
     assert deployment.serving == ("n1",)
+
+
+def test_members_are_the_nodes_of_the_roles_that_store_or_all_on_which_something_runs(
+    scene: Scene, tmp_path: Path
+) -> None:
+    toy, setup = scene.toy, scene.system.setup
+    more = [Machine(name, "127.0.0.2", str(tmp_path / name)) for name in ("n2", "n3", "n4")]
+    store, format_n4 = role("storage", "sleep", "60"), role("format", "true", task=True)
+    toy.roles = (replace(store, node="n2"), replace(store, node="n3"), replace(format_n4, node="n4"))
+    nodes = (*setup.nodes, *more)
+    deployment = Deployment(scene.system.system, replace(setup, nodes=nodes), scene.nodes, time.monotonic)
+    assert deployment.members == ("n1", "n2", "n3")  # nothing but a task runs on n4
+    toy.members = ("storage",)
+    assert deployment.members == ("n2", "n3")
+    toy.members = ("voter",)
+    with pytest.raises(HarnessError, match="toy names voter as members"):
+        _ = deployment.members
 
 
 def test_a_role_can_be_aimed_at_and_no_process_of_several_loses_power_alone(scene: Scene) -> None:

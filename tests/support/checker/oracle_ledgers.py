@@ -43,10 +43,9 @@ def _of_one(operations: Sequence[Operation]) -> set[str]:  # noqa: C901 (each pr
         found.add("ends-differ")
     for _, i, window in firsts:
         short = [one for last, one in ends if last < i]
-        if any(_before(window, one) for one in short):
-            found.add("lost-add")
-        elif short:
-            found.add("acknowledged-beyond-end")
+        for one in short:
+            if all(one.return_index <= other.return_index for other in short):
+                found.add("lost-add" if _before(window, one) else "acknowledged-beyond-end")
     if any(tail.result["lac"] > last for tail, (last, _) in product(tails, ends)):
         found.add("confirmed-beyond-end")
     for whole in wholes:

@@ -17,6 +17,7 @@ class Clients:
         self.addresses, self.keys = addresses, keys
         self.operations: list = []
         self.stop = threading.Event()
+        self.only_reads = threading.Event()
         self._lock = threading.Lock()
         self._index = self._processes = self._value = 0
         self._threads = [threading.Thread(target=self._work, args=(n,)) for n in range(2 * len(addresses))]
@@ -31,6 +32,21 @@ class Clients:
         for thread in self._threads:
             thread.join()
 
+    def await_ok(self, f: str, count: int = 20, *, within_s: float = 60.0) -> None:
+        """Wait until so many of these operations that are begun from now on were ok, and one on every key.
+
+        A busy machine serves none in a time in which a quiet one serves hundreds.
+        """
+        began, deadline = time.monotonic_ns(), time.monotonic() + within_s
+        while True:
+            with self._lock:
+                done = [one for one in self.operations if (one.f, one.outcome) == (f, "ok") and one.invoked > began]
+            keys = [one.key for one in done]
+            if len(keys) >= count and len(set(keys)) == self.keys:
+                return
+            assert time.monotonic() < deadline, f"{len(keys)} of {f} on {sorted(set(keys))} in {within_s:g} s"
+            self.stop.wait(0.05)
+
     def _next(self, name: str) -> int:
         with self._lock:
             value = getattr(self, name)
@@ -42,7 +58,7 @@ class Clients:
 
         rng, link, process = random.Random(number), None, self._next("_processes")
         while not self.stop.is_set():
-            f = "write" if rng.random() < 0.5 else "read"
+            f = "write" if rng.random() < 0.5 and not self.only_reads.is_set() else "read"
             key, value = f"k{rng.randrange(self.keys)}", self._next("_value") if f == "write" else None
             invoked, index = time.monotonic_ns(), self._next("_index")
             link, answer = self._ask(

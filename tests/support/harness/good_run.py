@@ -69,6 +69,7 @@ def good() -> Recorded:
         probes=PROBES,
         state=RunState(moments=dict(MOMENTS), environment={"java": "21"}, warnings=["w"], ended=True),
         nodes=NODES,
+        members=NODES,
         log_hits={node: {} for node in NODES},
     )
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from harness.testing import FakeSystem
 
 
-def elect_after_kills(system: FakeSystem) -> None:
-    """The first node that runs leads, in a new term, as soon as the leader is gone."""
+def elect_after_kills(system: FakeSystem, term: int | None = None) -> None:
+    """The first node that runs leads, in this term or else a new one, as soon as the leader is gone."""
     usual = system.probes
 
     def probes():
         if system.leader and system.pids([system.leader])[system.leader] is None:
             system.leader = next(n for n, pid in system.pids(system.nodes.names).items() if pid)
-            system.term += 1
+            system.term = system.term + 1 if term is None else term
         return usual()
 
     system.probes = probes  # type: ignore[method-assign]

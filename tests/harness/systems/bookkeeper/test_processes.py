@@ -65,9 +65,10 @@ def test_slow_bookies_have_a_storage_that_sleeps() -> None:
 
 def test_planted_bugs() -> None:
     assert "journalWriteData=false" in roles(canary="unjournaled")["n2", "bookie"].files["bookie.conf"]
-    wiped = roles(canary="wiped-bookies")["n2", "bookie"].command
-    assert wiped[:2] == ("sh", "-c")
-    assert "-deleteCookie" in wiped[2]
+    for emptied in ("wiped-bookies", "replaced-bookies"):
+        command = roles(canary=emptied)["n2", "bookie"].command
+        assert command[:2] == ("sh", "-c")
+        assert "-deleteCookie" in command[2]
     assert "-deleteCookie" not in " ".join(roles()["n2", "bookie"].command)
 
 

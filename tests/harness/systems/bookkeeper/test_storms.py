@@ -150,6 +150,60 @@ def test_a_window_is_bounded(options: dict[str, Any], bound: int) -> None:
     assert max(one.value[1] for one in run(**options)[0].issued if one.f == "window") <= bound
 
 
+def late(main: Simulated) -> dict[Any, Invocation]:
+    """The windows that were asked for more than half a second after the first recovery of their ledger."""
+    found = {}
+    for key, mine in by_key(main).items():
+        recovered = min((one.time for one in mine if one.f == "recover"), default=None)
+        for one in mine:
+            if recovered is not None and one.f == "window" and one.time > recovered + 5 * 10**8:
+                assert key not in found, "one window each"
+                found[key] = one
+    return found
+
+
+def test_a_late_writer_adds_once_more_and_a_fence_refuses_it() -> None:
+    main, check = run(late_writers=1)
+    assert check.verdict == "valid", check.seen
+    found = late(main)
+    assert len(found) > 3
+    for key, one in found.items():
+        before = [other for other in by_key(main)[key] if other.f == "window" and other is not one]
+        assert {one.worker} == {other.worker for other in before}, "it has the handle"
+        assert one.value[0] == sum(before[-1].value), "payloads are counted up"
+        assert one.key not in {other.key for other in main.issued if other.f == "close"}
+
+
+def test_what_a_late_writer_adds_to_a_bookie_that_forgot_the_fence_is_found() -> None:
+    main, check = run("unfenced", late_writers=1)
+    assert late(main)
+    assert check.verdict == "invalid"
+    assert "acknowledged-beyond-end" in check.details["kinds"]
+
+
+def test_a_writer_that_met_the_fence_is_not_late() -> None:
+    """Its handle is of no use any more; and without the option nobody is."""
+    main = run(late_writers=1)[0]
+    refused = {event.key for event in main.events if event.f == "window" and event.type == "info"}
+    asked_late = late(main)
+    for key in refused & set(asked_late):
+        first = next(
+            event for event in main.events if event.key == key and event.type == "info" and event.f == "window"
+        )
+        assert first.time > asked_late[key].time
+    assert not late(run()[0])
+
+
+def test_most_recoverers_come_early() -> None:
+    after = [
+        next(one.time for one in mine if one.f == "recover") - next(one.time for one in mine if one.f == "window")
+        for mine in by_key(run(recoverers=1)[0]).values()
+        if {"recover", "window"} <= {one.f for one in mine}
+    ]
+    assert sum(one < 10**8 for one in after) > len(after) / 3
+    assert any(one > 2 * 10**8 for one in after)
+
+
 def test_one_recoverer() -> None:
     for mine in by_key(run(recoverers=1)[0]).values():
         assert len({one.worker for one in mine if one.f == "recover"}) <= 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from typing import Any
@@ -30,6 +31,16 @@ STATE = [1, 2, [1, 3], 5]
 ELECTED = '{"brokerMemberGroup":{"brokerAddrs":{1:"a",2:"b"},"brokerName":"broker-0"},"syncStateSet":[3]}'
 GRANTED = answer(0, {"newSyncStateSetEpoch": "6"}, '{"syncStateSet":[1,3],"syncStateSetEpoch":6}')
 NOT_LEADER = answer(2007, remark="The controller is not in leader state")
+
+
+@pytest.fixture(autouse=True)
+def port(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A port that is free at every address: other tests, and controllers of other runs, have theirs."""
+    with socket.socket() as one:
+        one.bind(("", 0))
+        free = one.getsockname()[1]
+    for module in (requests, client, brokers):
+        monkeypatch.setattr(module, "PORT", free)
 
 
 def leader(number: int) -> tuple[Any, ...]:
@@ -209,14 +220,15 @@ async def probe(_: Client) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("ext", "stated"),
+    ("leads", "named", "stated"),
     [
-        ({"isLeader": "true", "controllerLeaderAddress": "127.0.78.1:9878"}, {"role": "leader", "leader": "n1"}),
-        ({"isLeader": "false", "controllerLeaderAddress": "127.0.78.2:9878"}, {"role": "follower", "leader": "n2"}),
-        ({"isLeader": "false"}, {"role": "unknown", "leader": None}),
+        ("true", "127.0.78.1", {"role": "leader", "leader": "n1"}),
+        ("false", "127.0.78.2", {"role": "follower", "leader": "n2"}),
+        ("false", None, {"role": "unknown", "leader": None}),
     ],
 )
-def test_what_a_controller_says_of_itself(ext: dict[str, str], stated: dict[str, Any]) -> None:
+def test_what_a_controller_says_of_itself(leads: str, named: str | None, stated: dict[str, Any]) -> None:
+    ext = {"isLeader": leads, **({"controllerLeaderAddress": f"{named}:{requests.PORT}"} if named else {})}
     assert scene([ControllerSocket({requests.METADATA: [answer(0, ext)]})], probe) == stated
 
 

@@ -1,0 +1,82 @@
+"""Writers that add again long after their ledger was recovered, as they have heard nothing of it.
+
+A client learns that its ledger was fenced by an add that is refused.  A writer that had nothing in flight then keeps
+its handle, and adds when it next has something to say: every bookie must refuse that, for ever.  Meanwhile its worker
+plays its part in other ledgers.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec import Struct, structs
+
+from harness.generators import PENDING, Context, Generator, Invocation, Op, Pending
+from history import Event
+
+#: Payloads of one ledger are numbered from its own multiple of this.
+APART: Final = 1_000_000
+#: Adds of a late writer, in one window.
+ADDS: Final = 4
+
+
+def key_of(number: int) -> str:
+    """The key of the ledger with this number."""
+    return f"l{number}"
+
+
+class Writer(Struct, frozen=True):
+    """A ledger's writer, all of whose adds were acknowledged, so many; it adds again at ``due`` (ns)."""
+
+    worker: int
+    added: int
+    due: int | None = None
+
+
+class LateWriters(Struct, frozen=True):
+    """A window of each writer that met no fence, ``after`` (ns) to three times that after its ledger's end was told.
+
+    The moments are spread because nobody knows how long a bookie takes to come back: an add to one that is still down
+    ends the handle.
+
+    ``writers`` are those that may come, by the number of their ledger; ``gone`` the ledgers of all others.
+    """
+
+    after: int
+    writers: dict[int, Writer] = {}
+    gone: frozenset[int] = frozenset()
+
+    def op(self, ctx: Context) -> tuple[Op, Generator]:
+        later: list[int] = []
+        for number, writer in self.writers.items():
+            if writer.due is None:
+                continue
+            if writer.due > ctx.time:
+                later.append(writer.due)
+            elif writer.worker in ctx.free:
+                window = Invocation("window", key_of(number), [number * APART + writer.added, ADDS])
+                return window.by(writer.worker, ctx.time), self._without(number)
+        return (Pending(min(later)) if later else PENDING), self
+
+    def update(self, ctx: Context, event: Event) -> Generator:
+        if not isinstance(event.key, str) or (number := int(event.key[1:])) in self.gone:
+            return self
+        writer = self.writers.get(number)
+        if event.f == "window":
+            if event.type != "ok" or None in event.value:
+                return self._without(number)
+            added = len(event.value) + (writer.added if writer else 0)
+            return self._with(number, Writer(ctx.worker_of(event), added, writer.due if writer else None))
+        if event.f == "close":
+            return self._without(number)
+        if event.f == "recover" and event.type == "ok" and writer is not None and writer.due is None:
+            draw, _ = ctx.random.draw()
+            return self._with(number, structs.replace(writer, due=ctx.time + round(self.after * (1.0 + 2.0 * draw))))
+        return self
+
+    def _with(self, number: int, writer: Writer) -> LateWriters:
+        return LateWriters(self.after, {**self.writers, number: writer}, self.gone)
+
+    def _without(self, number: int) -> LateWriters:
+        others = {other: writer for other, writer in self.writers.items() if other != number}
+        return LateWriters(self.after, others, self.gone | {number})

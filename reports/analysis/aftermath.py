@@ -1,0 +1,106 @@
+"""What came after something broke: how clients and leaders fared, and when nothing succeeded at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from history.codes import OK
+from history.records.violations import OUTAGE_S
+from reports.analysis.faults import when
+from reports.analysis.findings import Drawn
+from reports.analysis.node_timeline import ROLES, leader_at
+from reports.analysis.outages import Outage, total_outages
+from reports.load.columns import Floats
+from reports.load.run import Run
+from reports.style.format import number
+
+
+def after_onset(drawn: Drawn, onset: float) -> str:
+    """Say how clients fared before and since a moment (s), and how many leaders there were since then."""
+    parts = []
+    served, asked = _served(drawn.run), drawn.run.operations.invoked / 1e9
+    load = asked[_in_the_load(drawn.run)]
+    if len(load) and load[0] < onset < load[-1]:
+        before = np.count_nonzero(served < onset) / (onset - load[0])
+        since = np.count_nonzero((served >= onset) & (served <= load[-1])) / (load[-1] - onset)
+        if 0 < since < before:  # at the beginning of a run it rises, whatever broke
+            parts.append(
+                f"{before:.1f} operations a second succeeded before {onset:.1f} s, {since:.1f} from then until the "
+                f"load ended at {load[-1]:.1f} s"
+            )
+    if any((one.role <= ROLES.index("follower")).any() for one in drawn.timelines):
+        changes, leader = _leaders_since(drawn, onset), leader_at(drawn.timelines, drawn.run.end / 1e9)
+        elected = f"{changes or 'no'} new leader{'' if changes == 1 else 's'} since {onset:.1f} s"
+        parts.append(f"{elected}, at the end {f'{leader} led' if leader else 'nobody led'}")
+    text = "; ".join(parts)
+    return f"{text[:1].upper()}{text[1:]}." if text else ""
+
+
+def outages_told(drawn: Drawn) -> str:
+    """Say when no operation of any kind succeeded for :data:`OUTAGE_S` or longer though clients asked, or nothing.
+
+    Of any run: no verdict is about that, and a reader of any verdict has to know it.
+    """
+    run = drawn.run
+    if not len(run.operations):
+        return ""
+    found = total_outages(run.operations, run.end)
+    ended = sorted((one for one in found if one.ended and one.length >= OUTAGE_S), key=lambda one: -one.length)
+    parts = []
+    if ended:
+        longest, more = ended[0], ended[1:]
+        began = when(longest.start, drawn.windows)
+        text = f"no operation succeeded for {longest.length:.1f} s, from {began}, to {longest.stop:.1f} s"
+        others = f", nor for {sum(one.length for one in more):.1f} s in {len(more)} more outages" if more else ""
+        parts.append(f"{text}{others}, though clients asked")
+    parts += _unserved(drawn, [one for one in found if not one.ended])
+    text = "; ".join(parts)
+    return f"{text[:1].upper()}{text[1:]}." if text else ""
+
+
+def _unserved(drawn: Drawn, lasting: Sequence[Outage]) -> Iterator[str]:
+    """Say that nothing succeeded any more; what nodes acknowledged that had not applied it is no success."""
+    operations, served = drawn.run.operations, _served(drawn.run)
+    until = float(operations.invoked.max()) / 1e9
+    since = float(served[-1]) if len(served) else float(operations.invoked.min()) / 1e9
+    if not lasting or until - since < OUTAGE_S:
+        return
+    asked = f"though clients asked until {until:.1f} s"
+    after = f" after {since:.1f} s" if len(served) else ""
+    unapplied = np.count_nonzero(operations.which(OK) & ~operations.served & (operations.returned > since * 1e9))
+    if unapplied:
+        empty = f"{number(int(unapplied))} were acknowledged by a node that never applied them"
+        yield f"no operation succeeded and was applied{after}, {asked}: {empty}"
+    else:
+        yield f"no operation succeeded{after}, {asked}"
+
+
+def _leaders_since(drawn: Drawn, onset: float) -> int:
+    """How many leaderships, each a node in a term, began after a moment."""
+    found = 0
+    for timeline in drawn.timelines:
+        led = timeline.role == ROLES.index("leader")
+        since = timeline.time >= onset
+        found += len(set(timeline.term[led & since].tolist()) - set(timeline.term[led & ~since].tolist()))
+    return found
+
+
+def _served(run: Run) -> Floats:
+    """When operations were acknowledged by a node that had applied them, in seconds, in order."""
+    return run.operations.served_at() / 1e9
+
+
+def last_seen(drawn: Drawn, committed: float | None) -> dict[str, int | None]:
+    """What :func:`is_outage` asks for; the judge of an earlier release did not record it."""
+    if committed is None:
+        return {}
+    served = _served(drawn.run)
+    last = int(served[-1] * 1e9) if len(served) else None
+    return {"last_commit_ns": int(committed * 1e9), "last_served_ns": last, "end_ns": drawn.run.end}
+
+
+def _in_the_load(run: Run) -> np.ndarray:
+    codes = run.operations.phase.codes
+    return np.asarray(codes != run.operations.phase.code("final"))
