@@ -97,7 +97,7 @@ def tab(
     """
     page = browser.new_page() if new or browser not in _idle else _idle.pop(browser)
     page.set_viewport_size({"width": width, "height": 900})
-    page.emulate_media(color_scheme=theme)
+    page.emulate_media(color_scheme=theme, media="screen")
     page.mouse.move(0, 0)
     found = Tab(page)
     hears = {
