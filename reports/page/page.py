@@ -17,7 +17,7 @@ from urllib.parse import quote, urlencode
 import jinja2
 from markupsafe import Markup
 
-from reports.analysis import figures, node_timeline, outages, snapshots, topology
+from reports.analysis import elections, figures, node_timeline, outages, snapshots, topology
 from reports.analysis.aftermath import outages_told
 from reports.analysis.canary import grouped, meaning_of, next_step, verdict_shown, word_of
 from reports.analysis.diagnosis import Break, Diagnosis, diagnosis_of
@@ -191,7 +191,7 @@ def render(drawn: Drawn) -> str:
         "counts": part("counts", lambda: figures.counts_of(run.operations), []),
         "errors": part("errors", lambda: figures.errors_of(run.operations), []),
         "snapshots": part("snapshots", lambda: snapshots.counts_of(drawn.snapshots), {}),
-        "elections": part("elections", lambda: node_timeline.elections_of(drawn.timelines), None),
+        "elections": part("elections", lambda: elections.elections_of(drawn.timelines), None),
         "services": part("outages", lambda: outages.services_of(run.operations, run.end), []),
         "lasting": part("outages", lambda: lasting_of(drawn), {}),
         "marked_text": part("marks of violations", lambda: marked_text(drawn), ""),
