@@ -165,9 +165,6 @@ def test_a_node_that_falls_behind_again_under_load_has_not_recovered() -> None:
     assert (check.verdict, check.details["behind"], check.details["target"]) == ("invalid", ["n3"], 100)
     told = "all nodes at 40, 31.1 s after the heal, but after the load n3 stuck at 41 of 100 (101 by the end)"
     assert check.seen == told
-        check.seen
-        == "all nodes at 40, 31.1 s after the heal, but after the load n3 stuck at 41 of 100 (101 by the end)"
-    )
 
 
 def test_a_fault_that_nobody_saw_healed_counts_from_the_sweep() -> None:
