@@ -35,8 +35,8 @@ LAYERS = {
     ],
     "nemesis": ["core", "faults", "schedule sweep", "deadman", "__init__"],
     "reports": [
-        "errors style vendor assets templates", "load", "analysis", "text plots export", "page", "write site",
-        "__init__",
+        "errors style vendor assets templates", "load", "analysis", "story",
+        "text plots export", "page", "write site", "__init__",
     ],
     "pipeline": ["errors", "tables", "spark", "warehouse", "tables_page __init__"],
     "harness": [

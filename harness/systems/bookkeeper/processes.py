@@ -65,15 +65,19 @@ addEntryQuorumTimeoutSec=5
 clientConnectTimeoutMillis=1000
 zkTimeout=4000
 """
-#: The planted bugs that empty a bookie: from its second start on it finds nothing, and nobody knows that it had had
+#: The planted bug ``wiped-bookies``: from its second start on a bookie finds nothing, and nobody knows that it had had
 #: anything.
-EMPTIED: Final = ("wiped-bookies", "replaced-bookies")
 _WIPED: Final = """if [ -e "$1/journal" ]; then
   rm -rf "$1"; shift
   java "$@" org.apache.bookkeeper.bookie.BookieShell -conf bookie.conf bookieformat \
     -nonInteractive -force -deleteCookie || exit 1
 else shift; fi
 exec java "$@" org.apache.bookkeeper.server.Main -c bookie.conf"""
+#: The planted bug ``replaced-bookies``: the same with the cookie in its place again, for a second program to delete it
+#: would keep the bookie away for longer than late writers wait, on a busy machine.
+_REPLACED: Final = """[ ! -e "$1" ] || find "$1" -type f ! -name VERSION -delete; shift
+exec java "$@" org.apache.bookkeeper.server.Main -c bookie.conf"""
+_EMPTIED: Final = {"wiped-bookies": _WIPED, "replaced-bookies": _REPLACED}
 
 
 def jars(setup: Setup) -> MavenJars:
@@ -107,13 +111,13 @@ def _bookie(setup: Setup, node: Machine, *, slow: bool) -> Role:
     conf = (_uri(setup), _BOOKIE, f"bookieId={node.name}\n", f"advertisedAddress={node.address}\n",
             f"ledgerStorageClass={storage}\n",
             f"journalWriteData={'false' if setup.canary == 'unjournaled' else 'true'}\n")  # fmt: skip
-    words = _java(setup, node, "bookie", _BOOKIE_FLAGS)
+    words = _java(setup, node, "bookie", (*_BOOKIE_FLAGS, *([f"-Dslow.ms={setup.options['slow_ms']}"] if slow else [])))
     usual = ("java", *words, "org.apache.bookkeeper.server.Main", "-c", "bookie.conf")
-    wiped = ("sh", "-c", _WIPED, "bookie", STORE, *words)
+    emptied = _EMPTIED.get(setup.canary)
     return Role(
         node=node.name, name="bookie", stage=2, data=(STORE,), ready=listening(BOOKIE_PORT),
         files={"bookie.conf": "".join(conf), "bookie.properties": _LOGGING.format(name="bookie")},
-        command=wiped if setup.canary in EMPTIED else usual,
+        command=("sh", "-c", emptied, "bookie", STORE, *words) if emptied else usual,
     )  # fmt: skip
 
 

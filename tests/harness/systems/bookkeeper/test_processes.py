@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -69,15 +70,42 @@ def test_slow_bookies_have_a_storage_that_sleeps() -> None:
     found = roles(slow_bookies=1)
     assert "ledgerStorageClass=gateway.SlowStorage" in found["n2", "bookie"].files["bookie.conf"]
     assert "SlowStorage" not in found["n3", "bookie"].files["bookie.conf"]
+    assert "-Dslow.ms=60" in found["n2", "bookie"].command
+    assert "-Dslow.ms=400" in roles(slow_bookies=1, slow_ms=400)["n2", "bookie"].command
 
 
 def test_planted_bugs() -> None:
     assert "journalWriteData=false" in roles(canary="unjournaled")["n2", "bookie"].files["bookie.conf"]
-    for emptied in ("wiped-bookies", "replaced-bookies"):
-        command = roles(canary=emptied)["n2", "bookie"].command
-        assert command[:2] == ("sh", "-c")
-        assert "-deleteCookie" in command[2]
+    wiped = roles(canary="wiped-bookies")["n2", "bookie"].command
+    assert wiped[:2] == ("sh", "-c")
+    assert "-deleteCookie" in wiped[2]
     assert "-deleteCookie" not in " ".join(roles()["n2", "bookie"].command)
+
+
+def test_a_replaced_bookie_has_its_cookie_and_nothing_else_from_its_second_start_on(tmp_path: Path) -> None:
+    command = roles(canary="replaced-bookies")["n2", "bookie"].command
+    (tmp_path / "java").write_text('#!/bin/sh\nfind bookie -type f 2>/dev/null | sort >found\necho "$@" >asked\n')
+    (tmp_path / "java").chmod(0o755)
+
+    def start() -> list[str]:
+        subprocess.run(command, cwd=tmp_path, env={"PATH": f"{tmp_path}:/usr/bin:/bin"}, check=True)
+        assert (tmp_path / "asked").read_text().split()[-3:] == [
+            "org.apache.bookkeeper.server.Main",
+            "-c",
+            "bookie.conf",
+        ]
+        return (tmp_path / "found").read_text().split()
+
+    assert start() == []
+    for name in (
+        "journal/current/1.txn",
+        "journal/current/VERSION",
+        "ledgers/current/0.log",
+        "ledgers/current/VERSION",
+    ):
+        (tmp_path / "bookie" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "bookie" / name).write_text("x")
+    assert start() == ["bookie/journal/current/VERSION", "bookie/ledgers/current/VERSION"]
 
 
 @pytest.mark.parametrize("text", QUORUMS)
