@@ -118,10 +118,10 @@ class Recovery:
         return "; ".join(parts)
 
     def reached_sentence(self) -> str:
-        """What was reached and when, such as "all nodes at 40 after 3.1 s"; only if it was."""
+        """What was reached and when, such as "all nodes at 40, 3.1 s after the heal"; only if it was."""
         assert self.seconds is not None
         what = {"own": "all nodes caught up", "operations": "operations succeeded again"}
-        return f"{what.get(self.rule, f'all nodes at {self.target}')} after {self.seconds:.1f} s"
+        return f"{what.get(self.rule, f'all nodes at {self.target}')}, {self.seconds:.1f} s after the heal"
 
 
 def _names(nodes: Iterable[str]) -> str:

@@ -106,7 +106,7 @@ def test_a_standstill_is_taken_out_of_the_time_that_a_node_is_given() -> None:
     slow = recorded(back, standstills=[(32 * S, 97 * S)])
     slow = replace(slow, operations=(*OPERATIONS[:3], operation(101, "read", phase="final"), OPERATIONS[-1]))
     check = check_of(slow)
-    assert (check.verdict, check.seen) == ("valid", "all nodes at 124 after 5.1 s")
+    assert (check.verdict, check.seen) == ("valid", "all nodes at 124, 5.1 s after the heal")
     assert check.details["healed_ns"] == 31 * S
     assert check.details["seconds"] == pytest.approx(5.1, abs=0.2)
 
