@@ -203,7 +203,7 @@ _End = tuple[int, Operation]
 
 
 class _Shortest:
-    """Of the ends that leave an id out, the one that was told first."""
+    """Of the ends that leave an id out, the one that was answered first."""
 
     def __init__(self, ends: Iterable[_End]) -> None:
         by_last = sorted(ends, key=lambda end: end[0])

@@ -40,9 +40,9 @@ LAYERS = {
     ],
     "pipeline": ["errors", "tables", "spark", "warehouse", "tables_page __init__"],
     "harness": [
-        "errors exits terminal ways", "generators spark_settings", "workloads", "clients", "remote files", "systems",
-        "plan", "options store", "runstate", "clusters", "judge testing", "execution", "doctor", "suite", "cli",
-        "schemas __main__ __init__",
+        "errors exits terminal ways names", "generators spark_settings", "workloads", "clients", "remote files",
+        "systems", "plan", "options store", "runstate", "clusters", "judge testing", "execution", "doctor", "suite",
+        "cli", "schemas __main__ __init__",
     ],
 }  # fmt: skip
 MOST_IN_A_FOLDER = 20

@@ -2,13 +2,15 @@
 
 Time is drawn to scale, except that long stretches in which none of the operations was open are folded and marked with
 their length.  A row is labelled with what the operation asked and was answered, or with its role in a broken promise.
-Operations beside these, faint, show what else went on.  Geometry only; the page and the static plots draw it.
+Operations beside these, faint, show what else went on.  Of many operations the last are drawn and the others counted.
+Geometry only; the page and the static plots draw it.
 """
 
 from __future__ import annotations
 
 import itertools
 import json
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -29,6 +31,8 @@ TICK: Final = 60.0
 """Least distance between the times below the axis."""
 TOLD: Final = 110
 """Limit of an operation that its model puts into words."""
+MOST: Final = 40
+"""More rows are no picture."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +69,10 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """``legal`` says what a culprit read could have returned; empty if that is not known."""
+    """``legal`` says what a culprit read could have returned; empty if that is not known.
+
+    ``left_out`` operations of the counterexample took effect before those that are drawn.
+    """
 
     width: float
     height: float
@@ -75,6 +82,13 @@ class Picture:
     states: tuple[Span, ...]
     ticks: tuple[Span, ...]
     legal: tuple[str, ...]
+    left_out: int
+
+    @property
+    def left_out_text(self) -> str:
+        if not self.left_out:
+            return ""
+        return f"{self.left_out:,} earlier operation{'s' if self.left_out > 1 else ''} not drawn"
 
 
 class Axis:
@@ -83,8 +97,10 @@ class Axis:
     def __init__(self, operations: Sequence[Operation], ends: Sequence[int]) -> None:
         cuts = sorted({operation.invoked for operation in operations} | set(ends))
         spans = list(itertools.pairwise(cuts))
-        intervals = list(zip([operation.invoked for operation in operations], ends, strict=True))
-        busy = [any(a <= low and high <= b for a, b in intervals) for low, high in spans]
+        opened = sorted(operation.invoked for operation in operations)
+        closed = sorted(ends)
+        # A cut is a beginning or an end, so that a span is open from its beginning to its end or not at all.
+        busy = [bisect_right(opened, low) > bisect_right(closed, low) for low, _ in spans]
         load = sum(high - low for (low, high), works in zip(spans, busy, strict=True) if works) or 1
         self.folded = [not works and high - low > load / 3 for (low, high), works in zip(spans, busy, strict=True)]
         free = WIDTH - LEFT - RIGHT - FOLD * sum(self.folded)
@@ -93,30 +109,35 @@ class Axis:
         for (low, high), folded in zip(spans, self.folded, strict=True):
             width = FOLD if folded else free * (high - low) / shown
             self._knots.append((float(high), self._knots[-1][1] + width))
+        self._times = [time for time, _ in self._knots]
         self.spans = spans
 
     def x(self, time: float) -> float:
         """Return the x of a moment; moments outside the axis are at its ends."""
-        for (low, left), (high, right) in zip(self._knots, self._knots[1:], strict=False):
-            if time <= high:
-                return left + (right - left) * max(0.0, time - low) / (high - low)
-        return self._knots[-1][1]
+        place = bisect_left(self._times, time)
+        if place in (0, len(self._times)):
+            return self._knots[min(place, len(self._knots) - 1)][1]
+        (low, left), (high, right) = self._knots[place - 1 : place + 1]
+        return left + (right - left) * (time - low) / (high - low)
 
 
 def picture_of(example: Counterexample, beside: Sequence[Operation] = (), tell: Tell = by_values) -> Picture | None:
     """Draw a counterexample and the operations ``beside`` it; None if it names no operation."""
     if not example.operations:
         return None
-    by_time = sorted(enumerate([*example.operations, *beside]), key=lambda numbered: numbered[1].invoked)
-    operations = [operation for _, operation in by_time]
-    parts = [_Part.of(example, place) for place, _ in by_time]
-    ends = [_drawn_end(one, operations, part) for one, part in zip(operations, parts, strict=True)]
-    axis, found = Axis(operations, ends), example.linearization
+    rows = _rows(example, beside)
+    operations = [operation for _, operation in rows]
+    suspects = example.suspects
+    parts = [_Part.of(example, suspects, place) for place, _ in rows]
+    last = max([other.returned or other.invoked for other in operations])
+    ends = [_drawn_end(one, last, part) for one, part in zip(operations, parts, strict=True)]
+    axis, found, digits = Axis(operations, ends), example.linearization, digits_of(operations)
     points = {point.operation: axis.x(point.at) for point in found.points} if found else {}
     boxes = tuple(
-        _box(row, operation, ends[row], digits_of(operations), axis, points.get(place), parts[row], tell)
-        for row, (place, operation) in enumerate(by_time)
+        _box(row, operation, ends[row], digits, axis, points.get(place), parts[row], tell)
+        for row, (place, operation) in enumerate(rows)
     )
+    absent = _absent(example.operations)
     axis_y = TOP + ROW * len(boxes) + 8
     return Picture(
         width=WIDTH,
@@ -128,10 +149,27 @@ def picture_of(example: Counterexample, beside: Sequence[Operation] = (), tell: 
             for (low, high), folded in zip(axis.spans, axis.folded, strict=True)
             if folded
         ),
-        states=_states(found, axis, operations),
-        ticks=_ticks(axis, digits_of(operations)),
-        legal=tuple(_before(value, operations, "an earlier value") for value in found.legal) if found else (),
+        states=_states(found, axis, absent),
+        ticks=_ticks(axis, digits),
+        legal=tuple(_before(value, absent, "an earlier value") for value in found.legal) if found else (),
+        left_out=len(example.operations) - sum(not part.beside for part in parts),
     )
+
+
+def _rows(example: Counterexample, beside: Sequence[Operation]) -> list[tuple[int, Operation]]:
+    """List (place, operation) of what is drawn, by invocation: the suspects, and the last to take effect."""
+    numbered = list(enumerate([*example.operations, *beside]))
+    if len(numbered) > MOST:
+        effects = {point.operation: point.at for point in example.linearization.points} if example.linearization else {}
+        suspects = {operation.invoke_index for operation in example.suspects}
+
+        def last_first(one: tuple[int, Operation]) -> tuple[bool, bool, int]:
+            place, operation = one
+            mine = place < len(example.operations)
+            return mine and operation.invoke_index in suspects, mine, effects.get(place, operation.invoked)
+
+        numbered = sorted(numbered, key=last_first, reverse=True)[:MOST]
+    return sorted(numbered, key=lambda one: one[1].invoked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,10 +182,10 @@ class _Part:
     beside: bool
 
     @classmethod
-    def of(cls, example: Counterexample, place: int) -> _Part:
+    def of(cls, example: Counterexample, suspects: Sequence[Operation], place: int) -> _Part:
         beside = place >= len(example.operations)
         role = example.roles[place] if example.roles and not beside else None
-        culprit = not beside and example.operations[place] in example.suspects
+        culprit = not beside and example.operations[place] in suspects
         return cls(role.says if role else "", culprit, role is not None and not culprit, beside)
 
 
@@ -174,11 +212,11 @@ def label_of(operation: Operation, most: int = 24, tell: Tell = by_values) -> st
     return short(operation.f, 16) + (asked or (" absent" if operation.f == "write" else "")) + answered
 
 
-def _drawn_end(operation: Operation, operations: Sequence[Operation], part: _Part) -> int:
+def _drawn_end(operation: Operation, last: int, part: _Part) -> int:
     """Return where an operation's box ends: an open one of the counterexample at the end of the picture."""
     if operation.returned is not None and (operation.outcome != "info" or part.beside):
         return max(operation.returned, operation.invoked + 1)
-    return max([other.returned or other.invoked for other in operations] + [operation.invoked + 1])
+    return max(last, operation.invoked + 1)
 
 
 def _box(
@@ -207,20 +245,26 @@ def _box(
     )
 
 
-def _before(value: Any, operations: Sequence[Operation], otherwise: str) -> str:
-    """Write a value; null stands for ``otherwise`` unless one of the operations read that nothing was there."""
-    saw = any(o.f == "read" and o.outcome == "ok" and o.result is None for o in operations)
-    return text_of(value) if value is not None or saw else otherwise
+def _absent(operations: Sequence[Operation]) -> bool:
+    """Whether one of the operations read that nothing was there."""
+    return any(o.f == "read" and o.outcome == "ok" and o.result is None for o in operations)
 
 
-def _states(found: Linearization | None, axis: Axis, operations: Sequence[Operation]) -> tuple[Span, ...]:
+def _before(value: Any, absent: bool, otherwise: str) -> str:
+    """Write a value; null stands for ``otherwise`` unless nothing was there at a time."""
+    return text_of(value) if value is not None or absent else otherwise
+
+
+def _states(found: Linearization | None, axis: Axis, absent: bool) -> tuple[Span, ...]:
     """List what the register held between the points, in the one order that was found for the others."""
     if found is None or not found.points:
         return ()
-    edges = [(LEFT, found.initial), *((axis.x(point.at), point.state) for point in found.points)]
+    before = [point.state for point in found.points if point.at < axis.spans[0][0]]
+    shown = [(axis.x(point.at), point.state) for point in found.points[len(before) :]]
+    edges = [(LEFT, [found.initial, *before][-1]), *shown]
     spans: list[Span] = []
     for (x, state), (following, _) in zip(edges, [*edges[1:], (WIDTH - RIGHT, None)], strict=True):
-        text = _before(state, operations, "earlier value")
+        text = _before(state, absent, "earlier value")
         if spans and spans[-1].text == text:
             spans[-1] = Span(spans[-1].x, following - spans[-1].x, text)
         else:

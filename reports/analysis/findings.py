@@ -25,7 +25,7 @@ from reports.load.run import Run
 
 MAX_EXAMPLES: Final = 8
 MAX_LISTED: Final = 100
-"""Limit of violations that are listed by their sentence and framed in the charts."""
+"""Limit of violations that are listed by their sentence, and whose operations are framed in the timeline."""
 ROOM_S: Final = (1.0, 1.0)
 """Seconds before and after a violation from which log lines are shown."""
 RECOVERY_S: Final = 8.0
@@ -149,14 +149,19 @@ def violating_keys(run: Run) -> list[tuple[str, list[str], int]]:
 
 
 def examples_of(run: Run) -> list[Shown]:
-    """List the counterexamples in the results, at most :data:`MAX_LISTED`.
+    """List the counterexamples in the results that are told, at most :data:`MAX_LISTED`."""
+    return recorded_examples(run)[:MAX_LISTED]
+
+
+def recorded_examples(run: Run) -> list[Shown]:
+    """List all counterexamples in the results.
 
     The earliest one of each check comes first, so that no check hides another; then the others, earliest first.
     """
     by_time = sorted(counterexamples_of(run.results), key=lambda one: one.example.completed_at)
     first = {one.check: place for place, one in reversed(list(enumerate(by_time)))}
     order = sorted(range(len(by_time)), key=lambda place: place not in first.values())
-    return [by_time[place] for place in order][:MAX_LISTED]
+    return [by_time[place] for place in order]
 
 
 def shown_as_counterexamples(run: Run) -> frozenset[str]:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from history import Counterexample
-from reports.analysis.findings import MAX_LISTED, Drawn, examples_of, violation_count
+from reports.analysis.findings import MAX_LISTED, Drawn, recorded_examples, violation_count
 from reports.analysis.invariant_violations import moments_by_check
+
+BUCKETS: Final = 2000
+"""As many marks as a wide chart can tell apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,22 +43,43 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """The earliest :data:`reports.analysis.findings.MAX_LISTED` of each; ``violated`` counts all violations."""
+    """The earliest :data:`reports.analysis.findings.MAX_LISTED` of each, and when the others were (``further_…``, s).
+
+    Of those others that fall together in one of :data:`BUCKETS` parts of the run, one stands for all.
+    ``violated`` counts all violations, ``recorded`` those that the results tell and that have a mark.
+    """
 
     violations: tuple[Violation, ...]
     findings: tuple[Finding, ...]
     violated: int
+    recorded: int = 0
+    further_violations: tuple[float, ...] = ()
+    further_findings: tuple[float, ...] = ()
 
 
 def marks_of(drawn: Drawn) -> Marks:
     """List all marks of a run: violations in the order of the page, findings in the order of their times."""
-    violations = [_violation(one.key, one.example) for one in examples_of(drawn.run)]
-    findings = [Finding(name, *one) for name, observed in moments_by_check(drawn) for one in observed]
+    recorded = [_violation(one.key, one.example) for one in recorded_examples(drawn.run)]
+    observed = [Finding(name, *one) for name, every in moments_by_check(drawn) for one in every]
+    observed.sort(key=lambda mark: mark.at)
+    end = drawn.run.end / 1e9
     return Marks(
-        tuple(violations),
-        tuple(sorted(findings, key=lambda mark: mark.at)[:MAX_LISTED]),
-        max(violation_count(drawn.run), len(violations)),
+        tuple(recorded[:MAX_LISTED]),
+        tuple(observed[:MAX_LISTED]),
+        max(violation_count(drawn.run), len(recorded)),
+        len(recorded),
+        _bucketed([mark.at for mark in recorded[MAX_LISTED:]], end),
+        _bucketed([mark.at for mark in observed[MAX_LISTED:]], end),
     )
+
+
+def _bucketed(moments: Sequence[float], end: float) -> tuple[float, ...]:
+    """Keep the first of the moments in each part of the run."""
+    width = max(end, 1e-9) / BUCKETS
+    first: dict[int, float] = {}
+    for moment in sorted(moments):
+        first.setdefault(int(moment / width), moment)
+    return tuple(first.values())
 
 
 def _violation(key: Any, example: Counterexample) -> Violation:

@@ -9,7 +9,8 @@ from typing import Final
 import numpy as np
 
 from history import Probe, Receipt
-from history.records.probes import Claim, leader_by
+from history.records import probes as probe_records
+from history.records.probes import leader_by
 from reports.load.columns import Floats, Ints
 
 ROLES: Final = ("leader", "follower", "candidate", "unknown", "silent")
@@ -124,7 +125,9 @@ def stretches(timeline: NodeTimeline) -> list[Stretch]:
 def leader_at(timelines: Sequence[NodeTimeline], seconds: float) -> str | None:
     """Find the leader by each node's newest probe before a moment: ``history.records.probes.leader_by`` decides."""
     claims = [
-        Claim(one.node, int(one.role[place]) == 0, int(one.term[place]), one.named[place] if one.named else None)
+        probe_records.Claim(
+            one.node, int(one.role[place]) == 0, int(one.term[place]), one.named[place] if one.named else None
+        )
         for one, place in _answering(timelines, seconds)
     ]
     return leader_by(claims, [timeline.node for timeline in timelines if timeline.member])
@@ -166,55 +169,6 @@ def term_at(timelines: Sequence[NodeTimeline], seconds: float) -> int:
         for timeline in timelines
     ]
     return max(terms, default=-1)
-
-
-@dataclass(frozen=True, slots=True)
-class Elections:
-    """Counts over the whole run: leaders (each term's leader once), and terms.
-
-    ``again`` holds (node, term, from when, in seconds) where a node led once more in a term that it had led in: it had
-    been something else meanwhile, as a process is that was restarted and elected with the votes that it had on disk.
-    """
-
-    leader_changes: int
-    first_term: int
-    last_term: int
-    again: tuple[tuple[str, int, float], ...] = ()
-
-
-def elections_of(timelines: Sequence[NodeTimeline]) -> Elections:
-    """Count leaders and terms."""
-    leaders: set[tuple[int, str]] = set()
-    terms: list[int] = []
-    for timeline in timelines:
-        leaders.update((int(term), timeline.node) for term in np.unique(timeline.term[timeline.role == 0]))
-        terms.extend(int(term) for term in timeline.term[timeline.term >= 0])
-    return Elections(
-        leader_changes=max(len(leaders) - 1, 0),
-        first_term=min(terms, default=-1),
-        last_term=max(terms, default=-1),
-        again=tuple(
-            sorted((found for timeline in timelines for found in _led_again(timeline)), key=lambda found: found[2])
-        ),
-    )
-
-
-def _led_again(timeline: NodeTimeline) -> list[tuple[str, int, float]]:
-    """List (node, term, seconds) where a node led anew in a term; silence alone does not end a leadership."""
-    found: list[tuple[str, int, float]] = []
-    led: set[int] = set()
-    leading = -1
-    for time, role, term in zip(timeline.time.tolist(), timeline.role.tolist(), timeline.term.tolist(), strict=True):
-        if role == SILENT:
-            continue
-        if role != 0:
-            leading = -1
-        elif leading != term:
-            if term in led:
-                found.append((timeline.node, term, time))
-            led.add(term)
-            leading = term
-    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,14 @@ What a node acknowledged without having applied it is no success: it shows nothi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
+from reports.analysis.faults import FaultWindow
 from reports.load.columns import NONE, Ints, Operations
 
 LONG_S: Final = 5.0
@@ -64,6 +66,24 @@ def outages_of(operations: Operations, end_ns: int) -> list[Outage]:
     """List the outages of all kinds, the earliest first."""
     found = (outage for service in services_of(operations, end_ns) for outage in service.outages)
     return sorted(found, key=lambda outage: (outage.start, outage.kind))
+
+
+def by_fault(found: Sequence[Outage], windows: Sequence[FaultWindow], end_s: float) -> dict[int, list[Outage]]:
+    """Map a fault's id to the outages that it overlaps longest; one beside all faults is the last one's before it."""
+    standing = [window for window in windows if window.state != "skipped"]
+
+    def overlap(window: FaultWindow, outage: Outage) -> float:
+        healed = end_s if window.healed is None else window.healed
+        return min(healed, outage.stop) - max(window.started, outage.start)
+
+    mapped: dict[int, list[Outage]] = {}
+    for outage in found:
+        longest = max(standing, key=lambda window: overlap(window, outage), default=None)
+        if longest is None or overlap(longest, outage) <= 0:
+            longest = next((window for window in reversed(standing) if window.started <= outage.start), None)
+        if longest is not None:
+            mapped.setdefault(longest.id, []).append(outage)
+    return mapped
 
 
 def _service(operations: Operations, mine: npt.NDArray[np.bool_], kind: str, end_ns: int) -> Service | None:

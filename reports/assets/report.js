@@ -159,13 +159,13 @@ strokeStyle=Ink.paper,context.lineWidth=3*ratio,context.lineJoin="round",context
 "top";for(let{name,start:start2}of data.phases){let x=toX(start2),room=right-x>context.measureText(name).width+6*ratio;if(x<left||x>right)continue;let at=[x+(room?
 3:-3)*ratio,top+(data.findings?.length||data.violations?.length?11:1)*ratio];context.textAlign=room?"left":"right",context.strokeText(name,...at),context.fillText(
 name,...at)}context.restore()}function drawViolationMarks(context,data,toX,left,right,top,height,ratio){context.save(),context.strokeStyle=Ink.mark,context.lineWidth=
-ratio,context.setLineDash([]);let marked=[...(data.findings??[]).map(({at})=>[at,!0]),...(data.violations??[]).map(({at})=>[at,!1])];for(let[at,hollow]of marked){
-let x=toX(at);x<left||x>right||(context.globalAlpha=.4,context.beginPath(),context.moveTo(x,top),context.lineTo(x,top+height),context.stroke(),context.globalAlpha=
-1,triangle(context,x,top+(hollow?7:6)*ratio,4*ratio,hollow))}context.restore()}function drawAvailable(context,value,colour,from,to,top,step2){context.fillStyle=
-value===1?colour:value===2?Ink["fail-ink"]:Ink.quiet;let inset=value===1?5:value===2?3:step2/2-.5;context.fillRect(from,top+inset,to-from,step2-2*inset)}function triangle(context,x,y,size,hollow=!1){
-context.beginPath(),context.moveTo(x,y),context.lineTo(x-size,y-size*1.5),context.lineTo(x+size,y-size*1.5),context.closePath(),context.strokeStyle=Ink.paper,context.
-lineWidth=3,context.stroke(),context.fillStyle=hollow?Ink.paper:Ink.mark,context.strokeStyle=Ink.mark,context.lineWidth=1.25,context.fill(),hollow&&context.stroke(),
-context.lineWidth=1}var HOLD_MS=450,STILL=8,Fingers={down:new Map};function severalFingers(){return Fingers.down.size>1}function wireTouch(element,secondsAt,read,moves){let hold=0,
+ratio,context.setLineDash([]);let marked=[...(data.further?.findings??[]).map(at=>[at,!0]),...(data.findings??[]).map(({at})=>[at,!0]),...(data.further?.violations??
+[]).map(at=>[at,!1]),...(data.violations??[]).map(({at})=>[at,!1])];for(let[at,hollow]of marked){let x=toX(at);x<left||x>right||(context.globalAlpha=.4,context.
+beginPath(),context.moveTo(x,top),context.lineTo(x,top+height),context.stroke(),context.globalAlpha=1,triangle(context,x,top+(hollow?7:6)*ratio,4*ratio,hollow))}
+context.restore()}function drawAvailable(context,value,colour,from,to,top,step2){context.fillStyle=value===1?colour:value===2?Ink["fail-ink"]:Ink.quiet;let inset=value===
+1?5:value===2?3:step2/2-.5;context.fillRect(from,top+inset,to-from,step2-2*inset)}function triangle(context,x,y,size,hollow=!1){context.beginPath(),context.moveTo(
+x,y),context.lineTo(x-size,y-size*1.5),context.lineTo(x+size,y-size*1.5),context.closePath(),context.strokeStyle=Ink.paper,context.lineWidth=3,context.stroke(),
+context.fillStyle=hollow?Ink.paper:Ink.mark,context.strokeStyle=Ink.mark,context.lineWidth=1.25,context.fill(),hollow&&context.stroke(),context.lineWidth=1}var HOLD_MS=450,STILL=8,Fingers={down:new Map};function severalFingers(){return Fingers.down.size>1}function wireTouch(element,secondsAt,read,moves){let hold=0,
 pinch=null,span=()=>{let[a,b]=[...Fingers.down.values()];return{wide:Math.max(Math.abs(a.x-b.x),20),at:(a.at+b.at)/2}},forget=event=>{clearTimeout(hold),Fingers.
 down.delete(event.pointerId),pinch=null};element.style.touchAction="pan-y",element.addEventListener("pointerdown",event=>{event.pointerType==="touch"&&(Fingers.
 down.set(event.pointerId,{x:event.clientX,first:event.clientX,at:secondsAt(event)}),clearTimeout(hold),Fingers.down.size===1&&(hold=setTimeout(()=>{View.point(secondsAt(
@@ -304,15 +304,18 @@ hidden=!range,document.querySelector("#as-table .scroll").replaceChildren(table)
 length:place;function hasHarnessLines(data){return!!data.track?.lines.some(([,place])=>place<0)}function drawTrack(data,area,toX,step2){if(!data.track)return;let{
 context}=area,inks=[Ink.quiet,Ink["info-ink"],Ink.mark,Ink.link];for(let level of[0,3,1,2]){context.fillStyle=inks[level];for(let[seconds,place,what]of data.track.
 lines){let x=toX(seconds);if(what!==level||x<area.left||x>area.right)continue;let tall=level===2?7:4;context.fillRect(x-.5,(rowOf(data,place)+2)*step2-tall,1.5,
-tall)}}let arrows=data.track.arrows.filter(([,seconds])=>seconds>=View.from&&seconds<=View.to);for(let[kind,seconds,from,to]of arrows)drawArrow(area,toX(seconds),
-kind,arrows.length>MOST_ARROWS?null:from,to,step2)}function drawArrow({context},x,kind,from,to,step2){let end=(to+1.5)*step2,up=from!==null&&from>to,tip=end+(up?
-4:-4);context.save(),context.strokeStyle=context.fillStyle=kind===1?Ink.mark:Ink.ink,context.lineWidth=1.25,from!==null&&(context.setLineDash(kind===1?[3,2]:[]),
-context.beginPath(),context.moveTo(x,(from+1.5)*step2),context.lineTo(x,tip),context.stroke(),context.setLineDash([])),context.beginPath(),context.moveTo(x,end+
-(up?-2:2)),context.lineTo(x-4,end+(up?6:-6)),context.lineTo(x+4,end+(up?6:-6)),context.closePath(),context.fill(),context.restore()}function eventsNear(data,row,seconds,perPixel){
+tall)}}drawContested(data,area,toX,step2);let arrows=data.track.arrows.filter(([,seconds])=>seconds>=View.from&&seconds<=View.to);for(let[kind,seconds,from,to]of arrows)
+drawArrow(area,toX(seconds),kind,arrows.length>MOST_ARROWS?null:from,to,step2)}function drawContested(data,area,toX,step2){let{context}=area;context.fillStyle=Ink.
+mark;for(let[place,from,to]of data.track.contested){let a=Math.max(toX(from),area.left),b=Math.min(toX(to),area.right);if(!(b<a))for(let y of[1,step2-3])context.
+fillRect(a,(place+1)*step2+y,Math.max(b-a,2),2)}}function drawArrow({context},x,kind,from,to,step2){let end=(to+1.5)*step2,up=from!==null&&from>to,tip=end+(up?4:
+-4);context.save(),context.strokeStyle=context.fillStyle=kind===1?Ink.mark:Ink.ink,context.lineWidth=1.25,from!==null&&(context.setLineDash(kind===1?[3,2]:[]),context.
+beginPath(),context.moveTo(x,(from+1.5)*step2),context.lineTo(x,tip),context.stroke(),context.setLineDash([])),context.beginPath(),context.moveTo(x,end+(up?-2:2)),
+context.lineTo(x-4,end+(up?6:-6)),context.lineTo(x+4,end+(up?6:-6)),context.closePath(),context.fill(),context.restore()}function eventsNear(data,row,seconds,perPixel){
 if(!data.track)return[];let near=at=>Math.abs(at-seconds)<=REACH2*perPixel,arrows=data.track.arrows.filter(([,at,,to])=>to===row&&near(at)).map(([kind,at,,,text])=>[
-ARROWS[kind],`${text}, seen at ${at.toFixed(2)} s`]),lines=data.track.lines.filter(([at,place])=>rowOf(data,place)===row&&near(at)).sort((a,b)=>Math.abs(a[0]-seconds)-
-Math.abs(b[0]-seconds)).map(([,,level,text,times])=>[LEVELS[level],`${text}${times>1?` (${times} times in its second)`:""}`]);return[...arrows,...lines].slice(0,
-6)}function initStrips(data){let canvas=document.getElementById("c-leaders");if(!data.stretches?.length&&!data.available){canvas.parentElement.hidden=!0;return}canvas.
+ARROWS[kind],`${text}, seen at ${at.toFixed(2)} s`]),contested=data.track.contested.filter(([place,from,to])=>place===row&&from<=seconds&&seconds<=to).map(()=>[
+"claim","another node said in the same round of probes that it leads"]),lines=data.track.lines.filter(([at,place])=>rowOf(data,place)===row&&near(at)).sort((a,b)=>Math.
+abs(a[0]-seconds)-Math.abs(b[0]-seconds)).map(([,,level,text,times])=>[LEVELS[level],`${text}${times>1?` (${times} times in its second)`:""}`]);return[...contested,
+...arrows,...lines].slice(0,6)}function initStrips(data){let canvas=document.getElementById("c-leaders");if(!data.stretches?.length&&!data.available){canvas.parentElement.hidden=!0;return}canvas.
 parentElement.querySelector("[data-track]").hidden=!data.track?.lines.length;let draw=()=>drawStrips(data,canvas);View.listeners.push(draw),stripPointer(data,canvas,
 followPointer(canvas,!0)),cursorLine(canvas.parentElement),draw()}var STRIP_STEP=22,AVAILABILITY=["nothing was answered","some were answered ok","answered, but \
 none ok"];function stripPointer(data,canvas,secondsAt){let read=event=>{let box=canvas.getBoundingClientRect(),seconds=View.from+(event.clientX-box.left-GUTTER)/

@@ -18,14 +18,14 @@ import jinja2
 from markupsafe import Markup
 
 from history.records.violations import counts_of
-from reports.analysis import figures, node_timeline, outages, snapshots, topology
+from reports.analysis import elections, figures, node_timeline, outages, snapshots, topology
 from reports.analysis.faults import late_of
 from reports.analysis.findings import (
-    MAX_LISTED,
     Drawn,
     checks_of,
     examples_of,
     judged_without_suspects,
+    recorded_examples,
     recovery_of,
     undecided_of,
     violating_keys,
@@ -193,10 +193,10 @@ def render(drawn: Drawn) -> str:
         "counts": part("counts", lambda: figures.counts_of(run.operations), []),
         "errors": part("errors", lambda: figures.errors_of(run.operations), []),
         "snapshots": part("snapshots", lambda: snapshots.counts_of(drawn.snapshots), {}),
-        "elections": part("elections", lambda: node_timeline.elections_of(drawn.timelines), None),
+        "elections": part("elections", lambda: elections.elections_of(drawn.timelines), None),
         "services": part("outages", lambda: outages.services_of(run.operations, run.end), []),
         "lasting": part("outages", lambda: lasting_of(drawn), {}),
-        "most_marked": MAX_LISTED,
+        "marked_text": part("marks of violations", lambda: marked_text(drawn), ""),
         "windows": drawn.windows,
         "costs": part("recovery figures", lambda: costs_of(drawn), []),
         "topologies": part("topology", lambda: topologies_of(drawn), []),
@@ -285,15 +285,19 @@ def _mapping(run: Run, name: str) -> Mapping[str, Any]:
     return found if isinstance(found, Mapping) else {}
 
 
+def marked_text(drawn: Drawn) -> str:
+    """Say how many of the violations have a mark in charts and timeline."""
+    recorded, found, told = len(recorded_examples(drawn.run)), violation_count(drawn.run), len(examples_of(drawn.run))
+    text = f"all {recorded:,} marked"
+    if found > recorded:
+        text = f"{recorded:,} of {found:,} marked, the earliest of each key; when others were, the results do not tell"
+    return f"{text}; framed are the operations of {told}" if told < recorded else text
+
+
 def lasting_of(drawn: Drawn) -> dict[int, list[outages.Outage]]:
-    """Map a fault's id to the outages that began between its start and the next fault's, however long they lasted."""
-    standing = [window for window in drawn.windows if window.state != "skipped"]
-    found: dict[int, list[outages.Outage]] = {}
-    for outage in outages.outages_of(drawn.run.operations, drawn.run.end):
-        begun = [window for window in standing if window.started <= outage.start]
-        if begun:
-            found.setdefault(begun[-1].id, []).append(outage)
-    return found
+    """Map a fault's id to the outages that are told in its row."""
+    end = drawn.run.end
+    return outages.by_fault(outages.outages_of(drawn.run.operations, end), drawn.windows, end / 1e9)
 
 
 def topologies_of(drawn: Drawn) -> list[dict[str, Any]]:

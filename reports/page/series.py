@@ -95,6 +95,7 @@ def marks_data(marks: Marks) -> dict[str, Any]:
             for mark in marks.violations
         ],
         "violated": marks.violated,
+        "further": {"violations": marks.further_violations, "findings": marks.further_findings},
         "findings": [{"at": mark.at, "node": mark.node, "check": short(mark.check, 60)} for mark in marks.findings],
     }
 

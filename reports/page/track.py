@@ -7,9 +7,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from reports.analysis.elections import Claim, claims_of, contested_of
 from reports.analysis.findings import Drawn
 from reports.analysis.invariant_violations import moments_by_check
-from reports.analysis.node_timeline import SILENT, NodeTimeline, leader_at, stretches
+from reports.analysis.node_timeline import SILENT, NodeTimeline, leader_at
 from reports.load import logs
 from reports.load.logs import LogLine
 from reports.style.format import number, one_line
@@ -28,7 +29,7 @@ def track_of(drawn: Drawn) -> dict[str, Any]:
     """List ``lines`` (second, place of the node, level, text, how often within its second) and ``arrows``.
 
     An arrow is (kind, second, place it leads from or None, place it leads to, text).  Levels: 0 none, 1 a warning, 2 an
-    error, 3 a dispatcher that changes its state.
+    error, 3 a dispatcher that changes its state.  ``contested`` (place, from, to): another node said that it leads too.
     """
     places = {timeline.node: place for place, timeline in enumerate(drawn.timelines)}
     no_lines: list[LogLine] = []
@@ -40,6 +41,9 @@ def track_of(drawn: Drawn) -> dict[str, Any]:
         ],
         "arrows": sorted([*_elections(drawn.timelines), *_truncations(drawn.timelines)], key=lambda one: one[1])[
             :MAX_ARROWS
+        ],
+        "contested": [
+            [places[node], round(start, 4), round(end, 4)] for node, start, end in contested_of(drawn.timelines)
         ],
     }
 
@@ -76,19 +80,23 @@ def _spans(drawn: Drawn, end: float) -> list[tuple[float, float]]:
 
 
 def _elections(timelines: Sequence[NodeTimeline]) -> Iterator[list[Any]]:
-    """Yield an arrow from each leader to the one that followed it."""
-    led: dict[tuple[int, int], float] = {}
-    for place, timeline in enumerate(timelines):
-        for stretch in stretches(timeline):
-            # Without terms two may say that they lead, and neither be it.
-            if stretch.role == "leader" and (stretch.term >= 0 or leader_at(timelines, stretch.start) == timeline.node):
-                led.setdefault((stretch.term, place), stretch.start)
-    before: int | None = None
-    for (term, place), start in sorted(led.items(), key=lambda pair: (pair[1], pair[0])):
-        after = f" after {timelines[before].node}" if before not in (None, place) else ""
-        text = f"{timelines[place].node} leads{f' in term {term}' if term >= 0 else ''}{after}"
-        yield [ELECTION, round(start, 4), None if before == place else before, place, text]
-        before = place
+    """Yield an arrow from each leader to the one that followed it; none between two that claimed the same term."""
+    places = {timeline.node: place for place, timeline in enumerate(timelines)}
+    before: Claim | None = None
+    for claim in claims_of(timelines):
+        follows = before is not None and before.node != claim.node and (claim.term < 0 or before.term != claim.term)
+        after = f" after {before.node}" if before and follows else ""
+        others = ", ".join(f"{node}{f' (term {term})' if term >= 0 else ''}" for node, term in claim.rivals)
+        also = f"; by the same round of probes so does {others}" if others else ""
+        text = f"{claim.node} leads{f' in term {claim.term}' if claim.term >= 0 else ''}{after}{also}"
+        yield [
+            ELECTION,
+            round(claim.start, 4),
+            places[before.node] if before and follows else None,
+            places[claim.node],
+            text,
+        ]
+        before = claim
 
 
 def _truncations(timelines: Sequence[NodeTimeline]) -> Iterator[list[Any]]:

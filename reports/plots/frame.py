@@ -152,7 +152,11 @@ def _bands(axes: Axes, windows: Sequence[FaultWindow], end: float) -> None:
 def _marks(axes: Axes, marks: Marks) -> None:
     """Draw a triangle at the upper edge and a thin line for each mark, as on the page; hollow for nodes."""
     across = axes.get_xaxis_transform()
-    for times, face in ((_distinct(marks.findings), "white"), (_distinct(marks.violations), MARK)):
+    every = (
+        (_distinct(marks.findings, marks.further_findings), "white"),
+        (_distinct(marks.violations, marks.further_violations), MARK),
+    )
+    for times, face in every:
         if not times:
             continue
         axes.vlines(times, 0, 1, transform=across, color=MARK, lw=0.6, alpha=0.5, zorder=1.5)
@@ -171,8 +175,8 @@ def _marks(axes: Axes, marks: Marks) -> None:
         )
 
 
-def _distinct(marks: Sequence[Any]) -> list[float]:
-    return sorted({float(mark.at) for mark in marks})
+def _distinct(marks: Sequence[Any], further: Sequence[float]) -> list[float]:
+    return sorted({*(float(mark.at) for mark in marks), *further})
 
 
 def _mark_keys(marks: Marks) -> list[Line2D]:
@@ -180,8 +184,8 @@ def _mark_keys(marks: Marks) -> list[Line2D]:
         (len(marks.violations), MARK, f"{marks.violated} violation{'' if marks.violated == 1 else 's'}"),
         (len(marks.findings), "white", "a node broke a rule"),
     ]
-    if len(marks.violations) < marks.violated:
-        keys[0] = (len(marks.violations), MARK, f"{len(marks.violations)} of {marks.violated} violations")
+    if marks.recorded < marks.violated:
+        keys[0] = (len(marks.violations), MARK, f"{marks.recorded} of {marks.violated} violations")
     return [
         Line2D([], [], ls="", marker="v", ms=6, mfc=face, mec=MARK, mew=0.9, label=text)
         for count, face, text in keys

@@ -14,8 +14,6 @@ WIDTH: Final = 113
 LEAST: Final = 60
 """Columns of the narrowest drawing."""
 WHO: Final = 17
-MOST: Final = 60
-"""More operations are no picture."""
 
 
 def draw(example: Counterexample, width: int = WIDTH, tell: Tell = by_values) -> str:
@@ -23,14 +21,13 @@ def draw(example: Counterexample, width: int = WIDTH, tell: Tell = by_values) ->
 
     ``●`` stands where it may have taken effect, ``✕`` on the suspects.
     """
-    if len(example.operations) > MOST:
-        return f"{len(example.operations)} operations are too many to draw"
     picture, columns = picture_of(example, tell=tell), max(width, LEAST) - WHO
     if picture is None:
         return ""
     between = ", " if example.roles else " "
     lines = [line for box in picture.boxes for line in _operation(box, between, columns)]
-    return "\n".join([*lines, *_states(picture, columns), _ticks(picture, columns)])
+    above = [picture.left_out_text] if picture.left_out else []
+    return "\n".join([*above, *lines, *_states(picture, columns), _ticks(picture, columns)])
 
 
 def _place(x: float, columns: int) -> int:
@@ -44,7 +41,8 @@ def _operation(box: Box, between: str, columns: int) -> list[str]:
         bar[len(bar) // 2] = "✕"
     elif box.point is not None:
         bar[min(max(_place(box.point, columns) - first, 0), len(bar) - 1)] = "●"
-    label = one_line(f"{box.label}{between}{box.times}", min(80, columns))
+    times = f"{between}{box.times}"
+    label = one_line(box.label, columns - len(times)) + times
     at = first if first + len(label) <= columns else max(columns - len(label), 0)
     return [f"{'':{WHO}}{'':{at}}{label}", f"{one_line(box.who, WHO - 1):{WHO}}{'':{first}}{''.join(bar)}"]
 

@@ -36,6 +36,7 @@ class Telling(ToySystem):
 @pytest.fixture(scope="module")
 def world():
     with real_world("t-nem-clock") as one:
+        one.system.work()
         wanted = environment(one.ctx.facts, "n1", one.ctx.settings.clock_file)
         if not wanted:
             pytest.skip("no libfaketime on this machine")

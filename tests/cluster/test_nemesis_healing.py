@@ -49,6 +49,7 @@ NEEDS_MORE = {"leader-transfer", "clock-skew", "clock-jump", "clock-strobe"}
 @pytest.fixture(scope="module")
 def world():
     with real_world("t-nem-heal") as one:
+        one.system.work()
         one.on_all("for t in iptables ip6tables; do $t -w -A INPUT -j ACCEPT; $t -w -D INPUT -j ACCEPT; done")
         one.ctx = replace(one.ctx, settings=replace(one.ctx.settings, witness_s=5.0))
         yield one
@@ -58,12 +59,19 @@ def world():
 def _stores(world):
     world.on_all("umount /usr/sbin/nft 2>/dev/null; mkdir -p /data/store && seq 5000 >/data/store/segment && sync")
     world.system.said.clear()
+    world.system.work()
     world.system.start(world.remote.names)
 
 
 def state(world):
     world.system.start(world.remote.names)
     return {node: re.sub(r"packets \d+ bytes \d+", "", text) for node, text in world.on_all(STATE).items()}
+
+
+@pytest.fixture(scope="module")
+def fresh(world):
+    """Before the first fault: what every test is to leave."""
+    return state(world)
 
 
 def elect(world):
@@ -81,22 +89,22 @@ def elect(world):
 
 
 @pytest.mark.parametrize("name", sorted(set(FAULTS) - NEEDS_MORE))
-def test_harness_heal_undoes_what_a_killed_run_left(world, name, capsys):
+def test_harness_heal_undoes_what_a_killed_run_left(world, fresh, name, capsys):
     """Injected and abandoned, as a harness leaves it that is killed with -9: healing has nothing but the nodes."""
     fault = find(name)
     if why := fault.precheck(world.ctx):
         pytest.skip(why)
     elect(world)
-    before = state(world)
+    world.system.work(fault)
     targets = fault.plan(world.with_settings(options={"successor_delay_s": 0.1}), random.Random(2))
     fault.inject(world.ctx, targets)
     assert run_command(["heal", "--cluster", f"netns:{world.cluster.name}"]) == 0
     said = capsys.readouterr().out.splitlines()
     assert said == ["nothing to heal"] if name in WITHOUT_LEFTOVERS else all(": " in line for line in said), said
-    assert state(world) == before
+    assert state(world) == fresh
     if name == "swizzle":  # once: a fault that was swept is healed as if it had never stood
         fault.heal(world.ctx, targets)
-        assert state(world) == before
+        assert state(world) == fresh
 
 
 def test_a_disk_that_cannot_be_mounted_anew_is_said_and_is_a_failure(world, capsys):
@@ -133,15 +141,16 @@ def sweeps(world):
     return sweep_commands(world.remote, PROCESS_MARK, {})
 
 
-def test_the_nodes_lift_the_faults_themselves_when_nobody_renews_the_lease(world, capsys):
+def test_the_nodes_lift_the_faults_themselves_when_nobody_renews_the_lease(world, fresh, capsys):
     """What a control node leaves that loses its power: nobody heals, nobody sweeps."""
-    before = state(world)
-    with DeadMansTimer(world.remote, sweeps(world), lease_s=2.0, renew_s=600.0) as timer:
+    # Renewed until every fault stands, however long that takes.
+    with DeadMansTimer(world.remote, sweeps(world), lease_s=4.0, renew_s=0.3) as timer:
         for name, nodes in (("pause-majority", ("n1", "n2", "n3")), ("disk-full", ("n4",))):
             fault = find(name)
             fault.inject(world.ctx, fault.plan(replace(world.ctx, wanted=Targets(nodes)), random.Random(2)))
         find("reset").inject(world.ctx, find("reset").plan(world.ctx, random.Random(2)))
         timer.leave()
+    assert not timer.lost
     deadline = time.monotonic() + 30
     while set(world.on_all(f"ls {LIFTED} 2>&1 || true").values()) != {f"{LIFTED}\n"}:
         assert time.monotonic() < deadline
@@ -151,36 +160,36 @@ def test_the_nodes_lift_the_faults_themselves_when_nobody_renews_the_lease(world
     assert "n1: the node itself: continued pid" in said
     assert "n4: the node itself: freed the data filesystem" in said
     assert all(f"{node}: the node itself: removed nft table inet harness" in said for node in world.remote.names)
-    assert state(world) == before
+    assert state(world) == fresh
 
 
-def test_a_lease_that_is_renewed_does_not_run_out_and_nothing_of_it_stays(world):
-    before = state(world)
-    with DeadMansTimer(world.remote, sweeps(world), lease_s=2.0, renew_s=0.3) as timer:
+def test_a_lease_that_is_renewed_does_not_run_out_and_nothing_of_it_stays(world, fresh):
+    with DeadMansTimer(world.remote, sweeps(world), lease_s=4.0, renew_s=0.3) as timer:
         fault = find("hammer-time")
         targets = fault.plan(world.ctx, random.Random(2))
         fault.inject(world.ctx, targets)
-        time.sleep(4.0)
+        time.sleep(6.0)
         assert fault.witness(world.ctx, targets)
         fault.heal(world.ctx, targets)
         assert not timer.lost
         watchers = world.on_all("cat /run/harness-lease.pid")
         world.sh("n2", "kill $(cat /run/harness-lease.pid)")
-        time.sleep(1.5)
+        deadline = time.monotonic() + 20
+        while not timer.lost and time.monotonic() < deadline:
+            time.sleep(0.05)
         assert timer.lost == {"n2": "n2: it is gone"}
-    time.sleep(1.0)
     for node, pid in watchers.items():
-        world.sh(node, f"[ ! -e /proc/{pid.strip()} ]")
-    assert state(world) == before
+        world.sh(node, f"for i in $(seq 400); do [ -e /proc/{pid.strip()} ] || exit 0; sleep 0.02; done; exit 1")
+    assert state(world) == fresh
 
 
-def test_healing_what_never_stood_changes_nothing(world):
-    before, pids = state(world), world.system.pids(world.remote.names)
+def test_healing_what_never_stood_changes_nothing(world, fresh):
+    pids = world.system.pids(world.remote.names)
     for name in sorted(set(FAULTS) - NEEDS_MORE):
         fault = find(name)
         if fault.precheck(world.ctx) is None:
             fault.heal(world.ctx, fault.plan(world.ctx, random.Random(2)))
-    assert state(world) == before
+    assert state(world) == fresh
     assert world.system.pids(world.remote.names) == pids
 
 
@@ -195,8 +204,7 @@ def test_the_successor_is_killed_too(world):
     fault.heal(world.ctx, targets)
 
 
-def test_an_injection_that_fails_on_one_node_is_healed_on_all(world):
-    before = state(world)
+def test_an_injection_that_fails_on_one_node_is_healed_on_all(world, fresh):
     world.sh("n3", "mount --bind /bin/false /usr/sbin/nft")
     fault = find("partition-majorities-ring")
     targets = fault.plan(world.ctx, random.Random(2))
@@ -204,17 +212,17 @@ def test_an_injection_that_fails_on_one_node_is_healed_on_all(world):
         fault.inject(world.ctx, targets)
     with pytest.raises(FaultError, match="n3: exit 1"):
         fault.heal(world.ctx, targets)
-    others = {node: text for node, text in before.items() if node != "n3"}
+    others = {node: text for node, text in fresh.items() if node != "n3"}
     assert {
         node: world.sh(node, "nft list ruleset | grep -c harness || true").strip() for node in others
     } == dict.fromkeys(others, "0")
     world.sh("n3", "umount /usr/sbin/nft")
     fault.heal(world.ctx, targets)
-    assert state(world) == before
+    assert state(world) == fresh
 
 
-def test_composed_faults_overlap_and_leave_nothing(world):
-    before, events = state(world), list[Event]()
+def test_composed_faults_overlap_and_leave_nothing(world, fresh):
+    events = list[Event]()
 
     def record(kind, f, value, /):
         events.append(Event(len(events), time.monotonic_ns(), kind, "nemesis", f, value))
@@ -226,7 +234,7 @@ def test_composed_faults_overlap_and_leave_nothing(world):
     assert {receipt.state for receipt in receipts} == {"installed"}, receipts
     assert {receipt.fault for receipt in receipts} >= {"bridge", "kill-random-processes", "packet-loss", "reset"}
     assert all(receipt.healed for receipt in receipts)
-    assert state(world) == before
+    assert state(world) == fresh
 
 
 def test_a_target_that_is_down_already_is_skipped(world):

@@ -25,6 +25,7 @@ FIREWALL_STATE = "nft list ruleset; for t in iptables ip6tables; do $t -w -S; do
 @pytest.fixture(scope="module")
 def world():
     with real_world("t-nem-net") as one:
+        one.system.work()
         # The first use of iptables makes its empty tables, which then stay.
         one.on_all("for t in iptables ip6tables; do $t -w -A INPUT -j ACCEPT; $t -w -D INPUT -j ACCEPT; done")
         yield one

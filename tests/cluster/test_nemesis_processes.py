@@ -24,6 +24,7 @@ pytestmark = pytest.mark.cluster
 @pytest.fixture(scope="module")
 def world():
     with real_world("t-nem-proc") as one:
+        one.system.work()
         yield one
 
 

@@ -72,6 +72,7 @@ print(len(trips), len(order), overtook, ms[len(ms) // 2])
 @pytest.fixture(scope="module")
 def world():
     with real_world("t-nem-shape") as one:
+        one.system.work()
         if why := find("packet-delay").precheck(one.ctx):
             pytest.skip(why)
         yield one

@@ -132,6 +132,7 @@ def judged(world, bug, steps, seed=0, reads_from_fault=False):
     ``reads_from_fault``: nothing is written from the fault on, so that what it destroyed is read and not written over.
     """
     ctx = timed(world) if any(step.fault.startswith("clock") for step in steps) else untimed(world)
+    world.system.work(*(FAULTS[step.fault] for step in steps))
     world.system.begin(bug)
     events: list[Event] = []
 

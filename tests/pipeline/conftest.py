@@ -130,6 +130,6 @@ def _write_probes() -> Callable[[RunFiles, list[Probe]], None]:
 def spark() -> Iterator[SparkSession]:
     from pipeline import start_session
 
-    session = start_session("local[2]", app="tests", memory="512m")
+    session = start_session("local[2]", app="tests", memory="512m", brief=True)
     yield session
     session.stop()

@@ -12,7 +12,7 @@ import pytest
 
 import reports
 from history import RunFiles
-from tests.support.reports.browser import Tab, chromium, tab
+from tests.support.reports.browser import Pictures, Tab, chromium, tab
 from tests.support.reports.made import Maker
 from tests.support.reports.runs import make
 from tests.support.reports.shapes import Shape
@@ -29,6 +29,21 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Maker:
         if name not in store:
             store[name] = make(tmp_path_factory.mktemp(kind) / "register" / f"run-{kind}", shape, tables=tables)
         return store[name]
+
+    return get
+
+
+@pytest.fixture(scope="session")
+def with_page(made: Maker) -> Maker:
+    """Like ``made``, with its page, which is written once."""
+    written: set[RunFiles] = set()
+
+    def get(kind: str = "valid", *, tables: bool = False, **changes: object) -> RunFiles:
+        files = made(kind, tables=tables, **changes)
+        if files not in written:
+            reports.write_report(files)
+            written.add(files)
+        return files
 
     return get
 
@@ -52,19 +67,17 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture
-def shown(made: Maker, browser: Any) -> Iterator[Tab]:
+def shown(with_page: Maker, browser: Any) -> Iterator[Tab]:
     """The page of an invalid run; whoever looks at it, it complains of nothing."""
-    files = made("invalid")
-    reports.write_report(files)
-    with tab(browser, files.report.as_uri()) as found:
+    with tab(browser, with_page("invalid").report.as_uri()) as found:
         yield found
         assert found.complaints == []
 
 
 @pytest.fixture(scope="session")
-def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where screenshots go: the folder named by SCREENSHOTS, which CI keeps."""
+def pictures() -> Pictures:
     named = os.environ.get("SCREENSHOTS")
-    folder = Path(named) if named else tmp_path_factory.mktemp("screenshots")
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
+    folder = Path(named) if named else None
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+    return Pictures(folder)

@@ -9,7 +9,7 @@ import pytest
 
 import reports
 from history import RunFiles
-from tests.support.reports.browser import Tab, serious_faults, tab
+from tests.support.reports.browser import Pictures, Tab, serious_faults, tab
 from tests.support.reports.made import Maker
 from tests.support.reports.recorded_runs import recorded_run
 
@@ -17,9 +17,9 @@ pytestmark = pytest.mark.browser
 
 
 @pytest.mark.parametrize("width", [360, 768, 2560])
-def test_nothing_is_wider_than_the_screen_and_charts_fill_it(shown: Tab, pictures: Path, width: int) -> None:
+def test_nothing_is_wider_than_the_screen_and_charts_fill_it(shown: Tab, pictures: Pictures, width: int) -> None:
     shown.look("light", width)
-    shown.page.screenshot(path=pictures / f"invalid-light-{width}.png", full_page=True)
+    pictures.take(shown, f"invalid-light-{width}.png")
     assert shown.js("document.documentElement.scrollWidth") <= width
     for chart in ("#c-rate canvas", "#c-leaders", "#c-timeline"):
         box = shown.page.locator(chart).bounding_box()
@@ -36,6 +36,26 @@ def test_the_lettering_of_every_drawing_has_one_size(shown: Tab) -> None:
     )
     assert sizes == ["12px"]
     assert shown.js("page.Charts.plots.every(({ plot }) => plot.axes.every((a) => a.font[0].includes('12px')))")
+
+
+OVERLAPS = (Path(__file__).parents[1] / "support" / "reports" / "overlaps.js").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["data-lost", "stale-reads", "ledgers-lost"])
+def test_nothing_lies_over_anything_else_on_any_screen_or_on_paper(name: str, tmp_path: Path, browser: Any) -> None:
+    files = RunFiles(recorded_run(name, tmp_path))
+    reports.write_report(files)
+    with tab(browser, files.report.as_uri()) as found:
+        for width in (360, 768, 2560):
+            found.look("light", width)
+            assert found.js("document.documentElement.scrollWidth") <= width
+            assert found.js(f"({OVERLAPS})()") == [], width
+        found.look("light", 718)  # as wide as what an A4 sheet holds
+        found.page.emulate_media(media="print")
+        found.js("dispatchEvent(new Event('beforeprint'))")
+        found.settle()
+        assert found.js("document.documentElement.scrollWidth") <= 718
+        assert found.js(f"({OVERLAPS})()") == [], "paper"
 
 
 def touch(found: Tab, kind: str, number: int, x: float, y: float, selector: str) -> None:
@@ -74,9 +94,8 @@ def test_a_finger_that_stays_down_reads(shown: Tab) -> None:
     touch(shown, "pointerup", 1, box["x"] + box["width"] / 2, box["y"] + 30, "#c-leaders")
 
 
-def test_a_screen_without_a_pointer_tells_what_fingers_do(made: Maker, browser: Any) -> None:
-    files = made("invalid")
-    reports.write_report(files)
+def test_a_screen_without_a_pointer_tells_what_fingers_do(with_page: Maker, browser: Any) -> None:
+    files = with_page("invalid")
     context = browser.new_context(has_touch=True, is_mobile=True, viewport={"width": 390, "height": 800})
     page = context.new_page()
     page.goto(files.report.as_uri())
@@ -87,7 +106,9 @@ def test_a_screen_without_a_pointer_tells_what_fingers_do(made: Maker, browser: 
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_paper_is_white_and_as_wide_as_a_sheet_whatever_the_theme(shown: Tab, pictures: Path, theme: str) -> None:
+def test_paper_is_white_and_as_wide_as_a_sheet_whatever_the_theme(
+    shown: Tab, pictures: Pictures, tmp_path: Path, theme: str
+) -> None:
     shown.look(theme, 1400)
     shown.js("document.fonts.ready.then(() => 0)")
     ink = (
@@ -104,7 +125,7 @@ def test_paper_is_white_and_as_wide_as_a_sheet_whatever_the_theme(shown: Tab, pi
     dark = shown.js("getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 27)"
     assert dark == (theme == "dark")
     assert shown.js("document.querySelector('#c-timeline').getBoundingClientRect().width") > 900
-    target = pictures / f"invalid-a4-{theme}.pdf"
+    target = (pictures.folder or tmp_path) / f"invalid-a4-{theme}.pdf"
     shown.page.pdf(path=target, format="A4", print_background=True)
     assert target.stat().st_size > 20_000
     assert shown.js("document.documentElement.classList.contains('paper')") is False
@@ -127,12 +148,12 @@ def test_a_question_mark_shows_the_keys_and_escape_puts_them_away(shown: Tab) ->
     assert not shown.page.locator("#keys").is_visible()
 
 
-def test_a_recorded_run_is_looked_at_as_in_the_readme(tmp_path: Path, browser: Any, pictures: Path) -> None:
+def test_a_recorded_run_is_looked_at_as_in_the_readme(tmp_path: Path, browser: Any, pictures: Pictures) -> None:
     """The part of the page that docs/images shows of another run."""
     files = RunFiles(recorded_run("replica-behind", tmp_path))
     reports.write_report(files)
     with tab(browser, files.report.as_uri(), width=1180) as found:
         part = {"x": 0, "y": 0, "width": 1180, "height": 1800}
-        found.page.screenshot(path=pictures / "report.png", clip=part, full_page=True)
+        pictures.take(found, "report.png", clip=part)
         assert "stopped applying at" in found.page.inner_text(".headlines")
         assert found.complaints == []

@@ -45,6 +45,7 @@ def test_charts_mark_them_and_their_legend_says_so(fresh: Maker) -> None:
     assert marks_data(marks_of(drawn)) == {
         "violations": [],
         "violated": 0,
+        "further": {"violations": (), "findings": ()},
         "findings": [
             {"at": 2.0, "node": "n2", "check": "committed-kept"},
             {"at": 7.5, "node": "n1", "check": "committed-kept"},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise, permutations
@@ -14,8 +15,10 @@ from hypothesis import strategies as st
 from checker import ANY, CasRegister, Log
 from checker.explain.points import with_points
 from history import Counterexample, Operation
-from reports.analysis.counterexample import LEFT, RIGHT, TICK, WIDTH, label_of, picture_of
+from history.records.verdicts import Linearization, Point
+from reports.analysis.counterexample import LEFT, MOST, RIGHT, TICK, WIDTH, Picture, label_of, picture_of
 from reports.analysis.responder import missed_write
+from reports.text import text_diagram
 
 MODEL = CasRegister()
 
@@ -174,3 +177,59 @@ def test_a_long_pause_is_folded_and_says_how_long_it_was() -> None:
     (fold,) = picture.folds
     assert fold.text == "5 s"
     assert picture_of(Counterexample("k", "s", ())) is None
+
+
+def long_one(many: int) -> Counterexample:
+    """Writes one after the other, and a read of the first that began with them and ended after all."""
+    writes = [operation("write", n, 100 * n, 100 * n + 50, process=n % 5) for n in range(many - 1)]
+    stale = operation("read", 0, 100 * (many - 2) + 60, 100 * many, process=9)
+    points = tuple(Point(place, one.invoked + 10, one.value) for place, one in enumerate(writes))
+    return Counterexample("stale-read", "s", (*writes, stale), linearization=Linearization(None, points, (many - 1,)))
+
+
+def drawn_with_calls(example: Counterexample) -> tuple[Picture, int]:
+    """The picture, and how many functions were entered to draw it."""
+    calls = 0
+
+    def count(_: object, event: str, __: object) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        picture = picture_of(example)
+    finally:
+        sys.setprofile(before)
+    assert picture is not None
+    return picture, calls
+
+
+def test_of_many_operations_the_last_are_drawn_in_time_that_grows_as_they_do() -> None:
+    small, few = drawn_with_calls(long_one(400))
+    large, many = drawn_with_calls(long_one(1600))
+    assert len(small.boxes) == len(large.boxes) == MOST
+    assert many < 5 * few
+    assert large.left_out_text == "1,560 earlier operations not drawn"
+    assert [box.culprit for box in large.boxes] == [False] * (MOST - 1) + [True]
+    assert [box.label for box in large.boxes[:2]] == ["write 1560", "write 1561"]
+    assert large.states[0].text == "1559"
+    assert large.states[0].x == LEFT
+    assert len(large.states) == MOST
+    assert text_diagram.draw(long_one(1600)).startswith("1,560 earlier operations not drawn\n")
+
+
+def test_as_many_as_fit_are_all_drawn_and_none_is_said_to_be_left_out() -> None:
+    picture, _ = drawn_with_calls(long_one(MOST))
+    assert len(picture.boxes) == MOST
+    assert picture.left_out_text == ""
+
+
+def test_a_suspect_is_drawn_however_early_it_was() -> None:
+    example = long_one(100)
+    assert example.linearization is not None
+    early = replace(example, linearization=replace(example.linearization, suspects=(3,)))
+    picture = picture_of(early)
+    assert picture is not None
+    assert [box.label for box in picture.boxes if box.culprit] == ["write 3"]
+    assert len(picture.boxes) == MOST

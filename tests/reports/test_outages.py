@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 import reports
 from history import UNAPPLIED, Operation, RunFiles
+from reports.analysis.faults import FIGURES, FaultWindow
 from reports.analysis.findings import prepare
-from reports.analysis.outages import LONG_S, outages_of, services_of
+from reports.analysis.outages import LONG_S, Outage, by_fault, outages_of, services_of
 from reports.load.columns import from_operations
 from reports.load.run import read_run
 from reports.page.page import lasting_of
@@ -144,15 +145,35 @@ def waited_until(events: list[dict[str, Any]], start: float, end: int) -> float:
     return end / 1e9 if open_ones else known
 
 
+def window(number: int, started: float, healed: float | None, state: str = "installed") -> FaultWindow:
+    costs: dict[str, Any] = dict.fromkeys(FIGURES)
+    return FaultWindow(
+        number, "kill", "kill", "", state, (), {}, None, None, started, started, healed, healed, **costs,
+        never_recovered=False, reason=None, witness={},
+    )  # fmt: skip
+
+
+def test_an_outage_is_told_once_at_the_fault_that_it_overlaps_longest() -> None:
+    faults = [window(0, 10, 20), window(1, 20, 30), window(2, 40, None), window(3, 16, 40, "skipped")]
+    short, long = Outage("read", 18, 27, ended=True), Outage("write", 19.5, 60, ended=False)
+    beside, first = Outage("read", 31, 38, ended=True), Outage("read", 1, 7, ended=True)
+    told = by_fault([first, short, long, beside], faults, 60.0)
+    assert told == {1: [short, beside], 2: [long]}
+    assert by_fault([short], faults[3:], 60.0) == {}
+
+
 def test_page_and_terminal_tell_an_outage_to_its_end_in_the_row_of_the_fault_in_which_it_began(tmp_path: Path) -> None:
     files = RunFiles(recorded_run("data-lost", tmp_path))
     drawn = prepare(read_run(files))
     read = next(one for one in services_of(drawn.run.operations, drawn.run.end) if one.kind == "read").longest
-    began = max((w for w in drawn.windows if w.started <= read.start), key=lambda window: window.started)
-    assert read in lasting_of(drawn)[began.id]
+    longest = max(
+        drawn.windows, key=lambda w: min(w.healed or drawn.run.end / 1e9, read.stop) - max(w.started, read.start)
+    )
+    told = lasting_of(drawn)
+    assert [number for number, outages in told.items() if read in outages] == [longest.id]
     reports.write_report(files)
     page = files.report.read_text()
-    row = page.partition(f'id="fault-{began.id}"')[2].partition("</tr>")[0]
+    row = page.partition(f'id="fault-{longest.id}"')[2].partition("</tr>")[0]
     assert f"no read for {read.length:.1f} s" in row
     assert "none after it" in page.partition('id="outages"')[2].partition("</table>")[0]
     text = reports.render_run(files)

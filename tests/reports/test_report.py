@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -248,13 +249,45 @@ def test_the_words_explain_every_check_of_the_run_as_it_was_asked(fresh: Maker) 
 def test_what_is_marked_of_all_violations_is_said(fresh: Maker) -> None:
     files = fresh("invalid")
     reports.write_report(files)
-    assert "the last one of a violation: all 1</li>" in files.report.read_text()
+    assert "the last one of a violation: all 1 marked</li>" in files.report.read_text()
     results = json.loads(files.results.read_text())
     next(key for key in results["keys"] if key["violations"])["violations"] = 47
     files.results.write_text(json.dumps(results))
     reports.write_report(files)
-    assert "the last one of a violation: 1 of 47</li>" in files.report.read_text()
+    assert "the last one of a violation: 1 of 47 marked, the earliest of each key" in files.report.read_text()
     assert unpack(files.report.read_text())[1]["violated"] == 47
+
+
+def test_all_violations_in_the_results_are_marked_those_beyond_the_listed_ones_by_the_time_of_one_of_many(
+    fresh: Maker,
+) -> None:
+    files = fresh("invalid")
+    results = json.loads(files.results.read_text())
+    key = next(key for key in results["keys"] if key["violations"])
+    (first,) = key["counterexamples"]
+
+    def later(by_ms: int) -> dict[str, Any]:
+        operations = [
+            {**one, "invoked": one["invoked"] + by_ms * 10**6, "returned": one["returned"] + by_ms * 10**6}
+            for one in first["operations"]
+        ]
+        return {**first, "operations": operations}
+
+    key["counterexamples"] = [later(by_ms) for by_ms in range(250)]
+    key["violations"] = 400
+    files.results.write_text(json.dumps(results))
+    reports.write_report(files)
+    page = files.report.read_text()
+    assert "250 of 400 marked, the earliest of each key; when others were, the results do not tell" in page
+    assert page.count("framed are the operations of 100") == 2
+    data = unpack(page)[1]
+    first_at, marked = data["violations"][0]["at"], [one["at"] for one in data["violations"]]
+    assert marked == pytest.approx([first_at + by / 1000 for by in range(100)])
+    further = data["further"]["violations"]
+    assert further[0] == pytest.approx(first_at + 0.1)
+    assert first_at + 0.25 - data["end"] / 2000 <= further[-1] <= first_at + 0.25
+    assert max(b - a for a, b in pairwise(further)) <= 2 * data["end"] / 2000
+    assert len(further) < 150
 
 
 def test_every_legal_answer_and_the_longest_linearizable_prefix_are_told(tmp_path: Path) -> None:
@@ -274,8 +307,14 @@ def test_how_many_moments_of_broken_rules_are_marked_is_said(tmp_path: Path) -> 
     seen = sum(len(details.get("moments", ())) for details in found)
     assert seen > 100
     page = files.report.read_text()
-    assert f"a node was seen to break a rule (the first 100 of {seen})" in page
-    assert len(unpack(page)[1]["findings"]) == 100
+    assert f"a node was seen to break a rule (all {seen})" in page
+    data = unpack(page)[1]
+    assert len(data["findings"]) == 100
+    listed = max(one["at"] for one in data["findings"])
+    later = [at for details in found for one in details.get("moments", ()) if (at := one["time"] / 1e9) > listed]
+    assert len(data["further"]["findings"]) > 0
+    width = data["end"] / 2000
+    assert all(any(-1e-3 <= at - mark <= width + 1e-3 for mark in data["further"]["findings"]) for at in later)
 
 
 def test_what_there_was_nothing_to_judge_of_is_grey_and_says_why(fresh: Maker) -> None:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from history import RunFiles
+from history import Probe, RunFiles
+from reports.analysis.elections import claims_of, elections_of
 from reports.analysis.findings import prepare
+from reports.analysis.node_timeline import timelines_of
 from reports.load import logs
 from reports.load.run import read_run
 from reports.page import track
@@ -36,7 +39,25 @@ def test_arrows_are_the_leaders_and_the_falls_of_the_raw_probes(name: str, tmp_p
     assert [node for _, node in pointed] == [node for _, node in sorted(falls)]
     assert [at for at, _ in pointed] == pytest.approx([at for at, _ in sorted(falls)], abs=1e-3)
     assert all(source != to for _, _, source, to, _ in arrows)
+    claims = [(round(claim.start, 4), names.index(claim.node)) for claim in claims_of(drawn.timelines)]
+    assert [(at, to) for kind, at, _, to, _ in arrows if kind == track.ELECTION] == sorted(claims)
+    assert len(claims) == elections_of(drawn.timelines).leader_changes + 1
     assert arrows == sorted(arrows, key=lambda one: one[1])
+
+
+def test_no_arrow_leads_from_one_leader_of_a_term_to_another_and_both_claims_are_marked(fresh: Maker) -> None:
+    drawn = prepare(read_run(fresh("valid")))
+    probes = [Probe(10**9, "n1", "leader", 3), Probe(10**9 + 5 * 10**7, "n2", "leader", 3)]
+    probes += [Probe(2 * 10**9, "n2", "leader", 4), Probe(3 * 10**9, "n1", "leader", 5)]
+    found = track.track_of(replace(drawn, timelines=timelines_of(probes, ("n1", "n2"))))
+    assert [(source, to) for _, _, source, to, _ in found["arrows"]] == [(None, 0), (None, 1), (None, 1), (1, 0)]
+    assert [text for *_, text in found["arrows"]] == [
+        "n1 leads in term 3; by the same round of probes so does n2 (term 3)",
+        "n2 leads in term 3; by the same round of probes so does n1 (term 3)",
+        "n2 leads in term 4",
+        "n1 leads in term 5 after n2",
+    ]
+    assert [place for place, _, _ in found["contested"]] == [0, 1]
 
 
 def test_lines_are_of_nodes_and_harness_each_kind_once_a_second(fresh: Maker) -> None:

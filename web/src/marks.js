@@ -71,7 +71,9 @@ export function drawViolationMarks(context, data, toX, left, right, top, height,
   context.lineWidth = ratio;
   context.setLineDash([]);
   const marked = [
+    ...(data.further?.findings ?? []).map((at) => [at, true]),
     ...(data.findings ?? []).map(({ at }) => [at, true]),
+    ...(data.further?.violations ?? []).map((at) => [at, false]),
     ...(data.violations ?? []).map(({ at }) => [at, false]),
   ];
   for (const [at, hollow] of marked) {

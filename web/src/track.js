@@ -32,9 +32,22 @@ export function drawTrack(data, area, toX, step) {
       context.fillRect(x - 0.5, (rowOf(data, place) + 2) * step - tall, 1.5, tall);
     }
   }
+  drawContested(data, area, toX, step);
   const arrows = data.track.arrows.filter(([, seconds]) => seconds >= View.from && seconds <= View.to);
   for (const [kind, seconds, from, to] of arrows)
     drawArrow(area, toX(seconds), kind, arrows.length > MOST_ARROWS ? null : from, to, step);
+}
+
+// Where two nodes said in one round of probes that they lead, both of their bars are framed.
+function drawContested(data, area, toX, step) {
+  const { context } = area;
+  context.fillStyle = Ink.mark;
+  for (const [place, from, to] of data.track.contested) {
+    const a = Math.max(toX(from), area.left);
+    const b = Math.min(toX(to), area.right);
+    if (b < a) continue;
+    for (const y of [1, step - 3]) context.fillRect(a, (place + 1) * step + y, Math.max(b - a, 2), 2);
+  }
 }
 
 function drawArrow({ context }, x, kind, from, to, step) {
@@ -68,9 +81,12 @@ export function eventsNear(data, row, seconds, perPixel) {
   const arrows = data.track.arrows
     .filter(([, at, , to]) => to === row && near(at))
     .map(([kind, at, , , text]) => [ARROWS[kind], `${text}, seen at ${at.toFixed(2)} s`]);
+  const contested = data.track.contested
+    .filter(([place, from, to]) => place === row && from <= seconds && seconds <= to)
+    .map(() => ["claim", "another node said in the same round of probes that it leads"]);
   const lines = data.track.lines
     .filter(([at, place]) => rowOf(data, place) === row && near(at))
     .sort((a, b) => Math.abs(a[0] - seconds) - Math.abs(b[0] - seconds))
     .map(([, , level, text, times]) => [LEVELS[level], `${text}${times > 1 ? ` (${times} times in its second)` : ""}`]);
-  return [...arrows, ...lines].slice(0, 6);
+  return [...contested, ...arrows, ...lines].slice(0, 6);
 }

@@ -27,8 +27,8 @@ from harness.systems.bookkeeper.storms import final_reads, storms
 
 
 def _ledgers(scale: Scale) -> Generator:
-    window, recoverers, late = (int(scale.setup.options[name]) for name in ("window", "recoverers", "late_writers"))
-    return storms(scale.workers, window, recoverers, late)
+    chosen = ("window", "recoverers", "late_writers")
+    return storms(scale.workers, *(int(scale.setup.options[name]) for name in chosen))
 
 
 SYSTEM: Final = System(

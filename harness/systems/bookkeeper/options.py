@@ -30,7 +30,9 @@ OPTIONS: Final = (
     Option(name="recoverers", default=3, least=1, most=3, reason="a ledger has five workers",
            help="Clients that recover a ledger, at most; drawn anew for each."),
     Option(name="slow_bookies", default=0, least=0, most=98, reason="there are no more nodes", marks_runs=True,
-           help="So many bookies take 15 to 60 ms to store an entry, a ledger's key or a fence: an injected fault."),
+           help="So many bookies take long to store an entry, a ledger's key or a fence: an injected fault."),
+    Option(name="slow_ms", default=60, least=1, most=1000, reason="an add is given up after 2 s", marks_runs=True,
+           help="A slow bookie takes so long (ms) at most, and a quarter of it at least."),
     Option(name="late_writers", default=0, least=0, most=3600, reason="no run lasts so long", marks_runs=True,
            help="Half of the writers fall silent before their ledger is recovered, and add again so many seconds (to "
                 "three times as many) after its end was told; 0: none."),
@@ -44,8 +46,8 @@ CANARIES: Final = (
     ),
     Canary(
         name="replaced-bookies", found_by=("ledgers",), options={"quorum": "2-2-2", "late_writers": 20},
-        help="a bookie that starts again is another one in its place, with its name and address and an empty disk, and "
-             "so knows of no fence",
+        help="a bookie that starts again is another one in its place, with its name, address and cookie and an empty "
+             "disk, and so knows of no fence",
     ),
     Canary(
         name="unjournaled", found_by=("ledgers",),

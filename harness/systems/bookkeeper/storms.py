@@ -166,10 +166,12 @@ def storms(workers: int, window: int, most: int, late_s: int = 0) -> Generator:
     the writers add again that long (s) after the end was told.
     """
     size = min(GROUP, workers)
-    drawn = _silenced if late_s else _drawn
-    ledgers = seeded(
-        "operations", lambda rng: concurrent_keys(size, count(), lambda number: drawn(rng, number, size, window, most))
-    )
+
+    def ledger(rng: random.Random, number: int) -> Storm:
+        storm = _drawn(rng, number, size, window, most)
+        return _silenced(rng, storm) if late_s else storm
+
+    ledgers = seeded("operations", lambda rng: concurrent_keys(size, count(), lambda number: ledger(rng, number)))
     return soonest(LateWriters(late_s * 10**9), ledgers) if late_s else ledgers
 
 
@@ -191,9 +193,8 @@ def _drawn(rng: random.Random, number: int, size: int, window: int, recoverers: 
     )
 
 
-def _silenced(rng: random.Random, number: int, size: int, window: int, recoverers: int) -> Storm:
-    """A storm whose writer, in half of them, adds little and then nothing: it meets no fence."""
-    storm = _drawn(rng, number, size, window, recoverers)
+def _silenced(rng: random.Random, storm: Storm) -> Storm:
+    """Half of the storms with a writer that adds little and then nothing: it meets no fence."""
     if rng.random() >= SILENT:
         return storm
     return structs.replace(

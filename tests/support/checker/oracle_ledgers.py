@@ -44,7 +44,7 @@ def _of_one(operations: Sequence[Operation]) -> set[str]:  # noqa: C901 (each pr
     for _, i, window in firsts:
         short = [one for last, one in ends if last < i]
         for one in short:
-            if all(one.return_index <= other.return_index for other in short):
+            if all(one is other or not _earlier(other, one) for other in short):
                 found.add("lost-add" if _before(window, one) else "acknowledged-beyond-end")
     if any(tail.result["lac"] > last for tail, (last, _) in product(tails, ends)):
         found.add("confirmed-beyond-end")
@@ -92,6 +92,11 @@ def _of_whole(whole: Operation, windows: Any, acks: Any, tails: Any) -> set[str]
         if later < earlier and (origin[later] is origin[earlier] or _before(origin[later], origin[earlier])):
             found.add("order")
     return found
+
+
+def _earlier(one: Operation, other: Operation) -> bool:
+    """Whether it was answered first; both were answered."""
+    return one.return_index is not None and other.return_index is not None and one.return_index < other.return_index
 
 
 def _before(one: Operation, other: Operation) -> bool:

@@ -21,11 +21,12 @@ from history import Probe
 from history.records.probes import Role
 from nemesis.core.clock import MonotonicClock
 from nemesis.core.facts import survey
-from nemesis.core.fault import Context, Settings
+from nemesis.core.fault import Context, Fault, Settings
 from nemesis.core.ports import Command, StartError
 
 PORT = 20911
 PROGRAM = "/run/toy-system.py"
+IDLE = "/run/toy-idle"
 PYTHON = "/usr/bin/python3"
 #: By which `harness heal` knows the processes of a system under test.
 MARK = "HARNESS_ROLE=toy/server"
@@ -134,13 +135,22 @@ exit 0"""
 
 @dataclass
 class ToySystem:
-    """``environment`` is put before the program's name when it is started."""
+    """``environment`` is put before the program's name when it is started; ``works`` as ``work`` sets it."""
 
     remote: Remote
     leader: str = "n1"
     term: int = 1
     environment: tuple[str, ...] = ()
     said: dict[str, Probe] = field(default_factory=dict)
+    works: bool = True
+
+    def work(self, *faults: Fault) -> None:
+        """Compute and write all the time if one of these faults is felt by that alone; else only talk."""
+        wanted = any(one.family in ("disk", "resource") or one.name.startswith("crash") for one in faults)
+        if wanted != self.works:
+            words = ("rm", "-f", IDLE) if wanted else ("touch", IDLE)
+            self.remote.run(dict.fromkeys(self.remote.names, Command(words)))
+            self.works = wanted
 
     def install(self) -> None:
         names = self.remote.names

@@ -50,6 +50,17 @@ class Tab:
         self.js("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
+@dataclass(frozen=True)
+class Pictures:
+    """Where screenshots go: the folder named by SCREENSHOTS, which CI keeps; elsewhere none are taken."""
+
+    folder: Path | None
+
+    def take(self, shown: Tab, name: str, **options: Any) -> None:
+        if self.folder is not None:
+            shown.page.screenshot(path=self.folder / name, full_page=True, **options)
+
+
 def need_chromium() -> None:
     """Skip without a browser; in CI, where the test script installs it, fail."""
     if CHROMIUM.exists():
@@ -68,36 +79,73 @@ def chromium() -> Iterator[Any]:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
         yield browser
+        _idle.pop(browser, None)
         browser.close()
 
 
+_idle: dict[Any, Any] = {}
+"""The page of each browser that waits for its next test: a new one takes twice as long as one that is used again."""
+
+
 @contextmanager
-def tab(browser: Any, address: str, *, theme: str = "light", width: int = 1400, ready: bool = True) -> Iterator[Tab]:
-    """A page at an address; with ``ready`` after the report's scripts have drawn everything."""
-    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=theme)
+def tab(
+    browser: Any, address: str, *, theme: str = "light", width: int = 1400, ready: bool = True, new: bool = False
+) -> Iterator[Tab]:
+    """A page at an address; with ``ready`` after the report's scripts have drawn everything.
+
+    ``new``: in a process of its own, as somebody opens it first: for measuring.
+    """
+    page = browser.new_page() if new or browser not in _idle else _idle.pop(browser)
+    page.set_viewport_size({"width": width, "height": 900})
+    page.emulate_media(color_scheme=theme, media="screen")
+    page.mouse.move(0, 0)
     found = Tab(page)
-    page.on("console", lambda message: found.hear(message.text))
-    page.on("pageerror", lambda error: found.complaints.append(f"error: {error}"))
-    page.on(
-        "request",
-        lambda request: (
+    hears = {
+        "console": lambda message: found.hear(message.text),
+        "pageerror": lambda error: found.complaints.append(f"error: {error}"),
+        "request": lambda request: (
             found.complaints.append(f"request: {request.url}")
             if not request.url.startswith((address.split("#")[0], "data:", "blob:"))
             else None
         ),
-    )
-    page.goto(address)
-    if ready:
-        page.wait_for_selector("html[data-ready=yes]", timeout=60_000)
-        found.settle()
-    yield found
-    page.close()
+    }
+    for event, hear in hears.items():
+        page.on(event, hear)
+    try:
+        page.goto(address)
+        if ready:
+            page.wait_for_selector("html[data-ready=yes]", timeout=60_000)
+            found.settle()
+        yield found
+        for event, hear in hears.items():
+            page.remove_listener(event, hear)
+        if new:
+            page.close()
+        else:
+            _put_back(browser, page)
+    except BaseException:
+        page.close()
+        raise
 
 
-def serious_faults(shown: Tab) -> list[str]:
-    """What axe-core calls serious or critical, one line an element."""
-    shown.js(AXE.read_text(encoding="utf-8") + "\n;0")
-    found = shown.js("axe.run(document, {resultTypes: ['violations']})")
+def _put_back(browser: Any, page: Any) -> None:
+    """Leave nothing of what a test did: what the page stored, its address, a key that is held."""
+    if browser in _idle:
+        page.close()
+        return
+    for key in ("Shift", "Control"):
+        page.keyboard.up(key)
+    page.evaluate("localStorage.clear(), sessionStorage.clear()")
+    page.goto("about:blank")
+    _idle[browser] = page
+
+
+def serious_faults(shown: Tab, *, colours_only: bool = False) -> list[str]:
+    """What axe-core calls serious or critical, one line an element; of a page seen before, in other colours."""
+    if not shown.js("'axe' in window"):
+        shown.js(AXE.read_text(encoding="utf-8") + "\n;0")
+    rules = ", runOnly: ['color-contrast', 'link-in-text-block']" if colours_only else ""
+    found = shown.js(f"axe.run(document, {{resultTypes: ['violations']{rules}}})")
     shown.complaints[:] = [text for text in shown.complaints if "axe" not in text]
     return [
         f"{violation['id']}: {node['target']}: {node['failureSummary'][:200]}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,15 @@ def test_what_a_gateway_is_told() -> None:
 
 
 def test_the_metadata_server_is_none_that_loses_data_by_itself() -> None:
-    assert "org.apache.zookeeper:zookeeper:3.9.4" in processes.METADATA_JARS.coordinates
+    assert "org.apache.zookeeper:zookeeper:3.9.4" in processes.artifacts(SETUP)[0].coordinates
+
+
+def test_the_metadata_server_is_alone_and_knows_no_ensemble() -> None:
+    metadata = roles()["n1", "metadata"]
+    assert list(metadata.files) == ["zoo.cfg"]
+    config = metadata.files["zoo.cfg"].splitlines()
+    assert not [line for line in config if line.startswith("server.")]
+    assert {"clientPort=2181", "clientPortAddress=192.0.2.1", "dataDir=zookeeper", "tickTime=500"} <= set(config)
 
 
 @pytest.mark.parametrize("version", SYSTEM.versions)
@@ -61,15 +70,42 @@ def test_slow_bookies_have_a_storage_that_sleeps() -> None:
     found = roles(slow_bookies=1)
     assert "ledgerStorageClass=gateway.SlowStorage" in found["n2", "bookie"].files["bookie.conf"]
     assert "SlowStorage" not in found["n3", "bookie"].files["bookie.conf"]
+    assert "-Dslow.ms=60" in found["n2", "bookie"].command
+    assert "-Dslow.ms=400" in roles(slow_bookies=1, slow_ms=400)["n2", "bookie"].command
 
 
 def test_planted_bugs() -> None:
     assert "journalWriteData=false" in roles(canary="unjournaled")["n2", "bookie"].files["bookie.conf"]
-    for emptied in ("wiped-bookies", "replaced-bookies"):
-        command = roles(canary=emptied)["n2", "bookie"].command
-        assert command[:2] == ("sh", "-c")
-        assert "-deleteCookie" in command[2]
+    wiped = roles(canary="wiped-bookies")["n2", "bookie"].command
+    assert wiped[:2] == ("sh", "-c")
+    assert "-deleteCookie" in wiped[2]
     assert "-deleteCookie" not in " ".join(roles()["n2", "bookie"].command)
+
+
+def test_a_replaced_bookie_has_its_cookie_and_nothing_else_from_its_second_start_on(tmp_path: Path) -> None:
+    command = roles(canary="replaced-bookies")["n2", "bookie"].command
+    (tmp_path / "java").write_text('#!/bin/sh\nfind bookie -type f 2>/dev/null | sort >found\necho "$@" >asked\n')
+    (tmp_path / "java").chmod(0o755)
+
+    def start() -> list[str]:
+        subprocess.run(command, cwd=tmp_path, env={"PATH": f"{tmp_path}:/usr/bin:/bin"}, check=True)
+        assert (tmp_path / "asked").read_text().split()[-3:] == [
+            "org.apache.bookkeeper.server.Main",
+            "-c",
+            "bookie.conf",
+        ]
+        return (tmp_path / "found").read_text().split()
+
+    assert start() == []
+    for name in (
+        "journal/current/1.txn",
+        "journal/current/VERSION",
+        "ledgers/current/0.log",
+        "ledgers/current/VERSION",
+    ):
+        (tmp_path / "bookie" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "bookie" / name).write_text("x")
+    assert start() == ["bookie/journal/current/VERSION", "bookie/ledgers/current/VERSION"]
 
 
 @pytest.mark.parametrize("text", QUORUMS)

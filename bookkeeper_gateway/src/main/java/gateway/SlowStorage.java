@@ -6,13 +6,14 @@ import java.util.concurrent.ThreadLocalRandom;
 import org.apache.bookkeeper.bookie.SortedLedgerStorage;
 
 /**
- * A bookie's storage that takes 15 to 60 ms for whatever it writes: entries, the key of a ledger that it did not know,
- * a fence. A fault that is injected, none of BookKeeper's own.
+ * A bookie's storage that takes long for whatever it writes: entries, the key of a ledger that it did not know, a fence.
+ * The property {@code slow.ms} is the longest that it takes, and a quarter of it the shortest. A fault that is injected,
+ * none of BookKeeper's own.
  */
 public final class SlowStorage extends SortedLedgerStorage {
 
-    private static final int LEAST_MS = 15;
-    private static final int MOST_MS = 60;
+    private static final int MOST_MS = Integer.getInteger("slow.ms", 60);
+    private static final int LEAST_MS = MOST_MS / 4;
 
     @Override
     public long addEntry(ByteBuf entry) throws IOException {
@@ -28,7 +29,9 @@ public final class SlowStorage extends SortedLedgerStorage {
 
     @Override
     public boolean setFenced(long ledger) throws IOException {
-        pause();
+        if (!isFenced(ledger)) { // else nothing is written, and every read of a recovery asks for it again
+            pause();
+        }
         return super.setFenced(ledger);
     }
 
