@@ -98,9 +98,10 @@ def shown(node: str, rows: list[tuple[int, str, int]]) -> NodeTimeline:
     """A node's probes: (quarter of a second, role, term)."""
     (empty,) = timelines_of([], [node])
     columns = {name: [row[place] for row in rows] for place, name in enumerate(("time", "role", "term"))}
+    none = np.full(len(rows), -1)
     return NodeTimeline(
         node, np.array(columns["time"]) / 4, np.array([ROLES.index(role) for role in columns["role"]]),
-        np.array(columns["term"]), *(np.full(len(rows), -1) for _ in range(5)),
+        np.array(columns["term"]), none, none, none, none, none,
     ) if rows else empty  # fmt: skip
 
 
