@@ -53,7 +53,8 @@ def outages_told(drawn: Drawn) -> str:
         longest, more = ended[0], ended[1:]
         began = when(longest.start, drawn.windows)
         text = f"no operation succeeded for {longest.length:.1f} s, from {began}, to {longest.stop:.1f} s"
-        others = f", nor for {sum(one.length for one in more):.1f} s in {len(more)} more outages" if more else ""
+        outages = "another outage" if len(more) == 1 else f"{len(more)} further outages"
+        others = f", nor for {sum(one.length for one in more):.1f} s in {outages}" if more else ""
         parts.append(f"{text}{others}, though clients asked")
     parts += _unserved(drawn, [one for one in found if not one.ended])
     text = "; ".join(parts)

@@ -42,6 +42,8 @@ def meaning_of(run: Run) -> str:
         return BROKE_OFF
     if not bug or run.verdict == HARNESS_FAILURE:
         return MEANINGS[run.verdict]
+    if not run.results:
+        return f"The bug {bug} is planted in the server; whether it was found is not known, as the run was not judged."
     if canary_outcome(run.plan, run.results) == "found":
         failed = {row["name"] for row in checks_of(run) if row["state"] == "invalid"}
         about = "this says nothing about the system under test"

@@ -84,6 +84,15 @@ def test_every_text_begins_with_what_the_planted_bug_alone_does_not_explain(fres
     assert (row_of(files).beside, row_of(files).finding) == ("", "data lost: committed-entries-deleted")
 
 
+def test_of_a_run_that_was_not_judged_nothing_is_said_to_be_missed(fresh: Maker) -> None:
+    files = with_canary(fresh("valid"))
+    assert "was not found" in meaning_of(read_run(files))
+    files.results.unlink()
+    run = read_run(files)
+    assert word_of(run) == "Unknown"
+    assert meaning_of(run).endswith("whether it was found is not known, as the run was not judged.")
+
+
 def test_what_was_found_though_not_the_planted_bug_is_named(fresh: Maker) -> None:
     row = row_of(with_canary(fresh("no-recovery")))
     assert (row.shown, row.finding) == ("invalid", "planted bug not found; replica behind")

@@ -99,6 +99,7 @@ def shown(node: str, rows: list[tuple[int, str, int]]) -> NodeTimeline:
     (empty,) = timelines_of([], [node])
     none = np.full(len(rows), -1)
     columns = {name: [row[place] for row in rows] for place, name in enumerate(("time", "role", "term"))}
+    none = np.full(len(rows), -1)
     return NodeTimeline(
         node, np.array(columns["time"]) / 4, np.array([ROLES.index(role) for role in columns["role"]]),
         np.array(columns["term"]), none, none, none, none, none,

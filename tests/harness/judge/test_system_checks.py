@@ -164,7 +164,7 @@ def at_most_one_behind(probes: Sequence[Probe], nodes: Sequence[str], since: int
 
 def test_a_systems_own_rule_decides_recovery(tested: Tested) -> None:
     check = check_named("recovery", judged(tested(recovered=at_most_one_behind)))
-    assert (check.verdict, check.seen) == ("valid", "all nodes caught up after 31.1 s")
+    assert (check.verdict, check.seen) == ("valid", "all nodes caught up, 31.1 s after the heal")
     short = [replace(one, applied=20) if one.node == "n2" else one for one in good().probes]
     check = check_named("recovery", judged(tested({"probes": tuple(short)}, recovered=at_most_one_behind)))
     assert (check.verdict, check.seen, check.details["nodes"]) == ("invalid", "n2 did not catch up", ["n2"])

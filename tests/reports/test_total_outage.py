@@ -1,0 +1,85 @@
+"""A time in which nothing at all succeeded stands in the head of the page, whatever the verdict is about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+import reports
+from history import UNAPPLIED, Operation
+from reports.analysis.findings import Drawn, prepare
+from reports.load.columns import from_operations
+from reports.load.run import read_run
+from reports.story.aftermath import outages_told
+from tests.support.reports.made import Maker
+
+S = 10**9
+
+
+def asked(f: str, start: float, outcome: str = "ok", error: str | None = None) -> Operation:
+    first, last = int(start * S), int((start + 0.5) * S)
+    return Operation(0, f, "k", 1, 1, outcome, first, last, first, last, "n1", error, "main")  # type: ignore[arg-type]
+
+
+def each_second(f: str, begin: int, end: int, outcome: str = "ok", error: str | None = None) -> list[Operation]:
+    return [asked(f, second, outcome, error) for second in range(begin, end)]
+
+
+@pytest.fixture
+def drawn(made: Maker) -> Drawn:
+    return replace(prepare(read_run(made("valid"))), windows=[])
+
+
+def told(drawn: Drawn, operations: Sequence[Operation]) -> str:
+    return outages_told(replace(drawn, run=replace(drawn.run, operations=from_operations(operations))))
+
+
+WELL = [*each_second("write", 0, 40), *each_second("read", 0, 40)]
+FAILED = [*each_second("write", 10, 25, "fail"), *each_second("read", 10, 25, "info")]
+AROUND = [one for one in WELL if not 10 * S <= one.invoked < 25 * S]
+
+
+def test_what_ended_is_told_with_its_length(drawn: Drawn) -> None:
+    sentence = "No operation succeeded for 15.5 s, from 10.0 s, to 25.5 s, though clients asked."
+    assert told(drawn, [*AROUND, *FAILED]) == sentence
+    again = [replace(one, invoked=one.invoked + 40 * S, returned=(one.returned or 0) + 40 * S) for one in FAILED]
+    later = [*each_second("read", 40, 50), *again, *each_second("read", 65, 70)]
+    assert ", nor for 15.5 s in another outage, though clients asked." in told(drawn, [*AROUND, *FAILED, *later])
+
+
+def test_what_lasted_is_told_until_clients_asked_for_the_last_time(drawn: Drawn) -> None:
+    lasting = [one for one in AROUND if one.invoked < 10 * S] + FAILED
+    assert told(drawn, lasting) == "No operation succeeded after 9.5 s, though clients asked until 24.0 s."
+    empty = each_second("write", 10, 25, error=UNAPPLIED)
+    assert "no operation succeeded and was applied after 9.5 s, " in told(drawn, [*lasting, *empty]).lower()
+    assert told(drawn, FAILED) == "No operation succeeded, though clients asked until 24.0 s."
+
+
+@pytest.mark.parametrize(
+    "operations",
+    [
+        WELL,
+        AROUND,  # nobody asked
+        [*AROUND, *each_second("write", 10, 25, "fail"), *each_second("read", 10, 25)],
+        [one for one in [*AROUND, *FAILED] if not 12 * S <= one.invoked < 20 * S] + each_second("read", 14, 20),
+        [],
+    ],
+    ids=["well", "nobody asked", "one kind succeeded", "too short", "none"],
+)
+def test_nothing_is_told_of_what_is_no_total_outage(drawn: Drawn, operations: list[Operation]) -> None:
+    assert told(drawn, operations) == ""
+
+
+def test_it_stands_in_the_head_of_a_valid_run(fresh: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = fresh("valid")
+    sentence = "No operation succeeded for 15.0 s"
+    reports.write_report(files)
+    assert sentence not in files.report.read_text()
+    for place in ("reports.page.page.outages_told", "reports.text.terminal.outages_told"):
+        monkeypatch.setattr(place, lambda _drawn: sentence + ".")
+    reports.write_report(files)
+    head = files.report.read_text().partition('id="verdict"')[2].partition("</section>")[0]
+    assert sentence in head
+    assert f"\n{sentence}." in reports.render_run(files)
