@@ -45,8 +45,8 @@ WINDOWS: Final = 40
 CLOSES: Final = 0.3
 #: A writer that was refused goes on for so many windows in this share: it does not know that it was fenced.
 STUBBORN: Final = 0.3
-#: This share of the writers falls silent after its first window, where writers may be late; recoverers come so much later
-#: (s), when nothing is in flight any more.
+#: This share of the writers falls silent after its first window, where writers may be late; recoverers come so much
+#: later (s), when nothing is in flight any more.
 SILENT: Final = 0.5
 SILENT_S: Final = 1.0
 
