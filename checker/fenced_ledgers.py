@@ -141,6 +141,9 @@ def _judge(ledger: _Ledger) -> Iterator[Counterexample]:
                 yield ledger.broken("ledger-gone", text, *created, (one, "finds no such ledger"))
             else:
                 ledger.wholes.append(one)
+    # Of each kind the first is shown: in the order of the answers, so that it is the first answer that contradicts.
+    ledger.ends.sort(key=lambda end: _return_index(end[1]))
+    ledger.wholes.sort(key=_return_index)
     yield from _ends(ledger)
     yield from _contents(ledger)
     yield from _tails(ledger)

@@ -15,7 +15,7 @@
 ``testing``                        fakes for tests of faults, workloads and clients
 ``runstate``                       ``run.json``: how far a run came
 ``store``, ``files``, ``options``  the run store, history files that users name, options in files
-``plan``                           the plan of a run, fixed before anything starts
+``plan``, ``names``                the plan of a run, fixed before anything starts, and the name of its folder
 ``ways``                           what is judged through Spark, and what in this process
 ``spark_settings``                 settings of Spark that a user may give
 ``terminal``                       safe standard streams, and tables

@@ -1,4 +1,7 @@
-"""Check and shrink history files that a user names, with errors that name file and place."""
+"""Check and shrink history files that a user names, with errors that name file and place.
+
+Also the words of their operations, which are those of their model.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +17,13 @@ from typing import Any
 
 from checker import ModelError, Report, as_events, check
 from checker.check import with_makers
+from checker.core.model import Model
 from checker.models.registry import model_named, starting_with
 from harness.errors import StoreError, UsageError
 from history import Counterexample, FormatError, Header, HistoryWriter, KeyVerdict, Operation
 from history.readers import Foreign, read_any
-from history.records.events import load_json
+from history.records.events import load_json, parse_header
+from reports.load.run import Tell, by_values
 
 
 def file_type(path: Path) -> int:
@@ -114,6 +119,17 @@ def _worth(report: Report) -> Report:
         return report
     reason = "there was no operation to judge: none took effect or was answered"
     return Report("unknown", (KeyVerdict(None, "unknown", "none", 0, 0.0, reason=reason),))
+
+
+def wording_of(history: Path) -> Tell:
+    """The words for operations of the model that a history names; none where it is not known, or has none."""
+    try:
+        with history.open("rb") as lines:
+            name = parse_header(load_json(lines.readline()), history).model
+        model = None if name is None else model_named(name)
+        return by_values if model is None or type(model).tell is Model.tell else model.tell
+    except (ModelError, FormatError, OSError, ValueError, AttributeError, RecursionError):
+        return by_values
 
 
 def shrink_file(path: Path, asked: Asked, target: Path) -> tuple[Counterexample, int]:

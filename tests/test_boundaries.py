@@ -35,14 +35,14 @@ LAYERS = {
     ],
     "nemesis": ["core", "faults", "schedule sweep", "deadman", "__init__"],
     "reports": [
-        "errors style vendor assets templates", "load", "analysis", "text plots export", "page", "write site",
-        "__init__",
+        "errors style vendor assets templates", "load", "analysis", "story",
+        "text plots export", "page", "write site", "__init__",
     ],
     "pipeline": ["errors", "tables", "spark", "warehouse", "tables_page __init__"],
     "harness": [
-        "errors exits terminal ways", "generators spark_settings", "workloads", "clients", "remote files", "systems",
-        "plan", "options store", "runstate", "clusters", "judge testing", "execution", "doctor", "suite", "cli",
-        "schemas __main__ __init__",
+        "errors exits terminal ways names", "generators spark_settings", "workloads", "clients", "remote files",
+        "systems", "plan", "options store", "runstate", "clusters", "judge testing", "execution", "doctor", "suite",
+        "cli", "schemas __main__ __init__",
     ],
 }  # fmt: skip
 MOST_IN_A_FOLDER = 20

@@ -8,7 +8,7 @@ from typing import Final
 from checker.core.calls import Call, thaw
 from checker.core.result import EngineResult, Limits
 from checker.core.scene import Scene
-from checker.core.wording import Clock, refused_by, shown, who
+from checker.core.wording import Clock, plain, refused_by, shown, who
 from checker.search.jit import search
 from history import Counterexample, Linearization, Operation
 
@@ -32,7 +32,7 @@ def explain_generic(core: Sequence[Call], scene: Scene, answer: EngineResult) ->
     could = (" or ".join(states[:_LISTED]) or "something else") + (" or others" if len(states) > _LISTED else "")
     others = len(core) - 1
     given = f", given the {others} operations beside it" if others > 1 else ", given the other one" if others else ""
-    told = scene.model.tell(operation)
+    told = plain(scene.model.tell(operation))
     said = f": {told}" if told else f" {answered(operation, due)}"
     sentence = (
         f"{who(operation)}{said} ({clock.span(operation)}), but {scene.name} could only be "

@@ -15,6 +15,7 @@ from typing import Any, Final
 from checker.core.model import ILLEGAL, UNKNOWN, Model, ModelError, State
 from history import Operation
 
+_DOUBT: Final = {"ok": "", "info": " in doubt"}
 _LENGTHS: Final = {"read": 4, "register": 4, "elect": 5}
 
 
@@ -51,7 +52,7 @@ class SyncStateSet(Model):
         return _words(state)
 
     def tell(self, operation: Operation) -> str:
-        outcome = {"fail": " refused", "info": " not answered"}.get(operation.outcome, "")
+        outcome = _without_effect(operation) if operation.outcome == "fail" else _DOUBT[operation.outcome]
         match operation.f, operation.value, operation.result:
             case "alter", [master, master_epoch, epoch, [*members]], result:
                 granted = outcome or f" granted as epoch {result}"
@@ -69,6 +70,12 @@ class SyncStateSet(Model):
             case "read", _, _ if outcome:
                 return f"read{outcome}"
         return ""
+
+
+def _without_effect(operation: Operation) -> str:
+    """`` refused (2001)`` by the controller's code, or `` failed`` where no controller looked at it."""
+    code = (operation.error or "").partition(":")[0]
+    return f" refused ({code})" if code.isdigit() else " failed"
 
 
 def _words(state: Sequence[Any]) -> str:

@@ -58,7 +58,7 @@ DEFAULT: Final = {field.name: field.default for field in fields(Plan)}
     "answer delays the next ones.",
 )  # fmt: skip
 @click.option("--concurrency", type=int, default=DEFAULT["concurrency"], help="Clients.")
-@click.option("--keys", type=int, default=DEFAULT["keys"], help="Registers.")
+@click.option("--keys", type=int, default=DEFAULT["keys"], help="Keys, or whatever else the workload has several of.")
 @click.option(
     "--system", "system", default=DEFAULT_SYSTEM, metavar="NAME[@VERSION]", shell_complete=complete_systems,
     help="What is tested; `harness list-systems` names them, and --system NAME --help shows their options.",
@@ -80,7 +80,7 @@ DEFAULT: Final = {field.name: field.default for field in fields(Plan)}
 )  # fmt: skip
 @click.option(
     "--restart-at-end/--no-restart-at-end", default=DEFAULT["restart_at_end"],
-    help="At the end kill all servers, start them, and read every register again.",
+    help="At the end kill all servers, start them, and read every key or object again.",
 )  # fmt: skip
 @click.option(
     "--spark/--no-spark",

@@ -30,7 +30,7 @@ def show(run_path: str, as_json: bool, store: Path) -> int:
     """
     require("report")
     import reports
-    from harness.judge.telling import tell_of
+    from harness.files import wording_of
     from harness.store import find_run, read_object_if_any, require_history
 
     files = find_run(run_path, store)
@@ -46,7 +46,7 @@ def show(run_path: str, as_json: bool, store: Path) -> int:
         return 0
     columns = shutil.get_terminal_size((80, 24)).columns
     click.echo(
-        reports.render_run(files, columns, colour=Screen(sys.stdout).coloured, tell=tell_of(files.history)).rstrip()
+        reports.render_run(files, columns, colour=Screen(sys.stdout).coloured, tell=wording_of(files.history)).rstrip()
     )
     return 0
 

@@ -19,8 +19,7 @@ from harness.errors import UsageError
 def shrink(history: Path, output: Path | None, model: str | None, initial: str | None, deadline: float) -> int:
     """Write the minimal counterexample of HISTORY (a file, or a run's directory) as a history file of its own."""
     from checker.core.wording import plain
-    from harness.files import Asked, file_type, shrink_file
-    from harness.judge.telling import tell_of
+    from harness.files import Asked, file_type, shrink_file, wording_of
     from history import RunFiles
     from reports.text.text_diagram import draw
 
@@ -33,7 +32,7 @@ def shrink(history: Path, output: Path | None, model: str | None, initial: str |
     target = output or history.with_name(history.stem + ".shrunk.jsonl")
     first, written = shrink_file(history, Asked(model, initial, None, deadline), target)
     click.echo(plain(f"{first.kind}: {first.sentence}"))
-    click.echo(draw(first, tell=tell_of(target)))
+    click.echo(draw(first, tell=wording_of(target)))
     count = len(first.operations)
     more = f", and {written - count} that made what they saw" if written > count else ""
     click.echo(f"{count} operation{'' if count == 1 else 's'}{more}: {target}")

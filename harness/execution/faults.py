@@ -303,7 +303,7 @@ def node_names(plan: Plan) -> tuple[str, ...]:
 
 
 def member_names(plan: Plan) -> tuple[str, ...]:
-    """The plan's members by its roles; none where only a cluster that is up, or a file that is not there yet, tells."""
+    """The members of the plan's system by its roles; none where only the cluster itself shows them."""
     try:
         nodes = [Machine(name, f"192.0.2.{number}") for number, name in enumerate(node_names(plan), 1)]
         return members_of(plan.under_test, plan.setup(nodes))

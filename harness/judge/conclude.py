@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from harness.clusters import netns_names
 from harness.errors import CheckError, UsageError
+from harness.files import wording_of
 from harness.judge.judge import judge
 from harness.judge.recorded import Recorded
-from harness.judge.telling import tell_of
 from harness.plan import Plan
 from harness.runstate import RunState
 from harness.store import read_object_if_any, require_history, write_json
@@ -64,7 +64,7 @@ def summary_of(run: RunFiles, results: Results, columns: int | None) -> str:
 
         def render() -> str:
             return reports.render_summary(
-                results.to_json(), columns, read_object_if_any(run.plan), tell_of(run.history)
+                results.to_json(), columns, read_object_if_any(run.plan), wording_of(run.history)
             )
 
         text = _try("the summary", render, [])
@@ -78,7 +78,7 @@ def draw(run: RunFiles) -> list[str]:
     import reports
 
     warnings: list[str] = []
-    outcome = _try("the report", lambda: reports.write_all(run, tell_of(run.history)), warnings)
+    outcome = _try("the report", lambda: reports.write_all(run, wording_of(run.history)), warnings)
     return warnings + (list(outcome.warnings) if outcome is not None else [])
 
 
@@ -207,7 +207,7 @@ def _write_summary(run: RunFiles, results: Results, plan: Plan) -> None:
     warnings: list[str] = []
 
     def render() -> str:
-        return reports.render_summary(results.to_json(), None, plan.to_json(), tell_of(run.history))
+        return reports.render_summary(results.to_json(), None, plan.to_json(), wording_of(run.history))
 
     text = _try("summary.txt", render, warnings)
     if text is None:

@@ -49,6 +49,11 @@ def _gate(name: str, met: bool, asked: str, seen: str, details: dict[str, Any] |
     return Check(name, "gate", "valid" if met else "unknown", asked, seen, details or {})
 
 
+def _nothing_to_judge(name: str, asked: str, why: str) -> Check:
+    """A gate that is met because nothing could be asked of the run: it is shown as skipped, with the reason."""
+    return _gate(name, met=True, asked=asked, seen=why, details={"skipped": why})
+
+
 def least(recorded: Recorded, seconds: float) -> int:
     """The number of operations required in so much time at the plan's rate; at least one."""
     return max(1, math.floor(LEAST_SHARE * recorded.plan.rate * seconds))
@@ -85,7 +90,7 @@ def _under_fault(recorded: Recorded, windows: Sequence[Window]) -> Check:
     """Operations that began and ended under each fault that left a quorum able to answer."""
     asked = "under every fault that left a quorum, operations begun and ended, from its last command to its healing"
     if not recorded.plan.nemesis:
-        return _gate("under-fault", met=True, asked=asked, seen="no fault was asked for")
+        return _nothing_to_judge("under-fault", asked, "no fault was asked for")
     inside = within(windows, (op for op in recorded.operations if op.applied and op.phase == "main"))
     counts = {window.id: len(inside[window.id]) for window in windows}
     enough = {window.id: least(recorded, _awake_s(recorded, window.begin, window.end)) for window in windows}
@@ -102,12 +107,14 @@ def _under_fault(recorded: Recorded, windows: Sequence[Window]) -> Check:
         )
     if exempt:
         parts.append("not asked of " + _listed(exempt, lambda w: f"{w.describe()}: {w.exempt}"))
-    details = {
+    details: dict[str, Any] = {
         "faults": [
             {"id": w.id, "fault": w.fault, "ok": counts[w.id], "least": enough[w.id], "exempt": w.exempt}
             for w in windows
         ]
     }
+    if total and not bare and len(exempt) == len(windows):
+        details["skipped"] = "it was asked under no fault"
     return _gate("under-fault", total > 0 and not bare, asked, "; ".join(parts), details)
 
 
@@ -128,11 +135,11 @@ def _listed(windows: Sequence[Window], word: Callable[[Window], str]) -> str:
 
 def _read_back(recorded: Recorded, windows: Sequence[Window]) -> Check:
     """Check that writes acknowledged under faults were read back: without a read they prove nothing."""
-    asked = "writes acknowledged under a fault, and their registers read afterwards"
+    asked = "writes acknowledged under a fault, and their keys read afterwards"
     reads = recorded.plan.load.reads
     writes = [op for op in recorded.operations if op.outcome == "ok" and op.phase == "main" and op.f not in reads]
     if not any(window.asked for window in windows) or not writes:
-        return _gate("read-back", met=True, asked=asked, seen="under no fault could one be acknowledged")
+        return _nothing_to_judge("read-back", asked, "under no fault could one be acknowledged")
     last: dict[Any, int] = {}
     for ops in within(windows, writes).values():
         for op in ops:
@@ -168,8 +175,10 @@ def _faults(recorded: Recorded) -> Check:
         + (", at least 1 installed asked for" if name in bare else "")
         for name, c in states.items()
     )
+    if not seen and not recorded.plan.nemesis:
+        return _nothing_to_judge("faults", asked, "no fault was asked for")
     met = not bare and bool(tried or not recorded.plan.nemesis)
-    return _gate("faults", met, asked, seen or "no fault was asked for")
+    return _gate("faults", met, asked, seen or "no fault was started")
 
 
 # -- the end, the pace ------------------------------------------------------------------------------------------------
@@ -188,7 +197,7 @@ def _final_reads(recorded: Recorded) -> Check:
         met = met and not missing
         part = f"{len(read)} of {len(keys)} keys" + (f" {when}" if len(spans) > 1 else "")
         parts.append(part + (f", not {', '.join(missing)}" if missing and read else ""))
-    asked = "every register was read at the end" + (", and after the restart" if len(spans) > 1 else "")
+    asked = "every key was read at the end" + (", and after the restart" if len(spans) > 1 else "")
     if not met:
         parts.append("asked for is a read of each that was answered by a node that had applied it")
     return _gate("final-reads", met, asked, "; ".join(parts))
@@ -216,7 +225,7 @@ def _kept_pace(recorded: Recorded) -> Check:
     if phase is not None and phase[1] > phase[0]:
         still = AwakeClock(recorded.state.standstills).slept(*phase) / (phase[1] - phase[0])
     if not pace and not recorded.state.standstills:
-        return _gate("kept-pace", met=True, asked=asked, seen="not recorded")
+        return _nothing_to_judge("kept-pace", asked, "not recorded")
     late = {name: float(pace.get(name) or 0.0) for name in ("late_p99_ms", "lag_p99_ms")}
     parts = []
     if "invoked_per_s" in pace and "asked_per_s" in pace:

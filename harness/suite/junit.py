@@ -11,7 +11,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any, Final
 
-from harness.judge.telling import tell_of
+from harness.files import wording_of
 from harness.store import read_object_if_any
 from harness.suite.expectation import Outcome
 from harness.suite.outcome import CellResult, SuiteResults
@@ -90,7 +90,7 @@ def _examples(result: CellResult, store: Path) -> list[str]:
         return []
     try:
         files = RunFiles(store / result.last.run)
-        record, tell = read_object_if_any(files.results), tell_of(files.history)
+        record, tell = read_object_if_any(files.results), wording_of(files.history)
         examples = [one.example for one in counterexamples_of(record)[:_MOST_EXAMPLES]]
         return [f"{example.kind}: {example.sentence}\n{draw(example, tell=tell)}" for example in examples]
     except (KeyError, TypeError):

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Iterator
+from itertools import count
 from typing import Final
 
+from harness.generators import Invocation, operations, seeded
 from harness.systems.api import Workload
 from harness.workloads import (
     Bank,
@@ -87,3 +91,19 @@ BANK: Final = Workload(
     kinds=("transfer", "read"),
     checks=(lambda evidence: total_check(evidence.operations),),
 )
+
+
+def one_object(name: str, summary: str, model: str, add: str, read: str) -> Workload:
+    """Unique elements go into one object; one operation in twenty reads it, and so does every node at the end."""
+    return Workload(
+        name=name, summary=summary, model=model, kinds=(add, read), reads=frozenset({read}),
+        generator=lambda _: seeded("operations", lambda rng: operations(_elements(rng, name, add, read))),
+        final=lambda _: [Invocation(read, name, final=True)],
+    )  # fmt: skip
+
+
+def _elements(rng: random.Random, key: str, add: str, read: str) -> Iterator[Invocation]:
+    for value in count(1):
+        yield Invocation(add, key, value)
+        if rng.random() < 0.05:
+            yield Invocation(read, key)

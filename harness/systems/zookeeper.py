@@ -14,12 +14,11 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import random
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import Future
 from contextlib import suppress
-from itertools import count, cycle, islice
+from itertools import cycle, islice
 from typing import Any, Final
 
 from kazoo.client import KazooClient
@@ -27,26 +26,17 @@ from kazoo.exceptions import BadVersionError, ConnectionLoss, KazooException, No
 from kazoo.exceptions import SessionExpiredError as Expired
 from kazoo.handlers.threading import KazooTimeoutError
 
-from harness.generators import operations, seeded
-from harness.systems.api import Alarm, Machine, Option, Role, Setup, Surface, System, Workload
-from harness.systems.artifacts import MavenJars, on_node
+from harness.systems.api import Alarm, Machine, Option, Role, Setup, Surface, System
 from harness.systems.law import LOST, NOT_SENT, Law, Outcome, Rule
-from harness.systems.ready import listening
-from harness.systems.workloads import CAS_REGISTER, LOCK, REGISTER, SESSIONS
+from harness.systems.workloads import CAS_REGISTER, LOCK, REGISTER, SESSIONS, one_object
+from harness.systems.zookeeper_server import PEER_PORTS, PORT, SLF4J, STORE, server, server_jars
 from harness.workloads import Invocation
 
-PORT: Final = 2181
 ROOT: Final = "/harness"
 BARRIER: Final = f"{ROOT}/barrier"
 #: Objects that are a znode's children.
 PARENTS: Final = (f"{ROOT}/set", f"{ROOT}/sequence")
 SESSION_S: Final = 6.0
-#: With the slf4j that each is made for; the plain jars have no binding of it, hence no logs.
-VERSIONS: Final = {"3.9.3": "1.7.30", "3.9.4": "2.0.13", "3.9.5": "2.0.13"}
-FLAGS: Final = ("-Xms32m", "-Xmx128m", "-Xss512k", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
-                "-XX:+ExitOnOutOfMemoryError", "-Dzookeeper.preAllocSize=1024",
-                "-Dorg.slf4j.simpleLogger.showDateTime=true")  # fmt: skip
-
 LAW: Final = Law(
     Rule("answered", "done, or a lock refused with who holds it", "ok"),
     Rule("no-node", "there is no such znode", "fail"),
@@ -61,29 +51,9 @@ CASES: Final[Mapping[type[Exception], str]] = {
 }  # fmt: skip
 
 
-def jars(setup: Setup) -> MavenJars:
-    more = ("io.dropwizard.metrics:metrics-core:4.1.12.1", "org.xerial.snappy:snappy-java:1.1.10.5")
-    binding = f"org.slf4j:slf4j-simple:{VERSIONS[setup.version]}"
-    return MavenJars("zookeeper", (f"org.apache.zookeeper:zookeeper:{setup.version}", *more, binding))
-
-
 def roles(setup: Setup) -> list[Role]:
-    ensemble = [f"server.{number}={node.address}:2888:3888" for number, node in enumerate(setup.nodes, 1)]
-    shared = ("tickTime=500", "initLimit=40", "syncLimit=6", "dataDir=zookeeper", f"clientPort={PORT}", *ensemble,
-              "admin.enableServer=false", "4lw.commands.whitelist=srvr")  # fmt: skip
     commits = f"-Dzookeeper.commitLogCount={setup.options['commit_log']}"
-    return [
-        Role(
-            node=node.name, data=("zookeeper",), ready=listening(PORT),
-            files={
-                "zoo.cfg": "\n".join((*shared, f"clientPortAddress={node.address}", "")),
-                "zookeeper/myid": f"{number}\n",
-            },
-            command=("java", *FLAGS, commits, "-cp", f"{on_node(node, jars(setup))}/*",
-                     "org.apache.zookeeper.server.quorum.QuorumPeerMain", "zoo.cfg"),
-        )
-        for number, node in enumerate(setup.nodes, 1)
-    ]  # fmt: skip
+    return [server(node, setup.version, setup.nodes, flags=(commits,)) for node in setup.nodes]
 
 
 def session(addresses: str) -> KazooClient:
@@ -288,47 +258,31 @@ class Client:
         return ["free" if holder is None else "held", holder]
 
 
-def elements(rng: random.Random, key: str, add: str, read: str) -> Iterator[Invocation]:
-    """Unique elements go into one object; one operation in twenty reads all of it."""
-    for value in count(1):
-        yield Invocation(add, key, value)
-        if rng.random() < 0.05:
-            yield Invocation(read, key)
-
-
-def _elements(name: str, summary: str, model: str, add: str, read: str) -> Workload:
-    return Workload(
-        name=name, summary=summary, model=model, kinds=(add, read), reads=frozenset({read}),
-        generator=lambda _: seeded("operations", lambda rng: operations(elements(rng, name, add, read))),
-        final=lambda _: [Invocation(read, name, final=True)],
-    )  # fmt: skip
-
-
 SYSTEM: Final = System(
     name="zookeeper",
     title="ZooKeeper",
     summary="Apache ZooKeeper: znodes as registers, locks, a set, a sequence",
-    versions=tuple(VERSIONS),
+    versions=tuple(SLF4J),
     options=(
         Option(name="reads", default="plain", choices=("plain", "sync"), help="How peeks are made."),
         Option(name="commit_log", default=20_000, least=500,
                help="Transactions that a server keeps in memory for those that fell behind; ZooKeeper's own: 500."),
     ),
-    artifacts=lambda setup: (jars(setup),),
+    artifacts=lambda setup: (server_jars(setup.version),),
     roles=roles,
     leads=leads,
-    surface=lambda _: Surface(peer_ports=(3888, 2888), client_port=PORT, store="zookeeper", store_files={
+    surface=lambda _: Surface(peer_ports=PEER_PORTS, client_port=PORT, store=STORE, store_files={
         "data": ("version-2/log.*",), "snapshot": ("version-2/snapshot.*",), "term": ("version-2/*Epoch",),
     }),
     clients=lambda setup, number: [Client(node, setup) for node in islice(cycle(setup.nodes), number)],
     prober=lambda _, shell: Prober(shell.machine.address),
     law=LAW,
     workloads=(
-        _elements("set", "znodes are created below one, which every node lists at the end", "set", "add", "read"),
+        one_object("set", "znodes are created below one, which every node lists at the end", "set", "add", "read"),
         REGISTER,
         CAS_REGISTER,
         LOCK,
-        _elements("sequence", "sequential znodes: the number of each is that of those before", "log", "append", "list"),
+        one_object("sequence", "sequential znodes: each has the number of those before it", "log", "append", "list"),
         SESSIONS,
     ),
     promises=(

@@ -75,7 +75,7 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What one node says of leadership at some moment: whether it leads, in which term (-1 without), and who does."""
+    """What a node says of leadership: does it lead, in which term (-1 without), and the name of its leader."""
 
     node: str
     leads: bool
@@ -89,10 +89,10 @@ def claim_of(probe: Probe) -> Claim:
 
 
 def leader_by(claims: Iterable[Claim], members: Collection[str]) -> str | None:
-    """The leader by what the nodes say at one moment, of whom only the members may lead; None without one.
+    """The leader by what the nodes say at one moment, None without one.
 
-    The highest term decides between several that say so.  Where they have no terms, nothing tells which of them is the
-    older: then it is who a majority of all members names, if anybody.
+    Only members may lead.  The highest term decides between several that say so.  Where they have no terms, nothing
+    shows which of them is the older: then it is the one that a majority of all members names, if there is one.
     """
     said = [claim for claim in claims if claim.node in members]
     leading = [(claim.node, claim.term) for claim in said if claim.leads]

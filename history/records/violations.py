@@ -159,6 +159,18 @@ def _recorded(check: Mapping[str, Any]) -> Sequence[dict[str, Any]]:
     return found if isinstance(found, list) and check.get("verdict") == "invalid" else ()
 
 
+def state_of(check: Mapping[str, Any]) -> str:
+    """Return a check's verdict, or *skipped* where it says why there was nothing for it to judge.
+
+    Its verdict is *valid* then, as nothing is wrong; but nothing was tested either.
+    """
+    details, verdict = check.get("details"), check.get("verdict")
+    reason = isinstance(details, Mapping) and details.get("skipped")
+    if verdict == "valid" and (reason or str(check.get("seen", "")).lower().startswith("skipped")):
+        return "skipped"
+    return verdict if verdict in ("valid", "invalid") else "unknown"
+
+
 def severity_of(check: str, kind: str, details: Mapping[str, Any] | None = None) -> Severity:
     """Say how bad a violation of this kind is, which this check found; ``details`` as the check recorded them."""
     if kind in SHORT_LOGS and details and details.get("held_again") is True:

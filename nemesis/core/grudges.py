@@ -57,9 +57,9 @@ def halves_of(names: Sequence[str], rng: random.Random) -> tuple[list[str], list
 
 
 def joined(grudge: Grudge, others: Sequence[str], rng: random.Random) -> Grudge:
-    """Add nodes that count for nothing: each hears whom a drawn node of the grudge hears, and is heard by the same.
+    """Add nodes that count for nothing, each on the side of a drawn node of the grudge.
 
-    So it is on that node's side, and the two hear each other.
+    It hears that node and whom that node hears, and is heard by the same.
     """
     like = {name: name for name in grudge} | {other: rng.choice(list(grudge)) for other in others}
     whole = empty(list(like))

@@ -106,7 +106,7 @@ def check_words(words: str, names: Sequence[str] = ()) -> None:
 
 
 def certain(words: str, names: Sequence[str], members: Sequence[str]) -> tuple[str, ...]:
-    """The nodes that these words choose whatever is drawn and whoever leads; none where that is not certain."""
+    """The nodes that these words are certain to choose, by names and ``all`` alone; none where anything is drawn."""
     chosen: set[str] = set()
     for word in (part.strip() for part in words.split("/")):
         bare = word.removeprefix("!")

@@ -146,8 +146,7 @@ class LeaderTransfer:
                 refused = ""
             except FaultError as error:
                 refused = f": {error}"
-            probe = ctx.until(lambda: self._leads(ctx, targets), 0.3 if refused else REQUEST_S)
-            return None if probe is None else True
+            return ctx.until(lambda: self._leads(ctx, targets), 0.3 if refused else REQUEST_S)
 
         if not ctx.until(ask, TRANSFER_S):
             raise FaultError(f"{to} did not come to lead within {TRANSFER_S:g} s{refused}")

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from history import Counterexample, Operation
 from history.records.violation_times import occasions_text
-from history.records.violations import LINEARIZABLE, Shown, counterexamples_of, counts_of
+from history.records.violations import LINEARIZABLE, Shown, counterexamples_of, counts_of, state_of
 from reports.analysis import faults, node_timeline
 from reports.analysis.beside import operations_beside
 from reports.analysis.counterexample import Picture, picture_of, text_of
@@ -108,13 +108,8 @@ def checks_of(run: Run) -> list[dict[str, Any]]:
     """List the checks and gates as recorded, worst first; ``state`` is valid, invalid, unknown or skipped."""
     rows = []
     for check in run.results.get("checks", ()) or ():
-        details = check.get("details")
-        skipped = bool(isinstance(details, dict) and details.get("skipped")) or str(
-            check.get("seen", "")
-        ).lower().startswith("skipped")
-        state = "skipped" if skipped else check.get("verdict")
         texts_of_it = {name: str(check.get(name) or "") for name in ("name", "kind", "asked", "seen")}
-        rows.append({**texts_of_it, "state": state if state in _STATES else "unknown"})
+        rows.append({**texts_of_it, "state": state_of(check)})
     return sorted(rows, key=lambda row: _STATES.index(row["state"]))
 
 

@@ -17,10 +17,8 @@ from urllib.parse import quote, urlencode
 import jinja2
 from markupsafe import Markup
 
-from reports.analysis import figures, node_timeline, outages, snapshots, topology
-from reports.analysis.aftermath import outages_told
-from reports.analysis.canary import grouped, meaning_of, next_step, verdict_shown, word_of
-from reports.analysis.diagnosis import Break, Diagnosis, diagnosis_of
+from history.records.violations import counts_of
+from reports.analysis import elections, figures, node_timeline, outages, snapshots, topology
 from reports.analysis.faults import late_of
 from reports.analysis.findings import (
     Drawn,
@@ -41,6 +39,9 @@ from reports.load.run import Run, commands_of
 from reports.load.staleness import digest_of
 from reports.page.links import links_of
 from reports.page.series import data_of
+from reports.story.aftermath import outages_told
+from reports.story.canary import grouped, meaning_of, next_step, verdict_shown, word_of
+from reports.story.diagnosis import Break, Diagnosis, diagnosis_of
 from reports.style import format as texts
 from reports.style.format import short
 from reports.style.palette import fault_styles
@@ -171,6 +172,7 @@ def render(drawn: Drawn) -> str:
         "examples": part("counterexamples", lambda: examples_of(run), []),
         "judged_without_suspects": part("counterexamples", lambda: judged_without_suspects(run), otherwise=False),
         "violation_count": part("counterexamples", lambda: violation_count(run), 0),
+        "violation_counts": part("counterexamples", lambda: counts_of(run.results), {}),
         "violating_keys": part("counterexamples", lambda: violating_keys(run), []),
         "invariant_violations": part("findings about nodes", lambda: invariant_violations(drawn), []),
         "diagnosis": diagnosis,
@@ -191,7 +193,7 @@ def render(drawn: Drawn) -> str:
         "counts": part("counts", lambda: figures.counts_of(run.operations), []),
         "errors": part("errors", lambda: figures.errors_of(run.operations), []),
         "snapshots": part("snapshots", lambda: snapshots.counts_of(drawn.snapshots), {}),
-        "elections": part("elections", lambda: node_timeline.elections_of(drawn.timelines), None),
+        "elections": part("elections", lambda: elections.elections_of(drawn.timelines), None),
         "services": part("outages", lambda: outages.services_of(run.operations, run.end), []),
         "lasting": part("outages", lambda: lasting_of(drawn), {}),
         "marked_text": part("marks of violations", lambda: marked_text(drawn), ""),

@@ -9,7 +9,7 @@ from math import isnan
 from typing import Any, Final
 
 from history.metrics.recovery import never_recovered
-from history.records.violations import counterexamples_of, counts_of, verdict_words
+from history.records.violations import counterexamples_of, counts_of, state_of, verdict_words
 from reports.errors import Notes
 from reports.load.run import Tell, by_values, tidy
 from reports.style.format import milliseconds, number, one_line, printable, seconds
@@ -111,7 +111,7 @@ def _checks(checks: Sequence[Mapping[str, Any]], columns: int | None) -> str:
         gate = " (gate)" if check.get("kind") == "gate" else ""
         rows.append(
             (
-                MARKS.get(str(check.get("verdict")), "–"),
+                MARKS.get(state_of(check), "–"),
                 one_line(check.get("name", ""), 40) + gate,
                 one_line(check.get("asked", ""), 60),
                 one_line(check.get("seen", ""), 90),
@@ -128,7 +128,7 @@ def check_lines(checks: Sequence[Mapping[str, Any]], columns: int, paint: Paint 
     width = max(map(len, names))
     lines = []
     for check, name in zip(checks, names, strict=True):
-        state = str(check.get("verdict"))
+        state = str(check["state"]) if "state" in check else state_of(check)
         mark = paint(MARKS[state], state) if state in MARKS else "–"
         inside = " " * (width + 6)
         seen = wrapped(one_line(check.get("seen", ""), LONGEST_SEEN), columns, inside).removeprefix(inside)

@@ -13,14 +13,14 @@ import numpy as np
 
 from history.records.violations import MISSED
 from reports.analysis import figures, node_timeline, outages
-from reports.analysis.aftermath import outages_told
-from reports.analysis.canary import grouped, meaning_of, next_step, verdict_shown, word_of
-from reports.analysis.diagnosis import diagnosis_of
 from reports.analysis.faults import FaultWindow, late_of
 from reports.analysis.findings import Drawn, Violation, checks_of, recovery_of, undecided_of, violation_count
 from reports.analysis.invariant_violations import Moment, invariant_violations
 from reports.load.run import HARNESS_FAILURE, Run, Tell, commands_of
 from reports.load.staleness import STALE, is_stale
+from reports.story.aftermath import outages_told
+from reports.story.canary import grouped, meaning_of, next_step, verdict_shown, word_of
+from reports.story.diagnosis import diagnosis_of
 from reports.style.format import milliseconds, number, one_line, printable, seconds
 from reports.text import text_diagram
 from reports.text.summary import LEAST, Paint, check_lines, spark, table, wrapped
@@ -88,7 +88,7 @@ def _checks(run: Run, columns: int, paint: Paint) -> str:
     checks = checks_of(run)
     if not checks:
         return "No check was made." + ("" if run.failure else f" harness check {run.files.root} makes them.")
-    return check_lines([{**check, "verdict": check["state"]} for check in checks], columns, paint)
+    return check_lines(checks, columns, paint)
 
 
 def _examples(drawn: Drawn, columns: int, paint: Paint) -> str:

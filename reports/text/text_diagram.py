@@ -41,7 +41,8 @@ def _operation(box: Box, between: str, columns: int) -> list[str]:
         bar[len(bar) // 2] = "✕"
     elif box.point is not None:
         bar[min(max(_place(box.point, columns) - first, 0), len(bar) - 1)] = "●"
-    label = one_line(f"{box.label}{between}{box.times}", min(80, columns))
+    times = f"{between}{box.times}"
+    label = one_line(box.label, columns - len(times)) + times
     at = first if first + len(label) <= columns else max(columns - len(label), 0)
     return [f"{'':{WHO}}{'':{at}}{label}", f"{one_line(box.who, WHO - 1):{WHO}}{'':{first}}{''.join(bar)}"]
 

@@ -81,7 +81,7 @@ def agree_with_the_definition(samples: int, seed: int) -> None:
 
 @pytest.mark.slow
 def test_engines_agree_with_the_definition() -> None:
-    agree_with_the_definition(10_000, 1)
+    agree_with_the_definition(4_000, 1)
 
 
 @pytest.mark.nightly

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -93,6 +94,18 @@ def test_each_kind_is_found_and_shown(kind: str) -> None:
     assert shown.sentence.startswith("ledger l0: ")
     assert [role.contradicts for role in shown.roles].count(True) == 1
     assert kinds(*GOOD) == []
+
+
+@pytest.mark.parametrize("kind", ["wrong-length", "unreadable-entry", "ends-differ"])
+def test_the_answer_that_came_first_is_the_one_that_contradicts(kind: str) -> None:
+    """Of two readers the later one was asked first, and answered last."""
+    *before, bad = BAD[kind]
+    slow = replace(bad, invoke_index=bad.invoke_index + 1, return_index=bad.invoke_index + 50, process=9)
+    quick = replace(bad, invoke_index=bad.invoke_index + 2, return_index=bad.invoke_index + 40, process=8)
+    for order in ([slow, quick], [quick, slow]):
+        shown = next(one for one in check_fenced_ledgers([*before, *order]).violations if one.kind == kind)
+        (suspect,) = shown.suspects
+        assert suspect.process == 8
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,10 @@ from checker.models.registry import MODELS, model_named
 from history import Operation
 
 
-def op(place: int, f: str, value: Any, result: Any, outcome: str = "ok") -> Operation:
-    return Operation(place, f, "broker-0", value, result, outcome, 10 * place, 10 * place + 5, 2 * place, 2 * place + 1)  # type: ignore[arg-type]
+def op(place: int, f: str, value: Any, result: Any, outcome: Any = "ok", error: str | None = None) -> Operation:
+    return Operation(
+        place, f, "broker-0", value, result, outcome, 10 * place, 10 * place + 5, 2 * place, 2 * place + 1, error=error
+    )
 
 
 STATE = [1, 3, [1, 2], 117]
@@ -23,17 +25,19 @@ STATE = [1, 3, [1, 2], 117]
     [
         (op(0, "alter", [1, 3, 117, [1, 3]], 118),
          "alter of the sync state set to [1, 3] granted as epoch 118: epoch 117 expected, master 1 of epoch 3"),
-        (op(0, "alter", [1, 3, 115, [1, 3]], None, "fail"),
-         "alter of the sync state set to [1, 3] refused: epoch 115 expected, master 1 of epoch 3"),
-        (op(0, "alter", [1, 3, 115, [1, 3]], None, "info"),
-         "alter of the sync state set to [1, 3] not answered: epoch 115 expected, master 1 of epoch 3"),
+        (op(0, "alter", [1, 3, 115, [1, 3]], None, "fail", "2001: Rejecting alter syncStateSet request: it is {117}"),
+         "alter of the sync state set to [1, 3] refused (2001): epoch 115 expected, master 1 of epoch 3"),
+        (op(0, "alter", [1, 3, 115, [1, 3]], None, "fail", "no connection: Connect call failed"),
+         "alter of the sync state set to [1, 3] failed: epoch 115 expected, master 1 of epoch 3"),
+        (op(0, "alter", [1, 3, 115, [1, 3]], None, "info", "1: TimeoutException"),
+         "alter of the sync state set to [1, 3] in doubt: epoch 115 expected, master 1 of epoch 3"),
         (op(0, "elect", 2, ["elected", 2, 4, [2], 118]),
          "elect of broker 2: master 2 of epoch 4, sync state set [2] of epoch 118"),
         (op(0, "elect", 1, ["exists", *STATE]),
          "elect of broker 1, master already: master 1 of epoch 3, sync state set [1, 2] of epoch 117"),
-        (op(0, "elect", 2, None, "info"), "elect of broker 2 not answered"),
+        (op(0, "elect", 2, None, "info"), "elect of broker 2 in doubt"),
         (op(0, "read", None, STATE), "read: master 1 of epoch 3, sync state set [1, 2] of epoch 117"),
-        (op(0, "read", None, None, "fail"), "read refused"),
+        (op(0, "read", None, None, "fail"), "read failed"),
         (op(0, "register", 2, [None, None, [1, 2], 117]),
          "register of broker 2: no master, sync state set [1, 2] of epoch 117"),
     ],

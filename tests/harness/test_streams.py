@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from harness.cli.main import run_command
 from tests.support.harness.recorded_run import record
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,8 +35,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One judged run, invalid: its code is 1."""
     store = tmp_path_factory.mktemp("store")
     shutil.copy(record(store, last_read=1).history, store / "lone.jsonl")
-    done = harness("check", "latest", "--store", store)
-    assert done.returncode == 1
+    assert run_command(["check", "latest", "--store", str(store)]) == 1
     return store
 
 

@@ -10,14 +10,14 @@ import pytest
 import reports
 from history import RunFiles
 from history.records.violations import verdict_words
-from reports.analysis.canary import grouped, meaning_of, verdict_shown, word_of
-from reports.analysis.diagnosis import Diagnosis, diagnosis_of
 from reports.analysis.findings import prepare, violation_times_of
 from reports.analysis.trends import groups_of, strip
 from reports.load.run import read_run
 from reports.load.run_row import row_of
 from reports.page.page import sections_of
 from reports.site import site
+from reports.story.canary import grouped, meaning_of, verdict_shown, word_of
+from reports.story.diagnosis import Diagnosis, diagnosis_of
 from tests.support.reports.checks import DELETED
 from tests.support.reports.made import Maker
 

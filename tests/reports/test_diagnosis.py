@@ -14,11 +14,11 @@ import pytest
 import reports
 from checker import check
 from history import Counterexample, RunFiles
-from reports.analysis.aftermath import outages_told
-from reports.analysis.diagnosis import Diagnosis, diagnosis_of
 from reports.analysis.findings import prepare
 from reports.analysis.lagging_nodes import lagging_nodes
 from reports.load.run import read_run
+from reports.story.aftermath import outages_told
+from reports.story.diagnosis import Diagnosis, diagnosis_of
 from tests.support.reports.recorded_runs import recorded_run
 
 S = 1e9

@@ -14,11 +14,11 @@ import reports
 from harness.cli.main import run_command
 from history import RunFiles
 from history.records.violations import LOST, SEVERITIES, SHORT_LOGS, is_outage, violations_of
-from reports.analysis.diagnosis import diagnosis_of
 from reports.analysis.findings import prepare
 from reports.load.run import read_run
 from reports.load.run_row import row_of
 from reports.site import site
+from reports.story.diagnosis import diagnosis_of
 from tests.support.reports.made import Maker
 from tests.support.reports.recorded_runs import recorded_run
 

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 import reports
-from reports.analysis.canary import meaning_of
-from reports.analysis.diagnosis import diagnosis_of
 from reports.analysis.findings import prepare, undecided_of
 from reports.analysis.invariant_violations import MAX_MOMENTS, invariant_violations
 from reports.analysis.marks import marks_of
 from reports.load.run import read_run
 from reports.page.series import marks_data
+from reports.story.canary import meaning_of
+from reports.story.diagnosis import diagnosis_of
 from tests.support.reports.checks import DELETED, S, with_checks
 from tests.support.reports.made import Maker
 

@@ -13,13 +13,13 @@ import reports
 from history import Check, RunFiles, pair, read_history
 from history.records.violations import details_of
 from reports.analysis.beside import NEAR, NEAREST, operations_beside
-from reports.analysis.diagnosis import diagnosis_of
 from reports.analysis.findings import Drawn, examples_of, prepare, violation_count
 from reports.analysis.invariant_violations import invariant_violations
 from reports.analysis.marks import marks_of
 from reports.load.columns import from_operations
 from reports.load.run import read_run
 from reports.load.run_row import row_of
+from reports.story.diagnosis import diagnosis_of
 from tests.support.reports.recorded_runs import recorded_run
 from tests.support.reports.unpack import unpack
 
@@ -70,12 +70,33 @@ def test_no_check_hides_the_counterexamples_of_another(lost: RunFiles) -> None:
     ]  # fmt: skip
 
 
+def test_the_list_the_page_and_the_sentence_count_the_same(tmp_path: Path, drawn: Drawn) -> None:
+    """Violations of every check; where several found some, the page says how many each."""
+    lost = RunFiles(recorded_run("ledgers-lost", tmp_path))
+    assert row_of(lost).violations == violation_count(drawn.run) == 3
+    reports.write_report(lost)
+    assert "3 violations: 3 drawn; earliest first" in lost.report.read_text()
+    text = reports.render_summary(drawn.run.results, plan=drawn.run.plan)
+    assert text.startswith("INVALID, AS INTENDED\n")
+    assert "Counterexamples: 3 violations, 3 shown" in text
+    results = json.loads(lost.results.read_text())
+    (ledgers,) = [check for check in results["checks"] if check["name"] == "ledgers"]
+    results["checks"].append(json.loads(json.dumps({**ledgers, "name": "other"}).replace("wrong-length", "too-long")))
+    lost.results.write_text(json.dumps(results))
+    reports.write_report(lost)
+    counted = row_of(lost).violations
+    assert f"{counted} violations (ledgers 3, other {counted - 3}): " in lost.report.read_text()
+
+
 def test_the_first_sentence_leads_to_the_drawing_and_no_section_blames_the_nodes(drawn: Drawn) -> None:
     found = diagnosis_of(drawn)
     assert found is not None
     assert found.place == "counterexample"
     assert found.breaks[0].text.startswith("unreadable-entry. ledger l0: 1 was acknowledged with id 1")
-    assert found.breaks[0].text.endswith("(3 violations)")
+    first = min(one.example.completed_at for one in drawn.violations) / 1e9
+    assert (found.breaks[0].onset, round(first, 1)) == (first, 18.9)
+    dated = "(3 violations, the first answered at 18.9 s, 0.1 s after #0 kill-random-processes was healed)."
+    assert found.breaks[0].text.endswith(dated)
     assert invariant_violations(drawn) == []
 
 

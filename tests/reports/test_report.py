@@ -164,7 +164,7 @@ def test_violations_beyond_those_drawn_are_told_and_those_beyond_the_results_cou
     files.results.write_text(json.dumps(results))
     assert reports.write_report(files).warnings == []
     page = files.report.read_text()
-    assert "33 found: 8 drawn, 12 described, 13 counted; earliest first" in page
+    assert "33 violations: 8 drawn, 12 more listed, 13 only counted; earliest first" in page
     assert "12 further violations, listed and not drawn; the check counted 13 more" in page
     assert page.count('class="key-history"') == 8
     assert len(re.findall(r'class="(?:link )?go" data-violation=', page)) == 20
@@ -315,3 +315,20 @@ def test_how_many_moments_of_broken_rules_are_marked_is_said(tmp_path: Path) -> 
     assert len(data["further"]["findings"]) > 0
     width = data["end"] / 2000
     assert all(any(-1e-3 <= at - mark <= width + 1e-3 for mark in data["further"]["findings"]) for at in later)
+
+
+def test_what_there_was_nothing_to_judge_of_is_grey_and_says_why(fresh: Maker) -> None:
+    """And the same gate with something to judge is green."""
+    files = fresh("valid")
+    results = json.loads(files.results.read_text())
+    gate = {"name": "read-back", "kind": "gate", "verdict": "valid", "asked": "asked", "seen": "nothing to read"}
+    for details, mark in (({"skipped": "nothing to read"}, "–"), ({}, "✓")):
+        results["checks"] = [{**gate, "details": details}]
+        files.results.write_text(json.dumps(results))
+        reports.write_report(files)
+        state = "skipped" if details else "valid"
+        table = files.report.read_text().partition('<table class="checks">')[2].partition("</table>")[0]
+        assert f'<tr class="{state}">' in table
+        assert f'aria-hidden="true">{mark}</span> {state}' in table
+        for text in (reports.render_summary(results), reports.render_run(files)):
+            assert re.search(rf"{mark} +read-back \(gate\) .*nothing to read", text), text

@@ -14,13 +14,13 @@ import pytest
 
 import reports
 from history import SECOND, Counterexample, Operation, RunFiles
-from reports.analysis.diagnosis import diagnosis_of
 from reports.analysis.findings import prepare
 from reports.analysis.invariant_violations import invariant_violations
 from reports.analysis.marks import marks_of
 from reports.load.run import read_run
 from reports.page.series import data_of
 from reports.plots.plots import quantiles
+from reports.story.diagnosis import diagnosis_of
 from reports.text import terminal, text_diagram
 from reports.text.summary import spark
 from tests.support.reports.made import Maker

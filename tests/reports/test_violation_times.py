@@ -9,10 +9,10 @@ import reports
 from checker import check_operations
 from history import Counterexample, Operation, RunFiles, pair, read_history
 from reports.analysis.counterexample import picture_of
-from reports.analysis.diagnosis import diagnosis_of
 from reports.analysis.findings import examples_of, prepare
 from reports.analysis.marks import marks_of
 from reports.load.run import read_run
+from reports.story.diagnosis import diagnosis_of
 from tests.support.reports.made import Maker
 
 

@@ -10,23 +10,19 @@ from harness.systems.artifacts import MavenJars, on_node
 from harness.systems.bookkeeper.gateway_jar import GatewayJar
 from harness.systems.bookkeeper.options import bookies, quorum
 from harness.systems.ready import listening
+from harness.systems.zookeeper_server import PORT as ZOOKEEPER_PORT
+from harness.systems.zookeeper_server import server, server_jars
 
-METADATA_PORT: Final = 2181
 BOOKIE_PORT: Final = 3181
 GATEWAY_PORT: Final = 4181
-#: BookKeeper 4.17 brings ZooKeeper 3.9.3, which loses what it acknowledged (ZOOKEEPER-4925).
-METADATA_JARS: Final = MavenJars(
-    "zookeeper",
-    ("org.apache.zookeeper:zookeeper:3.9.4", "io.dropwizard.metrics:metrics-core:4.1.12.1",
-     "org.xerial.snappy:snappy-java:1.1.10.5", "org.slf4j:slf4j-simple:2.0.13"),
-)  # fmt: skip
+#: Of the metadata server: BookKeeper 4.17 brings ZooKeeper 3.9.3, which loses what it acknowledged (ZOOKEEPER-4925).
+ZOOKEEPER: Final = "3.9.4"
 GATEWAY: Final = GatewayJar()
 STORE: Final = "bookie"
 #: A gateway that has just started takes long for its first add, on a busy machine (s).
 ASK_S: Final = 6.0
 
 _FLAGS: Final = ("-Xms32m", "-Xss512k", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:+ExitOnOutOfMemoryError")
-_METADATA_FLAGS: Final = ("-Xmx128m", "-Dzookeeper.preAllocSize=1024", "-Dorg.slf4j.simpleLogger.showDateTime=true")
 _BOOKIE_FLAGS: Final = ("-Xmx192m", "-XX:MaxDirectMemorySize=192m")
 _GATEWAY_FLAGS: Final = ("-Xmx160m", "-XX:MaxDirectMemorySize=96m")
 
@@ -45,13 +41,6 @@ appender.file.strategy.type = DefaultRolloverStrategy
 appender.file.strategy.max = 2
 rootLogger.level = info
 rootLogger.appenderRef.file.ref = file
-"""
-_METADATA: Final = f"""tickTime=500
-minSessionTimeout=1000
-dataDir=zookeeper
-clientPort={METADATA_PORT}
-admin.enableServer=false
-4lw.commands.whitelist=srvr
 """
 _BOOKIE: Final = f"""bookiePort={BOOKIE_PORT}
 journalDirectories={STORE}/journal
@@ -96,7 +85,7 @@ def jars(setup: Setup) -> MavenJars:
 
 
 def artifacts(setup: Setup) -> tuple[MavenJars, MavenJars, GatewayJar]:
-    return METADATA_JARS, jars(setup), GATEWAY
+    return server_jars(ZOOKEEPER), jars(setup), GATEWAY
 
 
 def roles(setup: Setup) -> list[Role]:
@@ -107,12 +96,7 @@ def roles(setup: Setup) -> list[Role]:
                        "org.apache.bookkeeper.bookie.BookieShell", "-conf", "format.conf",
                        "metaformat", "-nonInteractive", "-force")  # fmt: skip
     return [
-        Role(
-            node=first.name, name="metadata", data=("zookeeper",), ready=listening(METADATA_PORT),
-            files={"zoo.cfg": f"{_METADATA}clientPortAddress={first.address}\n"},
-            command=("java", *_FLAGS, *_METADATA_FLAGS, "-cp", f"{on_node(first, METADATA_JARS)}/*",
-                     "org.apache.zookeeper.server.quorum.QuorumPeerMain", "zoo.cfg"),
-        ),
+        server(first, ZOOKEEPER, name="metadata"),
         Role(
             node=first.name, name="format", stage=1, task=True, data=(), command=format_metadata,
             files={"format.conf": _uri(setup), "format.properties": _LOGGING.format(name="format")},
@@ -154,7 +138,7 @@ def _java(setup: Setup, node: Machine, name: str, flags: tuple[str, ...]) -> tup
 
 
 def _uri(setup: Setup) -> str:
-    return f"metadataServiceUri=zk+hierarchical://{setup.nodes[0].address}:{METADATA_PORT}/ledgers\n"
+    return f"metadataServiceUri=zk+hierarchical://{setup.nodes[0].address}:{ZOOKEEPER_PORT}/ledgers\n"
 
 
 def leads(setup: Setup) -> str | None:
@@ -187,7 +171,7 @@ def surface(setup: Setup) -> Surface:
     """What faults may rely on."""
     digests = "what a damaged bookie lacks comes back by autorecovery, which does not run here"
     return Surface(
-        peer_ports=(BOOKIE_PORT, METADATA_PORT),
+        peer_ports=(BOOKIE_PORT, ZOOKEEPER_PORT),
         client_port=GATEWAY_PORT,
         members=("bookie",),
         role="gateway" if setup.options["hit"] == "gateway" else "",

@@ -24,19 +24,11 @@ from history.tables.warehouse import read_runs
 from pipeline import SessionError
 from reports.load.store_index import StoreIndex
 from tests.support.harness.recorded_run import PLAN, record
+from tests.support.harness.undrawn import plotted
 
+__all__ = ["plotted"]
 
-@pytest.fixture(autouse=True)
-def plotted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The runs of which the plots were drawn: the real ones take a second each, and have tests of their own."""
-    runs: list[str] = []
-
-    def draw_all(drawn: Any) -> list[Any]:
-        runs.append(drawn.run.verdict)
-        return []
-
-    monkeypatch.setattr("reports.plots.plots.draw_all", draw_all)
-    return runs
+pytestmark = pytest.mark.usefixtures("plotted")
 
 
 def check(store: Path, run: str = "latest") -> int:

@@ -14,6 +14,11 @@ from harness.cli.main import run_command
 from harness.judge.conclude import append_to_warehouse
 from history.tables.warehouse import read_runs, read_trends
 from tests.support.harness.recorded_run import record
+from tests.support.harness.undrawn import plotted
+
+__all__ = ["plotted"]
+
+pytestmark = pytest.mark.usefixtures("plotted")
 
 
 def runs(store: Path) -> list[tuple[str, str]]:

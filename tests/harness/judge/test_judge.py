@@ -71,7 +71,7 @@ def test_a_run_without_blemish_is_valid() -> None:
     assert results.verdict == "valid"
     assert results.harness_failure is None
     assert [check.name for check in results.checks if check.verdict != "valid"] == []
-    assert results.sentence == "linearizable: yes; recovery: yes, all nodes at 40 after 31.1 s"
+    assert results.sentence == "linearizable: yes; recovery: yes, all nodes at 40, 31.1 s after the heal"
     assert (results.environment, results.warnings) == ({"java": "21"}, ("w",))
 
 
@@ -131,7 +131,9 @@ def test_a_node_that_stays_behind_is_a_finding_of_its_own() -> None:
     assert (results.verdict, check.verdict, check.details["kind"]) == ("invalid", "invalid", "no-recovery")
     assert check.details["behind"] == ["n1", "n3"]
     assert check_named("linearizable", results).verdict == "valid"
-    assert results.sentence.startswith("linearizable: yes; recovery: no, n1 and n3 stuck at 24 of 40; ")
+    assert results.sentence.startswith(
+        "linearizable: yes; recovery: no, n1 and n3 stuck at 24 of 40 (101 by the end); "
+    )
     assert (check.details["healed_ns"], check.details["target"]) == (31 * S, 40)
 
 
@@ -140,11 +142,11 @@ def test_recovery_is_timed_and_counted_from_the_last_heal_and_not_from_the_end_o
     probes = (*PROBES[:4], probe(54.9, "n1", 70, "leader"), *(probe(57.5, node, 75) for node in NODES), *PROBES[4:])
     check = check_named("recovery", judged(replace(good(), receipts=receipts, probes=probes)))
     # Invoked after that heal is only the read at 62 s.
-    assert check.seen == "all nodes at 70 after 7.1 s"
+    assert check.seen == "all nodes at 70, 7.1 s after the heal"
     again = replace(good(), receipts=receipts, probes=probes, operations=(*OPERATIONS, operation(56, "write")))
     check = check_named("recovery", judged(again))
     assert (check.seen, check.details["healed_ns"], check.details["target"]) == (
-        "all nodes at 70 after 2.5 s", 55 * S, 70,
+        "all nodes at 70, 2.5 s after the heal", 55 * S, 70,
     )  # fmt: skip
 
 
@@ -153,7 +155,7 @@ def test_back_before_the_load_ended_is_too_late_all_the_same(limit: float) -> No
     plan = replace(good().plan, recovery_time=limit)
     late = (*PROBES[:3], probe(35, "n3", 41), *PROBES[4:])
     check = check_named("recovery", judged(replace(good(), plan=plan, probes=late, operations=(*OPERATIONS, AT_ONCE))))
-    assert (check.verdict, check.seen) == ("valid" if limit > 4 else "invalid", "all nodes at 40 after 4.0 s")
+    assert (check.verdict, check.seen) == ("valid" if limit > 4 else "invalid", "all nodes at 40, 4.0 s after the heal")
 
 
 def test_a_node_that_falls_behind_again_under_load_has_not_recovered() -> None:
@@ -161,7 +163,8 @@ def test_a_node_that_falls_behind_again_under_load_has_not_recovered() -> None:
     results = judged(replace(good(), probes=behind))
     check = check_named("recovery", results)
     assert (check.verdict, check.details["behind"], check.details["target"]) == ("invalid", ["n3"], 100)
-    assert check.seen == "all nodes at 40 after 31.1 s, but after the load n3 stuck at 41 of 100"
+    told = "all nodes at 40, 31.1 s after the heal, but after the load n3 stuck at 41 of 100 (101 by the end)"
+    assert check.seen == told
 
 
 def test_a_fault_that_nobody_saw_healed_counts_from_the_sweep() -> None:

@@ -197,7 +197,7 @@ SILENT = {"probes": ()}
 
 def test_without_probes_operations_must_succeed_again(tested: Tested) -> None:
     check = check_named("recovery", judged(tested(SILENT, prober=None)))
-    assert (check.verdict, check.seen) == ("valid", "operations succeeded again after 31.1 s")
+    assert (check.verdict, check.seen) == ("valid", "operations succeeded again, 31.1 s after the heal")
     assert check.asked == "within 60 s of the last heal operations succeed again"
 
 
@@ -228,7 +228,7 @@ def test_operations_that_never_succeeded_at_all_show_nothing(tested: Tested) -> 
 def test_indexes_that_nodes_report_by_half_do_not_decide(tested: Tested) -> None:
     """A commit index without an applied one: no node could ever be seen to reach it."""
     check = check_named("recovery", judged(tested(without("applied"))))
-    assert (check.verdict, check.seen) == ("valid", "operations succeeded again after 31.1 s")
+    assert (check.verdict, check.seen) == ("valid", "operations succeeded again, 31.1 s after the heal")
 
 
 # -- damage ------------------------------------------------------------------------------------------------------------

@@ -27,7 +27,9 @@ from harness.judge.conclude import log_hits
 from harness.systems import Machine, Setup
 from harness.systems import zookeeper as zk
 from harness.systems.api import Scale
+from harness.systems.artifacts import MavenJars
 from harness.systems.law import LOST, NOT_SENT, Outcome
+from harness.systems.zookeeper_server import SLF4J
 from harness.workloads import Invocation
 
 NODES = tuple(Machine(f"n{number}", f"10.0.0.{number}") for number in (1, 2, 3))
@@ -244,8 +246,9 @@ def test_every_server_knows_all_and_its_own_number() -> None:
 
 @pytest.mark.parametrize("version", zk.SYSTEM.versions)
 def test_each_version_comes_with_the_logging_that_it_speaks(version: str) -> None:
-    jars = zk.jars(Setup(version=version))
-    assert f"org.slf4j:slf4j-simple:{zk.VERSIONS[version]}" in jars.coordinates
+    (jars,) = zk.SYSTEM.artifacts(Setup(version=version))
+    assert isinstance(jars, MavenJars)
+    assert f"org.slf4j:slf4j-simple:{SLF4J[version]}" in jars.coordinates
     assert f"org.apache.zookeeper:zookeeper:{version}" in jars.coordinates
 
 

@@ -50,7 +50,15 @@ def test_what_a_gateway_is_told() -> None:
 
 
 def test_the_metadata_server_is_none_that_loses_data_by_itself() -> None:
-    assert "org.apache.zookeeper:zookeeper:3.9.4" in processes.METADATA_JARS.coordinates
+    assert "org.apache.zookeeper:zookeeper:3.9.4" in processes.artifacts(SETUP)[0].coordinates
+
+
+def test_the_metadata_server_is_alone_and_knows_no_ensemble() -> None:
+    metadata = roles()["n1", "metadata"]
+    assert list(metadata.files) == ["zoo.cfg"]
+    config = metadata.files["zoo.cfg"].splitlines()
+    assert not [line for line in config if line.startswith("server.")]
+    assert {"clientPort=2181", "clientPortAddress=192.0.2.1", "dataDir=zookeeper", "tickTime=500"} <= set(config)
 
 
 @pytest.mark.parametrize("version", SYSTEM.versions)

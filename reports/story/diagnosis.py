@@ -24,13 +24,13 @@ from history.records.violations import (
     is_outage,
     severity_of,
 )
-from reports.analysis.aftermath import after_onset, last_seen
 from reports.analysis.faults import when
 from reports.analysis.findings import Drawn, Violation, checks_of, examples_of, shown_as_counterexamples
 from reports.analysis.lagging_nodes import AGE_S
 from reports.analysis.node_timeline import SILENT, NodeTimeline, leader_at
-from reports.analysis.replicas_behind import silent_since, told_behind
 from reports.load import logs
+from reports.story.aftermath import after_onset, last_seen
+from reports.story.replicas_behind import silent_since, told_behind
 from reports.style.format import number, one_line
 
 REPEATED: Final = 100

@@ -1,4 +1,4 @@
-"""Which model tells the operations of a history."""
+"""The words for the operations of a history."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from harness.judge.telling import tell_of
+from harness.files import wording_of
 from history import Operation
 from reports.load.run import by_values
 
-FAILED = Operation(0, "alter", "broker-0", [1, 3, 115, [1, 3]], None, "fail", 0, 1, 0, 1)
+FAILED = Operation(0, "alter", "broker-0", [1, 3, 115, [1, 3]], None, "fail", 0, 1, 0, 1, error="2001: no")
 
 
 def history(path: Path, **fields: object) -> Path:
@@ -20,18 +20,20 @@ def history(path: Path, **fields: object) -> Path:
 
 
 def test_the_model_that_the_history_names_tells_it(tmp_path: Path) -> None:
-    tell = tell_of(history(tmp_path / "history.jsonl", model="sync-state-set"))
-    assert tell(FAILED) == "alter of the sync state set to [1, 3] refused: epoch 115 expected, master 1 of epoch 3"
+    tell = wording_of(history(tmp_path / "history.jsonl", model="sync-state-set"))
+    assert (
+        tell(FAILED) == "alter of the sync state set to [1, 3] refused (2001): epoch 115 expected, master 1 of epoch 3"
+    )
 
 
 @pytest.mark.parametrize("model", ["register", "no such model", None])
 def test_values_are_shown_where_no_model_tells(tmp_path: Path, model: str | None) -> None:
-    assert tell_of(history(tmp_path / "history.jsonl", model=model)) is by_values
+    assert wording_of(history(tmp_path / "history.jsonl", model=model)) is by_values
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]\n", '{"format": "other"}\n'])
 def test_values_are_shown_of_what_is_no_history(tmp_path: Path, text: str) -> None:
     path = tmp_path / "history.jsonl"
     path.write_text(text)
-    assert tell_of(path) is by_values
-    assert tell_of(tmp_path / "none") is by_values
+    assert wording_of(path) is by_values
+    assert wording_of(tmp_path / "none") is by_values

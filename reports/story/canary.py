@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from history.records.violations import MISSED, canary_outcome, checks_looking, shown_verdict, verdict_words
-from reports.analysis.diagnosis import Break
 from reports.analysis.findings import checks_of
 from reports.load.run import HARNESS_FAILURE, Run
+from reports.story.diagnosis import Break
 
 MEANINGS: Final = {
     "valid": "Every check passed, and the run was worth something: every gate was met.",

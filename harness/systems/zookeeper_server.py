@@ -1,0 +1,51 @@
+"""A ZooKeeper server as a role, for ZooKeeper itself and for what keeps its metadata there: jars, settings, command."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from harness.systems.api import Machine, Role
+from harness.systems.artifacts import MavenJars, on_node
+from harness.systems.ready import listening
+
+PORT: Final = 2181
+#: Followers reach the leader at the second; leaders are elected at the first, on which every server listens.
+PEER_PORTS: Final = (3888, 2888)
+STORE: Final = "zookeeper"
+#: The releases, with the slf4j that each is made for: the plain jars have no binding of it, hence no logs.
+SLF4J: Final = {"3.9.3": "1.7.30", "3.9.4": "2.0.13", "3.9.5": "2.0.13"}
+
+_FLAGS: Final = (
+    "-Xms32m", "-Xmx128m", "-Xss512k", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:+ExitOnOutOfMemoryError",
+    "-Dzookeeper.preAllocSize=1024", "-Dorg.slf4j.simpleLogger.showDateTime=true",
+)  # fmt: skip
+_SETTINGS: Final = f"""tickTime=500
+initLimit=40
+syncLimit=6
+dataDir={STORE}
+clientPort={PORT}
+admin.enableServer=false
+4lw.commands.whitelist=srvr
+"""
+
+
+def server_jars(version: str) -> MavenJars:
+    more = ("io.dropwizard.metrics:metrics-core:4.1.12.1", "org.xerial.snappy:snappy-java:1.1.10.5")
+    binding = f"org.slf4j:slf4j-simple:{SLF4J[version]}"
+    return MavenJars("zookeeper", (f"org.apache.zookeeper:zookeeper:{version}", *more, binding))
+
+
+def server(
+    node: Machine, version: str, ensemble: Sequence[Machine] = (), *, name: str = "server", flags: Sequence[str] = ()
+) -> Role:
+    """One server of an ensemble, or one that is alone; ``flags`` are more words for Java."""
+    elect, follow = PEER_PORTS
+    peers = [f"server.{number}={one.address}:{follow}:{elect}\n" for number, one in enumerate(ensemble, 1)]
+    own = {f"{STORE}/myid": f"{number}\n" for number, one in enumerate(ensemble, 1) if one.name == node.name}
+    return Role(
+        node=node.name, name=name, data=(STORE,), ready=listening(PORT),
+        files={"zoo.cfg": "".join((_SETTINGS, *peers, f"clientPortAddress={node.address}\n")), **own},
+        command=("java", *_FLAGS, *flags, "-cp", f"{on_node(node, server_jars(version))}/*",
+                 "org.apache.zookeeper.server.quorum.QuorumPeerMain", "zoo.cfg"),
+    )  # fmt: skip

@@ -1,0 +1,86 @@
+"""Operations in the words of their model, on the page and in texts; no term where a system reports none."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import zlib
+
+import reports
+from history import Counterexample, Operation
+from reports.analysis.counterexample import TOLD, label_of
+from reports.analysis.findings import prepare
+from reports.load.run import by_values, read_run
+from reports.page.series import data_of
+from reports.text import text_diagram
+from tests.support.reports.made import Maker
+
+
+def tell(operation: Operation) -> str:
+    return f"told as {operation.f} of {operation.process}" if operation.f == "read" else ""
+
+
+def test_a_label_is_what_is_told_or_else_the_values() -> None:
+    read, write = (Operation(3, f, "k", 7, 7, "ok", 0, 1, 0, 1) for f in ("read", "write"))
+    assert (label_of(read, tell=tell), label_of(write, tell=tell)) == ("told as read of 3", "write 7")
+    assert label_of(read) == "read 7"
+    assert len(label_of(read, tell=lambda _: "x" * 1000)) <= TOLD
+
+
+def test_page_texts_and_drawings_tell_operations_alike(made: Maker) -> None:
+    files = made("invalid")
+    told, plain = prepare(read_run(files, tell)), prepare(read_run(files))
+    (violation,), (before,) = told.violations, plain.violations
+    assert violation.picture
+    assert before.picture
+    labels = [box.label for box in violation.picture.boxes]
+    assert [label for label in labels if label.startswith("told as read")]
+    assert [one.label for one in violation.suspects] == [tell(one) for one in violation.example.suspects]
+    assert not [box.label for box in before.picture.boxes if box.label.startswith("told")]
+    for text in (
+        text_diagram.draw(violation.example, tell=tell),
+        reports.render_run(files, 120, tell=tell),
+        reports.render_summary(read_run(files).results, 120, tell=tell),
+    ):
+        assert "told as read of" in text
+    for text in (text_diagram.draw(violation.example), reports.render_run(files), reports.render_summary({}, 120)):
+        assert "told as" not in text
+
+
+def test_a_long_label_leaves_room_for_the_times() -> None:
+    operations = tuple(Operation(n, "read", "k", None, n, "ok", n * 10**8, n * 10**8 + 10**7, n, n) for n in (0, 1))
+    drawn = text_diagram.draw(Counterexample("odd", "odd", operations), 100, lambda _: "x" * 200)
+    assert [line.endswith("… 0.100 – 0.110 s") for line in drawn.splitlines()].count(True) == 1
+    assert max(map(len, drawn.splitlines())) <= 100
+
+
+def test_the_timeline_holds_what_is_told_of_each_operation(made: Maker) -> None:
+    files = made("invalid")
+    names = _names(data_of(prepare(read_run(files, tell))))
+    assert names["w"]
+    assert all(name.startswith("told as read of ") for name in names["w"])
+    assert "w" not in _names(data_of(prepare(read_run(files, by_values))))
+
+
+def _names(packed: str) -> dict[str, list[str]]:
+    body = zlib.decompress(base64.b64decode(packed))
+    head = json.loads(body[4 : 4 + int.from_bytes(body[:4], "little")])
+    names: dict[str, list[str]] = head["data"]["names"]
+    return names
+
+
+def test_a_term_is_left_out_where_none_is_reported(fresh: Maker) -> None:
+    files = fresh("invalid")
+    reports.write_report(files)
+    text, page = reports.render_run(files), files.report.read_text()
+    assert re.search(r"Leader then: n\d, term \d+\.", text)
+    assert re.search(r"Leader .*</span>, term \d+\.</span>", page)
+    lines = files.probes.read_text().splitlines()
+    records = [{name: value for name, value in json.loads(line).items() if name != "term"} for line in lines[1:]]
+    files.probes.write_text("\n".join([lines[0], *map(json.dumps, records)]) + "\n")
+    reports.write_report(files)
+    text, page = reports.render_run(files), files.report.read_text()
+    assert re.search(r"Leader then: n\d\.", text)
+    assert re.search(r"Leader .*</span>\.</span>", page)
+    assert "term -1" not in text + page
