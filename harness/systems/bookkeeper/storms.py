@@ -45,11 +45,10 @@ WINDOWS: Final = 40
 CLOSES: Final = 0.3
 #: A writer that was refused goes on for so many windows in this share: it does not know that it was fenced.
 STUBBORN: Final = 0.3
-#: This share of the writers falls silent, where they may be late, after so many windows at most; recoverers come so
-#: much later (s), when nothing is in flight any more.
+#: This share of the writers falls silent after its first window, where writers may be late; recoverers come so much
+#: later (s), when nothing is in flight any more.
 SILENT: Final = 0.5
-SILENT_WINDOWS: Final = 3
-SILENT_S: Final = 0.5
+SILENT_S: Final = 1.0
 
 
 class Recoverer(Struct, frozen=True):
@@ -199,7 +198,7 @@ def _silenced(rng: random.Random, storm: Storm) -> Storm:
         return storm
     return structs.replace(
         storm,
-        windows=storm.windows[: rng.randint(1, SILENT_WINDOWS)],
+        windows=storm.windows[:1],
         closes=False,
         recoverers=tuple(Recoverer(one.place, one.after + round(SILENT_S * 1e9)) for one in storm.recoverers),
     )
