@@ -81,13 +81,13 @@ class Clone:
         self.program("apt-cache", APT_CACHE)
         self.program("sudo", 'shift; exec "$@"')
 
-    def start(self, **extra: str) -> subprocess.Popen[str]:
+    def start(self, *more: str, **extra: str) -> subprocess.Popen[str]:
         names = {"PATH": str(self.farm), "FARM": str(self.farm), "CALLS": str(self.calls), "MVN": MVN, **extra}
-        words = [str(self.root / "scripts" / "bootstrap")]
+        words = [str(self.root / "scripts" / "bootstrap"), *more]
         return subprocess.Popen(words, env=names, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd="/")
 
-    def run(self) -> subprocess.CompletedProcess[str]:
-        with self.start() as process:
+    def run(self, *more: str) -> subprocess.CompletedProcess[str]:
+        with self.start(*more) as process:
             out, err = process.communicate()
         return subprocess.CompletedProcess([], process.returncode, out, err)
 
@@ -159,6 +159,14 @@ def test_the_searches_are_compiled_once_and_again_when_they_change(clone: Clone)
         clone.write("checker/kernels/search.py", text)
         clone.run()
         assert (clone.farm / "compiled").read_text().split() == ["compiled"] * times
+
+
+def test_searches_may_be_left_to_the_next_call(clone: Clone) -> None:
+    clone.program("mvn", MVN)
+    assert clone.run("--no-compile").returncode == 0
+    assert (clone.called(), (clone.farm / "compiled").exists()) == ([*PIP, *JARS], False)
+    assert (clone.run().returncode, clone.called()) == (0, [])
+    assert (clone.farm / "compiled").exists()
 
 
 def test_searches_that_cannot_be_compiled_stop_nobody(clone: Clone) -> None:
