@@ -31,7 +31,8 @@ def rows_of(store: Path) -> Iterator[Row]:
             continue
         for line in attempts.read_text().splitlines():
             attempt = json.loads(line)
-            if attempt.get("verdict") in JUDGED and attempt.get("run"):
+            failed = attempt.get("outcome") == "harness-failure"
+            if attempt.get("verdict") in JUDGED and attempt.get("run") and not failed:
                 yield row_of(store, attempt)
 
 

@@ -214,10 +214,8 @@ def test_the_fields_of_every_file_are_told(tmp_path: Path) -> None:
     state.save()
     results = Results("valid", "", (), (), {}, (), ())
     assert documented("plan.json") == {*Plan(seed=1).to_json(), "replay_command"}
-    assert documented("history.jsonl") == {
-        *Header(extra={"nodes": [], "members": []}).to_json(),
-        *Event.__struct_fields__,
-    }
+    header = Header(extra={"nodes": [], "members": []})
+    assert documented("history.jsonl") == {*header.to_json(), *Event.__struct_fields__}
     assert documented("probes.jsonl") == fields(Probe)
     assert documented("run.json") == set(json.loads((tmp_path / "run.json").read_text()))
     assert documented("results.json") == set(results.to_json())

@@ -69,13 +69,15 @@ def measure(operations: int, folder: Path, browser: Any, repeat: int) -> dict[st
 
 
 def measure_large(operations: int, folder: Path, browser: Any, repeat: int) -> dict[str, float]:
-    """The page alone of a run with very many operations, made as a table."""
+    """Page and plots of a run with very many operations, made as a table."""
     files = make_large(folder / f"large-{operations}" / "register" / "run", operations)
     found: dict[str, float] = {"operations": operations}
     with took(found, "page"):
         outcome = reports.write_report(files)
     assert outcome.warnings == [], outcome.warnings
     found["memory MB"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    with took(found, "plots"):
+        assert reports.write_plots(files)
     found["page MB"] = files.report.stat().st_size / 1e6
     looks = [_look(browser, files.report) for _ in range(repeat)]
     return found | {name: min(look[name] for look in looks) for name in looks[0]}
@@ -88,7 +90,7 @@ def _make(operations: int, root: Path) -> RunFiles:
 
 
 def _look(browser: Any, report: Path) -> dict[str, float]:
-    with tab(browser, report.as_uri()) as page:
+    with tab(browser, report.as_uri(), new=True) as page:
         found = {
             "first paint ms": page.js("performance.getEntriesByName('first-contentful-paint')[0].startTime"),
             "usable ms": page.js("performance.getEntriesByName('usable')[0].startTime"),
@@ -120,7 +122,7 @@ def measure_list(count: int, folder: Path, browser: Any) -> dict[str, float]:
         site.coverage_page(application.rows())
     (folder / "index.html").write_text(page)
     found["page MB"] = len(page.encode()) / 1e6
-    with tab(browser, (folder / "index.html").as_uri()) as shown:
+    with tab(browser, (folder / "index.html").as_uri(), new=True) as shown:
         found["usable ms"] = shown.js("performance.getEntriesByName('usable')[0].startTime")
         found["search ms"] = _typed(shown, "page.byId('s-search').value = 'sentence 77'; page.filterRows()")
         work = "page.byId('s-search').value = ''; page.byId('s-verdict').value = 'invalid'; page.filterRows()"
@@ -153,7 +155,7 @@ def tell(rows: list[dict[str, float]], say: Callable[[str], None] = print) -> No
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("operations", nargs="*", type=int)
-    parser.add_argument("--large", type=int, nargs="*", default=[], help="operations of the page alone")
+    parser.add_argument("--large", type=int, nargs="*", default=[], help="operations of runs made as a table")
     parser.add_argument("--list", type=int, default=0, help="runs of a store")
     parser.add_argument("--repeat", type=int, default=3)
     asked = parser.parse_args()

@@ -42,6 +42,7 @@ class Recovery:
     ``target`` is the commit index that the leader had at the heal (the highest one known without a leader, or if
     it had none yet), ``applied`` the last applied index of each node since (-1: it applied nothing; None: it did not
     answer), ``reached`` when it passed the target (ns since the run's start, None: never).
+    ``committed`` is the highest commit index that any node reported since the heal (-1: none did).
     ``committed_again`` is the return of the first operation that was invoked after the heal and went through a quorum.
 
     By a system's own rule there is no target: ``reached`` is when it held for the node, ``together`` when it held for
@@ -57,6 +58,7 @@ class Recovery:
     rule: Rule = "indexes"
     together: int | None = None
     undecidable: str = ""
+    committed: int = -1
 
     @property
     def behind(self) -> tuple[str, ...]:
@@ -83,7 +85,10 @@ class Recovery:
         return None if self.finished_at is None else (self.finished_at - self.healed_at) / 1e9
 
     def sentence(self) -> str:
-        """The finding as text, such as "n1 and n3 stuck at 2465 and 2470 of 11924"."""
+        """The finding as text, such as "n1 and n3 stuck at 2465 and 2470 of 11924".
+
+        What was committed at the heal, and by the end, which is what tables and charts compare a node with.
+        """
         if self.rule == "operations":
             return "no operation succeeded after the heal"
         if self.rule == "own":
@@ -94,7 +99,8 @@ class Recovery:
         stuck = {node: index for node in self.behind if (index := self.applied[node]) not in (None, -1)}
         if stuck:
             indexes = " and ".join(str(index) for index in dict.fromkeys(stuck.values()))
-            parts.append(f"{_names(stuck)} stuck at {indexes} of {self.target}")
+            later = f" ({self.committed} by the end)" if self.committed > self.target else ""
+            parts.append(f"{_names(stuck)} stuck at {indexes} of {self.target}{later}")
         if empty:
             parts.append(f"{_names(empty)} applied nothing of {self.target}")
         if silent:
@@ -128,14 +134,16 @@ def assess(probes: Sequence[Probe], nodes: Iterable[str], healed_at: int, commit
     leader, target = _target(probes, healed_at)
     applied: dict[str, int | None] = dict.fromkeys(nodes)
     reached: dict[str, int | None] = dict.fromkeys(applied)
+    committed = -1
     for probe in probes:
         if probe.time < healed_at or not probe.answered or probe.node not in applied:
             continue
+        committed = max(committed, probe.committed)
         applied[probe.node] = probe.applied
         if reached[probe.node] is None and probe.applied >= target:
             reached[probe.node] = probe.time
     why = NOTHING_COMMITTED if target < 0 else ""
-    return Recovery(healed_at, target, leader, applied, reached, committed_again, undecidable=why)
+    return Recovery(healed_at, target, leader, applied, reached, committed_again, undecidable=why, committed=committed)
 
 
 def assess_operations(healed_at: int, committed_again: int | None, *, ever: bool) -> Recovery:

@@ -47,11 +47,13 @@ class StoreIndex:
         """Read new and changed runs and drop those that are gone.  Raises OSError if there is no store."""
         fresh: dict[str, _Line] = {}
         new: list[_Line] = []
-        for files in runs_of(self.store):
-            place, stamp = _place(files), _stamp(files)
+        for place, root in _folders(self.store):
+            stamp = _stamp(root)
+            if stamp[:2] == (0, 0) and not _holds_run(root):
+                continue
             line = self._known.get(place)
             if line is None or line.stamp != stamp:
-                line = _line(files)
+                line = _line(RunFiles(Path(root)))
                 new.append(line)
             fresh[place] = line
         # What is under way may end without another word, and then nothing of its stamp changes.
@@ -81,15 +83,19 @@ _MARKS: Final = (RunFiles(Path()).plan.name, RunFiles(Path()).history.name)
 
 def runs_of(store: Path) -> Iterator[RunFiles]:
     """Yield each directory ``<test>/<run>`` with a plan or a history.  Raises OSError if the store cannot be read."""
+    return (RunFiles(Path(root)) for _, root in _folders(store) if _holds_run(root))
+
+
+def _folders(store: Path) -> Iterator[tuple[str, str]]:
+    """Yield (``<test>/<run>``, path) of what may be a run; as text, since a Path for each costs as much as the rest."""
     with os.scandir(store) as tests:
         for test in tests:
             if test.name in NOT_TESTS or test.name.startswith(".") or not test.is_dir(follow_symlinks=False):
                 continue
             with os.scandir(test.path) as runs:
                 for run in runs:
-                    named = not run.name.startswith(".") and run.is_dir(follow_symlinks=False)
-                    if named and _holds_run(run.path):
-                        yield RunFiles(Path(run.path))
+                    if not run.name.startswith(".") and run.is_dir(follow_symlinks=False):
+                        yield f"{test.name}/{run.name}", run.path
 
 
 def _holds_run(root: str) -> bool:
@@ -97,7 +103,7 @@ def _holds_run(root: str) -> bool:
 
 
 def _line(files: RunFiles) -> _Line:
-    stamp = _stamp(files)  # before the files are read: a later change is then seen as one
+    stamp = _stamp(os.fspath(files.root))  # before the files are read: a later change is then seen as one
     return _Line(INDEX_VERSION, _place(files), stamp, row_of(files))
 
 
@@ -109,10 +115,9 @@ _NAMES: Final = RunFiles(Path())
 _STAMPED: Final = tuple(path.name for path in (_NAMES.plan, _NAMES.state, _NAMES.results, _NAMES.report))
 
 
-def _stamp(files: RunFiles) -> tuple[int, ...]:
-    """List times and sizes of the files that a row is made of; zeros for missing ones."""
+def _stamp(root: str) -> tuple[int, ...]:
+    """List times and sizes of the files that a run's row is made of, the plan's first; zeros for missing ones."""
     stamp: list[int] = []
-    root = os.fspath(files.root)
     for name in _STAMPED:
         try:
             found = os.stat(f"{root}/{name}")  # noqa: PTH116 (a Path for each costs more than the question)

@@ -18,7 +18,7 @@ import jinja2
 from markupsafe import Markup
 
 from history.records.violations import counts_of
-from reports.analysis import figures, node_timeline, outages, snapshots, topology
+from reports.analysis import elections, figures, node_timeline, outages, snapshots, topology
 from reports.analysis.faults import late_of
 from reports.analysis.findings import (
     Drawn,
@@ -193,7 +193,7 @@ def render(drawn: Drawn) -> str:
         "counts": part("counts", lambda: figures.counts_of(run.operations), []),
         "errors": part("errors", lambda: figures.errors_of(run.operations), []),
         "snapshots": part("snapshots", lambda: snapshots.counts_of(drawn.snapshots), {}),
-        "elections": part("elections", lambda: node_timeline.elections_of(drawn.timelines), None),
+        "elections": part("elections", lambda: elections.elections_of(drawn.timelines), None),
         "services": part("outages", lambda: outages.services_of(run.operations, run.end), []),
         "lasting": part("outages", lambda: lasting_of(drawn), {}),
         "marked_text": part("marks of violations", lambda: marked_text(drawn), ""),
@@ -295,7 +295,7 @@ def marked_text(drawn: Drawn) -> str:
 
 
 def lasting_of(drawn: Drawn) -> dict[int, list[outages.Outage]]:
-    """Map a fault's id to the outages that are told in its row."""
+    """Map a fault's id to the outages that its row lists."""
     end = drawn.run.end
     return outages.by_fault(outages.outages_of(drawn.run.operations, end), drawn.windows, end / 1e9)
 

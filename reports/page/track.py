@@ -7,9 +7,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from reports.analysis.elections import Claim, claims_of, contested_of
 from reports.analysis.findings import Drawn
 from reports.analysis.invariant_violations import moments_by_check
-from reports.analysis.node_timeline import SILENT, Claim, NodeTimeline, claims_of, contested_of, leader_at
+from reports.analysis.node_timeline import SILENT, NodeTimeline, leader_at
 from reports.load import logs
 from reports.load.logs import LogLine
 from reports.style.format import number, one_line

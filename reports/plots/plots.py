@@ -26,7 +26,7 @@ from reports.analysis.counterexample import Picture
 from reports.analysis.faults import FaultWindow
 from reports.analysis.findings import Drawn
 from reports.analysis.marks import Marks, marks_of
-from reports.load.columns import NONE
+from reports.load.columns import NONE, Ints
 from reports.plots.frame import STYLE, Frame, figure_of
 from reports.style.format import one_line
 from reports.style.palette import OUTCOME_COLOURS, OUTCOME_INKS, bright, node_colour
@@ -44,7 +44,9 @@ NETWORK_LEGEND: Final = (
 )
 MAX_TOPOLOGIES: Final = 12
 MAX_POINTS: Final = 60_000
-"""More points than this are thinned in the scatter: ok ones by a fixed stride, the others never."""
+"""Of more points of an outcome than this, the scatter has one in each cell of a grid:"""
+CELLS: Final = (900, 300)
+"""so many cells across and up, each about a third of a marker wide."""
 
 
 def draw_all(drawn: Drawn) -> list[Path]:
@@ -96,8 +98,8 @@ def scatter(drawn: Drawn, marks: Marks) -> Figure | None:
     axes = frame.panels[0]
     for code, (name, marker) in enumerate(zip(OUTCOMES, OUTCOME_MARKERS, strict=True)):
         rows = np.nonzero(done & operations.which(code))[0]
-        if code == 0 and len(rows) > MAX_POINTS:
-            rows = rows[:: len(rows) // MAX_POINTS + 1]
+        if len(rows) > MAX_POINTS:
+            rows = rows[_one_a_cell(operations.invoked[rows], np.log(latency[rows]))]
         axes.plot(
             operations.invoked[rows] / 1e9,
             latency[rows],
@@ -114,6 +116,17 @@ def scatter(drawn: Drawn, marks: Marks) -> Figure | None:
     pairs = zip(OUTCOMES, OUTCOME_MARKERS, strict=True)
     frame.legend([Line2D([], [], ls="", marker=m, color=OUTCOME_INKS[o], ms=5, label=o) for o, m in pairs])
     return frame.figure
+
+
+def _one_a_cell(*places: np.ndarray) -> Ints:
+    """Choose the first point of each cell of a grid (:data:`CELLS`) so fine that its marker covers the others."""
+    cell = np.zeros(len(places[0]), dtype=np.int64)
+    for place, many in zip(places, CELLS, strict=True):
+        low, span = place.min(), max(float(place.max() - place.min()), 1e-9)
+        cell = cell * many + np.minimum((place - low) * (many / span), many - 1).astype(np.int64)
+    first = np.full(CELLS[0] * CELLS[1], -1, dtype=np.int64)
+    first[cell[::-1]] = np.arange(len(cell))[::-1]
+    return np.sort(first[first >= 0])
 
 
 def quantiles(drawn: Drawn, marks: Marks) -> Figure | None:

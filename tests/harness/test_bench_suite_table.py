@@ -15,14 +15,21 @@ from harness.plan import Plan
 MADE = [path.stem for path in (ROOT / "bench").glob("*.json") if path.stem in ("rocketmq", "bookkeeper", "zookeeper")]
 
 
-def attempt(store: Path, run: str, cell: str, verdict: str | None, *kinds: str, **plan: Any) -> str:
+def attempt(store: Path, run: str, cell: str, verdict: str | None, *kinds: str, outcome: str = "", **plan: Any) -> str:
     folder = store / "a-test" / run
     folder.mkdir(parents=True)
     made = Plan(seed=1, system="rocketmq-controller", **plan)
     (folder / "plan.json").write_text(json.dumps(made.to_json()))
     machine = {"machine": "two cores"}
     return json.dumps(
-        {"cell": cell, "verdict": verdict, "kinds": kinds, "run": f"a-test/{run}", "environment": machine}
+        {
+            "cell": cell,
+            "verdict": verdict,
+            "kinds": kinds,
+            "run": f"a-test/{run}",
+            "environment": machine,
+            "outcome": outcome,
+        }
     )
 
 
@@ -32,6 +39,7 @@ def test_each_judged_run_is_a_row_with_what_marks_it(tmp_path: Path) -> None:
         attempt(tmp_path, "one", "twin: x", "invalid", "no-recovery", version="5.2.0", options=jraft),
         attempt(tmp_path, "two", "y", "valid", nemesis=("kill-leader", "bridge")),
         attempt(tmp_path, "broken", "y", None),
+        attempt(tmp_path, "ours", "y", "valid", outcome="harness-failure"),
     ]
     suite = tmp_path / "suites" / "s" / "1"
     suite.mkdir(parents=True)

@@ -34,7 +34,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Maker:
 
 
 @pytest.fixture(scope="session")
-def drawn(made: Maker) -> Maker:
+def with_page(made: Maker) -> Maker:
     """Like ``made``, with its page, which is written once."""
     written: set[RunFiles] = set()
 
@@ -67,9 +67,9 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture
-def shown(drawn: Maker, browser: Any) -> Iterator[Tab]:
+def shown(with_page: Maker, browser: Any) -> Iterator[Tab]:
     """The page of an invalid run; whoever looks at it, it complains of nothing."""
-    with tab(browser, drawn("invalid").report.as_uri()) as found:
+    with tab(browser, with_page("invalid").report.as_uri()) as found:
         yield found
         assert found.complaints == []
 

@@ -38,6 +38,26 @@ def test_the_lettering_of_every_drawing_has_one_size(shown: Tab) -> None:
     assert shown.js("page.Charts.plots.every(({ plot }) => plot.axes.every((a) => a.font[0].includes('12px')))")
 
 
+OVERLAPS = (Path(__file__).parents[1] / "support" / "reports" / "overlaps.js").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["data-lost", "stale-reads", "ledgers-lost"])
+def test_nothing_lies_over_anything_else_on_any_screen_or_on_paper(name: str, tmp_path: Path, browser: Any) -> None:
+    files = RunFiles(recorded_run(name, tmp_path))
+    reports.write_report(files)
+    with tab(browser, files.report.as_uri()) as found:
+        for width in (360, 768, 2560):
+            found.look("light", width)
+            assert found.js("document.documentElement.scrollWidth") <= width
+            assert found.js(f"({OVERLAPS})()") == [], width
+        found.look("light", 718)  # as wide as what an A4 sheet holds
+        found.page.emulate_media(media="print")
+        found.js("dispatchEvent(new Event('beforeprint'))")
+        found.settle()
+        assert found.js("document.documentElement.scrollWidth") <= 718
+        assert found.js(f"({OVERLAPS})()") == [], "paper"
+
+
 def touch(found: Tab, kind: str, number: int, x: float, y: float, selector: str) -> None:
     options = (
         f"{{pointerType: 'touch', pointerId: {number}, clientX: {x}, clientY: {y}, bubbles: true, cancelable: true,"
@@ -74,8 +94,8 @@ def test_a_finger_that_stays_down_reads(shown: Tab) -> None:
     touch(shown, "pointerup", 1, box["x"] + box["width"] / 2, box["y"] + 30, "#c-leaders")
 
 
-def test_a_screen_without_a_pointer_tells_what_fingers_do(drawn: Maker, browser: Any) -> None:
-    files = drawn("invalid")
+def test_a_screen_without_a_pointer_tells_what_fingers_do(with_page: Maker, browser: Any) -> None:
+    files = with_page("invalid")
     context = browser.new_context(has_touch=True, is_mobile=True, viewport={"width": 390, "height": 800})
     page = context.new_page()
     page.goto(files.report.as_uri())

@@ -15,6 +15,7 @@ import pytest
 from history import Probe, Receipt, RunFiles
 from reports.analysis import faults, snapshots
 from reports.analysis import node_timeline as timelines
+from reports.analysis.elections import claims_of, contested_of, elections_of
 from reports.analysis.findings import prepare
 from reports.analysis.lagging_nodes import lagging_nodes
 from reports.analysis.sketch import sketch_of
@@ -45,14 +46,14 @@ def test_leader_stretches_and_elections() -> None:
     ]
     assert [timelines.leader_at(found, t) for t in (0.1, 1.9, 2.1, 2.6)] == ["n1", "n1", None, "n2"]
     assert timelines.term_at(found, 2.1) == 2
-    elections = timelines.elections_of(found)
+    elections = elections_of(found)
     assert (elections.leader_changes, elections.first_term, elections.last_term, elections.again) == (1, 1, 2, ())
     assert elections.since == 0.0
-    assert [(claim.node, claim.term, claim.start, claim.rivals) for claim in timelines.claims_of(found)] == [
+    assert [(claim.node, claim.term, claim.start, claim.rivals) for claim in claims_of(found)] == [
         ("n1", 1, 0.0, ()),
         ("n2", 2, 2.5, ()),
     ]
-    assert timelines.contested_of(found) == []
+    assert contested_of(found) == []
 
 
 def test_two_nodes_that_say_in_one_round_that_they_lead_are_rivals_in_the_order_of_their_terms() -> None:
@@ -60,13 +61,13 @@ def test_two_nodes_that_say_in_one_round_that_they_lead_are_rivals_in_the_order_
     probes = [probe(1.00, "n2", "leader", 4), probe(1.05, "n1", "leader", 3), probe(1.1, "n3", "follower", 4)]
     probes += [probe(1.25, "n2", "leader", 4), probe(1.3, "n1", "follower", 4), probe(2.0, "n1", "leader", 5)]
     found = timelines.timelines_of(probes, ("n1", "n2", "n3"))
-    assert [(claim.node, claim.term, claim.rivals) for claim in timelines.claims_of(found)] == [
+    assert [(claim.node, claim.term, claim.rivals) for claim in claims_of(found)] == [
         ("n1", 3, (("n2", 4),)),
         ("n2", 4, (("n1", 3),)),
         ("n1", 5, ()),
     ]
-    assert timelines.contested_of(found) == [("n1", 0.925, 1.175), ("n2", 0.875, 1.125)]
-    assert timelines.elections_of(found).leader_changes == 2
+    assert contested_of(found) == [("n1", 0.925, 1.175), ("n2", 0.875, 1.125)]
+    assert elections_of(found).leader_changes == 2
 
 
 def test_who_leads_in_a_term_that_was_seen_before_leads_in_that_term() -> None:
@@ -184,12 +185,12 @@ def test_snapshots_are_saved_loaded_at_a_start_or_installed_by_the_leader() -> N
 def test_a_node_that_leads_again_in_its_term_is_told_unless_it_was_only_silent() -> None:
     roles = ["leader", "leader", "candidate", "leader", "leader"]
     probes = [probe(place / 4, "n1", role, 1) for place, role in enumerate(roles)]
-    assert timelines.elections_of(timelines.timelines_of(probes, ("n1",))).again == (("n1", 1, 0.75),)
+    assert elections_of(timelines.timelines_of(probes, ("n1",))).again == (("n1", 1, 0.75),)
     silent = Probe(S // 2, "n1", error="no connection")
     paused = [*probes[:2], silent, *probes[3:]]
-    assert timelines.elections_of(timelines.timelines_of(paused, ("n1",))).again == ()
+    assert elections_of(timelines.timelines_of(paused, ("n1",))).again == ()
     later = [*probes[:3], probe(0.75, "n1", "leader", 2)]
-    assert timelines.elections_of(timelines.timelines_of(later, ("n1",))).again == ()
+    assert elections_of(timelines.timelines_of(later, ("n1",))).again == ()
 
 
 def test_a_last_word_has_its_own_moment() -> None:

@@ -146,7 +146,7 @@ def waited_until(events: list[dict[str, Any]], start: float, end: int) -> float:
 
 
 def window(number: int, started: float, healed: float | None, state: str = "installed") -> FaultWindow:
-    costs = dict.fromkeys(FIGURES)
+    costs: dict[str, Any] = dict.fromkeys(FIGURES)
     return FaultWindow(
         number, "kill", "kill", "", state, (), {}, None, None, started, started, healed, healed, **costs,
         never_recovered=False, reason=None, witness={},

@@ -183,3 +183,24 @@ def test_a_legend_says_how_many_violations_have_no_mark(fresh: Maker) -> None:
         drawn = prepare(read_run(files))
         _, _, legend = marks_in(plots.rate(drawn, marks_of(drawn)))
     assert "1 of 12 violations" in legend
+
+
+def test_of_very_many_points_each_cell_has_one_so_that_none_is_alone_where_nothing_is_drawn(
+    fresh: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = prepare(read_run(fresh("valid")))
+    latency = (drawn.run.operations.returned - drawn.run.operations.invoked) / 1e6
+    ok = latency[drawn.run.operations.which(0)]
+    monkeypatch.setattr(plots, "MAX_POINTS", 100)
+    monkeypatch.setattr(plots, "CELLS", (20, 10))
+    with mpl.rc_context(STYLE):
+        figure = plots.scatter(drawn, marks_of(drawn))
+    assert figure is not None
+    lines = [line for axes in figure.axes for line in axes.lines]
+    (points,) = [line for line in lines if line.get_marker() == "o" and len(np.array(line.get_xdata())) > 1]
+    x, y = np.array(points.get_xdata()), np.array(points.get_ydata())
+    assert len(x) <= 200 < len(ok)
+    begun = drawn.run.operations.invoked[drawn.run.operations.which(0)] / 1e9
+    width, height = np.ptp(begun) / 20, np.ptp(np.log(ok)) / 10
+    for at, took in zip(begun, np.log(ok), strict=True):
+        assert ((np.abs(x - at) <= width) & (np.abs(np.log(y) - took) <= height)).any()

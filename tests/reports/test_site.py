@@ -7,14 +7,12 @@ import hashlib
 import json
 import os
 import re
-import shutil
-import tempfile
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import reports
@@ -22,7 +20,7 @@ from reports.analysis import trends
 from reports.load.logs import log_files
 from reports.load.run import read_run
 from reports.load.run_row import RunRow, row_of
-from reports.load.store_index import INDEX_NAME, StoreIndex, remember, runs_of
+from reports.load.store_index import INDEX_NAME, StoreIndex, runs_of
 from reports.page.compare import curves_of
 from reports.site import site
 from reports.site.coverage import matrix_of
@@ -79,61 +77,6 @@ def test_the_index_is_remembered_and_follows_changes(store: Path) -> None:
     (store / INDEX_NAME).write_text("{nonsense")
     assert StoreIndex(store).rows() == before
     (store / INDEX_NAME).unlink()
-
-
-def index_lines(store: Path) -> list[str]:
-    return (store / INDEX_NAME).read_text().splitlines()
-
-
-def test_a_judged_run_adds_its_line_and_is_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    many_runs(tmp_path, 6)
-    (first, *others) = runs_of(tmp_path)
-    for files in (first, *others, first):
-        remember(files, tmp_path)
-    assert len(index_lines(tmp_path)) == 7
-    remember(first, tmp_path / "test-0")
-    assert not (tmp_path / "test-0" / INDEX_NAME).exists(), "it is no store of this run"
-    read_anew = StoreIndex(tmp_path, remember=False).rows()
-    monkeypatch.setattr("reports.load.store_index.row_of", None)
-    assert StoreIndex(tmp_path).rows() == read_anew
-    monkeypatch.undo()
-    (first.results).write_text(json.dumps({"verdict": "invalid", "sentence": "changed"}))
-    assert "changed" in [row.sentence for row in StoreIndex(tmp_path).rows()]
-    assert len(index_lines(tmp_path)) == 8
-
-
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.lists(st.sampled_from(["judge", "change", "remove", "tear", "nonsense", "list"]), max_size=12))
-def test_whatever_happens_to_the_index_the_list_is_that_of_the_files(tmp_path: Path, steps: list[str]) -> None:
-    store = Path(tempfile.mkdtemp(dir=tmp_path))
-    many_runs(store, 4)
-    kept = StoreIndex(store)
-    for number, step in enumerate(steps):
-        runs = sorted(runs_of(store), key=lambda files: files.root.name)
-        files, index = runs[number % len(runs)], store / INDEX_NAME
-        if step == "judge":
-            remember(files, store)
-        elif step == "change":
-            files.results.write_text(json.dumps({"verdict": "invalid", "sentence": f"{'x' * number} now"}))
-        elif step == "remove" and len(runs) > 1:
-            shutil.rmtree(files.root)
-        elif step == "tear" and index.exists():
-            index.write_bytes(index.read_bytes()[:-9])
-        elif step == "nonsense":
-            index.write_text('[11,"test-0/x",[],{}]\n{"a"')
-        read_anew = StoreIndex(store, remember=False).rows()
-        assert StoreIndex(store).rows() == read_anew
-        assert kept.rows() == read_anew
-
-
-def test_an_index_of_dead_lines_is_written_anew(tmp_path: Path) -> None:
-    many_runs(tmp_path, 2)
-    (first, _) = runs_of(tmp_path)
-    remember(first, tmp_path)
-    (line,) = index_lines(tmp_path)
-    (tmp_path / INDEX_NAME).write_text(f"{line}\n" * 1100)
-    StoreIndex(tmp_path).rows()
-    assert len(index_lines(tmp_path)) == 2
 
 
 def test_a_run_that_broke_off_is_told_as_that(tmp_path: Path) -> None:

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from history import Probe, RunFiles
+from reports.analysis.elections import claims_of, elections_of
 from reports.analysis.findings import prepare
-from reports.analysis.node_timeline import claims_of, elections_of, timelines_of
+from reports.analysis.node_timeline import timelines_of
 from reports.load import logs
 from reports.load.run import read_run
 from reports.page import track
@@ -46,8 +47,8 @@ def test_arrows_are_the_leaders_and_the_falls_of_the_raw_probes(name: str, tmp_p
 
 def test_no_arrow_leads_from_one_leader_of_a_term_to_another_and_both_claims_are_marked(fresh: Maker) -> None:
     drawn = prepare(read_run(fresh("valid")))
-    probes = [Probe(10**9, "n1", "leader", 3), Probe(10**9 + 5 * 10**7, "n2", "leader", 3)]  # type: ignore[arg-type]
-    probes += [Probe(2 * 10**9, "n2", "leader", 4), Probe(3 * 10**9, "n1", "leader", 5)]  # type: ignore[arg-type]
+    probes = [Probe(10**9, "n1", "leader", 3), Probe(10**9 + 5 * 10**7, "n2", "leader", 3)]
+    probes += [Probe(2 * 10**9, "n2", "leader", 4), Probe(3 * 10**9, "n1", "leader", 5)]
     found = track.track_of(replace(drawn, timelines=timelines_of(probes, ("n1", "n2"))))
     assert [(source, to) for _, _, source, to, _ in found["arrows"]] == [(None, 0), (None, 1), (None, 1), (1, 0)]
     assert [text for *_, text in found["arrows"]] == [

@@ -131,7 +131,9 @@ def test_a_node_that_stays_behind_is_a_finding_of_its_own() -> None:
     assert (results.verdict, check.verdict, check.details["kind"]) == ("invalid", "invalid", "no-recovery")
     assert check.details["behind"] == ["n1", "n3"]
     assert check_named("linearizable", results).verdict == "valid"
-    assert results.sentence.startswith("linearizable: yes; recovery: no, n1 and n3 stuck at 24 of 40; ")
+    assert results.sentence.startswith(
+        "linearizable: yes; recovery: no, n1 and n3 stuck at 24 of 40 (101 by the end); "
+    )
     assert (check.details["healed_ns"], check.details["target"]) == (31 * S, 40)
 
 
@@ -161,7 +163,8 @@ def test_a_node_that_falls_behind_again_under_load_has_not_recovered() -> None:
     results = judged(replace(good(), probes=behind))
     check = check_named("recovery", results)
     assert (check.verdict, check.details["behind"], check.details["target"]) == ("invalid", ["n3"], 100)
-    assert check.seen == "all nodes at 40, 31.1 s after the heal, but after the load n3 stuck at 41 of 100"
+    told = "all nodes at 40, 31.1 s after the heal, but after the load n3 stuck at 41 of 100 (101 by the end)"
+    assert check.seen == told
 
 
 def test_a_fault_that_nobody_saw_healed_counts_from_the_sweep() -> None:

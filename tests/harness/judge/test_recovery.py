@@ -35,7 +35,7 @@ def test_a_node_that_stays_behind_is_named_with_its_figures() -> None:
     probes = [LEADER, probe(1, "n1", 24), probe(2, "n2", 60), probe(3, "n3", 30)]
     recovery = assess(probes, NODES, HEAL, HEAL + S)
     assert (recovery.behind, recovery.complete, recovery.finished_at) == (("n1", "n3"), False, None)
-    assert recovery.sentence() == "n1 and n3 stuck at 24 and 30 of 50"
+    assert recovery.sentence() == "n1 and n3 stuck at 24 and 30 of 50 (60 by the end)"
 
 
 def test_a_silent_node_is_behind() -> None:

@@ -51,7 +51,11 @@ def check_of(run: Recorded, name: str = "recovery") -> Check:
 def test_a_cluster_that_comes_back_is_valid_and_one_that_does_not_is_not() -> None:
     assert check_of(recorded()).verdict == "valid"
     stuck = check_of(recorded(probes_of(stuck=("n3",))))
-    assert (stuck.verdict, stuck.seen, stuck.details["nodes"]) == ("invalid", "n3 stuck at 80 of 124", ["n3"])
+    assert (stuck.verdict, stuck.seen, stuck.details["nodes"]) == (
+        "invalid",
+        "n3 stuck at 80 of 124 (495 by the end)",
+        ["n3"],
+    )
     last = (124 * 4 - 1) * S // 4
     assert (stuck.details["last_commit_ns"], stuck.details["end_ns"]) == (last, last)
     assert stuck.details["last_served_ns"] == OPERATIONS[-1].returned
@@ -83,7 +87,7 @@ def test_a_time_in_which_the_harness_asked_nobody_accuses_nobody() -> None:
     seen = tuple(one for one in probes_of(stuck=("n3",)) if not 50 * S < one.time < 115 * S)
     check = check_of(recorded(seen))
     assert (check.verdict, check.seen) == (
-        "unknown", "n3 stuck at 80 of 124, but the harness asked no node for 65.0 s of that time",
+        "unknown", "n3 stuck at 80 of 124 (495 by the end), but the harness asked no node for 65.0 s of that time",
     )  # fmt: skip
     assert check_of(recorded(tuple(one for one in probes_of() if not 50 * S < one.time < 115 * S))).verdict != "invalid"
 
@@ -111,7 +115,7 @@ def test_a_node_is_given_its_whole_time_awake() -> None:
     stuck = tuple(one for one in probes_of(stuck=("n3",)) if not 32 * S < one.time < 97 * S)
     check = check_of(recorded(stuck, standstills=[(32 * S, 97 * S)]))
     assert (check.verdict, check.seen) == (
-        "unknown", "n3 stuck at 80 of 124, but the harness was awake for only 27.8 s of the 60 s",
+        "unknown", "n3 stuck at 80 of 124 (495 by the end), but the harness was awake for only 27.8 s of the 60 s",
     )  # fmt: skip
 
 
@@ -208,7 +212,10 @@ def test_nobody_is_blamed_for_a_recovery_beside_a_failure_of_the_set_up() -> Non
     stuck = recorded(probes_of(stuck=("n3",)))
     wrong = replace(stuck, log_hits={**stuck.log_hits, "n1": {"IllegalAccessError": 1}})
     assert check_of(wrong).verdict == "unknown"
-    assert "n3 stuck at 80 of 124, but the harness failed (1 times 'IllegalAccessError' on n1" in check_of(wrong).seen
+    assert (
+        "n3 stuck at 80 of 124 (495 by the end), but the harness failed (1 times 'IllegalAccessError' on n1"
+        in check_of(wrong).seen
+    )
 
 
 # -- damage ------------------------------------------------------------------------------------------------------------
@@ -297,7 +304,7 @@ def test_who_lost_its_log_is_named_and_not_who_still_holds_it() -> None:
     assert check.seen.startswith(
         "n2 led in term 2 at 20.2 s with a log that ended at 271 although 300 had been committed"
     )
-    assert check.seen.endswith("n1 and n3 stuck at 300 of 514 with whole logs: n1 and n3")
+    assert check.seen.endswith("n1 and n3 stuck at 300 of 514 (885 by the end) with whole logs: n1 and n3")
 
 
 def test_followers_that_are_stuck_behind_a_whole_leader_are_the_ones_at_fault() -> None:

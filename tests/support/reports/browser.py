@@ -88,11 +88,16 @@ _idle: dict[Any, Any] = {}
 
 
 @contextmanager
-def tab(browser: Any, address: str, *, theme: str = "light", width: int = 1400, ready: bool = True) -> Iterator[Tab]:
-    """A page at an address; with ``ready`` after the report's scripts have drawn everything."""
-    page = _idle.pop(browser, None) or browser.new_page()
+def tab(
+    browser: Any, address: str, *, theme: str = "light", width: int = 1400, ready: bool = True, new: bool = False
+) -> Iterator[Tab]:
+    """A page at an address; with ``ready`` after the report's scripts have drawn everything.
+
+    ``new``: in a process of its own, as somebody opens it first: for measuring.
+    """
+    page = browser.new_page() if new or browser not in _idle else _idle.pop(browser)
     page.set_viewport_size({"width": width, "height": 900})
-    page.emulate_media(color_scheme=theme)
+    page.emulate_media(color_scheme=theme, media="screen")
     page.mouse.move(0, 0)
     found = Tab(page)
     hears = {
@@ -114,7 +119,10 @@ def tab(browser: Any, address: str, *, theme: str = "light", width: int = 1400, 
         yield found
         for event, hear in hears.items():
             page.remove_listener(event, hear)
-        _put_back(browser, page)
+        if new:
+            page.close()
+        else:
+            _put_back(browser, page)
     except BaseException:
         page.close()
         raise

@@ -1,0 +1,138 @@
+"""Claims of leadership by time: first claims, claims in the same round of probes, and how many leaders there were."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from reports.analysis.node_timeline import ROLES, SILENT, NodeTimeline, leader_at
+from reports.load.columns import Floats, Ints
+
+ROUND_S: Final = 0.25
+"""Seconds from a round of probes to the next: probes of two nodes no more than half of it apart are of one round."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """That a node called itself leader of a term, by the probe that saw it first (``start``, in seconds).
+
+    ``rivals`` are (node, term) of the others that did so in the same round of probes: which of them led in between,
+    the probes do not tell.
+    """
+
+    node: str
+    term: int
+    start: float
+    rivals: tuple[tuple[str, int], ...]
+
+
+def claims_of(timelines: Sequence[NodeTimeline]) -> list[Claim]:
+    """List the first claim of each node in each term, by its time; of those in one round of probes, by its term.
+
+    Without terms two may say that they lead, and neither be it: such a claim counts where a majority names the node.
+    """
+    leading = {timeline.node: _claims(timeline) for timeline in timelines}
+    found = []
+    for node, (times, terms) in leading.items():
+        for term in np.unique(terms):
+            moments = times[terms == term].tolist()
+            start = next((at for at in moments if term >= 0 or leader_at(timelines, at) == node), None)
+            if start is None:
+                continue
+            rivals = [
+                (other, int(theirs[place]))
+                for other, (moments, theirs) in leading.items()
+                if other != node and (place := _nearest(moments, start)) is not None
+            ]
+            found.append(Claim(node, int(term), start, tuple(rivals)))
+    found.sort(key=lambda claim: (claim.start, claim.term, claim.node))
+    ordered: list[Claim] = []
+    for claim in found:
+        place = len(ordered)
+        while place and claim.start - ordered[place - 1].start <= ROUND_S and claim.term < ordered[place - 1].term:
+            place -= 1
+        ordered.insert(place, claim)
+    return ordered
+
+
+def contested_of(timelines: Sequence[NodeTimeline]) -> list[tuple[str, float, float]]:
+    """List (node, from, to) where a node called itself leader while another one did so in the same round of probes."""
+    leading = {timeline.node: _claims(timeline)[0] for timeline in timelines}
+    found: list[tuple[str, float, float]] = []
+    for node, times in leading.items():
+        others = [moments for other, moments in leading.items() if other != node]
+        for time in times.tolist():
+            if not any(_nearest(moments, time) is not None for moments in others):
+                continue
+            if found and found[-1][0] == node and time - found[-1][2] <= ROUND_S:
+                found[-1] = (node, found[-1][1], time + ROUND_S / 2)
+            else:
+                found.append((node, time - ROUND_S / 2, time + ROUND_S / 2))
+    return found
+
+
+def _claims(timeline: NodeTimeline) -> tuple[Floats, Ints]:
+    led = timeline.role == ROLES.index("leader")
+    return timeline.time[led], timeline.term[led]
+
+
+def _nearest(moments: Floats, seconds: float) -> int | None:
+    """Return the place of the moment in the same round of probes; None if there is none."""
+    if not len(moments):
+        return None
+    after = int(np.searchsorted(moments, seconds))
+    around = [place for place in (after - 1, after) if 0 <= place < len(moments)]
+    place = min(around, key=lambda one: abs(float(moments[one]) - seconds))
+    return place if abs(float(moments[place]) - seconds) <= ROUND_S / 2 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Elections:
+    """Counts over the whole run by its probes: leaders (each term's leader once), and terms.
+
+    ``since``: when the first of them was seen to lead (s).
+    ``again`` holds (node, term, from when, in seconds) where a node led once more in a term that it had led in: it had
+    been something else meanwhile, as a process is that was restarted and elected with the votes that it had on disk.
+    """
+
+    leader_changes: int
+    since: float | None
+    first_term: int
+    last_term: int
+    again: tuple[tuple[str, int, float], ...] = ()
+
+
+def elections_of(timelines: Sequence[NodeTimeline]) -> Elections:
+    """Count leaders and terms."""
+    claims = claims_of(timelines)
+    terms = [int(term) for timeline in timelines for term in timeline.term[timeline.term >= 0]]
+    return Elections(
+        leader_changes=max(len(claims) - 1, 0),
+        since=claims[0].start if claims else None,
+        first_term=min(terms, default=-1),
+        last_term=max(terms, default=-1),
+        again=tuple(
+            sorted((found for timeline in timelines for found in _led_again(timeline)), key=lambda found: found[2])
+        ),
+    )
+
+
+def _led_again(timeline: NodeTimeline) -> list[tuple[str, int, float]]:
+    """List (node, term, seconds) where a node led anew in a term; silence alone does not end a leadership."""
+    found: list[tuple[str, int, float]] = []
+    led: set[int] = set()
+    leading = -1
+    for time, role, term in zip(timeline.time.tolist(), timeline.role.tolist(), timeline.term.tolist(), strict=True):
+        if role == SILENT:
+            continue
+        if role != 0:
+            leading = -1
+        elif leading != term:
+            if term in led:
+                found.append((timeline.node, term, time))
+            led.add(term)
+            leading = term
+    return found
