@@ -1,4 +1,4 @@
-"""Who said when that it leads: first claims, claims in the same round of probes, and how many leaders there were."""
+"""Claims of leadership by time: first claims, claims in the same round of probes, and how many leaders there were."""
 
 from __future__ import annotations
 

@@ -242,7 +242,9 @@ def last_statuses(timelines: Sequence[NodeTimeline]) -> list[LastStatus]:
     end = max((float(timeline.time[-1]) for timeline, _ in lasts), default=0.0)
     found = []
     for timeline, last in lasts:
-        behind = max(front - max(int(timeline.applied[last]), 0), 0) if timeline.reports else 0
+        # A node that names its role and no index has applied nothing; of one that names neither nothing is known.
+        known = timeline.reports or bool((timeline.role <= ROLES.index("candidate")).any())
+        behind = max(front - max(int(timeline.applied[last]), 0), 0) if known else 0
         found.append(
             LastStatus(
                 node=timeline.node,

@@ -97,6 +97,7 @@ def test_integers_are_read_back(value: int) -> None:
 def shown(node: str, rows: list[tuple[int, str, int]]) -> NodeTimeline:
     """A node's probes: (quarter of a second, role, term)."""
     (empty,) = timelines_of([], [node])
+    none = np.full(len(rows), -1)
     columns = {name: [row[place] for row in rows] for place, name in enumerate(("time", "role", "term"))}
     none = np.full(len(rows), -1)
     return NodeTimeline(
