@@ -1,4 +1,4 @@
-"""Who said when that it leads: first claims, claims in the same round of probes, and how many leaders there were."""
+"""Claims to lead by the probes that saw them, and counts of leaders and terms."""
 
 from __future__ import annotations
 
