@@ -20,6 +20,8 @@ from bench.series import ROOT, Row, save, write_table
 from harness.plan import Plan
 
 JUDGED: Final = ("valid", "invalid", "unknown")
+#: Pages in docs/ that have another name than their suite.
+PAGES: Final = {"zookeeper": "museum"}
 
 
 def rows_of(store: Path) -> Iterator[Row]:
@@ -29,7 +31,8 @@ def rows_of(store: Path) -> Iterator[Row]:
             continue
         for line in attempts.read_text().splitlines():
             attempt = json.loads(line)
-            if attempt.get("verdict") in JUDGED and attempt.get("run"):
+            failed = attempt.get("outcome") == "harness-failure"
+            if attempt.get("verdict") in JUDGED and attempt.get("run") and not failed:
                 yield row_of(store, attempt)
 
 
@@ -100,7 +103,11 @@ def main() -> None:
         {row["run"]: row for row in (*rows, *(row for store in asked.store for row in rows_of(store)))}.values()
     )
     save(results, rows)
-    write_table(ROOT / "docs" / f"{asked.suite}.md", f"python -m bench.suite_table {asked.suite}", table(rows))
+    write_table(page_of(asked.suite), f"python -m bench.suite_table {asked.suite}", table(rows))
+
+
+def page_of(suite: str) -> Path:
+    return ROOT / "docs" / f"{PAGES.get(suite, suite)}.md"
 
 
 if __name__ == "__main__":

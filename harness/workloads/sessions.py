@@ -35,8 +35,7 @@ def sessions_check(operations: Sequence[Operation]) -> Check:
         if op.outcome != "ok":
             least = {one: known for one, known in least.items() if one[0] != op.process}
         elif op.f in ("write", "peek"):
-            peeked = -1 if op.result is None else op.result[1]
-            version = versions.get((op.key, op.value), -1) if op.f == "write" else peeked
+            version = versions.get((op.key, op.value), -1) if op.f == "write" else _peeked(op)
             if op.f == "peek" and version < before[0]:
                 text = f"process {op.process} saw version {version} of {op.key} after {before[0]}"
                 said = [(one, f"version {number}") for number, one in (before, (version, op))]
@@ -49,3 +48,8 @@ def sessions_check(operations: Sequence[Operation]) -> Check:
     seen = f"{len(peeks)} peeks" + (f", {len(wrong)} wrong: {wrong[0].sentence}" if wrong else "")
     examples = [*wrong, *(example for key in keys for example in key.counterexamples)]
     return Check("sessions", "check", verdict, _ASKED, seen, details_of(examples) if examples else {})
+
+
+def _peeked(op: Operation) -> int:
+    """The version that a peek was answered, -1 for absent."""
+    return -1 if op.result is None else int(op.result[1])

@@ -1,4 +1,4 @@
-"""Claims to lead by the probes that saw them, and counts of leaders and terms."""
+"""Claims of leadership by time: first claims, claims in the same round of probes, and how many leaders there were."""
 
 from __future__ import annotations
 

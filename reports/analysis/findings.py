@@ -149,7 +149,7 @@ def violating_keys(run: Run) -> list[tuple[str, list[str], int]]:
 
 
 def examples_of(run: Run) -> list[Shown]:
-    """List the counterexamples in the results that the page lists, at most :data:`MAX_LISTED`."""
+    """List the counterexamples in the results that are listed, at most :data:`MAX_LISTED`."""
     return recorded_examples(run)[:MAX_LISTED]
 
 

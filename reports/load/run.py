@@ -27,7 +27,7 @@ Tell: TypeAlias = Callable[[Operation], str]
 
 
 def by_values(_: Operation) -> str:
-    """Tell no operation in words."""
+    """Put no operation into words."""
     return ""
 
 
@@ -126,7 +126,7 @@ def failure_of(files: RunFiles, state: Mapping[str, Any], results: Mapping[str, 
 
 
 def read_run(files: RunFiles, tell: Tell = by_values) -> Run:
-    """Read the files of a run, the operations of which are told so.  Never raises for their contents."""
+    """Read the files of a run, with its model's words for operations.  Never raises for their contents."""
     notes = Notes()
     nothing: dict[str, Any] = {}
     no_events: list[Event] = []

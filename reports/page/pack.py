@@ -117,7 +117,7 @@ def operation_columns(
 
 
 def _told(operations: Operations, tell: Tell) -> tuple[Ints, list[str]]:
-    """Code what is told of each operation; -1 is nothing."""
+    """Encode what is said of each operation; -1 is nothing."""
     places: dict[str, int] = {}
     codes = np.full(len(operations), -1, dtype=np.int64)
     for row in range(len(operations)):

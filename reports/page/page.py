@@ -295,7 +295,7 @@ def marked_text(drawn: Drawn) -> str:
 
 
 def lasting_of(drawn: Drawn) -> dict[int, list[outages.Outage]]:
-    """Map a fault's id to the outages that its row shows."""
+    """Map a fault's id to the outages that its row lists."""
     end = drawn.run.end
     return outages.by_fault(outages.outages_of(drawn.run.operations, end), drawn.windows, end / 1e9)
 

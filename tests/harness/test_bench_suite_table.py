@@ -12,17 +12,24 @@ from bench import suite_table
 from bench.series import ROOT, write_table
 from harness.plan import Plan
 
-MADE = [path.stem for path in (ROOT / "bench").glob("*.json") if path.stem in ("rocketmq", "bookkeeper")]
+MADE = [path.stem for path in (ROOT / "bench").glob("*.json") if path.stem in ("rocketmq", "bookkeeper", "zookeeper")]
 
 
-def attempt(store: Path, run: str, cell: str, verdict: str | None, *kinds: str, **plan: Any) -> str:
+def attempt(store: Path, run: str, cell: str, verdict: str | None, *kinds: str, outcome: str = "", **plan: Any) -> str:
     folder = store / "a-test" / run
     folder.mkdir(parents=True)
     made = Plan(seed=1, system="rocketmq-controller", **plan)
     (folder / "plan.json").write_text(json.dumps(made.to_json()))
     machine = {"machine": "two cores"}
     return json.dumps(
-        {"cell": cell, "verdict": verdict, "kinds": kinds, "run": f"a-test/{run}", "environment": machine}
+        {
+            "cell": cell,
+            "verdict": verdict,
+            "kinds": kinds,
+            "run": f"a-test/{run}",
+            "environment": machine,
+            "outcome": outcome,
+        }
     )
 
 
@@ -32,6 +39,7 @@ def test_each_judged_run_is_a_row_with_what_marks_it(tmp_path: Path) -> None:
         attempt(tmp_path, "one", "twin: x", "invalid", "no-recovery", version="5.2.0", options=jraft),
         attempt(tmp_path, "two", "y", "valid", nemesis=("kill-leader", "bridge")),
         attempt(tmp_path, "broken", "y", None),
+        attempt(tmp_path, "ours", "y", "valid", outcome="harness-failure"),
     ]
     suite = tmp_path / "suites" / "s" / "1"
     suite.mkdir(parents=True)
@@ -59,7 +67,7 @@ def test_the_table_counts_by_version_and_says_what_was_broken() -> None:
 
 @pytest.mark.parametrize("suite", MADE)
 def test_the_page_has_the_table_of_the_results(suite: str, tmp_path: Path) -> None:
-    page, written = ROOT / "docs" / f"{suite}.md", tmp_path / "page.md"
+    page, written = suite_table.page_of(suite), tmp_path / "page.md"
     written.write_text(page.read_text())
     rows = json.loads((ROOT / "bench" / f"{suite}.json").read_text())
     write_table(written, f"python -m bench.suite_table {suite}", suite_table.table(rows))

@@ -31,7 +31,7 @@ def test_a_name_is_one_plain_folder_that_fits(made: tuple[list[str], list[str], 
 @settings(max_examples=400)
 def test_other_faults_have_another_name(one: list[str], other: list[str]) -> None:
     same = names.test_name(("set",), one, ("1",)) == names.test_name(("set",), other, ("1",))
-    assert same == (one == other or (one, other) in ([[], ["no-fault"]], [["no-fault"], []]))
+    assert same == (one == other or [one, other] in ([[], ["no-fault"]], [["no-fault"], []]))
 
 
 @pytest.mark.parametrize(

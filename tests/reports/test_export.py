@@ -97,10 +97,11 @@ def test_integers_are_read_back(value: int) -> None:
 def shown(node: str, rows: list[tuple[int, str, int]]) -> NodeTimeline:
     """A node's probes: (quarter of a second, role, term)."""
     (empty,) = timelines_of([], [node])
+    none = np.full(len(rows), -1)
     columns = {name: [row[place] for row in rows] for place, name in enumerate(("time", "role", "term"))}
     return NodeTimeline(
         node, np.array(columns["time"]) / 4, np.array([ROLES.index(role) for role in columns["role"]]),
-        np.array(columns["term"]), *(np.full(len(rows), -1) for _ in range(5)),
+        np.array(columns["term"]), none, none, none, none, none,
     ) if rows else empty  # fmt: skip
 
 

@@ -339,9 +339,9 @@ def test_members_are_the_nodes_of_the_roles_that_store_or_all_on_which_something
     toy.roles = (replace(store, node="n2"), replace(store, node="n3"), replace(format_n4, node="n4"))
     nodes = (*setup.nodes, *more)
     deployment = Deployment(scene.system.system, replace(setup, nodes=nodes), scene.nodes, time.monotonic)
-    assert deployment.members == ("n1", "n2", "n3")  # nothing but a task runs on n4
+    assert list(deployment.members) == ["n1", "n2", "n3"]  # nothing but a task runs on n4
     toy.members = ("storage",)
-    assert deployment.members == ("n2", "n3")
+    assert list(deployment.members) == ["n2", "n3"]
     toy.members = ("voter",)
     with pytest.raises(HarnessError, match="toy names voter as members"):
         _ = deployment.members

@@ -29,7 +29,7 @@ from harness.systems import zookeeper as zk
 from harness.systems.api import Scale
 from harness.systems.artifacts import MavenJars
 from harness.systems.law import LOST, NOT_SENT, Outcome
-from harness.systems.zookeeper_server import SLF4J
+from harness.systems.zookeeper_server import PORT, SLF4J
 from harness.workloads import Invocation
 
 NODES = tuple(Machine(f"n{number}", f"10.0.0.{number}") for number in (1, 2, 3))
@@ -293,7 +293,7 @@ def test_a_leader_that_dies_before_its_first_transaction_does_not_go_back() -> N
         writer.close()
 
     async def run() -> list[Any]:
-        async with await asyncio.start_server(serve, "127.0.0.1", zk.PORT):
+        async with await asyncio.start_server(serve, "127.0.0.1", PORT):
             prober = zk.Prober("127.0.0.1")
             return [(await prober.ask(5.0))["term"] for _ in range(3)]
 

@@ -20,7 +20,7 @@ def judged(*operations: Operation) -> Any:
     return sessions_check(operations)
 
 
-WRITTEN = (operation(0, 0, "write", 7), operation(1, 0, "write", 8))
+WRITTEN = (operation(0, 0, "write", 7, 7), operation(1, 0, "write", 8, 8))
 
 
 @pytest.mark.parametrize(
@@ -39,6 +39,14 @@ WRITTEN = (operation(0, 0, "write", 7), operation(1, 0, "write", 8))
 def test_sessions_never_go_back_and_see_their_own_writes(peeks: list[tuple[int, Any]], verdict: str) -> None:
     seen = [operation(2 + n, process, "peek", None, result) for n, (process, result) in enumerate(peeks)]
     assert judged(*WRITTEN, *seen).verdict == verdict
+
+
+def test_a_system_may_answer_a_write_by_what_was_written_or_by_nothing() -> None:
+    peek = operation(2, 0, "peek", None, [8, 1])
+    silent = [operation(place, 0, "write", one.value) for place, one in enumerate(WRITTEN)]
+    assert judged(*WRITTEN, peek).verdict == judged(*silent, peek).verdict == "valid"
+    back = operation(3, 0, "peek", None, [7, 0])
+    assert judged(*WRITTEN, peek, back).verdict == judged(*silent, peek, back).verdict == "invalid"
 
 
 def test_after_a_failure_the_session_may_be_another() -> None:
