@@ -51,7 +51,7 @@ def test_without_a_culprit_it_is_the_last_answer_of_the_explanation(fresh: Maker
     assert (mark.culprit, mark.at) == (last.invoke_index, violation.since)
     diagnosis = diagnosis_of(drawn)
     assert diagnosis is not None
-    assert diagnosis.breaks[0].onset == violation.since
+    assert diagnosis.breaks[0].onset == short.completed_at / 1e9
     reports.write_report(files)
 
 
