@@ -23,7 +23,7 @@ from harness.errors import StoreError, UsageError
 from history import Counterexample, FormatError, Header, HistoryWriter, KeyVerdict, Operation
 from history.readers import Foreign, read_any
 from history.records.events import load_json, parse_header
-from reports.load.run import Tell, by_values
+from reports.style.wording import Tell, by_values
 
 
 def file_type(path: Path) -> int:

@@ -12,8 +12,9 @@ from typing import Any
 from history import RunFiles
 from reports.analysis.findings import Drawn, prepare
 from reports.errors import ReportOutcome
-from reports.load.run import Tell, by_values, read_run
+from reports.load.run import read_run
 from reports.page import page
+from reports.style.wording import Tell, by_values
 from reports.text import junit, summary, terminal
 
 

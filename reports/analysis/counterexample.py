@@ -17,8 +17,8 @@ from typing import Any, Final
 
 from history import Counterexample, Linearization, Operation
 from history.records.time_format import digits_of, seconds_text
-from reports.load.run import Tell, by_values
 from reports.style.format import short
+from reports.style.wording import Tell, by_values
 
 WIDTH: Final = 1000.0
 LEFT: Final = 150.0

@@ -11,7 +11,7 @@ from reports.analysis import node_timeline
 from reports.analysis.counterexample import label_of
 from reports.analysis.faults import FaultWindow, sides_of
 from reports.analysis.node_timeline import NodeTimeline
-from reports.load.run import Tell, by_values
+from reports.style.wording import Tell, by_values
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,28 +7,22 @@ files; the page is then shorter and says why.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import numpy as np
 import pyarrow.parquet as pq
 
-from history import SECOND, Event, Operation, Probe, Receipt, RunFiles, read_probes, receipts_of
+from history import SECOND, Event, Probe, Receipt, RunFiles, read_probes, receipts_of
 from history.json_object import read_object
 from reports.errors import Notes
 from reports.load.columns import Operations, from_operations, read_jsonl, read_parquet
 from reports.load.unjudged import unjudged
+from reports.style.wording import Tell, by_values
 
 HARNESS_FAILURE: Final = "harness failure"
-#: What was asked and answered, in the words of the object that the operations are on; empty: its values say it.
-Tell: TypeAlias = Callable[[Operation], str]
-
-
-def by_values(_: Operation) -> str:
-    """Put no operation into words."""
-    return ""
 
 
 @dataclass(frozen=True, slots=True)

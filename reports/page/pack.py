@@ -23,8 +23,8 @@ import pyarrow.compute as pc
 
 from reports.analysis.counterexample import TOLD
 from reports.load.columns import NONE, Coded, Ints, Operations
-from reports.load.run import Tell, by_values
 from reports.style.format import short
+from reports.style.wording import Tell, by_values
 
 MAX_TEXTS: Final = 50_000
 MAX_NAMES: Final = 20_000

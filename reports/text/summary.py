@@ -11,8 +11,9 @@ from typing import Any, Final
 from history.metrics.recovery import never_recovered
 from history.records.violations import counterexamples_of, counts_of, state_of, verdict_words
 from reports.errors import Notes
-from reports.load.run import Tell, by_values, tidy
+from reports.load.run import tidy
 from reports.style.format import milliseconds, number, one_line, printable, seconds
+from reports.style.wording import Tell, by_values
 from reports.text import recovery as recovery_text
 from reports.text import text_diagram
 

@@ -16,12 +16,13 @@ from reports.analysis import figures, node_timeline, outages
 from reports.analysis.faults import FaultWindow, late_of
 from reports.analysis.findings import Drawn, Violation, checks_of, recovery_of, undecided_of, violation_count
 from reports.analysis.invariant_violations import Moment, invariant_violations
-from reports.load.run import HARNESS_FAILURE, Run, Tell, commands_of
+from reports.load.run import HARNESS_FAILURE, Run, commands_of
 from reports.load.staleness import STALE, is_stale
 from reports.story.aftermath import outages_told
 from reports.story.canary import grouped, meaning_of, next_step, verdict_shown, word_of
 from reports.story.diagnosis import diagnosis_of
 from reports.style.format import milliseconds, number, one_line, printable, seconds
+from reports.style.wording import Tell
 from reports.text import text_diagram
 from reports.text.summary import LEAST, Paint, check_lines, spark, table, wrapped
 

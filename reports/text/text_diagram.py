@@ -7,8 +7,8 @@ from typing import Final
 from history import Counterexample
 from reports.analysis import counterexample
 from reports.analysis.counterexample import LEFT, RIGHT, Box, Picture, picture_of
-from reports.load.run import Tell, by_values
 from reports.style.format import one_line
+from reports.style.wording import Tell, by_values
 
 WIDTH: Final = 113
 LEAST: Final = 60

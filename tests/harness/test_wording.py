@@ -9,7 +9,7 @@ import pytest
 
 from harness.files import wording_of
 from history import Operation
-from reports.load.run import by_values
+from reports.style.wording import by_values
 
 FAILED = Operation(0, "alter", "broker-0", [1, 3, 115, [1, 3]], None, "fail", 0, 1, 0, 1, error="2001: no")
 

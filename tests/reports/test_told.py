@@ -11,8 +11,9 @@ import reports
 from history import Counterexample, Operation
 from reports.analysis.counterexample import TOLD, label_of
 from reports.analysis.findings import prepare
-from reports.load.run import by_values, read_run
+from reports.load.run import read_run
 from reports.page.series import data_of
+from reports.style.wording import by_values
 from reports.text import text_diagram
 from tests.support.reports.made import Maker
 

@@ -137,7 +137,7 @@ class ToySystem:
         self._world = world
         self.names = world.register.names
         self.processes = {name: ["server"] for name in self.names}
-        self.serving = self.names
+        self.serving = self.members = self.names
 
     def __getattr__(self, name: str) -> Callable[..., None]:
         return lambda *_: self._world.step(name)  # kill, wipe, install, start
