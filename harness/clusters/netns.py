@@ -15,6 +15,7 @@ from __future__ import annotations
 import fcntl
 import logging
 import os
+import shlex
 import shutil
 import subprocess
 from collections.abc import Callable, Iterable, Iterator
@@ -29,7 +30,7 @@ from harness.clusters.locks import FileLock
 from harness.clusters.node_start import NodeStart, greets
 from harness.clusters.processes import Process
 from harness.clusters.record import Record, StateDir
-from harness.errors import ClusterError, RemoteError
+from harness.errors import ClusterBusyError, ClusterError, RemoteError
 from harness.remote.node import Node
 from harness.remote.nodes import Remote
 from nemesis.core.ports import Command
@@ -79,6 +80,7 @@ class NetnsCluster:
         """
         with self.lock():
             capabilities.require_programs()
+            self._require_not_in_a_suite()
             owner = processes.identify(os.getpid()) if passing else None
             if self._keep():
                 if self.orphaned():
@@ -97,6 +99,20 @@ class NetnsCluster:
         """Whether the process that made the nodes to take them down has died; by its record and the process table."""
         maker = self._state.read_passing()
         return maker is not None and processes.started_at(maker.pid) != maker.started
+
+    def _require_not_in_a_suite(self) -> None:
+        """Between two runs of a suite its nodes are not locked; only runs that it started may use them.
+
+        Raises ClusterBusyError.
+        """
+        maker = self._state.read_passing()
+        if maker is None or self.orphaned() or processes.descends_from(os.getpid(), maker.pid):
+            return
+        words = shlex.join(processes.arguments_of(maker.pid))
+        raise ClusterBusyError(
+            f"cluster {self.name} was brought up by pid {maker.pid} (`{words}`), which will take it down at its end; "
+            f"wait for that, or take another: --cluster netns:{'other' if self.name != 'other' else 'more'}"
+        )
 
     def _keep(self) -> bool:
         record = self._state.read_record()

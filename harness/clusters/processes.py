@@ -69,6 +69,16 @@ def identify(pid: int) -> Process | None:
     return None if started is None else Process(pid, started)
 
 
+def descends_from(pid: int, above: int) -> bool:
+    """Whether a process is another one, or was started by it or by one that it started."""
+    while pid != above:
+        fields = _stat(pid)
+        if not fields or pid <= 1:
+            return False
+        pid = int(fields[1])
+    return True
+
+
 def is_node(process: Process, cluster: str, node: str) -> bool:
     """Whether this very process still runs and is the node's."""
     return started_at(process.pid) == process.started and _node_of_pid(process.pid, cluster) == node

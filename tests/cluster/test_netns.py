@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from harness.clusters import capabilities
+from harness.clusters.netns import NetnsCluster
 from harness.errors import ClusterBusyError, ClusterError
 from tests.support.cluster.machine import HARNESS, MakeCluster, on_all, outputs
 
@@ -25,6 +26,14 @@ import os, signal, sys
 from harness.clusters.netns import NetnsCluster
 NetnsCluster(sys.argv[1], nodes=1).up(passing=True)
 os.kill(os.getpid(), signal.SIGKILL)
+"""
+KEPT = """
+import subprocess, sys
+from harness.clusters.netns import NetnsCluster
+NetnsCluster(sys.argv[1], nodes=1).up(passing=True)
+run = f"from harness.clusters.netns import NetnsCluster; NetnsCluster({sys.argv[1]!r}, nodes=1).up()"
+print("up; kept by a run of its own:", subprocess.run([sys.executable, "-c", run]).returncode, flush=True)
+sys.stdin.read()
 """
 
 
@@ -58,6 +67,19 @@ class TestWhoseTheyAre:
         assert not cluster.orphaned()
         cluster.up(passing=True)
         assert not cluster.orphaned()
+
+    def test_while_a_suite_lives_only_its_own_runs_use_its_nodes(self, make_cluster: MakeCluster) -> None:
+        cluster, other = make_cluster(nodes=1), [sys.executable, "-c", KEPT]
+        with subprocess.Popen(
+            [*other, cluster.name], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as suite:
+            assert suite.stdout is not None
+            assert suite.stdout.readline() == "up; kept by a run of its own: 0\n"
+            for stranger in (cluster, NetnsCluster(cluster.name, nodes=2)):
+                with pytest.raises(ClusterBusyError, match=f"brought up by pid {suite.pid} "):
+                    stranger.up()
+            assert cluster.status().is_up
+        assert cluster.up() is True
 
     def test_what_is_to_stay_is_not_taken_over_in_passing(self, make_cluster: MakeCluster) -> None:
         cluster = make_cluster(nodes=1)
