@@ -147,14 +147,18 @@ class Monitor:
         return example
 
     def _bury(self) -> None:
-        """Drop the values that are dead."""
+        """Drop the values that are dead, but for the initial one: a read of it, alone, would contradict nothing."""
         horizon = min((event.index for event in self._open.values()), default=NEVER)
         for register in self._registers.values():
             settled = [zone for zone in register.values.values() if zone.first < horizon]
             if len(settled) < 2:
                 continue
             latest = max(settled, key=lambda zone: zone.last)
-            dead = [value for value, zone in register.values.items() if zone is not latest and zone.first < latest.last]
+            dead = [
+                value
+                for value, zone in register.values.items()
+                if zone is not latest and zone.write is not None and zone.first < latest.last
+            ]
             for value in dead:
                 del register.values[value]
 

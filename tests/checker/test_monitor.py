@@ -75,6 +75,23 @@ def test_a_hundred_thousand_operations_fit_into_what_is_open_and_alive() -> None
     assert largest <= 10 + lost + 100
 
 
+@pytest.mark.parametrize("seen", [None, 3, 98])
+def test_a_read_of_what_was_current_long_ago_is_found(seen: int | None) -> None:
+    """The initial value, too, which nobody wrote: alone its read is legal."""
+    asked = [("write", number, number) for number in range(100)] + [("read", None, seen)]
+    events = [
+        Event(2 * number + done, 2 * number + done, "ok" if done else "invoke", 0, f, result if done else value, "k0")
+        for number, (f, value, result) in enumerate(asked)
+        for done in (0, 1)
+    ]
+    monitor = Monitor()
+    assert [monitor.feed(event) for event in events[:-1]] == [None] * 201
+    violation = monitor.feed(events[-1])
+    assert violation is not None
+    assert violation.index == 201
+    assert check_operations(violation.counterexample.operations, "register").verdict == "invalid"
+
+
 def test_keys_that_it_cannot_judge_are_named() -> None:
     monitor = Monitor()
     for index, process in enumerate((0, 1)):
