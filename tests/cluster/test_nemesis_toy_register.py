@@ -129,7 +129,8 @@ def timed(world):
 def judged(world, bug, steps, seed=0, reads_from_fault=False):
     """Load, faults and a verdict: (verdicts by key, receipts, operations).
 
-    ``reads_from_fault``: nothing is written from the fault on, so that what it destroyed is read and not written over.
+    ``reads_from_fault``: nothing is written once the fault stands, so that what it destroyed is read and not written
+    over.  Until then there are writes: a power cut waits for one that is not synced, and others on this machine sync.
     """
     ctx = timed(world) if any(step.fault.startswith("clock") for step in steps) else untimed(world)
     world.system.work(*(FAULTS[step.fault] for step in steps))
@@ -137,7 +138,7 @@ def judged(world, bug, steps, seed=0, reads_from_fault=False):
     events: list[Event] = []
 
     def record(kind, f, value, /):
-        if reads_from_fault:
+        if reads_from_fault and events:  # the second event: the fault stands
             clients.only_reads.set()
         events.append(Event(len(events), time.monotonic_ns(), kind, "nemesis", f, value))
 
