@@ -57,7 +57,9 @@ def world():
 
 @pytest.fixture(autouse=True)
 def _stores(world):
-    world.on_all("umount /usr/sbin/nft 2>/dev/null; mkdir -p /data/store && seq 5000 >/data/store/segment && sync")
+    world.on_all(
+        "umount /usr/sbin/nft 2>/dev/null; mkdir -p /data/store && seq 5000 >/data/store/segment && sync -f /data"
+    )
     world.system.said.clear()
     world.system.work()
     world.system.start(world.remote.names)

@@ -1,4 +1,8 @@
-"""Faults of whole machines on real nodes, looked at from outside the nemesis."""
+"""Faults of whole machines on real nodes, looked at from outside the nemesis.
+
+Nodes share the machine's kernel: a test that says ``sync`` without a filesystem takes from the power cuts of those that
+run beside it what was not synced.
+"""
 
 from __future__ import annotations
 
@@ -157,7 +161,7 @@ def test_a_full_disk_is_met_by_other_writers_and_free_again(world):
 
 @pytest.mark.parametrize("name", ["file-truncate", "file-bitflip"])
 def test_damage_is_done_while_the_process_is_down(world, name):
-    world.sh("n2", "rm -rf /data/store; mkdir -p /data/store; seq 20000 >/data/store/segment; sync")
+    world.sh("n2", "rm -rf /data/store; mkdir -p /data/store; seq 20000 >/data/store/segment; sync -f /data")
     world.sh("n2", "for i in $(seq 20); do echo 1 >/data/store/copy$i.bak; done")
     before = world.sh("n2", "sha256sum /data/store/segment").split()[0]
     ctx = world.with_settings(store_files={"data": ("seg*",)})

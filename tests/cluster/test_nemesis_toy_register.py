@@ -56,7 +56,7 @@ class Register(ToySystem):
         self.bug = bug
         self.end()
         self.remote.run(dict.fromkeys(self.remote.names, Command(("tee", "/run/toy-system.py"), stdin=PROGRAM)))
-        self.remote.run(dict.fromkeys(self.remote.names, Command(("sh", "-c", "rm -rf /data/store; sync"))))
+        self.remote.run(dict.fromkeys(self.remote.names, Command(("sh", "-c", "rm -rf /data/store; sync -f /data"))))
         self.start(self.remote.names)
 
     def probes(self):

@@ -226,7 +226,9 @@ class TestSingleNodes:
         cluster.up()
         marker = f"86{os.getpid()}"
         outputs(
-            cluster, f"echo kept | tee /data/kept /opt/kept; sync; setsid sleep {marker} >/dev/null 2>&1 </dev/null &"
+            cluster,
+            "echo kept | tee /data/kept /opt/kept; sync -f /data /opt; "
+            f"setsid sleep {marker} >/dev/null 2>&1 </dev/null &",
         )
         assert subprocess.run(["pgrep", "-fc", f"sleep {marker}"], capture_output=True, check=True).stdout == b"2\n"
         cluster.kill_nodes(["n1"])
