@@ -184,16 +184,16 @@ def _ends(ledger: _Ledger) -> Iterator[Counterexample]:
     shortest = _Shortest(ledger.ends)
     for id_, (payload, one) in ledger.acknowledged.items():
         acknowledged = f"{payload} was acknowledged with id {id_} ({_who(one)})"
-        if (told := shortest.told_first(id_)) is None:
+        if (end := shortest.answered_first(id_)) is None:
             continue
-        added, ended = (one, _acked(payload, id_)), (told[1], _ends_at(told[0]))
-        if _before(one, told[1]):
-            yield ledger.broken("lost-add", f"{acknowledged}, and then {_ended(told)}", added, ended)
+        added, ended = (one, _acked(payload, id_)), (end[1], _ends_at(end[0]))
+        if _before(one, end[1]):
+            yield ledger.broken("lost-add", f"{acknowledged}, and then {_ended(end)}", added, ended)
         else:
-            then = "and then" if _before(told[1], one) else "and"
-            yield ledger.broken("acknowledged-beyond-end", f"{_ended(told)}, {then} {acknowledged}", ended, added)
+            then = "and then" if _before(end[1], one) else "and"
+            yield ledger.broken("acknowledged-beyond-end", f"{_ended(end)}, {then} {acknowledged}", ended, added)
     for one in ledger.of("tail"):
-        if one.outcome == "ok" and (end := shortest.told_first(one.result["lac"])) is not None:
+        if one.outcome == "ok" and (end := shortest.answered_first(one.result["lac"])) is not None:
             text = f"{_who(one)} was told that {one.result['lac']} is confirmed, and {_ended(end)}"
             confirmed = (one, f"LastAddConfirmed {one.result['lac']}")
             yield ledger.broken("confirmed-beyond-end", text, confirmed, (end[1], _ends_at(end[0])))
@@ -208,14 +208,14 @@ class _Shortest:
     def __init__(self, ends: Iterable[_End]) -> None:
         by_last = sorted(ends, key=lambda end: end[0])
         self._lasts = [last for last, _ in by_last]
-        self._first = list(accumulate(by_last, _told_first))
+        self._first = list(accumulate(by_last, _answered_first))
 
-    def told_first(self, id_: int) -> _End | None:
+    def answered_first(self, id_: int) -> _End | None:
         place = bisect_left(self._lasts, id_)
         return self._first[place - 1] if place else None
 
 
-def _told_first(one: _End, other: _End) -> _End:
+def _answered_first(one: _End, other: _End) -> _End:
     return min(one, other, key=lambda end: _return_index(end[1]))
 
 

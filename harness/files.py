@@ -20,10 +20,10 @@ from checker.check import with_makers
 from checker.core.model import Model
 from checker.models.registry import model_named, starting_with
 from harness.errors import StoreError, UsageError
-from history import Counterexample, FormatError, Header, HistoryWriter, KeyVerdict, Operation
+from history import Counterexample, FormatError, Header, HistoryWriter, KeyVerdict
 from history.readers import Foreign, read_any
 from history.records.events import load_json, parse_header
-from reports.style.wording import Tell, by_values
+from reports.style.wording import Wording, by_values
 
 
 def file_type(path: Path) -> int:
@@ -71,9 +71,10 @@ class Checked:
     model: str
     history: Foreign
 
-    def tell(self, operation: Operation) -> str:
-        """Put an operation into the words of the model."""
-        return model_named(self.model).tell(operation)
+    @property
+    def wording(self) -> Wording:
+        """The words of the model for operations."""
+        return _wording(model_named(self.model))
 
 
 def check_file(path: Path, asked: Asked) -> Checked:
@@ -121,15 +122,18 @@ def _worth(report: Report) -> Report:
     return Report("unknown", (KeyVerdict(None, "unknown", "none", 0, 0.0, reason=reason),))
 
 
-def wording_of(history: Path) -> Tell:
+def wording_of(history: Path) -> Wording:
     """The words for operations of the model that a history names; none where it is not known, or has none."""
     try:
         with history.open("rb") as lines:
             name = parse_header(load_json(lines.readline()), history).model
-        model = None if name is None else model_named(name)
-        return by_values if model is None or type(model).tell is Model.tell else model.tell
+        return by_values if name is None else _wording(model_named(name))
     except (ModelError, FormatError, OSError, ValueError, AttributeError, RecursionError):
         return by_values
+
+
+def _wording(model: Model) -> Wording:
+    return by_values if type(model).wording is Model.wording else model.wording
 
 
 def shrink_file(path: Path, asked: Asked, target: Path) -> tuple[Counterexample, int]:

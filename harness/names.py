@@ -22,10 +22,10 @@ def test_name(before: Sequence[str], turns: Sequence[str], after: Sequence[str])
     tell all of it in plain letters, a digest of the whole stands at its end.
     """
     faults = "+".join(turn.replace("+", "++").replace("/", "~") for turn in turns) or "no-fault"
-    told = len(faults) <= LONGEST_FAULTS and not any("~" in turn for turn in turns)
+    plain = len(faults) <= LONGEST_FAULTS and not any("~" in turn for turn in turns)
     text = "-".join((*before, faults if len(faults) <= LONGEST_FAULTS else f"{len(turns)}-faults", *after))
     name = re.sub(f"[^{_PLAIN}]", ".", text)[:LONGEST].lstrip(".~-")
-    if told and name == text:
+    if plain and name == text:
         return name
     whole = repr((tuple(before), tuple(turns), tuple(after)))
     return f"{name or 'test'}-{hashlib.sha256(whole.encode(errors='backslashreplace')).hexdigest()[:_DIGEST]}"

@@ -1,36 +1,37 @@
 """Write pages, plots and texts of a run; what a program calls.
 
-``tell`` puts operations into words, as the model does that judged them; without it their values are shown.
+``wording`` puts operations into words, as the model does that judged them; without it their values are shown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from history import RunFiles
 from reports.analysis.findings import Drawn, prepare
 from reports.errors import ReportOutcome
 from reports.load.run import read_run
 from reports.page import page
-from reports.style.wording import Tell, by_values
-from reports.text import junit, summary, terminal
+from reports.style.wording import Wording, by_values
+from reports.text import junit, terminal
+from reports.text.summary import render_summary
+
+__all__ = ["render_run", "render_summary", "write_all", "write_junit", "write_plots", "write_report"]
 
 
-def write_report(files: RunFiles, tell: Tell = by_values) -> ReportOutcome:
+def write_report(files: RunFiles, wording: Wording = by_values) -> ReportOutcome:
     """Write ``report.html``.  Never raises for the contents of a run; what could not be drawn is a warning."""
-    return _write_page(prepare(read_run(files, tell)))
+    return _write_page(prepare(read_run(files, wording)))
 
 
-def write_plots(files: RunFiles, tell: Tell = by_values) -> list[Path]:
+def write_plots(files: RunFiles, wording: Wording = by_values) -> list[Path]:
     """Write the PNG and SVG files under ``plots/``; what cannot be drawn is left out (:func:`write_all`)."""
-    return _write_plots(prepare(read_run(files, tell))).paths
+    return _write_plots(prepare(read_run(files, wording))).paths
 
 
-def write_all(files: RunFiles, tell: Tell = by_values) -> ReportOutcome:
+def write_all(files: RunFiles, wording: Wording = by_values) -> ReportOutcome:
     """Write page, plots and ``junit.xml`` from one reading of the run; returns the warnings of all three."""
-    drawn = prepare(read_run(files, tell))
+    drawn = prepare(read_run(files, wording))
     found = [_write_plots(drawn), _write_page(drawn)]
     nothing: list[Path] = []
     paths = drawn.run.notes.attempt("junit.xml", lambda: _write_junit(drawn, files.junit), nothing)
@@ -42,19 +43,9 @@ def write_junit(files: RunFiles, path: Path) -> None:
     junit.write(read_run(files), path)
 
 
-def render_summary(
-    results: Mapping[str, Any],
-    columns: int | None = None,
-    plan: Mapping[str, Any] | None = None,
-    tell: Tell = by_values,
-) -> str:
-    """Render the text of ``summary.txt`` from the contents of ``results.json`` and ``plan.json``."""
-    return summary.render_summary(results, columns, plan, tell)
-
-
-def render_run(files: RunFiles, columns: int = 80, *, colour: bool = False, tell: Tell = by_values) -> str:
+def render_run(files: RunFiles, columns: int = 80, *, colour: bool = False, wording: Wording = by_values) -> str:
     """Render the essentials of a run for a terminal of ``columns``.  Needs no results."""
-    return terminal.render(prepare(read_run(files, tell)), columns, colour=colour)
+    return terminal.render(prepare(read_run(files, wording)), columns, colour=colour)
 
 
 def _write_page(drawn: Drawn) -> ReportOutcome:

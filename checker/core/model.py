@@ -70,7 +70,7 @@ class Model:
         """The state in words."""
         return repr(state)
 
-    def tell(self, operation: Operation) -> str:  # noqa: ARG002 (for subclasses)
+    def wording(self, operation: Operation) -> str:  # noqa: ARG002 (for subclasses)
         """What was asked and answered, in the words of the object; empty: its function and values say it.
 
         It must do with any operation that was recorded, also with one that this object does not have.

@@ -32,8 +32,8 @@ def explain_generic(core: Sequence[Call], scene: Scene, answer: EngineResult) ->
     could = (" or ".join(states[:_LISTED]) or "something else") + (" or others" if len(states) > _LISTED else "")
     others = len(core) - 1
     given = f", given the {others} operations beside it" if others > 1 else ", given the other one" if others else ""
-    told = plain(scene.model.tell(operation))
-    said = f": {told}" if told else f" {answered(operation, due)}"
+    words = plain(scene.model.wording(operation))
+    said = f": {words}" if words else f" {answered(operation, due)}"
     sentence = (
         f"{who(operation)}{said} ({clock.span(operation)}), but {scene.name} could only be "
         f"{could} by then{given}: no order of these operations explains that answer."

@@ -51,7 +51,7 @@ class SyncStateSet(Model):
     def describe(self, state: State) -> str:
         return _words(state)
 
-    def tell(self, operation: Operation) -> str:
+    def wording(self, operation: Operation) -> str:
         outcome = _without_effect(operation) if operation.outcome == "fail" else _DOUBT[operation.outcome]
         match operation.f, operation.value, operation.result:
             case "alter", [master, master_epoch, epoch, [*members]], result:

@@ -148,9 +148,8 @@ def _check_file(path: Path, asked: Asked, *, as_json: bool) -> int:
         }
         click.echo(json.dumps(answer, indent=1, ensure_ascii=False).encode(errors="backslashreplace"))
     else:
-        click.echo(
-            render(report, width=shutil.get_terminal_size((100, 24)).columns, draw=partial(draw, tell=checked.tell))
-        )
+        drawing = partial(draw, wording=checked.wording)
+        click.echo(render(report, width=shutil.get_terminal_size((100, 24)).columns, draw=drawing))
         if note is not None:
             click.echo(f"note: {note}")
         click.echo(f"{seconds:.2f} s in all")

@@ -45,9 +45,8 @@ def show(run_path: str, as_json: bool, store: Path) -> int:
         click.echo(json_line(run_document(files)))
         return 0
     columns = shutil.get_terminal_size((80, 24)).columns
-    click.echo(
-        reports.render_run(files, columns, colour=Screen(sys.stdout).coloured, tell=wording_of(files.history)).rstrip()
-    )
+    coloured, wording = Screen(sys.stdout).coloured, wording_of(files.history)
+    click.echo(reports.render_run(files, columns, colour=coloured, wording=wording).rstrip())
     return 0
 
 

@@ -32,7 +32,7 @@ def shrink(history: Path, output: Path | None, model: str | None, initial: str |
     target = output or history.with_name(history.stem + ".shrunk.jsonl")
     first, written = shrink_file(history, Asked(model, initial, None, deadline), target)
     click.echo(plain(f"{first.kind}: {first.sentence}"))
-    click.echo(draw(first, tell=wording_of(target)))
+    click.echo(draw(first, wording=wording_of(target)))
     count = len(first.operations)
     more = f", and {written - count} that made what they saw" if written > count else ""
     click.echo(f"{count} operation{'' if count == 1 else 's'}{more}: {target}")

@@ -52,22 +52,14 @@ def conclude(run: RunFiles, session: Callable[[], SparkSession] | None) -> Resul
     log.info("seconds: %s", timings)
     results = judge(recorded, tables.key_verdicts, tables.faults, timings)
     write_json(run.results, results.to_json())
-    _write_summary(run, results, recorded.plan)
+    _write_summary(run, results)
     return results
 
 
 def summary_of(run: RunFiles, results: Results, columns: int | None) -> str:
     """The text of ``summary.txt``; for a terminal of so many ``columns`` only what fits."""
-    import reports
-
     if columns is not None:
-
-        def render() -> str:
-            return reports.render_summary(
-                results.to_json(), columns, read_object_if_any(run.plan), wording_of(run.history)
-            )
-
-        text = _try("the summary", render, [])
+        text = _try("the summary", lambda: _render_summary(run, results, columns), [])
         if text is not None:
             return str(text).rstrip()
     return run.summary.read_text().rstrip()
@@ -201,15 +193,15 @@ def _timed(timings: dict[str, float], name: str) -> Iterator[None]:
         timings[name] = round(time.monotonic() - started, 3)
 
 
-def _write_summary(run: RunFiles, results: Results, plan: Plan) -> None:
+def _render_summary(run: RunFiles, results: Results, columns: int | None) -> str:
     import reports
 
+    return reports.render_summary(results.to_json(), columns, read_object_if_any(run.plan), wording_of(run.history))
+
+
+def _write_summary(run: RunFiles, results: Results) -> None:
     warnings: list[str] = []
-
-    def render() -> str:
-        return reports.render_summary(results.to_json(), None, plan.to_json(), wording_of(run.history))
-
-    text = _try("summary.txt", render, warnings)
+    text = _try("summary.txt", lambda: _render_summary(run, results, None), warnings)
     if text is None:
         text = f"{results.verdict}: {results.sentence}\n" + "".join(f"warning: {warning}\n" for warning in warnings)
     run.summary.write_text(text)

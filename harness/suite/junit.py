@@ -90,8 +90,8 @@ def _examples(result: CellResult, store: Path) -> list[str]:
         return []
     try:
         files = RunFiles(store / result.last.run)
-        record, tell = read_object_if_any(files.results), wording_of(files.history)
+        record, wording = read_object_if_any(files.results), wording_of(files.history)
         examples = [one.example for one in counterexamples_of(record)[:_MOST_EXAMPLES]]
-        return [f"{example.kind}: {example.sentence}\n{draw(example, tell=tell)}" for example in examples]
+        return [f"{example.kind}: {example.sentence}\n{draw(example, wording=wording)}" for example in examples]
     except (KeyError, TypeError):
         return []

@@ -44,16 +44,12 @@ WORDS: Final = ("one", "subset", "minority", "majority", "all", "leader", "follo
 
 def claimants(probes: Mapping[str, Probe]) -> list[str]:
     """The nodes whose probes claim leadership, highest term first."""
-    return by_rank(_claims(probes))
+    return by_rank((probe.node, probe.term) for probe in probes.values() if probe.answered and probe.role == "leader")
 
 
 def leader_now(probes: Mapping[str, Probe], members: Collection[str]) -> str | None:
     """The leader (see ``leader_by``), None when no member claims it, or two do and nothing decides between them."""
     return leader_by((claim_of(probe) for probe in probes.values() if probe.answered), members)
-
-
-def _claims(probes: Mapping[str, Probe]) -> list[tuple[str, int]]:
-    return [(probe.node, probe.term) for probe in probes.values() if probe.answered and probe.role == "leader"]
 
 
 def leader_of(ctx: Context) -> str:

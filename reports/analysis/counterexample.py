@@ -18,7 +18,7 @@ from typing import Any, Final
 from history import Counterexample, Linearization, Operation
 from history.records.time_format import digits_of, seconds_text
 from reports.style.format import short
-from reports.style.wording import Tell, by_values
+from reports.style.wording import Wording, by_values
 
 WIDTH: Final = 1000.0
 LEFT: Final = 150.0
@@ -29,7 +29,7 @@ FOLD: Final = 72.0
 """Width of a folded stretch."""
 TICK: Final = 60.0
 """Least distance between the times below the axis."""
-TOLD: Final = 110
+LONGEST_WORDING: Final = 110
 """Limit of an operation that its model puts into words."""
 MOST: Final = 40
 """More rows are no picture."""
@@ -39,7 +39,7 @@ MOST: Final = 40
 class Box:
     """One operation: ``x`` to ``x + width`` in row ``y``; ``open_end``: it may take effect at any later time.
 
-    ``told``: what it says is contradicted by the culprit; ``beside``: it is none of the counterexample's.
+    ``contradicted``: what it says is contradicted by the culprit; ``beside``: it is none of the counterexample's.
     """
 
     label: str
@@ -51,7 +51,7 @@ class Box:
     outcome: str
     open_end: bool
     culprit: bool
-    told: bool
+    contradicted: bool
     beside: bool
     point: float | None
     index: int
@@ -121,7 +121,9 @@ class Axis:
         return left + (right - left) * (time - low) / (high - low)
 
 
-def picture_of(example: Counterexample, beside: Sequence[Operation] = (), tell: Tell = by_values) -> Picture | None:
+def picture_of(
+    example: Counterexample, beside: Sequence[Operation] = (), wording: Wording = by_values
+) -> Picture | None:
     """Draw a counterexample and the operations ``beside`` it; None if it names no operation."""
     if not example.operations:
         return None
@@ -134,7 +136,7 @@ def picture_of(example: Counterexample, beside: Sequence[Operation] = (), tell: 
     axis, found, digits = Axis(operations, ends), example.linearization, digits_of(operations)
     points = {point.operation: axis.x(point.at) for point in found.points} if found else {}
     boxes = tuple(
-        _box(row, operation, ends[row], digits, axis, points.get(place), parts[row], tell)
+        _box(row, operation, ends[row], digits, axis, points.get(place), parts[row], wording)
         for row, (place, operation) in enumerate(rows)
     )
     absent = _absent(example.operations)
@@ -178,7 +180,7 @@ class _Part:
 
     says: str
     culprit: bool
-    told: bool
+    contradicted: bool
     beside: bool
 
     @classmethod
@@ -196,10 +198,10 @@ def text_of(value: Any, most: int = 24) -> str:
     return "absent" if value is None else short(json.dumps(value, ensure_ascii=False), most)
 
 
-def label_of(operation: Operation, most: int = 24, tell: Tell = by_values) -> str:
+def label_of(operation: Operation, most: int = 24, wording: Wording = by_values) -> str:
     """Describe an operation and its answer in a few words; the answer takes ``most`` characters."""
-    if told := tell(operation):
-        return short(told, TOLD)
+    if words := wording(operation):
+        return short(words, LONGEST_WORDING)
     if operation.f == "read":
         return f"read {text_of(operation.result, most)}" if operation.outcome == "ok" else "read"
     if operation.f == "cas" and isinstance(operation.value, list | tuple) and len(operation.value) == 2:
@@ -220,7 +222,14 @@ def _drawn_end(operation: Operation, last: int, part: _Part) -> int:
 
 
 def _box(
-    row: int, operation: Operation, end: int, digits: int, axis: Axis, point: float | None, part: _Part, tell: Tell
+    row: int,
+    operation: Operation,
+    end: int,
+    digits: int,
+    axis: Axis,
+    point: float | None,
+    part: _Part,
+    wording: Wording,
 ) -> Box:
     x = axis.x(operation.invoked)
     returned = "never answered" if operation.returned is None else f"{seconds_text(operation.returned, digits)} s"
@@ -228,7 +237,7 @@ def _box(
     return Box(
         label=f"{short(operation.f, 16)}: {short(part.says, 80)}"
         if part.says
-        else label_of(operation, 60 if part.culprit else 24, tell),
+        else label_of(operation, 60 if part.culprit else 24, wording),
         who=f"process {operation.process}" + (f" · {short(operation.node, 10)}" if operation.node else ""),
         times=f"{seconds_text(operation.invoked, digits)} – {returned}",
         x=x,
@@ -237,7 +246,7 @@ def _box(
         outcome=operation.outcome,
         open_end=operation.outcome == "info",
         culprit=part.culprit,
-        told=part.told,
+        contradicted=part.contradicted,
         beside=part.beside,
         point=point,
         index=operation.invoke_index,

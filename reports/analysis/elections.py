@@ -16,7 +16,7 @@ ROUND_S: Final = 0.25
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class FirstClaim:
     """That a node called itself leader of a term, by the probe that saw it first (``start``, in seconds).
 
     ``rivals`` are (node, term) of the others that did so in the same round of probes: which of them led in between,
@@ -29,7 +29,7 @@ class Claim:
     rivals: tuple[tuple[str, int], ...]
 
 
-def claims_of(timelines: Sequence[NodeTimeline]) -> list[Claim]:
+def claims_of(timelines: Sequence[NodeTimeline]) -> list[FirstClaim]:
     """List the first claim of each node in each term, by its time; of those in one round of probes, by its term.
 
     Without terms two may say that they lead, and neither be it: such a claim counts where a majority names the node.
@@ -47,9 +47,9 @@ def claims_of(timelines: Sequence[NodeTimeline]) -> list[Claim]:
                 for other, (moments, theirs) in leading.items()
                 if other != node and (place := _nearest(moments, start)) is not None
             ]
-            found.append(Claim(node, int(term), start, tuple(rivals)))
+            found.append(FirstClaim(node, int(term), start, tuple(rivals)))
     found.sort(key=lambda claim: (claim.start, claim.term, claim.node))
-    ordered: list[Claim] = []
+    ordered: list[FirstClaim] = []
     for claim in found:
         place = len(ordered)
         while place and claim.start - ordered[place - 1].start <= ROUND_S and claim.term < ordered[place - 1].term:

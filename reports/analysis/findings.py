@@ -230,7 +230,7 @@ def _violation(run: Run, found: list[NodeTimeline], windows: list[FaultWindow], 
     example = shown.example
     nothing: list[Operation] = []
     beside = run.notes.attempt("operations beside", lambda: operations_beside(run.operations, example), nothing)
-    picture = run.notes.attempt("counterexample", lambda: picture_of(example, beside, run.tell), None)
+    picture = run.notes.attempt("counterexample", lambda: picture_of(example, beside, run.wording), None)
     operations = sorted(example.operations, key=lambda operation: operation.invoked)
     start = min((operation.invoked for operation in operations), default=0) / 1e9
     end = max((operation.returned or operation.invoked for operation in operations), default=0) / 1e9
@@ -240,7 +240,7 @@ def _violation(run: Run, found: list[NodeTimeline], windows: list[FaultWindow], 
     node, leader = last.node if last else None, node_timeline.leader_at(found, until)
 
     def response(operation: Operation) -> Response:
-        return response_of(operation, operations, found, windows, run.nodes, run.members, run.tell)
+        return response_of(operation, operations, found, windows, run.nodes, run.members, run.wording)
 
     missed = missed_write(operations, last) if len(example.suspects) == 1 and not example.roles else None
     asked = next((row["asked"] for row in checks_of(run) if row["name"] == shown.check), "") if example.roles else ""

@@ -9,8 +9,7 @@ from typing import Final
 import numpy as np
 
 from history import Probe, Receipt
-from history.records import probes as probe_records
-from history.records.probes import leader_by
+from history.records.probes import Claim, leader_by
 from reports.load.columns import Floats, Ints
 
 ROLES: Final = ("leader", "follower", "candidate", "unknown", "silent")
@@ -125,9 +124,7 @@ def stretches(timeline: NodeTimeline) -> list[Stretch]:
 def leader_at(timelines: Sequence[NodeTimeline], seconds: float) -> str | None:
     """Find the leader by each node's newest probe before a moment: ``history.records.probes.leader_by`` decides."""
     claims = [
-        probe_records.Claim(
-            one.node, int(one.role[place]) == 0, int(one.term[place]), one.named[place] if one.named else None
-        )
+        Claim(one.node, int(one.role[place]) == 0, int(one.term[place]), one.named[place] if one.named else None)
         for one, place in _answering(timelines, seconds)
     ]
     return leader_by(claims, [timeline.node for timeline in timelines if timeline.member])

@@ -11,7 +11,7 @@ from reports.analysis import node_timeline
 from reports.analysis.counterexample import label_of
 from reports.analysis.faults import FaultWindow, sides_of
 from reports.analysis.node_timeline import NodeTimeline
-from reports.style.wording import Tell, by_values
+from reports.style.wording import Wording, by_values
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +36,13 @@ def response_of(
     windows: Sequence[FaultWindow],
     nodes: Sequence[str],
     members: Sequence[str],
-    tell: Tell = by_values,
+    wording: Wording = by_values,
 ) -> Response:
     """Describe the answer to an operation; times get as many digits as distinguish the operations ``beside`` it."""
     moment = operation.invoked if operation.returned is None else operation.returned
     seconds = moment / 1e9
     return Response(
-        label=label_of(operation, tell=tell),
+        label=label_of(operation, wording=wording),
         process=operation.process,
         node=operation.node,
         seconds=seconds_text(moment, digits_of(beside)),

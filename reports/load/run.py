@@ -20,7 +20,7 @@ from history.json_object import read_object
 from reports.errors import Notes
 from reports.load.columns import Operations, from_operations, read_jsonl, read_parquet
 from reports.load.unjudged import unjudged
-from reports.style.wording import Tell, by_values
+from reports.style.wording import Wording, by_values
 
 HARNESS_FAILURE: Final = "harness failure"
 
@@ -39,7 +39,7 @@ class Run:
     probes: list[Probe]
     fault_rows: dict[int, dict[str, Any]]
     notes: Notes
-    tell: Tell = by_values
+    wording: Wording = by_values
 
     @property
     def name(self) -> str:
@@ -119,7 +119,7 @@ def failure_of(files: RunFiles, state: Mapping[str, Any], results: Mapping[str, 
     return str(found) if found else None
 
 
-def read_run(files: RunFiles, tell: Tell = by_values) -> Run:
+def read_run(files: RunFiles, wording: Wording = by_values) -> Run:
     """Read the files of a run, with its model's words for operations.  Never raises for their contents."""
     notes = Notes()
     nothing: dict[str, Any] = {}
@@ -137,7 +137,7 @@ def read_run(files: RunFiles, tell: Tell = by_values) -> Run:
         probes=notes.attempt("probes.jsonl", lambda: read_probes(files.probes) if files.probes.exists() else [], []),
         fault_rows=notes.attempt("tables/faults.parquet", lambda: _fault_rows(files), {}),
         notes=notes,
-        tell=tell,
+        wording=wording,
     )
 
 

@@ -21,10 +21,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from reports.analysis.counterexample import TOLD
+from reports.analysis.counterexample import LONGEST_WORDING
 from reports.load.columns import NONE, Coded, Ints, Operations
 from reports.style.format import short
-from reports.style.wording import Tell, by_values
+from reports.style.wording import Wording, by_values
 
 MAX_TEXTS: Final = 50_000
 MAX_NAMES: Final = 20_000
@@ -79,7 +79,7 @@ def clean(value: Any) -> Any:
 
 
 def operation_columns(
-    operations: Operations, lanes: Ints, tell: Tell = by_values
+    operations: Operations, lanes: Ints, wording: Wording = by_values
 ) -> tuple[dict[str, Ints], dict[str, Any]]:
     """List the columns of all operations, times in microseconds, and the names that their codes stand for.
 
@@ -111,19 +111,19 @@ def operation_columns(
     texts: list[str] = []
     for letter, column in (("v", operations.value), ("q", operations.result)):
         columns.update(_values(letter, column, texts))
-    if tell is not by_values:
-        columns["w"], names["w"] = _told(operations, tell)
+    if wording is not by_values:
+        columns["w"], names["w"] = _wordings(operations, wording)
     return columns, {**names, "texts": texts}
 
 
-def _told(operations: Operations, tell: Tell) -> tuple[Ints, list[str]]:
+def _wordings(operations: Operations, wording: Wording) -> tuple[Ints, list[str]]:
     """Encode what is said of each operation; -1 is nothing."""
     places: dict[str, int] = {}
     codes = np.full(len(operations), -1, dtype=np.int64)
     for row in range(len(operations)):
-        told = short(tell(operations.at(row)), TOLD)
-        if told and (told in places or len(places) < MAX_TEXTS):
-            codes[row] = places.setdefault(told, len(places))
+        words = short(wording(operations.at(row)), LONGEST_WORDING)
+        if words and (words in places or len(places) < MAX_TEXTS):
+            codes[row] = places.setdefault(words, len(places))
     return codes, list(places)
 
 

@@ -39,7 +39,7 @@ from reports.load.run import Run, commands_of
 from reports.load.staleness import digest_of
 from reports.page.links import links_of
 from reports.page.series import data_of
-from reports.story.aftermath import outages_told
+from reports.story.aftermath import outages_text
 from reports.story.canary import grouped, meaning_of, next_step, verdict_shown, word_of
 from reports.story.diagnosis import Break, Diagnosis, diagnosis_of
 from reports.style import format as texts
@@ -176,7 +176,7 @@ def render(drawn: Drawn) -> str:
         "violating_keys": part("counterexamples", lambda: violating_keys(run), []),
         "invariant_violations": part("findings about nodes", lambda: invariant_violations(drawn), []),
         "diagnosis": diagnosis,
-        "outage": part("outages", lambda: outages_told(drawn), ""),
+        "outage": part("outages", lambda: outages_text(drawn), ""),
         "words": part("words", lambda: words_of(run), []),
         "undecided": part("headlines", lambda: undecided_of(run), []),
         "sections": sections_of(breaks),
@@ -287,11 +287,11 @@ def _mapping(run: Run, name: str) -> Mapping[str, Any]:
 
 def marked_text(drawn: Drawn) -> str:
     """Say how many of the violations have a mark in charts and timeline."""
-    recorded, found, told = len(recorded_examples(drawn.run)), violation_count(drawn.run), len(examples_of(drawn.run))
+    recorded, found, framed = len(recorded_examples(drawn.run)), violation_count(drawn.run), len(examples_of(drawn.run))
     text = f"all {recorded:,} marked"
     if found > recorded:
         text = f"{recorded:,} of {found:,} marked, the earliest of each key; when others were, the results do not tell"
-    return f"{text}; framed are the operations of {told}" if told < recorded else text
+    return f"{text}; framed are the operations of {framed}" if framed < recorded else text
 
 
 def lasting_of(drawn: Drawn) -> dict[int, list[outages.Outage]]:

@@ -38,8 +38,8 @@ def _operations(drawn: Drawn, lanes: Ints, lane_count: int) -> tuple[dict[str, I
     marked = {index for violation in marks_of(drawn).violations for index in violation.operations}
     pyramid = pyramid_of(operations, lanes, lane_count, drawn.run.end, marked)
     if pyramid is None:
-        return *operation_columns(operations, lanes, drawn.run.tell), {}
-    columns, names = operation_columns(taken(operations, pyramid.held), lanes[pyramid.held], drawn.run.tell)
+        return *operation_columns(operations, lanes, drawn.run.wording), {}
+    columns, names = operation_columns(taken(operations, pyramid.held), lanes[pyramid.held], drawn.run.wording)
     return {**columns, "worst": pyramid.worst.ravel()}, names, pyramid.data(len(operations))
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from reports.analysis.elections import Claim, claims_of, contested_of
+from reports.analysis.elections import FirstClaim, claims_of, contested_of
 from reports.analysis.findings import Drawn
 from reports.analysis.invariant_violations import moments_by_check
 from reports.analysis.node_timeline import SILENT, NodeTimeline, leader_at
@@ -82,7 +82,7 @@ def _spans(drawn: Drawn, end: float) -> list[tuple[float, float]]:
 def _elections(timelines: Sequence[NodeTimeline]) -> Iterator[list[Any]]:
     """Yield an arrow from each leader to the one that followed it; none between two that claimed the same term."""
     places = {timeline.node: place for place, timeline in enumerate(timelines)}
-    before: Claim | None = None
+    before: FirstClaim | None = None
     for claim in claims_of(timelines):
         follows = before is not None and before.node != claim.node and (claim.term < 0 or before.term != claim.term)
         after = f" after {before.node}" if before and follows else ""

@@ -361,7 +361,7 @@ def _proof(axes: Axes, picture: Picture) -> None:
         colour = "#b3261e" if box.culprit else OUTCOME_INKS[box.outcome]
         faint = 0.45 if box.beside else 1.0
         axes.barh(box.y + 23, box.width, 18, left=box.x, color=colour, alpha=0.25 * faint, lw=0)
-        width = 1.6 if box.culprit or box.told else 0.8
+        width = 1.6 if box.culprit or box.contradicted else 0.8
         axes.barh(box.y + 23, box.width, 18, left=box.x, fill=False, edgecolor=colour, lw=width, alpha=faint)
         axes.text(0, box.y + 26, one_line(box.who, 24), fontsize=8, color="#5b6470")
         x = box.x if box.anchor == "start" else box.x + box.width

@@ -38,7 +38,7 @@ def after_onset(drawn: Drawn, onset: float) -> str:
     return f"{text[:1].upper()}{text[1:]}." if text else ""
 
 
-def outages_told(drawn: Drawn) -> str:
+def outages_text(drawn: Drawn) -> str:
     """Say when no operation of any kind succeeded for :data:`OUTAGE_S` or longer though clients asked, or nothing.
 
     Of any run: no verdict is about that, and a reader of any verdict has to know it.

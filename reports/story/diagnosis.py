@@ -30,7 +30,7 @@ from reports.analysis.lagging_nodes import AGE_S
 from reports.analysis.node_timeline import SILENT, NodeTimeline, leader_at
 from reports.load import logs
 from reports.story.aftermath import after_onset, last_seen
-from reports.story.replicas_behind import silent_since, told_behind
+from reports.story.replicas_behind import behind_text, silent_since
 from reports.style.format import number, one_line
 
 REPEATED: Final = 100
@@ -228,7 +228,7 @@ def _no_recovery(drawn: Drawn, row: Mapping[str, Any], about: Mapping[str, Any])
         return Break("no commits", text, last, "recovery", ("recovery",), nodes)
     if not behind:
         return Break("no commits" if outage else "replica behind", row["seen"], None, "recovery", ("recovery",))
-    text, onset = told_behind(drawn, behind)
+    text, onset = behind_text(drawn, behind)
     return Break("replica behind", text, onset, "recovery", ("recovery",), nodes)
 
 

@@ -14,7 +14,7 @@ GONE_S: Final = 3.0
 """A node without an answer for so many seconds at the end of the record is called silent."""
 
 
-def told_behind(drawn: Drawn, behind: Sequence[NodeTimeline]) -> tuple[str, float | None]:
+def behind_text(drawn: Drawn, behind: Sequence[NodeTimeline]) -> tuple[str, float | None]:
     """Say of replicas that are behind where they stand, or that they do not answer; and since when (s, if known).
 
     A node is dated by what its own answers show of it.  One that never answered, or never said where its log stands,

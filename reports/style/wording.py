@@ -8,7 +8,7 @@ from typing import TypeAlias
 from history import Operation
 
 #: What was asked and answered, in the words of the object that the operations are on; empty: its values say it.
-Tell: TypeAlias = Callable[[Operation], str]
+Wording: TypeAlias = Callable[[Operation], str]
 
 
 def by_values(_: Operation) -> str:

@@ -13,7 +13,7 @@ from history.records.violations import counterexamples_of, counts_of, state_of, 
 from reports.errors import Notes
 from reports.load.run import tidy
 from reports.style.format import milliseconds, number, one_line, printable, seconds
-from reports.style.wording import Tell, by_values
+from reports.style.wording import Wording, by_values
 from reports.text import recovery as recovery_text
 from reports.text import text_diagram
 
@@ -34,7 +34,7 @@ def render_summary(
     results: Mapping[str, Any],
     columns: int | None = None,
     plan: Mapping[str, Any] | None = None,
-    tell: Tell = by_values,
+    wording: Wording = by_values,
 ) -> str:
     """Render ``results.json`` as plain text without colours; every field is optional.
 
@@ -46,7 +46,7 @@ def render_summary(
     parts = [
         _verdict(results, columns, plan or {}),
         _checks(results.get("checks") or (), columns),
-        _examples(results, columns, tell),
+        _examples(results, columns, wording),
         _faults(fault_rows(results), columns),
         _recovery(results, columns),
         _counts(results.get("counts") or {}),
@@ -139,7 +139,7 @@ def check_lines(checks: Sequence[Mapping[str, Any]], columns: int, paint: Paint 
     return "\n".join(lines)
 
 
-def _examples(results: Mapping[str, Any], columns: int | None, tell: Tell) -> str:
+def _examples(results: Mapping[str, Any], columns: int | None, wording: Wording) -> str:
     found = counterexamples_of(results)
     if not found:
         return ""
@@ -150,7 +150,7 @@ def _examples(results: Mapping[str, Any], columns: int | None, tell: Tell) -> st
         title = (
             f"{one_line(example.kind, 40)} of {one_line(key, 40)}" if key is not None else one_line(example.kind, 40)
         )
-        drawn = text_diagram.draw(example, columns or text_diagram.WIDTH, tell)
+        drawn = text_diagram.draw(example, columns or text_diagram.WIDTH, wording)
         parts.append(f"{wrapped(f'{title}: {example.sentence}', columns)}\n\n{drawn}")
     return "\n\n".join(parts)
 

@@ -18,11 +18,11 @@ from reports.analysis.findings import Drawn, Violation, checks_of, recovery_of, 
 from reports.analysis.invariant_violations import Moment, invariant_violations
 from reports.load.run import HARNESS_FAILURE, Run, commands_of
 from reports.load.staleness import STALE, is_stale
-from reports.story.aftermath import outages_told
+from reports.story.aftermath import outages_text
 from reports.story.canary import grouped, meaning_of, next_step, verdict_shown, word_of
 from reports.story.diagnosis import diagnosis_of
 from reports.style.format import milliseconds, number, one_line, printable, seconds
-from reports.style.wording import Tell
+from reports.style.wording import Wording
 from reports.text import text_diagram
 from reports.text.summary import LEAST, Paint, check_lines, spark, table, wrapped
 
@@ -74,7 +74,7 @@ def _verdict(drawn: Drawn, columns: int, paint: Paint) -> str:
     lines = [wrapped(run.sentence, columns)] if run.failure or not (heads or step) else []
     lines += [wrapped(f"Next: {step}.", columns)] if step else []
     after = [wrapped(diagnosis.after, columns)] if diagnosis and diagnosis.after else []
-    outage = run.notes.attempt("outages", lambda: outages_told(drawn), "")
+    outage = run.notes.attempt("outages", lambda: outages_text(drawn), "")
     out = [wrapped(outage, columns)] if outage else []
     lines += [*heads[: len(told)], *after, *out, *heads[len(told) :]]
     lines += [wrapped(f"Next: {diagnosis.step}.", columns)] if diagnosis else []
@@ -98,11 +98,11 @@ def _examples(drawn: Drawn, columns: int, paint: Paint) -> str:
         return ""
     total = violation_count(drawn.run)
     head = f"Counterexamples: {total} violation{'' if total == 1 else 's'}, {len(shown)} shown"
-    tell = drawn.run.tell
-    return "\n\n".join([paint(head, "strong"), *(_example(violation, columns, tell) for violation in shown)])
+    wording = drawn.run.wording
+    return "\n\n".join([paint(head, "strong"), *(_example(violation, columns, wording) for violation in shown)])
 
 
-def _example(violation: Violation, columns: int, tell: Tell) -> str:
+def _example(violation: Violation, columns: int, wording: Wording) -> str:
     kind, key = one_line(violation.example.kind, 40), one_line(violation.key, 40)
     title = f"{kind} of {key}" if violation.key is not None else kind
     term = f", term {violation.term}" if violation.term >= 0 else ""
@@ -112,7 +112,7 @@ def _example(violation: Violation, columns: int, tell: Tell) -> str:
     if before:
         fault += f" During the operations before it: {before}."
     sentence = wrapped(f"{title}: {violation.example.sentence}", columns)
-    diagram = text_diagram.draw(violation.example, columns, tell)
+    diagram = text_diagram.draw(violation.example, columns, wording)
     return f"{sentence}\n\n{diagram}\n\n{wrapped(f'{led} {fault}', columns)}"
 
 

@@ -8,7 +8,7 @@ from history import Counterexample
 from reports.analysis import counterexample
 from reports.analysis.counterexample import LEFT, RIGHT, Box, Picture, picture_of
 from reports.style.format import one_line
-from reports.style.wording import Tell, by_values
+from reports.style.wording import Wording, by_values
 
 WIDTH: Final = 113
 LEAST: Final = 60
@@ -16,12 +16,12 @@ LEAST: Final = 60
 WHO: Final = 17
 
 
-def draw(example: Counterexample, width: int = WIDTH, tell: Tell = by_values) -> str:
+def draw(example: Counterexample, width: int = WIDTH, wording: Wording = by_values) -> str:
     """Draw two lines an operation: its label, and a bar on the time axis.
 
     ``●`` stands where it may have taken effect, ``✕`` on the suspects.
     """
-    picture, columns = picture_of(example, tell=tell), max(width, LEAST) - WHO
+    picture, columns = picture_of(example, wording=wording), max(width, LEAST) - WHO
     if picture is None:
         return ""
     between = ", " if example.roles else " "

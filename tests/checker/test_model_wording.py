@@ -43,7 +43,7 @@ STATE = [1, 3, [1, 2], 117]
     ],
 )  # fmt: skip
 def test_the_controller_tells_its_operations_by_its_own_names(operation: Operation, told: str) -> None:
-    assert model_named("sync-state-set").tell(operation) == told
+    assert model_named("sync-state-set").wording(operation) == told
 
 
 @pytest.mark.parametrize(
@@ -53,12 +53,12 @@ def test_the_controller_tells_its_operations_by_its_own_names(operation: Operati
      op(0, "read", None, [1, 3, 5, 117])],
 )  # fmt: skip
 def test_what_is_no_operation_of_it_is_told_by_its_values(operation: Operation) -> None:
-    assert model_named("sync-state-set").tell(operation) == ""
+    assert model_named("sync-state-set").wording(operation) == ""
 
 
 @pytest.mark.parametrize("name", sorted(set(MODELS) - {"sync-state-set"}))
 def test_no_other_model_has_words_of_its_own(name: str) -> None:
-    assert model_named(name).tell(op(0, "read", None, 7)) == ""
+    assert model_named(name).wording(op(0, "read", None, 7)) == ""
 
 
 def test_a_sentence_tells_the_answer_that_cannot_be() -> None:

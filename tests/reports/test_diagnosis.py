@@ -17,7 +17,7 @@ from history import Counterexample, RunFiles
 from reports.analysis.findings import prepare
 from reports.analysis.lagging_nodes import lagging_nodes
 from reports.load.run import read_run
-from reports.story.aftermath import outages_told
+from reports.story.aftermath import outages_text
 from reports.story.diagnosis import Diagnosis, diagnosis_of
 from tests.support.reports.recorded_runs import recorded_run
 
@@ -151,7 +151,7 @@ def test_lost_data_comes_before_the_outage_that_it_caused(runs: dict[str, Path])
     assert max(raw.served()) <= last + 1
     told = re.fullmatch(
         r"No operation succeeded after ([\d.]+) s, though clients asked until ([\d.]+) s\.",
-        outages_told(prepare(read_run(RunFiles(runs["data-lost"])))),
+        outages_text(prepare(read_run(RunFiles(runs["data-lost"])))),
     )
     assert told is not None
     assert float(told[1]) == pytest.approx(max(raw.served()), abs=0.06)

@@ -9,7 +9,7 @@ import zlib
 
 import reports
 from history import Counterexample, Operation
-from reports.analysis.counterexample import TOLD, label_of
+from reports.analysis.counterexample import LONGEST_WORDING, label_of
 from reports.analysis.findings import prepare
 from reports.load.run import read_run
 from reports.page.series import data_of
@@ -18,31 +18,31 @@ from reports.text import text_diagram
 from tests.support.reports.made import Maker
 
 
-def tell(operation: Operation) -> str:
+def wording(operation: Operation) -> str:
     return f"told as {operation.f} of {operation.process}" if operation.f == "read" else ""
 
 
 def test_a_label_is_what_is_told_or_else_the_values() -> None:
     read, write = (Operation(3, f, "k", 7, 7, "ok", 0, 1, 0, 1) for f in ("read", "write"))
-    assert (label_of(read, tell=tell), label_of(write, tell=tell)) == ("told as read of 3", "write 7")
+    assert (label_of(read, wording=wording), label_of(write, wording=wording)) == ("told as read of 3", "write 7")
     assert label_of(read) == "read 7"
-    assert len(label_of(read, tell=lambda _: "x" * 1000)) <= TOLD
+    assert len(label_of(read, wording=lambda _: "x" * 1000)) <= LONGEST_WORDING
 
 
 def test_page_texts_and_drawings_tell_operations_alike(made: Maker) -> None:
     files = made("invalid")
-    told, plain = prepare(read_run(files, tell)), prepare(read_run(files))
+    told, plain = prepare(read_run(files, wording)), prepare(read_run(files))
     (violation,), (before,) = told.violations, plain.violations
     assert violation.picture
     assert before.picture
     labels = [box.label for box in violation.picture.boxes]
     assert [label for label in labels if label.startswith("told as read")]
-    assert [one.label for one in violation.suspects] == [tell(one) for one in violation.example.suspects]
+    assert [one.label for one in violation.suspects] == [wording(one) for one in violation.example.suspects]
     assert not [box.label for box in before.picture.boxes if box.label.startswith("told")]
     for text in (
-        text_diagram.draw(violation.example, tell=tell),
-        reports.render_run(files, 120, tell=tell),
-        reports.render_summary(read_run(files).results, 120, tell=tell),
+        text_diagram.draw(violation.example, wording=wording),
+        reports.render_run(files, 120, wording=wording),
+        reports.render_summary(read_run(files).results, 120, wording=wording),
     ):
         assert "told as read of" in text
     for text in (text_diagram.draw(violation.example), reports.render_run(files), reports.render_summary({}, 120)):
@@ -58,7 +58,7 @@ def test_a_long_label_leaves_room_for_the_times() -> None:
 
 def test_the_timeline_holds_what_is_told_of_each_operation(made: Maker) -> None:
     files = made("invalid")
-    names = _names(data_of(prepare(read_run(files, tell))))
+    names = _names(data_of(prepare(read_run(files, wording))))
     assert names["w"]
     assert all(name.startswith("told as read of ") for name in names["w"])
     assert "w" not in _names(data_of(prepare(read_run(files, by_values))))

@@ -38,14 +38,15 @@ def test_what_was_promised_and_what_contradicts_it_are_told_apart_from_what_went
     first = drawn.violations[0]
     assert (first.check, first.key, first.example.kind) == ("ledgers", "l0", "unreadable-entry")
     assert first.picture is not None
-    told, culprit = ([box for box in first.picture.boxes if getattr(box, name)] for name in ("told", "culprit"))
-    assert [box.label for box in told] == ["window: 1 acknowledged with id 1"]
+    contradicted = [box for box in first.picture.boxes if box.contradicted]
+    culprit = [box for box in first.picture.boxes if box.culprit]
+    assert [box.label for box in contradicted] == ["window: 1 acknowledged with id 1"]
     assert [box.label for box in culprit] == ["read: finds no entry 1, the ledger ends at 1"]
     beside = [box for box in first.picture.boxes if box.beside]
     assert len(beside) == len(first.picture.boxes) - 2 == 2 * NEAREST
     assert "recover → last 1, length 255" in [box.label for box in beside]
     shown = {operation.invoke_index for operation in first.example.operations}
-    assert shown == {box.index for box in (*told, *culprit)}
+    assert shown == {box.index for box in (*contradicted, *culprit)}
     assert [box.x for box in first.picture.boxes] == sorted(box.x for box in first.picture.boxes)
 
 

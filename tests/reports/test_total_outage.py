@@ -12,7 +12,7 @@ from history import UNAPPLIED, Operation
 from reports.analysis.findings import Drawn, prepare
 from reports.load.columns import from_operations
 from reports.load.run import read_run
-from reports.story.aftermath import outages_told
+from reports.story.aftermath import outages_text
 from tests.support.reports.made import Maker
 
 S = 10**9
@@ -33,7 +33,7 @@ def drawn(made: Maker) -> Drawn:
 
 
 def told(drawn: Drawn, operations: Sequence[Operation]) -> str:
-    return outages_told(replace(drawn, run=replace(drawn.run, operations=from_operations(operations))))
+    return outages_text(replace(drawn, run=replace(drawn.run, operations=from_operations(operations))))
 
 
 WELL = [*each_second("write", 0, 40), *each_second("read", 0, 40)]
@@ -77,7 +77,7 @@ def test_it_stands_in_the_head_of_a_valid_run(fresh: Maker, monkeypatch: pytest.
     sentence = "No operation succeeded for 15.0 s"
     reports.write_report(files)
     assert sentence not in files.report.read_text()
-    for place in ("reports.page.page.outages_told", "reports.text.terminal.outages_told"):
+    for place in ("reports.page.page.outages_text", "reports.text.terminal.outages_text"):
         monkeypatch.setattr(place, lambda _drawn: sentence + ".")
     reports.write_report(files)
     head = files.report.read_text().partition('id="verdict"')[2].partition("</section>")[0]

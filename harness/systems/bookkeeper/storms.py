@@ -155,7 +155,7 @@ class Storm(Struct, frozen=True):
         return self._with(recoverers=tuple(left))
 
     def _with(self, **changes: Any) -> Storm:
-        return Storm(**{**{name: getattr(self, name) for name in self.__struct_fields__}, **changes})
+        return structs.replace(self, **changes)
 
 
 def storms(workers: int, window: int, most: int, late_s: int = 0) -> Generator:
