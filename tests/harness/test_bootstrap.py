@@ -34,6 +34,7 @@ touch dledger_register/dist/dledger-register-0.4.0.jar dledger_register/dist/dle
 """
 PYTHON = """\
 case "$*" in *"-m pip"*) echo "pip $*" >>"$CALLS"; touch "${0%/*}/harness"; chmod +x "${0%/*}/harness" ;;
+*"-m compileall"*) touch "$FARM/bytecode" ;;
 *"checker.warm"*) echo compiled >>"$FARM/compiled"; [ ! -e "$FARM/no-compiler" ] ;; esac
 """
 
@@ -167,6 +168,15 @@ def test_searches_may_be_left_to_the_next_call(clone: Clone) -> None:
     assert (clone.called(), (clone.farm / "compiled").exists()) == ([*PIP, *JARS], False)
     assert (clone.run().returncode, clone.called()) == (0, [])
     assert (clone.farm / "compiled").exists()
+
+
+def test_packages_are_compiled_at_once_for_runs_and_by_use_for_tests(clone: Clone) -> None:
+    clone.give_apt()
+    assert clone.run("--tests").returncode == 0
+    assert not (clone.farm / "bytecode").exists()
+    (clone.root / ".venv" / "bootstrap-stamp").unlink()
+    assert clone.run().returncode == 0
+    assert (clone.farm / "bytecode").exists()
 
 
 def test_searches_that_cannot_be_compiled_stop_nobody(clone: Clone) -> None:
