@@ -8,7 +8,7 @@ from itertools import count
 from typing import Final
 
 from harness.generators import Invocation, operations, seeded
-from harness.systems.api import Workload
+from harness.systems.api import Evidence, Workload
 from harness.workloads import (
     Bank,
     CasRegister,
@@ -21,6 +21,21 @@ from harness.workloads import (
     sessions_check,
     total_check,
 )
+from history import Check
+
+
+# A check that fails is named after its function.
+def _sessions(evidence: Evidence) -> Check:
+    return sessions_check(evidence.operations)
+
+
+def _elements(evidence: Evidence) -> Check:
+    return elements_check(evidence.operations)
+
+
+def _total(evidence: Evidence) -> Check:
+    return total_check(evidence.operations)
+
 
 REGISTER: Final = Workload(
     name="register",
@@ -55,7 +70,7 @@ SET: Final = Workload(
     final=lambda scale: Sets.final_reads(scale.used),
     model="set",
     kinds=("add", "read"),
-    checks=(lambda evidence: elements_check(evidence.operations),),
+    checks=(_elements,),
 )
 COUNTER: Final = Workload(
     name="counter",
@@ -70,7 +85,7 @@ SESSIONS: Final = Workload(
     summary="writes of registers and reads that may be old, judged by the order within each session",
     generator=lambda scale: Register(scale.keys, read="peek").generator(),
     final=lambda scale: Register(scale.keys).final_reads(),
-    model=lambda evidence: sessions_check(evidence.operations),
+    model=_sessions,
     kinds=("write", "peek"),
     reads=frozenset({"read", "peek"}),
 )
@@ -89,7 +104,7 @@ BANK: Final = Workload(
     final=lambda scale: Bank(scale.keys).final_reads(),
     model="bank",
     kinds=("transfer", "read"),
-    checks=(lambda evidence: total_check(evidence.operations),),
+    checks=(_total,),
 )
 
 
@@ -97,12 +112,12 @@ def one_object(name: str, summary: str, model: str, add: str, read: str) -> Work
     """Unique elements go into one object; one operation in twenty reads it, and so does every node at the end."""
     return Workload(
         name=name, summary=summary, model=model, kinds=(add, read), reads=frozenset({read}),
-        generator=lambda _: seeded("operations", lambda rng: operations(_elements(rng, name, add, read))),
+        generator=lambda _: seeded("operations", lambda rng: operations(_unique_elements(rng, name, add, read))),
         final=lambda _: [Invocation(read, name, final=True)],
     )  # fmt: skip
 
 
-def _elements(rng: random.Random, key: str, add: str, read: str) -> Iterator[Invocation]:
+def _unique_elements(rng: random.Random, key: str, add: str, read: str) -> Iterator[Invocation]:
     for value in count(1):
         yield Invocation(add, key, value)
         if rng.random() < 0.05:

@@ -12,7 +12,8 @@ from harness.errors import UsageError
 from harness.judge.judge import judge
 from harness.judge.recorded import Recorded
 from harness.plan import Plan, require_watchable
-from harness.systems.api import Alarm, Evidence
+from harness.systems import workloads
+from harness.systems.api import Alarm, Evidence, Workload
 from harness.systems.dledger import SYSTEM as DLEDGER
 from history import Check, KeyVerdict, Operation, Probe, Results
 from tests.support.harness.good_run import (
@@ -53,6 +54,13 @@ def without(*names: str) -> dict[str, Any]:
 
 def names(results: Results) -> list[str]:
     return [check.name for check in results.checks]
+
+
+def test_the_checks_of_the_workloads_have_names_by_which_a_failure_of_theirs_is_known() -> None:
+    known = [one for one in vars(workloads).values() if isinstance(one, Workload)]
+    functions = [one for workload in known for one in (*workload.checks, workload.model) if callable(one)]
+    assert len(functions) > 2
+    assert not [one for one in functions if "lambda" in one.__name__]
 
 
 # -- invariants --------------------------------------------------------------------------------------------------------
