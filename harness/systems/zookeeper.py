@@ -28,7 +28,7 @@ from kazoo.handlers.threading import KazooTimeoutError
 
 from harness.systems.api import Alarm, Machine, Option, Role, Setup, Surface, System
 from harness.systems.law import LOST, NOT_SENT, Law, Outcome, Rule
-from harness.systems.workloads import CAS_REGISTER, LOCK, REGISTER, SESSIONS, one_object
+from harness.systems.workloads import CAS_REGISTER, LOCK, REGISTER, SESSIONS, SET, one_object
 from harness.systems.zookeeper_server import PEER_PORTS, PORT, SLF4J, STORE, server, server_jars
 from harness.workloads import Invocation
 
@@ -278,7 +278,8 @@ SYSTEM: Final = System(
     prober=lambda _, shell: Prober(shell.machine.address),
     law=LAW,
     workloads=(
-        one_object("set", "znodes are created below one, which every node lists at the end", "set", "add", "read"),
+        one_object("set", "znodes are created below one, which every node lists at the end", "set", "add", "read",
+                   SET.checks),
         REGISTER,
         CAS_REGISTER,
         LOCK,
