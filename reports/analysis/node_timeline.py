@@ -16,6 +16,8 @@ ROLES: Final = ("leader", "follower", "candidate", "unknown", "silent")
 SILENT: Final = 4
 STALE_S: Final = 1.5
 """Seconds for which a probe counts at most; else until the node's next one (six probes at four a second)."""
+GONE_S: Final = 3.0
+"""A node without an answer for so many seconds at the end of the record is called silent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,6 +259,13 @@ def last_statuses(timelines: Sequence[NodeTimeline]) -> list[LastStatus]:
             )
         )
     return found
+
+
+def silent_since(timeline: NodeTimeline, end: float) -> float | None:
+    """Return when a node that is silent at the end gave its last answer (s), 0 if it never did; None if it answers."""
+    answers = timeline.time[timeline.role != SILENT]
+    last = float(answers[-1]) if len(answers) else 0.0
+    return last if end - last >= GONE_S else None
 
 
 def left_at(timeline: NodeTimeline) -> float:

@@ -24,13 +24,14 @@ from history.records.violations import (
     is_outage,
     severity_of,
 )
+from reports.analysis.failed_starts import FailedStart
 from reports.analysis.faults import when
 from reports.analysis.findings import Drawn, Violation, checks_of, examples_of, shown_as_counterexamples
 from reports.analysis.lagging_nodes import AGE_S
-from reports.analysis.node_timeline import SILENT, NodeTimeline, leader_at
+from reports.analysis.node_timeline import SILENT, NodeTimeline, leader_at, silent_since
 from reports.load import logs
 from reports.story.aftermath import after_onset, last_seen
-from reports.story.replicas_behind import behind_text, silent_since
+from reports.story.replicas_behind import behind_text, reason_of, starts_text
 from reports.style.format import number, one_line
 
 REPEATED: Final = 100
@@ -47,6 +48,8 @@ class Break:
     place: str
     checks: tuple[str, ...]
     nodes: tuple[str, ...] = ()
+    starts: tuple[FailedStart, ...] = ()
+    """Those of its nodes that do not start again, of which the first is looked at next."""
 
     @property
     def is_drawn(self) -> bool:
@@ -84,7 +87,7 @@ def diagnosis_of(drawn: Drawn) -> Diagnosis | None:
     candidates = [one for one in breaks if looking.isdisjoint(one.checks)] or breaks
     # Logs that are whole again are less to look at than what lasts.
     worst = next((one for one in candidates if one.severity != "log truncated"), candidates[0])
-    at = None if worst.is_drawn else worst.onset
+    at = None if worst.is_drawn else worst.starts[0].at if worst.starts else worst.onset
     return Diagnosis(tuple(breaks), after, _step(drawn, worst), worst.place, at)
 
 
@@ -217,6 +220,7 @@ def _no_recovery(drawn: Drawn, row: Mapping[str, Any], about: Mapping[str, Any])
     named = set(map(str, about.get("behind") or ()))
     behind = [timeline for timeline in drawn.timelines if timeline.node in named]
     nodes = tuple(timeline.node for timeline in behind)
+    starts = tuple(one for one in drawn.failed_starts if one.lines and one.node in named)
     outage = is_outage({**about, **last_seen(drawn, last)})
     if last is not None and outage:
         leader = leader_at(drawn.timelines, end)
@@ -225,11 +229,13 @@ def _no_recovery(drawn: Drawn, row: Mapping[str, Any], about: Mapping[str, Any])
         text = (
             f"Nothing was committed from {when(last, drawn.windows)}, to the end ({end - last:.1f} s later); {running}."
         )
-        return Break("no commits", text, last, "recovery", ("recovery",), nodes)
+        if starts:
+            text += f" {starts_text(starts, drawn.windows)}."
+        return Break("no commits", text, last, "recovery", ("recovery",), nodes, starts)
     if not behind:
         return Break("no commits" if outage else "replica behind", row["seen"], None, "recovery", ("recovery",))
     text, onset = behind_text(drawn, behind)
-    return Break("replica behind", text, onset, "recovery", ("recovery",), nodes)
+    return Break("replica behind", text, onset, "recovery", ("recovery",), nodes, starts)
 
 
 def _other(drawn: Drawn, row: Mapping[str, Any], about: Mapping[str, Any], place: str) -> Break:
@@ -267,6 +273,11 @@ def _step(drawn: Drawn, worst: Break) -> str:
     """One thing to look at first."""
     if worst.is_drawn:
         return "Read the counterexample: operations that cannot all be true, the answer that fits nowhere in red"
+    if worst.starts:
+        first = worst.starts[0]
+        return (
+            f"Read the last lines of the {first.file} of {first.node}, which does not start again: {reason_of(first)}"
+        )
     if worst.severity in ("no commits", "replica behind"):
         repeated = drawn.run.notes.attempt("repeated lines", lambda: _repeated(drawn, worst), None)
         if repeated is not None:
