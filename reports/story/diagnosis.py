@@ -26,7 +26,15 @@ from history.records.violations import (
 )
 from reports.analysis.failed_starts import FailedStart
 from reports.analysis.faults import when
-from reports.analysis.findings import Drawn, Violation, checks_of, examples_of, shown_as_counterexamples
+from reports.analysis.findings import (
+    RECOVERY_S,
+    Drawn,
+    Violation,
+    checks_of,
+    examples_of,
+    shown_as_counterexamples,
+)
+from reports.analysis.invariant_violations import ROOM_S
 from reports.analysis.lagging_nodes import AGE_S
 from reports.analysis.node_timeline import SILENT, NodeTimeline, leader_at, silent_since
 from reports.load import logs
@@ -87,8 +95,8 @@ def diagnosis_of(drawn: Drawn) -> Diagnosis | None:
     candidates = [one for one in breaks if looking.isdisjoint(one.checks)] or breaks
     # Logs that are whole again are less to look at than what lasts.
     worst = next((one for one in candidates if one.severity != "log truncated"), candidates[0])
-    at = None if worst.is_drawn else worst.starts[0].at if worst.starts else worst.onset
-    return Diagnosis(tuple(breaks), after, _step(drawn, worst), worst.place, at)
+    step, at = _step(drawn, worst)
+    return Diagnosis(tuple(breaks), after, step, worst.place, at)
 
 
 # -- what broke -------------------------------------------------------------------------------------------------------
@@ -269,24 +277,33 @@ def _last_rise(timeline: NodeTimeline, name: Literal["committed", "applied"]) ->
 # -- what next --------------------------------------------------------------------------------------------------------
 
 
-def _step(drawn: Drawn, worst: Break) -> str:
-    """One thing to look at first."""
+def _step(drawn: Drawn, worst: Break) -> tuple[str, float | None]:
+    """One thing to look at first, and the moment (s) whose log lines it is about, if it is about any."""
     if worst.is_drawn:
-        return "Read the counterexample: operations that cannot all be true, the answer that fits nowhere in red"
+        return "Read the counterexample: operations that cannot all be true, the answer that fits nowhere in red", None
     if worst.starts:
-        first = worst.starts[0]
-        return (
-            f"Read the last lines of the {first.file} of {first.node}, which does not start again: {reason_of(first)}"
-        )
+        one = worst.starts[0]
+        why = reason_of(one).removesuffix(".")
+        return f"Read the last lines of the {one.file} of {one.node}, which does not start again: {why}", one.at
     if worst.severity in ("no commits", "replica behind"):
         repeated = drawn.run.notes.attempt("repeated lines", lambda: _repeated(drawn, worst), None)
         if repeated is not None:
             often = f"{number(repeated.times)} times in the last {OUTAGE_S:.0f} s"
-            return f"{repeated.node} logged this {often}: {one_line(repeated.text, 160)}"
+            return f"{repeated.node} logged this {often}: {one_line(repeated.text, 160)}", worst.onset
+    section = f"the section about {' and '.join(worst.checks)}"
     if worst.onset is None:
-        return f"Look at the section about {' and '.join(worst.checks)}"
-    nodes = f" of {', '.join(worst.nodes)}" if worst.nodes else ""
-    return f"Look at what the logs{nodes} say around {worst.onset:.1f} s"
+        return f"Look at {section}", None
+    named = ", ".join(worst.nodes)
+    if worst.nodes and not drawn.run.notes.attempt("log lines", lambda: _logged(drawn, worst), True):  # noqa: FBT003
+        return f"Look at what the nodes answered, in {section}: no log of {named} has a line of that time", None
+    return f"Look at what the logs{f' of {named}' if named else ''} say around {worst.onset:.1f} s", worst.onset
+
+
+def _logged(drawn: Drawn, worst: Break) -> bool:
+    """Whether the nodes that are named logged anything with a date where the fold of the section would show it."""
+    onset, room = worst.onset or 0.0, (0.5, RECOVERY_S) if worst.place == "recovery" else ROOM_S
+    found = logs.around(drawn.run.files, drawn.run.started, (onset, onset), worst.nodes, room, 8)
+    return bool(found.lines)
 
 
 def _repeated(drawn: Drawn, worst: Break) -> logs.LogLine | None:
