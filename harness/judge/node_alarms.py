@@ -23,7 +23,7 @@ _COUNTS: Final = (
     ("apply_errors", "batches in which applying failed"),
     ("reapplied", "returns to entries that had been applied before"),
 )
-_ASKED: Final = "no alarm in the nodes' logs and answers"
+_ASKED: Final = "nothing in the nodes' logs and answers that is a violation by itself"
 
 Hits = Mapping[str, Mapping[str, int]]
 
@@ -58,7 +58,7 @@ def _node_alarms(recorded: Recorded, damages: Damages) -> Check:
     if missing := [node for node in recorded.serving if node not in recorded.log_hits]:
         which = ", ".join(missing) if recorded.log_hits else "any node"
         doubts.append(f"no logs were collected of {which}")
-    noted = f"; noted: {'; '.join(notes)}" if notes else ""
+    noted = f"; alarming, but no violation by itself: {'; '.join(notes)}" if notes else ""
     if doubts:
         return Check("node-logs", "check", "unknown", _ASKED, "; ".join(doubts) + noted, {"notes": notes})
     return Check("node-logs", "check", "valid", _ASKED, f"{len(hits)} logs read{noted}", {"notes": notes})
