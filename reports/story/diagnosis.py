@@ -24,6 +24,7 @@ from history.records.violations import (
     is_outage,
     severity_of,
 )
+from reports.analysis.alarm_lines import AlarmLine, alarm_lines
 from reports.analysis.failed_starts import FailedStart
 from reports.analysis.faults import when
 from reports.analysis.findings import (
@@ -254,9 +255,15 @@ def _other(drawn: Drawn, row: Mapping[str, Any], about: Mapping[str, Any], place
         moments = [moment for moment in moments if moment["time"] >= since]
     first = min(moments, key=lambda moment: moment["time"], default=None)
     onset = None if first is None else first["time"] / 1e9
+    nodes = () if first is None else (str(first.get("node", "")),)
+    nothing: list[AlarmLine] = []
+    logged = drawn.run.notes.attempt("lines of alarms", lambda: alarm_lines(drawn.run, about), nothing)
+    if onset is None and logged:
+        onset, nodes = logged[0].seconds, (logged[0].node,)
     dated = "" if onset is None else f"; first seen at {when(onset, drawn.windows)}"
     severity = severity_of(row["name"], str(about.get("kind") or ""))
-    nodes = () if first is None else (str(first.get("node", "")),)
+    if onset is None and logged:
+        dated = f"; line {number(logged[0].number)} of {logged[0].node}'s {logged[0].file}, which has no dates"
     return Break(severity, f"{row['name']}: {row['seen']}{dated}", onset, place, (row["name"],), nodes)
 
 

@@ -89,6 +89,9 @@ def test_a_fault_that_says_what_no_log_may_say_is_the_same_violation() -> None:
     """Also where the log that held the line is gone."""
     check = check_of(with_probes(probe(1, fault=GAVE_UP)))
     assert (check.verdict, check.details["kind"], check.details["nodes"]) == ("invalid", "log-alarm", ["n2"])
+    (pattern,) = check.details["patterns"]
+    assert pattern["pattern"] in GAVE_UP
+    assert pattern["nodes"] == ["n2"]
     excused = check_of(with_probes(probe(1, fault=GAVE_UP), receipts=(receipt(), damaged("n2", 0.5))))
     assert excused.verdict == "valid"
     assert "after a fault of ours had damaged its files" in excused.seen
