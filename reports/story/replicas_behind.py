@@ -63,7 +63,7 @@ def behind_text(drawn: Drawn, behind: Sequence[NodeTimeline]) -> tuple[str, floa
         )
         parts.append(f"{one.node} answers, and {led}")
     for name, last in sorted(silent.items()):
-        gone = f"gave its last answer at {when(last, windows)}" if last else "never answered a probe"
+        gone = f"gave its last answer at {when(last, windows, name)}" if last else "never answered a probe"
         parts.append(f"{name} {gone}")
     return "; ".join(parts) + ".", onset
 
@@ -75,7 +75,7 @@ def starts_text(starts: Sequence[FailedStart], windows: Sequence[FaultWindow]) -
     parts, said = [], ""
     for one in starts:
         gone = (
-            f"{one.node} gave its last answer at {when(one.last, windows)}"
+            f"{one.node} gave its last answer at {when(one.last, windows, one.node)}"
             if one.last
             else f"{one.node} never answered"
         )
