@@ -295,6 +295,7 @@ SYSTEM: Final = System(
         # A server that is sent a snapshot applies again what that may hold already: until it is through, they differ.
         Alarm(pattern="First digest mismatch on txn", meaning="its tree is not the leader's", follows="violation",
               unless="[QuorumPeer["),
+        Alarm(pattern="Unable to load database on disk", meaning="its server did not start", follows="note"),
         Alarm(pattern="OutOfMemoryError", meaning="it ran out of the memory it was given", follows="harness"),
     ),
     may_refuse=frozenset({"data", "snapshot", "term"}),

@@ -8,11 +8,12 @@ their own, and checks that recorded counterexamples are shown by these.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 from history.records.violations import LINEARIZABLE, OF_NODES
 from reports.analysis import node_timeline
+from reports.analysis.alarm_lines import AlarmLine, alarm_lines
 from reports.analysis.faults import FaultWindow
 from reports.analysis.findings import Drawn, checks_of, shown_as_counterexamples
 from reports.analysis.sketch import Sketch, sketch_of
@@ -57,6 +58,9 @@ class InvariantViolation:
     moments: list[Moment]
     picture: Sketch | None
     of_nodes: bool
+    lines: list[AlarmLine] = field(default_factory=list)
+    """Its lines of the logs, where it is about these."""
+
     left_out: int = 0
     """Number of moments beyond the :data:`MAX_MOMENTS` in ``moments``."""
 
@@ -94,6 +98,7 @@ def _describe(drawn: Drawn, details: Mapping[str, Any]) -> list[Observation]:
 def _invariant_violation(drawn: Drawn, row: Mapping[str, Any], details: Mapping[str, Any]) -> InvariantViolation:
     deleted = details.get("kind") in LOGS_TOO_SHORT
     observed = _describe(drawn, details)
+    nothing: list[AlarmLine] = []
     moments = [_moment(drawn, *one) for one in observed[:MAX_MOMENTS]]
     nodes = {node for _, node, _ in observed}
     marked = sorted(nodes) if len(nodes) < len(drawn.timelines) else []
@@ -105,6 +110,7 @@ def _invariant_violation(drawn: Drawn, row: Mapping[str, Any], details: Mapping[
         moments=moments,
         picture=sketch_of(drawn.timelines, drawn.windows, end, marked, "log_end") if deleted else None,
         of_nodes=row["name"] in OF_NODES,
+        lines=drawn.run.notes.attempt("lines of alarms", lambda: alarm_lines(drawn.run, details), nothing),
         left_out=max(len(observed) - MAX_MOMENTS, 0),
     )
 
