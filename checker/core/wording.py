@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from history import Operation
 from history.records.time_format import digits_of, seconds_text
+
+LONGEST_ERROR: Final = 60
+"""Characters of an error that a sentence takes."""
 
 
 def shown(value: Any) -> str:
@@ -39,9 +42,21 @@ class Clock:
         return f"{seconds_text(moment, self.digits)} s"
 
     def span(self, operation: Operation) -> str:
-        if operation.outcome == "info":
+        if operation.outcome == "info" and operation.returned is None:
             return f"from {self.at(operation.invoked)}, never answered"
+        if operation.outcome == "info":
+            return (
+                f"from {self.at(operation.invoked)}, outcome unknown: {ended(operation)} {self.at(operation.returned)}"
+            )
         return f"{self.at(operation.invoked)[:-2]}–{self.at(operation.returned)}"
+
+
+def ended(operation: Operation) -> str:
+    """How a client gave up an operation whose outcome is unknown: ``ConnectionLoss at``; the moment follows."""
+    error = plain(operation.error or "")
+    return (
+        f"{error if len(error) <= LONGEST_ERROR else error[: LONGEST_ERROR - 1] + '…'} at" if error else "given up at"
+    )
 
 
 def who(operation: Operation) -> str:

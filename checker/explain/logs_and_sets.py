@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from checker.core.calls import Call, freeze, thaw
 from checker.core.result import EngineResult
 from checker.core.scene import Scene
 from checker.core.wording import Clock, shown, who
-from history import Counterexample, Operation
+from history import Counterexample, Linearization, Operation
+
+_PAST: Final = {"add": "added", "append": "appended", "read": "read", "get": "asked for"}
+_LISTED: Final = 8
+"""So many items of an answer are listed."""
 
 
 class _Stage:
@@ -24,20 +28,22 @@ class _Stage:
     def op(self, call: Call) -> Operation:
         return self.scene.operations[call.source]
 
-    def did(self, call: Call) -> str:
+    def did(self, call: Call, note: str = "") -> str:
+        """Say what a process asked and was answered; ``note`` follows the answer."""
         operation = self.op(call)
+        verb = f"began to {operation.f}" if call.pending else _PAST.get(operation.f, f"had a {operation.f} of")
         asked = "" if operation.value is None else f" {shown(operation.value)}"
-        result = operation.result
-        if isinstance(result, list) and len(result) > 8:
-            answer = f" and was answered {len(result)} items"
-        else:
-            answer = (
-                "" if call.pending or (call.f == "add" and result is None) else f" and was answered {shown(result)}"
-            )
-        return f"{who(operation)} did {operation.f}{asked}{answer} ({self.clock.span(operation)})"
+        result, silent = operation.result, call.pending or (call.f == "add" and operation.result is None)
+        answer = f"{len(result)} items" if isinstance(result, list) and len(result) > _LISTED else shown(result)
+        between = " " if operation.f == "read" else " and was answered "
+        told = "" if silent else between + answer
+        return f"{who(operation)} {verb}{asked}{told}{note} ({self.clock.span(operation)})"
 
-    def example(self, kind: str, sentence: str) -> Counterexample:
-        return Counterexample(kind, sentence, self.operations)
+    def example(self, kind: str, sentence: str, culprit: Call | None = None) -> Counterexample:
+        """Make the counterexample; ``culprit`` is the answer beside which the others fit no order."""
+        suspects = (self.core.index(culprit),) if culprit is not None else ()
+        alone = Linearization(None, (), suspects) if suspects else None
+        return Counterexample(kind, sentence, self.operations, alone)
 
 
 def explain_log(core: Sequence[Call], scene: Scene, answer: EngineResult) -> Counterexample:
@@ -109,6 +115,7 @@ def explain_set(core: Sequence[Call], scene: Scene, answer: EngineResult) -> Cou
             "lost-element",
             f"{stage.did(add)} on {scene.name}, acknowledged. But {who(stage.op(read))} began a read at "
             f"{stage.clock.at(stage.op(read).invoked)} that did not see {shown(thaw(add.value))}: a lost element.",
+            read,
         )
     if len(reads) == 1 and len(adds) == 1 and reads[0].ret < adds[0].invoke:
         first = stage.op(adds[0])
@@ -116,8 +123,35 @@ def explain_set(core: Sequence[Call], scene: Scene, answer: EngineResult) -> Cou
             "future-read",
             f"{stage.did(reads[0])} on {scene.name}, but the first add of {shown(thaw(adds[0].value))} was begun "
             f"later, by {who(first)} at {stage.clock.at(first.invoked)}: a read from the future.",
+            reads[0],
         )
-    listed = "; ".join(stage.did(call) for call in stage.core)
-    return stage.example(
-        kind, f"On {scene.name}: {listed}. No order of the adds explains both what was seen and what was not."
-    )
+    listed = "; ".join(stage.did(call, _beside(call, adds) if call.f == "read" else "") for call in stage.core)
+    sentence = f"On {scene.name}: {listed}. {_no_order(stage, reads, adds)}"
+    return stage.example(kind, sentence, max(reads, key=lambda call: call.ret, default=None))
+
+
+def _beside(read: Call, adds: Sequence[Call]) -> str:
+    """Say which of the added elements an answer holds and which it lacks: ``, with 3, without 4``."""
+    texts = []
+    for word, there in (("with", True), ("without", False)):
+        found = [shown(thaw(add.value)) for add in adds if (add.value in (read.result or ())) == there]
+        texts += [f", {word} {' and '.join(found)}"] if found else []
+    return "".join(texts)
+
+
+def _no_order(stage: _Stage, reads: Sequence[Call], adds: Sequence[Call]) -> str:
+    """Name the answer that holds an element and the one that lacks it; the core holds at least one such pair."""
+    for holds in reads:
+        for lacks in reads:
+            for add in adds:
+                if (
+                    holds.ret < lacks.invoke
+                    and add.value in (holds.result or ())
+                    and add.value not in (lacks.result or ())
+                ):
+                    holder, lacker = who(stage.op(holds)), who(stage.op(lacks))
+                    return (
+                        f"The answer to {holder} holds {shown(thaw(add.value))}, and the later one to {lacker} lacks "
+                        "it: no order of the adds explains both."
+                    )
+    return "No order of the adds explains both what was seen and what was not."

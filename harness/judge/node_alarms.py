@@ -86,7 +86,7 @@ def log_lines(
 
 def _patterns(alarms: Sequence[Alarm], hits: Hits, damages: Damages) -> list[dict[str, object]]:
     """By what the lines of the violations are found in the logs again, and on which nodes."""
-    found = []
+    found: list[dict[str, object]] = []
     for alarm in (one for one in alarms if one.follows == "violation"):
         nodes = sorted(node for node, counts in hits.items() if counts.get(alarm.pattern))
         if nodes := [node for node in nodes if node not in damages.nodes]:

@@ -31,6 +31,9 @@ TICK: Final = 60.0
 """Least distance between the times below the axis."""
 LONGEST_WORDING: Final = 110
 """Limit of an operation that its model puts into words."""
+LISTED: Final = 8
+"""A read of more items is told by their number, and by which of the counterexample's elements it holds."""
+NAMED: Final = 3
 MOST: Final = 40
 """More rows are no picture."""
 
@@ -127,6 +130,7 @@ def picture_of(
     """Draw a counterexample and the operations ``beside`` it; None if it names no operation."""
     if not example.operations:
         return None
+    wording = telling(example, wording)
     rows = _rows(example, beside)
     operations = [operation for _, operation in rows]
     suspects = example.suspects
@@ -198,6 +202,24 @@ def text_of(value: Any, most: int = 24) -> str:
     return "absent" if value is None else short(json.dumps(value, ensure_ascii=False), most)
 
 
+def telling(example: Counterexample, wording: Wording = by_values) -> Wording:
+    """Tell reads of long lists apart by the counterexample's own elements: ``read of 6,132, without 4483``."""
+    added = [operation.value for operation in example.operations if operation.f in ("add", "append", "enqueue")]
+
+    def words(operation: Operation) -> str:
+        told, items = wording(operation), operation.result
+        if told or operation.f != "read" or not isinstance(items, list) or len(items) <= LISTED or not added:
+            return told
+        parts = [f"read of {len(items):,}"]
+        for word, there in (("with", True), ("without", False)):
+            found = [text_of(value, 12) for value in added if (value in items) == there]
+            more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
+            parts += [f"{word} {', '.join(found[:NAMED])}{more}"] if found else []
+        return ", ".join(parts)
+
+    return words
+
+
 def label_of(operation: Operation, most: int = 24, wording: Wording = by_values) -> str:
     """Describe an operation and its answer in a few words; the answer takes ``most`` characters."""
     if words := wording(operation):
@@ -232,14 +254,13 @@ def _box(
     wording: Wording,
 ) -> Box:
     x = axis.x(operation.invoked)
-    returned = "never answered" if operation.returned is None else f"{seconds_text(operation.returned, digits)} s"
     right = x + axis.x(end) - x
     return Box(
         label=f"{short(operation.f, 16)}: {short(part.says, 80)}"
         if part.says
         else label_of(operation, 60 if part.culprit else 24, wording),
         who=f"process {operation.process}" + (f" · {short(operation.node, 10)}" if operation.node else ""),
-        times=f"{seconds_text(operation.invoked, digits)} – {returned}",
+        times=_times(operation, digits),
         x=x,
         y=TOP + ROW * row,
         width=max(right - x, 4.0),
@@ -252,6 +273,18 @@ def _box(
         index=operation.invoke_index,
         anchor="end" if x > WIDTH * 0.62 else "start",
     )
+
+
+def _times(operation: Operation, digits: int) -> str:
+    """From when to when; one whose outcome is unknown ended for its client, and may take effect later."""
+    invoked = seconds_text(operation.invoked, digits)
+    if operation.returned is None:
+        return f"{invoked} – never answered"
+    returned = f"{seconds_text(operation.returned, digits)} s"
+    if operation.outcome != "info":
+        return f"{invoked} – {returned}"
+    error = f"{short(operation.error, 24)} at " if operation.error else "given up at "
+    return f"{invoked} s, outcome unknown ({error}{returned})"
 
 
 def _absent(operations: Sequence[Operation]) -> bool:

@@ -12,7 +12,7 @@ from history.records.violation_times import occasions_text
 from history.records.violations import LINEARIZABLE, Shown, counterexamples_of, counts_of, state_of
 from reports.analysis import faults, node_timeline
 from reports.analysis.beside import operations_beside
-from reports.analysis.counterexample import Picture, picture_of, text_of
+from reports.analysis.counterexample import Picture, picture_of, telling, text_of
 from reports.analysis.failed_starts import FailedStart, failed_starts
 from reports.analysis.faults import FaultWindow
 from reports.analysis.lagging_nodes import LaggingNode, lagging_nodes
@@ -243,8 +243,10 @@ def _violation(run: Run, found: list[NodeTimeline], windows: list[FaultWindow], 
     standing = [window for window in windows if window.stands(since, until)]
     node, leader = last.node if last else None, node_timeline.leader_at(found, until)
 
+    wording = telling(example, run.wording)
+
     def response(operation: Operation) -> Response:
-        return response_of(operation, operations, found, windows, run.nodes, run.members, run.wording)
+        return response_of(operation, operations, found, windows, run.nodes, run.members, wording)
 
     missed = missed_write(operations, last) if len(example.suspects) == 1 and not example.roles else None
     asked = next((row["asked"] for row in checks_of(run) if row["name"] == shown.check), "") if example.roles else ""

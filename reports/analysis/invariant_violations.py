@@ -7,7 +7,7 @@ their own, and checks that recorded counterexamples are shown by these.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
@@ -50,6 +50,8 @@ class InvariantViolation:
     """One failed check.  ``facts``: the clauses of its own sentence; ``picture``: the ends of the logs, or None.
 
     ``of_nodes``: it rests on what nodes reported, so that clients may not have noticed.
+    ``counted``: how often the check saw it, of ``what``.  The results hold the moments of ``recorded`` of these, which
+    have marks in charts; ``unlisted`` are the nodes of which they hold none.
     """
 
     name: str
@@ -61,8 +63,15 @@ class InvariantViolation:
     lines: list[AlarmLine] = field(default_factory=list)
     """Its lines of the logs, where it is about these."""
 
-    left_out: int = 0
-    """Number of moments beyond the :data:`MAX_MOMENTS` in ``moments``."""
+    counted: int = 0
+    recorded: int = 0
+    what: str = "moments"
+    unlisted: tuple[str, ...] = ()
+
+    @property
+    def marked_text(self) -> str:
+        """How many of those that were counted have a mark."""
+        return f"all {self.counted:,}" if self.recorded >= self.counted else f"{self.recorded:,} of {self.counted:,}"
 
 
 def invariant_violations(drawn: Drawn) -> list[InvariantViolation]:
@@ -99,8 +108,9 @@ def _invariant_violation(drawn: Drawn, row: Mapping[str, Any], details: Mapping[
     deleted = details.get("kind") in LOGS_TOO_SHORT
     observed = _describe(drawn, details)
     nothing: list[AlarmLine] = []
-    moments = [_moment(drawn, *one) for one in observed[:MAX_MOMENTS]]
-    nodes = {node for _, node, _ in observed}
+    moments = [_moment(drawn, *one) for one in _listed(observed)]
+    told, count = {node for _, node, _ in observed}, details.get("count")
+    nodes = told | {str(node) for node in details.get("nodes") or ()}
     marked = sorted(nodes) if len(nodes) < len(drawn.timelines) else []
     end = drawn.run.end / 1e9
     return InvariantViolation(
@@ -111,8 +121,19 @@ def _invariant_violation(drawn: Drawn, row: Mapping[str, Any], details: Mapping[
         picture=sketch_of(drawn.timelines, drawn.windows, end, marked, "log_end") if deleted else None,
         of_nodes=row["name"] in OF_NODES,
         lines=drawn.run.notes.attempt("lines of alarms", lambda: alarm_lines(drawn.run, details), nothing),
-        left_out=max(len(observed) - MAX_MOMENTS, 0),
+        counted=max(len(observed), count if isinstance(count, int) else 0),
+        recorded=len(observed),
+        what=_COUNTED.get(str(details.get("kind")), "moments"),
+        unlisted=tuple(sorted(nodes - told)) if observed else (),
     )
+
+
+def _listed(observed: Sequence[Observation]) -> list[Observation]:
+    """Choose the first observation of each node, and the earliest of the others."""
+    by_time = sorted(range(len(observed)), key=lambda place: observed[place][0])
+    first = set({observed[place][1]: place for place in reversed(by_time)}.values())
+    chosen = sorted(by_time, key=lambda place: place not in first)[:MAX_MOMENTS]
+    return [observed[place] for place in sorted(chosen)]
 
 
 def _moments(details: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -152,6 +173,12 @@ _WORDING: Final = {
     "replicas-differ": _contents,
 }
 """Kind of violation, of those whose checks record moments -> writes in words what a node did then."""
+_COUNTED: Final = {
+    "committed-entries-deleted": "falls of a log",
+    "commit-beyond-log": "answers",
+    "leader-lacks-committed": "answers",
+}
+"""What is counted of a kind of violation."""
 
 
 def _leaders(drawn: Drawn, details: Mapping[str, Any]) -> list[Observation]:

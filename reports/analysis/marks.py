@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from history import Counterexample
+from reports.analysis.counterexample import telling
 from reports.analysis.findings import MAX_LISTED, Drawn, recorded_examples, violation_count
 from reports.analysis.invariant_violations import moments_by_check
 
@@ -19,7 +20,8 @@ class Violation:
     """``operations``, ``culprit`` and ``suspects`` are indexes of invocations; ``at`` is in seconds of the run.
 
     ``culprit`` is the operation whose answer leaves no order, and ``at`` when that began.
-    ``says`` is what each operation has to do with a broken promise, in the order of ``operations``.
+    ``says`` is what each operation has to do with a broken promise, and ``labels`` what a long answer held (else
+    empty), in the order of ``operations``.
     """
 
     kind: str
@@ -29,6 +31,7 @@ class Violation:
     suspects: tuple[int, ...]
     at: float
     says: tuple[str, ...]
+    labels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +87,7 @@ def _bucketed(moments: Sequence[float], end: float) -> tuple[float, ...]:
 
 def _violation(key: Any, example: Counterexample) -> Violation:
     order = sorted(range(len(example.operations)), key=lambda place: example.operations[place].invoked)
-    culprit = example.completing
+    culprit, words = example.completing, telling(example)
     return Violation(
         kind=example.kind,
         key=key,
@@ -93,4 +96,5 @@ def _violation(key: Any, example: Counterexample) -> Violation:
         suspects=tuple(suspect.invoke_index for suspect in example.suspects),
         at=(culprit.invoked if culprit else 0) / 1e9,
         says=tuple(example.roles[place].says for place in order) if example.roles else (),
+        labels=tuple(words(example.operations[place]) for place in order),
     )

@@ -77,7 +77,8 @@ def _series(drawn: Drawn, operations: Operations, end: int) -> dict[str, Any]:
 def marks_data(marks: Marks) -> dict[str, Any]:
     """List what charts mark: ``ops``, ``culprit`` and ``suspects`` are indexes of invocations, ``at`` is in seconds.
 
-    ``says`` has a text for each of ``ops`` if the violation is of a promise other than linearizability.
+    ``says`` has a text for each of ``ops`` if the violation is of a promise other than linearizability; ``labels`` has
+    one if an answer is too long to be shown, in words that tell it from the others.
     """
     return {
         "violations": [
@@ -91,6 +92,7 @@ def marks_data(marks: Marks) -> dict[str, Any]:
                 "suspects": list(mark.suspects),
                 "at": mark.at,
                 "says": [short(text, 120) for text in mark.says],
+                **({"labels": [short(text, 120) for text in mark.labels]} if any(mark.labels) else {}),
             }
             for mark in marks.violations
         ],

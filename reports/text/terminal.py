@@ -127,18 +127,10 @@ def _invariant_violations(drawn: Drawn, columns: int, paint: Paint) -> str:
         if broken.moments:
             shown = broken.moments[:MAX_MOMENTS]
             lines = [wrapped(_moment(moment), columns, "  ", hang="    ") for moment in shown]
-            recorded = broken.left_out + len(broken.moments)
-            left = max(recorded, _counted(drawn.run, broken.name)) - len(shown)
+            left = broken.counted - len(shown)
             more = [f"  {number(left)} more"] if left else []
             parts.append("\n".join([paint(f"{broken.name}, when", "strong"), *lines, *more]))
     return "\n\n".join(parts)
-
-
-def _counted(run: Run, name: str) -> int:
-    """How often a check saw its rule broken; the results hold only the first of these moments."""
-    details = next((check.get("details") for check in run.results.get("checks", ()) if check.get("name") == name), None)
-    count = details.get("count") if isinstance(details, dict) else None
-    return count if isinstance(count, int) else 0
 
 
 def _moment(moment: Moment) -> str:

@@ -6,10 +6,11 @@ import base64
 import json
 import re
 import zlib
+from dataclasses import replace
 
 import reports
-from history import Counterexample, Operation
-from reports.analysis.counterexample import LONGEST_WORDING, label_of
+from history import Counterexample, Linearization, Operation
+from reports.analysis.counterexample import LONGEST_WORDING, label_of, picture_of, telling
 from reports.analysis.findings import prepare
 from reports.load.run import read_run
 from reports.page.series import data_of
@@ -85,3 +86,18 @@ def test_a_term_is_left_out_where_none_is_reported(fresh: Maker) -> None:
     assert re.search(r"Leader then: n\d\.", text)
     assert re.search(r"Leader .*</span>\.</span>", page)
     assert "term -1" not in text + page
+
+
+def test_long_answers_are_told_apart_by_the_elements_that_matter() -> None:
+    numbers = list(range(100, 130))
+    adds = Operation(1, "add", "set", 4483, None, "info", 0, 5 * 10**7, 0, 1, error="ConnectionLoss")
+    first = Operation(2, "read", "set", None, [*numbers, 4483], "ok", 10**8, 2 * 10**8, 2, 3)
+    later = Operation(3, "read", "set", None, [*numbers, 7], "ok", 3 * 10**8, 4 * 10**8, 4, 5)
+    example = Counterexample("read-inversion", "odd", (adds, first, later), Linearization(None, (), (2,)))
+    picture = picture_of(example)
+    assert picture is not None
+    assert [box.label for box in picture.boxes] == ["add 4483", "read of 31, with 4483", "read of 31, without 4483"]
+    assert [box.culprit for box in picture.boxes] == [False, False, True]
+    assert picture.boxes[0].times == "0.000 s, outcome unknown (ConnectionLoss at 0.050 s)"
+    short_ones = replace(example, operations=tuple(replace(one, result=[1, 2]) for one in example.operations[1:]))
+    assert [label_of(one, wording=telling(short_ones)) for one in short_ones.operations] == ["read [1, 2]"] * 2

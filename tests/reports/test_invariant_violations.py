@@ -30,7 +30,7 @@ def test_deleted_entries_are_told_with_their_fault_and_leader(fresh: Maker) -> N
     assert during.term >= before.term > 0
     assert during.logged is not None
     assert during.logged.lines
-    assert broken.left_out == 0
+    assert broken.counted == 2
     assert broken.picture is not None
     assert [line.node for line in broken.picture.lines if line.late] == ["n1", "n2"]
     reports.write_report(drawn.run.files)
@@ -52,7 +52,10 @@ def test_charts_mark_them_and_their_legend_says_so(fresh: Maker) -> None:
         ],
     }
     reports.write_report(drawn.run.files)
-    assert "a node was seen to break a rule (all 2): committed-kept" in drawn.run.files.report.read_text()
+    assert (
+        "a node was seen to break a rule: committed-kept (all 2 falls of a log marked)"
+        in drawn.run.files.report.read_text()
+    )
 
 
 def test_what_failed_before_the_harness_did_is_a_finding_all_the_same(fresh: Maker) -> None:
@@ -92,9 +95,31 @@ def test_a_fall_after_a_restart_says_so_and_what_is_not_listed_is_counted(fresh:
     drawn = with_checks(files, {**DELETED, "details": details})
     (broken,) = invariant_violations(drawn)
     assert broken.moments[0].text == "log ends at 5, 90 had been committed there before it was restarted"
-    assert (len(broken.moments), broken.left_out) == (MAX_MOMENTS, 2)
+    assert (len(broken.moments), broken.counted) == (MAX_MOMENTS, MAX_MOMENTS + 2)
     reports.write_report(files)
-    assert "2 later ones are not listed." in drawn.run.files.report.read_text()
+    page = drawn.run.files.report.read_text()
+    assert "Listed are 12 of 14 falls of a log: the first of each node, and the earliest of the others." in page
+    assert "The results hold" not in page
+
+
+def test_a_list_that_was_cut_says_of_how_many_it_is_and_drops_no_node(fresh: Maker) -> None:
+    one = {"above": "committed", "index": 90, "bound": 5}
+    early = [{"node": "n1", "time": (5 + place) * S, **one} for place in range(MAX_MOMENTS + 3)]
+    late = {"node": "n2", "time": 50 * S, **one}
+    details = {"kind": "commit-beyond-log", "nodes": ["n1", "n2", "n3"], "count": 143, "moments": [*early, late]}
+    seen = "broken in 143 of 1461 pairs of answers: n1's log ended at 5 at 5.0 s with 90 committed (120 answers)"
+    drawn = with_checks(fresh("valid"), {"name": "log-order", "seen": seen, "details": details})
+    (broken,) = invariant_violations(drawn)
+    assert [moment.node for moment in broken.moments] == ["n1"] * (MAX_MOMENTS - 1) + ["n2"]
+    assert (broken.counted, broken.recorded, broken.untold) == (143, MAX_MOMENTS + 4, ("n3",))
+    assert broken.picture is not None
+    assert [line.node for line in broken.picture.lines if line.late] == ["n1", "n2", "n3"]
+    reports.write_report(drawn.run.files)
+    page = drawn.run.files.report.read_text()
+    assert "Seen: broken in 143 of 1461 pairs of answers" in page
+    assert "Listed are 12 of 143 answers: the first of each node, and the earliest of the others." in page
+    assert "The results hold the moments of the earliest 16, none of them of n3." in page
+    assert "break a rule: log-order (16 of 143 answers marked)" in page
 
 
 def test_two_leaders_are_told_with_their_times(fresh: Maker) -> None:

@@ -10,13 +10,13 @@ export function describe(i) {
   const ms = ops.d[i] / 1000;
   const rows = [
     ["operation", boxLabel(i)],
-    ["outcome", OUTCOMES[ops.o[i]]],
+    ["outcome", ops.o[i] === 1 ? "info: unknown, may take effect later" : OUTCOMES[ops.o[i]]],
     ["error", nameOf(data, "e", i)],
     ["process", String(ops.p[i])],
     ["node", nameOf(data, "n", i)],
     ["key", plainKey(nameOf(data, "k", i))],
     ["invoked", secondsText(ops.t[i])],
-    ["completed", ops.d[i] < 0 ? "" : secondsText(ops.t[i] + ops.d[i])],
+    [ops.o[i] === 1 ? "given up at" : "completed", ops.d[i] < 0 ? "" : secondsText(ops.t[i] + ops.d[i])],
     ["took", ops.d[i] < 0 ? "never answered" : `${ms.toLocaleString("en", { maximumFractionDigits: 3 })} ms`],
     ["index", ops.r[i] < 0 ? String(ops.i[i]) : `${ops.i[i]} to ${ops.i[i] + ops.r[i]}`],
     ["phase", nameOf(data, "ph", i)],

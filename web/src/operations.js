@@ -76,11 +76,20 @@ export function boxLabel(i, named = true) {
   const { data } = Timeline;
   const kind = data.names.f[data.ops.f[i]];
   const key = named ? plainKey(nameOf(data, "k", i)) : "";
-  const told = data.ops.w ? nameOf(data, "w", i) : "";
+  const told = (data.ops.w ? nameOf(data, "w", i) : "") || labelInViolation(data, data.ops.i[i]);
   if (told) return `${key ? `${key} ` : ""}${told}`;
   const value =
     kind === "read" ? (data.ops.o[i] === 0 ? textOfValue(data, "q", i) || "absent" : "") : textOfValue(data, "v", i);
   return `${kind} ${key ? `${key} ` : ""}${value}${kind === "read" ? "" : answerText(i, value)}`;
+}
+
+// How a violation tells an answer that is too long to be shown.
+function labelInViolation(data, index) {
+  for (const { ops, labels } of data.violations ?? []) {
+    const label = labels?.[ops.indexOf(index)];
+    if (label) return label;
+  }
+  return "";
 }
 
 // What an operation that is no read was answered, unless that is what it asked for.
