@@ -61,7 +61,7 @@ def judge(
         windows=detailed,
         fault_figures=by_fault(detailed),
         harness_failure="; ".join(failures) or None,
-        environment=recorded.state.environment,
+        environment={**recorded.state.environment, **_bug(recorded.plan)},
         warnings=(
             *recorded.state.warnings,
             *left_out,
@@ -70,6 +70,11 @@ def judge(
         ),
         timings=timings,
     )
+
+
+def _bug(plan: Plan) -> dict[str, str]:
+    """What the planted bug does, for readers that do not know it by name."""
+    return {"planted_bug": plan.planted.help} if plan.planted is not None else {}
 
 
 # -- checks: the system's ---------------------------------------------------------------------------------------------

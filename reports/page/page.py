@@ -40,7 +40,7 @@ from reports.load.staleness import digest_of
 from reports.page.links import links_of
 from reports.page.series import data_of
 from reports.story.aftermath import outages_text
-from reports.story.canary import grouped, meaning_of, next_step, verdict_shown, word_of
+from reports.story.canary import bug_of, grouped, longer, meaning_of, next_step, verdict_shown, word_of
 from reports.story.diagnosis import Break, Diagnosis, diagnosis_of
 from reports.style import format as texts
 from reports.style.format import short
@@ -184,6 +184,8 @@ def render(drawn: Drawn) -> str:
         "places": part("headlines", lambda: places_of(run, diagnosis), {}),
         "meaning": meaning_of(run),
         "next_step": next_step(run),
+        "longer": part("commands", lambda: longer(run), ""),
+        "bug": bug_of(run),
         "commands": part("commands", lambda: commands_of(run.plan, faults=bool(run.receipts)), []),
         "late": part("recovery figures", lambda: late_of(run), {}),
         "violation_times": part("counterexamples", lambda: violation_times_of(run), ""),

@@ -89,7 +89,7 @@ def starts_text(starts: Sequence[FailedStart], windows: Sequence[FaultWindow]) -
 
 
 def reason_of(start: FailedStart, limit: int = 160) -> str:
-    """Write the line that tells why a server ended, without its date."""
+    """Write the line with the reason why a server ended, without its date."""
     return one_line(_PREFIX.sub("", start.line), limit)
 
 
