@@ -23,7 +23,7 @@ CanaryOutcome: TypeAlias = Literal["", "found", "missed"]
 
 #: The verdict that is shown of a run whose planted bug no check found, in place of *valid*.
 MISSED: Final = "missed"
-#: How an invalid verdict on a planted bug is qualified, without and with a violation found by checks that do not look for it.
+#: How an invalid verdict on a planted bug is qualified, without and with a violation found by another check.
 AS_INTENDED: Final = "as intended"
 MORE_FOUND: Final = "as intended, and more was found"
 
