@@ -14,7 +14,7 @@ from harness.errors import UsageError
 from harness.names import test_name
 from harness.spark_settings import require_recordable
 from harness.systems import DEFAULT, Machine, Setup, System, find_system, installed
-from harness.systems.api import OptionValue, Scale, Workload
+from harness.systems.api import Canary, OptionValue, Scale, Workload
 from harness.systems.choices import check_options, choices
 from history.json_object import load_object
 from history.schema import convert, convert_recorded, hint
@@ -139,8 +139,7 @@ class Plan:
 
     @property
     def _name(self) -> str:
-        system = installed(self.system)
-        return system.name if system is not None else self.system
+        return self.system if (system := installed(self.system)) is None else system.name
 
     def _chosen(self) -> list[str]:
         """The version, the options that make another system of it, and the planted bug."""
@@ -178,15 +177,18 @@ class Plan:
     @property
     def model(self) -> str | None:
         """The checker's model for this workload; None where the workload has a check of its own."""
-        model = self.load.model
-        return model if isinstance(model, str) else None
+        return model if isinstance(model := self.load.model, str) else None
+
+    @property
+    def planted(self) -> Canary | None:
+        """The planted bug; None without one, and of a system that is not installed here."""
+        canaries = system.canaries if (system := installed(self.system)) is not None else ()
+        return next((one for one in canaries if one.name == self.canary), None)
 
     @property
     def found_by(self) -> tuple[str, ...]:
         """The checks that look for the planted bug; none without one, and of a system that is not installed here."""
-        system = installed(self.system)
-        canaries = system.canaries if system is not None else ()
-        return next((one.found_by for one in canaries if one.name == self.canary), ())
+        return self.planted.found_by if self.planted is not None else ()
 
     def rng(self, purpose: str) -> random.Random:
         """A generator of its own for each purpose, so that one consumer's draws never shift another's."""

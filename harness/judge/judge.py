@@ -61,7 +61,7 @@ def judge(
         windows=detailed,
         fault_figures=by_fault(detailed),
         harness_failure="; ".join(failures) or None,
-        environment=recorded.state.environment,
+        environment={**recorded.state.environment, **_bug(recorded.plan), **_indexes(recorded.plan)},
         warnings=(
             *recorded.state.warnings,
             *left_out,
@@ -70,6 +70,16 @@ def judge(
         ),
         timings=timings,
     )
+
+
+def _bug(plan: Plan) -> dict[str, str]:
+    """What the planted bug does, for readers that do not know it by name."""
+    return {"planted_bug": plan.planted.help} if plan.planted is not None else {}
+
+
+def _indexes(plan: Plan) -> dict[str, int]:
+    """How many lower bits of the nodes' indexes count within an epoch; nothing where indexes have none."""
+    return {"epoch_bits": plan.under_test.epoch_bits} if plan.under_test.epoch_bits else {}
 
 
 # -- checks: the system's ---------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ others' by ``replicas-agree``.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 from harness.judge.damage import NONE, Damages
 from harness.judge.recorded import Recorded
@@ -84,9 +84,9 @@ def log_lines(
     return lines
 
 
-def _patterns(alarms: Sequence[Alarm], hits: Hits, damages: Damages) -> list[dict[str, object]]:
+def _patterns(alarms: Sequence[Alarm], hits: Hits, damages: Damages) -> list[dict[str, Any]]:
     """By what the lines of the violations are found in the logs again, and on which nodes."""
-    found: list[dict[str, object]] = []
+    found: list[dict[str, Any]] = []
     for alarm in (one for one in alarms if one.follows == "violation"):
         nodes = sorted(node for node, counts in hits.items() if counts.get(alarm.pattern))
         if nodes := [node for node in nodes if node not in damages.nodes]:

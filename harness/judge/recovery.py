@@ -14,6 +14,7 @@ from typing import Final, Literal, TypeAlias
 from harness.judge.stretches import reporting
 from harness.systems.api import Recovered, System
 from history import Probe, Receipt
+from history.records.indexes import index_text
 from history.records.probes import claim_of, leader_by
 
 #: A probe older than this (ns) is not used for the state at the heal.
@@ -68,6 +69,7 @@ class Recovery:
     committed: int = -1
     silent: Mapping[str, int | None] = field(default_factory=dict)
     event: str = HEAL
+    epoch_bits: int = 0
 
     @property
     def behind(self) -> tuple[str, ...]:
@@ -107,14 +109,17 @@ class Recovery:
         empty = [node for node in self.behind if self.applied[node] == -1]
         stuck = {node: index for node in self.behind if (index := self.applied[node]) not in (None, -1)}
         if stuck:
-            indexes = " and ".join(str(index) for index in dict.fromkeys(stuck.values()))
-            later = f" ({self.committed} by the end)" if self.committed > self.target else ""
-            parts.append(f"{_names(stuck)} stuck at {indexes} of {self.target}{later}")
+            indexes = " and ".join(map(self._index, dict.fromkeys(stuck.values())))
+            later = f" ({self._index(self.committed)} by the end)" if self.committed > self.target else ""
+            parts.append(f"{_names(stuck)} stuck at {indexes} of {self._index(self.target)}{later}")
         if empty:
-            parts.append(f"{_names(empty)} applied nothing of {self.target}")
+            parts.append(f"{_names(empty)} applied nothing of {self._index(self.target)}")
         if silent:
             parts.append(f"{_names(silent)} silent since {self.event}")
         return "; ".join([*parts, *self._silent_before(), *self._uncommitted()])
+
+    def _index(self, index: int) -> str:
+        return index_text(index, self.epoch_bits)
 
     def _own_sentence(self) -> str:
         parts = []
@@ -137,7 +142,8 @@ class Recovery:
         """What was reached and when, such as "all nodes at 40, 3.1 s after the heal"; only if it was."""
         assert self.seconds is not None
         what = {"own": "all nodes caught up", "operations": "operations succeeded again"}
-        reached = f"{what.get(self.rule, f'all nodes at {self.target}')}, {self.seconds:.1f} s after {self.event}"
+        done = what.get(self.rule, f"all nodes at {self._index(self.target)}")
+        reached = f"{done}, {self.seconds:.1f} s after {self.event}"
         return reached if self.event == HEAL else f"no fault was injected; {reached.replace(' again', '')}"
 
 

@@ -30,6 +30,7 @@ from harness.judge.recovery import (
     silent_before,
 )
 from history import Check, Operation, Probe, Verdict
+from history.records.indexes import index_text
 
 #: What a node reached within the limit may be seen by a probe so much later (s).
 SLACK_S: Final = 1.0
@@ -93,7 +94,7 @@ def recovery_of(recorded: Recorded, damages: Damages) -> Found | None:
         found = assessed(moment, _committed_again(among, moment, recorded))
         silent = silent_before(probes, nodes, moment)
         told = {node: clock.maybe_back(last) for node, last in silent.items()}
-        return replace(found, silent=told, event=_event(recorded))
+        return replace(found, silent=told, event=_event(recorded), epoch_bits=system.epoch_bits)
 
     since_heal, since_load = since(healed, operations), since(swept, final)
     asked = {probe.node for probe in probes if probe.time >= healed}
@@ -233,7 +234,7 @@ def _well(found: Found, limit: float) -> str:
     heal, load = found.since_heal, found.since_load
     seen = heal.reached_sentence()
     if _took(load) > max(_took(heal), limit + SLACK_S):
-        at = f"at {load.target} " if load.rule == "indexes" else ""
+        at = f"at {index_text(load.target, load.epoch_bits)} " if load.rule == "indexes" else ""
         seen += f", but {at}only {_took(load):.1f} s after the load"
     elif limit < max(_took(heal), _took(load)) <= limit + SLACK_S:
         seen += f", and probes report up to {SLACK_S:g} s late"

@@ -372,6 +372,7 @@ class System:
     again.  A node may answer damage to files of the classes in ``may_refuse`` by not starting.
     ``quorum_reads``: an answered read shows that a quorum answered, not only one node.  ``promises`` are what
     the system claims, in sentences: everything that is judged is one of them.
+    ``epoch_bits``: so many lower bits of an index count within an epoch, which the upper ones are (0: no epochs).
     """
 
     name: str
@@ -396,3 +397,4 @@ class System:
     may_refuse: frozenset[str] = frozenset()
     quorum_reads: Callable[[Setup], bool] = lambda _setup: True
     title: str = ""
+    epoch_bits: int = 0

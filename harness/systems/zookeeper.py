@@ -261,6 +261,7 @@ class Client:
 SYSTEM: Final = System(
     name="zookeeper",
     title="ZooKeeper",
+    epoch_bits=32,
     summary="Apache ZooKeeper: znodes as registers, locks, a set, a sequence",
     versions=tuple(SLF4J),
     options=(

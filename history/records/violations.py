@@ -23,9 +23,9 @@ CanaryOutcome: TypeAlias = Literal["", "found", "missed"]
 
 #: The verdict that is shown of a run whose planted bug no check found, in place of *valid*.
 MISSED: Final = "missed"
-#: How an invalid verdict on a planted bug is qualified, without and with a violation that the bug does not explain.
+#: How an invalid verdict on a planted bug is qualified, without and with a violation found by another check.
 AS_INTENDED: Final = "as intended"
-NOT_ALONE: Final = "as intended, and not by the planted bug alone"
+MORE_FOUND: Final = "as intended, and more was found"
 
 Severity: TypeAlias = Literal["data lost", "log truncated", "inconsistent", "no commits", "replica behind", "alarm"]
 SEVERITIES: Final[tuple[Severity, ...]] = (
@@ -205,12 +205,12 @@ def finding_name(severity: str, kind: str, canary: str = "", beside: str = "") -
     if canary == "missed":
         return f"planted bug not found; {named}" if severity else "planted bug not found"
     if canary:
-        return f"{NOT_ALONE}: {beside}" if beside else f"{AS_INTENDED}: {named}"
+        return f"{MORE_FOUND}: {beside}" if beside else f"{AS_INTENDED}: {named}"
     return named
 
 
 def beside_planted(plan: Mapping[str, Any], results: Mapping[str, Any]) -> str:
-    """Name the worst finding that a planted bug, which was found, does not explain as far as is known; or empty."""
+    """Name the worst finding that a planted bug, which was found, may or may not explain; or empty."""
     looking = checks_looking(plan)
     if canary_outcome(plan, results) != "found":
         return ""
@@ -250,4 +250,4 @@ def verdict_words(verdict: str, plan: Mapping[str, Any], results: Mapping[str, A
         return verdict
     if canary == "missed":
         return f"{shown_verdict(verdict, canary)}: the planted bug was not found"
-    return f"{verdict}, {NOT_ALONE if beside_planted(plan, results) else AS_INTENDED}"
+    return f"{verdict}, {MORE_FOUND if beside_planted(plan, results) else AS_INTENDED}"

@@ -86,7 +86,7 @@ def _started_at(receipts: Sequence[Receipt], node: str) -> float | None:
 
 
 def _telling(run: Run, node: str, reach: int) -> tuple[str, str, tuple[str, ...]] | None:
-    """Find the line that tells best why a server ended, of the last lines of each of a node's logs: (file, line, last).
+    """Find the reason why a server ended in the last lines of a node's logs: (file, its line, last lines of the file).
 
     The root of an exception before an error about something that failed, and that before any other exception or error.
     """

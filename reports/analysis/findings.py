@@ -97,7 +97,7 @@ def prepare(run: Run) -> Drawn:
     nodes = run.notes.attempt("nodes", lambda: run.nodes, no_nodes)
     found = run.notes.attempt(
         "leaders and replicas",
-        lambda: node_timeline.timelines_of(run.probes, nodes, run.receipts, run.members),
+        lambda: node_timeline.timelines_of(run.probes, nodes, run.receipts, run.members, run.epoch_bits),
         no_timelines,
     )
     windows = run.notes.attempt("fault table", lambda: faults.fault_windows(run, found), no_windows)

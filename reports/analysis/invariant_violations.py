@@ -13,11 +13,11 @@ from typing import Any, Final, TypeAlias
 
 from history.records.violations import LINEARIZABLE, OF_NODES
 from reports.analysis import node_timeline
-from reports.analysis.alarm_lines import AlarmLine, alarm_lines
 from reports.analysis.faults import FaultWindow
 from reports.analysis.findings import Drawn, checks_of, shown_as_counterexamples
 from reports.analysis.sketch import Sketch, sketch_of
 from reports.load import logs
+from reports.load.alarm_lines import AlarmLine, alarm_lines
 from reports.style.format import number
 
 Observation: TypeAlias = tuple[float, str, str]

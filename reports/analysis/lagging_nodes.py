@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -29,16 +29,17 @@ class LaggingNode:
     moved: float | None
     applied: int
     windows: tuple[FaultWindow, ...]
+    index: Callable[[int], str] = number
 
     def sentence(self) -> str:
         """Write "n4 has not moved since 8.0 s, 1.2 s into #0 bridge: it stands at 1 520"."""
-        stands = f"it stands at {number(self.applied)}" if self.applied >= 0 else "its process has applied nothing"
+        stands = f"it stands at {self.index(self.applied)}" if self.applied >= 0 else "its process has applied nothing"
         if self.moved is None:
             return f"{self.node} has not moved in any of its answers: {stands}"
         stand = f"{when(self.moved, self.windows, self.node)}: {stands}"
         if self.moved <= self.fell:
             return f"{self.node} has not moved since {stand}"
-        fell = f"{self.node} fell behind at {when(self.fell, self.windows, self.node)}, at {number(self.at)}"
+        fell = f"{self.node} fell behind at {when(self.fell, self.windows, self.node)}, at {self.index(self.at)}"
         return f"{fell}; it last moved at {stand}"
 
 
@@ -77,4 +78,5 @@ def _lagging_node(
         None if moved is None else float(mine[moved]),
         int(applied[-1]),
         tuple(windows),
+        timeline.index,
     )

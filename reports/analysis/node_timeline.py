@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 
 from history import Probe, Receipt
+from history.records.indexes import between, index_text
 from history.records.probes import Claim, leader_by
 from reports.load.columns import Floats, Ints
+from reports.style.format import number
 
 ROLES: Final = ("leader", "follower", "candidate", "unknown", "silent")
 SILENT: Final = 4
@@ -39,6 +41,11 @@ class NodeTimeline:
     loaded: Ints
     named: tuple[str | None, ...] = ()
     member: bool = True
+    epoch_bits: int = 0
+
+    def index(self, index: int) -> str:
+        """Write one of its indexes."""
+        return index_text(index, self.epoch_bits) if self.epoch_bits else number(index)
 
     @property
     def reports(self) -> bool:
@@ -58,7 +65,11 @@ class Stretch:
 
 
 def timelines_of(
-    probes: Sequence[Probe], nodes: Sequence[str], receipts: Sequence[Receipt] = (), members: Sequence[str] = ()
+    probes: Sequence[Probe],
+    nodes: Sequence[str],
+    receipts: Sequence[Receipt] = (),
+    members: Sequence[str] = (),
+    epoch_bits: int = 0,
 ) -> list[NodeTimeline]:
     """Make a timeline for each node, in the order of ``nodes``; a node that was never probed has an empty one.
 
@@ -73,7 +84,10 @@ def timelines_of(
         if rows and not any(row.answered and row.pid == pid and row.time >= gone for row in rows):
             rows.append(Probe(gone, node, error="killed"))
             rows.sort(key=lambda row: row.time)
-    return [_timeline(node, rows, member=not members or node in members) for node, rows in by_node.items()]
+    return [
+        replace(_timeline(node, rows, member=not members or node in members), epoch_bits=epoch_bits)
+        for node, rows in by_node.items()
+    ]
 
 
 def _kills(receipts: Sequence[Receipt]) -> Iterator[tuple[str, int, int]]:
@@ -199,7 +213,7 @@ def _moments(timeline: NodeTimeline) -> Floats:
 def progress_at(timelines: Sequence[NodeTimeline], time: Floats) -> Progress:
     """Resample to some moments.  ``lag``: the highest commit index of any node so far minus the node's applied.
 
-    Where a log ends before the applied index, minus that end, as :class:`LastStatus` counts it.
+    Where a log ends before the applied index, minus that end, as :class:`LastStatus` counts it; NaN across epochs.
     """
 
     def rows(name: str) -> Floats:
@@ -214,7 +228,10 @@ def progress_at(timelines: Sequence[NodeTimeline], time: Floats) -> Progress:
     known = np.where(np.isnan(committed), -1.0, committed)
     highest = np.maximum.accumulate(known.max(axis=0))
     held = np.array([[np.inf] if not logs(one) else [0.0] for one in timelines]) + log_end
-    lag = np.where(np.isnan(applied), np.nan, np.maximum(highest - np.fmin(applied, held), 0.0))
+    own = np.fmin(applied, held)
+    lag = np.where(np.isnan(applied), np.nan, np.maximum(highest - own, 0.0))
+    if bits := timelines[0].epoch_bits:
+        lag[np.floor(highest / 2.0**bits) != np.floor(own / 2.0**bits)] = np.nan
     return Progress(time, log_end, applied, committed, lag)
 
 
@@ -222,7 +239,8 @@ def progress_at(timelines: Sequence[NodeTimeline], time: Floats) -> Progress:
 class LastStatus:
     """The last answer of a node.  ``behind``: entries from its applied index to the cluster's highest commit index.
 
-    Where its log ends before the applied index, the node holds no more than that: then from there.  None: not known.
+    Where its log ends before the applied index, the node holds no more than that: then from there.  None: not known, as
+    where both are of different epochs; ``earlier``: its own is the earlier one.
     ``late``: this is more than the cluster committed in its last second, so not just the age of the answer.
     ``silent_s`` is the time between this answer, which was asked for at ``at`` s, and the last probe of any node.
     """
@@ -237,6 +255,9 @@ class LastStatus:
     late: bool
     silent_s: float
     at: float
+    earlier: bool
+    committed_text: str
+    applied_text: str
 
 
 def last_statuses(timelines: Sequence[NodeTimeline]) -> list[LastStatus]:
@@ -250,7 +271,9 @@ def last_statuses(timelines: Sequence[NodeTimeline]) -> list[LastStatus]:
         # A node that names its role and no index has applied nothing; of one that names neither nothing is known.
         known = timeline.reports or bool((timeline.role <= ROLES.index("candidate")).any())
         held = min(int(timeline.applied[last]), int(timeline.log_end[last]) if logs(timeline) else _UNBOUNDED)
-        behind = max(front - max(held, 0), 0) if known else None
+        away = between(front, max(held, 0), timeline.epoch_bits) if known else None
+        behind = None if away is None else max(away, 0)
+        earlier = known and away is None and front > held
         found.append(
             LastStatus(
                 node=timeline.node,
@@ -260,7 +283,10 @@ def last_statuses(timelines: Sequence[NodeTimeline]) -> list[LastStatus]:
                 applied=int(timeline.applied[last]),
                 committed=int(timeline.committed[last]),
                 behind=behind,
-                late=behind is not None and behind > allowed,
+                late=earlier or (behind is not None and behind > allowed),
+                earlier=earlier,
+                committed_text=timeline.index(int(timeline.committed[last])),
+                applied_text=timeline.index(int(timeline.applied[last])),
                 silent_s=end - float(timeline.time[last]),
                 at=float(timeline.time[last]),
             )
@@ -302,7 +328,8 @@ def last_progress(indexes: Ints) -> int | None:
 
 def _recently_committed(timeline: NodeTimeline, last: int) -> int:
     before = int(np.searchsorted(timeline.time, timeline.time[last] - 1.0))
-    return int(timeline.committed[last] - timeline.committed[before])
+    found = between(int(timeline.committed[last]), int(timeline.committed[before]), timeline.epoch_bits)
+    return found or 0
 
 
 def _resample(timeline: NodeTimeline, column: Ints, time: Floats) -> Floats:

@@ -94,6 +94,12 @@ class Run:
         return max(self.operations.end, probes, faults, SECOND)
 
     @property
+    def epoch_bits(self) -> int:
+        """So many lower bits of the nodes' indexes count within an epoch; 0 where indexes have none."""
+        bits = (self.results.get("environment") or {}).get("epoch_bits")
+        return bits if isinstance(bits, int) and 0 < bits < 63 else 0
+
+    @property
     def members(self) -> tuple[str, ...]:
         """The nodes over which majorities are counted; all nodes of a run that does not say."""
         said = self.header.get("members")

@@ -40,7 +40,7 @@ from reports.load.staleness import digest_of
 from reports.page.links import links_of
 from reports.page.series import data_of
 from reports.story.aftermath import outages_text
-from reports.story.canary import grouped, meaning_of, next_step, verdict_shown, word_of
+from reports.story.canary import bug_of, grouped, longer, meaning_of, next_step, verdict_shown, word_of
 from reports.story.diagnosis import Break, Diagnosis, diagnosis_of
 from reports.style import format as texts
 from reports.style.format import short
@@ -184,6 +184,8 @@ def render(drawn: Drawn) -> str:
         "places": part("headlines", lambda: places_of(run, diagnosis), {}),
         "meaning": meaning_of(run),
         "next_step": next_step(run),
+        "longer": part("commands", lambda: longer(run), ""),
+        "bug": bug_of(run),
         "commands": part("commands", lambda: commands_of(run.plan, faults=bool(run.receipts)), []),
         "late": part("recovery figures", lambda: late_of(run), {}),
         "violation_times": part("counterexamples", lambda: violation_times_of(run), ""),
@@ -274,7 +276,7 @@ def costs_of(drawn: Drawn) -> list[tuple[str, list[tuple[str, ...]]]]:
     own = [{"id": w.id, "fault": w.fault, "state": w.state, "kinds": w.kinds} for w in drawn.windows]
     found = [
         ("By kind of operation", recovery_text.kinds_of(own)),
-        ("Caught up with what was committed at the heal, ms after it", recovery_text.nodes_of(windows)),
+        ("Caught up with what was committed at the heal, ms after it", recovery_text.nodes_of(windows, run.epoch_bits)),
         ("By fault, over its windows: least / median / most", recovery_text.faults_of(_mapping(run, "fault_figures"))),
     ]
     return [(title, rows) for title, rows in found if rows]

@@ -83,7 +83,7 @@ def _unserved(drawn: Drawn, lasting: Sequence[Outage]) -> Iterator[str]:
 
 
 def _elected(drawn: Drawn, onset: float, leader: str | None) -> str:
-    """Say how often a leader was elected since a moment, of a single election who was, and who led at the end."""
+    """Say how often leaders were elected since a moment, whether the same again, and which led at the end."""
     changes, before = _leaders_since(drawn, onset), leader_at(drawn.timelines, onset)
     ending = f"at the end {f'{leader} led' if leader else 'nobody led'}"
     if len(changes) == 1 and changes[0] == (before or _last_leader(drawn, onset)):

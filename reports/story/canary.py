@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from typing import Final
 
@@ -20,6 +21,8 @@ BROKE_OFF: Final = (
     "The harness broke down, so that this run as a whole proves nothing. What it had recorded until then was judged, "
     "and a check failed: that is a finding about the system under test all the same."
 )
+LONGER: Final = 5
+"""How many times the time limit of a run that missed a planted bug the next one is given."""
 _NAMED: Final = 3
 """So many faults are named that did not stand."""
 
@@ -70,7 +73,7 @@ def grouped(run: Run, breaks: Sequence[Break]) -> list[tuple[str, list[Break]]]:
         return [("", list(breaks))] if breaks else []
     intended = [one for one in breaks if looking.intersection(one.checks)]
     others = [one for one in breaks if one not in intended]
-    titled = [("Intended", intended), ("Not by the planted bug, as far as is known", others)]
+    titled = [("Intended", intended), ("Also found, which the planted bug may or may not explain", others)]
     return [(title, ones) for title, ones in titled if ones]
 
 
@@ -84,6 +87,12 @@ def _not_installed(run: Run) -> str:
     return f"Of {len(run.receipts)} faults {len(left_out)} cannot be said to have stood ({named}{more}). "
 
 
+def bug_of(run: Run) -> str:
+    """Say in one line what the planted bug does, as the judge recorded it; empty without one."""
+    does = (run.results.get("environment") or {}).get("planted_bug")
+    return f"{run.plan['canary']}: {does}" if run.plan.get("canary") and does else ""
+
+
 def next_step(run: Run) -> str:
     """Say what to do about a planted bug that no check found; empty for any other run."""
     if verdict_shown(run) != MISSED:
@@ -92,3 +101,16 @@ def next_step(run: Run) -> str:
         "Run it again with other seeds and for longer, so that every fault stands; while no such run finds the bug, "
         "valid runs of this plan prove nothing"
     )
+
+
+def longer(run: Run) -> str:
+    """Write the command of a run with a planted bug that was missed, with another seed and more time; else nothing."""
+    command, limit = run.plan.get("command"), run.plan.get("time_limit")
+    if verdict_shown(run) != MISSED or not isinstance(command, str) or not isinstance(limit, int | float):
+        return ""
+    words = shlex.split(command)
+    for option in ("--seed", "--time-limit"):
+        while option in words:
+            place = words.index(option)
+            del words[place : place + 2]
+    return shlex.join([*words, "--time-limit", f"{limit * LONGER:g}"])

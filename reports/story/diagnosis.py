@@ -24,7 +24,6 @@ from history.records.violations import (
     is_outage,
     severity_of,
 )
-from reports.analysis.alarm_lines import AlarmLine, alarm_lines
 from reports.analysis.failed_starts import FailedStart
 from reports.analysis.faults import when
 from reports.analysis.findings import (
@@ -39,6 +38,7 @@ from reports.analysis.invariant_violations import ROOM_S
 from reports.analysis.lagging_nodes import AGE_S
 from reports.analysis.node_timeline import SILENT, NodeTimeline, leader_at, silent_since
 from reports.load import logs
+from reports.load.alarm_lines import AlarmLine, alarm_lines
 from reports.story.aftermath import after_onset, last_seen
 from reports.story.replicas_behind import behind_text, reason_of, starts_text
 from reports.style.format import number, one_line

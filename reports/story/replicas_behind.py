@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from reports.analysis.failed_starts import FailedStart
@@ -22,6 +22,7 @@ def behind_text(drawn: Drawn, behind: Sequence[NodeTimeline]) -> tuple[str, floa
     has no beginning.
     """
     end, windows = drawn.run.end / 1e9, drawn.windows
+    write = drawn.timelines[0].index if drawn.timelines else number
     starts = [one for one in drawn.failed_starts if one.node in {timeline.node for timeline in behind}]
     behind = [one for one in behind if one.node not in {start.node for start in starts}]
     silent = {one.node: since for one in behind if (since := silent_since(one, end)) is not None}
@@ -36,23 +37,23 @@ def behind_text(drawn: Drawn, behind: Sequence[NodeTimeline]) -> tuple[str, floa
     parts = [starts_text(starts, windows)] if starts else []
     total, target = len(drawn.timelines), max(int(one.committed.max(initial=-1)) for one in drawn.timelines)
     logs_end = max((int(one.log_end[one.role != SILENT][-1]) for one in drawn.timelines if _answered(one)), default=-1)
-    of_all = f"of {number(target)} that were committed by the end"
+    of_all = f"of {write(target)} that were committed by the end"
     if level := [name for name, (_, index) in stopped.items() if 0 <= logs_end <= index < target]:
-        stand = ", ".join(f"{name} at {number(stopped.pop(name)[1])}" for name in sorted(level))
+        stand = ", ".join(f"{name} at {write(stopped.pop(name)[1])}" for name in sorted(level))
         parts.append(f"At the end {stand}, where every log ends, {of_all}")
     if moving := [name for name, (moment, _) in stopped.items() if moment and end - moment < GONE_S]:
-        stand = ", ".join(f"{name} at {number(stopped.pop(name)[1])}" for name in sorted(moving))
+        stand = ", ".join(f"{name} at {write(stopped.pop(name)[1])}" for name in sorted(moving))
         parts.append(
-            f"At the end {stand} {'was' if len(moving) == 1 else 'were'} behind {number(target)}, still applying"
+            f"At the end {stand} {'was' if len(moving) == 1 else 'were'} behind {write(target)}, still applying"
         )
     if never := [name for name, (moment, _) in stopped.items() if moment is None]:
-        stood = ", ".join(_stand(name, stopped.pop(name)[1], "stood at") for name in sorted(never))
+        stood = ", ".join(_stand(name, stopped.pop(name)[1], write, "stood at") for name in sorted(never))
         parts.append(f"{stood} in all answers that it gave, {of_all}")
     if stopped:
         moments = [moment for moment, _ in stopped.values() if moment]
         span = when(min(moments), windows)
         span += f", the last at {max(moments):.1f} s" if max(moments) - min(moments) > 1 else ""
-        stand = ", ".join(_stand(name, index) for name, (_, index) in sorted(stopped.items()))
+        stand = ", ".join(_stand(name, index, write) for name, (_, index) in sorted(stopped.items()))
         parts.append(
             f"{len(stopped)} of {total} replicas stopped applying at {span}, and never resumed: {stand}, {of_all}"
         )
@@ -89,7 +90,7 @@ def starts_text(starts: Sequence[FailedStart], windows: Sequence[FaultWindow]) -
 
 
 def reason_of(start: FailedStart, limit: int = 160) -> str:
-    """Write the line that tells why a server ended, without its date."""
+    """Write the line with the reason why a server ended, without its date."""
     return one_line(_PREFIX.sub("", start.line), limit)
 
 
@@ -109,5 +110,5 @@ def _answered(timeline: NodeTimeline) -> bool:
     return bool((timeline.role != SILENT).any())
 
 
-def _stand(node: str, index: int, stands: str = "at") -> str:
-    return f"{node} {stands} {number(index)}" if index >= 0 else f"{node} with nothing applied"
+def _stand(node: str, index: int, write: Callable[[int], str], stands: str = "at") -> str:
+    return f"{node} {stands} {write(index)}" if index >= 0 else f"{node} with nothing applied"

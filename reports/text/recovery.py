@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from history.metrics.recovery import never_recovered
+from history.records.indexes import index_text
 from reports.style.format import milliseconds, number, one_line, seconds
 
 Rows = list[tuple[str, ...]]
@@ -41,7 +42,7 @@ def _kind_line(window: Mapping[str, Any], kind: object, figures: Mapping[str, An
     )
 
 
-def nodes_of(windows: Sequence[Mapping[str, Any]]) -> Rows:
+def nodes_of(windows: Sequence[Mapping[str, Any]], epoch_bits: int = 0) -> Rows:
     """List for each fault how long after the heal each node had caught up."""
     recorded = [window for window in windows if (window.get("caught_up") or {}).get("nodes")]
     names = list(dict.fromkeys(node for window in recorded for node in window["caught_up"]["nodes"]))
@@ -49,13 +50,13 @@ def nodes_of(windows: Sequence[Mapping[str, Any]]) -> Rows:
         return []
     lines: Rows = [("#", "fault", "to index", *(one_line(name, 12) for name in names))]
     for window in recorded:
-        took = window["caught_up"]["nodes"]
+        took, target = window["caught_up"]["nodes"], window["caught_up"].get("target", "")
         cells = ("behind" if took.get(name) is None else milliseconds(took[name]) for name in names)
         lines.append(
             (
                 str(window.get("id", "")),
                 one_line(window.get("fault", ""), 32),
-                str(window["caught_up"].get("target", "")),
+                index_text(target, epoch_bits) if isinstance(target, int) else str(target),
                 *cells,
             )
         )

@@ -206,9 +206,11 @@ def _faults(rows: Sequence[Mapping[str, Any]], columns: int | None) -> str:
 def _recovery(results: Mapping[str, Any], columns: int | None) -> str:
     """Write the figures by kind of operation, by node and by fault, where the results hold them."""
     windows = results.get("windows") or ()
+    found = (results.get("environment") or {}).get("epoch_bits")
+    bits = found if isinstance(found, int) else 0
     parts = [
         ("The same by kind of operation", recovery_text.kinds_of(windows), (0, 3, 4, 5, 6, 7, 8)),
-        ("Caught up, ms after the heal", recovery_text.nodes_of(windows), (0, *range(2, 12))),
+        ("Caught up, ms after the heal", recovery_text.nodes_of(windows, bits), (0, *range(2, 12))),
         ("By fault: least / median / most", recovery_text.faults_of(results.get("fault_figures") or {}), (1,)),
     ]
     return "\n\n".join(f"{title}\n{table(rows, right=right, columns=columns)}" for title, rows, right in parts if rows)

@@ -19,7 +19,7 @@ from reports.analysis.invariant_violations import Moment, invariant_violations
 from reports.load.run import HARNESS_FAILURE, Run, commands_of
 from reports.load.staleness import STALE, is_stale
 from reports.story.aftermath import outages_text
-from reports.story.canary import grouped, meaning_of, next_step, verdict_shown, word_of
+from reports.story.canary import grouped, longer, meaning_of, next_step, verdict_shown, word_of
 from reports.story.diagnosis import diagnosis_of
 from reports.style.format import milliseconds, number, one_line, printable, seconds
 from reports.style.wording import Wording
@@ -73,6 +73,8 @@ def _verdict(drawn: Drawn, columns: int, paint: Paint) -> str:
     step = next_step(run)
     lines = [wrapped(run.sentence, columns)] if run.failure or not (heads or step) else []
     lines += [wrapped(f"Next: {step}.", columns)] if step else []
+    again = run.notes.attempt("commands", lambda: longer(run), "")
+    lines += [f"  {again}"] if again else []
     after = [wrapped(diagnosis.after, columns)] if diagnosis and diagnosis.after else []
     outage = run.notes.attempt("outages", lambda: outages_text(drawn), "")
     out = [wrapped(outage, columns)] if outage else []

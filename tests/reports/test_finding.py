@@ -26,7 +26,7 @@ FOUND = {
     "data-lost": "data lost: leader-lacks-committed",
     "logs-cut": "data lost: commit-beyond-log",
     "replica-behind": "replica behind",
-    "stale-reads": "as intended, and not by the planted bug alone: data lost: commit-beyond-log",
+    "stale-reads": "as intended, and more was found: data lost: commit-beyond-log",
 }
 
 

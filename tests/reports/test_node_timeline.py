@@ -134,6 +134,29 @@ def test_what_a_log_lost_below_the_applied_index_counts_as_behind_in_table_and_c
     assert [cell.partition("<")[0] for cell in text.split('<td class="num red strong">')[1:]] == ["20", "70", "90"]
 
 
+def test_a_node_of_an_earlier_epoch_is_behind_by_no_number() -> None:
+    """The twin of the same indexes without epochs is behind by their difference."""
+    first, second = 0x1000008C3, 0x20000000F
+    probes = [probe(t / 4, "n1", "leader", applied=second - 8 + t, committed=second - 8 + t) for t in range(9)]
+    probes += [probe(t / 4, "n2", applied=first, committed=first) for t in range(9)]
+    probes += [probe(t / 4, "n3", applied=second - 10, committed=second - 10) for t in range(9)]
+    found = timelines.timelines_of(probes, ("n1", "n2", "n3"), epoch_bits=32)
+    told = [(one.behind, one.late, one.earlier) for one in timelines.last_statuses(found)]
+    assert told == [(0, False, False), (None, True, True), (10, True, False)]
+    assert [row[-1] for row in timelines.progress_of(found, 2.0).lag][::2] == [0, 10]
+    assert np.isnan(timelines.progress_of(found, 2.0).lag[1][-1])
+    text = (
+        environment()
+        .get_template("last_statuses.html.j2")
+        .render(last_statuses=timelines.last_statuses(found), snapshots={}, nodes=())
+    )
+    assert "0x1000008c3" in text
+    assert '<td class="num red strong">an earlier epoch</td>' in text
+    assert next(one.sentence() for one in lagging_nodes(found, ())).endswith(": it stands at 0x1000008c3")
+    plain = timelines.last_statuses(timelines.timelines_of(probes, ("n1", "n2", "n3")))
+    assert [(one.behind, one.earlier) for one in plain] == [(0, False), (second - first, False), (10, False)]
+
+
 def test_what_a_fault_struck_is_not_dated_before_any_fault() -> None:
     """Its last answer came just before the kill began; of a node that was not struck, or long before, it is not so."""
     kill = Receipt(0, "kill", "installed", 86 * S // 10, nodes=("n2",), healed=16 * S, witness={"a": 1})

@@ -66,6 +66,13 @@ def test_a_planted_bug_is_found_by_a_check_that_looks_for_it_and_by_no_other() -
     assert planted(twice, (lost, replace(two, verdict="unknown"))) == "the planted bug vote-twice was not found; "
 
 
+def test_the_results_say_what_a_planted_bug_does() -> None:
+    run = replace(good(), plan=replace(good().plan, canary="vote-twice", unsafe_test_mode=True))
+    does = judged(run).environment["planted_bug"]
+    assert does == "a node forgets its vote within a millisecond, on disk too, and votes again in that term"
+    assert "planted_bug" not in judged(good()).environment
+
+
 def test_a_run_without_blemish_is_valid() -> None:
     results = judged(good())
     assert results.verdict == "valid"
@@ -263,7 +270,7 @@ def test_an_error_that_the_library_retries_is_told_and_proves_nothing(alarm: tup
     results = judged(replace(good(), log_hits={**good().log_hits, "n2": {alarm[0]: 3}}))
     check = check_named("node-logs", results)
     assert (results.verdict, check.verdict) == ("valid", "valid")
-    assert f"noted: 3 times {alarm[0]!r} on n2 ({alarm[1]})" in check.seen
+    assert f"no violation by itself: 3 times {alarm[0]!r} on n2 ({alarm[1]})" in check.seen
 
 
 def with_probes(*more: Probe) -> Results:

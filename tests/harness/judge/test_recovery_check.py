@@ -82,6 +82,15 @@ def test_a_cluster_that_lacks_a_node_and_served_late_is_told_both() -> None:
     assert check_of(at_once).seen == gone
 
 
+def test_indexes_with_epochs_are_written_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
+    stuck = recorded(probes_of(stuck=("n3",)))
+    assert check_of(stuck).seen == "n3 stuck at 80 of 124 (495 by the end)"
+    system = replace(stuck.plan.under_test, epoch_bits=32)
+    monkeypatch.setattr(type(stuck.plan), "under_test", property(lambda _plan: system))
+    assert check_of(stuck).seen == "n3 stuck at 0x50 of 0x7c (0x1ef by the end)"
+    assert check_of(recorded()).seen.startswith("all nodes at 0x7c, ")
+
+
 def test_a_run_without_faults_has_no_heal() -> None:
     calm = check_of(replace(recorded(), receipts=()))
     assert calm.asked.startswith("within 60 s of the end of the load the cluster commits")
