@@ -45,14 +45,18 @@ class Clock:
         if operation.outcome == "info" and operation.returned is None:
             return f"from {self.at(operation.invoked)}, never answered"
         if operation.outcome == "info":
-            return f"from {self.at(operation.invoked)}, outcome unknown: {ended(operation)} {self.at(operation.returned)}"
+            return (
+                f"from {self.at(operation.invoked)}, outcome unknown: {ended(operation)} {self.at(operation.returned)}"
+            )
         return f"{self.at(operation.invoked)[:-2]}–{self.at(operation.returned)}"
 
 
 def ended(operation: Operation) -> str:
     """How a client gave up an operation whose outcome is unknown: ``ConnectionLoss at``; the moment follows."""
     error = plain(operation.error or "")
-    return f"{error if len(error) <= LONGEST_ERROR else error[: LONGEST_ERROR - 1] + '…'} at" if error else "given up at"
+    return (
+        f"{error if len(error) <= LONGEST_ERROR else error[: LONGEST_ERROR - 1] + '…'} at" if error else "given up at"
+    )
 
 
 def who(operation: Operation) -> str:

@@ -144,7 +144,11 @@ def _no_order(stage: _Stage, reads: Sequence[Call], adds: Sequence[Call]) -> str
     for holds in reads:
         for lacks in reads:
             for add in adds:
-                if holds.ret < lacks.invoke and add.value in (holds.result or ()) and add.value not in (lacks.result or ()):
+                if (
+                    holds.ret < lacks.invoke
+                    and add.value in (holds.result or ())
+                    and add.value not in (lacks.result or ())
+                ):
                     holder, lacker = who(stage.op(holds)), who(stage.op(lacks))
                     return (
                         f"The answer to {holder} holds {shown(thaw(add.value))}, and the later one to {lacker} lacks "

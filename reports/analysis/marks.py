@@ -20,8 +20,8 @@ class Violation:
     """``operations``, ``culprit`` and ``suspects`` are indexes of invocations; ``at`` is in seconds of the run.
 
     ``culprit`` is the operation whose answer leaves no order, and ``at`` when that began.
-    ``says`` is what each operation has to do with a broken promise, and ``labels`` what a long answer held (else empty),
-    in the order of ``operations``.
+    ``says`` is what each operation has to do with a broken promise, and ``labels`` what a long answer held (else
+    empty), in the order of ``operations``.
     """
 
     kind: str

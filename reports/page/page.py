@@ -193,6 +193,8 @@ def render(drawn: Drawn) -> str:
         "counts": part("counts", lambda: figures.counts_of(run.operations), []),
         "errors": part("errors", lambda: figures.errors_of(run.operations), []),
         "snapshots": part("snapshots", lambda: snapshots.counts_of(drawn.snapshots), {}),
+        "roles_told": node_timeline.tell_roles(drawn.timelines),
+        "progress_told": node_timeline.tell_progress(drawn.timelines),
         "elections": part("elections", lambda: elections.elections_of(drawn.timelines), None),
         "services": part("outages", lambda: outages.services_of(run.operations, run.end), []),
         "lasting": part("outages", lambda: lasting_of(drawn), {}),
