@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
@@ -16,7 +16,7 @@ from reports.analysis.counterexample import Picture, picture_of, telling, text_o
 from reports.analysis.faults import FaultWindow
 from reports.analysis.lagging_nodes import LaggingNode, lagging_nodes
 from reports.analysis.node_timeline import NodeTimeline
-from reports.analysis.register_history import RegisterHistory, history_of, legal_answers, prefix_of
+from reports.analysis.register_history import RegisterHistory, doubtful_of, history_of, legal_answers, prefix_of
 from reports.analysis.responder import Response, missed_write, response_of
 from reports.analysis.sketch import sketch_of
 from reports.analysis.snapshots import Snapshot, snapshots_of
@@ -24,6 +24,9 @@ from reports.load import logs
 from reports.load.run import Run
 
 MAX_EXAMPLES: Final = 8
+MOST_ANSWERS: Final = 8
+"""So many answers that a read could have had are listed."""
+_FEW: Final = 3
 MAX_LISTED: Final = 100
 """Limit of violations that are listed by their sentence, and whose operations are framed in the timeline."""
 ROOM_S: Final = (1.0, 1.0)
@@ -68,10 +71,29 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class Legal:
-    """What a single suspect read could have answered; ``whole``: beside all until then, not only what is drawn."""
+    """What a single suspect read could have answered; ``whole``: beside all until then, not only what is drawn.
+
+    ``doubtful`` are the answers that only a write of unknown outcome would explain.
+    """
 
     answers: tuple[str, ...]
     whole: bool
+    doubtful: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The plain answers first: ``2585, or what one of 9 writes wrote whose outcome is not known``."""
+        if not self.answers or len(self.answers) + len(self.doubtful) <= _FEW:
+            return _either((*self.answers, *self.doubtful))
+        if not self.doubtful:
+            return _either(self.answers)
+        writes = "a write" if len(self.doubtful) == 1 else f"one of {len(self.doubtful)} writes"
+        return f"{_either(self.answers)}, or what {writes} wrote whose outcome is not known"
+
+
+def _either(answers: Sequence[str]) -> str:
+    more = f" or {len(answers) - MOST_ANSWERS} more" if len(answers) > MOST_ANSWERS else ""
+    return " or ".join(answers[:MOST_ANSWERS]) + more
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +244,9 @@ def _legal(
         culprit = example.suspects[0].invoke_index
         answers = legal_answers(history, culprit, sorted(blamed - {culprit}))
         if answers:
-            return Legal(tuple(text_of(answer) for answer in answers), whole=True)
+            doubtful = doubtful_of(history, answers)
+            plain = [text_of(answer) for answer in answers if answer not in doubtful]
+            return Legal(tuple(plain), whole=True, doubtful=tuple(map(text_of, doubtful)))
     return Legal(picture.legal if picture else (), whole=False)
 
 
