@@ -160,6 +160,12 @@ def contradiction(columns: SetColumns, found: Levels) -> Contradiction | None:
     early = int(columns.read_begun[columns.read_ended == found.first[at]][0])
     if found.start[at] > found.first[at]:
         late = int(found.start[at])
+        # That one of the two reads lacks what had been acknowledged before says more, with less.
+        for read in (early, late):
+            had = columns.size[columns.read_begun == read]
+            lost = (columns.element >= had.min(initial=NEVER)) & (columns.ended < read)
+            if lost.any():
+                return Contradiction((int(columns.begun[lost][columns.ended[lost].argmin()]), read), "lost-element")
         return Contradiction((early, late, *_between(columns, late, size)), "read-inversion")
     late, lost = int(found.end[at]), int(columns.begun[columns.ended == found.unseen[at]][0])
     return Contradiction((lost, late, *([] if late in columns.read_begun else [early])), "lost-element")

@@ -50,7 +50,7 @@ def decide_by_set_sweep(calls: Sequence[Call], limits: Limits, *, proof: bool = 
             return _invalid((level.first,), "never-written")
     for below, above in pairwise(levels):
         if not below.elements < above.elements:
-            return _invalid(_incomparable(below, above, began), "read-inversion")
+            return _gravest(_incomparable(below, above, began), done)
     answer = _sweep(calls, levels, began, done)
     return answer if proof else replace(answer, order=None)
 
@@ -70,6 +70,16 @@ def _invalid(core: Sequence[Call], kind: str) -> EngineResult:
     return EngineResult("invalid", ENGINE, cores=(ordered,), violations=1, last=last, kind=kind)
 
 
+def _gravest(core: Sequence[Call], done: dict[Any, Call]) -> EngineResult:
+    """A read inversion, unless one of its reads lacks what had been acknowledged before: that says more, with less."""
+    for read in (call for call in core if call.f == "read"):
+        held = frozenset(read.result or ())
+        lost = [add for add in done.values() if add.ret < read.invoke and add.value not in held]
+        if lost:
+            return _invalid([min(lost, key=lambda add: add.ret), read], "lost-element")
+    return _invalid(core, "read-inversion")
+
+
 def _incomparable(one: _Level, two: _Level, began: dict[Any, Call]) -> list[Call]:
     mine, other = next(iter(one.elements - two.elements)), next(iter(two.elements - one.elements))
     return [one.first, two.first, began[mine], began[other]]
@@ -87,7 +97,7 @@ def _sweep(calls: Sequence[Call], levels: list[_Level], began: dict[Any, Call], 
                 moment, why = began[item].invoke, began[item]
         if moment > level.first.ret:
             assert why is not None
-            return _invalid([level.first, why, *_missing(level, why, levels, began)], "read-inversion")
+            return _gravest([level.first, why, *_missing(level, why, levels, began)], done)
         starts.append(moment)
         if level.last.invoke > moment:
             moment, why = level.last.invoke, level.last

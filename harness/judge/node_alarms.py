@@ -23,7 +23,7 @@ _COUNTS: Final = (
     ("apply_errors", "batches in which applying failed"),
     ("reapplied", "returns to entries that had been applied before"),
 )
-_ASKED: Final = "no alarm in the nodes' logs and answers"
+_ASKED: Final = "nothing in the nodes' logs and answers that is a violation by itself"
 
 Hits = Mapping[str, Mapping[str, int]]
 
@@ -52,13 +52,14 @@ def _node_alarms(recorded: Recorded, damages: Damages) -> Check:
     ]
     if alarms or unread:
         kind = "log-alarm" if alarms else "undecodable-entry"
-        details = {"kind": kind, "notes": notes, "nodes": _nodes_of(known, hits, probes, damages)}
+        details = {"kind": kind, "notes": notes, "nodes": _nodes_of(known, hits, probes, damages),
+                   "patterns": _patterns(known, hits, damages)}  # fmt: skip
         return Check("node-logs", "check", "invalid", _ASKED, "; ".join([*alarms, *unread]), details)
     doubts = restarts_unexplained(recorded)
     if missing := [node for node in recorded.serving if node not in recorded.log_hits]:
         which = ", ".join(missing) if recorded.log_hits else "any node"
         doubts.append(f"no logs were collected of {which}")
-    noted = f"; noted: {'; '.join(notes)}" if notes else ""
+    noted = f"; alarming, but no violation by itself: {'; '.join(notes)}" if notes else ""
     if doubts:
         return Check("node-logs", "check", "unknown", _ASKED, "; ".join(doubts) + noted, {"notes": notes})
     return Check("node-logs", "check", "valid", _ASKED, f"{len(hits)} logs read{noted}", {"notes": notes})
@@ -81,6 +82,16 @@ def log_lines(
             count = sum(found[node] for node in nodes)
             lines.append(f"{count} times {alarm.pattern!r} on {', '.join(nodes)} ({alarm.meaning})")
     return lines
+
+
+def _patterns(alarms: Sequence[Alarm], hits: Hits, damages: Damages) -> list[dict[str, object]]:
+    """By what the lines of the violations are found in the logs again, and on which nodes."""
+    found: list[dict[str, object]] = []
+    for alarm in (one for one in alarms if one.follows == "violation"):
+        nodes = sorted(node for node, counts in hits.items() if counts.get(alarm.pattern))
+        if nodes := [node for node in nodes if node not in damages.nodes]:
+            found.append({"pattern": alarm.pattern, "unless": alarm.unless, "nodes": nodes})
+    return found
 
 
 def restarts_unexplained(recorded: Recorded) -> list[str]:

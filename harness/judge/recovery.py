@@ -6,8 +6,8 @@ operations succeed again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, Literal, TypeAlias
 
@@ -23,6 +23,10 @@ _ROUND_NS: Final = 250_000_000
 NOTHING_COMMITTED: Final = "no node ever reported a commit index: there is nothing to reach"
 NOTHING_SERVED: Final = "no operation ever succeeded: there is nothing to come back to"
 NO_ANSWER: Final = "no node ever answered a probe"
+
+#: What is waited after, in words.
+HEAL: Final = "the heal"
+LOAD: Final = "the load"
 
 Rule: TypeAlias = Literal["own", "indexes", "operations"]
 
@@ -47,6 +51,9 @@ class Recovery:
 
     By a system's own rule there is no target: ``reached`` is when it held for the node, ``together`` when it held for
     all of them at once.  Where operations decide, no node is followed.  ``undecidable`` is why nothing can be said.
+
+    ``silent`` are the nodes that had been silent before the heal and stayed so, with their last answer (ns, None: they
+    never gave one).  ``event`` is what ended at ``healed_at``, in words: in a run without faults there is no heal.
     """
 
     healed_at: int
@@ -59,6 +66,8 @@ class Recovery:
     together: int | None = None
     undecidable: str = ""
     committed: int = -1
+    silent: Mapping[str, int | None] = field(default_factory=dict)
+    event: str = HEAL
 
     @property
     def behind(self) -> tuple[str, ...]:
@@ -90,11 +99,11 @@ class Recovery:
         What was committed at the heal, and by the end, which is what tables and charts compare a node with.
         """
         if self.rule == "operations":
-            return "no operation succeeded after the heal"
+            return f"no operation succeeded after {self.event}"
         if self.rule == "own":
             return self._own_sentence()
         parts = []
-        silent = [node for node in self.behind if self.applied[node] is None]
+        silent = [node for node in self.behind if self.applied[node] is None and node not in self.silent]
         empty = [node for node in self.behind if self.applied[node] == -1]
         stuck = {node: index for node in self.behind if (index := self.applied[node]) not in (None, -1)}
         if stuck:
@@ -104,24 +113,32 @@ class Recovery:
         if empty:
             parts.append(f"{_names(empty)} applied nothing of {self.target}")
         if silent:
-            parts.append(f"{_names(silent)} silent since the heal")
-        if self.committed_again is None:
-            parts.append("nothing was committed after the heal")
-        return "; ".join(parts)
+            parts.append(f"{_names(silent)} silent since {self.event}")
+        return "; ".join([*parts, *self._silent_before(), *self._uncommitted()])
 
     def _own_sentence(self) -> str:
         parts = []
         if self.together is None:
             parts.append(f"{_names(self.behind) or 'the nodes together'} did not catch up")
-        if self.committed_again is None:
-            parts.append("nothing was committed after the heal")
-        return "; ".join(parts)
+        return "; ".join([*parts, *self._silent_before(), *self._uncommitted()])
+
+    def _uncommitted(self) -> list[str]:
+        return [f"nothing was committed after {self.event}"] if self.committed_again is None else []
+
+    def _silent_before(self) -> list[str]:
+        """Say since when nodes that are behind are silent, of those that had been before the heal."""
+        since = {node: self.silent[node] for node in self.behind if node in self.silent}
+        never = [node for node, moment in since.items() if moment is None]
+        told = {node: f"{moment / 1e9:.1f}" for node, moment in since.items() if moment is not None}
+        gone = [f"{_names(told)} silent since {_names(told.values())} s, before {self.event}"] if told else []
+        return gone + ([f"{_names(never)} never answered a probe"] if never else [])
 
     def reached_sentence(self) -> str:
         """What was reached and when, such as "all nodes at 40, 3.1 s after the heal"; only if it was."""
         assert self.seconds is not None
         what = {"own": "all nodes caught up", "operations": "operations succeeded again"}
-        return f"{what.get(self.rule, f'all nodes at {self.target}')}, {self.seconds:.1f} s after the heal"
+        reached = f"{what.get(self.rule, f'all nodes at {self.target}')}, {self.seconds:.1f} s after {self.event}"
+        return reached if self.event == HEAL else f"no fault was injected; {reached.replace(' again', '')}"
 
 
 def _names(nodes: Iterable[str]) -> str:
@@ -221,6 +238,13 @@ def last_heal(receipts: Iterable[Receipt], swept: int) -> int:
     healed = [receipt.healed for receipt in receipts if receipt.state != "skipped"]
     seen = [moment for moment in healed if moment is not None]
     return min(swept, max(seen)) if seen and len(seen) == len(healed) else swept
+
+
+def silent_before(probes: Sequence[Probe], nodes: Iterable[str], healed_at: int) -> dict[str, int | None]:
+    """When each node gave its last answer (ns, None: never) that was silent before the heal and has been since."""
+    last: dict[str, int | None] = dict.fromkeys(nodes)
+    last |= {probe.node: probe.time for probe in probes if probe.answered and probe.node in last}
+    return {node: moment for node, moment in last.items() if moment is None or moment < healed_at - FRESH_NS}
 
 
 def _target(probes: Sequence[Probe], healed_at: int) -> tuple[str | None, int]:

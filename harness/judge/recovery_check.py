@@ -8,7 +8,7 @@ excused.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from harness.judge.awake import AwakeClock, gaps
@@ -18,7 +18,17 @@ from harness.judge.leader_complete import short_leaders
 from harness.judge.log_order import breaches
 from harness.judge.node_alarms import setup_failures
 from harness.judge.recorded import Recorded
-from harness.judge.recovery import Recovery, assess, assess_operations, assess_own, last_heal, rule_of
+from harness.judge.recovery import (
+    HEAL,
+    LOAD,
+    Recovery,
+    assess,
+    assess_operations,
+    assess_own,
+    last_heal,
+    rule_of,
+    silent_before,
+)
 from history import Check, Operation, Probe, Verdict
 
 #: What a node reached within the limit may be seen by a probe so much later (s).
@@ -72,13 +82,18 @@ def recovery_of(recorded: Recorded, damages: Damages) -> Found | None:
     system, rule = recorded.plan.under_test, rule_of(recorded.plan.under_test, recorded.probes)
     ever = any(operation.applied for operation in operations)
 
-    def since(moment: int, among: Sequence[Operation]) -> Recovery:
-        again = _committed_again(among, moment, recorded)
+    def assessed(moment: int, again: int | None) -> Recovery:
         if system.recovered is not None:
             return assess_own(system.recovered, probes, nodes, moment, again)
         if rule == "operations":
             return assess_operations(moment, again, ever=ever)
         return assess(probes, nodes, moment, again)
+
+    def since(moment: int, among: Sequence[Operation]) -> Recovery:
+        found = assessed(moment, _committed_again(among, moment, recorded))
+        silent = silent_before(probes, nodes, moment)
+        told = {node: clock.maybe_back(last) for node, last in silent.items()}
+        return replace(found, silent=told, event=_event(recorded))
 
     since_heal, since_load = since(healed, operations), since(swept, final)
     asked = {probe.node for probe in probes if probe.time >= healed}
@@ -91,6 +106,11 @@ def recovery_of(recorded: Recorded, damages: Damages) -> Found | None:
         seconds=(end - healed) / 1e9,
         refused={node: f"{node} did not start again on {damage.describe()}" for node, damage in refused.items()},
     )  # fmt: skip
+
+
+def _event(recorded: Recorded) -> str:
+    """What recovery is counted from, in words: without a fault that may have stood there was no heal."""
+    return HEAL if any(receipt.state != "skipped" for receipt in recorded.receipts) else LOAD
 
 
 def _before_the_restart(recorded: Recorded) -> Sequence[Probe]:
@@ -132,7 +152,8 @@ def _committed_again(operations: Sequence[Operation], healed: int, recorded: Rec
 def recovery_check(recorded: Recorded, found: Found | None, damages: Damages = NONE) -> Check:
     """Check recovery, independently of linearizability."""
     limit = recorded.plan.recovery_time
-    asked = f"within {limit:g} s of the last heal {_ASKED[found.since_heal.rule if found else 'indexes']}"
+    last = "last heal" if _event(recorded) == HEAL else "end of the load"
+    asked = f"within {limit:g} s of the {last} {_ASKED[found.since_heal.rule if found else 'indexes']}"
 
     def check(verdict: Verdict, seen: str, details: dict[str, Any] | None = None) -> Check:
         return Check("recovery", "check", verdict, asked, seen, details or {})
@@ -179,7 +200,7 @@ def _wrong(found: Found, limit: float) -> tuple[Recovery, str] | None:
     """The kind of the failure, and its sentence."""
     heal, load = found.since_heal, found.since_load
     if not heal.undecidable and heal.seconds is None:
-        return heal, heal.sentence()
+        return heal, heal.sentence() + _late(heal, limit)
     if not load.undecidable and load.seconds is None:
         before = f"{heal.reached_sentence()}, but " if _reached_at(heal) else ""
         return load, f"{before}after the load {load.sentence()}"
@@ -190,6 +211,13 @@ def _wrong(found: Found, limit: float) -> tuple[Recovery, str] | None:
     ):
         return slowest, _well(found, limit).removesuffix(_refusals(found))
     return None
+
+
+def _late(heal: Recovery, limit: float) -> str:
+    """Say of a cluster of which nodes are missing that the others, too, served again only after the limit."""
+    if heal.committed_again is None or (took := (heal.committed_again - heal.healed_at) / _SECOND) <= limit + SLACK_S:
+        return ""
+    return f"; operations succeeded again only {took:.1f} s after {heal.event}"
 
 
 def _reached_at(recovery: Recovery) -> bool:

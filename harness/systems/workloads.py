@@ -8,7 +8,7 @@ from itertools import count
 from typing import Final
 
 from harness.generators import Invocation, operations, seeded
-from harness.systems.api import Evidence, Workload
+from harness.systems.api import Evidence, Invariant, Workload
 from harness.workloads import (
     Bank,
     CasRegister,
@@ -108,10 +108,12 @@ BANK: Final = Workload(
 )
 
 
-def one_object(name: str, summary: str, model: str, add: str, read: str) -> Workload:
+def one_object(
+    name: str, summary: str, model: str, add: str, read: str, checks: tuple[Invariant, ...] = ()
+) -> Workload:
     """Unique elements go into one object; one operation in twenty reads it, and so does every node at the end."""
     return Workload(
-        name=name, summary=summary, model=model, kinds=(add, read), reads=frozenset({read}),
+        name=name, summary=summary, model=model, kinds=(add, read), reads=frozenset({read}), checks=checks,
         generator=lambda _: seeded("operations", lambda rng: operations(_unique_elements(rng, name, add, read))),
         final=lambda _: [Invocation(read, name, final=True)],
     )  # fmt: skip

@@ -28,7 +28,7 @@ from kazoo.handlers.threading import KazooTimeoutError
 
 from harness.systems.api import Alarm, Machine, Option, Role, Setup, Surface, System
 from harness.systems.law import LOST, NOT_SENT, Law, Outcome, Rule
-from harness.systems.workloads import CAS_REGISTER, LOCK, REGISTER, SESSIONS, one_object
+from harness.systems.workloads import CAS_REGISTER, LOCK, REGISTER, SESSIONS, SET, one_object
 from harness.systems.zookeeper_server import PEER_PORTS, PORT, SLF4J, STORE, server, server_jars
 from harness.workloads import Invocation
 
@@ -278,7 +278,8 @@ SYSTEM: Final = System(
     prober=lambda _, shell: Prober(shell.machine.address),
     law=LAW,
     workloads=(
-        one_object("set", "znodes are created below one, which every node lists at the end", "set", "add", "read"),
+        one_object("set", "znodes are created below one, which every node lists at the end", "set", "add", "read",
+                   SET.checks),
         REGISTER,
         CAS_REGISTER,
         LOCK,
@@ -294,6 +295,7 @@ SYSTEM: Final = System(
         # A server that is sent a snapshot applies again what that may hold already: until it is through, they differ.
         Alarm(pattern="First digest mismatch on txn", meaning="its tree is not the leader's", follows="violation",
               unless="[QuorumPeer["),
+        Alarm(pattern="Unable to load database on disk", meaning="its server did not start", follows="note"),
         Alarm(pattern="OutOfMemoryError", meaning="it ran out of the memory it was given", follows="harness"),
     ),
     may_refuse=frozenset({"data", "snapshot", "term"}),

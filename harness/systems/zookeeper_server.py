@@ -19,6 +19,7 @@ SLF4J: Final = {"3.9.3": "1.7.30", "3.9.4": "2.0.13", "3.9.5": "2.0.13"}
 _FLAGS: Final = (
     "-Xms32m", "-Xmx128m", "-Xss512k", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:+ExitOnOutOfMemoryError",
     "-Dzookeeper.preAllocSize=1024", "-Dorg.slf4j.simpleLogger.showDateTime=true",
+    "-Dorg.slf4j.simpleLogger.dateTimeFormat=yyyy-MM-dd HH:mm:ss.SSSZ",
 )  # fmt: skip
 _SETTINGS: Final = f"""tickTime=500
 initLimit=40

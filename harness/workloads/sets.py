@@ -63,6 +63,8 @@ def _adds_and_reads(rng: random.Random, key: str, elements: Iterator[int]) -> It
 def elements_check(operations: Sequence[Operation]) -> Check:
     """Account for every element, as Jepsen's ``checker/set`` does, by the last read of each set.
 
+    Where several nodes were read at the end, it is the last read of the node that lacks the most.
+
     ``ok``: it is there; ``recovered`` are those of them whose add was in doubt.  ``lost``: its add was acknowledged
     before that read began, and it is not there.  ``unexpected``: it is there, and nobody added it, or its add certainly
     failed.  ``duplicated``: a read had it more than once.
@@ -80,10 +82,12 @@ def elements_check(operations: Sequence[Operation]) -> Check:
         if twice:
             first = min(twice.values(), key=lambda op: op.invoke_index)
             wrong.append(_wrong("duplicated", [one for one, where in twice.items() if where is first], [], first))
-        last = max((op for op in reads if op.phase == "final"), key=lambda op: op.invoke_index, default=None)
-        if last is None:
+        finals = [op for op in reads if op.phase == "final"]
+        if not finals:
             unread.append(str(key))
             continue
+        of_nodes = {op.node: op for op in sorted(finals, key=lambda op: op.invoke_index)}.values()
+        lost, last = max(((_lost(mine, op), op) for op in of_nodes), key=lambda one: (len(one[0]), one[1].invoke_index))
         held = set(last.result)
         added = {op.value: op for op in mine if op.f == "add" and op.invoke_index < (last.return_index or 0)}
         adds = {element: op.outcome for element, op in added.items()}
@@ -92,12 +96,6 @@ def elements_check(operations: Sequence[Operation]) -> Check:
         if unexpected := [one for one in held if adds.get(one) in (None, "fail")]:
             failed = [added[one] for one in unexpected if one in added]
             wrong.append(_wrong("unexpected", unexpected, failed, last))
-        lost = [
-            op
-            for op in mine
-            if op.f == "add" and op.outcome == "ok" and op.value not in held
-            and op.return_index is not None and op.return_index < last.invoke_index
-        ]  # fmt: skip
         if lost:
             wrong.append(_wrong("lost", [op.value for op in lost], lost, last))
         found["unexpected"] += unexpected
@@ -114,6 +112,17 @@ def elements_check(operations: Sequence[Operation]) -> Check:
         what = f"not read at the end: {', '.join(unread)}" if unread else "nothing was added"
         return Check("elements", "check", "unknown", _ASKED, f"{seen}; {what}", details)
     return Check("elements", "check", "valid", _ASKED, seen, details)
+
+
+def _lost(operations: Iterable[Operation], read: Operation) -> list[Operation]:
+    """The adds that were acknowledged before this read began, and of whose elements it has none."""
+    held = set(read.result)
+    return [
+        op
+        for op in operations
+        if op.f == "add" and op.outcome == "ok" and op.value not in held
+        and op.return_index is not None and op.return_index < read.invoke_index
+    ]  # fmt: skip
 
 
 def _wrong(name: str, elements: list[Any], adds: Sequence[Operation], read: Operation) -> tuple[str, Counterexample]:

@@ -20,6 +20,8 @@ from reports.style.palette import family_of
 
 SMALL: Final = 0.5
 """A rate measured during less than this part of a fault is marked."""
+HIT_S: Final = 0.5
+"""Seconds, two rounds of probes: what a node answered last within them before a fault struck it, the fault ended."""
 FIGURES: Final = ("rate_before", "rate_during", "rate_after", "longest_gap_ms", "first_ok_ms", "recovered_ms")
 
 
@@ -73,8 +75,15 @@ class FaultWindow:
         return self.state != "skipped" and self.started <= end and over >= start
 
 
-def when(seconds: float, windows: Sequence[FaultWindow]) -> str:
-    """Write a moment and its fault: ``24.5 s, 3.0 s after #0 partition-majorities-ring was healed``."""
+def when(seconds: float, windows: Sequence[FaultWindow], node: str | None = None) -> str:
+    """Write a moment and its fault: ``24.5 s, 3.0 s after #0 partition-majorities-ring was healed``.
+
+    At the last that is known of a ``node`` before a fault struck it: ``8.6 s, as #0 kill-leader struck it``.
+    """
+    struck = [w for w in windows if w.state != "skipped" and node in w.nodes and 0 < w.started - seconds <= HIT_S]
+    if struck:
+        first = min(struck, key=lambda window: window.started)
+        return f"{seconds:.1f} s, as #{first.id} {one_line(first.fault, 60)} struck it"
     begun = [window for window in windows if window.state != "skipped" and window.started <= seconds]
     standing = [window for window in begun if window.healed is None or window.healed >= seconds]
     text = f"{seconds:.1f} s"

@@ -13,6 +13,7 @@ from history.records.violations import LINEARIZABLE, Shown, counterexamples_of, 
 from reports.analysis import faults, node_timeline
 from reports.analysis.beside import operations_beside
 from reports.analysis.counterexample import Picture, picture_of, telling, text_of
+from reports.analysis.failed_starts import FailedStart, failed_starts
 from reports.analysis.faults import FaultWindow
 from reports.analysis.lagging_nodes import LaggingNode, lagging_nodes
 from reports.analysis.node_timeline import NodeTimeline
@@ -107,10 +108,11 @@ class Drawn:
     windows: list[FaultWindow]
     violations: list[Violation]
     snapshots: list[Snapshot]
+    failed_starts: list[FailedStart]
 
 
 def prepare(run: Run) -> Drawn:
-    """Compute timelines of the nodes, fault windows, violations and snapshots; empty where that fails."""
+    """Compute timelines of the nodes, fault windows, violations, snapshots, failed starts; empty where that fails."""
     no_timelines: list[NodeTimeline] = []
     no_windows: list[FaultWindow] = []
     no_violations: list[Violation] = []
@@ -125,7 +127,9 @@ def prepare(run: Run) -> Drawn:
     windows = run.notes.attempt("fault table", lambda: faults.fault_windows(run, found), no_windows)
     violations = run.notes.attempt("counterexamples", lambda: violations_of(run, found, windows), no_violations)
     snapshots = run.notes.attempt("snapshots", lambda: snapshots_of(found), no_snapshots)
-    return Drawn(run, found, windows, violations, snapshots)
+    no_starts: list[FailedStart] = []
+    starts = run.notes.attempt("failed starts", lambda: failed_starts(run, found), no_starts)
+    return Drawn(run, found, windows, violations, snapshots, starts)
 
 
 def checks_of(run: Run) -> list[dict[str, Any]]:
@@ -323,6 +327,7 @@ def recovery_of(drawn: Drawn) -> dict[str, Any] | None:
     if check is None:
         return None
     healed = max((window.healed for window in drawn.windows if window.healed is not None), default=0.0)
+    unhealed = [window for window in drawn.windows if window.state != "skipped" and window.healed is None]
     nothing: list[LaggingNode] = []
     late = [last.node for last in node_timeline.last_statuses(drawn.timelines) if last.late]
     end = drawn.run.end / 1e9
@@ -337,6 +342,8 @@ def recovery_of(drawn: Drawn) -> dict[str, Any] | None:
     return {
         "check": check,
         "healed": healed,
+        "unhealed": unhealed,
+        "starts": drawn.failed_starts,
         "picture": picture,
         "until": drawn.run.end / 1e9,
         "lines": important or lines,

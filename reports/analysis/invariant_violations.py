@@ -8,11 +8,12 @@ their own, and checks that recorded counterexamples are shown by these.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 from history.records.violations import LINEARIZABLE, OF_NODES
 from reports.analysis import node_timeline
+from reports.analysis.alarm_lines import AlarmLine, alarm_lines
 from reports.analysis.faults import FaultWindow
 from reports.analysis.findings import Drawn, checks_of, shown_as_counterexamples
 from reports.analysis.sketch import Sketch, sketch_of
@@ -50,7 +51,7 @@ class InvariantViolation:
 
     ``of_nodes``: it rests on what nodes reported, so that clients may not have noticed.
     ``counted``: how often the check saw it, of ``what``.  The results hold the moments of ``recorded`` of these, which
-    have marks in charts; ``untold`` are the nodes of which they hold none.
+    have marks in charts; ``unlisted`` are the nodes of which they hold none.
     """
 
     name: str
@@ -59,10 +60,13 @@ class InvariantViolation:
     moments: list[Moment]
     picture: Sketch | None
     of_nodes: bool
+    lines: list[AlarmLine] = field(default_factory=list)
+    """Its lines of the logs, where it is about these."""
+
     counted: int = 0
     recorded: int = 0
     what: str = "moments"
-    untold: tuple[str, ...] = ()
+    unlisted: tuple[str, ...] = ()
 
     @property
     def marked_text(self) -> str:
@@ -103,6 +107,7 @@ def _describe(drawn: Drawn, details: Mapping[str, Any]) -> list[Observation]:
 def _invariant_violation(drawn: Drawn, row: Mapping[str, Any], details: Mapping[str, Any]) -> InvariantViolation:
     deleted = details.get("kind") in LOGS_TOO_SHORT
     observed = _describe(drawn, details)
+    nothing: list[AlarmLine] = []
     moments = [_moment(drawn, *one) for one in _listed(observed)]
     told, count = {node for _, node, _ in observed}, details.get("count")
     nodes = told | {str(node) for node in details.get("nodes") or ()}
@@ -115,10 +120,11 @@ def _invariant_violation(drawn: Drawn, row: Mapping[str, Any], details: Mapping[
         moments=moments,
         picture=sketch_of(drawn.timelines, drawn.windows, end, marked, "log_end") if deleted else None,
         of_nodes=row["name"] in OF_NODES,
+        lines=drawn.run.notes.attempt("lines of alarms", lambda: alarm_lines(drawn.run, details), nothing),
         counted=max(len(observed), count if isinstance(count, int) else 0),
         recorded=len(observed),
         what=_COUNTED.get(str(details.get("kind")), "moments"),
-        untold=tuple(sorted(nodes - told)) if observed else (),
+        unlisted=tuple(sorted(nodes - told)) if observed else (),
     )
 
 

@@ -35,10 +35,10 @@ class LaggingNode:
         stands = f"it stands at {number(self.applied)}" if self.applied >= 0 else "its process has applied nothing"
         if self.moved is None:
             return f"{self.node} has not moved in any of its answers: {stands}"
-        stand = f"{when(self.moved, self.windows)}: {stands}"
+        stand = f"{when(self.moved, self.windows, self.node)}: {stands}"
         if self.moved <= self.fell:
             return f"{self.node} has not moved since {stand}"
-        fell = f"{self.node} fell behind at {when(self.fell, self.windows)}, at {number(self.at)}"
+        fell = f"{self.node} fell behind at {when(self.fell, self.windows, self.node)}, at {number(self.at)}"
         return f"{fell}; it last moved at {stand}"
 
 

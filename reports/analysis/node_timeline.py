@@ -14,8 +14,11 @@ from reports.load.columns import Floats, Ints
 
 ROLES: Final = ("leader", "follower", "candidate", "unknown", "silent")
 SILENT: Final = 4
+_UNBOUNDED: Final = 2**62
 STALE_S: Final = 1.5
 """Seconds for which a probe counts at most; else until the node's next one (six probes at four a second)."""
+GONE_S: Final = 3.0
+"""A node without an answer for so many seconds at the end of the record is called silent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +207,10 @@ def _moments(timeline: NodeTimeline) -> Floats:
 
 
 def progress_at(timelines: Sequence[NodeTimeline], time: Floats) -> Progress:
-    """Resample to some moments.  ``lag``: the highest commit index of any node so far minus the node's applied."""
+    """Resample to some moments.  ``lag``: the highest commit index of any node so far minus the node's applied.
+
+    Where a log ends before the applied index, minus that end, as :class:`LastStatus` counts it.
+    """
 
     def rows(name: str) -> Floats:
         if all(getattr(timeline, name).max(initial=-1) < 0 for timeline in timelines):  # this system reports none
@@ -217,7 +223,8 @@ def progress_at(timelines: Sequence[NodeTimeline], time: Floats) -> Progress:
         return Progress(time, log_end, applied, committed, applied)
     known = np.where(np.isnan(committed), -1.0, committed)
     highest = np.maximum.accumulate(known.max(axis=0))
-    lag = np.where(np.isnan(applied), np.nan, np.maximum(highest - applied, 0.0))
+    held = np.array([[np.inf] if not logs(one) else [0.0] for one in timelines]) + log_end
+    lag = np.where(np.isnan(applied), np.nan, np.maximum(highest - np.fmin(applied, held), 0.0))
     return Progress(time, log_end, applied, committed, lag)
 
 
@@ -225,6 +232,7 @@ def progress_at(timelines: Sequence[NodeTimeline], time: Floats) -> Progress:
 class LastStatus:
     """The last answer of a node.  ``behind``: entries from its applied index to the cluster's highest commit index.
 
+    Where its log ends before the applied index, the node holds no more than that: then from there.  None: not known.
     ``late``: this is more than the cluster committed in its last second, so not just the age of the answer.
     ``silent_s`` is the time between this answer, which was asked for at ``at`` s, and the last probe of any node.
     """
@@ -235,7 +243,7 @@ class LastStatus:
     log_end: int
     applied: int
     committed: int
-    behind: int
+    behind: int | None
     late: bool
     silent_s: float
     at: float
@@ -251,7 +259,8 @@ def last_statuses(timelines: Sequence[NodeTimeline]) -> list[LastStatus]:
     for timeline, last in lasts:
         # A node that names its role and no index has applied nothing; of one that names neither nothing is known.
         known = timeline.reports or bool((timeline.role <= ROLES.index("candidate")).any())
-        behind = max(front - max(int(timeline.applied[last]), 0), 0) if known else 0
+        held = min(int(timeline.applied[last]), int(timeline.log_end[last]) if logs(timeline) else _UNBOUNDED)
+        behind = max(front - max(held, 0), 0) if known else None
         found.append(
             LastStatus(
                 node=timeline.node,
@@ -261,12 +270,24 @@ def last_statuses(timelines: Sequence[NodeTimeline]) -> list[LastStatus]:
                 applied=int(timeline.applied[last]),
                 committed=int(timeline.committed[last]),
                 behind=behind,
-                late=behind > allowed,
+                late=behind is not None and behind > allowed,
                 silent_s=end - float(timeline.time[last]),
                 at=float(timeline.time[last]),
             )
         )
     return found
+
+
+def silent_since(timeline: NodeTimeline, end: float) -> float | None:
+    """Return when a node that is silent at the end gave its last answer (s), 0 if it never did; None if it answers."""
+    answers = timeline.time[timeline.role != SILENT]
+    last = float(answers[-1]) if len(answers) else 0.0
+    return last if end - last >= GONE_S else None
+
+
+def logs(timeline: NodeTimeline) -> bool:
+    """Whether a node ever said where its log ends."""
+    return bool((timeline.log_end >= 0).any())
 
 
 def left_at(timeline: NodeTimeline) -> float:

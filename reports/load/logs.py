@@ -171,6 +171,12 @@ def tail(path: Path, lines: int = 20, reach: int = 65536) -> list[str]:
         return [_text(line) for line in source.read().splitlines()[-lines:]]
 
 
+def seconds_of(line: str, started: str) -> float | None:
+    """Return when a line was logged, in seconds since the run's start; None if it has no date of its own."""
+    origin, moment = _origin(started), _time(line.encode())
+    return None if origin is None or moment is None else moment - origin
+
+
 def _origin(started: str) -> float | None:
     try:
         moment = datetime.fromisoformat(started)

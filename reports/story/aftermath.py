@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 import numpy as np
 
@@ -15,6 +16,9 @@ from reports.analysis.outages import Outage, total_outages
 from reports.load.columns import Floats
 from reports.load.run import Run
 from reports.style.format import number
+
+SPOKEN_S: Final = 1.0
+"""Of what came in fewer seconds until the end of the record nothing is said."""
 
 
 def after_onset(drawn: Drawn, onset: float) -> str:
@@ -31,9 +35,9 @@ def after_onset(drawn: Drawn, onset: float) -> str:
                 f"load ended at {load[-1]:.1f} s"
             )
     if any((one.role <= ROLES.index("follower")).any() for one in drawn.timelines):
-        changes, leader = _leaders_since(drawn, onset), leader_at(drawn.timelines, drawn.run.end / 1e9)
-        elected = f"{changes or 'no'} new leader{'' if changes == 1 else 's'} since {onset:.1f} s"
-        parts.append(f"{elected}, at the end {f'{leader} led' if leader else 'nobody led'}")
+        end = drawn.run.end / 1e9
+        if end - onset >= SPOKEN_S:
+            parts.append(_elected(drawn, onset, leader_at(drawn.timelines, end)))
     text = "; ".join(parts)
     return f"{text[:1].upper()}{text[1:]}." if text else ""
 
@@ -78,13 +82,33 @@ def _unserved(drawn: Drawn, lasting: Sequence[Outage]) -> Iterator[str]:
         yield f"no operation succeeded{after}, {asked}"
 
 
-def _leaders_since(drawn: Drawn, onset: float) -> int:
-    """How many leaderships, each a node in a term, began after a moment."""
-    found = 0
+def _elected(drawn: Drawn, onset: float, leader: str | None) -> str:
+    """Say how often a leader was elected since a moment, of a single election who was, and who led at the end."""
+    changes, before = _leaders_since(drawn, onset), leader_at(drawn.timelines, onset)
+    ending = f"at the end {f'{leader} led' if leader else 'nobody led'}"
+    if len(changes) == 1 and changes[0] == (before or _last_leader(drawn, onset)):
+        return f"leader {changes[0]} was elected again since {onset:.1f} s, {ending}"
+    return f"{len(changes) or 'no'} new leader{'' if len(changes) == 1 else 's'} since {onset:.1f} s, {ending}"
+
+
+def _last_leader(drawn: Drawn, onset: float) -> str | None:
+    """Return the node that was last seen to lead before a moment."""
+    led = [
+        (float(one.time[rows[-1]]), one.node)
+        for one in drawn.timelines
+        if len(rows := np.flatnonzero((one.role == ROLES.index("leader")) & (one.time < onset)))
+    ]
+    return max(led)[1] if led else None
+
+
+def _leaders_since(drawn: Drawn, onset: float) -> list[str]:
+    """List the leaderships, each a node in a term, that began after a moment, by their nodes."""
+    found: list[str] = []
     for timeline in drawn.timelines:
         led = timeline.role == ROLES.index("leader")
         since = timeline.time >= onset
-        found += len(set(timeline.term[led & since].tolist()) - set(timeline.term[led & ~since].tolist()))
+        new = set(timeline.term[led & since].tolist()) - set(timeline.term[led & ~since].tolist())
+        found += [timeline.node] * len(new)
     return found
 
 

@@ -24,13 +24,23 @@ from history.records.violations import (
     is_outage,
     severity_of,
 )
+from reports.analysis.alarm_lines import AlarmLine, alarm_lines
+from reports.analysis.failed_starts import FailedStart
 from reports.analysis.faults import when
-from reports.analysis.findings import Drawn, Violation, checks_of, examples_of, shown_as_counterexamples
+from reports.analysis.findings import (
+    RECOVERY_S,
+    Drawn,
+    Violation,
+    checks_of,
+    examples_of,
+    shown_as_counterexamples,
+)
+from reports.analysis.invariant_violations import ROOM_S
 from reports.analysis.lagging_nodes import AGE_S
-from reports.analysis.node_timeline import SILENT, NodeTimeline, leader_at
+from reports.analysis.node_timeline import SILENT, NodeTimeline, leader_at, silent_since
 from reports.load import logs
 from reports.story.aftermath import after_onset, last_seen
-from reports.story.replicas_behind import behind_text, silent_since
+from reports.story.replicas_behind import behind_text, reason_of, starts_text
 from reports.style.format import number, one_line
 
 REPEATED: Final = 100
@@ -47,6 +57,8 @@ class Break:
     place: str
     checks: tuple[str, ...]
     nodes: tuple[str, ...] = ()
+    starts: tuple[FailedStart, ...] = ()
+    """Those of its nodes that do not start again, of which the first is looked at next."""
 
     @property
     def is_drawn(self) -> bool:
@@ -84,8 +96,8 @@ def diagnosis_of(drawn: Drawn) -> Diagnosis | None:
     candidates = [one for one in breaks if looking.isdisjoint(one.checks)] or breaks
     # Logs that are whole again are less to look at than what lasts.
     worst = next((one for one in candidates if one.severity != "log truncated"), candidates[0])
-    at = None if worst.is_drawn else worst.onset
-    return Diagnosis(tuple(breaks), after, _step(drawn, worst), worst.place, at)
+    step, at = _step(drawn, worst)
+    return Diagnosis(tuple(breaks), after, step, worst.place, at)
 
 
 # -- what broke -------------------------------------------------------------------------------------------------------
@@ -217,6 +229,7 @@ def _no_recovery(drawn: Drawn, row: Mapping[str, Any], about: Mapping[str, Any])
     named = set(map(str, about.get("behind") or ()))
     behind = [timeline for timeline in drawn.timelines if timeline.node in named]
     nodes = tuple(timeline.node for timeline in behind)
+    starts = tuple(one for one in drawn.failed_starts if one.lines and one.node in named)
     outage = is_outage({**about, **last_seen(drawn, last)})
     if last is not None and outage:
         leader = leader_at(drawn.timelines, end)
@@ -225,11 +238,13 @@ def _no_recovery(drawn: Drawn, row: Mapping[str, Any], about: Mapping[str, Any])
         text = (
             f"Nothing was committed from {when(last, drawn.windows)}, to the end ({end - last:.1f} s later); {running}."
         )
-        return Break("no commits", text, last, "recovery", ("recovery",), nodes)
+        if starts:
+            text += f" {starts_text(starts, drawn.windows)}."
+        return Break("no commits", text, last, "recovery", ("recovery",), nodes, starts)
     if not behind:
         return Break("no commits" if outage else "replica behind", row["seen"], None, "recovery", ("recovery",))
     text, onset = behind_text(drawn, behind)
-    return Break("replica behind", text, onset, "recovery", ("recovery",), nodes)
+    return Break("replica behind", text, onset, "recovery", ("recovery",), nodes, starts)
 
 
 def _other(drawn: Drawn, row: Mapping[str, Any], about: Mapping[str, Any], place: str) -> Break:
@@ -240,9 +255,15 @@ def _other(drawn: Drawn, row: Mapping[str, Any], about: Mapping[str, Any], place
         moments = [moment for moment in moments if moment["time"] >= since]
     first = min(moments, key=lambda moment: moment["time"], default=None)
     onset = None if first is None else first["time"] / 1e9
+    nodes = () if first is None else (str(first.get("node", "")),)
+    nothing: list[AlarmLine] = []
+    logged = drawn.run.notes.attempt("lines of alarms", lambda: alarm_lines(drawn.run, about), nothing)
+    if onset is None and logged:
+        onset, nodes = logged[0].seconds, (logged[0].node,)
     dated = "" if onset is None else f"; first seen at {when(onset, drawn.windows)}"
     severity = severity_of(row["name"], str(about.get("kind") or ""))
-    nodes = () if first is None else (str(first.get("node", "")),)
+    if onset is None and logged:
+        dated = f"; line {number(logged[0].number)} of {logged[0].node}'s {logged[0].file}, which has no dates"
     return Break(severity, f"{row['name']}: {row['seen']}{dated}", onset, place, (row["name"],), nodes)
 
 
@@ -263,19 +284,33 @@ def _last_rise(timeline: NodeTimeline, name: Literal["committed", "applied"]) ->
 # -- what next --------------------------------------------------------------------------------------------------------
 
 
-def _step(drawn: Drawn, worst: Break) -> str:
-    """One thing to look at first."""
+def _step(drawn: Drawn, worst: Break) -> tuple[str, float | None]:
+    """One thing to look at first, and the moment (s) whose log lines it is about, if it is about any."""
     if worst.is_drawn:
-        return "Read the counterexample: operations that cannot all be true, the answer that fits nowhere in red"
+        return "Read the counterexample: operations that cannot all be true, the answer that fits nowhere in red", None
+    if worst.starts:
+        one = worst.starts[0]
+        why = reason_of(one).removesuffix(".")
+        return f"Read the last lines of the {one.file} of {one.node}, which does not start again: {why}", one.at
     if worst.severity in ("no commits", "replica behind"):
         repeated = drawn.run.notes.attempt("repeated lines", lambda: _repeated(drawn, worst), None)
         if repeated is not None:
             often = f"{number(repeated.times)} times in the last {OUTAGE_S:.0f} s"
-            return f"{repeated.node} logged this {often}: {one_line(repeated.text, 160)}"
+            return f"{repeated.node} logged this {often}: {one_line(repeated.text, 160)}", worst.onset
+    section = f"the section about {' and '.join(worst.checks)}"
     if worst.onset is None:
-        return f"Look at the section about {' and '.join(worst.checks)}"
-    nodes = f" of {', '.join(worst.nodes)}" if worst.nodes else ""
-    return f"Look at what the logs{nodes} say around {worst.onset:.1f} s"
+        return f"Look at {section}", None
+    named = ", ".join(worst.nodes)
+    if worst.nodes and not drawn.run.notes.attempt("log lines", lambda: _logged(drawn, worst), True):  # noqa: FBT003
+        return f"Look at what the nodes answered, in {section}: no log of {named} has a line of that time", None
+    return f"Look at what the logs{f' of {named}' if named else ''} say around {worst.onset:.1f} s", worst.onset
+
+
+def _logged(drawn: Drawn, worst: Break) -> bool:
+    """Whether the nodes that are named logged anything with a date where the fold of the section would show it."""
+    onset, room = worst.onset or 0.0, (0.5, RECOVERY_S) if worst.place == "recovery" else ROOM_S
+    found = logs.around(drawn.run.files, drawn.run.started, (onset, onset), worst.nodes, room, 8)
+    return bool(found.lines)
 
 
 def _repeated(drawn: Drawn, worst: Break) -> logs.LogLine | None:

@@ -2,31 +2,38 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
-from reports.analysis.faults import when
+from reports.analysis.failed_starts import FailedStart
+from reports.analysis.faults import FaultWindow, when
 from reports.analysis.findings import Drawn
-from reports.analysis.node_timeline import ROLES, SILENT, NodeTimeline, last_progress, left_at
-from reports.style.format import number
+from reports.analysis.node_timeline import GONE_S, ROLES, SILENT, NodeTimeline, last_progress, left_at, silent_since
+from reports.style.format import number, one_line
 
-GONE_S: Final = 3.0
-"""A node without an answer for so many seconds at the end of the record is called silent."""
+_PREFIX: Final = re.compile(r"^(?:\W{0,2}\d{4}-\d\d-\d\d[ T][\d:.,]+\s?(?:Z|[+-]\d\d:?\d\d)?\s*)|^Caused by: ")
 
 
 def behind_text(drawn: Drawn, behind: Sequence[NodeTimeline]) -> tuple[str, float | None]:
-    """Say of replicas that are behind where they stand, or that they do not answer; and since when (s, if known).
+    """Say of replicas that are behind where they stand, or do not answer, or do not start; since when (s).
 
     A node is dated by what its own answers show of it.  One that never answered, or never said where its log stands,
     has no beginning.
     """
     end, windows = drawn.run.end / 1e9, drawn.windows
+    starts = [one for one in drawn.failed_starts if one.node in {timeline.node for timeline in behind}]
+    behind = [one for one in behind if one.node not in {start.node for start in starts}]
     silent = {one.node: since for one in behind if (since := silent_since(one, end)) is not None}
     apart = [one for one in behind if one.node not in silent and not one.reports]
     stopped = {one.node: _stands(one) for one in behind if one.node not in silent and one.reports}
-    known = [*silent.values(), *(moment for one in apart if (moment := _left(one)) is not None)]
+    known = [
+        *silent.values(),
+        *(one.last for one in starts),
+        *(moment for one in apart if (moment := _left(one)) is not None),
+    ]
     onset = min([*(one for one in known if one), *(moment for moment, _ in stopped.values() if moment)], default=None)
-    parts = []
+    parts = [starts_text(starts, windows)] if starts else []
     total, target = len(drawn.timelines), max(int(one.committed.max(initial=-1)) for one in drawn.timelines)
     logs_end = max((int(one.log_end[one.role != SILENT][-1]) for one in drawn.timelines if _answered(one)), default=-1)
     of_all = f"of {number(target)} that were committed by the end"
@@ -56,16 +63,34 @@ def behind_text(drawn: Drawn, behind: Sequence[NodeTimeline]) -> tuple[str, floa
         )
         parts.append(f"{one.node} answers, and {led}")
     for name, last in sorted(silent.items()):
-        gone = f"gave its last answer at {when(last, windows)}" if last else "never answered a probe"
+        gone = f"gave its last answer at {when(last, windows, name)}" if last else "never answered a probe"
         parts.append(f"{name} {gone}")
     return "; ".join(parts) + ".", onset
 
 
-def silent_since(timeline: NodeTimeline, end: float) -> float | None:
-    """Return when a node that is silent at the end gave its last answer (s), 0 if it never did; None if it answers."""
-    answers = timeline.time[timeline.role != SILENT]
-    last = float(answers[-1]) if len(answers) else 0.0
-    return last if end - last >= GONE_S else None
+def starts_text(starts: Sequence[FailedStart], windows: Sequence[FaultWindow]) -> str:
+    """Say of nodes that they do not start again, since when each is silent, and what their logs end with."""
+    names = [one.node for one in starts]
+    told = ", ".join(names[:-1]) + " and " + names[-1] if len(names) > 1 else names[0]
+    parts, said = [], ""
+    for one in starts:
+        gone = (
+            f"{one.node} gave its last answer at {when(one.last, windows, one.node)}"
+            if one.last
+            else f"{one.node} never answered"
+        )
+        reason = reason_of(one)
+        ends = (
+            "" if not reason else ", its log then says the same" if reason == said else f", its log then says: {reason}"
+        )
+        parts.append(gone + ends)
+        said = reason
+    return f"{told} {'do' if len(names) > 1 else 'does'} not start again: {'; '.join(parts)}"
+
+
+def reason_of(start: FailedStart, limit: int = 160) -> str:
+    """Write the line that tells why a server ended, without its date."""
+    return one_line(_PREFIX.sub("", start.line), limit)
 
 
 def _stands(timeline: NodeTimeline) -> tuple[float | None, int]:

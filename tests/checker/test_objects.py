@@ -103,6 +103,17 @@ def test_kinds_of_sets() -> None:
     )
 
 
+def test_a_set_that_lost_what_was_acknowledged_is_said_to_have_done_so_whatever_else_contradicts_it() -> None:
+    """As in ZooKeeper 3.9.3: one server's tree lacks acknowledged elements, and one that was never acknowledged."""
+    adds = [op(0, "add", 1, None, 0, 1), op(1, "add", 2, None, 0, 1), op(2, "add", 3, None, 2, 9, "info")]
+    seen, poor = op(3, "read", None, [1, 2, 3], 4, 5), op(4, "read", None, [1], 6, 7)
+    for reads in ([seen, poor], [op(3, "read", None, [2, 3], 4, 5), poor]):
+        example = check_operations([*adds, *reads], "set").counterexamples[0]
+        assert (example.kind, len(example.operations)) == ("lost-element", 2)
+    (example,) = check_operations([*adds, seen, op(4, "read", None, [1, 2], 6, 7)], "set").counterexamples
+    assert (example.kind, len(example.operations)) == ("read-inversion", 3)
+
+
 def test_the_first_of_two_equal_reads_decides() -> None:
     add = op(0, "add", 4, None, 2, 3)
     assert kind("set", op(1, "read", None, [4], 0, 1), add, op(1, "read", None, [4], 4, 5)) == "future-read"

@@ -51,6 +51,17 @@ def test_the_last_read_decides_and_what_was_added_after_it_does_not_count() -> N
     assert elements_check([*ADDED, final(1, 2), final(1, at=11)]).details["elements"] == {"lost": [2]}
 
 
+def test_of_several_nodes_the_one_that_lacks_the_most_is_shown() -> None:
+    of = [replace(final(1, at=at), node=node) for node, at in (("n1", 11), ("n2", 13), ("n1", 15))]
+    whole = [replace(one, node="n3", result=[1, 2], invoke_index=30, return_index=31) for one in of[:1]]
+    check = elements_check([*ADDED, *of, *whole])
+    assert (check.verdict, check.details["elements"]) == ("invalid", {"lost": [2]})
+    better = replace(of[2], result=[1, 2])
+    assert elements_check([*ADDED, of[0], better, *whole]).verdict == "valid"
+    (example,) = elements_check([*ADDED, *of[:2], better, *whole]).details["counterexamples"]
+    assert " on n2 does not hold 1 element: 2" in example["sentence"]
+
+
 def test_each_class_is_shown_by_the_adds_and_the_read_that_contradicts_them() -> None:
     read = final(4, 9, at=11)
     details = elements_check([*ADDED, op(5, "read", None, [1, 1]), read]).details

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -341,4 +342,26 @@ def test_page_and_terminal_begin_with_it_and_show_its_sections_in_its_order(runs
     assert page.index('id="invariant-1"') < page.index('id="recovery"')
     text = reports.render_run(files)
     assert text.startswith("INVALID\ndata lost: Committed entries were deleted from logs; first on n1 at 8.3 s")
-    assert "\nNext: Look at what the logs of n1 say around 8.3 s.\n" in text
+    next_step = " ".join(text.partition("\nNext: ")[2].split())
+    section = "Look at what the nodes answered, in the section about leader-complete and log-order and committed-kept"
+    assert next_step.startswith(f"{section}: no log of n1 has a line of that time. ")
+
+
+def test_next_goes_to_logs_only_where_the_node_logged_something_then(runs: dict[str, Path], tmp_path: Path) -> None:
+    def logged(node: str, clock: str) -> Diagnosis:
+        root = tmp_path / f"{node}{clock[-2:]}"
+        root.mkdir()
+        changed(runs["data-lost"], root, lambda probe: probe)
+        (root / "nodes" / node).mkdir(parents=True)
+        (root / "nodes" / node / "server.log").write_text(f"{clock} INFO Server - nothing of note\n")
+        return diagnosis(root)
+
+    started = json.loads((runs["data-lost"] / "history.jsonl").read_text().splitlines()[0])["started"]
+    moment = datetime.fromisoformat(started) + timedelta(seconds=8)
+    at, later = (f"{one:%Y-%m-%d %H:%M:%S}" for one in (moment, moment + timedelta(seconds=20)))
+    told = logged("n1", at)
+    assert told.step == "Look at what the logs of n1 say around 8.3 s"
+    assert told.at == told.breaks[0].onset
+    for other in (logged("n2", at), logged("n1", later)):
+        assert other.step.endswith(": no log of n1 has a line of that time")
+        assert other.at is None

@@ -111,7 +111,7 @@ def test_a_list_that_was_cut_says_of_how_many_it_is_and_drops_no_node(fresh: Mak
     drawn = with_checks(fresh("valid"), {"name": "log-order", "seen": seen, "details": details})
     (broken,) = invariant_violations(drawn)
     assert [moment.node for moment in broken.moments] == ["n1"] * (MAX_MOMENTS - 1) + ["n2"]
-    assert (broken.counted, broken.recorded, broken.untold) == (143, MAX_MOMENTS + 4, ("n3",))
+    assert (broken.counted, broken.recorded, broken.unlisted) == (143, MAX_MOMENTS + 4, ("n3",))
     assert broken.picture is not None
     assert [line.node for line in broken.picture.lines if line.late] == ["n1", "n2", "n3"]
     reports.write_report(drawn.run.files)

@@ -22,6 +22,7 @@ from reports.analysis.sketch import sketch_of
 from reports.export.perfetto import leaderships
 from reports.load.columns import from_operations
 from reports.load.run import read_run
+from reports.page.page import environment
 from tests.support.reports.recorded_runs import recorded_run
 
 S = 10**9
@@ -115,6 +116,35 @@ def test_replica_progress_and_last_words() -> None:
     assert progress.lag[1][39] == 340
     late = {word.node: (word.behind, word.late) for word in timelines.last_statuses(found)}
     assert late == {"n1": (0, False), "n2": (340, True), "n3": (3, False)}
+
+
+def test_what_a_log_lost_below_the_applied_index_counts_as_behind_in_table_and_chart() -> None:
+    """By one rule: n2 has applied what its log does not hold any more, n3 says nothing of its log, n4 holds more."""
+    probes = [replace(probe(t / 4, "n1", "leader", applied=90, committed=90), ledger_end=95) for t in range(9)]
+    probes += [replace(probe(t / 4, "n2", applied=90, committed=90), ledger_end=20 if t > 4 else 90) for t in range(9)]
+    probes += [replace(probe(t / 4, "n3", applied=90, committed=90), ledger_end=-1) for t in range(9)]
+    probes += [replace(probe(t / 4, "n4", applied=-1, committed=-1), ledger_end=95) for t in range(9)]
+    found = timelines.timelines_of(probes, ("n1", "n2", "n3", "n4"))
+    assert [(one.behind, one.late) for one in timelines.last_statuses(found)] == [
+        (0, False), (70, True), (0, False), (90, True),
+    ]  # fmt: skip
+    assert [row[-1] for row in timelines.progress_of(found, 2.0).lag] == [0, 70, 0, 90]
+    page = environment().get_template("last_statuses.html.j2")
+    text = page.render(last_statuses=timelines.last_statuses(found), snapshots={}, nodes=())
+    assert [cell.partition("<")[0] for cell in text.split('<td class="num red strong">')[1:]] == ["20", "70", "90"]
+
+
+def test_what_a_fault_struck_is_not_dated_before_any_fault() -> None:
+    """Its last answer came just before the kill began; of a node that was not struck, or long before, it is not so."""
+    kill = Receipt(0, "kill", "installed", 86 * S // 10, nodes=("n2",), healed=16 * S, witness={"a": 1})
+    run = SimpleNamespace(
+        operations=from_operations([]), receipts=[kill], end=20 * S, fault_rows={}, nodes=("n1", "n2")
+    )
+    windows = faults.fault_windows(run, [])  # type: ignore[arg-type]
+    assert faults.when(8.5, windows, "n2") == "8.5 s, as #0 kill struck it"
+    assert faults.when(8.5, windows, "n1") == faults.when(8.5, windows) == "8.5 s, before any fault"
+    assert faults.when(8.0, windows, "n2") == "8.0 s, before any fault"
+    assert faults.when(9.0, windows, "n2") == "9.0 s, 0.4 s into #0 kill"
 
 
 def test_a_restarted_replica_without_anything_applied_is_drawn_at_zero() -> None:

@@ -75,7 +75,8 @@ def test_what_the_library_did_to_the_state_machine_is_noted(count: str, words: s
     struck = receipt(nodes=("n2",), started=3 * S, stood=3 * S, heal_started=20 * S, healed=24 * S)
     check = check_of(with_probes(*reported, receipts=(struck,)))
     assert (check.verdict, check.details["notes"]) == ("valid", [words])
-    assert f"noted: {words}" in check.seen
+    assert check.seen == f"3 logs read; alarming, but no violation by itself: {words}"
+    assert "no alarm" not in check.asked
 
 
 def test_the_first_fault_of_a_process_is_noted_in_its_own_words() -> None:
@@ -88,6 +89,9 @@ def test_a_fault_that_says_what_no_log_may_say_is_the_same_violation() -> None:
     """Also where the log that held the line is gone."""
     check = check_of(with_probes(probe(1, fault=GAVE_UP)))
     assert (check.verdict, check.details["kind"], check.details["nodes"]) == ("invalid", "log-alarm", ["n2"])
+    (pattern,) = check.details["patterns"]
+    assert pattern["pattern"] in GAVE_UP
+    assert pattern["nodes"] == ["n2"]
     excused = check_of(with_probes(probe(1, fault=GAVE_UP), receipts=(receipt(), damaged("n2", 0.5))))
     assert excused.verdict == "valid"
     assert "after a fault of ours had damaged its files" in excused.seen

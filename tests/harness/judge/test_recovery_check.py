@@ -60,7 +60,36 @@ def test_a_cluster_that_comes_back_is_valid_and_one_that_does_not_is_not() -> No
     assert (stuck.details["last_commit_ns"], stuck.details["end_ns"]) == (last, last)
     assert stuck.details["last_served_ns"] == OPERATIONS[-1].returned
     silent = check_of(recorded(probes_of(silent=("n3",))))
-    assert (silent.verdict, silent.seen) == ("invalid", "n3 silent since the heal")
+    assert (silent.verdict, silent.seen) == ("invalid", "n3 silent since 20.0 s, before the heal")
+
+
+def test_a_node_is_silent_since_its_last_answer_and_since_the_heal_only_where_it_answered_then() -> None:
+    heal = good().receipts[0].healed
+    assert heal is not None
+    later = [one if one.node != "n3" or one.time < heal else Probe(one.time, "n3", error="gone") for one in probes_of()]
+    assert check_of(recorded(tuple(later))).seen == "n3 silent since the heal"
+    never = [one if one.node != "n3" else Probe(one.time, "n3", error="gone") for one in probes_of(silent=("n1",))]
+    assert check_of(recorded(tuple(never))).seen == "n1 silent since 20.0 s, before the heal; n3 never answered a probe"
+
+
+def test_a_cluster_that_lacks_a_node_and_served_late_is_told_both() -> None:
+    """The first read after the heal at 31 s succeeds at 101 s; the twin's does so at once."""
+    probes = probes_of(silent=("n3",))
+    gone = "n3 silent since 20.0 s, before the heal"
+    late = replace(recorded(probes), operations=(*OPERATIONS[:3], operation(101, "read", phase="final")))
+    assert check_of(late).seen == f"{gone}; operations succeeded again only 70.1 s after the heal"
+    at_once = replace(recorded(probes), operations=(*OPERATIONS[:3], operation(40, "read", phase="final")))
+    assert check_of(at_once).seen == gone
+
+
+def test_a_run_without_faults_has_no_heal() -> None:
+    calm = check_of(replace(recorded(), receipts=()))
+    assert calm.asked.startswith("within 60 s of the end of the load the cluster commits")
+    assert calm.seen == "no fault was injected; all nodes at 244, 1.1 s after the load"
+    struck = check_of(recorded())
+    assert struck.asked.startswith("within 60 s of the last heal ")
+    assert struck.seen.endswith(" after the heal")
+    assert "no fault" not in struck.seen
 
 
 def test_a_node_on_which_nothing_runs_has_nothing_to_recover() -> None:
@@ -96,7 +125,7 @@ def test_a_node_that_nobody_asked_since_the_heal_is_not_silent() -> None:
     unasked = tuple(one for one in probes_of() if one.node != "n3" or one.time < 20 * S)
     check = check_of(recorded(unasked))
     assert (check.verdict, check.seen) == (
-        "unknown", "n3 silent since the heal, but the harness never asked n3 since the heal",
+        "unknown", "n3 silent since 19.8 s, before the heal, but the harness never asked n3 since the heal",
     )  # fmt: skip
 
 
@@ -248,7 +277,7 @@ def test_a_node_that_had_started_again_and_is_silent_later_is_not_excused() -> N
     probes = sorted([*probes_of(silent=("n3",)), *answers], key=lambda one: one.time)
     run = replace(recorded(tuple(probes)), receipts=(receipt(), damaged()))
     check = check_of(run)
-    assert (check.verdict, check.seen) == ("invalid", "n3 silent since the heal")
+    assert (check.verdict, check.seen) == ("invalid", "n3 silent since 25.0 s, before the heal")
 
 
 def test_a_damaged_node_that_starts_has_to_come_back() -> None:
@@ -260,7 +289,7 @@ def test_a_node_that_was_not_damaged_is_not_excused() -> None:
     run = replace(recorded(probes_of(silent=("n1", "n3"))), receipts=(receipt(), damaged()))
     check = check_of(run)
     assert (check.verdict, check.details["nodes"]) == ("invalid", ["n1"])
-    assert "n1 silent since the heal; n3 did not start again" in check.seen
+    assert "n1 silent since 20.0 s, before the heal; n3 did not start again" in check.seen
 
 
 # -- who is at fault ---------------------------------------------------------------------------------------------------

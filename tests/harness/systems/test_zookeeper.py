@@ -31,6 +31,7 @@ from harness.systems.artifacts import MavenJars
 from harness.systems.law import LOST, NOT_SENT, Outcome
 from harness.systems.zookeeper_server import PORT, SLF4J
 from harness.workloads import Invocation
+from reports.load.logs import seconds_of
 
 NODES = tuple(Machine(f"n{number}", f"10.0.0.{number}") for number in (1, 2, 3))
 SETUP = Setup(version="3.9.4", options={"reads": "plain", "commit_log": 500}, nodes=NODES, client_timeout=0.3)
@@ -318,3 +319,13 @@ def test_a_workload_issues_the_kinds_that_the_gates_ask_for(workload: Any) -> No
     assert {one.f for one in final} <= zk.LAW.reads - {"peek"}
     assert all(one.final for one in final)
     assert {one.key for one in issued} == {one.key for one in final}
+
+
+def test_lines_of_its_log_have_dates_that_the_page_reads() -> None:
+    """Without a format its logger writes milliseconds since the process began, which no page can place."""
+    (role, *_) = zk.roles(Setup(version="3.9.4", options={"commit_log": 500}, nodes=(Machine("n1", "10.0.0.1"),)))
+    form = next(word.partition("=")[2] for word in role.command if "simpleLogger.dateTimeFormat=" in word)
+    assert form == "yyyy-MM-dd HH:mm:ss.SSSZ"
+    written = "2026-03-01 02:00:07.500+0000 [main] ERROR QuorumPeer - Unable to load database on disk"
+    assert seconds_of(written, "2026-03-01T02:00:00Z") == pytest.approx(7.5)
+    assert seconds_of("10229 [main] ERROR QuorumPeer - Unable to load", "2026-03-01T02:00:00Z") is None

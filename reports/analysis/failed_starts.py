@@ -1,0 +1,101 @@
+"""Nodes that do not start again: silent until the end, by the run's own record or by the last lines of their logs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from history import Receipt
+from reports.analysis.node_timeline import NodeTimeline, silent_since
+from reports.load import logs
+from reports.load.run import Run
+
+ENDED: Final = re.compile(r"\bthe [\w -]+? on (\S+) ended while starting\b")
+"""What the harness records of a server that it started and that was gone before it was ready."""
+TAIL: Final = 200
+"""Lines at the end of a log in which the reason is looked for where the harness recorded that the server ended."""
+LAST: Final = 40
+"""The same where only the log tells that it ended: an error before them is not what it ended with."""
+SHOWN: Final = 60
+_CAUSE: Final = re.compile(r"^Caused by: ")
+_FAILED: Final = re.compile(
+    r"\b(?:ERROR|FATAL)\b.*(?:[Ff]ail(?:ed|s)? to |[Uu]nable to |[Cc]annot |[Cc]ould not |corrupt)"
+)
+_EXCEPTION: Final = re.compile(r"^(?:Exception in thread \S+ )?[\w.$]+(?:Exception|Error)\b")
+_ERROR: Final = re.compile(r"\b(?:ERROR|FATAL)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class FailedStart:
+    """A node that does not start again; seconds.
+
+    ``last``: its last answer (None: it never gave one); ``started``: when the healing of a fault started its server for
+    the last time (None: not recorded).  ``line`` is the last line of its logs that tells why, ``lines`` are the last of
+    that file; ``at`` is when that line was logged, else the last that is known of the node.
+    """
+
+    node: str
+    last: float | None
+    started: float | None
+    file: str
+    line: str
+    lines: tuple[str, ...]
+    at: float
+
+
+def failed_starts(run: Run, timelines: Sequence[NodeTimeline]) -> list[FailedStart]:
+    """List the nodes that are silent at the end because their servers end while starting, in the nodes' order.
+
+    Either the harness recorded that a server ended while starting, or the healing of the last fault at a node started
+    its server, which never answered, and whose log ends with an error.
+    """
+    recorded = {name for text in _texts(run) for name in ENDED.findall(text)}
+    found = []
+    for timeline in timelines:
+        node, last = timeline.node, silent_since(timeline, run.end / 1e9)
+        started = _started_at(run.receipts, node)
+        if last is None or (node not in recorded and (started is None or started < last)):
+            continue
+        told = _telling(run, node, TAIL if node in recorded else LAST)
+        if told is None and node not in recorded:
+            continue
+        file, line, lines = told or ("", "", ())
+        logged = logs.seconds_of(line, run.started) if line else None
+        at = next((one for one in (logged, started) if one is not None), last)
+        found.append(FailedStart(node, last or None, started, file, line, lines, at))
+    return found
+
+
+def _texts(run: Run) -> Iterator[str]:
+    for record in (run.results, run.state):
+        warnings = record.get("warnings")
+        yield from map(str, warnings if isinstance(warnings, list) else ())
+    yield str(run.state.get("restart_failed") or "")
+
+
+def _started_at(receipts: Sequence[Receipt], node: str) -> float | None:
+    """When the healing of the last fault at a node had started its server (s); None where none is known to have."""
+    mine = [one for one in receipts if node in one.nodes and one.state != "skipped"]
+    last = max(mine, key=lambda one: one.started, default=None)
+    if last is None or last.healed is None or not isinstance(last.witness, dict):
+        return None
+    now = last.witness.get("pids_now")
+    return last.healed / 1e9 if isinstance(now, Mapping) and now.get(node) else None
+
+
+def _telling(run: Run, node: str, reach: int) -> tuple[str, str, tuple[str, ...]] | None:
+    """Find the line that tells best why a server ended, of the last lines of each of a node's logs: (file, line, last).
+
+    The root of an exception before an error about something that failed, and that before any other exception or error.
+    """
+    files = [path for name, path in logs.log_files(run.files, rotated=False) if name == node]
+    tails = [(path.name, logs.tail(path, reach)) for path in files]
+    for pattern in (_CAUSE, _FAILED, _EXCEPTION, _ERROR):
+        for name, lines in tails:
+            place = next((at for at in range(len(lines) - 1, -1, -1) if pattern.search(lines[at])), None)
+            if place is not None:
+                first = max(min(place - 10, len(lines) - SHOWN), 0)
+                return name, lines[place].strip(), tuple(lines[first:])
+    return None

@@ -1,0 +1,63 @@
+"""A line of a log that is a violation by itself is shown where it stands, and dated where it has a date."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import reports
+from reports.analysis.findings import prepare
+from reports.load import logs
+from reports.load.run import read_run
+from reports.story.diagnosis import Break, diagnosis_of
+from tests.support.reports.made import Maker
+
+ALARM = {
+    "name": "node-logs", "kind": "check", "verdict": "invalid", "asked": "no such line", "seen": "a digest mismatch",
+    "details": {"kind": "log-alarm", "nodes": ["n1"],
+                "patterns": [{"pattern": "digest mismatch", "unless": "[main]", "nodes": ["n1"]}]},
+}  # fmt: skip
+BEFORE = "12 [main] ERROR digest mismatch while loading\n13 INFO following\n"
+
+
+def told(fresh: Maker, line: str) -> tuple[Break, str]:
+    files = fresh("valid")
+    results = json.loads(files.results.read_text())
+    files.results.write_text(json.dumps({**results, "verdict": "invalid", "checks": [*results["checks"], ALARM]}))
+    for node in ("n1", "n2"):
+        (files.nodes / node / "register.log").write_text(BEFORE + line)
+    found = diagnosis_of(prepare(read_run(files)))
+    assert found is not None
+    assert reports.write_report(files).warnings == []
+    return found.breaks[0], files.report.read_text().partition('id="invariant-1"')[2].partition("</section>")[0]
+
+
+def test_a_dated_line_dates_the_finding_and_its_fold(fresh: Maker) -> None:
+    broken, section = told(fresh, "2026-03-01 02:00:07.500+0000 ERROR digest mismatch on 7\nafter it\n")
+    assert broken.onset == pytest.approx(7.5)
+    assert broken.nodes == ("n1",)
+    assert broken.text.startswith("node-logs: a digest mismatch; first seen at 7.5 s, ")
+    assert '<details class="excerpt" data-at="7.5" open><summary>n1, 7.5 s: line 3 of register.log' in section
+    assert "after it" in section
+    assert section.count("<details") == 1, "neither n2's nor the line that the alarm leaves out"
+
+
+def test_a_line_without_a_date_is_told_by_its_place(fresh: Maker) -> None:
+    broken, section = told(fresh, "640 ERROR digest mismatch on 7\n")
+    assert broken.onset is None
+    assert broken.text == "node-logs: a digest mismatch; line 3 of n1's register.log, which has no dates"
+    assert "<summary>n1, a line without a date: line 3 of register.log" in section
+
+
+def test_a_log_without_the_line_shows_none(fresh: Maker) -> None:
+    """As where it was rotated away: the check counted what the server did."""
+    broken, section = told(fresh, "640 INFO all is well\n")
+    assert broken.text == "node-logs: a digest mismatch"
+    assert "<details" not in section
+
+
+def test_a_zone_without_a_colon_is_read() -> None:
+    line = "2026-03-01 03:00:07.500+0100 [main] ERROR x"
+    assert logs.seconds_of(line, "2026-03-01T02:00:00Z") == pytest.approx(7.5)
+    assert logs.seconds_of("7500 [main] ERROR x", "2026-03-01T02:00:00Z") is None
