@@ -16,7 +16,7 @@ from checker.counterexamples.counter_part import Part
 from checker.counterexamples.counters import Shown
 from checker.engines.counter_sums import Wrong
 from checker.search.jit import search
-from history import Counterexample, Linearization
+from history import Counterexample, Linearization, Operation
 
 # What was done to the counter where an answer is too low, and what would have made it so; the other way round if not.
 _DONE: Final = ("added to", "taken away from")
@@ -105,6 +105,10 @@ def _did(read: Call, scene: Scene, clock: Clock) -> str:
     return f"{who(operation)} read {shown(read.result)} ({clock.span(operation)})"
 
 
+def _many(count: int, words: str) -> str:
+    return f"{count} {words}" if count == 1 else f"{count} {words.replace('add', 'adds', 1)}"
+
+
 class _Sentences:
     def __init__(self, wrong: Wrong, scene: Scene) -> None:
         self.wrong, self.scene, self.name = wrong, scene, scene.name
@@ -169,12 +173,23 @@ class _Sentences:
         why = f"{', '.join(reasons[:-1])}, and {reasons[-1]}"
         return f"{self.name} was at {'least' if wrong.low else 'most'} {bound} then, for {why}"
 
+    def _made_of(self, adds: Sequence[Operation]) -> str:
+        """Add up what the most is made of: `` (12 acknowledged adds of 80 in all, 2 of unknown outcome of 4)``."""
+        parts, total = [], 0
+        for outcome, word in (("ok", "acknowledged add"), ("info", "add of unknown outcome")):
+            sizes = [abs(one.value) for one in adds if one.outcome == outcome]
+            total += sum(sizes)
+            parts += [f"{_many(len(sizes), word)} of {sum(sizes)} in all"] if sizes else []
+        return f" ({' and '.join(parts)})" if parts and total == self.wrong.against else ""
+
     def _beyond(self) -> tuple[str, str]:
         """More, or less, than there can be."""
-        wrong, by_then = self.wrong, f"{self._most()} can have been {self.towards} {self.name} by then"
+        wrong = self.wrong
         towards = [one for one in self.scene.operations if one.f == "add" and self.sign * one.value < 0]
         asked = abs(wrong.read.result)
         ended = self.scene.operations[wrong.read.source].return_index
+        made_of = self._made_of([one for one in towards if one.invoke_index < (ended or 0)])
+        by_then = f"{self._most()} can have been {self.towards} {self.name} by then{made_of}"
         failed = sum(abs(one.value) for one in towards if one.outcome == "fail" and one.invoke_index < (ended or 0))
         if asked <= wrong.against + failed:
             twice = "an add took effect twice, or " if asked <= 2 * wrong.against else ""

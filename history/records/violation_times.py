@@ -14,5 +14,5 @@ def occasions_text(found: Mapping[str, Any], calm: str) -> str:
     phases = [f"{count} in {phase}" for phase, count in found["phases"].items()]
     faults = [f"{fault['count']} during #{fault['id']} {fault['fault']}" for fault in found["faults"]]
     faults += [f"{found['calm']} {calm}"] if found["calm"] else []
-    among = "" if found["counted"] == found["of"] else f"of the {found['counted']} counted: "
+    among = "" if found["counted"] == found["of"] else f"{found['counted']} of these are dated: "
     return f"{among}{', '.join(phases)}; {', '.join(faults)}"

@@ -29,6 +29,9 @@ FOLD: Final = 72.0
 """Width of a folded stretch."""
 TICK: Final = 60.0
 """Least distance between the times below the axis."""
+STRONG_SIGN: Final = 6.9
+SIGN: Final = 6.3
+"""About the width of a character of a label, and of the times after it."""
 LONGEST_WORDING: Final = 110
 """Limit of an operation that its model puts into words."""
 LISTED: Final = 8
@@ -59,6 +62,8 @@ class Box:
     point: float | None
     index: int
     anchor: str
+    label_x: float
+    """Where the text above the bar begins, or ends (``anchor``): where it begins at the bar's begin, it ends within."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,16 +259,21 @@ def _box(
     wording: Wording,
 ) -> Box:
     x = axis.x(operation.invoked)
-    right = x + axis.x(end) - x
+    width, times = max(axis.x(end) - x, 4.0), _times(operation, digits)
+    if part.says:
+        label = f"{short(operation.f, 16)}: {short(part.says, 80)}"
+    else:
+        label = label_of(operation, 60 if part.culprit else 24, wording)
+    label = short(label, int((WIDTH - SIGN * len(times)) / STRONG_SIGN))
+    wide = STRONG_SIGN * len(label) + SIGN * (len(times) + 1)
+    anchor, label_x = _anchor(x, x + width, wide)
     return Box(
-        label=f"{short(operation.f, 16)}: {short(part.says, 80)}"
-        if part.says
-        else label_of(operation, 60 if part.culprit else 24, wording),
+        label=label,
         who=f"process {operation.process}" + (f" · {short(operation.node, 10)}" if operation.node else ""),
-        times=_times(operation, digits),
+        times=times,
         x=x,
         y=TOP + ROW * row,
-        width=max(right - x, 4.0),
+        width=width,
         outcome=operation.outcome,
         open_end=operation.outcome == "info",
         culprit=part.culprit,
@@ -271,8 +281,16 @@ def _box(
         beside=part.beside,
         point=point,
         index=operation.invoke_index,
-        anchor="end" if x > WIDTH * 0.62 else "start",
+        anchor=anchor,
+        label_x=label_x,
     )
+
+
+def _anchor(left: float, right: float, wide: float) -> tuple[str, float]:
+    """Choose where a text of about this width stands above a bar, so that all of it is within the picture."""
+    if left > WIDTH * 0.62 and right >= wide:
+        return "end", right
+    return ("start", left) if left + wide <= WIDTH else ("end", WIDTH)
 
 
 def _times(operation: Operation, digits: int) -> str:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
 
-from reports.analysis.node_timeline import ROLES, SILENT, NodeTimeline, leader_at
+from reports.analysis.node_timeline import ROLES, SILENT, NodeTimeline, leader_at, stretches, term_at
 from reports.load.columns import Floats, Ints
 
 ROUND_S: Final = 0.25
@@ -56,6 +57,36 @@ def claims_of(timelines: Sequence[NodeTimeline]) -> list[FirstClaim]:
             place -= 1
         ordered.insert(place, claim)
     return ordered
+
+
+@dataclass(frozen=True, slots=True)
+class Leadership:
+    """``node`` led in ``term`` from ``start`` to ``end`` (seconds), by :func:`node_timeline.leader_at`."""
+
+    node: str
+    term: int
+    start: float
+    end: float
+
+
+def leaderships_of(timelines: Sequence[NodeTimeline]) -> list[Leadership]:
+    """List who led when: the same answer as that for a single moment, for all that is drawn."""
+    moments = {moment for timeline in timelines for one in stretches(timeline) for moment in (one.start, one.end)}
+    moments |= {
+        float(timeline.time[place])
+        for timeline in timelines
+        for place in range(1, len(timeline.named))
+        if timeline.named[place] != timeline.named[place - 1]
+    }
+    found: list[Leadership] = []
+    for start, end in pairwise(sorted(moments)):
+        node, term = leader_at(timelines, (start + end) / 2), term_at(timelines, (start + end) / 2)
+        last = found[-1] if found else None
+        if node is not None and last and (last.node, last.term, last.end) == (node, term, start):
+            found[-1] = Leadership(node, term, last.start, end)
+        elif node is not None:
+            found.append(Leadership(node, term, start, end))
+    return found
 
 
 def contested_of(timelines: Sequence[NodeTimeline]) -> list[tuple[str, float, float]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
@@ -17,7 +17,7 @@ from reports.analysis.failed_starts import FailedStart, failed_starts
 from reports.analysis.faults import FaultWindow
 from reports.analysis.lagging_nodes import LaggingNode, lagging_nodes
 from reports.analysis.node_timeline import NodeTimeline
-from reports.analysis.register_history import RegisterHistory, history_of, legal_answers, prefix_of
+from reports.analysis.register_history import RegisterHistory, doubtful_of, history_of, legal_answers, prefix_of
 from reports.analysis.responder import Response, missed_write, response_of
 from reports.analysis.sketch import sketch_of
 from reports.analysis.snapshots import Snapshot, snapshots_of
@@ -25,8 +25,13 @@ from reports.load import logs
 from reports.load.run import Run
 
 MAX_EXAMPLES: Final = 8
+MOST_ANSWERS: Final = 8
+"""So many answers that a read could have had are listed."""
+_FEW: Final = 3
 MAX_LISTED: Final = 100
 """Limit of violations that are listed by their sentence, and whose operations are framed in the timeline."""
+LAST_SHOWN: Final = 3
+ROOM_AROUND_S: Final = 3.0
 ROOM_S: Final = (1.0, 1.0)
 """Seconds before and after a violation from which log lines are shown."""
 RECOVERY_S: Final = 8.0
@@ -40,8 +45,8 @@ class Violation:
 
     ``check`` found it; ``asked`` is the promise that is broken, in that check's words, if it is not linearizability.
     ``since``, ``answered_by`` (and that node's ``role``), ``leader``, ``term``, ``faults`` and ``logged`` belong to the
-    operation whose answer leaves no order: the others may have happened long before.  ``earlier`` faults stood during
-    those.  ``suspects`` are the answers of which one is wrong, usually a single one; ``missed`` is the
+    answer that leaves no order, which came at ``since``: the others may have happened long before.  ``earlier`` faults
+    stood during those.  ``suspects`` are the answers of which one is wrong, usually a single one; ``missed`` is the
     last acknowledged change that a single one shows no sign of.  ``prefix``: at which completion (s) the key's whole
     history ceases to be linearizable, and how many operations had completed before; of the first violation of a key.
     """
@@ -69,10 +74,29 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class Legal:
-    """What a single suspect read could have answered; ``whole``: beside all until then, not only what is drawn."""
+    """What a single suspect read could have answered; ``whole``: beside all until then, not only what is drawn.
+
+    ``doubtful`` are the answers that only a write of unknown outcome would explain.
+    """
 
     answers: tuple[str, ...]
     whole: bool
+    doubtful: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The plain answers first: ``2585, or what one of 9 writes wrote whose outcome is not known``."""
+        if not self.answers or len(self.answers) + len(self.doubtful) <= _FEW:
+            return _either((*self.answers, *self.doubtful))
+        if not self.doubtful:
+            return _either(self.answers)
+        writes = "a write" if len(self.doubtful) == 1 else f"one of {len(self.doubtful)} writes"
+        return f"{_either(self.answers)}, or what {writes} wrote whose outcome is not known"
+
+
+def _either(answers: Sequence[str]) -> str:
+    more = f" or {len(answers) - MOST_ANSWERS} more" if len(answers) > MOST_ANSWERS else ""
+    return " or ".join(answers[:MOST_ANSWERS]) + more
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +250,9 @@ def _legal(
         culprit = example.suspects[0].invoke_index
         answers = legal_answers(history, culprit, sorted(blamed - {culprit}))
         if answers:
-            return Legal(tuple(text_of(answer) for answer in answers), whole=True)
+            doubtful = doubtful_of(history, answers)
+            plain = [text_of(answer) for answer in answers if answer not in doubtful]
+            return Legal(tuple(plain), whole=True, doubtful=tuple(map(text_of, doubtful)))
     return Legal(picture.legal if picture else (), whole=False)
 
 
@@ -239,8 +265,8 @@ def _violation(run: Run, found: list[NodeTimeline], windows: list[FaultWindow], 
     start = min((operation.invoked for operation in operations), default=0) / 1e9
     end = max((operation.returned or operation.invoked for operation in operations), default=0) / 1e9
     last = example.completing
-    since, until = (last.invoked if last else 0) / 1e9, example.completed_at / 1e9
-    standing = [window for window in windows if window.stands(since, until)]
+    began, until = (last.invoked if last else 0) / 1e9, example.completed_at / 1e9
+    standing = [window for window in windows if window.stands(began, until)]
     node, leader = last.node if last else None, node_timeline.leader_at(found, until)
 
     wording = telling(example, run.wording)
@@ -258,7 +284,7 @@ def _violation(run: Run, found: list[NodeTimeline], windows: list[FaultWindow], 
         picture=picture,
         start=start,
         end=end,
-        since=since,
+        since=until,
         answered_by=node,
         role=node_timeline.role_at(found, last.node, until) if last else None,
         leader=leader,
@@ -267,7 +293,7 @@ def _violation(run: Run, found: list[NodeTimeline], windows: list[FaultWindow], 
         earlier=[window for window in windows if window.stands(start, end) and window not in standing],
         logged=run.notes.attempt(
             "log excerpts",
-            lambda: logs.around(run.files, run.started, (since, until), [n for n in (node, leader) if n], ROOM_S, 30),
+            lambda: logs.around(run.files, run.started, (began, until), [n for n in (node, leader) if n], ROOM_S, 30),
             None,
         ),
         suspects=[response(operation) for operation in example.suspects],
@@ -281,6 +307,18 @@ def _details(run: Run, name: str) -> Mapping[str, Any]:
     """What a check recorded beside its sentence."""
     details = next((one.get("details") for one in run.results.get("checks", ()) if one.get("name") == name), None)
     return details if isinstance(details, Mapping) else {}
+
+
+def around(drawn: Drawn, onset: float) -> tuple[float, float]:
+    """Choose the seconds to look at around an onset: of a counterexample's answer from the last operations before it.
+
+    These are its last :data:`LAST_SHOWN`: the others may have happened long before.
+    """
+    example = next((one.example for one in examples_of(drawn.run) if one.example.completed_at / 1e9 == onset), None)
+    if example is None:
+        return max(onset - ROOM_AROUND_S, 0.0), onset + ROOM_AROUND_S
+    begun = sorted(operation.invoked / 1e9 for operation in example.operations)[-LAST_SHOWN:]
+    return max(min(onset, *begun) - 1.0, 0.0), onset + ROOM_AROUND_S
 
 
 def recovery_of(drawn: Drawn) -> dict[str, Any] | None:

@@ -19,7 +19,7 @@ BUCKETS: Final = 2000
 class Violation:
     """``operations``, ``culprit`` and ``suspects`` are indexes of invocations; ``at`` is in seconds of the run.
 
-    ``culprit`` is the operation whose answer leaves no order, and ``at`` when that began.
+    ``culprit`` is the operation whose answer leaves no order, and ``at`` when that was answered.
     ``says`` is what each operation has to do with a broken promise, and ``labels`` what a long answer held (else
     empty), in the order of ``operations``.
     """
@@ -94,7 +94,7 @@ def _violation(key: Any, example: Counterexample) -> Violation:
         operations=tuple(example.operations[place].invoke_index for place in order),
         culprit=culprit.invoke_index if culprit else None,
         suspects=tuple(suspect.invoke_index for suspect in example.suspects),
-        at=(culprit.invoked if culprit else 0) / 1e9,
+        at=example.completed_at / 1e9,
         says=tuple(example.roles[place].says for place in order) if example.roles else (),
         labels=tuple(words(example.operations[place]) for place in order),
     )

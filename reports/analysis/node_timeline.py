@@ -160,6 +160,16 @@ def _answering(timelines: Sequence[NodeTimeline], seconds: float) -> Iterator[tu
             yield timeline, place
 
 
+def tell_roles(timelines: Sequence[NodeTimeline]) -> bool:
+    """Whether any node ever said that it leads, follows or stands for election: there are systems without leaders."""
+    return any(bool((timeline.role <= ROLES.index("candidate")).any()) for timeline in timelines)
+
+
+def have_indexes(timelines: Sequence[NodeTimeline]) -> bool:
+    """Whether any node ever said where its log stands."""
+    return any(timeline.reports for timeline in timelines)
+
+
 def role_at(timelines: Sequence[NodeTimeline], node: str | None, seconds: float) -> str | None:
     """Return a node's role in its newest probe before a moment; None if it was silent or never probed."""
     timeline = next((timeline for timeline in timelines if timeline.node == node), None)

@@ -122,6 +122,14 @@ def prefix_of(history: RegisterHistory) -> tuple[int, int] | None:
     return int(moments[low]), int(np.count_nonzero(history.done < moments[low]))
 
 
+def doubtful_of(history: RegisterHistory, answers: Sequence[Any]) -> list[Any]:
+    """Choose the answers whose write never completed: it may have happened, or not."""
+    done = history.done[history.write]
+    open_ones = {history.names[code] for code in history.value[history.write][done == OPEN].tolist()}
+    parsed = [json.loads(name) for name in open_ones]
+    return [answer for answer in answers if answer in parsed]
+
+
 def legal_answers(history: RegisterHistory, culprit: int, others: Sequence[int]) -> list[Any] | None:
     """List every value that the read with index ``culprit`` could have returned beside all that had happened by then.
 

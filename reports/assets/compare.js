@@ -87,12 +87,11 @@ series[place],marker=row.querySelector(".u-marker");if(!marker||typeof stroke!="
 ia-hidden":"true"}),drawn=svg("line",{x1:0,x2:28,y1:5,y2:5,stroke:stroke(plot,place),"stroke-width":width,"stroke-dasharray":(dash??[]).join(" ")||"none"});picture.
 append(drawn),marker.replaceChildren(picture)})}function line(label,colour,more){return{label,stroke:colour,width:1.25,points:{show:!1},spanGaps:!1,value:(_,v)=>figure(
 v,Number.isInteger(v)?0:1),...more}}function logScale(){return{distr:3,range:(_,low,high)=>[Math.max(10**Math.floor(Math.log10(Math.max(low,.01))),.01),10**Math.
-ceil(Math.log10(Math.max(high,1.01)))]}}var decades=(_,ticks)=>ticks.map(tick=>Math.abs(Math.log10(tick)%1)<1e-6?tick:null),logText=tick=>tick<1?String(tick):figure(
-tick,0),logAxis={filter:decades,grid:{stroke:()=>Ink.rule,width:1,filter:decades},values:(_,ticks)=>ticks.map(tick=>Math.abs(Math.log10(tick)%1)<1e-6?logText(tick):
-null)};function shareView(){View.listeners.push(()=>{for(let{plot}of Charts.plots)plot.setScale("x",{min:View.from,max:View.to})}),View.cursorListeners.push(seconds=>{
-if(!(Charts.syncing||!Charts.plots.length)){Charts.syncing=!0;for(let{plot}of Charts.plots)plot.setCursor(seconds===null?{left:-10,top:-10}:{left:plot.valToPos(
-seconds,"x"),top:10},!1);Charts.syncing=!1}})}function resizeCharts(){for(let{plot,host,height}of Charts.plots)plot.setSize({width:Math.max(host.clientWidth,200),
-height}),drawKeys(plot)}var[WIDTH,HEIGHT,LEFT,RIGHT,TOP,BOTTOM]=[760,220,64,16,8,28];function drawRecovery(host,runs){let drawn=runs.filter(({curve})=>curve?.faults);if(!drawn.length){
+ceil(Math.log10(Math.max(high,1.01)))]}}var decades=(_,ticks)=>ticks.map(tick=>Math.abs(Math.log10(tick)%1)<1e-6?tick:null),logText=tick=>tick<1?String(tick):figure(tick,0),logAxis={filter:decades,grid:{
+stroke:()=>Ink.rule,width:1,filter:decades},values:(_,ticks)=>ticks.map(tick=>Math.abs(Math.log10(tick)%1)<1e-6?logText(tick):null)};function shareView(){View.listeners.
+push(()=>{for(let{plot}of Charts.plots)plot.setScale("x",{min:View.from,max:View.to})}),View.cursorListeners.push(seconds=>{if(!(Charts.syncing||!Charts.plots.length)){
+Charts.syncing=!0;for(let{plot}of Charts.plots)plot.setCursor(seconds===null?{left:-10,top:-10}:{left:plot.valToPos(seconds,"x"),top:10},!1);Charts.syncing=!1}})}
+function resizeCharts(){for(let{plot,host,height}of Charts.plots)plot.setSize({width:Math.max(host.clientWidth,200),height}),drawKeys(plot)}var[WIDTH,HEIGHT,LEFT,RIGHT,TOP,BOTTOM]=[760,220,64,16,8,28];function drawRecovery(host,runs){let drawn=runs.filter(({curve})=>curve?.faults);if(!drawn.length){
 host.replaceChildren(el("p","No fault of either run was healed with a rate before it.","quiet"));return}let{time}=drawn[0].curve,top=Math.max(1.25,...drawn.flatMap(
 ({curve})=>curve.share.map(v=>v??0))),x=seconds=>LEFT+(seconds-time[0])/(time.at(-1)-time[0])*(WIDTH-LEFT-RIGHT),y=share=>HEIGHT-BOTTOM-share/top*(HEIGHT-TOP-BOTTOM),
 picture=svg("svg",{viewBox:`0 0 ${WIDTH} ${HEIGHT}`,class:"recovery",role:"img"});picture.setAttribute("aria-label","Share of the rate before, around the heals \

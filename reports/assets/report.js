@@ -12,10 +12,12 @@ let low=0,high=array.length;for(;low<high;){let middle=low+high>>1;array[middle]
 rows:[],mask:null,reach:null,focus:null,hits:[],range:null,rowHeight:18},BADNESS=[1,3,2];function endOf(data,i){return data.ops.d[i]<0?data.end*1e6:data.ops.t[i]+
 data.ops.d[i]}function reachOf(data){let reach=new Float64Array(data.ops.t.length),latest=0;for(let i=0;i<reach.length;i++)latest=Math.max(latest,endOf(data,i)),
 reach[i]=latest;return reach}function visibleRange(){let{ops}=Timeline.data;return[lowerBound(Timeline.reach,View.from*1e6),lowerBound(ops.t,View.to*1e6+1)]}function boxLabel(i,named=!0){
-let{data}=Timeline,kind=data.names.f[data.ops.f[i]],key=named?plainKey(nameOf(data,"k",i)):"",told=data.ops.w?nameOf(data,"w",i):"";if(told)return`${key?`${key}\
- `:""}${told}`;let value=kind==="read"?data.ops.o[i]===0?textOfValue(data,"q",i)||"absent":"":textOfValue(data,"v",i);return`${kind} ${key?`${key} `:""}${value}${kind===
-"read"?"":answerText(i,value)}`}function answerText(i,asked){let{data}=Timeline,answer=data.ops.o[i]===0?textOfValue(data,"q",i):"";return answer&&answer!==asked?
-` → ${answer}`:""}function placeOfIndex(index){let{ops}=Timeline.data,place=lowerBound(ops.i,index);return place<ops.i.length&&ops.i[place]===index?place:-1}var FILTERS=[["key","f-key"],["process","f-process"],["kind","f-kind"],["outcome","f-outcome"]];function say(text){document.getElementById("f-said").textContent=
+let{data}=Timeline,kind=data.names.f[data.ops.f[i]],key=named?plainKey(nameOf(data,"k",i)):"",told=(data.ops.w?nameOf(data,"w",i):"")||labelInViolation(data,data.
+ops.i[i]);if(told)return`${key?`${key} `:""}${told}`;let value=kind==="read"?data.ops.o[i]===0?textOfValue(data,"q",i)||"absent":"":textOfValue(data,"v",i);return`${kind}\
+ ${key?`${key} `:""}${value}${kind==="read"?"":answerText(i,value)}`}function labelInViolation(data,index){for(let{ops,labels}of data.violations??[]){let label=labels?.[ops.
+indexOf(index)];if(label)return label}return""}function answerText(i,asked){let{data}=Timeline,answer=data.ops.o[i]===0?textOfValue(data,"q",i):"";return answer&&
+answer!==asked?` → ${answer}`:""}function placeOfIndex(index){let{ops}=Timeline.data,place=lowerBound(ops.i,index);return place<ops.i.length&&ops.i[place]===index?
+place:-1}var FILTERS=[["key","f-key"],["process","f-process"],["kind","f-kind"],["outcome","f-outcome"]];function say(text){document.getElementById("f-said").textContent=
 text}function clearFilters(){for(let[,id]of FILTERS)document.getElementById(id).value=""}function applyFilters(){let{ops}=Timeline.data,{mask}=Timeline,chosen=id=>document.
 getElementById(id).value.trim(),key=chosen("f-key"),kind=chosen("f-kind"),outcome=chosen("f-outcome"),process=chosen("f-process"),shown=0;for(let i=0;i<mask.length;i++){
 let keep=(key===""||ops.k[i]===+key)&&(kind===""||ops.f[i]===+kind)&&(process===""||String(ops.p[i])===process)&&(outcome===""||(outcome==="errors"?ops.o[i]!==0:
@@ -56,22 +58,22 @@ let made=el("option",text);return made.value=value,made}function svg(name,attrib
 key,value]of Object.entries(attributes))made.setAttribute(key,value);return made}function button(name,action){let made=el("button",name);return made.type="butto\
 n",made.addEventListener("click",action),made}var ROLE_NAMES=["leader","follower","candidate","not reported","no answer"];function termText(term){return term>=0?`, term ${term}`:""}function stretchAt(data,place,seconds){
 return data.stretches?.[place]?.find(([,,from,to])=>from<=seconds&&seconds<to)}function answersAt(data,node,seconds){let place=data.nodes.findIndex(one=>one.name===
-node),found=stretchAt(data,place,seconds);return found!==void 0&&ROLE_NAMES[found[0]]!=="no answer"}function leaderAt(data,seconds){let best=null;return data.stretches?.
-forEach((_,place)=>{let found=stretchAt(data,place,seconds);found&&found[0]===0&&(best===null||found[1]>best.term)&&(best={node:data.nodes[place].name,term:found[1]})}),
-best}function describe(i){let{data}=Timeline,{ops}=data,ms=ops.d[i]/1e3;return[["operation",boxLabel(i)],["outcome",OUTCOMES[ops.o[i]]],["error",nameOf(data,"e",i)],
-["process",String(ops.p[i])],["node",nameOf(data,"n",i)],["key",plainKey(nameOf(data,"k",i))],["invoked",secondsText(ops.t[i])],["completed",ops.d[i]<0?"":secondsText(
-ops.t[i]+ops.d[i])],["took",ops.d[i]<0?"never answered":`${ms.toLocaleString("en",{maximumFractionDigits:3})} ms`],["index",ops.r[i]<0?String(ops.i[i]):`${ops.i[i]}\
- to ${ops.i[i]+ops.r[i]}`],["phase",nameOf(data,"ph",i)],["leader then",leaderText(data,Math.min(endOf(data,i),data.end*1e6)/1e6)],["its node then",roleText(data,
-nameOf(data,"n",i),endOf(data,i)/1e6)],["violation",violationText(data,ops.i[i])],["fault",data.faults.filter(f=>f.state!=="skipped"&&f.start<=endOf(data,i)/1e6&&
-f.end>=ops.t[i]/1e6).map(f=>f.fault).join(", ")]].filter(([,text])=>text!=="")}function secondsText(microseconds){return`${(microseconds/1e6).toFixed(6)} s`}function leaderText(data,seconds){
-if(!data.stretches?.length)return"";let led=leaderAt(data,seconds);return led?`${led.node}${termText(led.term)}`:"none"}function roleText(data,name,seconds){let place=data.
-nodes.findIndex(node=>node.name===name),found=place<0?void 0:stretchAt(data,place,seconds);return found?`${ROLE_NAMES[found[0]]}${found[0]<4?termText(found[1]):
-""}`:""}function violationText(data,index){let texts=[];for(let[place,{kind,ops,suspects,says}]of data.violations.entries()){if(!ops.includes(index))continue;let blame=suspects.
-length>1?", one of those that cannot all be placed":", cannot be placed",role=says.length?`: ${says[ops.indexOf(index)]}`:suspects.includes(index)?blame:"";texts.
-push(`${kind} (${place+1})${role}`)}return texts.slice(0,4).join("; ")}function listOf(rows){let list=el("dl");for(let[name,text]of rows)list.append(el("dt",name),
-el("dd",text));return list}function showCard(rows,x,y){let card=document.getElementById("card");if(card.hidden=rows===null,rows===null)return;card.replaceChildren(
-listOf(rows));let box=card.getBoundingClientRect();card.style.left=`${Math.max(4,Math.min(x+14,innerWidth-box.width-8))}px`,card.style.top=`${y+18+box.height>innerHeight?
-Math.max(4,y-box.height-12):y+18}px`}function hideCard(){document.getElementById("card").hidden=!0}var Selection={pins:[]},MOST_PINS=12;function select(i){View.selected=i,drawPins(),i!==null&&View.point(Timeline.data.ops.t[i]/1e6),View.changed()}function pin(i){
+node),found=stretchAt(data,place,seconds);return found!==void 0&&ROLE_NAMES[found[0]]!=="no answer"}function leaderAt(data,seconds){let found=data.led?.find(([,
+,from,to])=>from<=seconds&&seconds<to);return found?{node:data.nodes[found[0]].name,term:found[1]}:null}function describe(i){let{data}=Timeline,{ops}=data,ms=ops.d[i]/1e3;return[["operation",boxLabel(i)],["outcome",ops.o[i]===1?"info: unknown, may take effect late\
+r":OUTCOMES[ops.o[i]]],["error",nameOf(data,"e",i)],["process",String(ops.p[i])],["node",nameOf(data,"n",i)],["key",plainKey(nameOf(data,"k",i))],["invoked",secondsText(
+ops.t[i])],[ops.o[i]===1?"given up at":"completed",ops.d[i]<0?"":secondsText(ops.t[i]+ops.d[i])],["took",ops.d[i]<0?"never answered":`${ms.toLocaleString("en",{
+maximumFractionDigits:3})} ms`],["index",ops.r[i]<0?String(ops.i[i]):`${ops.i[i]} to ${ops.i[i]+ops.r[i]}`],["phase",nameOf(data,"ph",i)],["leader then",leaderText(
+data,Math.min(endOf(data,i),data.end*1e6)/1e6)],["its node then",roleText(data,nameOf(data,"n",i),endOf(data,i)/1e6)],["violation",violationText(data,ops.i[i])],
+["fault",data.faults.filter(f=>f.state!=="skipped"&&f.start<=endOf(data,i)/1e6&&f.end>=ops.t[i]/1e6).map(f=>f.fault).join(", ")]].filter(([,text])=>text!=="")}function secondsText(microseconds){
+return`${(microseconds/1e6).toFixed(6)} s`}function leaderText(data,seconds){if(!data.roles)return"";let led=leaderAt(data,seconds);return led?`${led.node}${termText(
+led.term)}`:"none"}function roleText(data,name,seconds){let place=data.nodes.findIndex(node=>node.name===name),found=place<0?void 0:stretchAt(data,place,seconds);
+return found?`${ROLE_NAMES[found[0]]}${found[0]<4?termText(found[1]):""}`:""}function violationText(data,index){let texts=[];for(let[place,{kind,ops,suspects,says}]of data.
+violations.entries()){if(!ops.includes(index))continue;let blame=suspects.length>1?", one of those that cannot all be placed":", cannot be placed",role=says.length?
+`: ${says[ops.indexOf(index)]}`:suspects.includes(index)?blame:"";texts.push(`${kind} (${place+1})${role}`)}return texts.slice(0,4).join("; ")}function listOf(rows){
+let list=el("dl");for(let[name,text]of rows)list.append(el("dt",name),el("dd",text));return list}function showCard(rows,x,y){let card=document.getElementById("c\
+ard");if(card.hidden=rows===null,rows===null)return;card.replaceChildren(listOf(rows));let box=card.getBoundingClientRect();card.style.left=`${Math.max(4,Math.min(
+x+14,innerWidth-box.width-8))}px`,card.style.top=`${y+18+box.height>innerHeight?Math.max(4,y-box.height-12):y+18}px`}function hideCard(){document.getElementById(
+"card").hidden=!0}var Selection={pins:[]},MOST_PINS=12;function select(i){View.selected=i,drawPins(),i!==null&&View.point(Timeline.data.ops.t[i]/1e6),View.changed()}function pin(i){
 Selection.pins=[i,...Selection.pins.filter(other=>other!==i)].slice(0,MOST_PINS),select(i)}function unpinAll(){Selection.pins=[],Timeline.focus=null,hideCard(),
 select(null)}function unpin(i){Selection.pins=Selection.pins.filter(other=>other!==i),View.selected===i?select(null):(drawPins(),View.changed())}function drawPins(){
 let{selected}=View,{pins}=Selection,host=document.getElementById("pinned"),cards=pins.map(i=>pinCard(i,"Unpin",()=>unpin(i)));selected!==null&&!pins.includes(selected)&&
@@ -100,30 +102,33 @@ let kind=kinds[i];return kind===3?texts[first[i]]===!0:number!==null?kind===1&&f
 number:!1},asked=one(ops.vk,ops.va,ops.vb),answered=one(ops.qk,ops.qa,ops.qb);return i=>asked(i)||answered(i)}function failingWith(text){let{ops,names}=Timeline.
 data,codes=names.e.map(error=>error.toLowerCase().includes(text));return i=>ops.e[i]>=0&&codes[ops.e[i]]}function step(direction,accepts){let{data,mask}=Timeline,count=data.ops.t.length,i=View.selected??(direction>0?lowerBound(data.ops.t,View.from*1e6)-1:lowerBound(
 data.ops.t,View.to*1e6));for(i+=direction;i>=0&&i<count;i+=direction)if(mask[i]&&accepts(i))return reveal(i),say(""),!0;return say(direction>0?"none after this":
-"none before this"),!1}function isError(i){return Timeline.data.ops.o[i]!==0}function showViolation(place){let{data}=Timeline,violation=data.violations[place],members=violation.
-ops.map(placeOfIndex).filter(i=>i>=0);if(!members.length){say("the page holds none of its operations");return}let culprit=placeOfIndex(violation.culprit??-1),key=data.
-names.k.indexOf(violation.key??"");clearFilters(),document.getElementById("f-key").value=key<0?"":String(key),applyFilters();let from=Math.min(...members.map(i=>data.
-ops.t[i]))/1e6,to=Math.max(...members.map(i=>endOf(data,i)))/1e6,room=(to-from)*.25+.005;View.set(from-room,to+room),Timeline.focus=place,Selection.pins=members,
-reveal(culprit>=0?culprit:members.at(-1)),document.getElementById("timeline").scrollIntoView();let only=key<0?"":`; only ${plainKey(violation.key)} is shown`,many=data.
-violations.length,marked=data.violated>many?`${many} that are marked, ${data.violated} in all`:many;say(`violation ${place+1} of ${marked}, ${violation.kind}${only}`)}
-function stepViolation(direction){let many=Timeline.data.violations.length;if(!many){say("no violation");return}showViolation(Timeline.focus===null?direction>0?
-0:many-1:(Timeline.focus+direction+many)%many)}var field=id=>document.getElementById(id);function readHash(){let parts=new URLSearchParams(location.hash.slice(1));if(!location.hash.includes("="))return;let[from,
+"none before this"),!1}function isError(i){return Timeline.data.ops.o[i]!==0}var MOST_PINNED=8;function pinnedOf(violation,members){if(members.length<=MOST_PINNED)
+return members;let{ops}=Timeline.data,suspects=members.filter(i=>violation.suspects.includes(ops.i[i])),others=members.filter(i=>!suspects.includes(i)).sort((a,b)=>ops.
+t[b]-ops.t[a]),chosen=[...suspects,...others].slice(0,MOST_PINNED);return members.filter(i=>chosen.includes(i))}function showViolation(place){let{data}=Timeline,
+violation=data.violations[place],members=violation.ops.map(placeOfIndex).filter(i=>i>=0);if(!members.length){say("the page holds none of its operations");return}
+let culprit=placeOfIndex(violation.culprit??-1),key=data.names.k.indexOf(violation.key??"");clearFilters(),document.getElementById("f-key").value=key<0?"":String(
+key),applyFilters();let from=Math.min(...members.map(i=>data.ops.t[i]))/1e6,to=Math.max(...members.map(i=>endOf(data,i)))/1e6,room=(to-from)*.25+.005;View.set(from-
+room,to+room),Timeline.focus=place,Selection.pins=pinnedOf(violation,members),reveal(culprit>=0?culprit:members.at(-1)),document.getElementById("timeline").scrollIntoView();
+let only=key<0?"":`; only ${plainKey(violation.key)} is shown`,many=data.violations.length,marked=data.violated>many?`${many} that are marked, ${data.violated} \
+in all`:many,pinned=Selection.pins.length<members.length?`; ${Selection.pins.length} of its ${members.length} pinned`:"";say(`violation ${place+1} of ${marked},\
+ ${violation.kind}${only}${pinned}`)}function stepViolation(direction){let many=Timeline.data.violations.length;if(!many){say("no violation");return}showViolation(
+Timeline.focus===null?direction>0?0:many-1:(Timeline.focus+direction+many)%many)}var field=id=>document.getElementById(id);function readHash(){let parts=new URLSearchParams(location.hash.slice(1));if(!location.hash.includes("="))return;let[from,
 to]=(parts.get("t")??"").split("-").map(Number),index=parts.get("index");index&&field("progress-kind")&&(field("progress-kind").value=index,field("progress-kind").
 dispatchEvent(new Event("input"))),Timeline.data&&readTimeline(parts),parts.has("t")&&to>from&&View.set(from,to);let section=["violation","pins","op","q","rows",
-...FILTERS.map(([name])=>name)].some(name=>parts.has(name))?"timeline":index?"chart-progress":"charts";field(section)?.scrollIntoView()}function readTimeline(parts){
-let rows=parts.get("rows");["process","node","key"].includes(rows)&&(field("f-rows").value=rows,groupRows(rows));let violation=Number(parts.get("violation"))-1,
-known=Timeline.data.violations[violation]!==void 0;known&&!parts.has("pins")&&showViolation(violation),known&&(Timeline.focus=violation);for(let[name,id]of FILTERS)
-parts.has(name)&&chooseFilter(id,parts.get(name));applyFilters();let places=text=>(text??"").split(",").map(index=>index===""?-1:placeOfIndex(Number(index)));parts.
-has("pins")&&(Selection.pins=places(parts.get("pins")).filter(i=>i>=0));let[chosen]=places(parts.get("op"));(chosen>=0||parts.has("pins"))&&select(chosen>=0?chosen:
-null),parts.has("q")&&(field("f-search").value=parts.get("q"),markHits())}function chooseFilter(id,text){let control=field(id);control.tagName!=="SELECT"?control.
-value=text:control.value=[...control.options].find(one=>one.value===text||one.textContent===text)?.value??""}var hashTimer=0;function writeHash(){clearTimeout(hashTimer),
-hashTimer=setTimeout(()=>{let text=new URLSearchParams(chosenParts()).toString().replaceAll("%2C",",");(text||location.hash.includes("="))&&history.replaceState(
-null,"",text?`#${text}`:location.pathname+location.search)},200)}function*chosenParts(){let{data,by,focus}=Timeline;(View.from>0||View.to<View.end)&&(yield["t",
-`${View.from.toFixed(4)}-${View.to.toFixed(4)}`]);let index=field("progress-kind")?.value;if(index&&index!=="applied"&&(yield["index",index]),!data)return;by&&by!==
-"process"&&(yield["rows",by]),focus!==null&&(yield["violation",String(focus+1)]);for(let[name,id]of FILTERS){let control=field(id);if(control.value==="")continue;
-yield[name,id==="f-key"||id==="f-kind"?plainKey(control.selectedOptions[0].textContent):control.value]}field("f-search").value.trim()&&(yield["q",field("f-searc\
-h").value.trim()]);let indexes=Selection.pins.map(i=>data.ops.i[i]);(indexes.length||focus!==null)&&(yield["pins",indexes.join(",")]),View.selected!==null&&(yield[
-"op",String(data.ops.i[View.selected])])}function wireBackLinks(){for(let link of document.querySelectorAll("[data-in-site]")){let[test,run]=link.dataset.inSite.split("/"),names=location.pathname.split(
+...FILTERS.map(([name])=>name)].some(name=>parts.has(name))?"timeline":index&&field("chart-progress")?"chart-progress":"charts";field(section)?.scrollIntoView()}
+function readTimeline(parts){let rows=parts.get("rows");["process","node","key"].includes(rows)&&(field("f-rows").value=rows,groupRows(rows));let violation=Number(
+parts.get("violation"))-1,known=Timeline.data.violations[violation]!==void 0;known&&!parts.has("pins")&&showViolation(violation),known&&(Timeline.focus=violation);
+for(let[name,id]of FILTERS)parts.has(name)&&chooseFilter(id,parts.get(name));applyFilters();let places=text=>(text??"").split(",").map(index=>index===""?-1:placeOfIndex(
+Number(index)));parts.has("pins")&&(Selection.pins=places(parts.get("pins")).filter(i=>i>=0));let[chosen]=places(parts.get("op"));(chosen>=0||parts.has("pins"))&&
+select(chosen>=0?chosen:null),parts.has("q")&&(field("f-search").value=parts.get("q"),markHits())}function chooseFilter(id,text){let control=field(id);control.tagName!==
+"SELECT"?control.value=text:control.value=[...control.options].find(one=>one.value===text||one.textContent===text)?.value??""}var hashTimer=0;function writeHash(){
+clearTimeout(hashTimer),hashTimer=setTimeout(()=>{let text=new URLSearchParams(chosenParts()).toString().replaceAll("%2C",",");(text||location.hash.includes("="))&&
+history.replaceState(null,"",text?`#${text}`:location.pathname+location.search)},200)}function*chosenParts(){let{data,by,focus}=Timeline;(View.from>0||View.to<View.
+end)&&(yield["t",`${View.from.toFixed(4)}-${View.to.toFixed(4)}`]);let index=field("progress-kind")?.value;if(index&&index!=="applied"&&(yield["index",index]),!data)
+return;by&&by!=="process"&&(yield["rows",by]),focus!==null&&(yield["violation",String(focus+1)]);for(let[name,id]of FILTERS){let control=field(id);if(control.value===
+"")continue;yield[name,id==="f-key"||id==="f-kind"?plainKey(control.selectedOptions[0].textContent):control.value]}field("f-search").value.trim()&&(yield["q",field(
+"f-search").value.trim()]);let indexes=Selection.pins.map(i=>data.ops.i[i]);(indexes.length||focus!==null)&&(yield["pins",indexes.join(",")]),View.selected!==null&&
+(yield["op",String(data.ops.i[View.selected])])}function wireBackLinks(){for(let link of document.querySelectorAll("[data-in-site]")){let[test,run]=link.dataset.inSite.split("/"),names=location.pathname.split(
 "/").slice(-4).map(decode);link.hidden=names[0]!=="runs"||names[1]!==test||names[2]!==run}}function decode(name){try{return decodeURIComponent(name)}catch{return name}}var GUTTER=64,MARGIN=24,Ink={},INKS="paper ink quiet rule mark link ok info fail ok-ink info-ink fail-ink run-a run-b".split(" ");function readInk(){let style=getComputedStyle(
 document.documentElement);for(let name of INKS)Ink[name]=style.getPropertyValue(`--${name}`).trim();Ink.dark=luminance(Ink.paper)<.5,Ink.font=`12px ${style.getPropertyValue(
 "--sans").trim()}`}function luminance(colour){let hex=colour.replace("#","");return(parseInt(hex.slice(0,2),16)*.3+parseInt(hex.slice(2,4),16)*.59+parseInt(hex.
@@ -193,12 +198,16 @@ series[place],marker=row.querySelector(".u-marker");if(!marker||typeof stroke!="
 ia-hidden":"true"}),drawn=svg("line",{x1:0,x2:28,y1:5,y2:5,stroke:stroke(plot,place),"stroke-width":width,"stroke-dasharray":(dash??[]).join(" ")||"none"});picture.
 append(drawn),marker.replaceChildren(picture)})}function line(label,colour,more){return{label,stroke:colour,width:1.25,points:{show:!1},spanGaps:!1,value:(_,v)=>figure(
 v,Number.isInteger(v)?0:1),...more}}function logScale(){return{distr:3,range:(_,low,high)=>[Math.max(10**Math.floor(Math.log10(Math.max(low,.01))),.01),10**Math.
-ceil(Math.log10(Math.max(high,1.01)))]}}var decades=(_,ticks)=>ticks.map(tick=>Math.abs(Math.log10(tick)%1)<1e-6?tick:null),logText=tick=>tick<1?String(tick):figure(
-tick,0),logAxis={filter:decades,grid:{stroke:()=>Ink.rule,width:1,filter:decades},values:(_,ticks)=>ticks.map(tick=>Math.abs(Math.log10(tick)%1)<1e-6?logText(tick):
-null)};function shareView(){View.listeners.push(()=>{for(let{plot}of Charts.plots)plot.setScale("x",{min:View.from,max:View.to})}),View.cursorListeners.push(seconds=>{
-if(!(Charts.syncing||!Charts.plots.length)){Charts.syncing=!0;for(let{plot}of Charts.plots)plot.setCursor(seconds===null?{left:-10,top:-10}:{left:plot.valToPos(
-seconds,"x"),top:10},!1);Charts.syncing=!1}})}function resizeCharts(){for(let{plot,host,height}of Charts.plots)plot.setSize({width:Math.max(host.clientWidth,200),
-height}),drawKeys(plot)}function scatterChart(data){let{ops}=data,count=ops.t.length;if(!count){document.getElementById("c-scatter").parentElement.hidden=!0;return}let top=1,bottom=1/0;
+ceil(Math.log10(Math.max(high,1.01)))]}}var LARGE=1e7,indexScale={range:(_,low,high)=>high>=LARGE?[low,Math.max(high,low+1)]:[0,Math.max(high,1)*1.05]};function indexTexts(ticks){
+let known=ticks.filter(tick=>tick!==null);if(Math.max(0,...known)<LARGE)return{base:0,texts:ticks.map(tick=>figure(tick,Number.isInteger(tick)?0:1))};if(known.every(
+tick=>tick%1e6===0))return{base:0,texts:ticks.map(tick=>`${figure(tick/1e6,0)} M`)};let base=Math.floor(known[0]/1e6)*1e6;return{base,texts:ticks.map(tick=>`+${figure(
+tick-base,0)}`)}}var indexAxis={values:(u,ticks)=>{let{base,texts}=indexTexts(ticks),said=u.root.closest(".chart")?.querySelector(".axis-base");return said&&(said.
+textContent=base?`, above ${figure(base,0)}`:""),texts}},decades=(_,ticks)=>ticks.map(tick=>Math.abs(Math.log10(tick)%1)<1e-6?tick:null),logText=tick=>tick<1?String(
+tick):figure(tick,0),logAxis={filter:decades,grid:{stroke:()=>Ink.rule,width:1,filter:decades},values:(_,ticks)=>ticks.map(tick=>Math.abs(Math.log10(tick)%1)<1e-6?
+logText(tick):null)};function shareView(){View.listeners.push(()=>{for(let{plot}of Charts.plots)plot.setScale("x",{min:View.from,max:View.to})}),View.cursorListeners.
+push(seconds=>{if(!(Charts.syncing||!Charts.plots.length)){Charts.syncing=!0;for(let{plot}of Charts.plots)plot.setCursor(seconds===null?{left:-10,top:-10}:{left:plot.
+valToPos(seconds,"x"),top:10},!1);Charts.syncing=!1}})}function resizeCharts(){for(let{plot,host,height}of Charts.plots)plot.setSize({width:Math.max(host.clientWidth,
+200),height}),drawKeys(plot)}function scatterChart(data){let{ops}=data,count=ops.t.length;if(!count){document.getElementById("c-scatter").parentElement.hidden=!0;return}let top=1,bottom=1/0;
 for(let i=0;i<count;i++)ops.d[i]>0&&(top=Math.max(top,ops.d[i]),bottom=Math.min(bottom,ops.d[i]));let scale={distr:3,range:()=>[10**Math.floor(Math.log10(Math.max(
 bottom/1e3,.01))),10**Math.ceil(Math.log10(Math.max(top/1e3,1.01)))]},plot=makePlot(data,"c-scatter",240,[{label:"latency",show:!0,points:{show:!1},paths:()=>null}],
 [[0,View.end],[Math.max(bottom,10)/1e3,top/1e3]],{scale,axis:logAxis,scatter:(u,context,ratio)=>drawScatter(data,u,context,ratio)});scatterPointer(data,plot)}function scatterAt(data,u,x,y){
@@ -229,9 +238,9 @@ data,"c-quantiles",170,quantiles.names.map((name,i)=>line(name,()=>Ink[i<4?"ok-i
 [quantiles.time,...quantiles.rows],{scale:logScale(),axis:logAxis}),progress&&progressCharts(data,progress),hideEmpty(["c-rate","c-quantiles","c-applied","c-lag"]),
 shareView()}var NODE_DASHES=[[],[14,5],[7,5],[],[5,7]],NODE_WIDTHS=[5,4,3.25,2.5,2.5];function progressCharts(data,progress){let series=()=>data.nodes.map((node,i)=>line(
 node.name,()=>node.colour,{width:NODE_WIDTHS[Math.min(i,NODE_WIDTHS.length-1)],dash:NODE_DASHES[i%NODE_DASHES.length],paths:uPlot.paths.stepped({align:1})})),rows=kind=>[
-progress.time,...progress[kind]],plot=makePlot(data,"c-applied",190,series(),rows("applied"),{});makePlot(data,"c-lag",150,series(),rows("lag"),{}),document.getElementById(
-"progress-kind").addEventListener("input",event=>plot.setData(rows(event.target.value)))}function hideEmpty(ids){for(let id of ids){let host=document.getElementById(
-id);host.firstChild||(host.parentElement.hidden=!0)}}function addOptions(id,names,plain){let select2=document.getElementById(id),shown=names.slice(0,2e3).map((name,code)=>[plain?plainKey(name):name,code]);shown.length<=
+progress.time,...progress[kind]],plot=makePlot(data,"c-applied",190,series(),rows("applied"),{scale:indexScale,axis:indexAxis});makePlot(data,"c-lag",150,series(),
+rows("lag"),{axis:indexAxis}),document.getElementById("progress-kind").addEventListener("input",event=>plot.setData(rows(event.target.value)))}function hideEmpty(ids){
+for(let id of ids){let host=document.getElementById(id);host&&!host.firstChild&&(host.parentElement.hidden=!0)}}function addOptions(id,names,plain){let select2=document.getElementById(id),shown=names.slice(0,2e3).map((name,code)=>[plain?plainKey(name):name,code]);shown.length<=
 500&&shown.sort((a,b)=>inOrder(a[0],b[0]));for(let[name,code]of shown)select2.append(option(String(code),name))}function filter(){applyFilters(),Timeline.hits.length&&
 markHits()}function fillFilters(data){addOptions("f-key",data.names.k,!0),addOptions("f-kind",data.names.f,!1);let form=document.getElementById("filters"),on=(id,action)=>document.
 getElementById(id)?.addEventListener("click",action);form.addEventListener("submit",event=>{event.preventDefault(),search(1)});for(let[,id]of FILTERS)document.getElementById(
@@ -284,7 +293,8 @@ querySelector(`.network[data-fault="${Number(fault.id)}"]`),id=shown?fault.id:-1
 .links").replaceWith((shown?shown.querySelector(".links"):live.calm).cloneNode(!0)));let silences=fault?.family==="kill"||fault?.family==="pause";for(let node of live.
 querySelectorAll(".node")){let name=node.dataset.node,struck=!!shown?.querySelector(`.node.struck[data-node="${CSS.escape(name)}"]`);node.classList.toggle("stru\
 ck",struck&&!(silences&&answersAt(data,name,seconds))),node.classList.toggle("leader",led!==null&&name===led.node)}let leader=led?`leader ${led.node}${termText(
-led.term)}`:"no leader",texts=[`${seconds.toFixed(2)} s`,leader,...fault?[fault.fault]:[]];document.getElementById("live-said").textContent=texts.join(", ")}var MOST_ROWS=200,HEADS=["","count","ok","info","fail","p50 ms","p95 ms","p99 ms","most ms","most frequent error"],BY={kind:data=>i=>nameOf(data,"f",i),outcome:data=>i=>OUTCOMES[data.
+led.term)}`:"no leader",texts=[`${seconds.toFixed(2)} s`,...data.roles?[leader]:[],...fault?[fault.fault]:[]];document.getElementById("live-said").textContent=texts.
+join(", ")}var MOST_ROWS=200,HEADS=["","count","ok","info","fail","p50 ms","p95 ms","p99 ms","most ms","most frequent error"],BY={kind:data=>i=>nameOf(data,"f",i),outcome:data=>i=>OUTCOMES[data.
 ops.o[i]],client:data=>{let labels=processLabels(data);return i=>labels[data.ops.lane[i]].label},node:data=>i=>nameOf(data,"n",i)||"–",key:data=>i=>plainKey(nameOf(
 data,"k",i))||"–",phase:data=>i=>nameOf(data,"ph",i)||"–"};function initRangeTable(){let fold=document.getElementById("as-table"),by=document.getElementById(
 "by-table"),fill=()=>{fold.open&&fillTable(by.value)};for(let[element,name]of[[fold,"toggle"],[by,"input"]])element.addEventListener(name,fill);View.listeners.push(
@@ -329,7 +339,7 @@ let at=["at",`${seconds.toFixed(2)} s`],fault=["fault",data.faults.filter(f=>f.s
 "none"];if(place===-1)return data.available?[at,["operations",AVAILABILITY[data.available[1][Math.floor(seconds/data.available[0])]]??"–"],fault]:null;let events=eventsNear(
 data,place,seconds,perPixel);if(place>=data.nodes.length)return events.length?[at,...events]:null;let found=stretchAt(data,place,seconds);if(!found)return[at,["\
 node",data.nodes[place].name],["role","was not asked"],...events];let[role,term,from,to]=found;return[at,["node",data.nodes[place].name],["role",ROLE_NAMES[role]],
-["term",role===4||term<0?"–":String(term)],["from, to",`${from.toFixed(2)} – ${to.toFixed(2)} s`],fault,...events]}function drawStrips(data,canvas){let rows=data.
+...role===4||term<0?[]:[["term",String(term)]],["from, to",`${from.toFixed(2)} – ${to.toFixed(2)} s`],fault,...events]}function drawStrips(data,canvas){let rows=data.
 nodes,step2=STRIP_STEP,harness=hasHarnessLines(data)?1:0,height=(rows.length+1+harness)*step2+26,area=prepareCanvas(canvas,height),{context}=area,toX=scaleX(area,
 View.from,View.to);drawBands(context,data,toX,area.left,area.right,0,height-22),drawPhases(context,data,toX,area.left,area.right,0,height-22,1),context.textBaseline=
 "middle",drawAvailability(data,area,toX,step2);for(let[place,node]of rows.entries())drawRoles(area,toX,node,data.stretches[place],(place+1)*step2,step2);drawSnapshots(
@@ -339,13 +349,13 @@ width,cells]=data.available,{context}=area;for(let start2=0;start2<cells.length;
 let a=Math.max(toX(start2*width),area.left),b=Math.min(toX(stop*width),area.right);b>a&&drawAvailable(context,cells[start2],Ink.ok,a,b,0,step2),start2=stop}}function drawRoles(area,toX,node,stretches,y,step2){
 let{context}=area,middle=y+step2/2;rowLabel(area,node.name,middle);for(let[role,term,from,to]of stretches){let a=Math.max(toX(from),area.left),b=Math.min(toX(to),
 area.right);if(!(b<=a))if(context.fillStyle=node.colour,role===0){context.fillRect(a,y+3,Math.max(b-a,1.5),step2-6),context.fillStyle=luminance(node.colour)>.5?
-"#000":"#fff",context.textAlign="left";let label=clip(context,`term ${term}`,b-a-8);label&&!label.endsWith("…")&&context.fillText(label,a+4,middle)}else if(role===
+"#000":"#fff",context.textAlign="left";let label=term<0?"":clip(context,`term ${term}`,b-a-8);label&&!label.endsWith("…")&&context.fillText(label,a+4,middle)}else if(role===
 1)context.fillRect(a,middle-1,b-a,2);else if(role===2)context.fillStyle=Ink.paper,context.strokeStyle=Ink.ink,context.fillRect(a,middle-4,Math.max(b-a,2),8),context.
-strokeRect(a+.5,middle-3.5,Math.max(b-a-1,1),7);else{context.fillStyle=Ink.quiet;for(let x=a;x<b;x+=5)context.fillRect(x,middle-.5,2,1)}}}function drawSnapshots(data,area,toX,step2){
-let{context}=area;for(let kind of[0,1,2])for(let[node,seconds,what]of data.snapshots??[]){let x=toX(seconds),y=(node+1.5)*step2;if(!(what!==kind||x<area.left||x>
-area.right)){if(context.fillStyle=context.strokeStyle=Ink.ink,context.lineWidth=1.25,context.beginPath(),what===0){context.moveTo(x,y+3),context.lineTo(x,y+step2/
-2-1),context.stroke();continue}context.moveTo(x,y-5),context.lineTo(x+5,y),context.lineTo(x,y+5),context.lineTo(x-5,y),context.closePath(),what===1&&(context.fillStyle=
-Ink.paper),context.fill(),context.stroke()}}}var TEXT_STEP=500,TEXT_COLUMNS=["index","process","node","key","operation","outcome","invoked, s","completed, s","error"];function textFold(details,entries){let host=details.
+strokeRect(a+.5,middle-3.5,Math.max(b-a-1,1),7);else if(role===3)context.fillStyle=Ink.quiet,context.fillRect(a,middle-.5,b-a,1);else{context.fillStyle=Ink.quiet;
+for(let x=a;x<b;x+=5)context.fillRect(x,middle-.5,2,1)}}}function drawSnapshots(data,area,toX,step2){let{context}=area;for(let kind of[0,1,2])for(let[node,seconds,
+what]of data.snapshots??[]){let x=toX(seconds),y=(node+1.5)*step2;if(!(what!==kind||x<area.left||x>area.right)){if(context.fillStyle=context.strokeStyle=Ink.ink,
+context.lineWidth=1.25,context.beginPath(),what===0){context.moveTo(x,y+3),context.lineTo(x,y+step2/2-1),context.stroke();continue}context.moveTo(x,y-5),context.
+lineTo(x+5,y),context.lineTo(x,y+5),context.lineTo(x-5,y),context.closePath(),what===1&&(context.fillStyle=Ink.paper),context.fill(),context.stroke()}}}var TEXT_STEP=500,TEXT_COLUMNS=["index","process","node","key","operation","outcome","invoked, s","completed, s","error"];function textFold(details,entries){let host=details.
 querySelector(".text-rows"),refill=()=>{details.open&&fillText(host,entries(),TEXT_STEP)};return details.addEventListener("toggle",refill),refill}function fillText(host,entries,most){
 let table=document.createElement("table"),head=table.createTHead().insertRow(),body=table.createTBody();table.className="text-table";for(let name of TEXT_COLUMNS){
 let cell=document.createElement("th");cell.scope="col",cell.textContent=name,head.append(cell)}for(let entry of entries.slice(0,most))body.append(entry.fault?faultRow(
@@ -464,7 +474,7 @@ packed").textContent;if(!packed.trim()){nothingToDraw();return}let data=await un
 getElementById("waiting").hidden=!0;for(let id of["charts-body","beside"])document.getElementById(id)?.removeAttribute("hidden");initTimeline(data),initCharts(data),
 initStrips(data),Charts.onMark=(seconds,perPixel)=>{let mark2=markNear(data,seconds,perPixel);mark2&&openEvidence(mark2)},Timeline.data&&(fillFilters(data),wireDrawings(),
 initText(),initRangeTable()),wireKeys(),wireFaults(data),readHash(),addEventListener("hashchange",readHash),View.listeners.push(writeHash),document.getElementById(
-"progress-kind").addEventListener("input",writeHash),redrawWhenResized(document.getElementById("charts")),document.documentElement.dataset.ready="yes",performance.
+"progress-kind")?.addEventListener("input",writeHash),redrawWhenResized(document.getElementById("charts")),document.documentElement.dataset.ready="yes",performance.
 mark("usable")}window.page={applyFilters,Charts,chooseRange,drawTimeline,endOf,GUTTER,groupRows,groupsIn,isError,lowerBound,MARGIN,placeOfIndex,Selection,search,
 select,step,Timeline,View};start().catch(error=>{let place=document.getElementById("waiting")??document.querySelector(".sentence");place.hidden=!1,place.textContent=
 `The charts could not be drawn: ${error.message}`,console.error(error)});})();

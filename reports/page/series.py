@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from reports.analysis import figures, node_timeline
+from reports.analysis.elections import leaderships_of
 from reports.analysis.faults import FaultWindow
 from reports.analysis.findings import Drawn
 from reports.analysis.marks import Marks, marks_of
@@ -64,12 +65,16 @@ def _series(drawn: Drawn, operations: Operations, end: int) -> dict[str, Any]:
         "quantiles": part("latency quantiles", lambda: _quantiles(operations, end)),
         "available": part("availability", lambda: figures.availability_of(operations, end)),
         "stretches": part("leaders and terms", lambda: [_stretches(timeline) for timeline in drawn.timelines]),
+        "roles": node_timeline.tell_roles(drawn.timelines),
+        "led": part("leaders and terms", lambda: _leaderships(drawn.timelines), []),
         "snapshots": [
             [nodes.index(s.node), round(s.time, 3), KINDS.index(s.kind), s.times]
             for s in drawn.snapshots[:MAX_SNAPSHOTS]
         ],
         "track": part("track of events", lambda: track_of(drawn)),
-        "progress": part("replica progress", lambda: _progress(drawn.timelines, end)) if drawn.run.probes else None,
+        "progress": part("replica progress", lambda: _progress(drawn.timelines, end))
+        if node_timeline.have_indexes(drawn.timelines)
+        else None,
         **part("marks of violations", lambda: marks_data(marks_of(drawn)), marks_data(Marks((), (), 0))),
     }
 
@@ -141,6 +146,11 @@ def _quantiles(operations: Operations, end: int) -> dict[str, Any]:
 
 def _stretches(timeline: NodeTimeline) -> list[list[Any]]:
     return [[node_timeline.ROLES.index(s.role), s.term, s.start, s.end] for s in node_timeline.stretches(timeline)]
+
+
+def _leaderships(timelines: list[NodeTimeline]) -> list[list[Any]]:
+    places = {timeline.node: place for place, timeline in enumerate(timelines)}
+    return [[places[one.node], one.term, one.start, one.end] for one in leaderships_of(timelines)]
 
 
 def _progress(found: list[NodeTimeline], end: int) -> dict[str, Any]:

@@ -364,7 +364,7 @@ def _proof(axes: Axes, picture: Picture) -> None:
         width = 1.6 if box.culprit or box.contradicted else 0.8
         axes.barh(box.y + 23, box.width, 18, left=box.x, fill=False, edgecolor=colour, lw=width, alpha=faint)
         axes.text(0, box.y + 26, one_line(box.who, 24), fontsize=8, color="#5b6470")
-        x = box.x if box.anchor == "start" else box.x + box.width
+        x = box.label_x
         axes.text(
             x,
             box.y + 9,

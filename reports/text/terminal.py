@@ -100,22 +100,23 @@ def _examples(drawn: Drawn, columns: int, paint: Paint) -> str:
         return ""
     total = violation_count(drawn.run)
     head = f"Counterexamples: {total} violation{'' if total == 1 else 's'}, {len(shown)} shown"
-    wording = drawn.run.wording
-    return "\n\n".join([paint(head, "strong"), *(_example(violation, columns, wording) for violation in shown)])
+    wording, roles = drawn.run.wording, node_timeline.tell_roles(drawn.timelines)
+    told = (_example(violation, columns, wording, roles=roles) for violation in shown)
+    return "\n\n".join([paint(head, "strong"), *told])
 
 
-def _example(violation: Violation, columns: int, wording: Wording) -> str:
+def _example(violation: Violation, columns: int, wording: Wording, *, roles: bool) -> str:
     kind, key = one_line(violation.example.kind, 40), one_line(violation.key, 40)
     title = f"{kind} of {key}" if violation.key is not None else kind
     term = f", term {violation.term}" if violation.term >= 0 else ""
-    led = f"Leader then: {violation.leader}{term}." if violation.leader else "No leader then."
+    led = f"Leader then: {violation.leader}{term}." if violation.leader else "No leader then." if roles else ""
     struck, before = _struck(violation.faults), _struck(violation.earlier)
     fault = f"Fault then: {struck}." if struck else "No fault was installed then."
     if before:
         fault += f" During the operations before it: {before}."
     sentence = wrapped(f"{title}: {violation.example.sentence}", columns)
     diagram = text_diagram.draw(violation.example, columns, wording)
-    return f"{sentence}\n\n{diagram}\n\n{wrapped(f'{led} {fault}', columns)}"
+    return f"{sentence}\n\n{diagram}\n\n{wrapped(f'{led} {fault}'.strip(), columns)}"
 
 
 def _struck(windows: Sequence[FaultWindow]) -> str:

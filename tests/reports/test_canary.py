@@ -189,7 +189,7 @@ def test_when_violations_were_seen_is_told_where_it_was_counted(fresh: Maker) ->
     assert "When: 9 in main; 4 during #2 bridge, 5 with no fault installed." in files.report.read_text()
     results["checks"][0]["details"] = {"seen": {**seen, "of": 12}}
     files.results.write_text(json.dumps(results))
-    assert violation_times_of(read_run(files)).startswith("Of the 9 counted: 9 in main")
+    assert violation_times_of(read_run(files)).startswith("9 of these are dated: 9 in main")
 
 
 def test_the_terminal_says_so_too(fresh: Maker) -> None:

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import reports
 from history import Counterexample, Linearization, Operation
-from reports.analysis.counterexample import LONGEST_WORDING, label_of, picture_of, telling
+from reports.analysis.counterexample import LONGEST_WORDING, SIGN, STRONG_SIGN, label_of, picture_of, telling
 from reports.analysis.findings import prepare
 from reports.load.run import read_run
 from reports.page.series import data_of
@@ -86,6 +86,25 @@ def test_a_term_is_left_out_where_none_is_reported(fresh: Maker) -> None:
     assert re.search(r"Leader then: n\d\.", text)
     assert re.search(r"Leader .*</span>\.</span>", page)
     assert "term -1" not in text + page
+
+
+def test_texts_of_a_picture_end_within_it() -> None:
+    """Wherever the bar is; a short text stands at its bar's begin, as long as it fits."""
+    many = tuple(
+        Operation(n, "read", "k", None, n, "ok", n * 10**8, n * 10**8 + 10**7, 2 * n, 2 * n + 1) for n in range(9)
+    )
+    for words in ("x" * 200, "x" * 90, "few"):
+
+        def wording(_: Operation, words: str = words) -> str:
+            return words
+
+        picture = picture_of(Counterexample("odd", "odd", many), wording=wording)
+        assert picture is not None
+        for box in picture.boxes:
+            wide = STRONG_SIGN * len(box.label) + SIGN * (len(box.times) + 1)
+            first = box.label_x if box.anchor == "start" else box.label_x - wide
+            assert -10 <= first <= first + wide <= picture.width + 10
+        assert picture.boxes[0].label_x == picture.boxes[0].x or words != "few"
 
 
 def test_long_answers_are_told_apart_by_the_elements_that_matter() -> None:

@@ -16,7 +16,8 @@ from checker.core.calls import calls_of
 from checker.core.definition import linearizable
 from history import Operation, RunFiles
 from history.records.operations import Outcome
-from reports.analysis.register_history import OPEN, history_of, legal_answers, prefix_of
+from reports.analysis.findings import Legal
+from reports.analysis.register_history import OPEN, doubtful_of, history_of, legal_answers, prefix_of
 from reports.load.columns import from_operations
 from reports.load.run import read_run
 from tests.support.reports.recorded_runs import recorded_run
@@ -101,3 +102,19 @@ def test_the_prefix_of_a_recorded_run_ends_with_an_answer_and_all_before_it_is_l
         assert (last["type"], last["f"], last["key"]) == ("ok", "read", key)
         mine = [event for event in events if event.get("key") == key and event["type"] == "ok"]
         assert found[1] == sum(event["time"] < found[0] for event in mine)
+
+
+def test_answers_that_need_a_write_of_unknown_outcome_come_last() -> None:
+    open_ones = [Operation(n, "write", "k", n, None, "info", n, n + 50, n, n + 50) for n in range(1, 10)]
+    sure = Operation(20, "write", "k", 2585, 2585, "ok", 100, 110, 100, 101)
+    wrong = Operation(21, "read", "k", None, 77, "ok", 120, 130, 102, 103)
+    history = history_of(from_operations([*open_ones, sure, wrong]), "k")
+    assert history is not None
+    answers = legal_answers(history, 102, ())
+    assert answers is not None
+    assert doubtful_of(history, answers) == list(range(1, 10))
+    legal = Legal(("2585",), whole=True, doubtful=tuple(map(str, range(1, 10))))
+    assert legal.text == "2585, or what one of 9 writes wrote whose outcome is not known"
+    assert Legal(("1",), whole=True, doubtful=("2",)).text == "1 or 2"
+    assert Legal(tuple("123456789"), whole=False).text == "1 or 2 or 3 or 4 or 5 or 6 or 7 or 8 or 1 more"
+    assert Legal((), whole=False).text == ""

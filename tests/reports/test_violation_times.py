@@ -9,7 +9,7 @@ import reports
 from checker import check_operations
 from history import Counterexample, Operation, RunFiles, pair, read_history
 from reports.analysis.counterexample import picture_of
-from reports.analysis.findings import examples_of, prepare
+from reports.analysis.findings import around, examples_of, prepare
 from reports.analysis.marks import marks_of
 from reports.load.run import read_run
 from reports.story.diagnosis import diagnosis_of
@@ -43,8 +43,9 @@ def test_without_a_culprit_it_is_the_last_answer_of_the_explanation(fresh: Maker
     (violation,) = drawn.violations
     last = short.completing
     assert last is not None
+    assert last.returned is not None
     assert not violation.suspects
-    assert (violation.since, violation.answered_by) == (last.invoked / 1e9, last.node)
+    assert (violation.since, violation.answered_by) == (last.returned / 1e9, last.node)
     assert violation.start < violation.since - 1
     assert all(fault.stands(last.invoked / 1e9, short.completed_at / 1e9) for fault in violation.faults)
     (mark,) = marks_of(drawn).violations
@@ -52,7 +53,13 @@ def test_without_a_culprit_it_is_the_last_answer_of_the_explanation(fresh: Maker
     diagnosis = diagnosis_of(drawn)
     assert diagnosis is not None
     assert diagnosis.breaks[0].onset == short.completed_at / 1e9
+    begun = sorted(one.invoked / 1e9 for one in violation.example.operations)
+    start, end = around(drawn, short.completed_at / 1e9)
+    assert start == max(begun[-3] - 1, 0)
+    assert end == short.completed_at / 1e9 + 3
+    assert around(drawn, 40.0) == (37.0, 43.0)
     reports.write_report(files)
+    assert f'data-from="{start}" data-to="{end}"' in files.report.read_text()
 
 
 def test_a_culprit_among_many_operations_is_drawn_as_one(fresh: Maker) -> None:

@@ -23,7 +23,11 @@ export function readHash() {
   if (Timeline.data) readTimeline(parts);
   if (parts.has("t") && to > from) View.set(from, to);
   const what = ["violation", "pins", "op", "q", "rows", ...FILTERS.map(([name]) => name)];
-  const section = what.some((name) => parts.has(name)) ? "timeline" : index ? "chart-progress" : "charts";
+  const section = what.some((name) => parts.has(name))
+    ? "timeline"
+    : index && field("chart-progress")
+      ? "chart-progress"
+      : "charts";
   field(section)?.scrollIntoView();
 }
 

@@ -2,7 +2,7 @@
 
 import { Ink } from "./canvas.js";
 import { OUTCOMES } from "./operations.js";
-import { line, logAxis, logScale, makePlot, shareView } from "./plots.js";
+import { indexAxis, indexScale, line, logAxis, logScale, makePlot, shareView } from "./plots.js";
 import { scatterChart } from "./scatter.js";
 
 export function initCharts(data) {
@@ -58,14 +58,14 @@ function progressCharts(data, progress) {
       }),
     );
   const rows = (kind) => [progress.time, ...progress[kind]];
-  const plot = makePlot(data, "c-applied", 190, series(), rows("applied"), {});
-  makePlot(data, "c-lag", 150, series(), rows("lag"), {});
+  const plot = makePlot(data, "c-applied", 190, series(), rows("applied"), { scale: indexScale, axis: indexAxis });
+  makePlot(data, "c-lag", 150, series(), rows("lag"), { axis: indexAxis });
   document.getElementById("progress-kind").addEventListener("input", (event) => plot.setData(rows(event.target.value)));
 }
 
 function hideEmpty(ids) {
   for (const id of ids) {
     const host = document.getElementById(id);
-    if (!host.firstChild) host.parentElement.hidden = true;
+    if (host && !host.firstChild) host.parentElement.hidden = true;
   }
 }

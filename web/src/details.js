@@ -39,7 +39,7 @@ function secondsText(microseconds) {
 }
 
 function leaderText(data, seconds) {
-  if (!data.stretches?.length) return "";
+  if (!data.roles) return "";
   const led = leaderAt(data, seconds);
   return led ? `${led.node}${termText(led.term)}` : "none";
 }

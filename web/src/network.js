@@ -41,6 +41,6 @@ function showMoment(data, live, seconds, fault) {
     node.classList.toggle("leader", led !== null && name === led.node);
   }
   const leader = led ? `leader ${led.node}${termText(led.term)}` : "no leader";
-  const texts = [`${seconds.toFixed(2)} s`, leader, ...(fault ? [fault.fault] : [])];
+  const texts = [`${seconds.toFixed(2)} s`, ...(data.roles ? [leader] : []), ...(fault ? [fault.fault] : [])];
   document.getElementById("live-said").textContent = texts.join(", ");
 }

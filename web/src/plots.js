@@ -156,6 +156,33 @@ export function logScale() {
   };
 }
 
+// Indexes so large that the axis has no room for them (a zxid is an epoch times 2^32 and a counter): in millions where
+// every tick is a multiple of one, else by their last digits; what these are added to stands in the chart's heading.
+const LARGE = 1e7;
+
+export const indexScale = {
+  range: (_, low, high) => (high >= LARGE ? [low, Math.max(high, low + 1)] : [0, Math.max(high, 1) * 1.05]),
+};
+
+export function indexTexts(ticks) {
+  const known = ticks.filter((tick) => tick !== null);
+  const largest = Math.max(0, ...known);
+  if (largest < LARGE) return { base: 0, texts: ticks.map((tick) => figure(tick, Number.isInteger(tick) ? 0 : 1)) };
+  if (known.every((tick) => tick % 1e6 === 0))
+    return { base: 0, texts: ticks.map((tick) => `${figure(tick / 1e6, 0)} M`) };
+  const base = Math.floor(known[0] / 1e6) * 1e6;
+  return { base, texts: ticks.map((tick) => `+${figure(tick - base, 0)}`) };
+}
+
+export const indexAxis = {
+  values: (u, ticks) => {
+    const { base, texts } = indexTexts(ticks);
+    const said = u.root.closest(".chart")?.querySelector(".axis-base");
+    if (said) said.textContent = base ? `, above ${figure(base, 0)}` : "";
+    return texts;
+  },
+};
+
 const decades = (_, ticks) => ticks.map((tick) => (Math.abs(Math.log10(tick) % 1) < 1e-6 ? tick : null));
 
 const logText = (tick) => (tick < 1 ? String(tick) : figure(tick, 0));

@@ -82,7 +82,7 @@ async function start() {
   readHash();
   addEventListener("hashchange", readHash);
   View.listeners.push(writeHash);
-  document.getElementById("progress-kind").addEventListener("input", writeHash);
+  document.getElementById("progress-kind")?.addEventListener("input", writeHash);
   redrawWhenResized(document.getElementById("charts"));
   document.documentElement.dataset.ready = "yes";
   performance.mark("usable");

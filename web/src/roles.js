@@ -19,11 +19,6 @@ export function answersAt(data, node, seconds) {
 }
 
 export function leaderAt(data, seconds) {
-  let best = null;
-  data.stretches?.forEach((_, place) => {
-    const found = stretchAt(data, place, seconds);
-    if (found && found[0] === 0 && (best === null || found[1] > best.term))
-      best = { node: data.nodes[place].name, term: found[1] };
-  });
-  return best;
+  const found = data.led?.find(([, , from, to]) => from <= seconds && seconds < to);
+  return found ? { node: data.nodes[found[0]].name, term: found[1] } : null;
 }

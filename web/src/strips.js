@@ -88,7 +88,7 @@ function stripRows(data, place, seconds, perPixel) {
     at,
     ["node", data.nodes[place].name],
     ["role", ROLE_NAMES[role]],
-    ["term", role === 4 || term < 0 ? "–" : String(term)],
+    ...(role === 4 || term < 0 ? [] : [["term", String(term)]]),
     ["from, to", `${from.toFixed(2)} – ${to.toFixed(2)} s`],
     fault,
     ...events,
@@ -133,7 +133,8 @@ function drawAvailability(data, area, toX, step) {
   }
 }
 
-// A leader is a full bar, a follower a thin line, a candidate a hollow bar, no answer a dotted line.
+// A leader is a full bar, a follower a line, a candidate a hollow bar, an answer without a role a thin grey line, no answer
+// a dotted one.
 function drawRoles(area, toX, node, stretches, y, step) {
   const { context } = area;
   const middle = y + step / 2;
@@ -147,7 +148,7 @@ function drawRoles(area, toX, node, stretches, y, step) {
       context.fillRect(a, y + 3, Math.max(b - a, 1.5), step - 6);
       context.fillStyle = luminance(node.colour) > 0.5 ? "#000" : "#fff";
       context.textAlign = "left";
-      const label = clip(context, `term ${term}`, b - a - 8);
+      const label = term < 0 ? "" : clip(context, `term ${term}`, b - a - 8);
       if (label && !label.endsWith("…")) context.fillText(label, a + 4, middle);
     } else if (role === 1) context.fillRect(a, middle - 1, b - a, 2);
     else if (role === 2) {
@@ -155,6 +156,9 @@ function drawRoles(area, toX, node, stretches, y, step) {
       context.strokeStyle = Ink.ink;
       context.fillRect(a, middle - 4, Math.max(b - a, 2), 8);
       context.strokeRect(a + 0.5, middle - 3.5, Math.max(b - a - 1, 1), 7);
+    } else if (role === 3) {
+      context.fillStyle = Ink.quiet;
+      context.fillRect(a, middle - 0.5, b - a, 1);
     } else {
       context.fillStyle = Ink.quiet;
       for (let x = a; x < b; x += 5) context.fillRect(x, middle - 0.5, 2, 1);

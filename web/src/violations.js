@@ -25,7 +25,20 @@ export function isError(i) {
   return Timeline.data.ops.o[i] !== 0;
 }
 
-// The operations of one violation: its key alone, its time, all of it pinned, the one that cannot be placed selected.
+const MOST_PINNED = 8;
+
+// What is pinned of a violation: all of a small one; of a large one the suspects and the last that began before them.
+function pinnedOf(violation, members) {
+  if (members.length <= MOST_PINNED) return members;
+  const { ops } = Timeline.data;
+  const suspects = members.filter((i) => violation.suspects.includes(ops.i[i]));
+  const others = members.filter((i) => !suspects.includes(i)).sort((a, b) => ops.t[b] - ops.t[a]);
+  const chosen = [...suspects, ...others].slice(0, MOST_PINNED);
+  return members.filter((i) => chosen.includes(i));
+}
+
+// The operations of one violation: its key alone, its time, those that tell it pinned, the one that cannot be placed
+// selected.
 export function showViolation(place) {
   const { data } = Timeline;
   const violation = data.violations[place];
@@ -44,13 +57,15 @@ export function showViolation(place) {
   const room = (to - from) * 0.25 + 0.005;
   View.set(from - room, to + room);
   Timeline.focus = place;
-  Selection.pins = members;
+  Selection.pins = pinnedOf(violation, members);
   reveal(culprit >= 0 ? culprit : members.at(-1));
   document.getElementById("timeline").scrollIntoView();
   const only = key < 0 ? "" : `; only ${plainKey(violation.key)} is shown`;
   const many = data.violations.length;
   const marked = data.violated > many ? `${many} that are marked, ${data.violated} in all` : many;
-  say(`violation ${place + 1} of ${marked}, ${violation.kind}${only}`);
+  const pinned =
+    Selection.pins.length < members.length ? `; ${Selection.pins.length} of its ${members.length} pinned` : "";
+  say(`violation ${place + 1} of ${marked}, ${violation.kind}${only}${pinned}`);
 }
 
 export function stepViolation(direction) {

@@ -63,7 +63,7 @@ def test_where_not_all_are_known_it_says_of_how_many_it_speaks() -> None:
     verdict = KeyVerdict("k0", "invalid", "wgl", 8, 0.1, 7, (example,))
     found = violation_times([*HISTORY, op("cas", [5, 6], 50, 51)], [verdict], FAULTS)
     assert (found["of"], found["counted"]) == (7, 1)
-    assert describe(found) == "of the 1 counted: 1 in main; 1 during #0 bridge"
+    assert describe(found) == "1 of these are dated: 1 in main; 1 during #0 bridge"
 
 
 def test_as_many_are_seen_as_the_checker_counts() -> None:
