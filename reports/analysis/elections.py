@@ -70,7 +70,7 @@ class Leadership:
 
 
 def leaderships_of(timelines: Sequence[NodeTimeline]) -> list[Leadership]:
-    """List who led when: the same answer as that for a single moment, for all that is drawn."""
+    """List the leaders of a run with the moments from which they led, by the rule of a single moment."""
     moments = {moment for timeline in timelines for one in stretches(timeline) for moment in (one.start, one.end)}
     moments |= {
         float(timeline.time[place])

@@ -8,7 +8,7 @@ import reports
 from history import Probe, RunFiles
 from history.records.probes import Role
 from reports.analysis.elections import leaderships_of
-from reports.analysis.node_timeline import leader_at, have_indexes, tell_roles, timelines_of
+from reports.analysis.node_timeline import have_indexes, leader_at, tell_roles, timelines_of
 from tests.support.reports.made import Maker
 
 S = 10**9
