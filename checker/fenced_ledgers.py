@@ -87,7 +87,10 @@ class _Ledger:
         return (one for one in self.operations if one.f == f)
 
     def broken(self, kind: str, sentence: str, *said: tuple[Operation, str]) -> Counterexample:
-        return Counterexample.of_promise(kind, f"ledger {self.key}: {sentence}", *said)
+        # The nodes' logs name a ledger by the system's own number.
+        number = next((one.result for one in self.of("create") if one.outcome == "ok"), None)
+        logged = f" (ledger {number} in the logs)" if isinstance(number, int) else ""
+        return Counterexample.of_promise(kind, f"ledger {self.key}{logged}: {sentence}", *said)
 
 
 def check_fenced_ledgers(operations: Iterable[Operation]) -> LedgerReport:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checker import check_fenced_ledgers
-from checker.fenced_ledgers import KINDS
+from checker.fenced_ledgers import KINDS, _Ledger
 from history import Operation
 from tests.support.checker.oracle_ledgers import kinds_of, ledger_history
 
@@ -91,7 +91,7 @@ def test_each_kind_is_found_and_shown(kind: str) -> None:
     assert report.verdict == "invalid"
     assert kind in [one.kind for one in report.violations]
     shown = next(one for one in report.violations if one.kind == kind)
-    assert shown.sentence.startswith("ledger l0: ")
+    assert shown.sentence.startswith("ledger l0 (ledger 7 in the logs): ")
     assert [role.contradicts for role in shown.roles].count(True) == 1
     assert kinds(*GOOD) == []
 
@@ -180,3 +180,8 @@ def test_brute_force_finds_the_same(rng: Random, wrong: float) -> None:
     assert {(one.key, one.kind) for one in report.violations} == kinds_of(operations)
     if wrong == 0.0:
         assert report.violations == ()
+
+
+def test_a_ledger_whose_number_was_not_answered_has_its_key_alone() -> None:
+    doubted = operation(0, "create", None, None, "info")
+    assert _Ledger("l0", [doubted]).broken("lost-add", "odd", (doubted, "odd")).sentence == "ledger l0: odd"
