@@ -208,7 +208,10 @@ def text_of(value: Any, most: int = 24) -> str:
 
 
 def telling(example: Counterexample, wording: Wording = by_values) -> Wording:
-    """Label reads of long lists by the counterexample's own elements: ``read of 6,132, without 4483``."""
+    """Label reads of long lists by which elements they hold.
+
+    Of the counterexample's own elements, that is: ``read of 6,132, without 4483``.
+    """
     added = [operation.value for operation in example.operations if operation.f in ("add", "append", "enqueue")]
 
     def words(operation: Operation) -> str:

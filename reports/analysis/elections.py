@@ -70,7 +70,10 @@ class Leadership:
 
 
 def leaderships_of(timelines: Sequence[NodeTimeline]) -> list[Leadership]:
-    """List the leaders of a run with the moments from which they led, by the rule of a single moment."""
+    """List the leaders over time.
+
+    It is the same answer as that for a single moment, for all that is drawn.
+    """
     moments = {moment for timeline in timelines for one in stretches(timeline) for moment in (one.start, one.end)}
     moments |= {
         float(timeline.time[place])
