@@ -131,7 +131,8 @@ def test_a_stale_read_is_1(tmp_path: Path) -> None:
 def test_a_node_that_stayed_behind_is_1_and_told_apart(tmp_path: Path) -> None:
     run = record(tmp_path, seen_by=("n1", "n2"))
     assert check(tmp_path) == 1
-    assert json.loads(run.results.read_text())["sentence"].startswith("linearizable: yes; recovery: no, n3 never answered a probe")
+    sentence = json.loads(run.results.read_text())["sentence"]
+    assert sentence.startswith("linearizable: yes; recovery: no, n3 never answered a probe")
 
 
 @pytest.mark.parametrize(
