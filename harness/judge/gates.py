@@ -153,7 +153,7 @@ def _read_back(recorded: Recorded, windows: Sequence[Window]) -> Check:
         return _gate("read-back", met=False, asked=asked, seen="no write was acknowledged under a fault")
     never = sorted(str(key) for key in last.keys() - read)
     missing = f", not on {', '.join(never)}; a read of each is asked for" if never else ""
-    seen = f"on {len(last)} keys, read on {len(read)}{missing}"
+    seen = f"on {len(last)} key{'' if len(last) == 1 else 's'}, read on {len(read)}{missing}"
     return _gate("read-back", not never, asked, seen)
 
 

@@ -98,7 +98,7 @@ def linearizability(keys: Sequence[KeyVerdict], recorded: int, when: dict[str, A
     lost = [f"{key.key}: {key.reason}" for key in keys if key.verdict == "unknown"]
     certain = "failed operations, certain to have had no effect, left out"
     left_out = f" ({recorded - checked} {certain})" if recorded > checked else ""
-    seen = f"{max(checked, recorded)} operations on {len(keys)} keys{left_out}"
+    seen = f"{max(checked, recorded)} operations on {len(keys)} key{'' if len(keys) == 1 else 's'}{left_out}"
     if not checked and verdict == "valid":
         verdict = "unknown"
     if bad:

@@ -26,7 +26,7 @@ from history import Check, Probe
 
 KIND: Final = "leader-lacks-committed"
 _ASKED: Final = "who leads holds every entry that was committed before"
-#: At most so many are listed; all are counted.
+#: So many are listed, and the first of each node; all are counted.
 MOMENTS: Final = 100
 
 
@@ -128,11 +128,12 @@ def leader_complete(probes: Sequence[Probe], damages: Damages = NONE) -> Check:
             seen += f" until a fault of ours damaged a log or a term at {cut_at / 1e9:.1f} s"
         return Check("leader-complete", "check", "valid", _ASKED, seen)
     first = {one.node: one for one in reversed(found)}
+    listed = sorted({*found[:MOMENTS], *first.values()}, key=lambda one: (one.time, one.node))
     details = {
         "kind": KIND,
         "nodes": sorted(first),
         "count": len(found),
-        "moments": [one.to_json() for one in found[:MOMENTS]],
+        "moments": [one.to_json() for one in listed],
         "held_again": held_at_the_end(probes, max(one.committed for one in found)),
     }
     seen = "; ".join(one.describe() for _, one in sorted(first.items()))

@@ -34,7 +34,7 @@ from history import Check, Probe
 
 KIND: Final = "commit-beyond-log"
 _ASKED: Final = "on every node applied <= committed <= end of the log"
-#: At most so many breaches are listed; all are counted.
+#: So many breaches are listed, and the first of each node; all are counted.
 MOMENTS: Final = 100
 
 
@@ -115,12 +115,13 @@ def log_order(probes: Sequence[Probe], damages: Damages) -> Check:
     seen = f"broken in {len(found)} of {seen}: " + "; ".join(
         f"{first[node].describe()} ({counts[node]} answer{'' if counts[node] == 1 else 's'})" for node in nodes
     )
+    listed = sorted({*found[:MOMENTS], *first.values()}, key=lambda breach: (breach.time, breach.node))
     details = {
         "kind": KIND,
         "nodes": nodes,
         "count": len(found),
         "by_node": counts,
-        "moments": [breach.to_json() for breach in found[:MOMENTS]],
+        "moments": [breach.to_json() for breach in listed],
         "held_again": held_at_the_end(probes, max(breach.index for breach in found)),
     }
     return Check("log-order", "check", "invalid", _ASKED, seen, details)

@@ -113,7 +113,7 @@ def test_a_verdict_says_since_when_nothing_was_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("checked", "seen"), [(5, "5 operations"), (3, "5 operations on 1 keys (2 failed operations, certain")]
+    ("checked", "seen"), [(5, "5 operations"), (3, "5 operations on 1 key (2 failed operations, certain")]
 )
 def test_operations_without_effect_are_counted_and_said_to_be_left_out(checked: int, seen: str) -> None:
     results = judged(good(), (KeyVerdict("k0", "valid", "zones", checked, 0.1),))
@@ -533,14 +533,14 @@ def test_gate_under_fault_says_when_no_fault_stood() -> None:
     ("changes", "seen"),
     [
         ({"f": "read"}, "no write was acknowledged under a fault"),
-        ({"key": "k1"}, "on 1 keys, read on 0, not on k1; a read of each is asked for"),
+        ({"key": "k1"}, "on 1 key, read on 0, not on k1; a read of each is asked for"),
     ],
 )
 def test_gate_read_back_wants_a_write_under_a_fault_to_be_read_afterwards(changes: dict[str, Any], seen: str) -> None:
     operations = (*OPERATIONS[:2], replace(OPERATIONS[2], **changes), operation(10, "write"), *OPERATIONS[3:])
     check = check_named("read-back", judged(replace(good(), operations=operations)))
     assert (check.verdict, check.seen) == ("unknown", seen)
-    assert check_named("read-back", judged(good())).seen == "on 1 keys, read on 1"
+    assert check_named("read-back", judged(good())).seen == "on 1 key, read on 1"
 
 
 def test_gates_about_faults_ask_nothing_of_a_run_without_any() -> None:

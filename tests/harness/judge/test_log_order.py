@@ -54,6 +54,9 @@ def test_all_are_counted_and_some_are_kept() -> None:
     many = [probe(n / 4, end=40 if n else 90, committed=90) for n in range(MOMENTS + 20)]
     details = reported(*many).details
     assert (details["count"], len(details["moments"])) == (MOMENTS + 18, MOMENTS)
+    late = [probe(MOMENTS + n / 4, "n2", end=40 if n else 90, committed=90) for n in range(5)]
+    details = reported(*many, *late).details
+    assert [one["node"] for one in details["moments"]] == ["n1"] * MOMENTS + ["n2"]
 
 
 def test_one_answer_alone_proves_nothing() -> None:
