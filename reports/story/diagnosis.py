@@ -134,8 +134,10 @@ def _contradiction(drawn: Drawn, check: str, row: Mapping[str, Any], about: Mapp
     """
     mine = [(place, one) for place, one in enumerate(drawn.violations, 1) if one.check == check]
     if not mine:
+        # Another check's counterexample of that kind is drawn; this one's own words may say how much is lost.
+        said = next((str(one["sentence"]) for one in about.get("counterexamples") or ()), row["seen"])
         place = "counterexample" if drawn.violations else "coverage"
-        return Break(severity_of(check, str(about.get("kind"))), row["seen"], None, place, (row["name"],))
+        return Break(severity_of(check, str(about.get("kind"))), said, None, place, (row["name"],))
 
     def severity(violation: Violation) -> Severity:
         return severity_of(check, violation.example.kind)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -168,3 +169,19 @@ def test_a_row_of_the_columns_is_the_operation_that_was_recorded(lost: RunFiles)
     again = [columns.at(row) for row in np.arange(len(columns)).tolist()]
     plain = [one.to_json() | {"intended": None} for one in recorded]
     assert [one.to_json() | {"intended": None} for one in again] == plain
+
+
+def test_a_promise_of_which_another_check_is_drawn_says_in_its_own_words_how_much_it_is(
+    lost: RunFiles, tmp_path: Path
+) -> None:
+    files = RunFiles(Path(shutil.copytree(lost.root, tmp_path / "run")))
+    results = json.loads(files.results.read_text())
+    (found,) = (check for check in results["checks"] if check["name"] == "ledgers")
+    record = found["details"]["counterexamples"][0]
+    found["details"]["counterexamples"] = [{**record, "sentence": "30 entries are gone"}]
+    results["keys"] = [{"key": "l0", "verdict": "invalid", "violations": 1, "counterexamples": [record]}]
+    files.results.write_text(json.dumps(results))
+    drawn = prepare(read_run(files))
+    assert [one.check for one in drawn.violations] == ["linearizable"]
+    sentences = [one.text for one in diagnosis_of(drawn).breaks if "ledgers" in one.checks]
+    assert sentences == ["30 entries are gone"]
