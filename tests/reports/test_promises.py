@@ -183,5 +183,7 @@ def test_a_promise_of_which_another_check_is_drawn_says_in_its_own_words_how_muc
     files.results.write_text(json.dumps(results))
     drawn = prepare(read_run(files))
     assert [one.check for one in drawn.violations] == ["linearizable"]
-    sentences = [one.text for one in diagnosis_of(drawn).breaks if "ledgers" in one.checks]
+    diagnosis = diagnosis_of(drawn)
+    assert diagnosis is not None
+    sentences = [one.text for one in diagnosis.breaks if "ledgers" in one.checks]
     assert sentences == ["30 entries are gone"]
