@@ -273,7 +273,7 @@ def test_a_standstill_is_no_part_of_the_time_to_recover(tmp_path: Path, register
     scene.run()
     moments = scene.state.moments
     assert moments["quiet"] - moments["healed"] >= 1.2e9
-    assert len(scene.state.standstills) == 1
-    (span,) = scene.state.standstills
+    # A busy machine may stand still by itself, too.
+    (span,) = (span for span in scene.state.standstills if span[1] - span[0] == 700_000_000)
     assert moments["healed"] <= span[0] + 10_000_000
     assert span[0] < moments["quiet"]
