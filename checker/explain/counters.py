@@ -105,10 +105,6 @@ def _did(read: Call, scene: Scene, clock: Clock) -> str:
     return f"{who(operation)} read {shown(read.result)} ({clock.span(operation)})"
 
 
-def _many(count: int, words: str) -> str:
-    return f"{count} {words}" if count == 1 else f"{count} {words.replace('add', 'adds', 1)}"
-
-
 class _Sentences:
     def __init__(self, wrong: Wrong, scene: Scene) -> None:
         self.wrong, self.scene, self.name = wrong, scene, scene.name
@@ -176,10 +172,13 @@ class _Sentences:
     def _made_of(self, adds: Sequence[Operation]) -> str:
         """Add up what the most is made of: `` (12 acknowledged adds of 80 in all, 2 of unknown outcome of 4)``."""
         parts, total = [], 0
-        for outcome, word in (("ok", "acknowledged add"), ("info", "add of unknown outcome")):
+        for outcome, one_add, adds_of in (
+            ("ok", "acknowledged add", "acknowledged adds"),
+            ("info", "add of unknown outcome", "adds of unknown outcome"),
+        ):
             sizes = [abs(one.value) for one in adds if one.outcome == outcome]
             total += sum(sizes)
-            parts += [f"{_many(len(sizes), word)} of {sum(sizes)} in all"] if sizes else []
+            parts += [f"{len(sizes)} {one_add if len(sizes) == 1 else adds_of} of {sum(sizes)} in all"] if sizes else []
         return f" ({' and '.join(parts)})" if parts and total == self.wrong.against else ""
 
     def _beyond(self) -> tuple[str, str]:

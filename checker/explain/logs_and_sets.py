@@ -36,8 +36,8 @@ class _Stage:
         result, silent = operation.result, call.pending or (call.f == "add" and operation.result is None)
         answer = f"{len(result)} items" if isinstance(result, list) and len(result) > _LISTED else shown(result)
         between = " " if operation.f == "read" else " and was answered "
-        told = "" if silent else between + answer
-        return f"{who(operation)} {verb}{asked}{told}{note} ({self.clock.span(operation)})"
+        answered = "" if silent else between + answer
+        return f"{who(operation)} {verb}{asked}{answered}{note} ({self.clock.span(operation)})"
 
     def example(self, kind: str, sentence: str, culprit: Call | None = None) -> Counterexample:
         """Make the counterexample; ``culprit`` is the answer beside which the others fit no order."""

@@ -134,8 +134,8 @@ class Recovery:
         """Say since when nodes that are behind are silent, of those that had been before the heal."""
         since = {node: self.silent[node] for node in self.behind if node in self.silent}
         never = [node for node, moment in since.items() if moment is None]
-        told = {node: f"{moment / 1e9:.1f}" for node, moment in since.items() if moment is not None}
-        gone = [f"{_names(told)} silent since {_names(told.values())} s, before {self.event}"] if told else []
+        dated = {node: f"{moment / 1e9:.1f}" for node, moment in since.items() if moment is not None}
+        gone = [f"{_names(dated)} silent since {_names(dated.values())} s, before {self.event}"] if dated else []
         return gone + ([f"{_names(never)} never answered a probe"] if never else [])
 
     def reached_sentence(self) -> str:

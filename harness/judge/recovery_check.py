@@ -93,8 +93,8 @@ def recovery_of(recorded: Recorded, damages: Damages) -> Found | None:
     def since(moment: int, among: Sequence[Operation]) -> Recovery:
         found = assessed(moment, _committed_again(among, moment, recorded))
         silent = silent_before(probes, nodes, moment)
-        told = {node: clock.maybe_back(last) for node, last in silent.items()}
-        return replace(found, silent=told, event=_event(recorded), epoch_bits=system.epoch_bits)
+        before = {node: clock.maybe_back(last) for node, last in silent.items()}
+        return replace(found, silent=before, event=_event(recorded), epoch_bits=system.epoch_bits)
 
     since_heal, since_load = since(healed, operations), since(swept, final)
     asked = {probe.node for probe in probes if probe.time >= healed}

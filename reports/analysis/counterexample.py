@@ -35,7 +35,7 @@ SIGN: Final = 6.3
 LONGEST_WORDING: Final = 110
 """Limit of an operation that its model puts into words."""
 LISTED: Final = 8
-"""A read of more items is told by their number, and by which of the counterexample's elements it holds."""
+"""A read of more items is labelled by their number, and by which of the counterexample's elements it holds."""
 NAMED: Final = 3
 MOST: Final = 40
 """More rows are no picture."""
@@ -135,7 +135,7 @@ def picture_of(
     """Draw a counterexample and the operations ``beside`` it; None if it names no operation."""
     if not example.operations:
         return None
-    wording = telling(example, wording)
+    wording = labels_by_elements(example, wording)
     rows = _rows(example, beside)
     operations = [operation for _, operation in rows]
     suspects = example.suspects
@@ -207,7 +207,7 @@ def text_of(value: Any, most: int = 24) -> str:
     return "absent" if value is None else short(json.dumps(value, ensure_ascii=False), most)
 
 
-def telling(example: Counterexample, wording: Wording = by_values) -> Wording:
+def labels_by_elements(example: Counterexample, wording: Wording = by_values) -> Wording:
     """Label reads of long lists by which elements they hold.
 
     Of the counterexample's own elements, that is: ``read of 6,132, without 4483``.
@@ -215,9 +215,9 @@ def telling(example: Counterexample, wording: Wording = by_values) -> Wording:
     added = [operation.value for operation in example.operations if operation.f in ("add", "append", "enqueue")]
 
     def words(operation: Operation) -> str:
-        told, items = wording(operation), operation.result
-        if told or operation.f != "read" or not isinstance(items, list) or len(items) <= LISTED or not added:
-            return told
+        text, items = wording(operation), operation.result
+        if text or operation.f != "read" or not isinstance(items, list) or len(items) <= LISTED or not added:
+            return text
         parts = [f"read of {len(items):,}"]
         for word, there in (("with", True), ("without", False)):
             found = [text_of(value, 12) for value in added if (value in items) == there]

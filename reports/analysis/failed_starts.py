@@ -58,10 +58,10 @@ def failed_starts(run: Run, timelines: Sequence[NodeTimeline]) -> list[FailedSta
         started = _started_at(run.receipts, node)
         if last is None or (node not in recorded and (started is None or started < last)):
             continue
-        told = _telling(run, node, TAIL if node in recorded else LAST)
-        if told is None and node not in recorded:
+        reason = _reason(run, node, TAIL if node in recorded else LAST)
+        if reason is None and node not in recorded:
             continue
-        file, line, lines = told or ("", "", ())
+        file, line, lines = reason or ("", "", ())
         logged = logs.seconds_of(line, run.started) if line else None
         at = next((one for one in (logged, started) if one is not None), last)
         found.append(FailedStart(node, last or None, started, file, line, lines, at))
@@ -85,7 +85,7 @@ def _started_at(receipts: Sequence[Receipt], node: str) -> float | None:
     return last.healed / 1e9 if isinstance(now, Mapping) and now.get(node) else None
 
 
-def _telling(run: Run, node: str, reach: int) -> tuple[str, str, tuple[str, ...]] | None:
+def _reason(run: Run, node: str, reach: int) -> tuple[str, str, tuple[str, ...]] | None:
     """Find the reason why a server ended in the last lines of a node's logs: (file, its line, last lines of the file).
 
     The root of an exception before an error about something that failed, and that before any other exception or error.

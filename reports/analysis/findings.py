@@ -12,7 +12,7 @@ from history.records.violation_times import occasions_text
 from history.records.violations import LINEARIZABLE, Shown, counterexamples_of, counts_of, state_of
 from reports.analysis import faults, node_timeline
 from reports.analysis.beside import operations_beside
-from reports.analysis.counterexample import Picture, picture_of, telling, text_of
+from reports.analysis.counterexample import Picture, labels_by_elements, picture_of, text_of
 from reports.analysis.failed_starts import FailedStart, failed_starts
 from reports.analysis.faults import FaultWindow
 from reports.analysis.lagging_nodes import LaggingNode, lagging_nodes
@@ -22,6 +22,7 @@ from reports.analysis.responder import Response, missed_write, response_of
 from reports.analysis.sketch import sketch_of
 from reports.analysis.snapshots import Snapshot, snapshots_of
 from reports.load import logs
+from reports.load.alarm_lines import AlarmLine, alarm_lines
 from reports.load.run import Run
 
 MAX_EXAMPLES: Final = 8
@@ -109,10 +110,11 @@ class Drawn:
     violations: list[Violation]
     snapshots: list[Snapshot]
     failed_starts: list[FailedStart]
+    alarm_lines: list[AlarmLine]
 
 
 def prepare(run: Run) -> Drawn:
-    """Compute timelines of the nodes, fault windows, violations, snapshots, failed starts; empty where that fails."""
+    """Compute timelines of the nodes, fault windows, violations, snapshots and log lines; empty where that fails."""
     no_timelines: list[NodeTimeline] = []
     no_windows: list[FaultWindow] = []
     no_violations: list[Violation] = []
@@ -129,7 +131,9 @@ def prepare(run: Run) -> Drawn:
     snapshots = run.notes.attempt("snapshots", lambda: snapshots_of(found), no_snapshots)
     no_starts: list[FailedStart] = []
     starts = run.notes.attempt("failed starts", lambda: failed_starts(run, found), no_starts)
-    return Drawn(run, found, windows, violations, snapshots, starts)
+    no_lines: list[AlarmLine] = []
+    lines = run.notes.attempt("lines of alarms", lambda: alarm_lines(run), no_lines)
+    return Drawn(run, found, windows, violations, snapshots, starts, lines)
 
 
 def checks_of(run: Run) -> list[dict[str, Any]]:
@@ -269,7 +273,7 @@ def _violation(run: Run, found: list[NodeTimeline], windows: list[FaultWindow], 
     standing = [window for window in windows if window.stands(began, until)]
     node, leader = last.node if last else None, node_timeline.leader_at(found, until)
 
-    wording = telling(example, run.wording)
+    wording = labels_by_elements(example, run.wording)
 
     def response(operation: Operation) -> Response:
         return response_of(operation, operations, found, windows, run.nodes, run.members, wording)

@@ -17,7 +17,7 @@ from reports.analysis.faults import FaultWindow
 from reports.analysis.findings import Drawn, checks_of, shown_as_counterexamples
 from reports.analysis.sketch import Sketch, sketch_of
 from reports.load import logs
-from reports.load.alarm_lines import AlarmLine, alarm_lines
+from reports.load.alarm_lines import AlarmLine
 from reports.style.format import number
 
 Observation: TypeAlias = tuple[float, str, str]
@@ -107,10 +107,9 @@ def _describe(drawn: Drawn, details: Mapping[str, Any]) -> list[Observation]:
 def _invariant_violation(drawn: Drawn, row: Mapping[str, Any], details: Mapping[str, Any]) -> InvariantViolation:
     deleted = details.get("kind") in LOGS_TOO_SHORT
     observed = _describe(drawn, details)
-    nothing: list[AlarmLine] = []
     moments = [_moment(drawn, *one) for one in _listed(observed)]
-    told, count = {node for _, node, _ in observed}, details.get("count")
-    nodes = told | {str(node) for node in details.get("nodes") or ()}
+    dated, count = {node for _, node, _ in observed}, details.get("count")
+    nodes = dated | {str(node) for node in details.get("nodes") or ()}
     marked = sorted(nodes) if len(nodes) < len(drawn.timelines) else []
     end = drawn.run.end / 1e9
     return InvariantViolation(
@@ -120,11 +119,11 @@ def _invariant_violation(drawn: Drawn, row: Mapping[str, Any], details: Mapping[
         moments=moments,
         picture=sketch_of(drawn.timelines, drawn.windows, end, marked, "log_end") if deleted else None,
         of_nodes=row["name"] in OF_NODES,
-        lines=drawn.run.notes.attempt("lines of alarms", lambda: alarm_lines(drawn.run, details), nothing),
+        lines=drawn.alarm_lines if details.get("patterns") else [],
         counted=max(len(observed), count if isinstance(count, int) else 0),
         recorded=len(observed),
         what=_COUNTED.get(str(details.get("kind")), "moments"),
-        unlisted=tuple(sorted(nodes - told)) if observed else (),
+        unlisted=tuple(sorted(nodes - dated)) if observed else (),
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from history import Counterexample
-from reports.analysis.counterexample import telling
+from reports.analysis.counterexample import labels_by_elements
 from reports.analysis.findings import MAX_LISTED, Drawn, recorded_examples, violation_count
 from reports.analysis.invariant_violations import moments_by_check
 
@@ -87,7 +87,7 @@ def _bucketed(moments: Sequence[float], end: float) -> tuple[float, ...]:
 
 def _violation(key: Any, example: Counterexample) -> Violation:
     order = sorted(range(len(example.operations)), key=lambda place: example.operations[place].invoked)
-    culprit, words = example.completing, telling(example)
+    culprit, words = example.completing, labels_by_elements(example)
     return Violation(
         kind=example.kind,
         key=key,

@@ -160,7 +160,7 @@ def _answering(timelines: Sequence[NodeTimeline], seconds: float) -> Iterator[tu
             yield timeline, place
 
 
-def tell_roles(timelines: Sequence[NodeTimeline]) -> bool:
+def have_roles(timelines: Sequence[NodeTimeline]) -> bool:
     """Whether any node ever said that it leads, follows or stands for election: there are systems without leaders."""
     return any(bool((timeline.role <= ROLES.index("candidate")).any()) for timeline in timelines)
 

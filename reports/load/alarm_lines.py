@@ -27,10 +27,9 @@ class AlarmLine:
     seconds: float | None
 
 
-def alarm_lines(run: Run, details: Mapping[str, Any]) -> list[AlarmLine]:
-    """List the first lines, at most :data:`MOST`, by the ``patterns`` in a check's details; empty without any."""
-    patterns = details.get("patterns")
-    known = [one for one in patterns if isinstance(one, Mapping)] if isinstance(patterns, list) else []
+def alarm_lines(run: Run) -> list[AlarmLine]:
+    """List the first lines, at most :data:`MOST`, by the ``patterns`` in the details of checks; empty without any."""
+    known = list(_patterns(run))
     found: list[AlarmLine] = []
     for node, path in logs.log_files(run.files):
         mine = [(str(one["pattern"]), one.get("unless")) for one in known if node in (one.get("nodes") or ())]
@@ -38,6 +37,13 @@ def alarm_lines(run: Run, details: Mapping[str, Any]) -> list[AlarmLine]:
             found += _in_file(run, node, path, mine)
     dated = sorted(found, key=lambda one: (one.seconds is None, one.seconds or 0.0))
     return dated[:MOST]
+
+
+def _patterns(run: Run) -> Iterator[Mapping[str, Any]]:
+    for check in run.results.get("checks", ()) or ():
+        details = check.get("details")
+        patterns = details.get("patterns") if isinstance(details, Mapping) else None
+        yield from (one for one in patterns if isinstance(one, Mapping)) if isinstance(patterns, list) else ()
 
 
 def _in_file(run: Run, node: str, path: Path, patterns: list[tuple[str, Any]]) -> Iterator[AlarmLine]:

@@ -21,6 +21,7 @@ from history.records.violations import counts_of
 from reports.analysis import elections, figures, node_timeline, outages, snapshots, topology
 from reports.analysis.faults import late_of
 from reports.analysis.findings import (
+    ROOM_AROUND_S,
     Drawn,
     around,
     checks_of,
@@ -177,7 +178,9 @@ def render(drawn: Drawn) -> str:
         "violating_keys": part("counterexamples", lambda: violating_keys(run), []),
         "invariant_violations": part("findings about nodes", lambda: invariant_violations(drawn), []),
         "diagnosis": diagnosis,
-        "around": lambda onset: part("moments", lambda: around(drawn, onset), (max(onset - 3, 0), onset + 3)),
+        "around": lambda onset: part(
+            "moments", lambda: around(drawn, onset), (max(onset - ROOM_AROUND_S, 0.0), onset + ROOM_AROUND_S)
+        ),
         "outage": part("outages", lambda: outages_text(drawn), ""),
         "words": part("words", lambda: words_of(run), []),
         "undecided": part("headlines", lambda: undecided_of(run), []),
@@ -197,7 +200,7 @@ def render(drawn: Drawn) -> str:
         "counts": part("counts", lambda: figures.counts_of(run.operations), []),
         "errors": part("errors", lambda: figures.errors_of(run.operations), []),
         "snapshots": part("snapshots", lambda: snapshots.counts_of(drawn.snapshots), {}),
-        "roles_told": node_timeline.tell_roles(drawn.timelines),
+        "roles_known": node_timeline.have_roles(drawn.timelines),
         "progress_known": node_timeline.have_indexes(drawn.timelines),
         "elections": part("elections", lambda: elections.elections_of(drawn.timelines), None),
         "services": part("outages", lambda: outages.services_of(run.operations, run.end), []),

@@ -65,7 +65,7 @@ def _series(drawn: Drawn, operations: Operations, end: int) -> dict[str, Any]:
         "quantiles": part("latency quantiles", lambda: _quantiles(operations, end)),
         "available": part("availability", lambda: figures.availability_of(operations, end)),
         "stretches": part("leaders and terms", lambda: [_stretches(timeline) for timeline in drawn.timelines]),
-        "roles": node_timeline.tell_roles(drawn.timelines),
+        "roles": node_timeline.have_roles(drawn.timelines),
         "led": part("leaders and terms", lambda: _leaderships(drawn.timelines), []),
         "snapshots": [
             [nodes.index(s.node), round(s.time, 3), KINDS.index(s.kind), s.times]

@@ -38,7 +38,6 @@ from reports.analysis.invariant_violations import ROOM_S
 from reports.analysis.lagging_nodes import AGE_S
 from reports.analysis.node_timeline import SILENT, NodeTimeline, leader_at, silent_since
 from reports.load import logs
-from reports.load.alarm_lines import AlarmLine, alarm_lines
 from reports.story.aftermath import after_onset, last_seen
 from reports.story.replicas_behind import behind_text, reason_of, starts_text
 from reports.style.format import number, one_line
@@ -258,8 +257,7 @@ def _other(drawn: Drawn, row: Mapping[str, Any], about: Mapping[str, Any], place
     first = min(moments, key=lambda moment: moment["time"], default=None)
     onset = None if first is None else first["time"] / 1e9
     nodes = () if first is None else (str(first.get("node", "")),)
-    nothing: list[AlarmLine] = []
-    logged = drawn.run.notes.attempt("lines of alarms", lambda: alarm_lines(drawn.run, about), nothing)
+    logged = drawn.alarm_lines if about.get("patterns") else []
     if onset is None and logged:
         onset, nodes = logged[0].seconds, (logged[0].node,)
     dated = "" if onset is None else f"; first seen at {when(onset, drawn.windows)}"

@@ -72,7 +72,7 @@ def behind_text(drawn: Drawn, behind: Sequence[NodeTimeline]) -> tuple[str, floa
 def starts_text(starts: Sequence[FailedStart], windows: Sequence[FaultWindow]) -> str:
     """Say of nodes that they do not start again, since when each is silent, and what their logs end with."""
     names = [one.node for one in starts]
-    told = ", ".join(names[:-1]) + " and " + names[-1] if len(names) > 1 else names[0]
+    named = ", ".join(names[:-1]) + " and " + names[-1] if len(names) > 1 else names[0]
     parts, said = [], ""
     for one in starts:
         gone = (
@@ -86,7 +86,7 @@ def starts_text(starts: Sequence[FailedStart], windows: Sequence[FaultWindow]) -
         )
         parts.append(gone + ends)
         said = reason
-    return f"{told} {'do' if len(names) > 1 else 'does'} not start again: {'; '.join(parts)}"
+    return f"{named} {'do' if len(names) > 1 else 'does'} not start again: {'; '.join(parts)}"
 
 
 def reason_of(start: FailedStart, limit: int = 160) -> str:

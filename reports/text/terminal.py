@@ -100,7 +100,7 @@ def _examples(drawn: Drawn, columns: int, paint: Paint) -> str:
         return ""
     total = violation_count(drawn.run)
     head = f"Counterexamples: {total} violation{'' if total == 1 else 's'}, {len(shown)} shown"
-    wording, roles = drawn.run.wording, node_timeline.tell_roles(drawn.timelines)
+    wording, roles = drawn.run.wording, node_timeline.have_roles(drawn.timelines)
     told = (_example(violation, columns, wording, roles=roles) for violation in shown)
     return "\n\n".join([paint(head, "strong"), *told])
 

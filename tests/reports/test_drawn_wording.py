@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import reports
 from history import Counterexample, Linearization, Operation
-from reports.analysis.counterexample import LONGEST_WORDING, SIGN, STRONG_SIGN, label_of, picture_of, telling
+from reports.analysis.counterexample import LONGEST_WORDING, SIGN, STRONG_SIGN, label_of, labels_by_elements, picture_of
 from reports.analysis.findings import prepare
 from reports.load.run import read_run
 from reports.page.series import data_of
@@ -119,4 +119,6 @@ def test_long_answers_are_told_apart_by_the_elements_that_matter() -> None:
     assert [box.culprit for box in picture.boxes] == [False, False, True]
     assert picture.boxes[0].times == "0.000 s, outcome unknown (ConnectionLoss at 0.050 s)"
     short_ones = replace(example, operations=tuple(replace(one, result=[1, 2]) for one in example.operations[1:]))
-    assert [label_of(one, wording=telling(short_ones)) for one in short_ones.operations] == ["read [1, 2]"] * 2
+    assert [label_of(one, wording=labels_by_elements(short_ones)) for one in short_ones.operations] == [
+        "read [1, 2]"
+    ] * 2

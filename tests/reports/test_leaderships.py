@@ -8,7 +8,7 @@ import reports
 from history import Probe, RunFiles
 from history.records.probes import Role
 from reports.analysis.elections import leaderships_of
-from reports.analysis.node_timeline import have_indexes, leader_at, tell_roles, timelines_of
+from reports.analysis.node_timeline import have_indexes, have_roles, leader_at, timelines_of
 from tests.support.reports.made import Maker
 
 S = 10**9
@@ -75,6 +75,6 @@ def test_charts_without_data_are_left_out_with_the_reason(fresh: Maker) -> None:
 
 def test_what_nodes_tell() -> None:
     mute = timelines_of([Probe(S, "n1")], NODES)
-    assert (tell_roles(mute), have_indexes(mute)) == (False, False)
+    assert (have_roles(mute), have_indexes(mute)) == (False, False)
     told = timelines_of([Probe(S, "n1", "follower", committed=3)], NODES)
-    assert (tell_roles(told), have_indexes(told)) == (True, True)
+    assert (have_roles(told), have_indexes(told)) == (True, True)
