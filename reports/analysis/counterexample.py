@@ -38,7 +38,8 @@ LISTED: Final = 8
 """A read of more items is labelled by their number, and by which of the counterexample's elements it holds."""
 NAMED: Final = 3
 MOST: Final = 40
-"""More rows are no picture."""
+"""More rows are no picture: of more, the last :data:`LAST` are drawn."""
+LAST: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +169,7 @@ def picture_of(
 
 
 def _rows(example: Counterexample, beside: Sequence[Operation]) -> list[tuple[int, Operation]]:
-    """List (place, operation) of what is drawn, by invocation: the suspects, and the last to take effect."""
+    """List (place, operation) of what is drawn, by invocation: of too many the suspects and the last to take effect."""
     numbered = list(enumerate([*example.operations, *beside]))
     if len(numbered) > MOST:
         effects = {point.operation: point.at for point in example.linearization.points} if example.linearization else {}
@@ -179,7 +180,7 @@ def _rows(example: Counterexample, beside: Sequence[Operation]) -> list[tuple[in
             mine = place < len(example.operations)
             return mine and operation.invoke_index in suspects, mine, effects.get(place, operation.invoked)
 
-        numbered = sorted(numbered, key=last_first, reverse=True)[:MOST]
+        numbered = sorted(numbered, key=last_first, reverse=True)[:LAST]
     return sorted(numbered, key=lambda one: one[1].invoked)
 
 

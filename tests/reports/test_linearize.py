@@ -16,7 +16,7 @@ from checker import ANY, CasRegister, Log
 from checker.explain.points import with_points
 from history import Counterexample, Operation
 from history.records.verdicts import Linearization, Point
-from reports.analysis.counterexample import LEFT, MOST, RIGHT, TICK, WIDTH, Picture, label_of, picture_of
+from reports.analysis.counterexample import LAST, LEFT, MOST, RIGHT, TICK, WIDTH, Picture, label_of, picture_of
 from reports.analysis.responder import missed_write
 from reports.text import text_diagram
 
@@ -208,15 +208,15 @@ def drawn_with_calls(example: Counterexample) -> tuple[Picture, int]:
 def test_of_many_operations_the_last_are_drawn_in_time_that_grows_as_they_do() -> None:
     small, few = drawn_with_calls(long_one(400))
     large, many = drawn_with_calls(long_one(1600))
-    assert len(small.boxes) == len(large.boxes) == MOST
+    assert len(small.boxes) == len(large.boxes) == LAST
     assert many < 5 * few
-    assert large.left_out_text == "1,560 earlier operations not drawn"
-    assert [box.culprit for box in large.boxes] == [False] * (MOST - 1) + [True]
-    assert [box.label for box in large.boxes[:2]] == ["write 1560", "write 1561"]
-    assert large.states[0].text == "1559"
+    assert large.left_out_text == "1,584 earlier operations not drawn"
+    assert [box.culprit for box in large.boxes] == [False] * (LAST - 1) + [True]
+    assert [box.label for box in large.boxes[:2]] == ["write 1584", "write 1585"]
+    assert large.states[0].text == "1583"
     assert large.states[0].x == LEFT
-    assert len(large.states) == MOST
-    assert text_diagram.draw(long_one(1600)).startswith("1,560 earlier operations not drawn\n")
+    assert len(large.states) == LAST
+    assert text_diagram.draw(long_one(1600)).startswith("1,584 earlier operations not drawn\n")
 
 
 def test_as_many_as_fit_are_all_drawn_and_none_is_said_to_be_left_out() -> None:
@@ -232,4 +232,4 @@ def test_a_suspect_is_drawn_however_early_it_was() -> None:
     picture = picture_of(early)
     assert picture is not None
     assert [box.label for box in picture.boxes if box.culprit] == ["write 3"]
-    assert len(picture.boxes) == MOST
+    assert len(picture.boxes) == LAST
