@@ -80,7 +80,8 @@ def log_lines(
         found = {node: counts[alarm.pattern] for node, counts in hits.items() if counts.get(alarm.pattern)}
         if nodes := sorted(node for node in found if (node in damages.nodes) == damaged):
             count = sum(found[node] for node in nodes)
-            lines.append(f"{count} times {alarm.pattern!r} on {', '.join(nodes)} ({alarm.meaning})")
+            often = "once" if count == 1 else f"{count} times"
+            lines.append(f"{often} {alarm.pattern!r} on {', '.join(nodes)} ({alarm.meaning})")
     return lines
 
 

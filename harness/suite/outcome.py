@@ -151,8 +151,9 @@ def _cell_json(result: CellResult) -> dict[str, Any]:
 def _sums(results: SuiteResults) -> str:
     parts = [f"{count} {outcome}" for outcome, count in sorted(results.counts.items())]
     again = retried(results.cells)
-    parts += [f"{again} attempts repeated after a failure of the harness"] if again else []
-    parts += [f"cluster made anew {results.renewed} times"] if results.renewed else []
+    parts += [f"{again} attempt{'' if again == 1 else 's'} repeated after a failure of the harness"] if again else []
+    often = "once" if results.renewed == 1 else f"{results.renewed} times"
+    parts += [f"cluster made anew {often}"] if results.renewed else []
     return ", ".join(parts)
 
 

@@ -154,6 +154,25 @@ def test_only_what_changed_is_made_again(clone: Clone) -> None:
     assert clone.called() == JARS
 
 
+def test_the_server_is_tested_once_and_again_when_it_changes(clone: Clone) -> None:
+    clone.program("mvn", MVN)
+    verified = ["mvn dledger_register verify"]
+    clone.run()
+    clone.called()
+    for text in ("class Main {}", "class Main { int x; }"):
+        clone.write("dledger_register/core/src/Main.java", text)
+        for called in (verified, []):
+            assert clone.run("--verify").returncode == 0
+            assert clone.called() == called
+    clone.run()
+    assert clone.called() == []
+    clone.write("dledger_register/core/src/Main.java", "class Main { int y; }")
+    clone.run()
+    assert clone.called() == JARS
+    clone.run("--verify")
+    assert clone.called() == verified
+
+
 def test_the_searches_are_compiled_once_and_again_when_they_change(clone: Clone) -> None:
     clone.program("mvn", MVN)
     for text, times in (("", 1), ("", 1), ("changed", 2)):

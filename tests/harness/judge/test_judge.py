@@ -351,7 +351,7 @@ def test_one_answer_is_several_reads_and_proves_no_deletion_by_itself() -> None:
 @pytest.mark.parametrize("alarm", alarms("harness"), ids=lambda alarm: alarm[0])
 def test_an_alarm_about_our_own_setup_is_a_failure_of_the_harness(alarm: tuple[str, str]) -> None:
     results = judged(replace(good(), log_hits={**good().log_hits, "n2": {alarm[0]: 1}}))
-    assert results.harness_failure == f"1 times {alarm[0]!r} on n2 ({alarm[1]})"
+    assert results.harness_failure == f"once {alarm[0]!r} on n2 ({alarm[1]})"
     assert check_named("node-logs", results).verdict == "valid"
     assert results.sentence.startswith(f"the harness failed ({results.harness_failure})")
 

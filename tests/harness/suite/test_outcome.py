@@ -82,7 +82,7 @@ def test_the_summary_says_first_what_is_wrong_and_how_to_do_it_again(journal: Jo
     places = [text.index(f"\n{part}\n") for part in parts]
     assert places == sorted(places)
     assert "again: harness run --seed 2" in text
-    assert "1 attempts repeated" in text
+    assert "1 attempt repeated" in text
     assert "[expected invalid (stale-read)]" in text
     assert "\x1b" not in text
 
