@@ -160,11 +160,10 @@ def _deleted(drawn: Drawn, found: Sequence[tuple[str, str, Mapping[str, Any]]]) 
     seen = [(place, moment) for _, place, about in found for moment in about["moments"]]
     moments = sorted(seen, key=lambda pair: pair[1]["time"])
     (place, first), checks = moments[0], tuple(name for name, *_ in found)
-    answers = {(str(moment["node"]), moment["time"]) for _, moment in moments}
-    struck = sorted({node for node, _ in answers})
-    times = f", seen in {number(len(answers))} answers of {', '.join(struck)}" if len(answers) > 1 else ""
+    struck = sorted({str(moment["node"]) for _, moment in moments})
+    on = f", seen on {', '.join(struck)}" if len(struck) > 1 else ""
     at, node = first["time"] / 1e9, str(first["node"])
-    began = f"first on {node} at {when(at, drawn.windows)}{times}"
+    began = f"first on {node} at {when(at, drawn.windows)}{on}"
     severity = min((severity_of(*one) for one in _kinds(found)), key=SEVERITIES.index)
     short, highest = _short_at_the_end(drawn.timelines)
     if severity == "log truncated" or not short:

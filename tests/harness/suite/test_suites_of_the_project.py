@@ -16,6 +16,7 @@ from history import RunFiles
 from history.metrics.recovery import Load
 from history.tables.schemas import ALL_TABLES
 from nemesis.faults.registry import FAULTS
+from nemesis.schedule.conditions import AFTER_HEARTBEAT
 from nemesis.schedule.steps import fault_names
 from pipeline.tables.run_row import run_row
 from reports.load.run_row import row_of
@@ -44,6 +45,14 @@ def test_a_suite_is_described_and_likely_to_end_within_its_budget(path: Path) ->
     assert found.budget_s is not None
     assert sum(likely_seconds(cell.plan, OVERHEAD_S) for cell in cells if not cell.skip) < found.budget_s
     assert all(cell.expected.why for cell in cells if "invalid" in cell.expected.verdicts)
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.toml")), ids=lambda path: path.stem)
+def test_no_cell_waits_for_heartbeats_that_nobody_can_tell(path: Path) -> None:
+    """The run would be refused."""
+    waiting = [cell.plan for cell in suite(path.stem)[1] if AFTER_HEARTBEAT in str(cell.plan.schedule)]
+    assert [plan.setup() for plan in waiting if not plan.under_test.surface(plan.setup()).heartbeat] == []
+    assert waiting or path.stem != "rocketmq"
 
 
 def test_smoke_is_short_and_has_both_twins() -> None:
