@@ -258,7 +258,7 @@ def facts_of(run: Run) -> list[tuple[str, str]]:
     rows = [
         ("test", run.test),
         ("run", run.name),
-        ("nemesis", ", ".join(map(str, nemesis)) if isinstance(nemesis, list) else nemesis),
+        ("nemesis", (", ".join(map(str, nemesis)) or "none") if isinstance(nemesis, list) else nemesis),
         ("system", system or run.plan.get("version")),
         ("timers", run.plan.get("timers")),
         ("planted bug", run.plan.get("canary")),
@@ -300,7 +300,7 @@ def _mapping(run: Run, name: str) -> Mapping[str, Any]:
 def marked_text(drawn: Drawn) -> str:
     """Say how many of the violations have a mark in charts and timeline."""
     recorded, found, framed = len(recorded_examples(drawn.run)), violation_count(drawn.run), len(examples_of(drawn.run))
-    text = f"all {recorded:,} marked"
+    text = f"all {recorded:,} marked" if recorded != 1 else "it is marked"
     if found > recorded:
         text = f"{recorded:,} of {found:,} marked, the earliest of each key; when others were, the results do not tell"
     return f"{text}; framed are the operations of {framed}" if framed < recorded else text
