@@ -172,19 +172,6 @@ def _window(
     )
 
 
-def late_of(run: Run) -> dict[int, str]:
-    """Map a fault's id to the nodes that had not caught up when the next fault came, or until the end of the run."""
-    found = {}
-    last = max((one["id"] for one in run.results.get("windows", ()) if isinstance(one.get("id"), int)), default=None)
-    for window in run.results.get("windows", ()):
-        until = "by the end" if window.get("id") == last else "before the next"
-        nodes = (window.get("caught_up") or {}).get("nodes") or {}
-        late = [str(node) for node, took in nodes.items() if took is None]
-        if late and isinstance(window.get("id"), int):
-            found[window["id"]] = f"not caught up {until}: {' '.join(late)}"
-    return found
-
-
 def nodes_of(receipt: Receipt) -> tuple[str, ...]:
     """List the nodes that a fault struck: its targets, and a killed successor, which is known only after the fault."""
     successor = receipt.witness.get("successor") if isinstance(receipt.witness, dict) else None

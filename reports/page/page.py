@@ -19,7 +19,7 @@ from markupsafe import Markup
 
 from history.records.violations import counts_of
 from reports.analysis import elections, figures, node_timeline, outages, snapshots, topology
-from reports.analysis.faults import late_of
+from reports.analysis.catching_up import catching_up, late_of
 from reports.analysis.findings import (
     ROOM_AROUND_S,
     Drawn,
@@ -192,7 +192,7 @@ def render(drawn: Drawn) -> str:
         "longer": part("commands", lambda: longer(run), ""),
         "bug": bug_of(run),
         "commands": part("commands", lambda: commands_of(run.plan, faults=bool(run.receipts)), []),
-        "late": part("recovery figures", lambda: late_of(run), {}),
+        "late": part("recovery figures", lambda: late_of(run, drawn.timelines), {}),
         "violation_times": part("counterexamples", lambda: violation_times_of(run), ""),
         "last_statuses": part("replica progress", lambda: node_timeline.last_statuses(drawn.timelines), []),
         "recovery": part("recovery", lambda: recovery_of(drawn), None),
@@ -283,7 +283,10 @@ def costs_of(drawn: Drawn) -> list[tuple[str, list[tuple[str, ...]]]]:
     own = [{"id": w.id, "fault": w.fault, "state": w.state, "kinds": w.kinds} for w in drawn.windows]
     found = [
         ("By kind of operation", recovery_text.kinds_of(own)),
-        ("Caught up with what was committed at the heal, ms after it", recovery_text.nodes_of(windows, run.epoch_bits)),
+        (
+            "Caught up with what the leader had committed at the heal, ms after it",
+            recovery_text.nodes_of(windows, run.epoch_bits, catching_up(run, drawn.timelines)),
+        ),
         ("By fault, over its windows: least / median / most", recovery_text.faults_of(_mapping(run, "fault_figures"))),
     ]
     return [(title, rows) for title, rows in found if rows]

@@ -7,6 +7,7 @@ from typing import Any
 
 from history.metrics.recovery import never_recovered
 from history.records.indexes import index_text
+from reports.analysis.catching_up import CatchingUp
 from reports.style.format import milliseconds, number, one_line, seconds
 
 Rows = list[tuple[str, ...]]
@@ -42,8 +43,10 @@ def _kind_line(window: Mapping[str, Any], kind: object, figures: Mapping[str, An
     )
 
 
-def nodes_of(windows: Sequence[Mapping[str, Any]], epoch_bits: int = 0) -> Rows:
-    """List for each fault how long after the heal each node had caught up."""
+def nodes_of(
+    windows: Sequence[Mapping[str, Any]], epoch_bits: int = 0, reached: Mapping[int, CatchingUp] | None = None
+) -> Rows:
+    """List for each fault how long after the heal each node had caught up; with what probes show of it, if known."""
     recorded = [window for window in windows if (window.get("caught_up") or {}).get("nodes")]
     names = list(dict.fromkeys(node for window in recorded for node in window["caught_up"]["nodes"]))
     if not recorded:
@@ -51,15 +54,13 @@ def nodes_of(windows: Sequence[Mapping[str, Any]], epoch_bits: int = 0) -> Rows:
     lines: Rows = [("#", "fault", "to index", *(one_line(name, 12) for name in names))]
     for window in recorded:
         took, target = window["caught_up"]["nodes"], window["caught_up"].get("target", "")
-        cells = ("behind" if took.get(name) is None else milliseconds(took[name]) for name in names)
-        lines.append(
-            (
-                str(window.get("id", "")),
-                one_line(window.get("fault", ""), 32),
-                index_text(target, epoch_bits) if isinstance(target, int) else str(target),
-                *cells,
-            )
-        )
+        to = index_text(target, epoch_bits) if isinstance(target, int) else str(target)
+        cells = {name: "behind" if ms is None else milliseconds(ms) for name, ms in took.items()}
+        if seen := (reached or {}).get(window.get("id", -1)):
+            cells |= seen.nodes
+            to += f", of {seen.committed} committed" if seen.committed else ""
+        fault = one_line(window.get("fault", ""), 32)
+        lines.append((str(window.get("id", "")), fault, to, *(cells.get(name, "–") for name in names)))
     return lines
 
 

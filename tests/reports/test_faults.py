@@ -11,7 +11,7 @@ import pytest
 import reports
 from history import UNAPPLIED, Event, Operation, Receipt, receipts_of
 from reports.analysis import faults, topology
-from reports.analysis.faults import late_of
+from reports.analysis.catching_up import late_of
 from reports.load.columns import from_operations
 from reports.load.run import commands_of, read_run
 from reports.page.series import fault_data
@@ -216,6 +216,6 @@ def test_the_table_of_faults_shows_sides_and_who_was_late(fresh: Maker, until: s
     results["windows"][0]["caught_up"] = {"nodes": {"n1": 3.0, "n2": None, "n4": None}}
     files.results.write_text(json.dumps(results))
     run = read_run(files)
-    assert late_of(run) == {0: f"not caught up {until}: n2 n4"}
+    assert late_of(run, []) == {0: f"not caught up {until}: n2 n4"}
     reports.write_report(files)
     assert f"not caught up {until}: n2 n4" in files.report.read_text()

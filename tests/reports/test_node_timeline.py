@@ -131,7 +131,31 @@ def test_what_a_log_lost_below_the_applied_index_counts_as_behind_in_table_and_c
     assert [row[-1] for row in timelines.progress_of(found, 2.0).lag] == [0, 70, 0, 90]
     page = environment().get_template("last_statuses.html.j2")
     text = page.render(last_statuses=timelines.last_statuses(found), snapshots={}, nodes=())
-    assert [cell.partition("<")[0] for cell in text.split('<td class="num red strong">')[1:]] == ["20", "70", "90"]
+    assert [cell.partition("<")[0] for cell in text.split('<td class="num red strong">')[1:]] == [
+        "20", "70 by its log", "90",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("said", "behind"), [({}, [0, 40]), ({"committed": -1}, [None, None]), ({"applied": -1}, [None, None])]
+)
+def test_who_is_behind_is_unknown_where_no_node_says_what_it_applied_or_what_is_committed(
+    said: dict[str, int], behind: list[int | None]
+) -> None:
+    """Unknown is a dash in the table and a gap in the chart, and not zero."""
+    rows = [replace(probe(t / 4, "n1", "leader", applied=90, committed=90), **said) for t in range(9)]
+    rows += [replace(probe(t / 4, "n2", applied=50, committed=50), **said) for t in range(9)]
+    found = timelines.timelines_of(rows, ("n1", "n2"))
+    assert [one.behind for one in timelines.last_statuses(found)] == behind
+    assert [one.late for one in timelines.last_statuses(found)] == [False, behind[1] is not None]
+    drawn = [None if np.isnan(row[-1]) else row[-1] for row in timelines.progress_of(found, 2.0).lag]
+    assert drawn == behind
+    text = (
+        environment()
+        .get_template("last_statuses.html.j2")
+        .render(last_statuses=timelines.last_statuses(found), snapshots={}, nodes=())
+    )
+    assert ('<td class="num quiet">–</td>' in text) == (behind == [None, None])
 
 
 def test_a_node_of_an_earlier_epoch_is_behind_by_no_number() -> None:
