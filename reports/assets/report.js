@@ -310,22 +310,22 @@ to,by),table=document.createElement("table"),head=table.createTHead().insertRow(
 .5,.95,.99,1].map(share=>figure(quantile(took,share),1));row.append(el("th",name));for(let text of[...numbers,...took4])row.append(el("td",text,"num"));row.append(
 el("td",code===void 0?"":`${data.names.e[code]} (${times})`,"error"))}let more=groups.length>MOST_ROWS?`, the first ${MOST_ROWS} of ${groups.length} rows`:"";document.
 getElementById("said-table").textContent=`${from.toFixed(3)} to ${to.toFixed(3)} s, ${range?"as selected":"as in view"}${more}`,document.getElementById("b-range").
-hidden=!range,document.querySelector("#as-table .scroll").replaceChildren(table)}var LEVELS=["logged","warned","logged an error","its dispatcher"],ARROWS=["election","lost entries"],MOST_ARROWS=40,REACH2=5,rowOf=(data,place)=>place<0?data.nodes.
-length:place;function hasHarnessLines(data){return!!data.track?.lines.some(([,place])=>place<0)}function drawTrack(data,area,toX,step2){if(!data.track)return;let{
-context}=area,inks=[Ink.quiet,Ink["info-ink"],Ink.mark,Ink.link];for(let level of[0,3,1,2]){context.fillStyle=inks[level];for(let[seconds,place,what]of data.track.
-lines){let x=toX(seconds);if(what!==level||x<area.left||x>area.right)continue;let tall=level===2?7:4;context.fillRect(x-.5,(rowOf(data,place)+2)*step2-tall,1.5,
-tall)}}drawContested(data,area,toX,step2);let arrows=data.track.arrows.filter(([,seconds])=>seconds>=View.from&&seconds<=View.to);for(let[kind,seconds,from,to]of arrows)
-drawArrow(area,toX(seconds),kind,arrows.length>MOST_ARROWS?null:from,to,step2)}function drawContested(data,area,toX,step2){let{context}=area;context.fillStyle=Ink.
-mark;for(let[place,from,to]of data.track.contested){let a=Math.max(toX(from),area.left),b=Math.min(toX(to),area.right);if(!(b<a))for(let y of[1,step2-3])context.
-fillRect(a,(place+1)*step2+y,Math.max(b-a,2),2)}}function drawArrow({context},x,kind,from,to,step2){let end=(to+1.5)*step2,up=from!==null&&from>to,tip=end+(up?4:
--4);context.save(),context.strokeStyle=context.fillStyle=kind===1?Ink.mark:Ink.ink,context.lineWidth=1.25,from!==null&&(context.setLineDash(kind===1?[3,2]:[]),context.
-beginPath(),context.moveTo(x,(from+1.5)*step2),context.lineTo(x,tip),context.stroke(),context.setLineDash([])),context.beginPath(),context.moveTo(x,end+(up?-2:2)),
-context.lineTo(x-4,end+(up?6:-6)),context.lineTo(x+4,end+(up?6:-6)),context.closePath(),context.fill(),context.restore()}function eventsNear(data,row,seconds,perPixel){
-if(!data.track)return[];let near=at=>Math.abs(at-seconds)<=REACH2*perPixel,arrows=data.track.arrows.filter(([,at,,to])=>to===row&&near(at)).map(([kind,at,,,text])=>[
-ARROWS[kind],`${text}, seen at ${at.toFixed(2)} s`]),contested=data.track.contested.filter(([place,from,to])=>place===row&&from<=seconds&&seconds<=to).map(()=>[
-"claim","another node said in the same round of probes that it leads"]),lines=data.track.lines.filter(([at,place])=>rowOf(data,place)===row&&near(at)).sort((a,b)=>Math.
-abs(a[0]-seconds)-Math.abs(b[0]-seconds)).map(([,,level,text,times])=>[LEVELS[level],`${text}${times>1?` (${times} times in its second)`:""}`]);return[...contested,
-...arrows,...lines].slice(0,6)}function initStrips(data){let canvas=document.getElementById("c-leaders");if(!data.stretches?.length&&!data.available){canvas.parentElement.hidden=!0;return}canvas.
+hidden=!range,document.querySelector("#as-table .scroll").replaceChildren(table)}var LEVELS=["logged","warned","logged an error","its dispatcher"],ARROWS=["election","lost entries","cut its log"],[ELECTION,LOST]=[0,1],MOST_ARROWS=40,REACH2=5,
+rowOf=(data,place)=>place<0?data.nodes.length:place;function hasHarnessLines(data){return!!data.track?.lines.some(([,place])=>place<0)}function drawTrack(data,area,toX,step2){
+if(!data.track)return;let{context}=area,inks=[Ink.quiet,Ink["info-ink"],Ink.mark,Ink.link];for(let level of[0,3,1,2]){context.fillStyle=inks[level];for(let[seconds,
+place,what]of data.track.lines){let x=toX(seconds);if(what!==level||x<area.left||x>area.right)continue;let tall=level===2?7:4;context.fillRect(x-.5,(rowOf(data,
+place)+2)*step2-tall,1.5,tall)}}drawContested(data,area,toX,step2);let arrows=data.track.arrows.filter(([,seconds])=>seconds>=View.from&&seconds<=View.to);for(let[
+kind,seconds,from,to]of arrows)drawArrow(area,toX(seconds),kind,arrows.length>MOST_ARROWS?null:from,to,step2)}function drawContested(data,area,toX,step2){let{context}=area;
+context.fillStyle=Ink.mark;for(let[place,from,to]of data.track.contested){let a=Math.max(toX(from),area.left),b=Math.min(toX(to),area.right);if(!(b<a))for(let y of[
+1,step2-3])context.fillRect(a,(place+1)*step2+y,Math.max(b-a,2),2)}}function drawArrow({context},x,kind,from,to,step2){let end=(to+1.5)*step2,up=from!==null&&from>
+to,tip=end+(up?4:-4);context.save(),context.strokeStyle=context.fillStyle=kind===LOST?Ink.mark:kind===ELECTION?Ink.ink:Ink.quiet,context.lineWidth=1.25,from!==null&&
+(context.setLineDash(kind===ELECTION?[]:[3,2]),context.beginPath(),context.moveTo(x,(from+1.5)*step2),context.lineTo(x,tip),context.stroke(),context.setLineDash(
+[])),context.beginPath(),context.moveTo(x,end+(up?-2:2)),context.lineTo(x-4,end+(up?6:-6)),context.lineTo(x+4,end+(up?6:-6)),context.closePath(),context.fill(),
+context.restore()}function eventsNear(data,row,seconds,perPixel){if(!data.track)return[];let near=at=>Math.abs(at-seconds)<=REACH2*perPixel,arrows=data.track.arrows.
+filter(([,at,,to])=>to===row&&near(at)).map(([kind,at,,,text])=>[ARROWS[kind],`${text}, seen at ${at.toFixed(2)} s`]),contested=data.track.contested.filter(([place,
+from,to])=>place===row&&from<=seconds&&seconds<=to).map(()=>["claim","another node said in the same round of probes that it leads"]),lines=data.track.lines.filter(
+([at,place])=>rowOf(data,place)===row&&near(at)).sort((a,b)=>Math.abs(a[0]-seconds)-Math.abs(b[0]-seconds)).map(([,,level,text,times])=>[LEVELS[level],`${text}${times>
+1?` (${times} times in its second)`:""}`]);return[...contested,...arrows,...lines].slice(0,6)}function initStrips(data){let canvas=document.getElementById("c-leaders");if(!data.stretches?.length&&!data.available){canvas.parentElement.hidden=!0;return}canvas.
 parentElement.querySelector("[data-track]").hidden=!data.track?.lines.length;let draw=()=>drawStrips(data,canvas);View.listeners.push(draw),stripPointer(data,canvas,
 followPointer(canvas,!0)),cursorLine(canvas.parentElement),draw()}var STRIP_STEP=22,AVAILABILITY=["nothing was answered","some were answered ok","answered, but \
 none ok"];function stripPointer(data,canvas,secondsAt){let read=event=>{let box=canvas.getBoundingClientRect(),seconds=View.from+(event.clientX-box.left-GUTTER)/
