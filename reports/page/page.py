@@ -17,7 +17,7 @@ from urllib.parse import quote, urlencode
 import jinja2
 from markupsafe import Markup
 
-from history.records.violations import counts_of
+from history.records.violations import checks_looking, counts_of
 from reports.analysis import elections, figures, node_timeline, outages, snapshots, topology
 from reports.analysis.catching_up import catching_up, late_of
 from reports.analysis.findings import (
@@ -73,7 +73,7 @@ CHECK_PLACES: Final = {
 }
 
 
-_SAID: Final = {"canary_found_by": "canary expected to be found by"}
+_SAID: Final = {"canary_found_by": "canary looked for by"}
 """Settings whose names in the files read as something else."""
 
 
@@ -186,7 +186,7 @@ def render(drawn: Drawn) -> str:
         "undecided": part("headlines", lambda: undecided_of(run), []),
         "sections": sections_of(breaks),
         "breaks": breaks,
-        "places": part("headlines", lambda: places_of(run, diagnosis), {}),
+        "places": part("headlines", lambda: places_of(drawn, diagnosis), {}),
         "meaning": meaning_of(run),
         "next_step": next_step(run),
         "longer": part("commands", lambda: longer(run), ""),
@@ -235,10 +235,13 @@ def before_of(run: Run) -> dict[str, str] | None:
     return {"name": name, "href": f"../{quote(name)}/report.html", "compare": f"../../../compare.html?{pair}"}
 
 
-def places_of(run: Run, diagnosis: Diagnosis | None) -> dict[str, str]:
+def places_of(drawn: Drawn, diagnosis: Diagnosis | None) -> dict[str, str]:
     """Map each check and gate to its part of the page: where it failed, else where its figures are."""
-    known = CHECK_PLACES if run.recorded else {}
-    return {**known, **({name: one.place for one in diagnosis.breaks for name in one.checks} if diagnosis else {})}
+    known = CHECK_PLACES if drawn.run.recorded else {}
+    failed = {name: one.place for one in diagnosis.breaks for name in one.checks} if diagnosis else {}
+    # A sentence about several checks leads to one of their sections.
+    sections = {one.name: f"invariant-{number}" for number, one in enumerate(invariant_violations(drawn), 1)}
+    return {**known, **failed, **sections}
 
 
 def sections_of(breaks: Sequence[tuple[str, Sequence[Break]]]) -> list[str]:
@@ -346,8 +349,9 @@ def _network(laid: topology.Topology, leader: str | None) -> dict[str, Any]:
 def settings_of(run: Run) -> list[tuple[str, list[tuple[str, str]]]]:
     """List plan, environment and timings as flat rows: a group's name and its (name, value) pairs."""
     groups = []
+    plan = {**run.plan, "canary_found_by": sorted(checks_looking(run.plan) & {row["name"] for row in checks_of(run)})}
     for title, record in (
-        ("plan", run.plan),
+        ("plan", plan if run.plan.get("canary_found_by") else run.plan),
         ("environment", run.results.get("environment") or {}),
         ("timings", run.results.get("timings") or {}),
     ):

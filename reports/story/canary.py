@@ -97,8 +97,9 @@ def next_step(run: Run) -> str:
     """Say what to do about a planted bug that no check found; empty for any other run."""
     if verdict_shown(run) != MISSED:
         return ""
+    how = "for longer, so that every fault stands" if _not_installed(run) else "for longer"
     return (
-        "Run it again with other seeds and for longer, so that every fault stands; while no such run finds the bug, "
+        f"Run it again with other seeds and {how}; while no such run finds the bug, "
         "valid runs of this plan prove nothing"
     )
 

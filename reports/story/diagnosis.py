@@ -263,7 +263,7 @@ def _other(drawn: Drawn, row: Mapping[str, Any], about: Mapping[str, Any], place
     severity = severity_of(row["name"], str(about.get("kind") or ""))
     if onset is None and logged:
         dated = f"; line {number(logged[0].number)} of {logged[0].node}'s {logged[0].file}, which has no dates"
-    return Break(severity, f"{row['name']}: {row['seen']}{dated}", onset, place, (row["name"],), nodes)
+    return Break(severity, f"{row['name']}: {row['seen']}{dated}.", onset, place, (row["name"],), nodes)
 
 
 # -- the nodes --------------------------------------------------------------------------------------------------------

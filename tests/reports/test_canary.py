@@ -111,8 +111,8 @@ def test_a_missed_bug_is_shown_as_missed_everywhere_and_blames_no_blindness_that
     page = files.report.read_text()
     assert 'class="banner missed"' in page
     assert "Valid" not in page.partition("<main>")[2].partition("<table")[0]
-    assert "<strong>Next:</strong> Run it again with other seeds" in page
-    assert '<th scope="row">canary expected to be found by</th>' in page
+    assert "<strong>Next:</strong> Run it again with other seeds and for longer; while no" in page
+    assert 'canary looked for by</th><td class="mono">[&#34;linearizability&#34;]</td>' in page
     assert "canary_found_by" not in page
     text = reports.render_run(files, colour=True)
     assert text.startswith("\x1b[31mMISSED: THE PLANTED BUG WAS NOT FOUND\x1b[0m")

@@ -16,8 +16,10 @@ import reports
 from checker import check
 from history import Counterexample, RunFiles
 from reports.analysis.findings import prepare
+from reports.analysis.invariant_violations import invariant_violations
 from reports.analysis.lagging_nodes import lagging_nodes
 from reports.load.run import read_run
+from reports.page.page import places_of
 from reports.story.aftermath import outages_text
 from reports.story.diagnosis import Diagnosis, diagnosis_of
 from tests.support.reports.recorded_runs import recorded_run
@@ -139,6 +141,9 @@ def test_lost_data_comes_before_the_outage_that_it_caused(runs: dict[str, Path])
     assert f"first on {first['node']} at " in lost.text
     assert_when(raw, lost.text, first["time"] / S)
     assert f", seen on {', '.join(sorted({moment['node'] for moment in moments}))};" in lost.text
+    drawn = prepare(read_run(RunFiles(runs["data-lost"])))
+    places = places_of(drawn, diagnosed)
+    assert [places[one.name] for one in invariant_violations(drawn)] == ["invariant-1", "invariant-2", "invariant-3"]
     highest = max(probe["committed"] for probe in raw.answers)
     ends = {node: raw.of(node)[-1]["ledger_end"] for node in raw.nodes}
     short = {node: end for node, end in ends.items() if end < highest}
