@@ -14,7 +14,6 @@ from typing import Final
 import numpy as np
 
 from history import SECOND, Receipt
-from history.records.indexes import index_text
 from reports.analysis.node_timeline import SILENT, NodeTimeline, logs
 from reports.load.run import Run
 from reports.style.format import milliseconds
@@ -76,16 +75,13 @@ class _Reached:
 
     def __init__(self, run: Run, timelines: Sequence[NodeTimeline], receipt: Receipt | None, target: object) -> None:
         self._by_node = {timeline.node: timeline for timeline in timelines}
-        self._bits = run.epoch_bits
+        self.write = run.index
         self.target = target if isinstance(target, int) else -1
         self._from = receipt.healed / SECOND if receipt and receipt.healed is not None else None
         later = [one.started / SECOND for one in run.receipts if one.state != "skipped"]
         self._until = min((at for at in later if self._from is not None and at >= self._from), default=float("inf"))
         heard = [one.committed[(one.time <= (self._from or 0.0) - AGE_S) & (one.role != SILENT)] for one in timelines]
         self.committed = max([self.target, *(int(mine.max(initial=-1)) for mine in heard)])
-
-    def write(self, index: int) -> str:
-        return index_text(index, self._bits)
 
     def asked(self, node: str) -> bool:
         """Whether a node was probed at all in this time; where nothing was recorded of it, it counts as asked."""

@@ -9,10 +9,10 @@ from typing import Final
 import numpy as np
 
 from history import Probe, Receipt
-from history.records.indexes import between, index_text
+from history.records.indexes import between
 from history.records.probes import Claim, leader_by
 from reports.load.columns import Floats, Ints
-from reports.style.format import number
+from reports.style.format import index as index_of
 
 ROLES: Final = ("leader", "follower", "candidate", "unknown", "silent")
 SILENT: Final = 4
@@ -44,7 +44,7 @@ class NodeTimeline:
 
     def index(self, index: int) -> str:
         """Write one of its indexes."""
-        return index_text(index, self.epoch_bits) if self.epoch_bits else number(index)
+        return index_of(index, self.epoch_bits)
 
     @property
     def reports(self) -> bool:

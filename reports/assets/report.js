@@ -53,7 +53,7 @@ sign,wanted,i=>ops.vk[i]===1?ops.va[i]:Number.NaN),answered=numberTest(sign,want
 let installed=data.faults.filter(({state})=>state!=="skipped"),overlaps=i=>fault=>fault.start*1e6<=endOf(data,i)&&fault.end*1e6>=data.ops.t[i];if(wanted==="none")
 return i=>!installed.some(overlaps(i));let number=/^#(\d+)$/.exec(wanted)?.[1],chosen=installed.filter(({id,fault,family})=>number===void 0?fault.includes(wanted)||
 family===wanted:id===Number(number));if(!chosen.length)throw new Error(`no fault is ${wanted}`);return i=>chosen.some(overlaps(i))}function el(name,text,className){let made=document.createElement(name);return text!=null&&(made.textContent=text),className&&(made.className=className),made}function figure(value,digits){
-return value==null||value===""?"–":Number(value).toLocaleString("en",{minimumFractionDigits:digits,maximumFractionDigits:digits}).replaceAll(","," ")}function option(value,text){
+return value==null||value===""?"–":Number(value).toLocaleString("en",{minimumFractionDigits:digits,maximumFractionDigits:digits})}function option(value,text){
 let made=el("option",text);return made.value=value,made}function svg(name,attributes){let made=document.createElementNS("http://www.w3.org/2000/svg",name);for(let[
 key,value]of Object.entries(attributes))made.setAttribute(key,value);return made}function button(name,action){let made=el("button",name);return made.type="butto\
 n",made.addEventListener("click",action),made}var ROLE_NAMES=["leader","follower","candidate","not reported","no answer"];function termText(term){return term>=0?`, term ${term}`:""}function stretchAt(data,place,seconds){
@@ -153,7 +153,14 @@ addEventListener("pointermove",event=>View.point(secondsAt(event))),canvas.addEv
 "pointerdown",event=>{event.pointerType!=="touch"&&(start2=secondsAt(event),canvas.setPointerCapture(event.pointerId))}),canvas.addEventListener("pointerup",event=>{
 let stop=secondsAt(event);start2!==null&&Math.abs(stop-start2)>(View.to-View.from)*.01&&View.set(Math.min(start2,stop),Math.max(start2,stop)),start2=null}),canvas.
 addEventListener("dblclick",()=>View.whole())),secondsAt}function rowLabel(area,text,y){let{context}=area;context.fillStyle=Ink.quiet,context.textAlign="right",
-context.textBaseline="middle",context.fillText(clip(context,text,GUTTER-12),area.left-8,y)}function drawBands(context,data,toX,left,right,top,height){context.save(),context.globalAlpha=Ink.dark?.26:.45;for(let fault of data.faults){if(fault.state==="s\
+context.textBaseline="middle",context.fillText(clip(context,text,GUTTER-12),area.left-8,y)}function epochAt({begins},place){return begins.findLast(([begin])=>begin<=place)??begins[0]}function indexOf(progress,place){if(place==null)return"–";let[begin,
+first]=epochAt(progress,place);return`0x${(first+Math.round(place-begin)).toString(16)}`}function epochScale(progress){return{range:(_,low,high)=>[epochAt(progress,
+low??0)[0],Math.max(high??0,1)*1.05]}}function epochTicks({begins,bits},low,high){let found=[],room=(high-low)/11,add=(place,text)=>{let near=found.some(([other])=>Math.
+abs(other-place)<room);place>=low&&place<=high&&!near&&found.push([place,text])};for(let[begin,first]of begins)add(begin,`epoch ${Math.floor(first/2**bits)}`);let step2=1;
+for(;(high-low)/step2>4;)step2*=2;return begins.forEach(([begin],i)=>{let end=begins[i+1]?.[0]??Number.POSITIVE_INFINITY;for(let counter=step2;begin+counter<Math.
+min(end-room,high);counter+=step2)add(begin+counter,`+0x${counter.toString(16)}`)}),found.sort((a,b)=>a[0]-b[0])}function epochAxis(progress){return{splits:(_u,_axis,low,high)=>epochTicks(
+progress,low,high).map(([place])=>place),values:(u,ticks)=>{let texts=new Map(epochTicks(progress,u.scales.y.min,u.scales.y.max));return ticks.map(tick=>texts.get(
+tick)??"")}}}function drawBands(context,data,toX,left,right,top,height){context.save(),context.globalAlpha=Ink.dark?.26:.45;for(let fault of data.faults){if(fault.state==="s\
 kipped")continue;let a=Math.max(toX(fault.start),left),b=Math.min(Math.max(toX(fault.end),a+1),right);if(b<=left||a>=right)continue;context.fillStyle=data.faultColours[fault.
 family];let stood=Math.min(Math.max(toX(fault.stood??fault.start),a),b),heal=Math.min(Math.max(toX(fault.heal??fault.end),stood),b),full=context.globalAlpha;context.
 fillRect(stood,top,Math.max(heal-stood,1),height),context.globalAlpha=full/2,context.fillRect(a,top,stood-a,height),context.fillRect(heal,top,b-heal,height),context.
@@ -236,9 +243,10 @@ box.left+place%columns*cell,box.top+(place/columns|0)*cell,cell,cell))}}function
 ink`],{dash:name==="ok"?[]:name==="info"?[6,3]:[2,3],paths:uPlot.paths.stepped({align:1})})),[rates.time.map(t=>t-rates.width/2),...rates.rows],{}),quantiles&&makePlot(
 data,"c-quantiles",170,quantiles.names.map((name,i)=>line(name,()=>Ink[i<4?"ok-ink":"info-ink"],{width:[2,1.25,1,1,1.25][i],dash:[[],[8,3],[4,3],[1,3],[10,3,2,3]][i]})),
 [quantiles.time,...quantiles.rows],{scale:logScale(),axis:logAxis}),progress&&progressCharts(data,progress),hideEmpty(["c-rate","c-quantiles","c-applied","c-lag"]),
-shareView()}var NODE_DASHES=[[],[14,5],[7,5],[],[5,7]],NODE_WIDTHS=[5,4,3.25,2.5,2.5];function progressCharts(data,progress){let series=()=>data.nodes.map((node,i)=>line(
-node.name,()=>node.colour,{width:NODE_WIDTHS[Math.min(i,NODE_WIDTHS.length-1)],dash:NODE_DASHES[i%NODE_DASHES.length],paths:uPlot.paths.stepped({align:1})})),rows=kind=>[
-progress.time,...progress[kind]],plot=makePlot(data,"c-applied",190,series(),rows("applied"),{scale:indexScale,axis:indexAxis});makePlot(data,"c-lag",150,series(),
+shareView()}var NODE_DASHES=[[],[14,5],[7,5],[],[5,7]],NODE_WIDTHS=[5,4,3.25,2.5,2.5];function progressCharts(data,progress){let series=more=>data.nodes.map((node,i)=>line(
+node.name,()=>node.colour,{width:NODE_WIDTHS[Math.min(i,NODE_WIDTHS.length-1)],dash:NODE_DASHES[i%NODE_DASHES.length],paths:uPlot.paths.stepped({align:1}),...more})),
+rows=kind=>[progress.time,...progress[kind]],plot=progress.bits?makePlot(data,"c-applied",190,series({value:(_,v)=>indexOf(progress,v)}),rows("applied"),{scale:epochScale(
+progress),axis:epochAxis(progress)}):makePlot(data,"c-applied",190,series(),rows("applied"),{scale:indexScale,axis:indexAxis});makePlot(data,"c-lag",150,series(),
 rows("lag"),{axis:indexAxis}),document.getElementById("progress-kind").addEventListener("input",event=>plot.setData(rows(event.target.value)))}function hideEmpty(ids){
 for(let id of ids){let host=document.getElementById(id);host&&!host.firstChild&&(host.parentElement.hidden=!0)}}function addOptions(id,names,plain){let select2=document.getElementById(id),shown=names.slice(0,2e3).map((name,code)=>[plain?plainKey(name):name,code]);shown.length<=
 500&&shown.sort((a,b)=>inOrder(a[0],b[0]));for(let[name,code]of shown)select2.append(option(String(code),name))}function filter(){applyFilters(),Timeline.hits.length&&

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from reports.analysis import figures, node_timeline
 from reports.analysis.elections import leaderships_of
+from reports.analysis.epochs import IndexAxis
 from reports.analysis.faults import FaultWindow
 from reports.analysis.findings import Drawn
 from reports.analysis.marks import Marks, marks_of
@@ -154,5 +155,9 @@ def _leaderships(timelines: list[NodeTimeline]) -> list[list[Any]]:
 
 
 def _progress(found: list[NodeTimeline], end: int) -> dict[str, Any]:
+    """List the progress; indexes with epochs are at their places on the axis, of which ``begins`` are the epochs'."""
     progress = node_timeline.progress_of(found, end / 1e9)
-    return {name: getattr(progress, name) for name in ("time", "applied", "committed", "log_end", "lag")}
+    rows = {name: getattr(progress, name) for name in ("applied", "committed", "log_end")}
+    axis = IndexAxis.of(list(rows.values()), found[0].epoch_bits if found else 0)
+    rows = {name: axis.places(row) for name, row in rows.items()}
+    return {"time": progress.time, **rows, "lag": progress.lag, "begins": axis.begins, "bits": axis.bits}

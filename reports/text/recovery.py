@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from history.metrics.recovery import never_recovered
-from history.records.indexes import index_text
 from reports.analysis.catching_up import CatchingUp
-from reports.style.format import milliseconds, number, one_line, seconds
+from reports.style.format import index, milliseconds, number, one_line, seconds
 
 Rows = list[tuple[str, ...]]
 
@@ -54,7 +53,7 @@ def nodes_of(
     lines: Rows = [("#", "fault", "to index", *(one_line(name, 12) for name in names))]
     for window in recorded:
         took, target = window["caught_up"]["nodes"], window["caught_up"].get("target", "")
-        to = index_text(target, epoch_bits) if isinstance(target, int) else str(target)
+        to = index(target, epoch_bits) if isinstance(target, int) else str(target)
         cells = {name: "behind" if ms is None else milliseconds(ms) for name, ms in took.items()}
         if seen := (reached or {}).get(window.get("id", -1)):
             cells |= seen.nodes
