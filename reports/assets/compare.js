@@ -123,21 +123,21 @@ checks.find(([other])=>other===name)??["","–"])[1];tableOf("cmp-checks",[["che
 return{differs:x!==y,cells:[[name],[x,`verdict ${x}`],[y,`verdict ${y}`]]}})),drawFaultTable(a.curves?.faults??[],b.curves?.faults??[])}function drawFaultTable(a,b){
 let heads=[["#","num"],["fault of A","line"],["nodes"],["start s","num"],["gap s","num"],["rate back ms","num"],["fault of B","line"],["nodes"],["start s","num"],
 ["gap s","num"],["rate back ms","num"]],cellsOf=fault=>fault?[[fault.state==="installed"?fault.fault:`${fault.fault} (${fault.state})`,"line"],[fault.nodes.join(
-" "),"nowrap"],[figure(fault.start,1),"num"],[figure(fault.gap_s,2),"num"],[fault.never?"never":figure(fault.recovered_ms,0),`num${fault.never?" red strong":""}`]]:
-[["–","line"],[""],[""],[""],[""]];if(!a.length&&!b.length){tableOf("cmp-faults",[["faults"]],[{cells:[["No fault was started in either."]]}]);return}tableOf(
-"cmp-faults",heads,Array.from({length:Math.max(a.length,b.length)},(_,place)=>({differs:!1,cells:[[String(place),"num"],...cellsOf(a[place]),...cellsOf(b[place])]})),
-!0)}function merged(a,b,names){return uPlot.join([a,b].map(run=>[run.time,...names.map(name=>run[name])]))}function halfBands(context,_data,toX,left,right,top,height){
-for(let[half,run]of[Compare.a,Compare.b].entries()){let data={faults:run.curves?.faults??[],faultColours:Compare.data.faultColours};drawBands(context,data,toX,left,
-right,top+half*height/2,height/2)}}function drawCurves(a,b){for(let{plot}of Charts.plots)plot.destroy();Charts.plots.length=0;let curves=[a.curves,b.curves].filter(
-Boolean);if(View.reset(Math.max(1,...curves.map(run=>run.end)),Math.min(0,...curves.map(run=>run.start))),curves.length<2)return;let inks={a:()=>Ink["run-a"],b:()=>Ink["\
-run-b"]},data={faults:[],phases:[{name:"main",start:0}],faultColours:Compare.data.faultColours};makePlot(data,"c-rate",200,[line("A",inks.a,{width:1.75}),line("\
-B",inks.b,{width:1.75,dash:[6,3]})],merged(a.curves,b.curves,["ok"]),{background:halfBands});let[times,a50,a99,b50,b99]=merged(a.curves,b.curves,["p50","p99"]);
-makePlot(data,"c-latency",200,[line("A p50",inks.a,{width:1}),line("A p99",inks.a,{width:2}),line("B p50",inks.b,{width:1,dash:[6,3]}),line("B p99",inks.b,{width:2,
-dash:[6,3]})],[times,a50,a99,b50,b99],{scale:logScale(),axis:logAxis,background:halfBands})}function drawAvailability(){let canvas=document.getElementById("c-av\
-ailability"),step=18,area=prepareCanvas(canvas,4*step+34),{context}=area,toX=scaleX(area,View.from,View.to);[["A",Compare.a],["B",Compare.b]].forEach(([letter,run],place)=>{
-let top=place*(2*step+6),{curves}=run;if(rowLabel(area,`${letter} faults`,top+step/2),rowLabel(area,`${letter} ok`,top+step*1.5),!curves)return;drawBands(context,
-{faults:curves.faults,faultColours:Compare.data.faultColours},toX,area.left,area.right,top,2*step),context.fillStyle=Ink.ink,context.textAlign="left",context.textBaseline=
-"middle";for(let fault of curves.faults){let from=Math.max(toX(fault.start),area.left),to=Math.min(toX(fault.end),area.right);fault.state!=="skipped"&&context.fillText(
+" "),"nowrap"],[figure(fault.start,1),"num"],[figure(fault.gap_s,2),"num"],[fault.back,`num${fault.back==="never"?" red strong":""}`]]:[["–","line"],[""],[""],
+[""],[""]];if(!a.length&&!b.length){tableOf("cmp-faults",[["faults"]],[{cells:[["No fault was started in either."]]}]);return}tableOf("cmp-faults",heads,Array.from(
+{length:Math.max(a.length,b.length)},(_,place)=>({differs:!1,cells:[[String(place),"num"],...cellsOf(a[place]),...cellsOf(b[place])]})),!0)}function merged(a,b,names){
+return uPlot.join([a,b].map(run=>[run.time,...names.map(name=>run[name])]))}function halfBands(context,_data,toX,left,right,top,height){for(let[half,run]of[Compare.
+a,Compare.b].entries()){let data={faults:run.curves?.faults??[],faultColours:Compare.data.faultColours};drawBands(context,data,toX,left,right,top+half*height/2,
+height/2)}}function drawCurves(a,b){for(let{plot}of Charts.plots)plot.destroy();Charts.plots.length=0;let curves=[a.curves,b.curves].filter(Boolean);if(View.reset(
+Math.max(1,...curves.map(run=>run.end)),Math.min(0,...curves.map(run=>run.start))),curves.length<2)return;let inks={a:()=>Ink["run-a"],b:()=>Ink["run-b"]},data={
+faults:[],phases:[{name:"main",start:0}],faultColours:Compare.data.faultColours};makePlot(data,"c-rate",200,[line("A",inks.a,{width:1.75}),line("B",inks.b,{width:1.75,
+dash:[6,3]})],merged(a.curves,b.curves,["ok"]),{background:halfBands});let[times,a50,a99,b50,b99]=merged(a.curves,b.curves,["p50","p99"]);makePlot(data,"c-laten\
+cy",200,[line("A p50",inks.a,{width:1}),line("A p99",inks.a,{width:2}),line("B p50",inks.b,{width:1,dash:[6,3]}),line("B p99",inks.b,{width:2,dash:[6,3]})],[times,
+a50,a99,b50,b99],{scale:logScale(),axis:logAxis,background:halfBands})}function drawAvailability(){let canvas=document.getElementById("c-availability"),step=18,
+area=prepareCanvas(canvas,4*step+34),{context}=area,toX=scaleX(area,View.from,View.to);[["A",Compare.a],["B",Compare.b]].forEach(([letter,run],place)=>{let top=place*
+(2*step+6),{curves}=run;if(rowLabel(area,`${letter} faults`,top+step/2),rowLabel(area,`${letter} ok`,top+step*1.5),!curves)return;drawBands(context,{faults:curves.
+faults,faultColours:Compare.data.faultColours},toX,area.left,area.right,top,2*step),context.fillStyle=Ink.ink,context.textAlign="left",context.textBaseline="mid\
+dle";for(let fault of curves.faults){let from=Math.max(toX(fault.start),area.left),to=Math.min(toX(fault.end),area.right);fault.state!=="skipped"&&context.fillText(
 clip(context,fault.fault,to-from-8),from+4,top+step/2)}let[width,lengths]=curves.available,at=curves.start;for(let[value,count]of lengths){let from=Math.max(toX(
 at),area.left),to=Math.min(toX(Math.min(at+count*width,curves.end)),area.right);at+=count*width,!(to<=from)&&drawAvailable(context,value,Ink[`run-${letter.toLowerCase()}`],
 from,to,top+step,step)}}),drawTimeAxis(area,toX,4*step+12)}function drawLegend(a,b){let item=(name,make)=>{let entry=el("li");return entry.append(make,document.

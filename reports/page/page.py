@@ -10,6 +10,7 @@ import base64
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from importlib import resources
 from typing import Any, Final
 from urllib.parse import quote, urlencode
@@ -207,6 +208,7 @@ def render(drawn: Drawn) -> str:
         "lasting": part("outages", lambda: lasting_of(drawn), {}),
         "marked_text": part("marks of violations", lambda: marked_text(drawn), ""),
         "windows": drawn.windows,
+        "back": {w.id: recovery_text.way_back(asdict(w), asked=bool(w.asked)) for w in drawn.windows},
         "costs": part("recovery figures", lambda: costs_of(drawn), []),
         "topologies": part("topology", lambda: topologies_of(drawn), []),
         "nodes": run.nodes,
@@ -283,7 +285,7 @@ def costs_of(drawn: Drawn) -> list[tuple[str, list[tuple[str, ...]]]]:
     """List what faults cost by kind of operation, by node and by fault: (title, rows with a head) of each."""
     run = drawn.run
     windows = [window for window in run.results.get("windows", ()) if "fault" in window]
-    own = [{"id": w.id, "fault": w.fault, "state": w.state, "kinds": w.kinds} for w in drawn.windows]
+    own = [asdict(window) for window in drawn.windows]
     found = [
         ("By kind of operation", recovery_text.kinds_of(own)),
         (

@@ -7,6 +7,7 @@ reaches the terminal but printable characters.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from typing import Final
 
 import numpy as np
@@ -22,8 +23,9 @@ from reports.load.staleness import STALE, is_stale
 from reports.story.aftermath import outages_text
 from reports.story.canary import grouped, longer, meaning_of, next_step, verdict_shown, word_of
 from reports.story.diagnosis import diagnosis_of
-from reports.style.format import milliseconds, number, one_line, printable, seconds
+from reports.style.format import number, one_line, printable, seconds
 from reports.style.wording import Wording
+from reports.text import recovery as recovery_text
 from reports.text import text_diagram
 from reports.text.summary import LEAST, Paint, check_lines, spark, table, wrapped
 
@@ -185,7 +187,7 @@ def _fault(window: FaultWindow) -> tuple[str, ...]:
         number(window.rate_during),
         number(window.rate_after),
         seconds(gap / 1000 if gap is not None else None),
-        "never" if window.never_recovered else milliseconds(window.recovered_ms),
+        recovery_text.way_back(asdict(window), asked=bool(window.asked))[1],
     )
 
 
