@@ -17,8 +17,8 @@ NEVER: Final = "never"
 def way_back(row: Mapping[str, Any], *, asked: bool | None = None) -> tuple[str, str]:
     """Write the first ok after a heal, and when the rate was back: in ms, *never*, or why neither can be said.
 
-    ``row`` holds ``state``, the figures, and ``healed`` (None: it was not, left out: it was); ``asked`` is whether clients began an operation
-    after the heal (None: not known).  A dash is for a fault that was not there.
+    ``row`` holds ``state``, the figures, and ``healed`` (None: it was not, left out: it was); ``asked`` is whether
+    clients began an operation after the heal (None: not known).  A dash is for a fault that was not there.
     """
     if row.get("state") == "skipped":
         return "–", "–"
