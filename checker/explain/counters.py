@@ -170,7 +170,7 @@ class _Sentences:
         return f"{self.name} was at {'least' if wrong.low else 'most'} {bound} then, for {why}"
 
     def _made_of(self, adds: Sequence[Operation]) -> str:
-        """Add up what the most is made of: `` (12 acknowledged adds of 80 in all, 2 of unknown outcome of 4)``."""
+        """Add up what the most is made of: `` (2 acknowledged adds that sum to 8)``."""
         parts, total = [], 0
         for outcome, one_add, adds_of in (
             ("ok", "acknowledged add", "acknowledged adds"),
@@ -178,7 +178,12 @@ class _Sentences:
         ):
             sizes = [abs(one.value) for one in adds if one.outcome == outcome]
             total += sum(sizes)
-            parts += [f"{len(sizes)} {one_add if len(sizes) == 1 else adds_of} of {sum(sizes)} in all"] if sizes else []
+            if sizes:
+                parts.append(
+                    f"1 {one_add} of {sizes[0]}"
+                    if len(sizes) == 1
+                    else f"{len(sizes)} {adds_of} that sum to {sum(sizes)}"
+                )
         return f" ({' and '.join(parts)})" if parts and total == self.wrong.against else ""
 
     def _beyond(self) -> tuple[str, str]:

@@ -219,7 +219,7 @@ def _kept_pace(recorded: Recorded) -> Check:
     event loop woke up late: both are the harness's own.  Clients that were all busy are the system's pace; but in an
     open loop operations are due whatever the system does, so a queue that was left at the end is held against the run.
     """
-    asked = "the harness issued operations when they were due"
+    asked = "the harness issued operations when they were due and a client was free"
     pace, phase = recorded.state.pace, main_phase(recorded)
     still = 0.0
     if phase is not None and phase[1] > phase[0]:

@@ -41,12 +41,14 @@ def node_alarms(recorded: Recorded, damages: Damages = NONE) -> tuple[Check, ...
 def _node_alarms(recorded: Recorded, damages: Damages) -> Check:
     known, probes = recorded.alarms, recorded.probes
     hits = _with_faults(known, recorded.log_hits, probes)
+    wanted = _wanted(recorded, hits)
     alarms = log_lines(known, hits, "violation", damages)
     excused = log_lines(known, hits, "violation", damages, damaged=True)
     unread, unread_damaged = _undecodable(probes, damages)
     notes = [
         *(f"{line} after a fault of ours had damaged its files" for line in (*excused, *unread_damaged)),
         *log_lines(known, hits, "note"),
+        *(f"{line} under a fault of ours that is for that" for line in log_lines(known, wanted, "harness")),
         *_counts(probes),
         *_faults(probes),
     ]
@@ -68,7 +70,20 @@ def _node_alarms(recorded: Recorded, damages: Damages) -> Check:
 def setup_failures(recorded: Recorded) -> list[str]:
     """Alarms about the set-up by the harness: failures of ours."""
     known = recorded.alarms
-    return log_lines(known, _with_faults(known, recorded.log_hits, recorded.probes), "harness")
+    hits = _with_faults(known, recorded.log_hits, recorded.probes)
+    wanted = _wanted(recorded, hits)
+    ours = {
+        node: {pattern: count for pattern, count in found.items() if pattern not in wanted.get(node, {})}
+        for node, found in hits.items()
+    }
+    return log_lines(known, ours, "harness")
+
+
+def _wanted(recorded: Recorded, hits: Hits) -> dict[str, dict[str, int]]:
+    """Those of the hits that a fault was for which may have struck their node."""
+    struck = {(r.fault, node) for r in recorded.receipts if r.state != "skipped" for node in r.nodes}
+    pairs = [(alarm.pattern, node) for alarm in recorded.alarms for name, node in struck if name in alarm.wanted_by]
+    return {node: {one: count for one, count in found.items() if (one, node) in pairs} for node, found in hits.items()}
 
 
 def log_lines(

@@ -15,9 +15,9 @@ A system is a value: declarations (versions, options, canaries, workloads, promi
         workloads=(REGISTER,),
     )
 
-What is left out is asked of nobody: a system without probes has no charts of terms and no checks of them, one without
-a transfer request refuses the fault that needs it.  A module with such a value is announced in its package by an entry
-point of the group ``harness.systems`` (``toy = "my_package.toy:SYSTEM"``); nothing else in the harness knows it.
+What is left out is asked of nobody: a system without probes has no charts or checks of terms, one without a transfer
+request refuses the fault that needs it.  A package announces such a value by an entry point of the group
+``harness.systems`` (``toy = "my_package.toy:SYSTEM"``); nothing else in the harness knows it.
 
 =====================  =================================================================================================
 declarations           :class:`Option`, :class:`Canary`, :class:`Alarm`, :class:`Surface` (what faults may rely on)
@@ -72,8 +72,7 @@ class Option:
 class Canary:
     """A bug that the system can be ordered to have, so that a harness that finds nothing is found out itself.
 
-    ``found_by`` are the checks that must find it, the surest first; ``options`` are settings without which it does
-    nothing.
+    ``found_by`` are the checks that must find it, the surest first; without ``options`` it does nothing.
     """
 
     name: str
@@ -84,16 +83,17 @@ class Canary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alarm:
-    """A text in a node's log, its meaning, and what follows from it.
+    """A text in a node's log, its meaning, and what follows: a line that has the text ``unless`` too is none.
 
     A ``violation``: no healthy system writes it.  A ``note``: worth knowing, no proof of anything.  A failure of the
-    ``harness``: the set-up is wrong.  A line that has the text ``unless`` too is none.
+    ``harness``: the set-up is wrong; but a note on nodes that a fault named in ``wanted_by`` struck: it was for that.
     """
 
     pattern: str
     meaning: str
     follows: Literal["violation", "note", "harness"]
     unless: str | None = None
+    wanted_by: tuple[str, ...] = ()
 
 
 # -- the setting ------------------------------------------------------------------------------------------------------

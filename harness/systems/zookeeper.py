@@ -27,6 +27,7 @@ from kazoo.exceptions import SessionExpiredError as Expired
 from kazoo.handlers.threading import KazooTimeoutError
 
 from harness.systems.api import Alarm, Machine, Option, Role, Setup, Surface, System
+from harness.systems.jvm import OUT_OF_MEMORY
 from harness.systems.law import LOST, NOT_SENT, Law, Outcome, Rule
 from harness.systems.workloads import CAS_REGISTER, LOCK, REGISTER, SESSIONS, SET, one_object
 from harness.systems.zookeeper_server import PEER_PORTS, PORT, SLF4J, STORE, server, server_jars
@@ -297,7 +298,7 @@ SYSTEM: Final = System(
         Alarm(pattern="First digest mismatch on txn", meaning="its tree is not the leader's", follows="violation",
               unless="[QuorumPeer["),
         Alarm(pattern="Unable to load database on disk", meaning="its server did not start", follows="note"),
-        Alarm(pattern="OutOfMemoryError", meaning="it ran out of the memory it was given", follows="harness"),
+        OUT_OF_MEMORY,
     ),
     may_refuse=frozenset({"data", "snapshot", "term"}),
 )  # fmt: skip

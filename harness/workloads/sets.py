@@ -27,6 +27,12 @@ _KINDS: Final = {
     "unexpected": ("never-written", "holds {} that were never added"),
     "duplicated": ("duplicate", "holds {} twice"),
 }
+_WORDS: Final = {
+    "lost": "an element whose add was acknowledged before the last read of its set began, and that the read lacks",
+    "recovered": "an element that is there though nobody was told so: its add was in doubt",
+    "unexpected": "an element that nobody added, or whose add certainly failed",
+    "duplicated": "an element that a read had more than once",
+}
 
 
 class Sets:
@@ -65,9 +71,7 @@ def elements_check(operations: Sequence[Operation]) -> Check:
 
     Where several nodes were read at the end, it is the last read of the node that lacks the most.
 
-    ``ok``: it is there; ``recovered`` are those of them whose add was in doubt.  ``lost``: its add was acknowledged
-    before that read began, and it is not there.  ``unexpected``: it is there, and nobody added it, or its add certainly
-    failed.  ``duplicated``: a read had it more than once.
+    ``ok``: it is there; for the others see :data:`_WORDS`.
     """
     found: defaultdict[str, list[Any]] = defaultdict(list)
     unread: list[str] = []
@@ -103,7 +107,8 @@ def elements_check(operations: Sequence[Operation]) -> Check:
     counts = {name: len(found[name]) for name in ("ok", "lost", "unexpected", "recovered", "duplicated")}
     classes = [name for name in _KINDS if counts[name]]
     seen = ", ".join(f"{number} {name}" for name, number in counts.items())
-    details: dict[str, Any] = {**counts, "elements": {name: sorted(found[name])[:_NAMED] for name in classes}}
+    named = {name: sorted(found[name])[:_NAMED] for name in classes}
+    details: dict[str, Any] = {**counts, "elements": named, "words": _WORDS}
     if wrong:
         examples = sorted(wrong, key=lambda one: classes.index(one[0]))
         details |= details_of([example for _, example in examples])

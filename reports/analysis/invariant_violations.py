@@ -72,6 +72,8 @@ class InvariantViolation:
     @property
     def marked_text(self) -> str:
         """How many of those that were counted have a mark."""
+        if self.counted == 1:
+            return "the only one"
         return f"all {self.counted:,}" if self.recorded >= self.counted else f"{self.recorded:,} of {self.counted:,}"
 
 

@@ -11,6 +11,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from functools import cache
 from importlib import resources
 from typing import Any, Final
 from urllib.parse import quote, urlencode
@@ -35,7 +36,7 @@ from reports.analysis.findings import (
     violation_count,
     violation_times_of,
 )
-from reports.analysis.invariant_violations import invariant_violations
+from reports.analysis.invariant_violations import InvariantViolation, invariant_violations
 from reports.load import logs
 from reports.load.last_valid import last_valid_run
 from reports.load.run import Run, commands_of
@@ -99,8 +100,9 @@ def with_charts(script: str, styles: str) -> tuple[str, str]:
     return "\n".join(scripts), vendor("uPlot.min.css") + "\n" + styles
 
 
+@cache
 def environment() -> jinja2.Environment:
-    """Load the templates; they escape everything that this module does not mark as safe."""
+    """Load the templates, each compiled once; they escape everything that this module does not mark as safe."""
     made = jinja2.Environment(
         loader=jinja2.PackageLoader("reports", "templates"),
         autoescape=True,
@@ -162,6 +164,7 @@ def render(drawn: Drawn) -> str:
         return notes.attempt(what, make, otherwise)
 
     diagnosis = part("diagnosis", lambda: diagnosis_of(drawn), None)
+    sections: list[InvariantViolation] = part("findings about nodes", lambda: invariant_violations(drawn), [])
     breaks = grouped(run, diagnosis.breaks if diagnosis else ())
     context = {
         "run": run,
@@ -177,7 +180,7 @@ def render(drawn: Drawn) -> str:
         "violation_count": part("counterexamples", lambda: violation_count(run), 0),
         "violation_counts": part("counterexamples", lambda: counts_of(run.results), {}),
         "violating_keys": part("counterexamples", lambda: violating_keys(run), []),
-        "invariant_violations": part("findings about nodes", lambda: invariant_violations(drawn), []),
+        "invariant_violations": sections,
         "diagnosis": diagnosis,
         "around": lambda onset: part(
             "moments", lambda: around(drawn, onset), (max(onset - ROOM_AROUND_S, 0.0), onset + ROOM_AROUND_S)
@@ -187,7 +190,7 @@ def render(drawn: Drawn) -> str:
         "undecided": part("headlines", lambda: undecided_of(run), []),
         "sections": sections_of(breaks),
         "breaks": breaks,
-        "places": part("headlines", lambda: places_of(drawn, diagnosis), {}),
+        "places": part("headlines", lambda: places_of(run, diagnosis, sections), {}),
         "meaning": meaning_of(run),
         "next_step": next_step(run),
         "longer": part("commands", lambda: longer(run), ""),
@@ -237,13 +240,13 @@ def before_of(run: Run) -> dict[str, str] | None:
     return {"name": name, "href": f"../{quote(name)}/report.html", "compare": f"../../../compare.html?{pair}"}
 
 
-def places_of(drawn: Drawn, diagnosis: Diagnosis | None) -> dict[str, str]:
+def places_of(run: Run, diagnosis: Diagnosis | None, sections: Sequence[InvariantViolation]) -> dict[str, str]:
     """Map each check and gate to its part of the page: where it failed, else where its figures are."""
-    known = CHECK_PLACES if drawn.run.recorded else {}
+    known = CHECK_PLACES if run.recorded else {}
     failed = {name: one.place for one in diagnosis.breaks for name in one.checks} if diagnosis else {}
     # A sentence about several checks leads to one of their sections.
-    sections = {one.name: f"invariant-{number}" for number, one in enumerate(invariant_violations(drawn), 1)}
-    return {**known, **failed, **sections}
+    own = {one.name: f"invariant-{number}" for number, one in enumerate(sections, 1)}
+    return {**known, **failed, **own}
 
 
 def sections_of(breaks: Sequence[tuple[str, Sequence[Break]]]) -> list[str]:
@@ -260,7 +263,7 @@ def facts_of(run: Run) -> list[tuple[str, str]]:
     rows = [
         ("test", run.test),
         ("run", run.name),
-        ("nemesis", ", ".join(map(str, nemesis)) if isinstance(nemesis, list) else nemesis),
+        ("nemesis", (", ".join(map(str, nemesis)) or "none") if isinstance(nemesis, list) else nemesis),
         ("system", system or run.plan.get("version")),
         ("timers", run.plan.get("timers")),
         ("planted bug", run.plan.get("canary")),
@@ -305,7 +308,7 @@ def _mapping(run: Run, name: str) -> Mapping[str, Any]:
 def marked_text(drawn: Drawn) -> str:
     """Say how many of the violations have a mark in charts and timeline."""
     recorded, found, framed = len(recorded_examples(drawn.run)), violation_count(drawn.run), len(examples_of(drawn.run))
-    text = f"all {recorded:,} marked"
+    text = f"all {recorded:,} marked" if recorded != 1 else "it is marked"
     if found > recorded:
         text = f"{recorded:,} of {found:,} marked, the earliest of each key; when others were, the results do not tell"
     return f"{text}; framed are the operations of {framed}" if framed < recorded else text

@@ -146,7 +146,7 @@ def _contradiction(drawn: Drawn, check: str, row: Mapping[str, Any], about: Mapp
     onset = min(one.example.completed_at for one in examples_of(drawn.run) if one.check == check) / 1e9
     answered = when(onset, drawn.windows)
     more = f"{number(count)} violations, the first answered at" if count > 1 else "answered at"
-    text = f"{first.example.kind}. {first.example.sentence.rstrip('.')} ({more} {answered})."
+    text = f"{first.example.kind}: {first.example.sentence.rstrip('.')} ({more} {answered})."
     return Break(severity(first), text, onset, _drawn_at(number_drawn), (row["name"],))
 
 
@@ -287,7 +287,7 @@ def _last_rise(timeline: NodeTimeline, name: Literal["committed", "applied"]) ->
 def _step(drawn: Drawn, worst: Break) -> tuple[str, float | None]:
     """One thing to look at first, and the moment (s) whose log lines it is about, if it is about any."""
     if worst.is_drawn:
-        return "Read the counterexample: operations that cannot all be true, the answer that fits nowhere in red", None
+        return "Read the counterexample: operations that cannot all be true, in red what contradicts the others", None
     if worst.starts:
         one = worst.starts[0]
         why = reason_of(one).removesuffix(".")

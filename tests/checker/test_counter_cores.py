@@ -142,7 +142,7 @@ def test_where_the_counter_may_fall_what_can_have_been_taken_away_is_told() -> N
 )
 def test_an_answer_that_is_too_high_is_told_by_what_there_can_be(beside: list[Operation], kind: str, end: str) -> None:
     history = [add(5, 0, 1), add(2, 2, 40, "info"), *beside, read(8, 10, 11)]
-    made_of = " (1 acknowledged add of 5 in all and 1 add of unknown outcome of 2 in all)"
+    made_of = " (1 acknowledged add of 5 and 1 add of unknown outcome of 2)"
     assert reported(history, 7) == (kind, f"at most 7 can have been added to the counter by then{made_of}{end}", 1)
     nothing = only([read(-1, 10, 11)]).sentence
     assert "but nothing can have been taken away from the counter by then" in nothing

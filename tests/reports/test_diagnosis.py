@@ -142,8 +142,9 @@ def test_lost_data_comes_before_the_outage_that_it_caused(runs: dict[str, Path])
     assert_when(raw, lost.text, first["time"] / S)
     assert f", seen on {', '.join(sorted({moment['node'] for moment in moments}))};" in lost.text
     drawn = prepare(read_run(RunFiles(runs["data-lost"])))
-    places = places_of(drawn, diagnosed)
-    assert [places[one.name] for one in invariant_violations(drawn)] == ["invariant-1", "invariant-2", "invariant-3"]
+    sections = invariant_violations(drawn)
+    places = places_of(drawn.run, diagnosed, sections)
+    assert [places[one.name] for one in sections] == ["invariant-1", "invariant-2", "invariant-3"]
     highest = max(probe["committed"] for probe in raw.answers)
     ends = {node: raw.of(node)[-1]["ledger_end"] for node in raw.nodes}
     short = {node: end for node, end in ends.items() if end < highest}

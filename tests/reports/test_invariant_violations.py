@@ -179,7 +179,7 @@ def test_the_banner_leads_to_what_failed(made: Maker, kind: str, heads: list[tup
     assert all(f'id="{place}"' in page for _, place in heads if place)
     if kind == "invalid":
         assert diagnosed is not None
-        assert "stale read. process" in diagnosed.breaks[0].text
+        assert "stale read: process" in diagnosed.breaks[0].text
     meanings = {"valid": "Every check passed", "unknown": "proves nothing", "harness-failure": "says nothing about"}
     assert meanings.get(kind, "") in page
 

@@ -249,7 +249,7 @@ def test_the_words_explain_every_check_of_the_run_as_it_was_asked(fresh: Maker) 
 def test_what_is_marked_of_all_violations_is_said(fresh: Maker) -> None:
     files = fresh("invalid")
     reports.write_report(files)
-    assert "the last one of a violation: all 1 marked</li>" in files.report.read_text()
+    assert "the last one of a violation: it is marked</li>" in files.report.read_text()
     results = json.loads(files.results.read_text())
     next(key for key in results["keys"] if key["violations"])["violations"] = 47
     files.results.write_text(json.dumps(results))

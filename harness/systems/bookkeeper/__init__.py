@@ -17,13 +17,14 @@ from __future__ import annotations
 from typing import Final
 
 from harness.generators import Generator
-from harness.systems.api import Alarm, Scale, System, Workload
+from harness.systems.api import Scale, System, Workload
 from harness.systems.bookkeeper.client import Prober, clients
 from harness.systems.bookkeeper.options import CANARIES, OPTIONS, VERSIONS
 from harness.systems.bookkeeper.outcomes import LAW
 from harness.systems.bookkeeper.processes import artifacts, leads, roles, surface
 from harness.systems.bookkeeper.promises import PROMISES, ledgers_keep_their_promises
 from harness.systems.bookkeeper.storms import final_reads, storms
+from harness.systems.jvm import OUT_OF_MEMORY
 
 
 def _ledgers(scale: Scale) -> Generator:
@@ -57,5 +58,5 @@ SYSTEM: Final = System(
         ),
     ),
     promises=PROMISES,
-    alarms=(Alarm(pattern="OutOfMemoryError", meaning="it ran out of the memory it was given", follows="harness"),),
+    alarms=(OUT_OF_MEMORY,),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from harness.systems.api import Alarm
+from harness.systems.jvm import OUT_OF_MEMORY
 
 _LOST_JAR: Final = "the server's program was damaged or lost on its node"
 
@@ -25,10 +26,7 @@ ALARMS: Final = (
     Alarm(
         pattern="IllegalAccessError", meaning="the JVM lacks a module open: the set-up is wrong", follows="harness"
     ),
-    Alarm(
-        pattern="OutOfMemoryError", meaning="the server ran out of the memory that the harness gave it",
-        follows="harness",
-    ),
+    OUT_OF_MEMORY,
     Alarm(pattern="Invalid or corrupt jarfile", meaning=_LOST_JAR, follows="harness"),
     Alarm(pattern="Unable to access jarfile", meaning=_LOST_JAR, follows="harness"),
 )  # fmt: skip

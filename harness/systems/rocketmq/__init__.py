@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from harness.systems.api import Alarm, Evidence, Option, System
+from harness.systems.jvm import OUT_OF_MEMORY
 from harness.systems.rocketmq.client import LAW, Prober, clients
 from harness.systems.rocketmq.controllers import jars, leads, refuse, roles, surface
 from harness.systems.rocketmq.workload import CONTROLLER
@@ -86,7 +87,7 @@ SYSTEM: Final = System(
         "a cluster of which a majority can talk serves again",
     ),
     alarms=(
-        Alarm(pattern="OutOfMemoryError", meaning="it ran out of the memory it was given", follows="harness"),
+        OUT_OF_MEMORY,
         Alarm(pattern="InaccessibleObjectException", meaning="Java lets it write no snapshot", follows="harness"),
         Alarm(pattern="raft may stop working since some error occurs", meaning="its Raft stopped", follows="note"),
     ),

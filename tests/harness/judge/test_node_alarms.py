@@ -105,6 +105,20 @@ def test_a_fault_of_our_set_up_is_a_failure_of_ours() -> None:
     assert check_of(with_probes(*reported)).verdict == "valid"
 
 
+def test_a_server_without_memory_under_memory_pressure_is_no_failure_of_ours() -> None:
+    reported = with_probes(probe(1, fault="java.lang.OutOfMemoryError: unable to create native thread"))
+    pressed = [replace(receipt(), fault="memory-pressure", nodes=(node,)) for node in ("n2", "n3")]
+    squeezed = replace(reported, log_hits={"n1": {}, "n2": {}, "n3": {}}, receipts=pressed[:1])
+    assert setup_failures(squeezed) == []
+    check = check_of(squeezed)
+    assert check.verdict == "valid"
+    assert "once 'OutOfMemoryError' on n2 (the server ran out of the memory" in check.seen
+    assert "under a fault of ours that is for that" in check.seen
+    for receipts in (pressed[1:], [replace(pressed[0], state="skipped")]):
+        (failure,) = setup_failures(replace(squeezed, receipts=receipts))
+        assert failure.startswith("once 'OutOfMemoryError' on n2")
+
+
 def test_a_server_that_became_another_process_without_a_fault_is_a_doubt_and_accuses_nobody() -> None:
     check = check_of(with_probes(probe(5), probe(6, pid=78)))
     assert check.verdict == "unknown"

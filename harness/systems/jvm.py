@@ -1,0 +1,12 @@
+"""What every server that a JVM runs has in common."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from harness.systems.api import Alarm
+
+OUT_OF_MEMORY: Final = Alarm(
+    pattern="OutOfMemoryError", meaning="the server ran out of the memory that the harness gave it",
+    follows="harness", wanted_by=("memory-pressure",),
+)  # fmt: skip
