@@ -17,7 +17,11 @@ from reports.style.palette import node_colour
 WIDTH: Final = 720.0
 HEIGHT: Final = 190.0
 LEFT: Final = 52.0
-RIGHT: Final = 132.0
+RIGHT: Final = 168.0
+KEY: Final = 26.0
+"""Room right of the chart for the piece of a line that stands before its label."""
+NAME: Final = 8
+"""Limit of a node's name, in characters."""
 BOTTOM: Final = 22.0
 POINTS: Final = 361
 """Limit of points a line; four a second are as many as there are probes."""
@@ -50,6 +54,7 @@ class Sketch:
     levels: tuple[tuple[float, str], ...]
     left: float = LEFT
     right: float = WIDTH - RIGHT
+    key: float = KEY
     width: float = WIDTH
     height: float = HEIGHT
 
@@ -84,7 +89,7 @@ def sketch_of(
             path=_path([(x(t), y(v) if np.isfinite(v) else None) for t, v in zip(progress.time, row, strict=True)]),
             colour=node_colour(place),
             late=timeline.node in late,
-            label=f"{timeline.node[:8]} {timeline.index(int(ends[place] or 0))}",
+            label=f"{timeline.node[:NAME]} {timeline.index(int(ends[place] or 0))}",
             label_y=places[place],
             width=WIDTHS[min(place, len(WIDTHS) - 1)],
         )

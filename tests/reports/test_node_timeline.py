@@ -221,6 +221,30 @@ def test_the_sketch_marks_the_late_nodes_and_keeps_labels_apart() -> None:
     assert sketch_of([], [], 10.0, []) is None
 
 
+def test_each_label_of_the_sketch_stands_beside_a_piece_of_its_line_and_ends_within_the_picture() -> None:
+    """The lines have the nodes' colours and the labels are red or grey: without it no label tells its line."""
+    names = ("server-1", "server-2", "server-3")
+    last = (6 << 32) - 1
+    probes = [
+        Probe(t * S // 4, name, "follower", 1, committed=last - 40 + t, applied=last - 40 + t)
+        for t in range(41)
+        for name in names
+    ]
+    picture = sketch_of(timelines.timelines_of(probes, names, epoch_bits=32), [], 10.0, names[:2])
+    assert picture is not None
+    text = environment().get_template("sketch.html.j2").render(p=picture, caption="applied")
+    drawn = text.partition("</svg>")[0]
+    for line in picture.lines:
+        before, _, _ = drawn.partition(f">{line.label}<")
+        key = before.rpartition("<path ")[2]
+        assert 'class="end-key"' in key
+        assert f'stroke="{line.colour}"' in key
+        assert f"{line.label_y - 4:.1f}h" in key
+        assert picture.right + picture.key + 7 * len(line.label) <= picture.width
+    assert len({line.colour for line in picture.lines}) == len(names)
+    assert len(picture.lines[0].label) == 8 + 1 + 11
+
+
 def snapshot_probe(
     time_s: float, saved: int, loaded: int, applied: int, node: str = "n1", error: str | None = None
 ) -> Probe:
