@@ -16,6 +16,7 @@ from reports.style.format import index as index_of
 
 ROLES: Final = ("leader", "follower", "candidate", "unknown", "silent")
 SILENT: Final = 4
+_EVER: Final = 2**62
 STALE_S: Final = 1.5
 """Seconds for which a probe counts at most; else until the node's next one (six probes at four a second)."""
 GONE_S: Final = 3.0
@@ -27,6 +28,7 @@ class NodeTimeline:
     """One node's probes: equally long arrays, times in seconds, ``role`` places in :data:`ROLES`, indexes -1 = none.
 
     ``named`` is whom it takes for the leader.  Only a ``member`` may lead, and counts in majorities.
+    ``without`` are stretches in which it answered although a fault had killed its server: another process did.
     """
 
     node: str
@@ -41,6 +43,7 @@ class NodeTimeline:
     named: tuple[str | None, ...] = ()
     member: bool = True
     epoch_bits: int = 0
+    without: tuple[tuple[float, float], ...] = ()
 
     def index(self, index: int) -> str:
         """Write one of its indexes."""
@@ -78,24 +81,34 @@ def timelines_of(
     by_node: dict[str, list[Probe]] = {node: [] for node in nodes}
     for probe in probes:
         by_node.setdefault(probe.node, []).append(probe)
-    for node, pid, gone in _kills(receipts):
+    without: dict[str, list[tuple[float, float]]] = {}
+    for node, pid, gone, back in _kills(receipts):
         rows = by_node.get(node, [])
-        if rows and not any(row.answered and row.pid == pid and row.time >= gone for row in rows):
+        if any(row.answered and not row.pid and gone <= row.time < back for row in rows):
+            without.setdefault(node, []).append((gone / 1e9, back / 1e9))
+        elif rows and not any(row.answered and row.pid == pid and row.time >= gone for row in rows):
             rows.append(Probe(gone, node, error="killed"))
             rows.sort(key=lambda row: row.time)
     return [
-        replace(_timeline(node, rows, member=not members or node in members), epoch_bits=epoch_bits)
+        replace(
+            _timeline(node, rows, member=not members or node in members),
+            epoch_bits=epoch_bits,
+            without=tuple(without.get(node, ())),
+        )
         for node, rows in by_node.items()
     ]
 
 
-def _kills(receipts: Sequence[Receipt]) -> Iterator[tuple[str, int, int]]:
-    """Yield (node, process, by when at the latest it was gone, in ns) of the processes that faults saw die."""
+def _kills(receipts: Sequence[Receipt]) -> Iterator[tuple[str, int, int, int]]:
+    """Yield (node, process, gone by, gone until) of the processes that faults saw die; times in ns.
+
+    Until a fault is healed no other process has taken its place.
+    """
     for receipt in receipts:
         gone = receipt.witness.get("pids_gone") if isinstance(receipt.witness, dict) else None
         if isinstance(gone, dict) and receipt.stood is not None:
             for node, pid in gone.items():
-                yield str(node), pid, receipt.stood
+                yield str(node), pid, receipt.stood, receipt.heal_started or receipt.healed or _EVER
 
 
 def _timeline(node: str, rows: list[Probe], *, member: bool) -> NodeTimeline:

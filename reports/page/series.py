@@ -23,6 +23,8 @@ from reports.style.format import short
 from reports.style.palette import FAULT_COLOURS, node_colour
 
 MAX_SNAPSHOTS: Final = 5000
+WITHOUT: Final = len(node_timeline.ROLES)
+"""The role, in the page's data, of a node whose server is killed and of which another process answers probes."""
 
 
 def data_of(drawn: Drawn) -> str:
@@ -146,7 +148,17 @@ def _quantiles(operations: Operations, end: int) -> dict[str, Any]:
 
 
 def _stretches(timeline: NodeTimeline) -> list[list[Any]]:
-    return [[node_timeline.ROLES.index(s.role), s.term, s.start, s.end] for s in node_timeline.stretches(timeline)]
+    """List [role, term, from, to]; where another process than the node's killed server answered, :data:`WITHOUT`."""
+    found = []
+    for one in node_timeline.stretches(timeline):
+        role, begin = node_timeline.ROLES.index(one.role), one.start
+        for gone, back in timeline.without if role != node_timeline.SILENT else ():
+            if begin < min(back, one.end) and gone < one.end:
+                found += [[role, one.term, begin, gone]] if begin < gone else []
+                found.append([WITHOUT, -1, max(begin, gone), min(back, one.end)])
+                begin = found[-1][3]
+        found += [[role, one.term, begin, one.end]] if begin < one.end else []
+    return found
 
 
 def _leaderships(timelines: list[NodeTimeline]) -> list[list[Any]]:

@@ -12,6 +12,7 @@ from history import Probe, Receipt
 from reports.analysis.catching_up import catching_up, late_of
 from reports.analysis.node_timeline import last_statuses, timelines_of
 from reports.page.page import environment
+from reports.style.format import index
 from reports.text import recovery
 
 S = 10**9
@@ -36,7 +37,7 @@ def probes(**ends: int) -> list[Probe]:
 def run_of(target: int, receipts: tuple[Receipt, ...] = (KILL,), **took: float | None) -> Any:
     windows = [{"id": KILL.id, "fault": "kill", "caught_up": {"target": target, "nodes": took}}]
     windows += [{"id": one.id, "fault": one.fault, "caught_up": {}} for one in receipts[1:]]
-    return SimpleNamespace(results={"windows": windows}, receipts=list(receipts), epoch_bits=0)
+    return SimpleNamespace(results={"windows": windows}, receipts=list(receipts), index=index)
 
 
 def test_a_node_whose_log_was_cut_below_what_it_applied_has_not_caught_up() -> None:
@@ -53,7 +54,7 @@ def test_a_node_whose_log_was_cut_below_what_it_applied_has_not_caught_up() -> N
 def test_the_chart_of_progress_says_of_a_node_whose_log_was_cut_that_it_is_its_log_that_is_short() -> None:
     template = environment().get_template("charts.html.j2")
     words: dict[str, Any] = dict.fromkeys(("windows", "violations", "invariant_violations", "snapshots"), ())
-    words |= {"marked_text": "", "roles_known": True, "progress_known": True, "calm": None, "outcome": str}
+    words |= {"marked_text": "", "roles_known": True, "progress_known": True, "calm": None, "outcome": str, "dead": ()}
 
     def title(ends: dict[str, int], applied: int) -> str:
         rows = [replace(one, applied=min(one.applied, applied)) if one.node == "n3" else one for one in probes(**ends)]

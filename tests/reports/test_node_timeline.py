@@ -23,6 +23,8 @@ from reports.export.perfetto import leaderships
 from reports.load.columns import from_operations
 from reports.load.run import read_run
 from reports.page.page import environment
+from reports.page.series import WITHOUT
+from reports.page.series import _stretches as stretches_drawn
 from tests.support.reports.recorded_runs import recorded_run
 
 S = 10**9
@@ -347,6 +349,40 @@ def test_a_killed_leader_leads_until_it_was_seen_gone_and_not_until_its_next_pro
         ("silent", 2.1, 3.45),
     ]
     assert [timelines.leader_at(found, t) for t in (2.05, 2.15)] == ["n1", None]
+
+
+@pytest.mark.parametrize(("pid", "dead"), [(0, True), (8, False)])
+def test_what_answers_while_a_server_is_killed_is_not_drawn_as_the_server(pid: int, dead: bool) -> None:
+    """BookKeeper's probes are answered by a gateway, which goes on while the bookie beside it is killed.
+
+    The twin names its process, which is another one than the killed: the server was started again.
+    """
+    probes = [replace(probe(t / 4, "n1", "unknown", -1), pid=pid) for t in range(40)]
+    receipt = replace(killed(2.1, 7), heal_started=5 * S, healed=9 * S)
+    (found,) = timelines.timelines_of(probes, ("n1",), [receipt])
+    assert found.without == (((2.1, 5.0),) if dead else ())
+    roles = [(role, start, end) for role, _, start, end in stretches_drawn(found)]
+    if dead:
+        assert roles == [(3, 0.0, 2.1), (WITHOUT, 2.1, 5.0), (3, 5.0, 10.0)]
+    else:
+        assert WITHOUT not in {role for role, *_ in roles}
+
+
+def test_no_answer_and_an_answer_without_a_role_look_different_in_the_legend() -> None:
+    empty: dict[str, Any] = dict.fromkeys(("windows", "violations", "invariant_violations", "snapshots"), ())
+    empty |= {"last_statuses": (), "marked_text": "", "progress_known": False, "calm": None, "outcome": str}
+    page = environment().get_template("charts.html.j2")
+    text = page.render(**empty, roles_known=False, dead=("n2", "n3"))
+    legend = text.partition('aria-label="Legend of leader and term"')[2].partition("</ul>")[0]
+    keys = {part.rpartition("</svg>")[2].partition("</li>")[0].strip(): part for part in legend.split("<li>")[1:]}
+    shapes = {said: part.partition("<svg")[2].partition("</svg>")[0] for said, part in keys.items()}
+    (role,) = (shape for said, shape in shapes.items() if "names no role" in said)
+    silent = {shape for said, shape in shapes.items() if said in ("no answer", "did not answer the probe")}
+    (killed_,) = (shape for said, shape in shapes.items() if "n2, n3, where another process answers" in said)
+    assert len(silent) == 1
+    assert len({role, killed_, *silent}) == 3
+    without = page.render(**empty, roles_known=False, dead=())
+    assert "another process" not in without
 
 
 def test_a_leader_that_answers_is_not_killed_whatever_a_receipt_says() -> None:
