@@ -268,7 +268,7 @@ def _box(
         label = f"{short(operation.f, 16)}: {short(part.says, 80)}"
     else:
         label = label_of(operation, 60 if part.culprit else 24, wording)
-    label = short(label, int((WIDTH - SIGN * len(times)) / STRONG_SIGN))
+    label = short(label, int((WIDTH - LEFT - SIGN * (len(times) + 1)) / STRONG_SIGN))
     wide = STRONG_SIGN * len(label) + SIGN * (len(times) + 1)
     anchor, label_x = _anchor(x, x + width, wide)
     return Box(
@@ -291,8 +291,8 @@ def _box(
 
 
 def _anchor(left: float, right: float, wide: float) -> tuple[str, float]:
-    """Choose where a text of about this width stands above a bar, so that all of it is within the picture."""
-    if left > WIDTH * 0.62 and right >= wide:
+    """Choose where a text of about this width stands above a bar: within the picture, right of the processes' names."""
+    if left > WIDTH * 0.62 and right - wide >= LEFT:
         return "end", right
     return ("start", left) if left + wide <= WIDTH else ("end", WIDTH)
 
@@ -337,14 +337,29 @@ def _states(found: Linearization | None, axis: Axis, absent: bool) -> tuple[Span
 
 
 def _ticks(axis: Axis, digits: int) -> tuple[Span, ...]:
-    """Choose times for the axis: its ends and those of its folds, so far as there is room; the last one always."""
-    moments = [axis.spans[0][0], axis.spans[-1][1]]
+    """Choose times for the axis: its ends and those of its folds, so far as there is room, and round ones between."""
+    first, last = axis.spans[0][0], axis.spans[-1][1]
+    edges = [first, last]
     for (low, high), folded in zip(axis.spans, axis.folded, strict=True):
-        moments += [low, high] if folded else []
-    found: list[Span] = []
-    for moment in sorted(set(moments)):
-        if len(found) > 1 and moment == axis.spans[-1][1] and axis.x(moment) - found[-1].x <= TICK:
+        edges += [low, high] if folded else []
+    found: list[int] = []
+    for moment in sorted(set(edges)):
+        if len(found) > 1 and moment == last and axis.x(moment) - axis.x(found[-1]) <= TICK:
             found.pop()
-        if not found or axis.x(moment) - found[-1].x > TICK:
-            found.append(Span(axis.x(moment), 0.0, seconds_text(moment, digits)))
-    return tuple(found)
+        if not found or axis.x(moment) - axis.x(found[-1]) > TICK:
+            found.append(moment)
+    for moment in _round_times(axis, 10 ** (9 - digits)):
+        if all(abs(axis.x(moment) - axis.x(other)) > 1.5 * TICK for other in found):
+            found.append(moment)
+    return tuple(Span(axis.x(moment), 0.0, seconds_text(moment, digits)) for moment in sorted(found))
+
+
+def _round_times(axis: Axis, least: int) -> list[int]:
+    """List round moments (ns) of the stretches that are drawn to scale, none of them finer than ``least``."""
+    drawn = [span for span, folded in zip(axis.spans, axis.folded, strict=True) if not folded]
+    scale = sum(axis.x(high) - axis.x(low) for low, high in drawn) / max(sum(high - low for low, high in drawn), 1)
+    steps = (part * 10**power for power in range(12) for part in (1, 2, 5))
+    step = next((step for step in steps if step >= least and step * scale > 2 * TICK), 0)
+    if not step:
+        return []
+    return [moment for low, high in drawn for moment in range(-(-low // step) * step, high, step)]

@@ -10,8 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+import numpy as np
+
 from history import SECOND, Receipt
-from history.metrics.recovery import Asked, Load, figures, load_of, moment_or, never_recovered, surroundings
+from history.metrics.recovery import Asked, Load, figures, load_of, moment_or, surroundings
 from reports.analysis.node_timeline import NodeTimeline, leader_at
 from reports.load.columns import Operations
 from reports.load.run import Run
@@ -29,7 +31,7 @@ FIGURES: Final = ("rate_before", "rate_during", "rate_after", "longest_gap_ms", 
 class FaultWindow:
     """One fault.  Times in seconds since the run's start, rates in ok operations a second, the rest in ms.
 
-    None is unknown, but ``recovered_ms`` None means that the rate never came back where ``never_recovered`` says so.
+    None is unknown or *never*: ``reports.text.recovery.way_back`` tells which.
     ``leader_cut``: whether the leader could not reach a majority (None: unknown).
     """
 
@@ -52,7 +54,6 @@ class FaultWindow:
     longest_gap_ms: float | None
     first_ok_ms: float | None
     recovered_ms: float | None
-    never_recovered: bool
     reason: str | None
     witness: dict[str, Any]
 
@@ -64,6 +65,9 @@ class FaultWindow:
 
     kinds: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
     """The same figures for each kind of operation alone."""
+
+    asked: frozenset[str] = frozenset()
+    """The kinds of operation of which clients began one after the heal."""
 
     @property
     def installed(self) -> bool:
@@ -166,23 +170,17 @@ def _window(
         healed=_seconds(receipt.healed),
         reason=receipt.reason if receipt.state != "installed" else None,
         witness=receipt.witness if isinstance(receipt.witness, dict) else {"seen": receipt.witness},
-        never_recovered=never_recovered({**costs, "state": receipt.state}),
         kinds=by_kind,
+        asked=_asked_after(run.operations, receipt.healed),
         **costs,
     )
 
 
-def late_of(run: Run) -> dict[int, str]:
-    """Map a fault's id to the nodes that had not caught up when the next fault came, or until the end of the run."""
-    found = {}
-    last = max((one["id"] for one in run.results.get("windows", ()) if isinstance(one.get("id"), int)), default=None)
-    for window in run.results.get("windows", ()):
-        until = "by the end" if window.get("id") == last else "before the next"
-        nodes = (window.get("caught_up") or {}).get("nodes") or {}
-        late = [str(node) for node, took in nodes.items() if took is None]
-        if late and isinstance(window.get("id"), int):
-            found[window["id"]] = f"not caught up {until}: {' '.join(late)}"
-    return found
+def _asked_after(operations: Operations, healed: int | None) -> frozenset[str]:
+    """List the kinds of operation of which one was invoked after a heal."""
+    if healed is None:
+        return frozenset()
+    return frozenset(operations.f.names[code] for code in np.unique(operations.f.codes[operations.invoked >= healed]))
 
 
 def nodes_of(receipt: Receipt) -> tuple[str, ...]:

@@ -13,7 +13,8 @@ from reports.load.columns import NONE, Floats, Ints, Operations
 
 STRIP_NS = 250_000_000
 """Width of one cell of the availability strip."""
-MAX_ERRORS = 20
+MAX_ERRORS = 8
+"""Limit of different errors that are listed one by one."""
 MAX_READ = 5000
 """Limit of different errors that are read."""
 _DURATION = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?= ?m?s\b)")
@@ -129,16 +130,30 @@ def counts_of(operations: Operations) -> list[CountRow]:
     return rows
 
 
-def errors_of(operations: Operations) -> list[tuple[str, str, int]]:
-    """Count errors, those that differ in a duration only as one: (outcome, error, number), most frequent first."""
+def errors_of(operations: Operations, limit: int = MAX_ERRORS) -> list[tuple[str, str, int]]:
+    """Count errors, those that differ in a duration only as one: (outcome, error, number), most frequent first.
+
+    Beyond ``limit`` those of one outcome are counted together, and so are the operations that failed, or ended nobody
+    knows how, without an error on record: all rows of such an outcome add up to its operations.
+    """
     merged: dict[tuple[str, str], list[tuple[str, int]]] = {}
-    for outcome, text, times in _counted(operations):
+    counted = _counted(operations)
+    for outcome, text, times in counted[:MAX_READ]:
         merged.setdefault((outcome, _DURATION.sub("#", text)), []).append((text, times))
     rows = [
         (outcome, _range(shape, [text for text, _ in found]), sum(times for _, times in found))
         for (outcome, shape), found in merged.items()
     ]
-    return sorted(rows, key=lambda row: -row[2])[:MAX_ERRORS]
+    rows.sort(key=lambda row: -row[2])
+    rows, others = rows[:limit], [*rows[limit:], *counted[MAX_READ:]]
+    for code, outcome in enumerate(OUTCOMES):
+        mine = [row for row in others if row[0] == outcome]
+        rows += mine if len(mine) == 1 else []
+        if len(mine) > 1:
+            rows.append((outcome, f"{len(mine):,} other errors", sum(times for *_, times in mine)))
+        if code != OK and (bare := int(np.count_nonzero(operations.which(code) & (operations.error.codes < 0)))):
+            rows.append((outcome, "no error on record", bare))
+    return rows
 
 
 def _range(shape: str, texts: list[str]) -> str:
@@ -154,7 +169,7 @@ def _counted(operations: Operations) -> list[tuple[str, str, int]]:
     chosen = operations.error.codes >= 0
     combined = operations.error.codes[chosen] * len(OUTCOMES) + operations.outcome[chosen]
     numbers = np.bincount(combined)
-    order = np.argsort(-numbers, kind="stable")[: np.count_nonzero(numbers)][:MAX_READ]
+    order = np.argsort(-numbers, kind="stable")[: np.count_nonzero(numbers)]
     return [
         (OUTCOMES[int(place) % len(OUTCOMES)], operations.error.names[int(place) // len(OUTCOMES)], int(numbers[place]))
         for place in order

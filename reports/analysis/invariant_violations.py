@@ -7,7 +7,7 @@ their own, and checks that recorded counterexamples are shown by these.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
@@ -18,10 +18,11 @@ from reports.analysis.findings import Drawn, checks_of, shown_as_counterexamples
 from reports.analysis.sketch import Sketch, sketch_of
 from reports.load import logs
 from reports.load.alarm_lines import AlarmLine
-from reports.style.format import number
 
 Observation: TypeAlias = tuple[float, str, str]
 """When (seconds), which node, and what it did, in words."""
+Write: TypeAlias = Callable[[int], str]
+"""How an index is written."""
 
 ELSEWHERE: Final = LINEARIZABLE | {"recovery"}
 MAX_MOMENTS: Final = 12
@@ -102,7 +103,7 @@ def _failed(drawn: Drawn) -> list[tuple[dict[str, Any], Mapping[str, Any]]]:
 
 def _describe(drawn: Drawn, details: Mapping[str, Any]) -> list[Observation]:
     if say := _WORDING.get(str(details.get("kind"))):
-        return [(one["time"] / 1e9, str(one["node"]), say(one)) for one in _moments(details)]
+        return [(one["time"] / 1e9, str(one["node"]), say(one, drawn.run.index)) for one in _moments(details)]
     return _leaders(drawn, details)
 
 
@@ -143,27 +144,27 @@ def _moments(details: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return found if isinstance(found, list) else []
 
 
-def _deletion(moment: Mapping[str, Any]) -> str:
+def _deletion(moment: Mapping[str, Any], write: Write) -> str:
     before = " before it was restarted" if moment.get("restarted") else ""
-    return f"log ends at {number(moment['log_end'])}, {number(moment['committed'])} had been committed there{before}"
+    return f"log ends at {write(moment['log_end'])}, {write(moment['committed'])} had been committed there{before}"
 
 
-def _step_back(moment: Mapping[str, Any]) -> str:
+def _step_back(moment: Mapping[str, Any], _: Write) -> str:
     return f"in term {moment['term']}, after term {moment['before']}"
 
 
-def _beyond(moment: Mapping[str, Any]) -> str:
+def _beyond(moment: Mapping[str, Any], write: Write) -> str:
     bound = "log ends" if moment["above"] == "committed" else "committed"
-    return f"{bound} at {number(moment['bound'])}, {number(moment['index'])} {moment['above']} there"
+    return f"{bound} at {write(moment['bound'])}, {write(moment['index'])} {moment['above']} there"
 
 
-def _short_leader(moment: Mapping[str, Any]) -> str:
-    held = f"{number(moment['log_end'])} of {number(moment['committed'])}"
+def _short_leader(moment: Mapping[str, Any], write: Write) -> str:
+    held = f"{write(moment['log_end'])} of {write(moment['committed'])}"
     return f"leads in term {moment['term']} with {held} committed entries"
 
 
-def _contents(moment: Mapping[str, Any]) -> str:
-    return f"contents {str(moment['digest'])[:DIGEST]} at {moment['of']} {number(moment['index'])}"
+def _contents(moment: Mapping[str, Any], write: Write) -> str:
+    return f"contents {str(moment['digest'])[:DIGEST]} at {moment['of']} {write(moment['index'])}"
 
 
 _WORDING: Final = {

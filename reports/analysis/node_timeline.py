@@ -9,14 +9,14 @@ from typing import Final
 import numpy as np
 
 from history import Probe, Receipt
-from history.records.indexes import between, index_text
+from history.records.indexes import between
 from history.records.probes import Claim, leader_by
 from reports.load.columns import Floats, Ints
-from reports.style.format import number
+from reports.style.format import index as index_of
 
 ROLES: Final = ("leader", "follower", "candidate", "unknown", "silent")
 SILENT: Final = 4
-_UNBOUNDED: Final = 2**62
+_EVER: Final = 2**62
 STALE_S: Final = 1.5
 """Seconds for which a probe counts at most; else until the node's next one (six probes at four a second)."""
 GONE_S: Final = 3.0
@@ -28,6 +28,7 @@ class NodeTimeline:
     """One node's probes: equally long arrays, times in seconds, ``role`` places in :data:`ROLES`, indexes -1 = none.
 
     ``named`` is whom it takes for the leader.  Only a ``member`` may lead, and counts in majorities.
+    ``without`` are stretches in which it answered although a fault had killed its server: another process did.
     """
 
     node: str
@@ -42,10 +43,11 @@ class NodeTimeline:
     named: tuple[str | None, ...] = ()
     member: bool = True
     epoch_bits: int = 0
+    without: tuple[tuple[float, float], ...] = ()
 
     def index(self, index: int) -> str:
         """Write one of its indexes."""
-        return index_text(index, self.epoch_bits) if self.epoch_bits else number(index)
+        return index_of(index, self.epoch_bits)
 
     @property
     def reports(self) -> bool:
@@ -79,24 +81,34 @@ def timelines_of(
     by_node: dict[str, list[Probe]] = {node: [] for node in nodes}
     for probe in probes:
         by_node.setdefault(probe.node, []).append(probe)
-    for node, pid, gone in _kills(receipts):
+    without: dict[str, list[tuple[float, float]]] = {}
+    for node, pid, gone, back in _kills(receipts):
         rows = by_node.get(node, [])
-        if rows and not any(row.answered and row.pid == pid and row.time >= gone for row in rows):
+        if any(row.answered and not row.pid and gone <= row.time < back for row in rows):
+            without.setdefault(node, []).append((gone / 1e9, back / 1e9))
+        elif rows and not any(row.answered and row.pid == pid and row.time >= gone for row in rows):
             rows.append(Probe(gone, node, error="killed"))
             rows.sort(key=lambda row: row.time)
     return [
-        replace(_timeline(node, rows, member=not members or node in members), epoch_bits=epoch_bits)
+        replace(
+            _timeline(node, rows, member=not members or node in members),
+            epoch_bits=epoch_bits,
+            without=tuple(without.get(node, ())),
+        )
         for node, rows in by_node.items()
     ]
 
 
-def _kills(receipts: Sequence[Receipt]) -> Iterator[tuple[str, int, int]]:
-    """Yield (node, process, by when at the latest it was gone, in ns) of the processes that faults saw die."""
+def _kills(receipts: Sequence[Receipt]) -> Iterator[tuple[str, int, int, int]]:
+    """Yield (node, process, gone by, gone until) of the processes that faults saw die; times in ns.
+
+    Until a fault is healed no other process has taken its place.
+    """
     for receipt in receipts:
         gone = receipt.witness.get("pids_gone") if isinstance(receipt.witness, dict) else None
         if isinstance(gone, dict) and receipt.stood is not None:
             for node, pid in gone.items():
-                yield str(node), pid, receipt.stood
+                yield str(node), pid, receipt.stood, receipt.heal_started or receipt.healed or _EVER
 
 
 def _timeline(node: str, rows: list[Probe], *, member: bool) -> NodeTimeline:
@@ -239,7 +251,7 @@ def progress_at(timelines: Sequence[NodeTimeline], time: Floats) -> Progress:
     highest = np.maximum.accumulate(known.max(axis=0))
     held = np.array([[np.inf] if not logs(one) else [0.0] for one in timelines]) + log_end
     own = np.fmin(applied, held)
-    lag = np.where(np.isnan(applied), np.nan, np.maximum(highest - own, 0.0))
+    lag = np.where(np.isnan(applied) | (highest < 0), np.nan, np.maximum(highest - own, 0.0))
     if bits := timelines[0].epoch_bits:
         lag[np.floor(highest / 2.0**bits) != np.floor(own / 2.0**bits)] = np.nan
     return Progress(time, log_end, applied, committed, lag)
@@ -249,8 +261,9 @@ def progress_at(timelines: Sequence[NodeTimeline], time: Floats) -> Progress:
 class LastStatus:
     """The last answer of a node.  ``behind``: entries from its applied index to the cluster's highest commit index.
 
-    Where its log ends before the applied index, the node holds no more than that: then from there.  None: not known, as
-    where both are of different epochs; ``earlier``: its own is the earlier one.
+    Where its log ends before the applied index, the node holds no more than that: then from there (``cut``).  None: not
+    known, as where no node ever said what it applied or what was committed, and where both are of different epochs;
+    ``earlier``: its own is the earlier one.
     ``late``: this is more than the cluster committed in its last second, so not just the age of the answer.
     ``silent_s`` is the time between this answer, which was asked for at ``at`` s, and the last probe of any node.
     """
@@ -266,6 +279,8 @@ class LastStatus:
     silent_s: float
     at: float
     earlier: bool
+    cut: bool
+    log_end_text: str
     committed_text: str
     applied_text: str
 
@@ -276,11 +291,15 @@ def last_statuses(timelines: Sequence[NodeTimeline]) -> list[LastStatus]:
     front = max((int(timeline.committed[last]) for timeline, last in lasts), default=-1)
     allowed = max((_recently_committed(timeline, int(last)) for timeline, last in lasts), default=0) + 1
     end = max((float(timeline.time[-1]) for timeline, _ in lasts), default=0.0)
+    compared = front >= 0 and any(bool((timeline.applied >= 0).any()) for timeline, _ in lasts)
     found = []
     for timeline, last in lasts:
-        # A node that names its role and no index has applied nothing; of one that names neither nothing is known.
-        known = timeline.reports or bool((timeline.role <= ROLES.index("candidate")).any())
-        held = min(int(timeline.applied[last]), int(timeline.log_end[last]) if logs(timeline) else _UNBOUNDED)
+        # Among nodes that name indexes one that names its role alone has applied nothing; of one that names neither
+        # nothing is known.
+        known = compared and (timeline.reports or bool((timeline.role <= ROLES.index("candidate")).any()))
+        applied, log_end = int(timeline.applied[last]), int(timeline.log_end[last])
+        cut = logs(timeline) and log_end < applied
+        held = log_end if cut else applied
         away = between(front, max(held, 0), timeline.epoch_bits) if known else None
         behind = None if away is None else max(away, 0)
         earlier = known and away is None and front > held
@@ -289,14 +308,16 @@ def last_statuses(timelines: Sequence[NodeTimeline]) -> list[LastStatus]:
                 node=timeline.node,
                 role=ROLES[int(timeline.role[last])],
                 term=int(timeline.term[last]),
-                log_end=int(timeline.log_end[last]),
-                applied=int(timeline.applied[last]),
+                log_end=log_end,
+                applied=applied,
                 committed=int(timeline.committed[last]),
                 behind=behind,
                 late=earlier or (behind is not None and behind > allowed),
                 earlier=earlier,
+                cut=cut,
+                log_end_text=timeline.index(log_end),
                 committed_text=timeline.index(int(timeline.committed[last])),
-                applied_text=timeline.index(int(timeline.applied[last])),
+                applied_text=timeline.index(applied),
                 silent_s=end - float(timeline.time[last]),
                 at=float(timeline.time[last]),
             )

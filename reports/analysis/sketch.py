@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
 import numpy as np
 
+from reports.analysis.epochs import IndexAxis
 from reports.analysis.faults import FaultWindow
 from reports.analysis.node_timeline import NodeTimeline, progress_at
 from reports.load.columns import Floats
-from reports.style.format import number
 from reports.style.palette import node_colour
 
 WIDTH: Final = 720.0
 HEIGHT: Final = 190.0
 LEFT: Final = 52.0
-RIGHT: Final = 132.0
+RIGHT: Final = 168.0
+KEY: Final = 26.0
+"""Room right of the chart for the piece of a line that stands before its label."""
+NAME: Final = 8
+"""Limit of a node's name, in characters."""
 BOTTOM: Final = 22.0
 POINTS: Final = 361
 """Limit of points a line; four a second are as many as there are probes."""
@@ -51,6 +54,7 @@ class Sketch:
     levels: tuple[tuple[float, str], ...]
     left: float = LEFT
     right: float = WIDTH - RIGHT
+    key: float = KEY
     width: float = WIDTH
     height: float = HEIGHT
 
@@ -67,27 +71,29 @@ def sketch_of(
     rows: Floats = getattr(progress, index)
     if not len(timelines) or not np.isfinite(rows).any():
         return None
-    top = max(float(np.nanmax(rows)), 1.0)
+    axis = IndexAxis.of([rows], timelines[0].epoch_bits)
+    placed = axis.places(rows)
+    top = max(float(np.nanmax(placed)), 1.0)
 
     def x(seconds: float) -> float:
         return LEFT + (WIDTH - LEFT - RIGHT) * min(seconds / end, 1.0)
 
-    def y(index: float) -> float:
-        return HEIGHT - BOTTOM - (HEIGHT - BOTTOM - 10) * index / top
+    def y(place: float) -> float:
+        return HEIGHT - BOTTOM - (HEIGHT - BOTTOM - 10) * place / top
 
-    ends = [_last(row) for row in rows]
-    places = _spread([y(value) if value is not None else HEIGHT - BOTTOM for value in ends])
+    ends, last = [_last(row) for row in rows], [_last(row) for row in placed]
+    places = _spread([y(value) if value is not None else HEIGHT - BOTTOM for value in last])
     lines = tuple(
         Line(
             node=timeline.node,
             path=_path([(x(t), y(v) if np.isfinite(v) else None) for t, v in zip(progress.time, row, strict=True)]),
             colour=node_colour(place),
             late=timeline.node in late,
-            label=f"{timeline.node[:8]} {number(int(ends[place] or 0))}",
+            label=f"{timeline.node[:NAME]} {timeline.index(int(ends[place] or 0))}",
             label_y=places[place],
             width=WIDTHS[min(place, len(WIDTHS) - 1)],
         )
-        for place, (timeline, row) in enumerate(zip(timelines, rows, strict=True))
+        for place, (timeline, row) in enumerate(zip(timelines, placed, strict=True))
     )
     bands = tuple(
         (x(w.started), x(w.healed if w.healed is not None else end) - x(w.started), w.family)
@@ -95,15 +101,7 @@ def sketch_of(
         if w.installed
     )
     ticks = tuple((x(end * part / 4), f"{end * part / 4:.0f} s") for part in range(5))
-    return Sketch(lines, bands, ticks, tuple((y(level), number(int(level))) for level in _levels(top)))
-
-
-def _levels(top: float) -> list[float]:
-    """Choose zero and up to four round indexes above it."""
-    power = 10.0 ** math.floor(math.log10(top))
-    step = next((power * part for part in (0.25, 0.5, 1.0) if top / (power * part) <= 4), power * 2.5)
-    step = max(1.0, float(math.ceil(step)))
-    return [step * place for place in range(int(top / step) + 1)]
+    return Sketch(lines, bands, ticks, tuple((y(level), text) for level, text in axis.levels(top)))
 
 
 def _last(row: Floats) -> float | None:

@@ -41,7 +41,7 @@ name,{configurable:!0,enumerable:!0,get(){let value=column(entry,bytes,offset);r
 let bytes=await inflate(bytesOfBase64(text.trim())),length=new DataView(bytes.buffer).getUint32(0,!0),head=JSON.parse(new TextDecoder().decode(bytes.subarray(4,
 4+length))),columns={},offset=4+length;for(let entry of head.columns)laterColumn(columns,entry,bytes,offset),offset+=entry.n*entry.width;return{ops:columns,...head.
 data}}function el(name,text,className){let made=document.createElement(name);return text!=null&&(made.textContent=text),className&&(made.className=className),made}function figure(value,digits){
-return value==null||value===""?"–":Number(value).toLocaleString("en",{minimumFractionDigits:digits,maximumFractionDigits:digits}).replaceAll(","," ")}function option(value,text){
+return value==null||value===""?"–":Number(value).toLocaleString("en",{minimumFractionDigits:digits,maximumFractionDigits:digits})}function option(value,text){
 let made=el("option",text);return made.value=value,made}function svg(name,attributes){let made=document.createElementNS("http://www.w3.org/2000/svg",name);for(let[
 key,value]of Object.entries(attributes))made.setAttribute(key,value);return made}function drawBands(context,data,toX,left,right,top,height){context.save(),context.globalAlpha=Ink.dark?.26:.45;for(let fault of data.faults){if(fault.state==="s\
 kipped")continue;let a=Math.max(toX(fault.start),left),b=Math.min(Math.max(toX(fault.end),a+1),right);if(b<=left||a>=right)continue;context.fillStyle=data.faultColours[fault.
@@ -57,10 +57,11 @@ ratio,top+(data.findings?.length||data.violations?.length?11:1)*ratio];context.t
 ratio,context.setLineDash([]);let marked=[...(data.further?.findings??[]).map(at=>[at,!0]),...(data.findings??[]).map(({at})=>[at,!0]),...(data.further?.violations??
 []).map(at=>[at,!1]),...(data.violations??[]).map(({at})=>[at,!1])];for(let[at,hollow]of marked){let x=toX(at);x<left||x>right||(context.globalAlpha=.4,context.
 beginPath(),context.moveTo(x,top),context.lineTo(x,top+height),context.stroke(),context.globalAlpha=1,triangle(context,x,top+(hollow?7:6)*ratio,4*ratio,hollow))}
-context.restore()}function drawAvailable(context,value,colour,from,to,top,step){context.fillStyle=value===1?colour:value===2?Ink["fail-ink"]:Ink.quiet;let inset=value===
-1?5:value===2?3:step/2-.5;context.fillRect(from,top+inset,to-from,step-2*inset)}function triangle(context,x,y,size,hollow=!1){context.beginPath(),context.moveTo(
-x,y),context.lineTo(x-size,y-size*1.5),context.lineTo(x+size,y-size*1.5),context.closePath(),context.strokeStyle=Ink.paper,context.lineWidth=3,context.stroke(),
-context.fillStyle=hollow?Ink.paper:Ink.mark,context.strokeStyle=Ink.mark,context.lineWidth=1.25,context.fill(),hollow&&context.stroke(),context.lineWidth=1}var HOLD_MS=450,STILL=8,Fingers={down:new Map};function wireTouch(element,secondsAt,read,moves){let hold=0,pinch=null,span=()=>{let[a,b]=[...Fingers.down.values()];return{wide:Math.max(Math.abs(a.x-b.x),20),
+context.restore()}function dots(context,from,to,y){context.fillStyle=Ink.quiet;for(let x=from;x<to;x+=5)context.fillRect(x,y-.5,Math.min(2,to-x),1)}function drawAvailable(context,value,colour,from,to,top,step){
+if(value!==1&&value!==2){dots(context,from,to,top+step/2);return}context.fillStyle=value===1?colour:Ink["fail-ink"];let inset=value===1?5:3;context.fillRect(from,
+top+inset,to-from,step-2*inset)}function triangle(context,x,y,size,hollow=!1){context.beginPath(),context.moveTo(x,y),context.lineTo(x-size,y-size*1.5),context.
+lineTo(x+size,y-size*1.5),context.closePath(),context.strokeStyle=Ink.paper,context.lineWidth=3,context.stroke(),context.fillStyle=hollow?Ink.paper:Ink.mark,context.
+strokeStyle=Ink.mark,context.lineWidth=1.25,context.fill(),hollow&&context.stroke(),context.lineWidth=1}var HOLD_MS=450,STILL=8,Fingers={down:new Map};function wireTouch(element,secondsAt,read,moves){let hold=0,pinch=null,span=()=>{let[a,b]=[...Fingers.down.values()];return{wide:Math.max(Math.abs(a.x-b.x),20),
 at:(a.at+b.at)/2}},forget=event=>{clearTimeout(hold),Fingers.down.delete(event.pointerId),pinch=null};element.style.touchAction="pan-y",element.addEventListener(
 "pointerdown",event=>{event.pointerType==="touch"&&(Fingers.down.set(event.pointerId,{x:event.clientX,first:event.clientX,at:secondsAt(event)}),clearTimeout(hold),
 Fingers.down.size===1&&(hold=setTimeout(()=>{View.point(secondsAt(event)),read(event)},HOLD_MS)),pinch=Fingers.down.size===2?{...span(),from:View.from,to:View.to}:
@@ -123,21 +124,21 @@ checks.find(([other])=>other===name)??["","–"])[1];tableOf("cmp-checks",[["che
 return{differs:x!==y,cells:[[name],[x,`verdict ${x}`],[y,`verdict ${y}`]]}})),drawFaultTable(a.curves?.faults??[],b.curves?.faults??[])}function drawFaultTable(a,b){
 let heads=[["#","num"],["fault of A","line"],["nodes"],["start s","num"],["gap s","num"],["rate back ms","num"],["fault of B","line"],["nodes"],["start s","num"],
 ["gap s","num"],["rate back ms","num"]],cellsOf=fault=>fault?[[fault.state==="installed"?fault.fault:`${fault.fault} (${fault.state})`,"line"],[fault.nodes.join(
-" "),"nowrap"],[figure(fault.start,1),"num"],[figure(fault.gap_s,2),"num"],[fault.never?"never":figure(fault.recovered_ms,0),`num${fault.never?" red strong":""}`]]:
-[["–","line"],[""],[""],[""],[""]];if(!a.length&&!b.length){tableOf("cmp-faults",[["faults"]],[{cells:[["No fault was started in either."]]}]);return}tableOf(
-"cmp-faults",heads,Array.from({length:Math.max(a.length,b.length)},(_,place)=>({differs:!1,cells:[[String(place),"num"],...cellsOf(a[place]),...cellsOf(b[place])]})),
-!0)}function merged(a,b,names){return uPlot.join([a,b].map(run=>[run.time,...names.map(name=>run[name])]))}function halfBands(context,_data,toX,left,right,top,height){
-for(let[half,run]of[Compare.a,Compare.b].entries()){let data={faults:run.curves?.faults??[],faultColours:Compare.data.faultColours};drawBands(context,data,toX,left,
-right,top+half*height/2,height/2)}}function drawCurves(a,b){for(let{plot}of Charts.plots)plot.destroy();Charts.plots.length=0;let curves=[a.curves,b.curves].filter(
-Boolean);if(View.reset(Math.max(1,...curves.map(run=>run.end)),Math.min(0,...curves.map(run=>run.start))),curves.length<2)return;let inks={a:()=>Ink["run-a"],b:()=>Ink["\
-run-b"]},data={faults:[],phases:[{name:"main",start:0}],faultColours:Compare.data.faultColours};makePlot(data,"c-rate",200,[line("A",inks.a,{width:1.75}),line("\
-B",inks.b,{width:1.75,dash:[6,3]})],merged(a.curves,b.curves,["ok"]),{background:halfBands});let[times,a50,a99,b50,b99]=merged(a.curves,b.curves,["p50","p99"]);
-makePlot(data,"c-latency",200,[line("A p50",inks.a,{width:1}),line("A p99",inks.a,{width:2}),line("B p50",inks.b,{width:1,dash:[6,3]}),line("B p99",inks.b,{width:2,
-dash:[6,3]})],[times,a50,a99,b50,b99],{scale:logScale(),axis:logAxis,background:halfBands})}function drawAvailability(){let canvas=document.getElementById("c-av\
-ailability"),step=18,area=prepareCanvas(canvas,4*step+34),{context}=area,toX=scaleX(area,View.from,View.to);[["A",Compare.a],["B",Compare.b]].forEach(([letter,run],place)=>{
-let top=place*(2*step+6),{curves}=run;if(rowLabel(area,`${letter} faults`,top+step/2),rowLabel(area,`${letter} ok`,top+step*1.5),!curves)return;drawBands(context,
-{faults:curves.faults,faultColours:Compare.data.faultColours},toX,area.left,area.right,top,2*step),context.fillStyle=Ink.ink,context.textAlign="left",context.textBaseline=
-"middle";for(let fault of curves.faults){let from=Math.max(toX(fault.start),area.left),to=Math.min(toX(fault.end),area.right);fault.state!=="skipped"&&context.fillText(
+" "),"nowrap"],[figure(fault.start,1),"num"],[figure(fault.gap_s,2),"num"],[fault.back,`num${fault.back==="never"?" red strong":""}`]]:[["–","line"],[""],[""],
+[""],[""]];if(!a.length&&!b.length){tableOf("cmp-faults",[["faults"]],[{cells:[["No fault was started in either."]]}]);return}tableOf("cmp-faults",heads,Array.from(
+{length:Math.max(a.length,b.length)},(_,place)=>({differs:!1,cells:[[String(place),"num"],...cellsOf(a[place]),...cellsOf(b[place])]})),!0)}function merged(a,b,names){
+return uPlot.join([a,b].map(run=>[run.time,...names.map(name=>run[name])]))}function halfBands(context,_data,toX,left,right,top,height){for(let[half,run]of[Compare.
+a,Compare.b].entries()){let data={faults:run.curves?.faults??[],faultColours:Compare.data.faultColours};drawBands(context,data,toX,left,right,top+half*height/2,
+height/2)}}function drawCurves(a,b){for(let{plot}of Charts.plots)plot.destroy();Charts.plots.length=0;let curves=[a.curves,b.curves].filter(Boolean);if(View.reset(
+Math.max(1,...curves.map(run=>run.end)),Math.min(0,...curves.map(run=>run.start))),curves.length<2)return;let inks={a:()=>Ink["run-a"],b:()=>Ink["run-b"]},data={
+faults:[],phases:[{name:"main",start:0}],faultColours:Compare.data.faultColours};makePlot(data,"c-rate",200,[line("A",inks.a,{width:1.75}),line("B",inks.b,{width:1.75,
+dash:[6,3]})],merged(a.curves,b.curves,["ok"]),{background:halfBands});let[times,a50,a99,b50,b99]=merged(a.curves,b.curves,["p50","p99"]);makePlot(data,"c-laten\
+cy",200,[line("A p50",inks.a,{width:1}),line("A p99",inks.a,{width:2}),line("B p50",inks.b,{width:1,dash:[6,3]}),line("B p99",inks.b,{width:2,dash:[6,3]})],[times,
+a50,a99,b50,b99],{scale:logScale(),axis:logAxis,background:halfBands})}function drawAvailability(){let canvas=document.getElementById("c-availability"),step=18,
+area=prepareCanvas(canvas,4*step+34),{context}=area,toX=scaleX(area,View.from,View.to);[["A",Compare.a],["B",Compare.b]].forEach(([letter,run],place)=>{let top=place*
+(2*step+6),{curves}=run;if(rowLabel(area,`${letter} faults`,top+step/2),rowLabel(area,`${letter} ok`,top+step*1.5),!curves)return;drawBands(context,{faults:curves.
+faults,faultColours:Compare.data.faultColours},toX,area.left,area.right,top,2*step),context.fillStyle=Ink.ink,context.textAlign="left",context.textBaseline="mid\
+dle";for(let fault of curves.faults){let from=Math.max(toX(fault.start),area.left),to=Math.min(toX(fault.end),area.right);fault.state!=="skipped"&&context.fillText(
 clip(context,fault.fault,to-from-8),from+4,top+step/2)}let[width,lengths]=curves.available,at=curves.start;for(let[value,count]of lengths){let from=Math.max(toX(
 at),area.left),to=Math.min(toX(Math.min(at+count*width,curves.end)),area.right);at+=count*width,!(to<=from)&&drawAvailable(context,value,Ink[`run-${letter.toLowerCase()}`],
 from,to,top+step,step)}}),drawTimeAxis(area,toX,4*step+12)}function drawLegend(a,b){let item=(name,make)=>{let entry=el("li");return entry.append(make,document.

@@ -53,13 +53,13 @@ sign,wanted,i=>ops.vk[i]===1?ops.va[i]:Number.NaN),answered=numberTest(sign,want
 let installed=data.faults.filter(({state})=>state!=="skipped"),overlaps=i=>fault=>fault.start*1e6<=endOf(data,i)&&fault.end*1e6>=data.ops.t[i];if(wanted==="none")
 return i=>!installed.some(overlaps(i));let number=/^#(\d+)$/.exec(wanted)?.[1],chosen=installed.filter(({id,fault,family})=>number===void 0?fault.includes(wanted)||
 family===wanted:id===Number(number));if(!chosen.length)throw new Error(`no fault is ${wanted}`);return i=>chosen.some(overlaps(i))}function el(name,text,className){let made=document.createElement(name);return text!=null&&(made.textContent=text),className&&(made.className=className),made}function figure(value,digits){
-return value==null||value===""?"–":Number(value).toLocaleString("en",{minimumFractionDigits:digits,maximumFractionDigits:digits}).replaceAll(","," ")}function option(value,text){
+return value==null||value===""?"–":Number(value).toLocaleString("en",{minimumFractionDigits:digits,maximumFractionDigits:digits})}function option(value,text){
 let made=el("option",text);return made.value=value,made}function svg(name,attributes){let made=document.createElementNS("http://www.w3.org/2000/svg",name);for(let[
 key,value]of Object.entries(attributes))made.setAttribute(key,value);return made}function button(name,action){let made=el("button",name);return made.type="butto\
-n",made.addEventListener("click",action),made}var ROLE_NAMES=["leader","follower","candidate","not reported","no answer"];function termText(term){return term>=0?`, term ${term}`:""}function stretchAt(data,place,seconds){
-return data.stretches?.[place]?.find(([,,from,to])=>from<=seconds&&seconds<to)}function answersAt(data,node,seconds){let place=data.nodes.findIndex(one=>one.name===
-node),found=stretchAt(data,place,seconds);return found!==void 0&&ROLE_NAMES[found[0]]!=="no answer"}function leaderAt(data,seconds){let found=data.led?.find(([,
-,from,to])=>from<=seconds&&seconds<to);return found?{node:data.nodes[found[0]].name,term:found[1]}:null}function describe(i){let{data}=Timeline,{ops}=data,ms=ops.d[i]/1e3;return[["operation",boxLabel(i)],["outcome",ops.o[i]===1?"info: unknown, may take effect late\
+n",made.addEventListener("click",action),made}var ROLE_NAMES=["leader","follower","candidate","not reported","no answer","its server is killed, another process answers"];function termText(term){return term>=
+0?`, term ${term}`:""}function stretchAt(data,place,seconds){return data.stretches?.[place]?.find(([,,from,to])=>from<=seconds&&seconds<to)}function answersAt(data,node,seconds){
+let place=data.nodes.findIndex(one=>one.name===node),found=stretchAt(data,place,seconds);return found!==void 0&&found[0]<4}function leaderAt(data,seconds){let found=data.
+led?.find(([,,from,to])=>from<=seconds&&seconds<to);return found?{node:data.nodes[found[0]].name,term:found[1]}:null}function describe(i){let{data}=Timeline,{ops}=data,ms=ops.d[i]/1e3;return[["operation",boxLabel(i)],["outcome",ops.o[i]===1?"info: unknown, may take effect late\
 r":OUTCOMES[ops.o[i]]],["error",nameOf(data,"e",i)],["process",String(ops.p[i])],["node",nameOf(data,"n",i)],["key",plainKey(nameOf(data,"k",i))],["invoked",secondsText(
 ops.t[i])],[ops.o[i]===1?"given up at":"completed",ops.d[i]<0?"":secondsText(ops.t[i]+ops.d[i])],["took",ops.d[i]<0?"never answered":`${ms.toLocaleString("en",{
 maximumFractionDigits:3})} ms`],["index",ops.r[i]<0?String(ops.i[i]):`${ops.i[i]} to ${ops.i[i]+ops.r[i]}`],["phase",nameOf(data,"ph",i)],["leader then",leaderText(
@@ -153,7 +153,14 @@ addEventListener("pointermove",event=>View.point(secondsAt(event))),canvas.addEv
 "pointerdown",event=>{event.pointerType!=="touch"&&(start2=secondsAt(event),canvas.setPointerCapture(event.pointerId))}),canvas.addEventListener("pointerup",event=>{
 let stop=secondsAt(event);start2!==null&&Math.abs(stop-start2)>(View.to-View.from)*.01&&View.set(Math.min(start2,stop),Math.max(start2,stop)),start2=null}),canvas.
 addEventListener("dblclick",()=>View.whole())),secondsAt}function rowLabel(area,text,y){let{context}=area;context.fillStyle=Ink.quiet,context.textAlign="right",
-context.textBaseline="middle",context.fillText(clip(context,text,GUTTER-12),area.left-8,y)}function drawBands(context,data,toX,left,right,top,height){context.save(),context.globalAlpha=Ink.dark?.26:.45;for(let fault of data.faults){if(fault.state==="s\
+context.textBaseline="middle",context.fillText(clip(context,text,GUTTER-12),area.left-8,y)}function epochAt({begins},place){return begins.findLast(([begin])=>begin<=place)??begins[0]}function indexOf(progress,place){if(place==null)return"–";let[begin,
+first]=epochAt(progress,place);return`0x${(first+Math.round(place-begin)).toString(16)}`}function epochScale(progress){return{range:(_,low,high)=>[epochAt(progress,
+low??0)[0],Math.max(high??0,1)*1.05]}}function epochTicks({begins,bits},low,high){let found=[],room=(high-low)/11,add=(place,text)=>{let near=found.some(([other])=>Math.
+abs(other-place)<room);place>=low&&place<=high&&!near&&found.push([place,text])};for(let[begin,first]of begins)add(begin,`epoch ${Math.floor(first/2**bits)}`);let step2=1;
+for(;(high-low)/step2>4;)step2*=2;return begins.forEach(([begin],i)=>{let end=begins[i+1]?.[0]??Number.POSITIVE_INFINITY;for(let counter=step2;begin+counter<Math.
+min(end-room,high);counter+=step2)add(begin+counter,`+0x${counter.toString(16)}`)}),found.sort((a,b)=>a[0]-b[0])}function epochAxis(progress){return{splits:(_u,_axis,low,high)=>epochTicks(
+progress,low,high).map(([place])=>place),values:(u,ticks)=>{let texts=new Map(epochTicks(progress,u.scales.y.min,u.scales.y.max));return ticks.map(tick=>texts.get(
+tick)??"")}}}function drawBands(context,data,toX,left,right,top,height){context.save(),context.globalAlpha=Ink.dark?.26:.45;for(let fault of data.faults){if(fault.state==="s\
 kipped")continue;let a=Math.max(toX(fault.start),left),b=Math.min(Math.max(toX(fault.end),a+1),right);if(b<=left||a>=right)continue;context.fillStyle=data.faultColours[fault.
 family];let stood=Math.min(Math.max(toX(fault.stood??fault.start),a),b),heal=Math.min(Math.max(toX(fault.heal??fault.end),stood),b),full=context.globalAlpha;context.
 fillRect(stood,top,Math.max(heal-stood,1),height),context.globalAlpha=full/2,context.fillRect(a,top,stood-a,height),context.fillRect(heal,top,b-heal,height),context.
@@ -167,10 +174,11 @@ name,...at)}context.restore()}function drawViolationMarks(context,data,toX,left,
 ratio,context.setLineDash([]);let marked=[...(data.further?.findings??[]).map(at=>[at,!0]),...(data.findings??[]).map(({at})=>[at,!0]),...(data.further?.violations??
 []).map(at=>[at,!1]),...(data.violations??[]).map(({at})=>[at,!1])];for(let[at,hollow]of marked){let x=toX(at);x<left||x>right||(context.globalAlpha=.4,context.
 beginPath(),context.moveTo(x,top),context.lineTo(x,top+height),context.stroke(),context.globalAlpha=1,triangle(context,x,top+(hollow?7:6)*ratio,4*ratio,hollow))}
-context.restore()}function drawAvailable(context,value,colour,from,to,top,step2){context.fillStyle=value===1?colour:value===2?Ink["fail-ink"]:Ink.quiet;let inset=value===
-1?5:value===2?3:step2/2-.5;context.fillRect(from,top+inset,to-from,step2-2*inset)}function triangle(context,x,y,size,hollow=!1){context.beginPath(),context.moveTo(
-x,y),context.lineTo(x-size,y-size*1.5),context.lineTo(x+size,y-size*1.5),context.closePath(),context.strokeStyle=Ink.paper,context.lineWidth=3,context.stroke(),
-context.fillStyle=hollow?Ink.paper:Ink.mark,context.strokeStyle=Ink.mark,context.lineWidth=1.25,context.fill(),hollow&&context.stroke(),context.lineWidth=1}var HOLD_MS=450,STILL=8,Fingers={down:new Map};function severalFingers(){return Fingers.down.size>1}function wireTouch(element,secondsAt,read,moves){let hold=0,
+context.restore()}function dots(context,from,to,y){context.fillStyle=Ink.quiet;for(let x=from;x<to;x+=5)context.fillRect(x,y-.5,Math.min(2,to-x),1)}function drawAvailable(context,value,colour,from,to,top,step2){
+if(value!==1&&value!==2){dots(context,from,to,top+step2/2);return}context.fillStyle=value===1?colour:Ink["fail-ink"];let inset=value===1?5:3;context.fillRect(from,
+top+inset,to-from,step2-2*inset)}function triangle(context,x,y,size,hollow=!1){context.beginPath(),context.moveTo(x,y),context.lineTo(x-size,y-size*1.5),context.
+lineTo(x+size,y-size*1.5),context.closePath(),context.strokeStyle=Ink.paper,context.lineWidth=3,context.stroke(),context.fillStyle=hollow?Ink.paper:Ink.mark,context.
+strokeStyle=Ink.mark,context.lineWidth=1.25,context.fill(),hollow&&context.stroke(),context.lineWidth=1}var HOLD_MS=450,STILL=8,Fingers={down:new Map};function severalFingers(){return Fingers.down.size>1}function wireTouch(element,secondsAt,read,moves){let hold=0,
 pinch=null,span=()=>{let[a,b]=[...Fingers.down.values()];return{wide:Math.max(Math.abs(a.x-b.x),20),at:(a.at+b.at)/2}},forget=event=>{clearTimeout(hold),Fingers.
 down.delete(event.pointerId),pinch=null};element.style.touchAction="pan-y",element.addEventListener("pointerdown",event=>{event.pointerType==="touch"&&(Fingers.
 down.set(event.pointerId,{x:event.clientX,first:event.clientX,at:secondsAt(event)}),clearTimeout(hold),Fingers.down.size===1&&(hold=setTimeout(()=>{View.point(secondsAt(
@@ -236,9 +244,10 @@ box.left+place%columns*cell,box.top+(place/columns|0)*cell,cell,cell))}}function
 ink`],{dash:name==="ok"?[]:name==="info"?[6,3]:[2,3],paths:uPlot.paths.stepped({align:1})})),[rates.time.map(t=>t-rates.width/2),...rates.rows],{}),quantiles&&makePlot(
 data,"c-quantiles",170,quantiles.names.map((name,i)=>line(name,()=>Ink[i<4?"ok-ink":"info-ink"],{width:[2,1.25,1,1,1.25][i],dash:[[],[8,3],[4,3],[1,3],[10,3,2,3]][i]})),
 [quantiles.time,...quantiles.rows],{scale:logScale(),axis:logAxis}),progress&&progressCharts(data,progress),hideEmpty(["c-rate","c-quantiles","c-applied","c-lag"]),
-shareView()}var NODE_DASHES=[[],[14,5],[7,5],[],[5,7]],NODE_WIDTHS=[5,4,3.25,2.5,2.5];function progressCharts(data,progress){let series=()=>data.nodes.map((node,i)=>line(
-node.name,()=>node.colour,{width:NODE_WIDTHS[Math.min(i,NODE_WIDTHS.length-1)],dash:NODE_DASHES[i%NODE_DASHES.length],paths:uPlot.paths.stepped({align:1})})),rows=kind=>[
-progress.time,...progress[kind]],plot=makePlot(data,"c-applied",190,series(),rows("applied"),{scale:indexScale,axis:indexAxis});makePlot(data,"c-lag",150,series(),
+shareView()}var NODE_DASHES=[[],[14,5],[7,5],[],[5,7]],NODE_WIDTHS=[5,4,3.25,2.5,2.5];function progressCharts(data,progress){let series=more=>data.nodes.map((node,i)=>line(
+node.name,()=>node.colour,{width:NODE_WIDTHS[Math.min(i,NODE_WIDTHS.length-1)],dash:NODE_DASHES[i%NODE_DASHES.length],paths:uPlot.paths.stepped({align:1}),...more})),
+rows=kind=>[progress.time,...progress[kind]],plot=progress.bits?makePlot(data,"c-applied",190,series({value:(_,v)=>indexOf(progress,v)}),rows("applied"),{scale:epochScale(
+progress),axis:epochAxis(progress)}):makePlot(data,"c-applied",190,series(),rows("applied"),{scale:indexScale,axis:indexAxis});makePlot(data,"c-lag",150,series(),
 rows("lag"),{axis:indexAxis}),document.getElementById("progress-kind").addEventListener("input",event=>plot.setData(rows(event.target.value)))}function hideEmpty(ids){
 for(let id of ids){let host=document.getElementById(id);host&&!host.firstChild&&(host.parentElement.hidden=!0)}}function addOptions(id,names,plain){let select2=document.getElementById(id),shown=names.slice(0,2e3).map((name,code)=>[plain?plainKey(name):name,code]);shown.length<=
 500&&shown.sort((a,b)=>inOrder(a[0],b[0]));for(let[name,code]of shown)select2.append(option(String(code),name))}function filter(){applyFilters(),Timeline.hits.length&&
@@ -310,22 +319,22 @@ to,by),table=document.createElement("table"),head=table.createTHead().insertRow(
 .5,.95,.99,1].map(share=>figure(quantile(took,share),1));row.append(el("th",name));for(let text of[...numbers,...took4])row.append(el("td",text,"num"));row.append(
 el("td",code===void 0?"":`${data.names.e[code]} (${times})`,"error"))}let more=groups.length>MOST_ROWS?`, the first ${MOST_ROWS} of ${groups.length} rows`:"";document.
 getElementById("said-table").textContent=`${from.toFixed(3)} to ${to.toFixed(3)} s, ${range?"as selected":"as in view"}${more}`,document.getElementById("b-range").
-hidden=!range,document.querySelector("#as-table .scroll").replaceChildren(table)}var LEVELS=["logged","warned","logged an error","its dispatcher"],ARROWS=["election","lost entries"],MOST_ARROWS=40,REACH2=5,rowOf=(data,place)=>place<0?data.nodes.
-length:place;function hasHarnessLines(data){return!!data.track?.lines.some(([,place])=>place<0)}function drawTrack(data,area,toX,step2){if(!data.track)return;let{
-context}=area,inks=[Ink.quiet,Ink["info-ink"],Ink.mark,Ink.link];for(let level of[0,3,1,2]){context.fillStyle=inks[level];for(let[seconds,place,what]of data.track.
-lines){let x=toX(seconds);if(what!==level||x<area.left||x>area.right)continue;let tall=level===2?7:4;context.fillRect(x-.5,(rowOf(data,place)+2)*step2-tall,1.5,
-tall)}}drawContested(data,area,toX,step2);let arrows=data.track.arrows.filter(([,seconds])=>seconds>=View.from&&seconds<=View.to);for(let[kind,seconds,from,to]of arrows)
-drawArrow(area,toX(seconds),kind,arrows.length>MOST_ARROWS?null:from,to,step2)}function drawContested(data,area,toX,step2){let{context}=area;context.fillStyle=Ink.
-mark;for(let[place,from,to]of data.track.contested){let a=Math.max(toX(from),area.left),b=Math.min(toX(to),area.right);if(!(b<a))for(let y of[1,step2-3])context.
-fillRect(a,(place+1)*step2+y,Math.max(b-a,2),2)}}function drawArrow({context},x,kind,from,to,step2){let end=(to+1.5)*step2,up=from!==null&&from>to,tip=end+(up?4:
--4);context.save(),context.strokeStyle=context.fillStyle=kind===1?Ink.mark:Ink.ink,context.lineWidth=1.25,from!==null&&(context.setLineDash(kind===1?[3,2]:[]),context.
-beginPath(),context.moveTo(x,(from+1.5)*step2),context.lineTo(x,tip),context.stroke(),context.setLineDash([])),context.beginPath(),context.moveTo(x,end+(up?-2:2)),
-context.lineTo(x-4,end+(up?6:-6)),context.lineTo(x+4,end+(up?6:-6)),context.closePath(),context.fill(),context.restore()}function eventsNear(data,row,seconds,perPixel){
-if(!data.track)return[];let near=at=>Math.abs(at-seconds)<=REACH2*perPixel,arrows=data.track.arrows.filter(([,at,,to])=>to===row&&near(at)).map(([kind,at,,,text])=>[
-ARROWS[kind],`${text}, seen at ${at.toFixed(2)} s`]),contested=data.track.contested.filter(([place,from,to])=>place===row&&from<=seconds&&seconds<=to).map(()=>[
-"claim","another node said in the same round of probes that it leads"]),lines=data.track.lines.filter(([at,place])=>rowOf(data,place)===row&&near(at)).sort((a,b)=>Math.
-abs(a[0]-seconds)-Math.abs(b[0]-seconds)).map(([,,level,text,times])=>[LEVELS[level],`${text}${times>1?` (${times} times in its second)`:""}`]);return[...contested,
-...arrows,...lines].slice(0,6)}function initStrips(data){let canvas=document.getElementById("c-leaders");if(!data.stretches?.length&&!data.available){canvas.parentElement.hidden=!0;return}canvas.
+hidden=!range,document.querySelector("#as-table .scroll").replaceChildren(table)}var LEVELS=["logged","warned","logged an error","its dispatcher"],ARROWS=["election","lost entries","cut its log"],[ELECTION,LOST]=[0,1],MOST_ARROWS=40,REACH2=5,
+rowOf=(data,place)=>place<0?data.nodes.length:place;function hasHarnessLines(data){return!!data.track?.lines.some(([,place])=>place<0)}function drawTrack(data,area,toX,step2){
+if(!data.track)return;let{context}=area,inks=[Ink.quiet,Ink["info-ink"],Ink.mark,Ink.link];for(let level of[0,3,1,2]){context.fillStyle=inks[level];for(let[seconds,
+place,what]of data.track.lines){let x=toX(seconds);if(what!==level||x<area.left||x>area.right)continue;let tall=level===2?7:4;context.fillRect(x-.5,(rowOf(data,
+place)+2)*step2-tall,1.5,tall)}}drawContested(data,area,toX,step2);let arrows=data.track.arrows.filter(([,seconds])=>seconds>=View.from&&seconds<=View.to);for(let[
+kind,seconds,from,to]of arrows)drawArrow(area,toX(seconds),kind,arrows.length>MOST_ARROWS?null:from,to,step2)}function drawContested(data,area,toX,step2){let{context}=area;
+context.fillStyle=Ink.mark;for(let[place,from,to]of data.track.contested){let a=Math.max(toX(from),area.left),b=Math.min(toX(to),area.right);if(!(b<a))for(let y of[
+1,step2-3])context.fillRect(a,(place+1)*step2+y,Math.max(b-a,2),2)}}function drawArrow({context},x,kind,from,to,step2){let end=(to+1.5)*step2,up=from!==null&&from>
+to,tip=end+(up?4:-4);context.save(),context.strokeStyle=context.fillStyle=kind===LOST?Ink.mark:kind===ELECTION?Ink.ink:Ink.quiet,context.lineWidth=1.25,from!==null&&
+(context.setLineDash(kind===ELECTION?[]:[3,2]),context.beginPath(),context.moveTo(x,(from+1.5)*step2),context.lineTo(x,tip),context.stroke(),context.setLineDash(
+[])),context.beginPath(),context.moveTo(x,end+(up?-2:2)),context.lineTo(x-4,end+(up?6:-6)),context.lineTo(x+4,end+(up?6:-6)),context.closePath(),context.fill(),
+context.restore()}function eventsNear(data,row,seconds,perPixel){if(!data.track)return[];let near=at=>Math.abs(at-seconds)<=REACH2*perPixel,arrows=data.track.arrows.
+filter(([,at,,to])=>to===row&&near(at)).map(([kind,at,,,text])=>[ARROWS[kind],`${text}, seen at ${at.toFixed(2)} s`]),contested=data.track.contested.filter(([place,
+from,to])=>place===row&&from<=seconds&&seconds<=to).map(()=>["claim","another node said in the same round of probes that it leads"]),lines=data.track.lines.filter(
+([at,place])=>rowOf(data,place)===row&&near(at)).sort((a,b)=>Math.abs(a[0]-seconds)-Math.abs(b[0]-seconds)).map(([,,level,text,times])=>[LEVELS[level],`${text}${times>
+1?` (${times} times in its second)`:""}`]);return[...contested,...arrows,...lines].slice(0,6)}function initStrips(data){let canvas=document.getElementById("c-leaders");if(!data.stretches?.length&&!data.available){canvas.parentElement.hidden=!0;return}canvas.
 parentElement.querySelector("[data-track]").hidden=!data.track?.lines.length;let draw=()=>drawStrips(data,canvas);View.listeners.push(draw),stripPointer(data,canvas,
 followPointer(canvas,!0)),cursorLine(canvas.parentElement),draw()}var STRIP_STEP=22,AVAILABILITY=["nothing was answered","some were answered ok","answered, but \
 none ok"];function stripPointer(data,canvas,secondsAt){let read=event=>{let box=canvas.getBoundingClientRect(),seconds=View.from+(event.clientX-box.left-GUTTER)/
@@ -339,7 +348,7 @@ let at=["at",`${seconds.toFixed(2)} s`],fault=["fault",data.faults.filter(f=>f.s
 "none"];if(place===-1)return data.available?[at,["operations",AVAILABILITY[data.available[1][Math.floor(seconds/data.available[0])]]??"–"],fault]:null;let events=eventsNear(
 data,place,seconds,perPixel);if(place>=data.nodes.length)return events.length?[at,...events]:null;let found=stretchAt(data,place,seconds);if(!found)return[at,["\
 node",data.nodes[place].name],["role","was not asked"],...events];let[role,term,from,to]=found;return[at,["node",data.nodes[place].name],["role",ROLE_NAMES[role]],
-...role===4||term<0?[]:[["term",String(term)]],["from, to",`${from.toFixed(2)} – ${to.toFixed(2)} s`],fault,...events]}function drawStrips(data,canvas){let rows=data.
+...role>=4||term<0?[]:[["term",String(term)]],["from, to",`${from.toFixed(2)} – ${to.toFixed(2)} s`],fault,...events]}function drawStrips(data,canvas){let rows=data.
 nodes,step2=STRIP_STEP,harness=hasHarnessLines(data)?1:0,height=(rows.length+1+harness)*step2+26,area=prepareCanvas(canvas,height),{context}=area,toX=scaleX(area,
 View.from,View.to);drawBands(context,data,toX,area.left,area.right,0,height-22),drawPhases(context,data,toX,area.left,area.right,0,height-22,1),context.textBaseline=
 "middle",drawAvailability(data,area,toX,step2);for(let[place,node]of rows.entries())drawRoles(area,toX,node,data.stretches[place],(place+1)*step2,step2);drawSnapshots(
@@ -351,11 +360,12 @@ let{context}=area,middle=y+step2/2;rowLabel(area,node.name,middle);for(let[role,
 area.right);if(!(b<=a))if(context.fillStyle=node.colour,role===0){context.fillRect(a,y+3,Math.max(b-a,1.5),step2-6),context.fillStyle=luminance(node.colour)>.5?
 "#000":"#fff",context.textAlign="left";let label=term<0?"":clip(context,`term ${term}`,b-a-8);label&&!label.endsWith("…")&&context.fillText(label,a+4,middle)}else if(role===
 1)context.fillRect(a,middle-1,b-a,2);else if(role===2)context.fillStyle=Ink.paper,context.strokeStyle=Ink.ink,context.fillRect(a,middle-4,Math.max(b-a,2),8),context.
-strokeRect(a+.5,middle-3.5,Math.max(b-a-1,1),7);else if(role===3)context.fillStyle=Ink.quiet,context.fillRect(a,middle-.5,b-a,1);else{context.fillStyle=Ink.quiet;
-for(let x=a;x<b;x+=5)context.fillRect(x,middle-.5,2,1)}}}function drawSnapshots(data,area,toX,step2){let{context}=area;for(let kind of[0,1,2])for(let[node,seconds,
-what]of data.snapshots??[]){let x=toX(seconds),y=(node+1.5)*step2;if(!(what!==kind||x<area.left||x>area.right)){if(context.fillStyle=context.strokeStyle=Ink.ink,
-context.lineWidth=1.25,context.beginPath(),what===0){context.moveTo(x,y+3),context.lineTo(x,y+step2/2-1),context.stroke();continue}context.moveTo(x,y-5),context.
-lineTo(x+5,y),context.lineTo(x,y+5),context.lineTo(x-5,y),context.closePath(),what===1&&(context.fillStyle=Ink.paper),context.fill(),context.stroke()}}}var TEXT_STEP=500,TEXT_COLUMNS=["index","process","node","key","operation","outcome","invoked, s","completed, s","error"];function textFold(details,entries){let host=details.
+strokeRect(a+.5,middle-3.5,Math.max(b-a-1,1),7);else if(role===3)context.fillStyle=Ink.quiet,context.fillRect(a,middle-.5,b-a,1);else if(role===5){context.fillStyle=
+Ink.mark;for(let x=a;x<b;x+=10)context.fillRect(x,middle-.5,Math.min(6,b-x),1)}else dots(context,a,b,middle)}}function drawSnapshots(data,area,toX,step2){let{context}=area;
+for(let kind of[0,1,2])for(let[node,seconds,what]of data.snapshots??[]){let x=toX(seconds),y=(node+1.5)*step2;if(!(what!==kind||x<area.left||x>area.right)){if(context.
+fillStyle=context.strokeStyle=Ink.ink,context.lineWidth=1.25,context.beginPath(),what===0){context.moveTo(x,y+3),context.lineTo(x,y+step2/2-1),context.stroke();
+continue}context.moveTo(x,y-5),context.lineTo(x+5,y),context.lineTo(x,y+5),context.lineTo(x-5,y),context.closePath(),what===1&&(context.fillStyle=Ink.paper),context.
+fill(),context.stroke()}}}var TEXT_STEP=500,TEXT_COLUMNS=["index","process","node","key","operation","outcome","invoked, s","completed, s","error"];function textFold(details,entries){let host=details.
 querySelector(".text-rows"),refill=()=>{details.open&&fillText(host,entries(),TEXT_STEP)};return details.addEventListener("toggle",refill),refill}function fillText(host,entries,most){
 let table=document.createElement("table"),head=table.createTHead().insertRow(),body=table.createTBody();table.className="text-table";for(let name of TEXT_COLUMNS){
 let cell=document.createElement("th");cell.scope="col",cell.textContent=name,head.append(cell)}for(let entry of entries.slice(0,most))body.append(entry.fault?faultRow(

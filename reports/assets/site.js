@@ -10,7 +10,7 @@ name,{configurable:!0,enumerable:!0,get(){let value=column(entry,bytes,offset);r
 let bytes=await inflate(bytesOfBase64(text.trim())),length=new DataView(bytes.buffer).getUint32(0,!0),head=JSON.parse(new TextDecoder().decode(bytes.subarray(4,
 4+length))),columns={},offset=4+length;for(let entry of head.columns)laterColumn(columns,entry,bytes,offset),offset+=entry.n*entry.width;return{ops:columns,...head.
 data}}function el(name,text,className){let made=document.createElement(name);return text!=null&&(made.textContent=text),className&&(made.className=className),made}function figure(value,digits){
-return value==null||value===""?"–":Number(value).toLocaleString("en",{minimumFractionDigits:digits,maximumFractionDigits:digits}).replaceAll(","," ")}function option(value,text){
+return value==null||value===""?"–":Number(value).toLocaleString("en",{minimumFractionDigits:digits,maximumFractionDigits:digits})}function option(value,text){
 let made=el("option",text);return made.value=value,made}function button(name,action){let made=el("button",name);return made.type="button",made.addEventListener("click",action),made}var View={from:0,to:1,start:0,end:1,cursor:null,selected:null,listeners:[],cursorListeners:[],pending:!1,reset(end,start=0){this.from=this.start=start,this.to=this.
 end=end},set(from,to){let span=Math.min(Math.max(to-from,1e-4),this.end-this.start),start=Math.min(Math.max(from,this.start),this.end-span);!Number.isFinite(start)||
 !Number.isFinite(span)||Math.abs(start-this.from)<1e-9&&Math.abs(start+span-this.to)<1e-9||(this.from=start,this.to=start+span,this.changed())},changed(){this.pending||

@@ -20,6 +20,7 @@ from history.json_object import read_object
 from reports.errors import Notes
 from reports.load.columns import Operations, from_operations, read_jsonl, read_parquet
 from reports.load.unjudged import unjudged
+from reports.style.format import index
 from reports.style.wording import Wording, by_values
 
 HARNESS_FAILURE: Final = "harness failure"
@@ -98,6 +99,10 @@ class Run:
         """So many lower bits of the nodes' indexes count within an epoch; 0 where indexes have none."""
         bits = (self.results.get("environment") or {}).get("epoch_bits")
         return bits if isinstance(bits, int) and 0 < bits < 63 else 0
+
+    def index(self, value: int) -> str:
+        """Write one of the nodes' indexes."""
+        return index(value, self.epoch_bits)
 
     @property
     def members(self) -> tuple[str, ...]:

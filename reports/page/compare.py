@@ -7,6 +7,7 @@ each other.  The curves are those of the run's own page (``series``), without it
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
@@ -22,6 +23,7 @@ from reports.load.run_row import RunRow
 from reports.page.pack import clean
 from reports.page.series import fault_data
 from reports.style.palette import FAULT_COLOURS
+from reports.text.recovery import way_back
 
 DRAWN: Final = 60
 """Number of runs, the newest ones, whose curves are in a static comparison page."""
@@ -129,6 +131,5 @@ def _fault(window: FaultWindow, origin: float, end: float) -> dict[str, Any]:
         **{name: None if drawn[name] is None else drawn[name] - origin for name in moments},
         "gap_s": None if window.longest_gap_ms is None else window.longest_gap_ms / 1000,
         "first_ok_ms": window.first_ok_ms,
-        "recovered_ms": window.recovered_ms,
-        "never": window.never_recovered,
+        "back": way_back(asdict(window), asked=bool(window.asked))[1],
     }

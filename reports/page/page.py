@@ -10,6 +10,7 @@ import base64
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from functools import cache
 from importlib import resources
 from typing import Any, Final
@@ -20,7 +21,7 @@ from markupsafe import Markup
 
 from history.records.violations import checks_looking, counts_of
 from reports.analysis import elections, figures, node_timeline, outages, snapshots, topology
-from reports.analysis.faults import late_of
+from reports.analysis.catching_up import catching_up, late_of
 from reports.analysis.findings import (
     ROOM_AROUND_S,
     Drawn,
@@ -195,7 +196,7 @@ def render(drawn: Drawn) -> str:
         "longer": part("commands", lambda: longer(run), ""),
         "bug": bug_of(run),
         "commands": part("commands", lambda: commands_of(run.plan, faults=bool(run.receipts)), []),
-        "late": part("recovery figures", lambda: late_of(run), {}),
+        "late": part("recovery figures", lambda: late_of(run, drawn.timelines), {}),
         "violation_times": part("counterexamples", lambda: violation_times_of(run), ""),
         "last_statuses": part("replica progress", lambda: node_timeline.last_statuses(drawn.timelines), []),
         "recovery": part("recovery", lambda: recovery_of(drawn), None),
@@ -203,6 +204,7 @@ def render(drawn: Drawn) -> str:
         "counts": part("counts", lambda: figures.counts_of(run.operations), []),
         "errors": part("errors", lambda: figures.errors_of(run.operations), []),
         "snapshots": part("snapshots", lambda: snapshots.counts_of(drawn.snapshots), {}),
+        "dead": [timeline.node for timeline in drawn.timelines if timeline.without],
         "roles_known": node_timeline.have_roles(drawn.timelines),
         "progress_known": node_timeline.have_indexes(drawn.timelines),
         "elections": part("elections", lambda: elections.elections_of(drawn.timelines), None),
@@ -210,6 +212,7 @@ def render(drawn: Drawn) -> str:
         "lasting": part("outages", lambda: lasting_of(drawn), {}),
         "marked_text": part("marks of violations", lambda: marked_text(drawn), ""),
         "windows": drawn.windows,
+        "back": {w.id: recovery_text.way_back(asdict(w), asked=bool(w.asked)) for w in drawn.windows},
         "costs": part("recovery figures", lambda: costs_of(drawn), []),
         "topologies": part("topology", lambda: topologies_of(drawn), []),
         "nodes": run.nodes,
@@ -286,10 +289,13 @@ def costs_of(drawn: Drawn) -> list[tuple[str, list[tuple[str, ...]]]]:
     """List what faults cost by kind of operation, by node and by fault: (title, rows with a head) of each."""
     run = drawn.run
     windows = [window for window in run.results.get("windows", ()) if "fault" in window]
-    own = [{"id": w.id, "fault": w.fault, "state": w.state, "kinds": w.kinds} for w in drawn.windows]
+    own = [asdict(window) for window in drawn.windows]
     found = [
         ("By kind of operation", recovery_text.kinds_of(own)),
-        ("Caught up with what was committed at the heal, ms after it", recovery_text.nodes_of(windows, run.epoch_bits)),
+        (
+            "Caught up with what the leader had committed at the heal, ms after it",
+            recovery_text.nodes_of(windows, run.epoch_bits, catching_up(run, drawn.timelines)),
+        ),
         ("By fault, over its windows: least / median / most", recovery_text.faults_of(_mapping(run, "fault_figures"))),
     ]
     return [(title, rows) for title, rows in found if rows]

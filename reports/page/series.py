@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from reports.analysis import figures, node_timeline
 from reports.analysis.elections import leaderships_of
+from reports.analysis.epochs import IndexAxis
 from reports.analysis.faults import FaultWindow
 from reports.analysis.findings import Drawn
 from reports.analysis.marks import Marks, marks_of
@@ -22,6 +23,8 @@ from reports.style.format import short
 from reports.style.palette import FAULT_COLOURS, node_colour
 
 MAX_SNAPSHOTS: Final = 5000
+WITHOUT: Final = len(node_timeline.ROLES)
+"""The role, in the page's data, of a node whose server is killed and of which another process answers probes."""
 
 
 def data_of(drawn: Drawn) -> str:
@@ -145,7 +148,17 @@ def _quantiles(operations: Operations, end: int) -> dict[str, Any]:
 
 
 def _stretches(timeline: NodeTimeline) -> list[list[Any]]:
-    return [[node_timeline.ROLES.index(s.role), s.term, s.start, s.end] for s in node_timeline.stretches(timeline)]
+    """List [role, term, from, to]; where another process than the node's killed server answered, :data:`WITHOUT`."""
+    found = []
+    for one in node_timeline.stretches(timeline):
+        role, begin = node_timeline.ROLES.index(one.role), one.start
+        for gone, back in timeline.without if role != node_timeline.SILENT else ():
+            if begin < min(back, one.end) and gone < one.end:
+                found += [[role, one.term, begin, gone]] if begin < gone else []
+                found.append([WITHOUT, -1, max(begin, gone), min(back, one.end)])
+                begin = found[-1][3]
+        found += [[role, one.term, begin, one.end]] if begin < one.end else []
+    return found
 
 
 def _leaderships(timelines: list[NodeTimeline]) -> list[list[Any]]:
@@ -154,5 +167,9 @@ def _leaderships(timelines: list[NodeTimeline]) -> list[list[Any]]:
 
 
 def _progress(found: list[NodeTimeline], end: int) -> dict[str, Any]:
+    """List the progress; indexes with epochs are at their places on the axis, of which ``begins`` are the epochs'."""
     progress = node_timeline.progress_of(found, end / 1e9)
-    return {name: getattr(progress, name) for name in ("time", "applied", "committed", "log_end", "lag")}
+    rows = {name: getattr(progress, name) for name in ("applied", "committed", "log_end")}
+    axis = IndexAxis.of(list(rows.values()), found[0].epoch_bits if found else 0)
+    rows = {name: axis.places(row) for name, row in rows.items()}
+    return {"time": progress.time, **rows, "lag": progress.lag, "begins": axis.begins, "bits": axis.bits}

@@ -1,4 +1,4 @@
-"""The track of events beside roles and terms: what nodes and harness logged, elections, and logs that lost entries."""
+"""The track of events beside roles and terms: what nodes and harness logged, elections, and logs that were cut."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from reports.analysis.invariant_violations import moments_by_check
 from reports.analysis.node_timeline import SILENT, NodeTimeline, leader_at
 from reports.load import logs
 from reports.load.logs import LogLine
-from reports.style.format import number, one_line
+from reports.style.format import one_line
 
 MAX_LINES: Final = 800
 MAX_ARROWS: Final = 400
@@ -22,7 +22,8 @@ MAX_BYTES: Final = 24_000_000
 ROOM_S: Final = 2.0
 HARNESS: Final = -1
 """The place of the harness among the nodes."""
-ELECTION, TRUNCATION = 0, 1
+ELECTION, LOST, CUT = 0, 1, 2
+"""Kinds of arrows.  A log lost entries that its node had said to be committed, or was cut back to what it had."""
 
 
 def track_of(drawn: Drawn) -> dict[str, Any]:
@@ -100,14 +101,21 @@ def _elections(timelines: Sequence[NodeTimeline]) -> Iterator[list[Any]]:
 
 
 def _truncations(timelines: Sequence[NodeTimeline]) -> Iterator[list[Any]]:
-    """Yield an arrow to each node whose log was seen to lose entries, from the leader of that moment."""
+    """Yield an arrow to each node whose log was seen to end earlier than before, from the leader of that moment.
+
+    What a node had not committed may be cut: a leader's log replaces it.
+    """
     places = {timeline.node: place for place, timeline in enumerate(timelines)}
     for place, timeline in enumerate(timelines):
         rows = np.flatnonzero(timeline.role != SILENT)
-        ends = timeline.log_end[rows]
+        ends, committed = timeline.log_end[rows], np.maximum.accumulate(timeline.committed[rows])
         for row in np.flatnonzero(np.diff(ends) < 0):
-            at = float(timeline.time[rows[row + 1]])
+            at, end, said = float(timeline.time[rows[row + 1]]), int(ends[row + 1]), int(committed[row])
             leader = leader_at(timelines, at)
-            text = f"the log of {timeline.node} fell from {number(int(ends[row]))} to {number(int(ends[row + 1]))}"
+            text = f"the log of {timeline.node} fell from {timeline.index(int(ends[row]))} to {timeline.index(end)}"
+            if end < said:
+                text += f", although it had said that {timeline.index(said)} was committed"
+            elif said >= 0:
+                text += f"; it still holds the {timeline.index(said)} that it had said to be committed"
             source = places[leader] if leader is not None and leader != timeline.node else None
-            yield [TRUNCATION, round(at, 4), source, place, text]
+            yield [LOST if end < said else CUT, round(at, 4), source, place, text]

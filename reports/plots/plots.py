@@ -23,12 +23,13 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 from history.codes import FAIL, OK, OUTCOMES
 from reports.analysis import figures, node_timeline, topology
 from reports.analysis.counterexample import Picture
+from reports.analysis.epochs import IndexAxis
 from reports.analysis.faults import FaultWindow
 from reports.analysis.findings import Drawn
 from reports.analysis.marks import Marks, marks_of
 from reports.load.columns import NONE, Ints
 from reports.plots.frame import STYLE, Frame, figure_of
-from reports.style.format import one_line
+from reports.style.format import number, one_line
 from reports.style.palette import OUTCOME_COLOURS, OUTCOME_INKS, bright, node_colour
 
 OUTCOME_MARKERS: Final = ("o", "^", "x")
@@ -197,6 +198,7 @@ def log_ends(drawn: Drawn, marks: Marks) -> Figure | None:
     if not drawn.run.probes or np.isnan(progress.log_end).all():
         return None
     frame = Frame(drawn, marks, "Ends of the logs, and commit indexes", [2.6, 2.0])
+    axis = IndexAxis.of([progress.log_end, progress.committed], drawn.run.epoch_bits)
     keys: list[Any] = []
     for axes, rows, name in zip(
         frame.panels, (progress.log_end, progress.committed), ("end of the log", "commit index"), strict=True
@@ -205,7 +207,7 @@ def log_ends(drawn: Drawn, marks: Marks) -> Figure | None:
             look = {"ls": LINE_STYLES[row % len(LINE_STYLES)], "lw": max(2.2 - 0.35 * row, 0.9)}
             lines = axes.plot(
                 progress.time,
-                rows[row],
+                axis.places(rows[row]),
                 color=node_colour(row),
                 drawstyle="steps-post",
                 label=one_line(timeline.node, 12),
@@ -214,6 +216,10 @@ def log_ends(drawn: Drawn, marks: Marks) -> Figure | None:
             keys += lines if axes is frame.panels[0] else []
         axes.set_ylabel(name)
         axes.set_ylim(bottom=0)
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: number(round(value))))
+        if axis.begins:
+            places, texts = zip(*axis.levels(axes.get_ylim()[1]), strict=True)
+            axes.set_yticks(places, texts)
         axes.grid(axis="y")
     frame.legend(keys)
     return frame.figure

@@ -166,12 +166,13 @@ def _deleted(drawn: Drawn, found: Sequence[tuple[str, str, Mapping[str, Any]]]) 
     began = f"first on {node} at {when(at, drawn.windows)}{on}"
     severity = min((severity_of(*one) for one in _kinds(found)), key=SEVERITIES.index)
     short, highest = _short_at_the_end(drawn.timelines)
+    write = drawn.run.index
     if severity == "log truncated" or not short:
         text = f"Committed entries were deleted from logs; {began}; at the end every log holds them again."
     elif len(short) < len(drawn.timelines):
-        ends = ", ".join(f"{name} at {number(held)}" for name, held in sorted(short.items()))
+        ends = ", ".join(f"{name} at {write(held)}" for name, held in sorted(short.items()))
         text = (
-            f"Committed entries were deleted from logs; {began}; of {number(highest)} that were committed, at the end "
+            f"Committed entries were deleted from logs; {began}; of {write(highest)} that were committed, at the end "
             f"logs end earlier on {ends}."
         )
     else:
@@ -181,10 +182,10 @@ def _deleted(drawn: Drawn, found: Sequence[tuple[str, str, Mapping[str, Any]]]) 
             last = leading[-1][1]
             place, leader = next(pair for pair in leading if _leadership(pair[1]) == _leadership(last))
             at, node = leader["time"] / 1e9, str(leader["node"])
-            led = f" {node} led with a log that ended at {number(leader['log_end'])}, from {when(at, drawn.windows)}."
+            led = f" {node} led with a log that ended at {write(leader['log_end'])}, from {when(at, drawn.windows)}."
         text = (
-            f"Committed data lost: entries up to {number(highest)} were committed, and at the end no log goes beyond "
-            f"{number(max(short.values()))}.{led} {held} Committed entries went from a log {began}."
+            f"Committed data lost: entries up to {write(highest)} were committed, and at the end no log goes beyond "
+            f"{write(max(short.values()))}.{led} {held} Committed entries went from a log {began}."
         )
     return Break(severity, text, at, place, checks, (node,))
 

@@ -6,6 +6,8 @@ import math
 import re
 from typing import Any, Final
 
+from history.records.indexes import index_text
+
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _NOT_XML: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 #: Limit of a text on a page, in characters.
@@ -34,13 +36,17 @@ def xml_text(text: object) -> str:
 
 
 def number(value: Any, digits: int = 1) -> str:
-    """Write a number with thin spaces between thousands, a dash for None."""
+    """Write a number with a comma between thousands, a dash for None."""
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return "–"
     if isinstance(value, bool) or not isinstance(value, int | float):
         return one_line(value)
-    text = f"{value:,.{digits}f}" if isinstance(value, float) else f"{value:,}"
-    return text.replace(",", "\u2009")
+    return f"{value:,.{digits}f}" if isinstance(value, float) else f"{value:,}"
+
+
+def index(value: int, epoch_bits: int = 0) -> str:
+    """Write the index of an entry: a number, or one with an epoch in hexadecimal, as its system writes it."""
+    return index_text(value, epoch_bits) if epoch_bits else number(value)
 
 
 def seconds(value: float | None, digits: int = 2) -> str:

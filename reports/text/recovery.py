@@ -3,13 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from history.metrics.recovery import never_recovered
-from history.records.indexes import index_text
-from reports.style.format import milliseconds, number, one_line, seconds
+from reports.analysis.catching_up import CatchingUp
+from reports.style.format import index, milliseconds, number, one_line, seconds
 
 Rows = list[tuple[str, ...]]
+
+NEVER: Final = "never"
+
+
+def way_back(row: Mapping[str, Any], *, asked: bool | None = None) -> tuple[str, str]:
+    """Write the first ok after a heal, and when the rate was back: in ms, *never*, or why neither can be said.
+
+    ``row`` holds ``state``, the figures, and ``healed`` (None: it was not, left out: it was); ``asked`` is whether
+    clients began an operation after the heal (None: not known).  A dash is for a fault that was not there.
+    """
+    if row.get("state") == "skipped":
+        return "–", "–"
+    if row.get("healed", 0) is None:
+        return "not healed", "not healed"
+    first, back = row.get("first_ok_ms"), row.get("recovered_ms")
+    gone = "none" if asked is None else NEVER if asked else "not asked"
+    first_text = milliseconds(first) if first is not None else gone
+    if back is not None:
+        return first_text, milliseconds(back)
+    if never_recovered(row) or first_text == NEVER:
+        return first_text, NEVER
+    lacks = [name for name in ("before", "after") if row.get(f"rate_{name}") is None]
+    return first_text, f"no rate {lacks[0]}" if lacks else "not back"
 
 
 def kinds_of(windows: Sequence[Mapping[str, Any]]) -> Rows:
@@ -28,7 +51,9 @@ def kinds_of(windows: Sequence[Mapping[str, Any]]) -> Rows:
 
 def _kind_line(window: Mapping[str, Any], kind: object, figures: Mapping[str, Any]) -> tuple[str, ...]:
     gap = figures.get("longest_gap_ms")
-    never = never_recovered({**figures, "state": window.get("state")})
+    asked = window.get("asked")
+    row = {**figures, **{name: window[name] for name in ("state", "healed") if name in window}}
+    first, back = way_back(row, asked=None if asked is None else kind in asked)
     return (
         str(window.get("id", "")),
         one_line(window.get("fault", ""), 32),
@@ -37,13 +62,15 @@ def _kind_line(window: Mapping[str, Any], kind: object, figures: Mapping[str, An
         number(figures.get("rate_during")),
         number(figures.get("rate_after")),
         seconds(gap / 1e3 if isinstance(gap, int | float) else None),
-        milliseconds(figures.get("first_ok_ms")),
-        "never" if never else milliseconds(figures.get("recovered_ms")),
+        first,
+        back,
     )
 
 
-def nodes_of(windows: Sequence[Mapping[str, Any]], epoch_bits: int = 0) -> Rows:
-    """List for each fault how long after the heal each node had caught up."""
+def nodes_of(
+    windows: Sequence[Mapping[str, Any]], epoch_bits: int = 0, reached: Mapping[int, CatchingUp] | None = None
+) -> Rows:
+    """List for each fault how long after the heal each node had caught up; with what probes show of it, if known."""
     recorded = [window for window in windows if (window.get("caught_up") or {}).get("nodes")]
     names = list(dict.fromkeys(node for window in recorded for node in window["caught_up"]["nodes"]))
     if not recorded:
@@ -51,15 +78,13 @@ def nodes_of(windows: Sequence[Mapping[str, Any]], epoch_bits: int = 0) -> Rows:
     lines: Rows = [("#", "fault", "to index", *(one_line(name, 12) for name in names))]
     for window in recorded:
         took, target = window["caught_up"]["nodes"], window["caught_up"].get("target", "")
-        cells = ("behind" if took.get(name) is None else milliseconds(took[name]) for name in names)
-        lines.append(
-            (
-                str(window.get("id", "")),
-                one_line(window.get("fault", ""), 32),
-                index_text(target, epoch_bits) if isinstance(target, int) else str(target),
-                *cells,
-            )
-        )
+        to = index(target, epoch_bits) if isinstance(target, int) else str(target)
+        cells = {name: "behind" if ms is None else milliseconds(ms) for name, ms in took.items()}
+        if seen := (reached or {}).get(window.get("id", -1)):
+            cells |= seen.nodes
+            to += f", of {seen.committed} committed" if seen.committed else ""
+        fault = one_line(window.get("fault", ""), 32)
+        lines.append((str(window.get("id", "")), fault, to, *(cells.get(name, "–") for name in names)))
     return lines
 
 

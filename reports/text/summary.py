@@ -8,11 +8,10 @@ from itertools import accumulate
 from math import isnan
 from typing import Any, Final
 
-from history.metrics.recovery import never_recovered
 from history.records.violations import counterexamples_of, counts_of, state_of, verdict_words
 from reports.errors import Notes
 from reports.load.run import tidy
-from reports.style.format import milliseconds, number, one_line, printable, seconds
+from reports.style.format import number, one_line, printable, seconds
 from reports.style.wording import Wording, by_values
 from reports.text import recovery as recovery_text
 from reports.text import text_diagram
@@ -194,8 +193,7 @@ def _faults(rows: Sequence[Mapping[str, Any]], columns: int | None) -> str:
                 number(row.get("rate_during")),
                 number(row.get("rate_after")),
                 seconds(gap / 1e3 if gap is not None else None),
-                milliseconds(row.get("first_ok_ms")),
-                "never" if never_recovered(row) else milliseconds(row.get("recovered_ms")),
+                *recovery_text.way_back(row),
             )
         )
     return "Faults (rates are ok operations a second)\n" + table(

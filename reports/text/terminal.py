@@ -7,13 +7,15 @@ reaches the terminal but printable characters.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from typing import Final
 
 import numpy as np
 
 from history.records.violations import MISSED
 from reports.analysis import figures, node_timeline, outages
-from reports.analysis.faults import FaultWindow, late_of
+from reports.analysis.catching_up import late_of
+from reports.analysis.faults import FaultWindow
 from reports.analysis.findings import Drawn, Violation, checks_of, recovery_of, undecided_of, violation_count
 from reports.analysis.invariant_violations import Moment, invariant_violations
 from reports.load.run import HARNESS_FAILURE, Run, commands_of
@@ -21,8 +23,9 @@ from reports.load.staleness import STALE, is_stale
 from reports.story.aftermath import outages_text
 from reports.story.canary import grouped, longer, meaning_of, next_step, verdict_shown, word_of
 from reports.story.diagnosis import diagnosis_of
-from reports.style.format import milliseconds, number, one_line, printable, seconds
+from reports.style.format import number, one_line, printable, seconds
 from reports.style.wording import Wording
+from reports.text import recovery as recovery_text
 from reports.text import text_diagram
 from reports.text.summary import LEAST, Paint, check_lines, spark, table, wrapped
 
@@ -167,7 +170,8 @@ def _faults(drawn: Drawn, columns: int, paint: Paint) -> str:
     text = table([head, *rows], right=(0, 3, 4, 5, 6, 7, 8, 9), indent=" ", between=" ", columns=columns)
     left = len(drawn.windows) - len(rows)
     more = f"\n {left} more" if left else ""
-    more += "".join(f"\n #{number} {one_line(text, columns - 8)}" for number, text in late_of(drawn.run).items())
+    late = late_of(drawn.run, drawn.timelines)
+    more += "".join(f"\n #{number} {one_line(text, columns - 8)}" for number, text in late.items())
     return paint("Faults (rates are ok operations a second)", "strong") + "\n" + text + more
 
 
@@ -183,7 +187,7 @@ def _fault(window: FaultWindow) -> tuple[str, ...]:
         number(window.rate_during),
         number(window.rate_after),
         seconds(gap / 1000 if gap is not None else None),
-        "never" if window.never_recovered else milliseconds(window.recovered_ms),
+        recovery_text.way_back(asdict(window), asked=bool(window.asked))[1],
     )
 
 

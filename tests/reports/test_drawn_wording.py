@@ -10,7 +10,15 @@ from dataclasses import replace
 
 import reports
 from history import Counterexample, Linearization, Operation
-from reports.analysis.counterexample import LONGEST_WORDING, SIGN, STRONG_SIGN, label_of, labels_by_elements, picture_of
+from reports.analysis.counterexample import (
+    LEFT,
+    LONGEST_WORDING,
+    SIGN,
+    STRONG_SIGN,
+    label_of,
+    labels_by_elements,
+    picture_of,
+)
 from reports.analysis.findings import prepare
 from reports.load.run import read_run
 from reports.page.series import data_of
@@ -89,7 +97,7 @@ def test_a_term_is_left_out_where_none_is_reported(fresh: Maker) -> None:
 
 
 def test_texts_of_a_picture_end_within_it() -> None:
-    """Wherever the bar is; a short text stands at its bar's begin, as long as it fits."""
+    """Wherever the bar is, and right of the processes' names; a short text stands at its bar's begin, if it fits."""
     many = tuple(
         Operation(n, "read", "k", None, n, "ok", n * 10**8, n * 10**8 + 10**7, 2 * n, 2 * n + 1) for n in range(9)
     )
@@ -103,7 +111,7 @@ def test_texts_of_a_picture_end_within_it() -> None:
         for box in picture.boxes:
             wide = STRONG_SIGN * len(box.label) + SIGN * (len(box.times) + 1)
             first = box.label_x if box.anchor == "start" else box.label_x - wide
-            assert -10 <= first <= first + wide <= picture.width + 10
+            assert LEFT - 1 <= first <= first + wide <= picture.width + 10
         assert picture.boxes[0].label_x == picture.boxes[0].x or words != "few"
 
 

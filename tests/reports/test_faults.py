@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 import reports
 from history import UNAPPLIED, Event, Operation, Receipt, receipts_of
 from reports.analysis import faults, topology
-from reports.analysis.faults import late_of
+from reports.analysis.catching_up import late_of
 from reports.load.columns import from_operations
 from reports.load.run import commands_of, read_run
 from reports.page.series import fault_data
 from reports.style.palette import FAULT_COLOURS, family_of, fault_styles
+from reports.text.recovery import way_back
 from tests.support.reports.made import Maker
 
 S = 10**9
@@ -216,6 +218,48 @@ def test_the_table_of_faults_shows_sides_and_who_was_late(fresh: Maker, until: s
     results["windows"][0]["caught_up"] = {"nodes": {"n1": 3.0, "n2": None, "n4": None}}
     files.results.write_text(json.dumps(results))
     run = read_run(files)
-    assert late_of(run) == {0: f"not caught up {until}: n2 n4"}
+    assert late_of(run, []) == {0: f"not caught up {until}: n2 n4"}
     reports.write_report(files)
     assert f"not caught up {until}: n2 n4" in files.report.read_text()
+
+
+FIGURES = {"rate_before": 80.0, "rate_after": 0.0, "first_ok_ms": None, "recovered_ms": None}
+
+
+@pytest.mark.parametrize(
+    ("row", "asked", "told"),
+    [
+        ({"first_ok_ms": 4.0, "recovered_ms": 900.0}, True, ("4.0", "900")),
+        ({"first_ok_ms": 4.0}, True, ("4.0", "never")),
+        ({"rate_after": None}, True, ("never", "never")),
+        ({"rate_before": None}, True, ("never", "never")),
+        ({"rate_after": None}, False, ("not asked", "no rate after")),
+        ({"rate_after": None}, None, ("none", "no rate after")),
+        ({"rate_before": None, "first_ok_ms": 4.0}, True, ("4.0", "no rate before")),
+        ({"first_ok_ms": 4.0, "state": "indeterminate"}, True, ("4.0", "not back")),
+        ({"healed": None}, False, ("not healed", "not healed")),
+        ({"state": "skipped"}, True, ("–", "–")),
+    ],
+)
+def test_never_unknown_and_not_asked_read_differently(
+    row: dict[str, Any], asked: bool | None, told: tuple[str, str]
+) -> None:
+    """p02 had an untinted dash beside two faults after which nothing ever succeeded, and a red *never* beside one."""
+    assert way_back({"state": "installed", "healed": 9, **FIGURES, **row}, asked=asked) == told
+
+
+@pytest.mark.parametrize(
+    ("outcome", "told"), [("ok", ("1,000", "no rate after")), ("fail", ("never", "never")), (None, ("not asked",) * 2)]
+)
+def test_a_row_says_never_also_where_the_next_fault_came_at_once(outcome: str | None, told: tuple[str, str]) -> None:
+    operations = [ok(0.1 * n) for n in range(1, 50)]
+    operations += [ok(10 + 0.1 * n, outcome=outcome) for n in range(30)] if outcome else []
+    first = Receipt(1, "kill", "installed", 5 * S, stood=5 * S, heal_started=8 * S, healed=9 * S, witness={"a": 1})
+    second = Receipt(2, "kill", "installed", 9 * S + S // 10, witness={"a": 1})
+    run = SimpleNamespace(
+        operations=from_operations(operations), receipts=[first, second], end=13 * S, fault_rows={}, nodes=NODES
+    )
+    window, unhealed = faults.fault_windows(run, [])  # type: ignore[arg-type]
+    back = way_back(asdict(window), asked=bool(window.asked))
+    assert back == told if outcome else back[0] == told[0]
+    assert way_back(asdict(unhealed), asked=bool(unhealed.asked)) == ("not healed", "not healed")

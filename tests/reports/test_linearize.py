@@ -179,6 +179,19 @@ def test_a_long_pause_is_folded_and_says_how_long_it_was() -> None:
     assert picture_of(Counterexample("k", "s", ())) is None
 
 
+def test_the_axis_has_round_times_between_its_ends_wherever_there_is_room() -> None:
+    """A picture of four seconds without a fold had a time at either end and none between."""
+    ms = 10**6
+    rows = [operation("read", n, (24_962 + 1000 * n) * ms, (25_500 + 1000 * n) * ms) for n in range(4)]
+    rows.append(operation("write", 9, 24_970 * ms, 29_175 * ms, process=9))
+    picture = picture_of(Counterexample("k", "s", tuple(sorted(rows, key=lambda one: one.invoked))))
+    assert picture is not None
+    assert not picture.folds
+    assert [tick.text for tick in picture.ticks] == ["24.962", "26.000", "27.000", "28.000", "29.175"]
+    middle = LEFT + (WIDTH - LEFT - RIGHT) * (27_000 - 24_962) / (29_175 - 24_962)
+    assert abs(picture.ticks[2].x - middle) < 1
+
+
 def long_one(many: int) -> Counterexample:
     """Writes one after the other, and a read of the first that began with them and ended after all."""
     writes = [operation("write", n, 100 * n, 100 * n + 50, process=n % 5) for n in range(many - 1)]

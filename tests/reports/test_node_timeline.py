@@ -23,6 +23,8 @@ from reports.export.perfetto import leaderships
 from reports.load.columns import from_operations
 from reports.load.run import read_run
 from reports.page.page import environment
+from reports.page.series import WITHOUT
+from reports.page.series import _stretches as stretches_drawn
 from tests.support.reports.recorded_runs import recorded_run
 
 S = 10**9
@@ -131,7 +133,31 @@ def test_what_a_log_lost_below_the_applied_index_counts_as_behind_in_table_and_c
     assert [row[-1] for row in timelines.progress_of(found, 2.0).lag] == [0, 70, 0, 90]
     page = environment().get_template("last_statuses.html.j2")
     text = page.render(last_statuses=timelines.last_statuses(found), snapshots={}, nodes=())
-    assert [cell.partition("<")[0] for cell in text.split('<td class="num red strong">')[1:]] == ["20", "70", "90"]
+    assert [cell.partition("<")[0] for cell in text.split('<td class="num red strong">')[1:]] == [
+        "20", "70 by its log", "90",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("said", "behind"), [({}, [0, 40]), ({"committed": -1}, [None, None]), ({"applied": -1}, [None, None])]
+)
+def test_who_is_behind_is_unknown_where_no_node_says_what_it_applied_or_what_is_committed(
+    said: dict[str, int], behind: list[int | None]
+) -> None:
+    """Unknown is a dash in the table and a gap in the chart, and not zero."""
+    rows = [replace(probe(t / 4, "n1", "leader", applied=90, committed=90), **said) for t in range(9)]
+    rows += [replace(probe(t / 4, "n2", applied=50, committed=50), **said) for t in range(9)]
+    found = timelines.timelines_of(rows, ("n1", "n2"))
+    assert [one.behind for one in timelines.last_statuses(found)] == behind
+    assert [one.late for one in timelines.last_statuses(found)] == [False, behind[1] is not None]
+    drawn = [None if np.isnan(row[-1]) else row[-1] for row in timelines.progress_of(found, 2.0).lag]
+    assert drawn == behind
+    text = (
+        environment()
+        .get_template("last_statuses.html.j2")
+        .render(last_statuses=timelines.last_statuses(found), snapshots={}, nodes=())
+    )
+    assert ('<td class="num quiet">–</td>' in text) == (behind == [None, None])
 
 
 def test_a_node_of_an_earlier_epoch_is_behind_by_no_number() -> None:
@@ -195,6 +221,30 @@ def test_the_sketch_marks_the_late_nodes_and_keeps_labels_apart() -> None:
     assert [height for height, _ in picture.levels] == sorted((height for height, _ in picture.levels), reverse=True)
     assert [line.width for line in picture.lines] == sorted((line.width for line in picture.lines), reverse=True)
     assert sketch_of([], [], 10.0, []) is None
+
+
+def test_each_label_of_the_sketch_stands_beside_a_piece_of_its_line_and_ends_within_the_picture() -> None:
+    """The lines have the nodes' colours and the labels are red or grey: without it no label tells its line."""
+    names = ("server-1", "server-2", "server-3")
+    last = (6 << 32) - 1
+    probes = [
+        Probe(t * S // 4, name, "follower", 1, committed=last - 40 + t, applied=last - 40 + t)
+        for t in range(41)
+        for name in names
+    ]
+    picture = sketch_of(timelines.timelines_of(probes, names, epoch_bits=32), [], 10.0, names[:2])
+    assert picture is not None
+    text = environment().get_template("sketch.html.j2").render(p=picture, caption="applied")
+    drawn = text.partition("</svg>")[0]
+    for line in picture.lines:
+        before, _, _ = drawn.partition(f">{line.label}<")
+        key = before.rpartition("<path ")[2]
+        assert 'class="end-key"' in key
+        assert f'stroke="{line.colour}"' in key
+        assert f"{line.label_y - 4:.1f}h" in key
+        assert picture.right + picture.key + 7 * len(line.label) <= picture.width
+    assert len({line.colour for line in picture.lines}) == len(names)
+    assert len(picture.lines[0].label) == 8 + 1 + 11
 
 
 def snapshot_probe(
@@ -299,6 +349,40 @@ def test_a_killed_leader_leads_until_it_was_seen_gone_and_not_until_its_next_pro
         ("silent", 2.1, 3.45),
     ]
     assert [timelines.leader_at(found, t) for t in (2.05, 2.15)] == ["n1", None]
+
+
+@pytest.mark.parametrize(("pid", "dead"), [(0, True), (8, False)])
+def test_what_answers_while_a_server_is_killed_is_not_drawn_as_the_server(pid: int, dead: bool) -> None:
+    """BookKeeper's probes are answered by a gateway, which goes on while the bookie beside it is killed.
+
+    The twin names its process, which is another one than the killed: the server was started again.
+    """
+    probes = [replace(probe(t / 4, "n1", "unknown", -1), pid=pid) for t in range(40)]
+    receipt = replace(killed(2.1, 7), heal_started=5 * S, healed=9 * S)
+    (found,) = timelines.timelines_of(probes, ("n1",), [receipt])
+    assert found.without == (((2.1, 5.0),) if dead else ())
+    roles = [(role, start, end) for role, _, start, end in stretches_drawn(found)]
+    if dead:
+        assert roles == [(3, 0.0, 2.1), (WITHOUT, 2.1, 5.0), (3, 5.0, 10.0)]
+    else:
+        assert WITHOUT not in {role for role, *_ in roles}
+
+
+def test_no_answer_and_an_answer_without_a_role_look_different_in_the_legend() -> None:
+    empty: dict[str, Any] = dict.fromkeys(("windows", "violations", "invariant_violations", "snapshots"), ())
+    empty |= {"last_statuses": (), "marked_text": "", "progress_known": False, "calm": None, "outcome": str}
+    page = environment().get_template("charts.html.j2")
+    text = page.render(**empty, roles_known=False, dead=("n2", "n3"))
+    legend = text.partition('aria-label="Legend of leader and term"')[2].partition("</ul>")[0]
+    keys = {part.rpartition("</svg>")[2].partition("</li>")[0].strip(): part for part in legend.split("<li>")[1:]}
+    shapes = {said: part.partition("<svg")[2].partition("</svg>")[0] for said, part in keys.items()}
+    (role,) = (shape for said, shape in shapes.items() if "names no role" in said)
+    silent = {shape for said, shape in shapes.items() if said in ("no answer", "did not answer the probe")}
+    (killed_,) = (shape for said, shape in shapes.items() if "n2, n3, where another process answers" in said)
+    assert len(silent) == 1
+    assert len({role, killed_, *silent}) == 3
+    without = page.render(**empty, roles_known=False, dead=())
+    assert "another process" not in without
 
 
 def test_a_leader_that_answers_is_not_killed_whatever_a_receipt_says() -> None:

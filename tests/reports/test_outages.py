@@ -149,7 +149,7 @@ def window(number: int, started: float, healed: float | None, state: str = "inst
     costs: dict[str, Any] = dict.fromkeys(FIGURES)
     return FaultWindow(
         number, "kill", "kill", "", state, (), {}, None, None, started, started, healed, healed, **costs,
-        never_recovered=False, reason=None, witness={},
+        reason=None, witness={},
     )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -35,14 +36,43 @@ def test_arrows_are_the_leaders_and_the_falls_of_the_raw_probes(name: str, tmp_p
     for node in names:
         mine = [probe for probe in answers if probe["node"] == node]
         falls += [(b["time"] / 1e9, node) for a, b in pairwise(mine) if b["ledger_end"] < a["ledger_end"]]
-    pointed = [(at, names[to]) for kind, at, _, to, _ in arrows if kind == track.TRUNCATION]
+    pointed = [(at, names[to]) for kind, at, _, to, _ in arrows if kind in (track.LOST, track.CUT)]
     assert [node for _, node in pointed] == [node for _, node in sorted(falls)]
     assert [at for at, _ in pointed] == pytest.approx([at for at, _ in sorted(falls)], abs=1e-3)
+    lost = [
+        (at, node)
+        for at, node in falls
+        if _last(answers, node, at)["ledger_end"]
+        < max(one["committed"] for one in answers if one["node"] == node and one["time"] / 1e9 < at)
+    ]
+    assert sorted(names[to] for kind, _, _, to, _ in arrows if kind == track.LOST) == sorted(node for _, node in lost)
     assert all(source != to for _, _, source, to, _ in arrows)
     claims = [(round(claim.start, 4), names.index(claim.node)) for claim in claims_of(drawn.timelines)]
     assert [(at, to) for kind, at, _, to, _ in arrows if kind == track.ELECTION] == sorted(claims)
     assert len(claims) == elections_of(drawn.timelines).leader_changes + 1
     assert arrows == sorted(arrows, key=lambda one: one[1])
+
+
+def _last(answers: list[dict[str, Any]], node: str, at: float) -> dict[str, Any]:
+    return next(one for one in answers if one["node"] == node and one["time"] / 1e9 >= at)
+
+
+@pytest.mark.parametrize(("committed", "kind"), [(2654, track.CUT), (2655, track.LOST), (-1, track.CUT)])
+def test_only_a_log_that_fell_below_what_its_node_had_committed_lost_entries(
+    committed: int, kind: int, fresh: Maker
+) -> None:
+    """A follower that follows a new leader cuts what it had not committed: that breaks no rule, and is no red arrow."""
+    drawn = prepare(read_run(fresh("valid")))
+    probes = [Probe(10**9, "n1", "leader", 3, ledger_end=2654)]
+    probes += [
+        Probe(10**9 + at * 10**8, "n2", "follower", 3, committed=committed, ledger_end=end)
+        for at, end in ((1, 2655), (3, 2654))
+    ]
+    found = track.track_of(replace(drawn, timelines=timelines_of(probes, ("n1", "n2"))))
+    (arrow,) = [one for one in found["arrows"] if one[0] != track.ELECTION]
+    assert arrow[:4] == [kind, 1.3, 0, 1]
+    assert ("although" in arrow[4]) == (kind == track.LOST)
+    assert ("still holds the 2" in arrow[4]) == (committed == 2654)
 
 
 def test_no_arrow_leads_from_one_leader_of_a_term_to_another_and_both_claims_are_marked(fresh: Maker) -> None:

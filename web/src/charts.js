@@ -1,6 +1,7 @@
 // The charts of a run: rate, latency quantiles, applied and committed index, lag behind the leader.
 
 import { Ink } from "./canvas.js";
+import { epochAxis, epochScale, indexOf } from "./epochs.js";
 import { OUTCOMES } from "./operations.js";
 import { indexAxis, indexScale, line, logAxis, logScale, makePlot, shareView } from "./plots.js";
 import { scatterChart } from "./scatter.js";
@@ -49,16 +50,22 @@ const NODE_WIDTHS = [5, 4, 3.25, 2.5, 2.5];
 
 function progressCharts(data, progress) {
   // What a node said holds until its next probe.
-  const series = () =>
+  const series = (more) =>
     data.nodes.map((node, i) =>
       line(node.name, () => node.colour, {
         width: NODE_WIDTHS[Math.min(i, NODE_WIDTHS.length - 1)],
         dash: NODE_DASHES[i % NODE_DASHES.length],
         paths: uPlot.paths.stepped({ align: 1 }),
+        ...more,
       }),
     );
   const rows = (kind) => [progress.time, ...progress[kind]];
-  const plot = makePlot(data, "c-applied", 190, series(), rows("applied"), { scale: indexScale, axis: indexAxis });
+  const plot = progress.bits
+    ? makePlot(data, "c-applied", 190, series({ value: (_, v) => indexOf(progress, v) }), rows("applied"), {
+        scale: epochScale(progress),
+        axis: epochAxis(progress),
+      })
+    : makePlot(data, "c-applied", 190, series(), rows("applied"), { scale: indexScale, axis: indexAxis });
   makePlot(data, "c-lag", 150, series(), rows("lag"), { axis: indexAxis });
   document.getElementById("progress-kind").addEventListener("input", (event) => plot.setData(rows(event.target.value)));
 }

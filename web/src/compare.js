@@ -148,7 +148,7 @@ function drawFaultTable(a, b) {
           [fault.nodes.join(" "), "nowrap"],
           [figure(fault.start, 1), "num"],
           [figure(fault.gap_s, 2), "num"],
-          [fault.never ? "never" : figure(fault.recovered_ms, 0), `num${fault.never ? " red strong" : ""}`],
+          [fault.back, `num${fault.back === "never" ? " red strong" : ""}`],
         ]
       : [["–", "line"], [""], [""], [""], [""]];
   if (!a.length && !b.length) {

@@ -7,11 +7,10 @@ export function el(name, text, className) {
   return made;
 }
 
-// A number with so many decimals, thousands apart; a dash for none.
+// A number with so many decimals, a comma between thousands as in the page's sentences and tables; a dash for none.
 export function figure(value, digits) {
   if (value === null || value === undefined || value === "") return "–";
-  const text = Number(value).toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
-  return text.replaceAll(",", "\u2009");
+  return Number(value).toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }
 
 export function option(value, text) {

@@ -90,10 +90,20 @@ export function drawViolationMarks(context, data, toX, left, right, top, height,
   context.restore();
 }
 
-// Whether operations were answered: 1 some ok, a bar; 2 none of them ok, a wider bar; 0 no answer, a thin line.
+// A dotted line: there was no answer.
+export function dots(context, from, to, y) {
+  context.fillStyle = Ink.quiet;
+  for (let x = from; x < to; x += 5) context.fillRect(x, y - 0.5, Math.min(2, to - x), 1);
+}
+
+// Whether operations were answered: 1 some ok, a bar; 2 none of them ok, a wider bar; 0 no answer, a dotted line.
 export function drawAvailable(context, value, colour, from, to, top, step) {
-  context.fillStyle = value === 1 ? colour : value === 2 ? Ink["fail-ink"] : Ink.quiet;
-  const inset = value === 1 ? 5 : value === 2 ? 3 : step / 2 - 0.5;
+  if (value !== 1 && value !== 2) {
+    dots(context, from, to, top + step / 2);
+    return;
+  }
+  context.fillStyle = value === 1 ? colour : Ink["fail-ink"];
+  const inset = value === 1 ? 5 : 3;
   context.fillRect(from, top + inset, to - from, step - 2 * inset);
 }
 

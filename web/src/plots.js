@@ -156,8 +156,8 @@ export function logScale() {
   };
 }
 
-// Indexes so large that the axis has no room for them (a zxid is an epoch times 2^32 and a counter): in millions where
-// every tick is a multiple of one, else by their last digits; what these are added to stands in the chart's heading.
+// Indexes so large that the axis has no room for them: in millions where every tick is a multiple of one, else by their
+// last digits; what these are added to stands in the chart's heading.
 const LARGE = 1e7;
 
 export const indexScale = {

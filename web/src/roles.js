@@ -1,6 +1,13 @@
 // Which role and term a node had at a moment.
 
-export const ROLE_NAMES = ["leader", "follower", "candidate", "not reported", "no answer"];
+export const ROLE_NAMES = [
+  "leader",
+  "follower",
+  "candidate",
+  "not reported",
+  "no answer",
+  "its server is killed, another process answers",
+];
 
 // Nothing for a system that reports no terms.
 export function termText(term) {
@@ -15,7 +22,7 @@ export function stretchAt(data, place, seconds) {
 export function answersAt(data, node, seconds) {
   const place = data.nodes.findIndex((one) => one.name === node);
   const found = stretchAt(data, place, seconds);
-  return found !== undefined && ROLE_NAMES[found[0]] !== "no answer";
+  return found !== undefined && found[0] < 4;
 }
 
 export function leaderAt(data, seconds) {

@@ -15,7 +15,7 @@ import {
 } from "./canvas.js";
 import { hideCard, showCard } from "./details.js";
 import { markNear, openEvidence } from "./evidence.js";
-import { drawAvailable, drawBands, drawPhases, drawViolationMarks } from "./marks.js";
+import { dots, drawAvailable, drawBands, drawPhases, drawViolationMarks } from "./marks.js";
 import { ROLE_NAMES, stretchAt } from "./roles.js";
 import { wireTouch } from "./touch.js";
 import { drawTrack, eventsNear, hasHarnessLines } from "./track.js";
@@ -88,7 +88,7 @@ function stripRows(data, place, seconds, perPixel) {
     at,
     ["node", data.nodes[place].name],
     ["role", ROLE_NAMES[role]],
-    ...(role === 4 || term < 0 ? [] : [["term", String(term)]]),
+    ...(role >= 4 || term < 0 ? [] : [["term", String(term)]]),
     ["from, to", `${from.toFixed(2)} – ${to.toFixed(2)} s`],
     fault,
     ...events,
@@ -134,7 +134,7 @@ function drawAvailability(data, area, toX, step) {
 }
 
 // A leader is a full bar, a follower a line, a candidate a hollow bar, an answer without a role a thin grey line, no answer
-// a dotted one.
+// a dotted one, an answer of another process than the killed server a red dashed one.
 function drawRoles(area, toX, node, stretches, y, step) {
   const { context } = area;
   const middle = y + step / 2;
@@ -159,10 +159,10 @@ function drawRoles(area, toX, node, stretches, y, step) {
     } else if (role === 3) {
       context.fillStyle = Ink.quiet;
       context.fillRect(a, middle - 0.5, b - a, 1);
-    } else {
-      context.fillStyle = Ink.quiet;
-      for (let x = a; x < b; x += 5) context.fillRect(x, middle - 0.5, 2, 1);
-    }
+    } else if (role === 5) {
+      context.fillStyle = Ink.mark;
+      for (let x = a; x < b; x += 10) context.fillRect(x, middle - 0.5, Math.min(6, b - x), 1);
+    } else dots(context, a, b, middle);
   }
 }
 

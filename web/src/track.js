@@ -1,11 +1,13 @@
-// Events in the rows of nodes: what was logged as ticks, elections and lost entries as arrows from row to row.
+// Events in the rows of nodes: what was logged as ticks, elections and cut logs as arrows from row to row.
 
 import { Ink } from "./canvas.js";
 import { View } from "./view.js";
 
 const LEVELS = ["logged", "warned", "logged an error", "its dispatcher"];
 
-const ARROWS = ["election", "lost entries"];
+const ARROWS = ["election", "lost entries", "cut its log"];
+
+const [ELECTION, LOST] = [0, 1];
 
 // More arrows than this in view are drawn without their shafts: which leads where could not be told.
 const MOST_ARROWS = 40;
@@ -55,10 +57,10 @@ function drawArrow({ context }, x, kind, from, to, step) {
   const up = from !== null && from > to;
   const tip = end + (up ? 4 : -4);
   context.save();
-  context.strokeStyle = context.fillStyle = kind === 1 ? Ink.mark : Ink.ink;
+  context.strokeStyle = context.fillStyle = kind === LOST ? Ink.mark : kind === ELECTION ? Ink.ink : Ink.quiet;
   context.lineWidth = 1.25;
   if (from !== null) {
-    context.setLineDash(kind === 1 ? [3, 2] : []);
+    context.setLineDash(kind === ELECTION ? [] : [3, 2]);
     context.beginPath();
     context.moveTo(x, (from + 1.5) * step);
     context.lineTo(x, tip);
