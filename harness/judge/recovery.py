@@ -152,9 +152,18 @@ def _names(nodes: Iterable[str]) -> str:
     return " and ".join(names) if len(names) < 3 else ", ".join(names)
 
 
-def assess(probes: Sequence[Probe], nodes: Iterable[str], healed_at: int, committed_again: int | None) -> Recovery:
-    """Judge the probes of a run in which a fault was healed at ``healed_at`` (ns since the run's start)."""
-    leader, target = _target(probes, healed_at)
+def assess(
+    probes: Sequence[Probe],
+    nodes: Iterable[str],
+    healed_at: int,
+    committed_again: int | None,
+    committed_before: int = -1,
+) -> Recovery:
+    """Judge the probes of a run in which a fault was healed at ``healed_at`` (ns since the run's start).
+
+    ``committed_before`` is the highest commit index of earlier probes, where ``probes`` are not all of the run.
+    """
+    leader, target = _target(probes, healed_at, committed_before)
     applied: dict[str, int | None] = dict.fromkeys(nodes)
     reached: dict[str, int | None] = dict.fromkeys(applied)
     committed = -1
@@ -253,7 +262,7 @@ def silent_before(probes: Sequence[Probe], nodes: Iterable[str], healed_at: int)
     return {node: moment for node, moment in last.items() if moment is None or moment < healed_at - FRESH_NS}
 
 
-def _target(probes: Sequence[Probe], healed_at: int) -> tuple[str | None, int]:
+def _target(probes: Sequence[Probe], healed_at: int, committed_before: int = -1) -> tuple[str | None, int]:
     newest: dict[str, Probe] = {}
     for probe in probes:
         if healed_at - FRESH_NS <= probe.time <= healed_at and probe.answered:
@@ -264,4 +273,4 @@ def _target(probes: Sequence[Probe], healed_at: int) -> tuple[str | None, int]:
     # No leader, or one that was just elected by servers that had all been restarted and has not committed yet:
     # what had been committed before stays committed.
     known = [probe.committed for probe in probes if probe.answered and probe.time <= healed_at]
-    return leader, max(known, default=-1)
+    return leader, max([committed_before, *known])

@@ -173,16 +173,27 @@ def _window(
 
 
 def late_of(run: Run) -> dict[int, str]:
-    """Map a fault's id to the nodes that had not caught up when the next fault came, or until the end of the run."""
+    """Map a fault's id to the nodes that were not back when the next fault came, or until the end of the run.
+
+    Of results by an earlier release nothing is said: they name also nodes that no probe asked in that time.
+    """
+    windows = [one for one in run.results.get("windows", ()) if isinstance(one.get("id"), int)]
     found = {}
-    last = max((one["id"] for one in run.results.get("windows", ()) if isinstance(one.get("id"), int)), default=None)
-    for window in run.results.get("windows", ()):
-        until = "by the end" if window.get("id") == last else "before the next"
-        nodes = (window.get("caught_up") or {}).get("nodes") or {}
-        late = [str(node) for node, took in nodes.items() if took is None]
-        if late and isinstance(window.get("id"), int):
-            found[window["id"]] = f"not caught up {until}: {' '.join(late)}"
+    for window in windows:
+        silent = [str(node) for node in window.get("silent") or ()]
+        behind = [str(node) for node in window.get("behind") or () if node not in silent]
+        until = "before the next" if _followed(window, windows) else "by the end"
+        parts = [f"not caught up {until}: {' '.join(behind)}"] if behind else []
+        parts += [f"never answered again: {' '.join(silent)}"] if silent else []
+        if parts:
+            found[window["id"]] = "; ".join(parts)
     return found
+
+
+def _followed(window: Mapping[str, Any], windows: Sequence[Mapping[str, Any]]) -> bool:
+    """Check whether another fault began after a window's fault was healed."""
+    healed, others = window.get("healed"), [one for one in windows if one.get("state") != "skipped"]
+    return healed is not None and any((one.get("started") or 0) >= healed for one in others if one is not window)
 
 
 def nodes_of(receipt: Receipt) -> tuple[str, ...]:

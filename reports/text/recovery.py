@@ -51,7 +51,8 @@ def nodes_of(windows: Sequence[Mapping[str, Any]], epoch_bits: int = 0) -> Rows:
     lines: Rows = [("#", "fault", "to index", *(one_line(name, 12) for name in names))]
     for window in recorded:
         took, target = window["caught_up"]["nodes"], window["caught_up"].get("target", "")
-        cells = ("behind" if took.get(name) is None else milliseconds(took[name]) for name in names)
+        late = {*(window.get("behind") or ()), *(window.get("silent") or ())}
+        cells = ("behind" if name in late else milliseconds(took.get(name)) for name in names)
         lines.append(
             (
                 str(window.get("id", "")),

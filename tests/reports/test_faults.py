@@ -207,15 +207,28 @@ def test_charts_know_when_a_fault_stood_for_certain_and_when_it_was_installed_an
     ]
 
 
-@pytest.mark.parametrize("until", ["before the next", "by the end"])
-def test_the_table_of_faults_shows_sides_and_who_was_late(fresh: Maker, until: str) -> None:
+@pytest.mark.parametrize(
+    ("after", "until"), [("installed", "before the next"), ("skipped", "by the end"), (None, "by the end")]
+)
+def test_the_table_of_faults_shows_sides_and_who_was_late(fresh: Maker, after: str | None, until: str) -> None:
     files = fresh("valid")
     results = json.loads(files.results.read_text())
-    if until == "before the next":
-        results["windows"].append({**results["windows"][0], "id": 1, "caught_up": {}})
-    results["windows"][0]["caught_up"] = {"nodes": {"n1": 3.0, "n2": None, "n4": None}}
+    (window,) = results["windows"][:1]
+    if after:
+        begun = {"id": window["id"] + 1, "started": window["healed"], "state": after, "behind": [], "silent": []}
+        results["windows"].append({**window, **begun})
+    window |= {"caught_up": {"nodes": {"n1": 3.0, "n2": None, "n3": None, "n4": None}}, "behind": ["n2", "n4"]}
+    window["silent"] = ["n4"]
     files.results.write_text(json.dumps(results))
     run = read_run(files)
-    assert late_of(run) == {0: f"not caught up {until}: n2 n4"}
+    assert late_of(run) == {0: f"not caught up {until}: n2; never answered again: n4"}
     reports.write_report(files)
-    assert f"not caught up {until}: n2 n4" in files.report.read_text()
+    assert f"not caught up {until}: n2; never answered again: n4" in files.report.read_text()
+
+
+def test_of_results_that_do_not_say_whom_a_probe_asked_nobody_is_late(fresh: Maker) -> None:
+    files = fresh("valid")
+    results = json.loads(files.results.read_text())
+    results["windows"][0]["caught_up"] = {"nodes": {"n1": 3.0, "n2": None}}
+    files.results.write_text(json.dumps(results))
+    assert late_of(read_run(files)) == {}
