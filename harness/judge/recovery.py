@@ -27,6 +27,7 @@ NO_ANSWER: Final = "no node ever answered a probe"
 
 #: What is waited after, in words.
 HEAL: Final = "the heal"
+TRIED: Final = "the attempt to heal"
 LOAD: Final = "the load"
 
 Rule: TypeAlias = Literal["own", "indexes", "operations"]
@@ -54,7 +55,8 @@ class Recovery:
     all of them at once.  Where operations decide, no node is followed.  ``undecidable`` is why nothing can be said.
 
     ``silent`` are the nodes that had been silent before the heal and stayed so, with their last answer (ns, None: they
-    never gave one).  ``event`` is what ended at ``healed_at``, in words: in a run without faults there is no heal.
+    never gave one).  ``event`` is what ended at ``healed_at``, in words: in a run without faults there is no heal, and
+    where a server did not start again its fault was not healed.
     """
 
     healed_at: int
@@ -144,7 +146,7 @@ class Recovery:
         what = {"own": "all nodes caught up", "operations": "operations succeeded again"}
         done = what.get(self.rule, f"all nodes at {self._index(self.target)}")
         reached = f"{done}, {self.seconds:.1f} s after {self.event}"
-        return reached if self.event == HEAL else f"no fault was injected; {reached.replace(' again', '')}"
+        return reached if self.event != LOAD else f"no fault was injected; {reached.replace(' again', '')}"
 
 
 def _names(nodes: Iterable[str]) -> str:
