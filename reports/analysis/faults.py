@@ -172,6 +172,11 @@ def _window(
     )
 
 
+def summaries_of(windows: Sequence[FaultWindow]) -> list[tuple[str, str]]:
+    """List what each fault does, once for each that it was aimed at."""
+    return list(dict.fromkeys((one.fault, one_line(one.summary, 160)) for one in windows if one.summary))
+
+
 def late_of(run: Run) -> dict[int, str]:
     """Map a fault's id to the nodes that were not back when the next fault came, or until the end of the run.
 

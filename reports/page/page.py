@@ -19,7 +19,7 @@ from markupsafe import Markup
 
 from history.records.violations import counts_of
 from reports.analysis import elections, figures, node_timeline, outages, snapshots, topology
-from reports.analysis.faults import late_of
+from reports.analysis.faults import late_of, summaries_of
 from reports.analysis.findings import (
     ROOM_AROUND_S,
     Drawn,
@@ -212,7 +212,7 @@ def render(drawn: Drawn) -> str:
         "nodes": run.nodes,
         "settings": part("settings", lambda: settings_of(run), []),
         "links": part("links", lambda: links_of(run.files), []),
-        "does": list({w.fault: texts.one_line(w.summary, 160) for w in drawn.windows if w.summary}.items()),
+        "does": summaries_of(drawn.windows),
         "tails": part("logs", lambda: tails_of(run), []),
         "recorded": run.recorded,
         "data": part("data of the charts", lambda: data_of(drawn), ""),

@@ -157,6 +157,14 @@ def test_what_a_fault_does_is_told_in_the_words_of_its_receipt(fresh: Maker) -> 
     assert 'class="f-other"' in older
 
 
+def test_a_fault_that_was_aimed_at_several_targets_says_what_it_does_to_each() -> None:
+    said = ["stops all", "stops all; here aimed at n1", "stops all", ""]
+    receipts = [Receipt(n, "kill", "installed", n * S, summary=text, witness={"a": 1}) for n, text in enumerate(said)]
+    run = SimpleNamespace(operations=from_operations([ok(1)]), receipts=receipts, fault_rows={}, nodes=NODES)
+    windows = faults.fault_windows(run, [])  # type: ignore[arg-type]
+    assert faults.summaries_of(windows) == [("kill", said[0]), ("kill", said[1])]
+
+
 @pytest.mark.parametrize(
     ("plan", "reported"),
     [
