@@ -223,7 +223,7 @@ def test_the_fields_of_every_file_are_told(tmp_path: Path) -> None:
     assert documented("A counterexample") == fields(Counterexample)
     assert documented("An operation") == fields(Operation)
     assert documented("A receipt") == fields(Receipt)
-    assert documented("A window") == {*FAULTS.names, "kinds", "caught_up"}
+    assert documented("A window") == {*FAULTS.names, "kinds", "caught_up", "behind", "silent"}
 
 
 def test_the_fields_of_a_document_are_told(tmp_path: Path) -> None:

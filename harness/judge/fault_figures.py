@@ -2,7 +2,9 @@
 
 The figures of a window are those of ``history.metrics.recovery``, taken there over all operations and here over one
 kind at a time.  A node has *caught up* when a probe after the heal shows that it applied what the leader had committed
-at the heal (``harness.judge.recovery``); until the next fault starts.
+at the heal (``harness.judge.recovery``); until the next fault starts.  It stayed *behind* only if it was probed in that
+time: where the next fault starts sooner than a probe could show it, nothing is known of it.  Where its log
+ends before that index by then it is behind, too, whatever it had applied.
 """
 
 from __future__ import annotations
@@ -10,13 +12,14 @@ from __future__ import annotations
 import statistics
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
 from typing import Any, Final
 
 import numpy as np
 
 from harness.judge.recovery import FRESH_NS, assess
 from history import Operation, Probe, Receipt
-from history.metrics.recovery import Asked, Load, Times, figures, load_of, never_recovered, surroundings
+from history.metrics.recovery import Asked, Load, Times, figures, load_of, moment_or, never_recovered, surroundings
 
 #: The figures summarised over the windows of one fault, in ms.
 SUMMED: Final = ("longest_gap_ms", "first_ok_ms", "recovered_ms", "caught_up_ms")
@@ -29,28 +32,29 @@ def with_details(
     probes: Sequence[Probe],
     nodes: Sequence[str],
 ) -> tuple[dict[str, Any], ...]:
-    """The rows of the table ``faults``, each with ``kinds`` and ``caught_up``.
+    """The rows of the table ``faults``, each with ``kinds``, ``caught_up``, ``behind`` and ``silent``.
 
     ``kinds`` maps a kind of operation to the six figures of the row for that kind alone.  ``caught_up`` is empty where
     nothing was healed or no commit index was known; else it has ``target`` (the index to reach), ``nodes`` (node ->
-    ms from the heal, None: not before the next fault) and ``last_ms`` (of all nodes, None if one stayed behind).
+    ms from the heal, None: not seen before the next fault) and ``last_ms`` (of all nodes, None unless all were seen).
+    ``behind`` are the nodes whose probes show that they had not caught up before the next fault, ``silent`` those that
+    never answered a probe again after the heal, or after a fault that could not be healed, although they had before.
     """
     load = load_in(operations, receipts)
     around = surroundings(receipts, load)
     kinds = ok_times_by_kind(operations)
     by_id = {receipt.id: receipt for receipt in receipts}
-    moments = [probe.time for probe in probes]
+    record = _Record(probes, nodes)
     detailed = []
     for row in rows:
         receipt = by_id.get(row.get("id", -1))
         here = around.get(receipt.id) if receipt else None
         if receipt is None or here is None:
-            detailed.append({**row, "kinds": {}, "caught_up": {}})
+            detailed.append({**row, "kinds": {}, "caught_up": {}, "behind": [], "silent": []})
             continue
         per_kind = {kind: figures(receipt, here, ok, load) for kind, ok in kinds.items()}
-        later = _next_start(receipt, receipts)
-        seen = _between(probes, moments, receipt, later)
-        detailed.append({**row, "kinds": per_kind, "caught_up": caught_up(seen, nodes, receipt.healed)})
+        way_back = record.way_back(receipt.healed, _next_start(receipt, receipts))
+        detailed.append({**row, "kinds": per_kind, **way_back, "silent": record.silent_since(_mended(receipt))})
     return tuple(detailed)
 
 
@@ -75,23 +79,59 @@ def ok_times_by_kind(operations: Iterable[Operation]) -> dict[str, Times]:
     return {kind: np.array(sorted(times), dtype=np.int64) for kind, times in sorted(found.items())}
 
 
-def caught_up(probes: Sequence[Probe], nodes: Sequence[str], healed: int | None) -> dict[str, Any]:
-    """See :func:`with_details`; ``probes`` are those from shortly before the heal until the next fault."""
-    if healed is None:
-        return {}
-    recovery = assess(probes, nodes, healed, None)
-    if recovery.target < 0:
-        return {}
-    took = {node: None if moment is None else (moment - healed) / 1e6 for node, moment in recovery.reached.items()}
-    known = [ms for ms in took.values() if ms is not None]
-    return {"target": recovery.target, "nodes": took, "last_ms": max(known) if len(known) == len(took) else None}
+class _Record:
+    """The probes of a run, and what every question about them needs: when each was, and what was committed by then."""
+
+    def __init__(self, probes: Sequence[Probe], nodes: Sequence[str]) -> None:
+        self._probes, self._nodes = probes, nodes
+        self._moments = [probe.time for probe in probes]
+        self._committed = list(accumulate((probe.committed if probe.answered else -1 for probe in probes), max))
+        self._first = {probe.node: probe.time for probe in reversed(probes) if probe.answered}
+        self._last = {probe.node: probe.time for probe in probes if probe.answered}
+        self._asked = {probe.node: probe.time for probe in probes}
+
+    def way_back(self, healed: int | None, later: int | None) -> dict[str, Any]:
+        """``caught_up`` and ``behind`` of a fault that was healed then, up to the start of the next fault."""
+        if healed is None:
+            return {"caught_up": {}, "behind": []}
+        end = len(self._probes) if later is None else bisect_left(self._moments, later)
+        begin = bisect_left(self._moments, healed - FRESH_NS)
+        seen = self._probes[begin:end]
+        recovery = assess(seen, self._nodes, healed, None, committed_before=self._committed[begin - 1] if begin else -1)
+        if recovery.target < 0:
+            return {"caught_up": {}, "behind": []}
+        took = {node: None if moment is None else (moment - healed) / 1e6 for node, moment in recovery.reached.items()}
+        known = [ms for ms in took.values() if ms is not None]
+        last = max(known) if len(known) == len(took) else None
+        asked = {probe.node for probe in seen if probe.time >= healed}
+        ends = {probe.node: probe.ledger_end for probe in seen if probe.answered and probe.time >= healed}
+        cut = {node for node, end in ends.items() if 0 <= end < recovery.target}
+        return {
+            "caught_up": {"target": recovery.target, "nodes": took, "last_ms": last},
+            "behind": [node for node in self._nodes if node in asked and (node in recovery.behind or node in cut)],
+        }
+
+    def silent_since(self, moment: int | None) -> list[str]:
+        """The nodes that answered before, were asked again, and never answered again."""
+        if moment is None:
+            return []
+        answered = [node for node in self._nodes if self._first.get(node, moment) < moment]
+        return [node for node in answered if self._last[node] < moment <= self._asked[node]]
+
+
+def _mended(receipt: Receipt) -> int | None:
+    """Since when a fault's nodes may be expected back: its heal, or its own moment where healing it was in vain."""
+    if receipt.healed is not None or receipt.heal_started is None:
+        return receipt.healed
+    return moment_or(receipt.stood, receipt.started)
 
 
 def by_fault(rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
     """The distribution of the figures over all windows of one fault.
 
-    For each fault: ``windows`` (installed ones), ``never_recovered`` and ``never_caught_up`` (healed, comparable, and
-    not back before the next fault), and for each of :data:`SUMMED` least, median and most of the known ones.
+    For each fault: ``windows`` (installed ones), ``never_recovered`` (healed, comparable, and not back before the next
+    fault), ``never_caught_up`` (some node was behind or silent), and for each of :data:`SUMMED` least, median and most
+    of the known ones.
     """
     windows: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
@@ -105,7 +145,7 @@ def _distribution(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     record: dict[str, Any] = {
         "windows": len(windows),
         "never_recovered": sum(map(never_recovered, windows)),
-        "never_caught_up": sum(bool(row.get("caught_up")) and row["caught_up_ms"] is None for row in windows),
+        "never_caught_up": sum(bool(row.get("behind") or row.get("silent")) for row in windows),
     }
     for name in SUMMED:
         known = [row[name] for row in windows if row.get(name) is not None]
@@ -120,10 +160,3 @@ def _next_start(receipt: Receipt, receipts: Sequence[Receipt]) -> int | None:
         return None
     later = [other.started for other in receipts if other.state != "skipped" and other.started >= receipt.healed]
     return min(later, default=None)
-
-
-def _between(probes: Sequence[Probe], moments: Sequence[int], receipt: Receipt, later: int | None) -> Sequence[Probe]:
-    if receipt.healed is None:
-        return ()
-    end = len(probes) if later is None else bisect_left(moments, later)
-    return probes[bisect_left(moments, receipt.healed - FRESH_NS) : end]

@@ -18,6 +18,7 @@ from harness.judge.awake import AwakeClock
 from harness.judge.fault_windows import Window, windows_of
 from harness.judge.recorded import Recorded
 from history import Check, Operation
+from history.records.counted import counted
 from nemesis.schedule.steps import fault_names
 
 #: Of the operations asked for, this share must have been ok: of each kind in the main phase, of all under each fault.
@@ -76,35 +77,62 @@ def _awake_s(recorded: Recorded, begin: int, end: int) -> float:
 
 
 def _operations(recorded: Recorded) -> Check:
+    """Check that enough operations of each kind that the workload names were ok; it says which those are.
+
+    Others follow from these, such as the closing of a ledger, and come as often as these let them: nothing is asked of
+    them.
+    """
     kinds = recorded.plan.load.kinds
-    ok = Counter(op.f for op in recorded.operations if op.applied and op.phase == "main" and not op.refused)
+    main = [op for op in recorded.operations if op.phase == "main"]
+    ok = Counter(op.f for op in main if op.applied and not op.refused)
     phase = main_phase(recorded)
     enough = least(recorded, _awake_s(recorded, *phase)) if phase else 1
-    asked = f"at least {enough} ok operations of every kind in the main phase"
+    beside = {kind: number for kind, number in sorted(Counter(op.f for op in main).items()) if kind not in kinds}
+    of = f"of each kind that counts ({', '.join(kinds)})" if beside else "of every kind"
+    asked = f"at least {counted(enough, 'ok operation')} {of} in the main phase"
     short = f" of at least {enough} asked for"
-    seen = ", ".join(f"{ok[kind]} {kind}s{short if ok[kind] < enough else ''}" for kind in kinds)
-    return _gate("operations", all(ok[kind] >= enough for kind in kinds), asked, seen, {"least": enough})
+    parts = [", ".join(f"{_of_kind(ok[kind], kind)}{short if ok[kind] < enough else ''}" for kind in kinds)]
+    if beside:
+        parts.append("not asked for: " + ", ".join(_of_kind(ok[kind], kind) for kind in beside))
+    parts += _without_effect([op for op in main if op.f in kinds])
+    met = all(ok[kind] >= enough for kind in kinds)
+    return _gate("operations", met, asked, "; ".join(parts), {"least": enough})
+
+
+def _of_kind(number: int, kind: str) -> str:
+    return counted(number, kind, kind if kind.endswith("s") else "")
+
+
+def _without_effect(operations: Iterable[Operation]) -> list[str]:
+    """Say how many were answered ok and do not count: tables of what clients were answered have them."""
+    answered = [op for op in operations if op.outcome == "ok"]
+    unapplied = sum(not op.applied for op in answered)
+    refused = sum(op.applied and op.refused for op in answered)
+    parts = [f"{unapplied} more acknowledged without having been applied"] if unapplied else []
+    return parts + ([f"{refused} more refused by the register"] if refused else [])
 
 
 def _under_fault(recorded: Recorded, windows: Sequence[Window]) -> Check:
-    """Operations that began and ended under each fault that left a quorum able to answer."""
-    asked = "under every fault that left a quorum, operations begun and ended, from its last command to its healing"
+    """ok operations that began and ended under each fault that left a quorum able to answer."""
+    asked = "under every fault that left a quorum, ok operations begun and ended, from its last command to its healing"
     if not recorded.plan.nemesis:
         return _nothing_to_judge("under-fault", asked, "no fault was asked for")
-    inside = within(windows, (op for op in recorded.operations if op.applied and op.phase == "main"))
+    ended = within(windows, (op for op in recorded.operations if op.phase == "main"))
+    inside = {number: [op for op in ops if op.applied] for number, ops in ended.items()}
     counts = {window.id: len(inside[window.id]) for window in windows}
     enough = {window.id: least(recorded, _awake_s(recorded, window.begin, window.end)) for window in windows}
     bare = [window for window in windows if window.asked and counts[window.id] < enough[window.id]]
     exempt = [window for window in windows if not window.asked]
     total = len({id(op) for ops in inside.values() for op in ops})
-    parts = [f"{total} operations" if total else "no operation was ok"]
+    parts = [counted(total, "ok operation") if total else "no operation was ok"]
     if not windows:
         parts[0] += ": no fault stood"
     if bare:
         parts.append(
-            "too few operations under "
+            "too few ok operations under "
             + _listed(bare, lambda w: f"{w.describe()}: {counts[w.id]} of at least {enough[w.id]} asked for")
         )
+    parts += _without_effect({id(op): op for ops in ended.values() for op in ops if not op.refused}.values())
     if exempt:
         parts.append("not asked of " + _listed(exempt, lambda w: f"{w.describe()}: {w.exempt}"))
     details: dict[str, Any] = {
@@ -153,7 +181,7 @@ def _read_back(recorded: Recorded, windows: Sequence[Window]) -> Check:
         return _gate("read-back", met=False, asked=asked, seen="no write was acknowledged under a fault")
     never = sorted(str(key) for key in last.keys() - read)
     missing = f", not on {', '.join(never)}; a read of each is asked for" if never else ""
-    seen = f"on {len(last)} key{'' if len(last) == 1 else 's'}, read on {len(read)}{missing}"
+    seen = f"on {counted(len(last), 'key')}, read on {len(read)}{missing}"
     return _gate("read-back", not never, asked, seen)
 
 
@@ -195,7 +223,7 @@ def _final_reads(recorded: Recorded) -> Check:
         read = _read_between(recorded, begin, end)
         missing = sorted(str(key) for key in keys - read)
         met = met and not missing
-        part = f"{len(read)} of {len(keys)} keys" + (f" {when}" if len(spans) > 1 else "")
+        part = f"{len(read)} of {counted(len(keys), 'key')}" + (f" {when}" if len(spans) > 1 else "")
         parts.append(part + (f", not {', '.join(missing)}" if missing and read else ""))
     asked = "every key was read at the end" + (", and after the restart" if len(spans) > 1 else "")
     if not met:

@@ -23,6 +23,7 @@ from typing import Any, Final
 from harness.judge.damage import LOG, NONE, Damages
 from harness.judge.stretches import held_at_the_end, of_reporting, stretches
 from history import Check, Probe
+from history.records.counted import counted
 
 KIND: Final = "leader-lacks-committed"
 _ASKED: Final = "who leads holds every entry that was committed before"
@@ -120,13 +121,14 @@ def leader_complete(probes: Sequence[Probe], damages: Damages = NONE) -> Check:
     cut_at = damages.first(*LOG, "term")
     found = [one for one in short_leaders(probes) if cut_at is None or one.time < cut_at]
     if not found:
-        leaders = {(probe.node, probe.term) for probe, _, _ in _leading(probes)}
-        if not leaders:
+        leading = [(second.node, second.term, second.time) for _, second, _ in _leading(probes)]
+        if not leading:
             return Check("leader-complete", "check", "unknown", _ASKED, "no leader answered three times in a row")
-        seen = f"{len(leaders)} leader{'' if len(leaders) == 1 else 's'} followed"
+        leaders = {(node, term) for node, term, time in leading if cut_at is None or time < cut_at}
+        seen = f"{counted(len(leaders), 'leader')} followed"
         if cut_at is not None:
             seen += f" until a fault of ours damaged a log or a term at {cut_at / 1e9:.1f} s"
-        return Check("leader-complete", "check", "valid", _ASKED, seen)
+        return Check("leader-complete", "check", "valid", _ASKED, seen, {} if leaders else {"skipped": seen})
     first = {one.node: one for one in reversed(found)}
     listed = sorted({*found[:MOMENTS], *first.values()}, key=lambda one: (one.time, one.node))
     details = {

@@ -27,6 +27,7 @@ NO_ANSWER: Final = "no node ever answered a probe"
 
 #: What is waited after, in words.
 HEAL: Final = "the heal"
+TRIED: Final = "the attempt to heal"
 LOAD: Final = "the load"
 
 Rule: TypeAlias = Literal["own", "indexes", "operations"]
@@ -54,7 +55,8 @@ class Recovery:
     all of them at once.  Where operations decide, no node is followed.  ``undecidable`` is why nothing can be said.
 
     ``silent`` are the nodes that had been silent before the heal and stayed so, with their last answer (ns, None: they
-    never gave one).  ``event`` is what ended at ``healed_at``, in words: in a run without faults there is no heal.
+    never gave one).  ``event`` is what ended at ``healed_at``, in words: in a run without faults there is no heal, and
+    where a server did not start again its fault was not healed.
     """
 
     healed_at: int
@@ -144,7 +146,7 @@ class Recovery:
         what = {"own": "all nodes caught up", "operations": "operations succeeded again"}
         done = what.get(self.rule, f"all nodes at {self._index(self.target)}")
         reached = f"{done}, {self.seconds:.1f} s after {self.event}"
-        return reached if self.event == HEAL else f"no fault was injected; {reached.replace(' again', '')}"
+        return reached if self.event != LOAD else f"no fault was injected; {reached.replace(' again', '')}"
 
 
 def _names(nodes: Iterable[str]) -> str:
@@ -152,9 +154,18 @@ def _names(nodes: Iterable[str]) -> str:
     return " and ".join(names) if len(names) < 3 else ", ".join(names)
 
 
-def assess(probes: Sequence[Probe], nodes: Iterable[str], healed_at: int, committed_again: int | None) -> Recovery:
-    """Judge the probes of a run in which a fault was healed at ``healed_at`` (ns since the run's start)."""
-    leader, target = _target(probes, healed_at)
+def assess(
+    probes: Sequence[Probe],
+    nodes: Iterable[str],
+    healed_at: int,
+    committed_again: int | None,
+    committed_before: int = -1,
+) -> Recovery:
+    """Judge the probes of a run in which a fault was healed at ``healed_at`` (ns since the run's start).
+
+    ``committed_before`` is the highest commit index of earlier probes, where ``probes`` are not all of the run.
+    """
+    leader, target = _target(probes, healed_at, committed_before)
     applied: dict[str, int | None] = dict.fromkeys(nodes)
     reached: dict[str, int | None] = dict.fromkeys(applied)
     committed = -1
@@ -253,7 +264,7 @@ def silent_before(probes: Sequence[Probe], nodes: Iterable[str], healed_at: int)
     return {node: moment for node, moment in last.items() if moment is None or moment < healed_at - FRESH_NS}
 
 
-def _target(probes: Sequence[Probe], healed_at: int) -> tuple[str | None, int]:
+def _target(probes: Sequence[Probe], healed_at: int, committed_before: int = -1) -> tuple[str | None, int]:
     newest: dict[str, Probe] = {}
     for probe in probes:
         if healed_at - FRESH_NS <= probe.time <= healed_at and probe.answered:
@@ -264,4 +275,4 @@ def _target(probes: Sequence[Probe], healed_at: int) -> tuple[str | None, int]:
     # No leader, or one that was just elected by servers that had all been restarted and has not committed yet:
     # what had been committed before stays committed.
     known = [probe.committed for probe in probes if probe.answered and probe.time <= healed_at]
-    return leader, max(known, default=-1)
+    return leader, max([committed_before, *known])

@@ -21,6 +21,7 @@ from harness.judge.recorded import Recorded
 from harness.judge.recovery import (
     HEAL,
     LOAD,
+    TRIED,
     Recovery,
     assess,
     assess_operations,
@@ -40,6 +41,7 @@ _ASKED: Final = {
     "own": "the cluster commits and every node has caught up, by the system's own rule",
     "operations": "operations succeed again",
 }
+_SINCE: Final = {HEAL: "last heal", TRIED: "last attempt to heal", LOAD: "end of the load"}
 #: A breach so shortly before a node's last answer (ns) stood until the end: that answer itself is not judged.
 _STANDS_NS: Final = 1_500_000_000
 
@@ -111,7 +113,8 @@ def recovery_of(recorded: Recorded, damages: Damages) -> Found | None:
 
 def _event(recorded: Recorded) -> str:
     """What recovery is counted from, in words: without a fault that may have stood there was no heal."""
-    return HEAL if any(receipt.state != "skipped" for receipt in recorded.receipts) else LOAD
+    healed = [receipt.healed for receipt in recorded.receipts if receipt.state != "skipped"]
+    return LOAD if not healed else TRIED if None in healed else HEAL
 
 
 def _before_the_restart(recorded: Recorded) -> Sequence[Probe]:
@@ -153,8 +156,9 @@ def _committed_again(operations: Sequence[Operation], healed: int, recorded: Rec
 def recovery_check(recorded: Recorded, found: Found | None, damages: Damages = NONE) -> Check:
     """Check recovery, independently of linearizability."""
     limit = recorded.plan.recovery_time
-    last = "last heal" if _event(recorded) == HEAL else "end of the load"
-    asked = f"within {limit:g} s of the {last} {_ASKED[found.since_heal.rule if found else 'indexes']}"
+    asked = (
+        f"within {limit:g} s of the {_SINCE[_event(recorded)]} {_ASKED[found.since_heal.rule if found else 'indexes']}"
+    )
 
     def check(verdict: Verdict, seen: str, details: dict[str, Any] | None = None) -> Check:
         return Check("recovery", "check", verdict, asked, seen, details or {})

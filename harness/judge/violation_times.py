@@ -47,5 +47,5 @@ def _stood(receipt: Receipt, sighting: Sighting) -> bool:
 
 
 def describe(found: dict[str, Any]) -> str:
-    """Text such as "30 in warm-up, 72 in main; 41 during #0 bridge, 61 without a fault"."""
-    return occasions_text(found, "without a fault") if found else ""
+    """Write when they were seen (see :func:`occasions_text`); empty if there is none."""
+    return occasions_text(found, "no fault") if found else ""

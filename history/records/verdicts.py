@@ -191,7 +191,8 @@ class Check:
 class Results:
     """``results.json``: everything that was concluded from one run.
 
-    ``windows`` are the faults with what they cost, each by kind of operation (``kinds``) and by node (``caught_up``);
+    ``windows`` are the faults with what they cost, each by kind of operation (``kinds``) and by node (``caught_up``,
+    ``behind``, ``silent``);
     ``fault_figures`` are the distributions over all windows of one fault (see ``docs/nemeses.md``).
     """
 

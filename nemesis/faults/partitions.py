@@ -257,7 +257,7 @@ PARTITIONS: tuple[RuleFault, ...] = (
     Partition("bridge", "two halves that only meet in one node of the larger", grudges.bridge, at_least=3),
     Partition(
         "partition-majorities-ring",
-        "every node sees a majority, and no two nodes see the same one",
+        "every member sees a majority, and no two members see the same one",
         grudges.majorities_ring,
         at_least=3,
     ),

@@ -231,7 +231,7 @@ PROCESSES: tuple[Kill | Pause, ...] = (
     Kill("kill-random-processes", "SIGKILL to a random subset, mostly small, that leaves a majority", random_subset),
     Kill("kill-leader", "SIGKILL to the leader", the_leader, leads=True),
     Kill("kill-followers", "SIGKILL to as many followers as leave a majority", the_followers),
-    Kill("kill-all", "SIGKILL to every process at once", all_nodes, beyond_quorum=True),
+    Kill("kill-all", "SIGKILL to all members (nodes with data, or that vote) at once", all_nodes, beyond_quorum=True),
     Pause("hammer-time", "SIGSTOP to one random node's process, later SIGCONT", random_one),
     Pause("pause-leader", "SIGSTOP to the leader, later SIGCONT", the_leader, leads=True),
     Pause("pause-majority", "SIGSTOP to a random majority, later SIGCONT", a_majority, beyond_quorum=True),

@@ -24,7 +24,7 @@ class RestartRolling:
     """Kill and start one node after another, each after the last one answers."""
 
     name = "restart-rolling"
-    summary = "one node after another is killed and started, each after the last one answers"
+    summary = "one member after another is killed and started, each after the last one answers"
     family: Family = "kill"
     stops = True
     beyond_quorum = True  # keeps the quorum itself: one node is down at a time
@@ -63,7 +63,7 @@ class RollingKill:
     """
 
     name = "rolling-kill"
-    summary = "one node stays down while all others are killed and come back one by one; it comes back last"
+    summary = "one member stays down while all others are killed and come back one by one; it comes back last"
     family: Family = "kill"
     stops = True
     beyond_quorum = True  # keeps the quorum itself: two nodes are down at a time

@@ -56,6 +56,14 @@ class Unhealed:
         return f"{self.fault} on {', '.join(self.nodes)}: {self.reason}"
 
 
+def summary_of(fault: Fault, step: Step) -> str:
+    """What a fault does, in its own words, and what it was aimed at where the plan did not leave that to it."""
+    if step.targets is None:
+        return fault.summary
+    choice = step.targets.get("choose")
+    return f"{fault.summary}; here aimed at {choice}" if choice else f"{fault.summary}; here at its recorded targets"
+
+
 class Runner:
     """One run of one schedule.  ``run`` belongs to one thread; ``heal_all`` may be called from any, at any time."""
 
@@ -102,7 +110,7 @@ class Runner:
                 over = {step.id: step.at_s for step in steps if step.action == "heal"}
                 for step in steps:
                     if step.action == "inject" and over.get(step.id, step.at_s) > step.at_s:
-                        self._skip(self._faults[step.fault], step.id, "the faults before it lasted beyond its time")
+                        self._skip(step, "the faults before it lasted beyond its time")
                     elif not stop.is_set():
                         self._take(step, stop)
                 self._watch(queue, stop)
@@ -121,7 +129,7 @@ class Runner:
                 if parse(step.when or "", self._ctx.nodes.names).after_heartbeat:
                     await_heartbeat(self._ctx)
             except SkippedError as error:
-                self._skip(self._faults[step.fault], step.id, str(error))
+                self._skip(step, str(error))
                 continue
             except Exception as error:  # noqa: BLE001 (kept, and raised after healing)
                 self._failures.append(error)
@@ -129,7 +137,7 @@ class Runner:
             self._take(step, stop)
             queue.heal_later(step, self._ctx.clock.now())
         for step in queue.expired(now):
-            self._skip(self._faults[step.fault], step.id, f"never within {step.within_s:g} s: {step.when}")
+            self._skip(step, f"never within {step.within_s:g} s: {step.when}")
 
     def heal_all(self, *, final: bool = False) -> tuple[Unhealed, ...]:
         """Heal everything that may stand; returns what could not be healed.  A second call tries those again.
@@ -159,12 +167,13 @@ class Runner:
         try:
             targets = self._plan(fault, step, ctx)
         except SkippedError as error:
-            self._skip(fault, step.id, str(error))
+            self._skip(step, str(error))
             return
         except Exception as error:  # noqa: BLE001 (kept, and raised after healing)
             self._failures.append(error)
             return
         asked: dict[str, Any] = {"nodes": list(targets.nodes), "targets": targets.to_json(), "leader": leader}
+        asked["summary"] = summary_of(fault, step)
         if len(rivals := claimants(probes)) > 1:
             asked["claimants"] = rivals
         if self._note("invoke", fault, step.id, "inject", **asked):
@@ -173,10 +182,11 @@ class Runner:
                 self._damaged |= {*targets.nodes}
             self._do(fault, targets, step.id, ctx)
 
-    def _skip(self, fault: Fault, number: int, reason: str) -> None:
-        leader = leader_now(self._ctx.system.probes(), self._ctx.members)
-        self._note("invoke", fault, number, "inject", nodes=[], targets={}, leader=leader)
-        self._note("fail", fault, number, "inject", reason=reason)
+    def _skip(self, step: Step, reason: str) -> None:
+        fault, leader = self._faults[step.fault], leader_now(self._ctx.system.probes(), self._ctx.members)
+        asked: dict[str, Any] = {"nodes": [], "targets": {}, "leader": leader, "summary": summary_of(fault, step)}
+        self._note("invoke", fault, step.id, "inject", **asked)
+        self._note("fail", fault, step.id, "inject", reason=reason)
 
     def _plan(self, fault: Fault, step: Step, ctx: Context) -> Targets:
         """The targets; tried again for a while when there are none yet.  Raises SkippedError."""
@@ -244,7 +254,7 @@ class Runner:
     ) -> bool:
         """Record an event; False when that failed.  A history that cannot be written must not prevent healing."""
         if (kind, action) == ("invoke", "inject"):
-            more = {"family": fault.family, "summary": fault.summary, **more}
+            more = {"family": fault.family, **more}
         try:
             self._record(kind, fault.name, {"action": action, "id": number, **more})
         except Exception as error:  # noqa: BLE001 (kept, and raised after healing)

@@ -33,7 +33,8 @@ class FailedStart:
 
     ``last``: its last answer (None: it never gave one); ``started``: when the healing of a fault started its server for
     the last time (None: not recorded).  ``line`` is the last line of its logs that tells why, ``lines`` are the last of
-    that file; ``at`` is when that line was logged, else the last that is known of the node.
+    that file.  ``logged`` is when that line was logged, None without a date at it or above it; ``at`` is that moment,
+    else the last that is known of the node.
     """
 
     node: str
@@ -43,6 +44,7 @@ class FailedStart:
     line: str
     lines: tuple[str, ...]
     at: float
+    logged: float | None = None
 
 
 def failed_starts(run: Run, timelines: Sequence[NodeTimeline]) -> list[FailedStart]:
@@ -61,10 +63,9 @@ def failed_starts(run: Run, timelines: Sequence[NodeTimeline]) -> list[FailedSta
         reason = _reason(run, node, TAIL if node in recorded else LAST)
         if reason is None and node not in recorded:
             continue
-        file, line, lines = reason or ("", "", ())
-        logged = logs.seconds_of(line, run.started) if line else None
+        file, line, lines, logged = reason or ("", "", (), None)
         at = next((one for one in (logged, started) if one is not None), last)
-        found.append(FailedStart(node, last or None, started, file, line, lines, at))
+        found.append(FailedStart(node, last or None, started, file, line, lines, at, logged))
     return found
 
 
@@ -85,10 +86,11 @@ def _started_at(receipts: Sequence[Receipt], node: str) -> float | None:
     return last.healed / 1e9 if isinstance(now, Mapping) and now.get(node) else None
 
 
-def _reason(run: Run, node: str, reach: int) -> tuple[str, str, tuple[str, ...]] | None:
-    """Find the reason why a server ended in the last lines of a node's logs: (file, its line, last lines of the file).
+def _reason(run: Run, node: str, reach: int) -> tuple[str, str, tuple[str, ...], float | None] | None:
+    """Find the reason why a server ended in the last lines of a node's logs.
 
-    The root of an exception before an error about something that failed, and that before any other exception or error.
+    (file, its line, last lines of the file, when the line was logged; s).  The root of an exception before an error
+    about something that failed, and that before any other exception or error.
     """
     files = [path for name, path in logs.log_files(run.files, rotated=False) if name == node]
     tails = [(path.name, logs.tail(path, reach)) for path in files]
@@ -97,5 +99,11 @@ def _reason(run: Run, node: str, reach: int) -> tuple[str, str, tuple[str, ...]]
             place = next((at for at in range(len(lines) - 1, -1, -1) if pattern.search(lines[at])), None)
             if place is not None:
                 first = max(min(place - 10, len(lines) - SHOWN), 0)
-                return name, lines[place].strip(), tuple(lines[first:])
+                return name, lines[place].strip(), tuple(lines[first:]), _logged(lines[: place + 1], run.started)
     return None
+
+
+def _logged(lines: Sequence[str], started: str) -> float | None:
+    """Return when the last of some lines was logged (s): its own date, else that of the last dated line above it."""
+    moments = (logs.seconds_of(line, started) for line in reversed(lines))
+    return next((moment for moment in moments if moment is not None), None)

@@ -183,6 +183,35 @@ def _asked_after(operations: Operations, healed: int | None) -> frozenset[str]:
     return frozenset(operations.f.names[code] for code in np.unique(operations.f.codes[operations.invoked >= healed]))
 
 
+def summaries_of(windows: Sequence[FaultWindow]) -> list[tuple[str, str]]:
+    """List what each fault does, once for each that it was aimed at."""
+    return list(dict.fromkeys((one.fault, one_line(one.summary, 160)) for one in windows if one.summary))
+
+
+def late_of(run: Run) -> dict[int, str]:
+    """Map a fault's id to the nodes that were not back when the next fault came, or until the end of the run.
+
+    Of results by an earlier release nothing is said: they name also nodes that no probe asked in that time.
+    """
+    windows = [one for one in run.results.get("windows", ()) if isinstance(one.get("id"), int)]
+    found = {}
+    for window in windows:
+        silent = [str(node) for node in window.get("silent") or ()]
+        behind = [str(node) for node in window.get("behind") or () if node not in silent]
+        until = "before the next" if _followed(window, windows) else "by the end"
+        parts = [f"not caught up {until}: {' '.join(behind)}"] if behind else []
+        parts += [f"never answered again: {' '.join(silent)}"] if silent else []
+        if parts:
+            found[window["id"]] = "; ".join(parts)
+    return found
+
+
+def _followed(window: Mapping[str, Any], windows: Sequence[Mapping[str, Any]]) -> bool:
+    """Check whether another fault began after a window's fault was healed."""
+    healed, others = window.get("healed"), [one for one in windows if one.get("state") != "skipped"]
+    return healed is not None and any((one.get("started") or 0) >= healed for one in others if one is not window)
+
+
 def nodes_of(receipt: Receipt) -> tuple[str, ...]:
     """List the nodes that a fault struck: its targets, and a killed successor, which is known only after the fault."""
     successor = receipt.witness.get("successor") if isinstance(receipt.witness, dict) else None

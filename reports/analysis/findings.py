@@ -157,8 +157,7 @@ def violation_times_of(run: Run) -> str:
     seen = details.get("seen") if isinstance(details, dict) else None
     if not isinstance(seen, dict) or not seen.get("counted"):
         return ""
-    text = occasions_text(seen, "with no fault installed")
-    return text[:1].upper() + text[1:]
+    return occasions_text(seen, "no installed fault")
 
 
 def violation_count(run: Run) -> int:

@@ -21,7 +21,7 @@ from markupsafe import Markup
 
 from history.records.violations import checks_looking, counts_of
 from reports.analysis import elections, figures, node_timeline, outages, snapshots, topology
-from reports.analysis.catching_up import catching_up, late_of
+from reports.analysis.faults import late_of, summaries_of
 from reports.analysis.findings import (
     ROOM_AROUND_S,
     Drawn,
@@ -196,7 +196,7 @@ def render(drawn: Drawn) -> str:
         "longer": part("commands", lambda: longer(run), ""),
         "bug": bug_of(run),
         "commands": part("commands", lambda: commands_of(run.plan, faults=bool(run.receipts)), []),
-        "late": part("recovery figures", lambda: late_of(run, drawn.timelines), {}),
+        "late": part("recovery figures", lambda: late_of(run), {}),
         "violation_times": part("counterexamples", lambda: violation_times_of(run), ""),
         "last_statuses": part("replica progress", lambda: node_timeline.last_statuses(drawn.timelines), []),
         "recovery": part("recovery", lambda: recovery_of(drawn), None),
@@ -218,7 +218,7 @@ def render(drawn: Drawn) -> str:
         "nodes": run.nodes,
         "settings": part("settings", lambda: settings_of(run), []),
         "links": part("links", lambda: links_of(run.files), []),
-        "does": list({w.fault: texts.one_line(w.summary, 160) for w in drawn.windows if w.summary}.items()),
+        "does": summaries_of(drawn.windows),
         "tails": part("logs", lambda: tails_of(run), []),
         "recorded": run.recorded,
         "data": part("data of the charts", lambda: data_of(drawn), ""),
@@ -292,10 +292,7 @@ def costs_of(drawn: Drawn) -> list[tuple[str, list[tuple[str, ...]]]]:
     own = [asdict(window) for window in drawn.windows]
     found = [
         ("By kind of operation", recovery_text.kinds_of(own)),
-        (
-            "Caught up with what the leader had committed at the heal, ms after it",
-            recovery_text.nodes_of(windows, run.epoch_bits, catching_up(run, drawn.timelines)),
-        ),
+        ("Caught up with what was committed at the heal, ms after it", recovery_text.nodes_of(windows, run.epoch_bits)),
         ("By fault, over its windows: least / median / most", recovery_text.faults_of(_mapping(run, "fault_figures"))),
     ]
     return [(title, rows) for title, rows in found if rows]

@@ -240,7 +240,7 @@ def _no_recovery(drawn: Drawn, row: Mapping[str, Any], about: Mapping[str, Any])
             f"Nothing was committed from {when(last, drawn.windows)}, to the end ({end - last:.1f} s later); {running}."
         )
         if starts:
-            text += f" {starts_text(starts, drawn.windows)}."
+            text += f" {starts_text(starts, drawn.windows, end)}."
         return Break("no commits", text, last, "recovery", ("recovery",), nodes, starts)
     if not behind:
         return Break("no commits" if outage else "replica behind", row["seen"], None, "recovery", ("recovery",))

@@ -34,7 +34,7 @@ def behind_text(drawn: Drawn, behind: Sequence[NodeTimeline]) -> tuple[str, floa
         *(moment for one in apart if (moment := _left(one)) is not None),
     ]
     onset = min([*(one for one in known if one), *(moment for moment, _ in stopped.values() if moment)], default=None)
-    parts = [starts_text(starts, windows)] if starts else []
+    parts = [starts_text(starts, windows, end)] if starts else []
     total, target = len(drawn.timelines), max(int(one.committed.max(initial=-1)) for one in drawn.timelines)
     logs_end = max((int(one.log_end[one.role != SILENT][-1]) for one in drawn.timelines if _answered(one)), default=-1)
     of_all = f"of {write(target)} that were committed by the end"
@@ -69,8 +69,11 @@ def behind_text(drawn: Drawn, behind: Sequence[NodeTimeline]) -> tuple[str, floa
     return "; ".join(parts) + ".", onset
 
 
-def starts_text(starts: Sequence[FailedStart], windows: Sequence[FaultWindow]) -> str:
-    """Say of nodes that they do not start again, since when each is silent, and what their logs end with."""
+def starts_text(starts: Sequence[FailedStart], windows: Sequence[FaultWindow], end: float) -> str:
+    """Say of nodes that they do not start again, since when each is silent, and what the end of its log says.
+
+    Servers may be started after the ``end`` of the record (s), and what they log then is no word of their last answer.
+    """
     names = [one.node for one in starts]
     named = ", ".join(names[:-1]) + " and " + names[-1] if len(names) > 1 else names[0]
     parts, said = [], ""
@@ -81,12 +84,19 @@ def starts_text(starts: Sequence[FailedStart], windows: Sequence[FaultWindow]) -
             else f"{one.node} never answered"
         )
         reason = reason_of(one)
-        ends = (
-            "" if not reason else ", its log then says the same" if reason == said else f", its log then says: {reason}"
-        )
-        parts.append(gone + ends)
+        parts.append(gone + (f"; the end of its log{_dated(one, end)} says{_says(reason, said)}" if reason else ""))
         said = reason
     return f"{named} {'do' if len(names) > 1 else 'does'} not start again: {'; '.join(parts)}"
+
+
+def _dated(start: FailedStart, end: float) -> str:
+    if start.logged is None:
+        return ""
+    return f" ({start.logged:.1f} s{', after the end of the record' if start.logged > end else ''})"
+
+
+def _says(reason: str, said: str) -> str:
+    return " the same" if reason == said else f": {reason}"
 
 
 def reason_of(start: FailedStart, limit: int = 160) -> str:

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from history.metrics.recovery import never_recovered
-from reports.analysis.catching_up import CatchingUp
 from reports.style.format import index, milliseconds, number, one_line, seconds
 
 Rows = list[tuple[str, ...]]
@@ -67,10 +66,8 @@ def _kind_line(window: Mapping[str, Any], kind: object, figures: Mapping[str, An
     )
 
 
-def nodes_of(
-    windows: Sequence[Mapping[str, Any]], epoch_bits: int = 0, reached: Mapping[int, CatchingUp] | None = None
-) -> Rows:
-    """List for each fault how long after the heal each node had caught up; with what probes show of it, if known."""
+def nodes_of(windows: Sequence[Mapping[str, Any]], epoch_bits: int = 0) -> Rows:
+    """List for each fault how long after the heal each node had caught up."""
     recorded = [window for window in windows if (window.get("caught_up") or {}).get("nodes")]
     names = list(dict.fromkeys(node for window in recorded for node in window["caught_up"]["nodes"]))
     if not recorded:
@@ -78,13 +75,16 @@ def nodes_of(
     lines: Rows = [("#", "fault", "to index", *(one_line(name, 12) for name in names))]
     for window in recorded:
         took, target = window["caught_up"]["nodes"], window["caught_up"].get("target", "")
-        to = index(target, epoch_bits) if isinstance(target, int) else str(target)
-        cells = {name: "behind" if ms is None else milliseconds(ms) for name, ms in took.items()}
-        if seen := (reached or {}).get(window.get("id", -1)):
-            cells |= seen.nodes
-            to += f", of {seen.committed} committed" if seen.committed else ""
-        fault = one_line(window.get("fault", ""), 32)
-        lines.append((str(window.get("id", "")), fault, to, *(cells.get(name, "–") for name in names)))
+        late = {*(window.get("behind") or ()), *(window.get("silent") or ())}
+        cells = ("behind" if name in late else milliseconds(took.get(name)) for name in names)
+        lines.append(
+            (
+                str(window.get("id", "")),
+                one_line(window.get("fault", ""), 32),
+                index(target, epoch_bits) if isinstance(target, int) else str(target),
+                *cells,
+            )
+        )
     return lines
 
 

@@ -14,8 +14,7 @@ import numpy as np
 
 from history.records.violations import MISSED
 from reports.analysis import figures, node_timeline, outages
-from reports.analysis.catching_up import late_of
-from reports.analysis.faults import FaultWindow
+from reports.analysis.faults import FaultWindow, late_of
 from reports.analysis.findings import Drawn, Violation, checks_of, recovery_of, undecided_of, violation_count
 from reports.analysis.invariant_violations import Moment, invariant_violations
 from reports.load.run import HARNESS_FAILURE, Run, commands_of
@@ -170,7 +169,7 @@ def _faults(drawn: Drawn, columns: int, paint: Paint) -> str:
     text = table([head, *rows], right=(0, 3, 4, 5, 6, 7, 8, 9), indent=" ", between=" ", columns=columns)
     left = len(drawn.windows) - len(rows)
     more = f"\n {left} more" if left else ""
-    late = late_of(drawn.run, drawn.timelines)
+    late = late_of(drawn.run)
     more += "".join(f"\n #{number} {one_line(text, columns - 8)}" for number, text in late.items())
     return paint("Faults (rates are ok operations a second)", "strong") + "\n" + text + more
 

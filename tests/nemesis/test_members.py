@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from dataclasses import replace
 
 import networkx as nx
@@ -16,7 +17,7 @@ from nemesis.core.errors import SkippedError
 from nemesis.core.fault import Context, Settings, Targets
 from nemesis.core.guard import objection
 from nemesis.core.targets import choose
-from nemesis.faults.registry import find
+from nemesis.faults.registry import FAULTS, find
 
 seeds = st.integers(0, 2**32)
 quick = settings(max_examples=60, deadline=None)
@@ -121,6 +122,15 @@ def test_the_halves_of_a_partition_that_is_installed_are_those_of_the_members(cl
         grudge = find(name).plan(ctx, random.Random(seed)).grudge
         cut = {other for other in members if members[0] in grudge.get(other, ())}
         assert len(cut) in (len(members) // 2, len(members) - len(members) // 2)
+
+
+def test_no_summary_says_of_all_nodes_what_is_true_of_the_members():
+    """Beside kill-all stands a row whose nodes are the members: a node that only holds metadata is spared."""
+    hit = find("kill-all").plan(with_members(5, ["n2", "n3", "n4", "n5"]), random.Random(0)).nodes
+    assert hit == ("n2", "n3", "n4", "n5")
+    said = re.compile(r"\b(?:all|every) (?:nodes?|process(?:es)?|servers?)\b|\bone node after another\b")
+    assert [fault.summary for fault in FAULTS.values() if said.search(fault.summary)] == []
+    assert all("all members" in find(name).summary for name in ("kill-all", "crash-all"))
 
 
 def test_a_node_that_is_no_member_is_hit_by_name_and_takes_nothing_from_the_quorum():

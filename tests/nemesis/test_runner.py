@@ -56,6 +56,27 @@ def test_one_fault_leaves_one_receipt_with_its_witness():
     assert not standing(nodes)
 
 
+@pytest.mark.parametrize(
+    ("targets", "more"),
+    [
+        (None, ""),
+        ({"choose": "followers"}, "; here aimed at followers"),
+        ({"nodes": ["n2"]}, "; here at its recorded targets"),
+    ],
+)
+@pytest.mark.parametrize("late", [False, True])
+def test_a_receipt_says_what_its_fault_was_aimed_at_where_that_was_not_left_to_it(targets, more, late):
+    """pause-majority stops a random majority, but not where a user chose the followers; also where it was skipped."""
+    steps = [Step(1.0, "inject", "pause-majority", 0, targets), Step(5.0, "heal", "pause-majority", 0)]
+    if late:
+        steps = [Step(0.5, "inject", "pause-majority", 0, targets, when="n3 leads", within_s=1.0)]
+    runner, record, _, _ = go(steps)
+    runner.run(threading.Event())
+    (receipt,) = receipts_of(record.events)
+    assert receipt.state == ("skipped" if late else "installed")
+    assert receipt.summary == FAULTS["pause-majority"].summary + more
+
+
 def test_the_targets_are_written_before_the_first_command_goes_out():
     runner, record, nodes, _ = go(once("bridge"))
     runner.run(threading.Event())

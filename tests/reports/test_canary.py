@@ -171,6 +171,9 @@ def diagnosed(files: RunFiles) -> Diagnosis:
     return found
 
 
+WHEN = "answered in main (9); between the change at issue and the answer stood #2 bridge (4), no installed fault (5)"
+
+
 def test_when_violations_were_seen_is_told_where_it_was_counted(fresh: Maker) -> None:
     files = fresh("invalid")
     results = json.loads(files.results.read_text())
@@ -184,12 +187,12 @@ def test_when_violations_were_seen_is_told_where_it_was_counted(fresh: Maker) ->
     }
     results["checks"][0]["details"] = {"seen": seen}
     files.results.write_text(json.dumps(results))
-    assert violation_times_of(read_run(files)) == "9 in main; 4 during #2 bridge, 5 with no fault installed"
+    assert violation_times_of(read_run(files)) == WHEN
     reports.write_report(files)
-    assert "When: 9 in main; 4 during #2 bridge, 5 with no fault installed." in files.report.read_text()
+    assert f"When: {WHEN}." in files.report.read_text()
     results["checks"][0]["details"] = {"seen": {**seen, "of": 12}}
     files.results.write_text(json.dumps(results))
-    assert violation_times_of(read_run(files)).startswith("9 of these are dated: 9 in main")
+    assert violation_times_of(read_run(files)).startswith(f"9 of these are dated: {WHEN}")
 
 
 def test_the_terminal_says_so_too(fresh: Maker) -> None:

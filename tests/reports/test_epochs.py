@@ -42,7 +42,7 @@ def with_epochs(files: RunFiles) -> int:
 def test_an_axis_puts_one_epoch_beside_the_next_and_names_its_levels() -> None:
     rows = np.array([[FIRST + 1.0, FIRST + 0x2CA, SECOND + 5.0, np.nan], [FIRST + 3.0, FIRST, SECOND + 0x5EE, SECOND]])
     axis = IndexAxis.of([rows], 32)
-    assert axis.begins == ((0.0, FIRST), (0x2CB, SECOND))
+    assert list(axis.begins) == [(0.0, FIRST), (0x2CB, SECOND)]
     placed = axis.places(rows)
     assert placed[0][:3].tolist() == [1, 0x2CA, 0x2CB + 5]
     assert np.isnan(placed[0][3])

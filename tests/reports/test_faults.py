@@ -12,7 +12,7 @@ import pytest
 import reports
 from history import UNAPPLIED, Event, Operation, Receipt, receipts_of
 from reports.analysis import faults, topology
-from reports.analysis.catching_up import late_of
+from reports.analysis.faults import late_of
 from reports.load.columns import from_operations
 from reports.load.run import commands_of, read_run
 from reports.page.series import fault_data
@@ -159,6 +159,14 @@ def test_what_a_fault_does_is_told_in_the_words_of_its_receipt(fresh: Maker) -> 
     assert 'class="f-other"' in older
 
 
+def test_a_fault_that_was_aimed_at_several_targets_says_what_it_does_to_each() -> None:
+    said = ["stops all", "stops all; here aimed at n1", "stops all", ""]
+    receipts = [Receipt(n, "kill", "installed", n * S, summary=text, witness={"a": 1}) for n, text in enumerate(said)]
+    run = SimpleNamespace(operations=from_operations([ok(1)]), receipts=receipts, fault_rows={}, nodes=NODES)
+    windows = faults.fault_windows(run, [])  # type: ignore[arg-type]
+    assert faults.summaries_of(windows) == [("kill", said[0]), ("kill", said[1])]
+
+
 @pytest.mark.parametrize(
     ("plan", "reported"),
     [
@@ -209,18 +217,23 @@ def test_charts_know_when_a_fault_stood_for_certain_and_when_it_was_installed_an
     ]
 
 
-@pytest.mark.parametrize("until", ["before the next", "by the end"])
-def test_the_table_of_faults_shows_sides_and_who_was_late(fresh: Maker, until: str) -> None:
+@pytest.mark.parametrize(
+    ("after", "until"), [("installed", "before the next"), ("skipped", "by the end"), (None, "by the end")]
+)
+def test_the_table_of_faults_shows_sides_and_who_was_late(fresh: Maker, after: str | None, until: str) -> None:
     files = fresh("valid")
     results = json.loads(files.results.read_text())
-    if until == "before the next":
-        results["windows"].append({**results["windows"][0], "id": 1, "caught_up": {}})
-    results["windows"][0]["caught_up"] = {"nodes": {"n1": 3.0, "n2": None, "n4": None}}
+    (window,) = results["windows"][:1]
+    if after:
+        begun = {"id": window["id"] + 1, "started": window["healed"], "state": after, "behind": [], "silent": []}
+        results["windows"].append({**window, **begun})
+    window |= {"caught_up": {"nodes": {"n1": 3.0, "n2": None, "n3": None, "n4": None}}, "behind": ["n2", "n4"]}
+    window["silent"] = ["n4"]
     files.results.write_text(json.dumps(results))
     run = read_run(files)
-    assert late_of(run, []) == {0: f"not caught up {until}: n2 n4"}
+    assert late_of(run) == {0: f"not caught up {until}: n2; never answered again: n4"}
     reports.write_report(files)
-    assert f"not caught up {until}: n2 n4" in files.report.read_text()
+    assert f"not caught up {until}: n2; never answered again: n4" in files.report.read_text()
 
 
 FIGURES = {"rate_before": 80.0, "rate_after": 0.0, "first_ok_ms": None, "recovered_ms": None}
@@ -263,3 +276,11 @@ def test_a_row_says_never_also_where_the_next_fault_came_at_once(outcome: str | 
     back = way_back(asdict(window), asked=bool(window.asked))
     assert back == told if outcome else back[0] == told[0]
     assert way_back(asdict(unhealed), asked=bool(unhealed.asked)) == ("not healed", "not healed")
+
+
+def test_of_results_that_do_not_say_whom_a_probe_asked_nobody_is_late(fresh: Maker) -> None:
+    files = fresh("valid")
+    results = json.loads(files.results.read_text())
+    results["windows"][0]["caught_up"] = {"nodes": {"n1": 3.0, "n2": None}}
+    files.results.write_text(json.dumps(results))
+    assert late_of(read_run(files)) == {}

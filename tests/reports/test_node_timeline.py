@@ -142,7 +142,7 @@ def test_what_a_log_lost_below_the_applied_index_counts_as_behind_in_table_and_c
     ("said", "behind"), [({}, [0, 40]), ({"committed": -1}, [None, None]), ({"applied": -1}, [None, None])]
 )
 def test_who_is_behind_is_unknown_where_no_node_says_what_it_applied_or_what_is_committed(
-    said: dict[str, int], behind: list[int | None]
+    said: dict[str, Any], behind: list[int | None]
 ) -> None:
     """Unknown is a dash in the table and a gap in the chart, and not zero."""
     rows = [replace(probe(t / 4, "n1", "leader", applied=90, committed=90), **said) for t in range(9)]

@@ -222,14 +222,16 @@ def test_recovery_by_kind_is_shown_and_by_node_and_fault_where_the_results_hold_
     reports.write_report(files)
     assert files.report.read_text().partition('class="costs"')[2].partition("</details>")[0].count("<caption>") == 1
     results = json.loads(files.results.read_text())
-    results["windows"][0]["caught_up"] = {"target": 512, "nodes": {"n1": 12.0, "n3": None}}
+    results["windows"][0]["caught_up"] = {"target": 512, "nodes": {"n1": 12.0, "n2": None, "n3": None}}
+    results["windows"][0]["behind"] = ["n3"]
     spread = {"least": 1.0, "median": 2.0, "most": 30.0}
     results["fault_figures"] = {"bridge<b>": {"windows": 3, "longest_gap_ms": spread, "never_recovered": 1}}
     files.results.write_text(json.dumps(results))
     assert reports.write_report(files).warnings == []
     part = files.report.read_text().partition('class="costs"')[2].partition("</details>")[0]
-    for piece in (">write<", ">read<", ">512, of ", " committed<", ">behind<", "1.0 / 2.0 / 30", "bridge&lt;b&gt;"):
+    for piece in (">write<", ">read<", ">512<", ">behind<", "1.0 / 2.0 / 30", "bridge&lt;b&gt;"):
         assert piece in part, piece
+    assert part.count(">behind<") == 1, "n2 was not seen in time"
 
 
 def test_the_words_explain_every_check_of_the_run_as_it_was_asked(fresh: Maker) -> None:

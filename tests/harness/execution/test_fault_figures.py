@@ -89,6 +89,79 @@ def test_a_node_that_stays_behind() -> None:
     (row,) = detailed(ok("read", (0, 40)), PROBES[:-1])
     assert row["caught_up"]["nodes"]["n1"] is None
     assert row["caught_up"]["last_ms"] is None
+    assert (row["behind"], row["silent"]) == (["n1"], [])
+
+
+@pytest.mark.parametrize(("end", "behind"), [(499, ["n3"]), (500, []), (-1, [])])
+def test_a_node_whose_log_ends_before_what_was_committed_is_behind_whatever_it_applied(
+    end: int, behind: list[str]
+) -> None:
+    (row,) = detailed(ok("read", (0, 40)), [*PROBES, replace(probe(24.0, "n3", 505), ledger_end=end)])
+    assert (row["behind"], row["caught_up"]["nodes"]["n3"]) == (behind, 500.0)
+
+
+@pytest.mark.parametrize(("began", "behind"), [(20.1, []), (20.4, []), (20.95, []), (21.5, ["n1"])])
+def test_a_node_that_no_probe_asked_before_the_next_fault_is_not_behind(began: float, behind: list[str]) -> None:
+    """n1 answers at 21.0 s that it is behind: before that nobody could have seen it catch up."""
+    start = round(began * S)
+    after = replace(RECEIPT, id=5, started=start, stood=start, heal_started=30 * S, healed=31 * S)
+    rows = detailed(ok("read", (0, 40)), receipts=(RECEIPT, after))
+    assert rows[0]["caught_up"]["last_ms"] is None
+    assert rows[0]["behind"] == behind
+    assert by_fault(rows[:1])["kill-leader"]["never_caught_up"] == len(behind)
+    assert ("behind" in recovery_text.nodes_of(rows)[1]) == bool(behind)
+
+
+def test_a_server_that_was_probed_and_did_not_answer_is_behind() -> None:
+    refused = [probe for probe in PROBES if probe.node != "n3"] + [Probe(round(20.3 * S), "n3", error="refused")]
+    after = replace(RECEIPT, id=5, started=22 * S, stood=22 * S, heal_started=30 * S, healed=31 * S)
+    probes = sorted([*refused, probe(9.0, "n3", 100), probe(32, "n3", 600)], key=lambda one: one.time)
+    first, _ = detailed(ok("read", (0, 40)), probes, receipts=(RECEIPT, after))
+    assert (first["behind"], first["silent"]) == (["n1", "n3"], []), "n3 answered again, after the next fault"
+
+
+GONE = [
+    probe(9.5, "n1", 100),
+    probe(9.5, "n2", 100, "leader"),
+    Probe(19 * S, "n1", error="x"),
+    Probe(40 * S, "n1", error="x"),
+]
+
+
+@pytest.mark.parametrize(
+    ("healed", "silent"),
+    [({"healed": 20 * S}, ["n1"]), ({"healed": None}, ["n1"]), ({"healed": None, "heal_started": None}, [])],
+)
+def test_a_node_that_never_answers_again_is_silent_whether_or_not_its_fault_counts_as_healed(
+    healed: dict[str, Any], silent: list[str]
+) -> None:
+    """A server may end right after it was started, or before that is known: its node is gone in both.
+
+    A fault whose healing was never tried still stands.
+    """
+    receipt = replace(RECEIPT, **healed)
+    again = probe(30.0, "n1", 50)
+    for probes, expected in ((GONE, silent), ([*GONE[:-1], again, GONE[-1]], [])):
+        (row,) = detailed(ok("read", (0, 40)), probes, receipts=(receipt,))
+        assert row["silent"] == expected
+        behind = bool(row["behind"]) or bool(expected)
+        assert by_fault([row])["kill-leader"]["never_caught_up"] == behind
+    unindexed = [replace(one, committed=-1, applied=-1) for one in GONE]
+    (row,) = detailed(ok("read", (0, 40)), unindexed, receipts=(receipt,))
+    assert (row["silent"], row["behind"], row["caught_up"]) == (silent, [], {})
+    assert by_fault([row])["kill-leader"]["never_caught_up"] == len(silent)
+
+
+def test_a_node_that_never_answered_at_all_is_not_said_to_be_gone_since_a_fault() -> None:
+    (row,) = detailed(ok("read", (0, 40)), GONE[1:])
+    assert row["silent"] == []
+
+
+def test_what_was_committed_long_before_the_heal_is_to_be_reached_where_nobody_answers_around_it() -> None:
+    probes = [probe(5, "n1", 400, "leader"), probe(5, "n2", 390), probe(25, "n2", 395), probe(26, "n1", 400)]
+    (row,) = detailed(ok("read", (0, 40)), probes)
+    assert row["caught_up"]["target"] == 400
+    assert (row["caught_up"]["nodes"]["n1"], row["behind"]) == (6000.0, ["n2"])
 
 
 def test_the_next_fault_ends_the_search() -> None:
@@ -98,7 +171,7 @@ def test_the_next_fault_ends_the_search() -> None:
     skipped = replace(after, state="skipped", stood=None, witness={})
     first, other = detailed(ok("read", (0, 40)), receipts=(RECEIPT, skipped))
     assert first["caught_up"]["last_ms"] == 3000.0
-    assert (other["kinds"], other["caught_up"]) == ({}, {})
+    assert (other["kinds"], other["caught_up"], other["behind"], other["silent"]) == ({}, {}, [], [])
 
 
 @pytest.mark.parametrize("receipt", [replace(RECEIPT, healed=None, heal_started=None)])
@@ -129,7 +202,11 @@ def window(fault: str = "a", **figures: Any) -> dict[str, Any]:
 
 def test_the_distribution_over_the_windows_of_a_fault() -> None:
     rows = [window(recovered_ms=ms) for ms in (1.0, 2.0, 30.0)]
-    rows += [window(recovered_ms=None, caught_up={"last_ms": None}), window("b"), window("a", state="skipped")]
+    rows += [
+        window(recovered_ms=None, caught_up={"last_ms": None}, behind=["n1"]),
+        window("b"),
+        window("a", state="skipped"),
+    ]
     found = by_fault(rows)
     assert found["a"]["windows"] == 4
     assert found["a"]["recovered_ms"] == {"least": 1.0, "median": 2.0, "most": 30.0}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import pytest
@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from harness.judge.damage import NONE, Damage, Damages
 from harness.judge.leader_complete import leader_complete, short_leaders
 from history import Check, Probe
+from history.records.violations import state_of
 
 S = 1_000_000_000
 
@@ -86,6 +87,15 @@ def test_after_a_fault_of_ours_cut_a_log_nothing_is_asked(kind: Any, verdict: st
     assert reported(*KNOWN, *leads(5), damages=damages).verdict == verdict
     late = Damages((replace(damages.all[0], begin=8 * S, end=9 * S),))
     assert reported(*KNOWN, *leads(5), damages=late).verdict == "invalid"
+
+
+def test_leaders_are_followed_until_a_fault_of_ours_cut_a_log_and_without_one_nothing_was_judged() -> None:
+    damages = Damages((Damage("n3", "f", "data", 3 * S, 4 * S),))
+    cut = "until a fault of ours damaged a log or a term at 3.0 s"
+    none = reported(*KNOWN, *leads(5, end=90), damages=damages)
+    assert (state_of(asdict(none)), none.seen) == ("skipped", f"0 leaders followed {cut}")
+    one = reported(*KNOWN, *leads(2, end=90), *leads(5, end=90, term=4), damages=damages)
+    assert (state_of(asdict(one)), one.seen) == ("valid", f"1 leader followed {cut}")
 
 
 @pytest.mark.slow

@@ -72,6 +72,22 @@ def test_a_node_is_silent_since_its_last_answer_and_since_the_heal_only_where_it
     assert check_of(recorded(tuple(never))).seen == "n1 silent since 20.0 s, before the heal; n3 never answered a probe"
 
 
+def test_a_fault_that_could_not_be_healed_has_no_heal_to_count_from() -> None:
+    run = recorded(probes_of(silent=("n3",)))
+    healed = check_of(run)
+    assert (healed.asked.partition(" the cluster")[0], healed.seen) == (
+        "within 60 s of the last heal",
+        "n3 silent since 20.0 s, before the heal",
+    )
+    tried = check_of(replace(run, receipts=(replace(run.receipts[0], healed=None),)))
+    assert (tried.asked.partition(" the cluster")[0], tried.seen) == (
+        "within 60 s of the last attempt to heal",
+        "n3 silent since 20.0 s, before the attempt to heal",
+    )
+    back = check_of(replace(recorded(), receipts=(replace(run.receipts[0], healed=None),)))
+    assert back.seen.endswith("s after the attempt to heal")
+
+
 def test_a_cluster_that_lacks_a_node_and_served_late_is_told_both() -> None:
     """The first read after the heal at 31 s succeeds at 101 s; the twin's does so at once."""
     probes = probes_of(silent=("n3",))
@@ -286,7 +302,7 @@ def test_a_node_that_had_started_again_and_is_silent_later_is_not_excused() -> N
     probes = sorted([*probes_of(silent=("n3",)), *answers], key=lambda one: one.time)
     run = replace(recorded(tuple(probes)), receipts=(receipt(), damaged()))
     check = check_of(run)
-    assert (check.verdict, check.seen) == ("invalid", "n3 silent since 25.0 s, before the heal")
+    assert (check.verdict, check.seen) == ("invalid", "n3 silent since 25.0 s, before the attempt to heal")
 
 
 def test_a_damaged_node_that_starts_has_to_come_back() -> None:
@@ -298,7 +314,7 @@ def test_a_node_that_was_not_damaged_is_not_excused() -> None:
     run = replace(recorded(probes_of(silent=("n1", "n3"))), receipts=(receipt(), damaged()))
     check = check_of(run)
     assert (check.verdict, check.details["nodes"]) == ("invalid", ["n1"])
-    assert "n1 silent since 20.0 s, before the heal; n3 did not start again" in check.seen
+    assert "n1 silent since 20.0 s, before the attempt to heal; n3 did not start again" in check.seen
 
 
 # -- who is at fault ---------------------------------------------------------------------------------------------------

@@ -48,7 +48,8 @@ def test_each_violation_has_its_phase_and_the_faults_from_the_missed_write_to_th
         "calm": 1,
     }
     assert describe(found) == (
-        "1 in warm-up, 1 in main, 1 in final; 1 during #0 bridge, 1 during #2 pause, 1 without a fault"
+        "answered in warm-up (1), main (1), final (1); "
+        "between the change at issue and the answer stood #0 bridge (1), #2 pause (1), no fault (1)"
     )
 
 
@@ -63,7 +64,17 @@ def test_where_not_all_are_known_it_says_of_how_many_it_speaks() -> None:
     verdict = KeyVerdict("k0", "invalid", "wgl", 8, 0.1, 7, (example,))
     found = violation_times([*HISTORY, op("cas", [5, 6], 50, 51)], [verdict], FAULTS)
     assert (found["of"], found["counted"]) == (7, 1)
-    assert describe(found) == "1 of these are dated: 1 in main; 1 during #0 bridge"
+    assert describe(found) == (
+        "1 of these is dated: answered in main (1); between the change at issue and the answer stood #0 bridge (1)"
+    )
+
+
+def test_an_answer_after_a_fault_was_healed_is_not_said_to_be_of_its_time() -> None:
+    """The lost write was made under the fault, and the final read that lacks it came after the heal."""
+    fault = Receipt(0, "bridge", "installed", 10 * S, stood=10 * S, healed=20 * S, witness={"packets": 1})
+    history = (op("write", 1, 1, 2), op("write", 2, 11, 12), op("read", 1, 30, 31, "final"))
+    text = describe(violation_times(history, [check_operations(history, "register")], [fault]))
+    assert text == "answered in final (1); between the change at issue and the answer stood #0 bridge (1)"
 
 
 def test_as_many_are_seen_as_the_checker_counts() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from harness.systems.api import Evidence
 from harness.systems.remoting import Answer
 from harness.systems.rocketmq import SYSTEM, controllers, one_leader, requests
 from history import Probe
+from history.records.violations import state_of
 
 NODES = tuple(Machine(f"n{number}", f"10.0.0.{number}") for number in (1, 2, 3))
 OPTIONS: dict[str, Any] = {option.name: option.default for option in SYSTEM.options}
@@ -128,7 +130,7 @@ LOG = """05:11:50.578 INFO JRaft-Closure-Executor-0 - Save snapshot, path=/data/
     [
         ("jraft", LOG, "valid", "saved 1, loaded 1, installed on others 1"),
         ("jraft", "", "unknown", "saved 0, loaded 0, installed on others 0"),
-        ("dledger", "", "valid", "DLedger mode makes none"),
+        ("dledger", "", "skipped", "DLedger mode makes none"),
     ],
 )
 def test_snapshots_are_witnessed(tmp_path: Path, mode: str, log: str, verdict: str, seen: str) -> None:
@@ -139,4 +141,4 @@ def test_snapshots_are_witnessed(tmp_path: Path, mode: str, log: str, verdict: s
         Evidence(setup=setup(mode=mode), nodes=("n1",), operations=(), probes=(), receipts=(), moments={},
                  files=tmp_path)
     )  # fmt: skip
-    assert (found.name, found.verdict, found.seen) == ("snapshots", verdict, seen)
+    assert (found.name, state_of(asdict(found)), found.seen) == ("snapshots", verdict, seen)
