@@ -21,7 +21,6 @@ from markupsafe import Markup
 
 from history.records.violations import checks_looking, counts_of
 from reports.analysis import elections, figures, node_timeline, outages, snapshots, topology
-from reports.analysis.catching_up import catching_up, late_of
 from reports.analysis.findings import (
     ROOM_AROUND_S,
     Drawn,
@@ -45,6 +44,7 @@ from reports.page.links import links_of
 from reports.page.series import data_of
 from reports.story.aftermath import outages_text
 from reports.story.canary import bug_of, grouped, longer, meaning_of, next_step, verdict_shown, word_of
+from reports.story.catching_up import catching_up, late_of
 from reports.story.diagnosis import Break, Diagnosis, diagnosis_of
 from reports.style import format as texts
 from reports.style.format import short

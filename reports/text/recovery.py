@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from history.metrics.recovery import never_recovered
-from reports.analysis.catching_up import CatchingUp
+from reports.story.catching_up import CatchingUp
 from reports.style.format import index, milliseconds, number, one_line, seconds
 
 Rows = list[tuple[str, ...]]

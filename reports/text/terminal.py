@@ -14,7 +14,6 @@ import numpy as np
 
 from history.records.violations import MISSED
 from reports.analysis import figures, node_timeline, outages
-from reports.analysis.catching_up import late_of
 from reports.analysis.faults import FaultWindow
 from reports.analysis.findings import Drawn, Violation, checks_of, recovery_of, undecided_of, violation_count
 from reports.analysis.invariant_violations import Moment, invariant_violations
@@ -22,6 +21,7 @@ from reports.load.run import HARNESS_FAILURE, Run, commands_of
 from reports.load.staleness import STALE, is_stale
 from reports.story.aftermath import outages_text
 from reports.story.canary import grouped, longer, meaning_of, next_step, verdict_shown, word_of
+from reports.story.catching_up import late_of
 from reports.story.diagnosis import diagnosis_of
 from reports.style.format import number, one_line, printable, seconds
 from reports.style.wording import Wording

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from history import Probe, Receipt
-from reports.analysis.catching_up import catching_up, late_of
 from reports.analysis.node_timeline import last_statuses, timelines_of
 from reports.page.page import environment
+from reports.story.catching_up import catching_up, late_of
 from reports.style.format import index
 from reports.text import recovery
 

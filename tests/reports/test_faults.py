@@ -12,10 +12,10 @@ import pytest
 import reports
 from history import UNAPPLIED, Event, Operation, Receipt, receipts_of
 from reports.analysis import faults, topology
-from reports.analysis.catching_up import late_of
 from reports.load.columns import from_operations
 from reports.load.run import commands_of, read_run
 from reports.page.series import fault_data
+from reports.story.catching_up import late_of
 from reports.style.palette import FAULT_COLOURS, family_of, fault_styles
 from reports.text.recovery import way_back
 from tests.support.reports.made import Maker

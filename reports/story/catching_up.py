@@ -1,4 +1,4 @@
-"""Who caught up after each fault, held against what the nodes said: what was committed, and where each log ends.
+"""Which nodes caught up after each fault, held against what was committed, and where each log ends.
 
 The judge measures until when a node had *applied* what the leader held to be committed at the heal.  A leader that
 lacks committed entries asks for less than that, and a node may have applied what its log does not hold any more: the
