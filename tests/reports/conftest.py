@@ -20,11 +20,11 @@ from tests.support.reports.shapes import Shape
 
 @pytest.fixture(scope="session")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Maker:
-    """``made(kind, **changes)``: the files of a run of 5,000 operations in 25 s; made once for the same arguments."""
+    """``made(kind, **changes)``: the files of a run of 2,500 operations in 25 s; made once for the same arguments."""
     store: dict[str, RunFiles] = {}
 
     def get(kind: str = "valid", *, tables: bool = False, **changes: object) -> RunFiles:
-        shape = replace(Shape(kind=kind, operations=5000, interval_s=4.0, fault="all"), **changes)  # type: ignore[arg-type]
+        shape = replace(Shape(kind=kind, operations=2500, rate=100.0, interval_s=4.0, fault="all"), **changes)  # type: ignore[arg-type]
         name = f"{shape}{tables}"
         if name not in store:
             store[name] = make(tmp_path_factory.mktemp(kind) / "register" / f"run-{kind}", shape, tables=tables)
@@ -53,7 +53,7 @@ def fresh(tmp_path: Path) -> Maker:
     """Like ``made``, but a small run of its own that a test may spoil."""
 
     def get(kind: str = "valid", *, tables: bool = False, **changes: object) -> RunFiles:
-        shape = replace(Shape(kind=kind, operations=1500, rate=100.0, interval_s=2.0), **changes)  # type: ignore[arg-type]
+        shape = replace(Shape(kind=kind, operations=750, rate=50.0, interval_s=2.0), **changes)  # type: ignore[arg-type]
         return make(tmp_path / "register" / f"run-{kind}", shape, tables=tables)
 
     return get

@@ -46,14 +46,14 @@ def test_a_dated_line_dates_the_finding_and_its_fold(fresh: Maker) -> None:
 def test_a_line_without_a_date_is_told_by_its_place(fresh: Maker) -> None:
     broken, section = told(fresh, "640 ERROR digest mismatch on 7\n")
     assert broken.onset is None
-    assert broken.text == "node-logs: a digest mismatch; line 3 of n1's register.log, which has no dates"
+    assert broken.text == "node-logs: a digest mismatch; line 3 of n1's register.log, which has no dates."
     assert "<summary>n1, a line without a date: line 3 of register.log" in section
 
 
 def test_a_log_without_the_line_shows_none(fresh: Maker) -> None:
     """As where it was rotated away: the check counted what the server did."""
     broken, section = told(fresh, "640 INFO all is well\n")
-    assert broken.text == "node-logs: a digest mismatch"
+    assert broken.text == "node-logs: a digest mismatch."
     assert "<details" not in section
 
 

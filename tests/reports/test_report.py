@@ -213,7 +213,7 @@ def test_a_history_cut_in_the_middle_is_drawn(fresh: Maker) -> None:
     files.history.write_bytes(data[: len(data) // 2 - 7])
     assert reports.write_report(files).warnings == []
     columns, _ = unpack(files.report.read_text())
-    assert 500 < len(columns["t"]) < 1200
+    assert 250 < len(columns["t"]) < 600
     assert HOSTILE not in files.report.read_text()
 
 

@@ -231,7 +231,7 @@ def test_search_by_index_and_by_value(shown: Tab) -> None:
     index, value = shown.js(
         "[page.Timeline.data.ops.i[700], page.Timeline.data.ops.va[page.Timeline.data.ops.vk.indexOf(1, 900)]]"
     )
-    shown.page.fill("#f-search", str(index))
+    shown.page.fill("#f-search", f"#{index}")
     shown.page.keyboard.press("Enter")
     assert shown.js("page.Timeline.data.ops.i[page.View.selected]") == index
     shown.page.keyboard.press("Escape")
