@@ -8,10 +8,10 @@ from typing import Final, Literal
 
 import numpy as np
 
-from reports.analysis.epochs import IndexAxis
 from reports.analysis.faults import FaultWindow
 from reports.analysis.node_timeline import NodeTimeline, progress_at
 from reports.load.columns import Floats
+from reports.style.index_axis import IndexAxis
 from reports.style.palette import node_colour
 
 WIDTH: Final = 720.0

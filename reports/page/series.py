@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from reports.analysis import figures, node_timeline
 from reports.analysis.elections import leaderships_of
-from reports.analysis.epochs import IndexAxis
 from reports.analysis.faults import FaultWindow
 from reports.analysis.findings import Drawn
 from reports.analysis.marks import Marks, marks_of
@@ -20,6 +19,7 @@ from reports.page.pack import operation_columns, pack
 from reports.page.pyramid import pyramid_of, taken
 from reports.page.track import track_of
 from reports.style.format import short
+from reports.style.index_axis import IndexAxis
 from reports.style.palette import FAULT_COLOURS, node_colour
 
 MAX_SNAPSHOTS: Final = 5000

@@ -23,13 +23,13 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 from history.codes import FAIL, OK, OUTCOMES
 from reports.analysis import figures, node_timeline, topology
 from reports.analysis.counterexample import Picture
-from reports.analysis.epochs import IndexAxis
 from reports.analysis.faults import FaultWindow
 from reports.analysis.findings import Drawn
 from reports.analysis.marks import Marks, marks_of
 from reports.load.columns import NONE, Ints
 from reports.plots.frame import STYLE, Frame, figure_of
 from reports.style.format import number, one_line
+from reports.style.index_axis import IndexAxis
 from reports.style.palette import OUTCOME_COLOURS, OUTCOME_INKS, bright, node_colour
 
 OUTCOME_MARKERS: Final = ("o", "^", "x")
@@ -214,12 +214,10 @@ def log_ends(drawn: Drawn, marks: Marks) -> Figure | None:
                 **look,  # type: ignore[arg-type]
             )
             keys += lines if axes is frame.panels[0] else []
-        axes.set_ylabel(name)
-        axes.set_ylim(bottom=0)
+        axes.set(ylabel=name, ylim=(0, None))
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: number(round(value))))
         if axis.begins:
-            places, texts = zip(*axis.levels(axes.get_ylim()[1]), strict=True)
-            axes.set_yticks(places, texts)
+            axes.set_yticks(*zip(*axis.levels(axes.get_ylim()[1]), strict=True))
         axes.grid(axis="y")
     frame.legend(keys)
     return frame.figure

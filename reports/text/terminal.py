@@ -21,6 +21,7 @@ from reports.load.run import HARNESS_FAILURE, Run, commands_of
 from reports.load.staleness import STALE, is_stale
 from reports.story.aftermath import outages_text
 from reports.story.canary import grouped, longer, meaning_of, next_step, verdict_shown, word_of
+from reports.story.catching_up import late_of
 from reports.story.diagnosis import diagnosis_of
 from reports.style.format import number, one_line, printable, seconds
 from reports.style.wording import Wording

@@ -51,6 +51,15 @@ def test_what_was_promised_and_what_contradicts_it_are_told_apart_from_what_went
     assert [box.x for box in first.picture.boxes] == sorted(box.x for box in first.picture.boxes)
 
 
+def test_the_legend_speaks_for_whichever_side_is_drawn_red(lost: RunFiles) -> None:
+    """An acknowledgement is the promise of one violation, and in another it is what contradicts a settled end."""
+    reports.write_report(lost)
+    legend = lost.report.read_text().partition('id="counterexample"')[2].partition("</ul>")[0]
+    told, culprit = (legend.partition(key)[2].partition("</li>")[0] for key in ("told-key", "culprit-key"))
+    assert "promised or settled" in told
+    assert "an acknowledgement after an end" in culprit
+
+
 def test_all_broken_promises_are_listed_counted_and_marked(drawn: Drawn) -> None:
     assert [one.example.kind for one in drawn.violations] == ["unreadable-entry", "read-then-gone", "wrong-length"]
     assert violation_count(drawn.run) == len(examples_of(drawn.run)) == 3

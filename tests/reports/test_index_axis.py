@@ -12,9 +12,9 @@ import pytest
 
 import reports
 from history import Probe, RunFiles
-from reports.analysis.epochs import ROOM, IndexAxis
 from reports.analysis.node_timeline import timelines_of
 from reports.analysis.sketch import LEFT, sketch_of
+from reports.style.index_axis import ROOM, IndexAxis
 from tests.support.reports.browser import tab
 from tests.support.reports.made import Maker
 

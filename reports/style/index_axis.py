@@ -8,12 +8,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
-from reports.load.columns import Floats
 from reports.style.format import number
+
+Floats: TypeAlias = npt.NDArray[np.float64]
 
 ROOM: Final = 11
 """Labels that an axis has room for, one below the other."""
