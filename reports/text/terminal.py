@@ -11,6 +11,7 @@ from typing import Final
 
 import numpy as np
 
+from history.records.counted import counted
 from history.records.violations import MISSED
 from reports.analysis import figures, node_timeline, outages
 from reports.analysis.faults import FaultWindow, late_of
@@ -99,7 +100,7 @@ def _examples(drawn: Drawn, columns: int, paint: Paint) -> str:
     if not shown:
         return ""
     total = violation_count(drawn.run)
-    head = f"Counterexamples: {total} violation{'' if total == 1 else 's'}, {len(shown)} shown"
+    head = f"Counterexamples: {counted(total, 'violation')}, {len(shown)} shown"
     wording, roles = drawn.run.wording, node_timeline.have_roles(drawn.timelines)
     told = (_example(violation, columns, wording, roles=roles) for violation in shown)
     return "\n\n".join([paint(head, "strong"), *told])
