@@ -43,6 +43,7 @@ from typing import Final
 
 from checker.core.wording import who
 from history import Counterexample, Operation, Verdict
+from history.records.counted import counted
 
 #: Every kind of violation, the gravest first.
 KINDS: Final = (
@@ -233,8 +234,9 @@ def _contents(ledger: _Ledger) -> Iterator[Counterexample]:
         entries = whole.result["entries"]
         yield from _against_acknowledged(ledger, whole)
         if len(entries) != whole.result["last"] + 1:
-            text = f"{_who(whole)} read {len(entries)} entries of a ledger that ends at {whole.result['last']}"
-            yield ledger.broken("hole", text, (whole, f"{len(entries)} entries, {_ends_at(whole.result['last'])}"))
+            read = counted(len(entries), "entry", "entries")
+            text = f"{_who(whole)} read {read} of a ledger that ends at {whole.result['last']}"
+            yield ledger.broken("hole", text, (whole, f"{read}, {_ends_at(whole.result['last'])}"))
         yield from _sequence(ledger, whole, windows)
 
 

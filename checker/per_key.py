@@ -29,6 +29,7 @@ from checker.models.objects import FifoQueue, GrowSet, Log
 from checker.models.registry import model_named
 from history import KeyVerdict, Operation, worst
 from history.codes import NEVER
+from history.records.counted import counted
 
 _PROVEN: Final = 2000
 # Fewer are decided sooner one by one than by columns.
@@ -160,7 +161,7 @@ def _set_findings(operations: Sequence[Operation], model: Model, columns: SetCol
     more, note = second_pass(limits), None
     while (wrong := contradiction(columns, levels(columns))) is not None:
         if len(held) >= MOST or more.over():
-            note = f"there may be more than the first {len(held)} violations: the rest was not looked for"
+            note = f"there may be more than the first {counted(len(held), 'violation')}: the rest was not looked for"
             break
         core = _begun_at(operations, model, wrong.begun, gone)
         answer = EngineResult("invalid", SET_SWEEP, cores=(core,), violations=1, kind=wrong.kind)

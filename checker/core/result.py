@@ -8,6 +8,7 @@ from typing import Final
 
 from checker.core.calls import Call
 from history import Counterexample, KeyVerdict, Verdict
+from history.records.counted import counted
 
 LATE: Final = "the deadline passed"
 LOADING: Final = f"{LATE} while code was compiled or loaded, which happens once (checker.warm() does it beforehand)"
@@ -40,7 +41,7 @@ class EngineResult:
 
 def not_begun(engine: str, operations: int) -> EngineResult:
     """The result when the deadline has passed before the first operation was looked at."""
-    return EngineResult("unknown", engine, reason=f"{LATE}: 0 of {operations} operations looked at")
+    return EngineResult("unknown", engine, reason=f"{LATE}: 0 of {counted(operations, 'operation')} looked at")
 
 
 class OutOfTimeError(Exception):
@@ -78,7 +79,7 @@ class Limits:
             return
         for place, call in enumerate(calls):
             if place % _PACE == 0 and self.over():
-                raise OutOfTimeError(engine, f"{LATE}: {place} of {len(calls)} operations looked at")
+                raise OutOfTimeError(engine, f"{LATE}: {place} of {counted(len(calls), 'operation')} looked at")
             yield call
 
 

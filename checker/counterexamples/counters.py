@@ -18,6 +18,7 @@ from checker.counterexamples.enumerate import MOST, second_pass
 from checker.dispatch import decide
 from checker.engines.counter_sums import Evidence, Wrong, are_whole, out_of_bounds
 from checker.models.objects import Counter
+from history.records.counted import counted
 
 Shown: TypeAlias = Wrong | Part
 
@@ -54,7 +55,7 @@ def find_in_counter(answer: EngineResult, calls: Sequence[Call], limits: Limits)
     count, notes = len(parts) + len(groups), [one.note for one in parts]
     if again.verdict != "valid":
         why = again.reason or "the rest was not looked for"
-        notes.insert(0, f"there may be more than the first {count} violations: {why}")
+        notes.insert(0, f"there may be more than the first {counted(count, 'violation')}: {why}")
     return InCounter(tuple(held[:MOST]), count, "; ".join(note for note in notes if note) or None)
 
 

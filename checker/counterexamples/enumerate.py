@@ -22,6 +22,7 @@ from checker.dispatch import FINDING_ALL, decide
 from checker.engines.logs import ENGINE as LOG_SWEEP
 from checker.engines.sets import ENGINE as SET_SWEEP
 from checker.models.objects import SparseLog
+from history.records.counted import counted
 
 MOST: Final = 8
 _AUTOMATON_SHOWN: Final = 4
@@ -79,7 +80,7 @@ def find_all(answer: EngineResult, calls: Sequence[Call], model: Model, limits: 
             break
         again = decide(left, model, more, proof=False)
         if again.verdict == "unknown":
-            note = f"more than the first {len(held)} violations were not looked for: {again.reason}"
+            note = f"more than the first {counted(len(held), 'violation')} were not looked for: {again.reason}"
         if again.verdict != "invalid":
             break
         fresh = _findings(again, left, model, more)
@@ -105,7 +106,7 @@ def _note(left: list[Call], model: Model, limits: Limits, held: int) -> str | No
     """Is there anything after the last violation that is held?"""
     if not limits.over() and decide(left, model, limits, proof=False).verdict == "valid":
         return None
-    return f"there may be more than the first {held} violations: the rest was not looked for"
+    return f"there may be more than the first {counted(held, 'violation')}: the rest was not looked for"
 
 
 def _findings(answer: EngineResult, calls: Sequence[Call], model: Model, limits: Limits) -> list[Finding]:

@@ -16,6 +16,7 @@ from checker.dispatch import decide
 from checker.engines.kv import ENGINE, INITIAL, Reading, Way, read_texts, register_calls
 from checker.engines.kv_partial import PartOfTexts
 from checker.engines.kv_pieces import Pieces
+from history.records.counted import counted
 
 
 def possible(part: Sequence[Call], pieces: Pieces) -> bool:
@@ -77,7 +78,7 @@ def find_texts(calls: Sequence[Call], pieces: Pieces, limits: Limits) -> Finding
         answer := decide(of_register, register, more if held else limits, engine="chains", proof=False)
     ).verdict != "valid":
         if answer.verdict == "unknown" or (held and more.over()) or len(held) >= 2 * MOST:
-            note = f"there may be more than the first {len(held)} violations: the rest was not looked for"
+            note = f"there may be more than the first {counted(len(held), 'violation')}: the rest was not looked for"
             break
         found = chain_core(of_register, register, more if held else limits)
         if held and more.over():

@@ -9,6 +9,7 @@ from typing import Final, TypeAlias
 from checker.core.result import Report
 from checker.core.wording import plain
 from history import Counterexample, KeyVerdict
+from history.records.counted import counted
 
 #: A counterexample as text of so many columns.
 Draw: TypeAlias = Callable[[Counterexample, int], str]
@@ -25,20 +26,16 @@ def render(report: Report, *, width: int = 100, draw: Draw | None = None) -> str
     good = [key for key in report.keys if key.verdict == "valid"]
     operations = sum(key.operations for key in report.keys)
     engines = ", ".join(sorted({key.engine for key in report.keys})) or "none"
-    lines = [f"{report.verdict}: {_count(operations, 'operation')}, {_count(len(report.keys), 'key')}, by {engines}"]
+    lines = [f"{report.verdict}: {counted(operations, 'operation')}, {counted(len(report.keys), 'key')}, by {engines}"]
     if good and not bad:
         lines.append(_linearizations(good))
     for key in bad[:_LISTED]:
         lines += ["", *_key(key, width, draw)]
     if len(bad) > _LISTED:
-        lines += ["", f"… and {_count(len(bad) - _LISTED, 'more key')} not valid"]
+        lines += ["", f"… and {counted(len(bad) - _LISTED, 'more key')} not valid"]
     if good and bad:
-        lines += ["", f"{_count(len(good), 'other key')} valid"]
+        lines += ["", f"{counted(len(good), 'other key')} valid"]
     return "\n".join(map(plain, lines))
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" + ("" if number == 1 else "s")
 
 
 def _linearizations(keys: list[KeyVerdict]) -> str:
@@ -51,12 +48,14 @@ def _linearizations(keys: list[KeyVerdict]) -> str:
         if len(proven) == len(keys)
         else f" of {len(proven)} keys, none is kept of the other {len(keys) - len(proven)}"
     )
-    return f"certificate: {_count(len(proven), 'linearization')} of {_count(sum(proven), 'operation')}, verified{rest}"
+    return (
+        f"certificate: {counted(len(proven), 'linearization')} of {counted(sum(proven), 'operation')}, verified{rest}"
+    )
 
 
 def _key(key: KeyVerdict, width: int, draw: Draw | None) -> Iterator[str]:
     name = "the object" if key.key is None else str(key.key)
-    yield f"{name}: {key.verdict} ({_count(key.operations, 'operation')}, {key.engine}, {key.seconds:.3f} s)"
+    yield f"{name}: {key.verdict} ({counted(key.operations, 'operation')}, {key.engine}, {key.seconds:.3f} s)"
     if key.violations > 1:
         shown = min(_SHOWN, len(key.counterexamples))
         some = f", the first {shown} of them:" if shown else ", none of which is shown"
@@ -64,7 +63,7 @@ def _key(key: KeyVerdict, width: int, draw: Draw | None) -> Iterator[str]:
     if key.reason:
         yield from _wrapped(key.reason, width, "  ")
     for example in key.counterexamples[:_SHOWN]:
-        text = f"{example.kind} in {_count(len(example.operations), 'operation')}: {example.sentence}"
+        text = f"{example.kind} in {counted(len(example.operations), 'operation')}: {example.sentence}"
         yield from _wrapped(text, width, "  ")
         if draw is not None:
             yield from ("", *(f"    {line}" for line in draw(example, width - 4).splitlines()))

@@ -17,6 +17,7 @@ from typing import Any
 from checker.core.calls import freeze
 from checker.core.model import ILLEGAL, UNKNOWN, Model, ModelError, State
 from history import Operation
+from history.records.counted import counted
 
 
 class Ledger(Model):
@@ -59,7 +60,7 @@ class Ledger(Model):
         return state
 
     def describe(self, state: State) -> str:
-        return f"a log of {len(state)} entries of clients"
+        return f"a log of {counted(len(state), 'entry', 'entries')} of clients"
 
 
 def _seen(state: Any, index: int, item: Any) -> State:

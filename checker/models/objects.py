@@ -19,6 +19,7 @@ from typing import Any
 
 from checker.core.calls import thaw
 from checker.core.model import ILLEGAL, UNKNOWN, Model, ModelError, State
+from history.records.counted import counted
 
 
 class Mutex(Model):
@@ -112,7 +113,7 @@ class Log(Model):
         return state if found == result else ILLEGAL
 
     def describe(self, state: State) -> str:
-        return f"a log of {len(state)} entries"
+        return f"a log of {counted(len(state), 'entry', 'entries')}"
 
 
 class SparseLog(Model):
@@ -150,7 +151,7 @@ class SparseLog(Model):
         return (tuple(sorted(known.items())), max([state[1], *(index + 1 for index, _ in more)]))
 
     def describe(self, state: State) -> str:
-        return f"a log of at least {state[1]} entries"
+        return f"a log of at least {counted(state[1], 'entry', 'entries')}"
 
 
 class GrowSet(Model):

@@ -10,6 +10,7 @@ from typing import Any, Final
 from harness.judge.damage import NONE, Damages
 from harness.judge.stretches import held_at_the_end, of_reporting, same_process
 from history import Check, Probe
+from history.records.counted import counted
 
 _ASKED: Final = "no node removes committed entries from its log"
 
@@ -123,7 +124,7 @@ def committed_kept(probes: Sequence[Probe], damages: Damages = NONE) -> Check:
     if all(fall.restarted for fall in found):
         if max(answers.values(), default=0) < 2:
             return Check("committed-kept", "check", "unknown", _ASKED, "no node said twice where its log ends")
-        return Check("committed-kept", "check", "valid", _ASKED, f"{len(answers)} nodes followed{left_out}")
+        return Check("committed-kept", "check", "valid", _ASKED, f"{counted(len(answers), 'node')} followed{left_out}")
     first = next(fall for fall in found if not fall.restarted)
     nodes = sorted({fall.node for fall in found})
     seen = first.describe()

@@ -8,6 +8,7 @@ from typing import Any
 
 from harness.judge.damage import NONE, Damages
 from history import Check, Probe
+from history.records.counted import counted
 
 
 def election_safety(probes: Sequence[Probe], damages: Damages = NONE) -> Check:
@@ -39,7 +40,7 @@ def election_safety(probes: Sequence[Probe], damages: Damages = NONE) -> Check:
         return Check("election-safety", "check", "invalid", asked, seen, {"kind": "two-leaders", "terms": double})
     if not claims:
         return Check("election-safety", "check", "unknown", asked, "no node was seen to lead in any term")
-    seen = f"{len(claims)} term{'' if len(claims) == 1 else 's'} with a leader"
+    seen = f"{counted(len(claims), 'term')} with a leader"
     if every:
         terms = ", ".join(map(str, sorted(every)))
         seen += f", two in term {terms} after a fault of ours had destroyed the file of a vote"
@@ -74,7 +75,7 @@ def terms_kept(probes: Sequence[Probe], damages: Damages = NONE) -> Check:
     if max(answers.values(), default=0) < 2:
         return Check("terms-kept", "check", "unknown", asked, "no node reported its term twice")
     if not moments:
-        seen = f"{len(newest)} nodes followed"
+        seen = f"{counted(len(newest), 'node')} followed"
         if excused:
             seen += f" ({', '.join(sorted(excused))} forgot a term whose file a fault of ours had destroyed)"
         return Check("terms-kept", "check", "valid", asked, seen)

@@ -22,6 +22,7 @@ from harness.judge.violation_times import describe, violation_times
 from harness.plan import Plan
 from harness.runstate import RunState
 from history import Check, KeyVerdict, Operation, Results, worst
+from history.records.counted import counted
 
 #: So long without a read that succeeded, though clients asked (ns), is said beside a verdict.
 UNREAD_NS: Final = 10_000_000_000
@@ -96,14 +97,14 @@ def linearizability(keys: Sequence[KeyVerdict], recorded: int, when: dict[str, A
     checked = sum(key.operations for key in keys)
     bad = [str(key.key) for key in keys if key.verdict == "invalid"]
     lost = [f"{key.key}: {key.reason}" for key in keys if key.verdict == "unknown"]
-    certain = "failed operations, certain to have had no effect, left out"
-    left_out = f" ({recorded - checked} {certain})" if recorded > checked else ""
-    seen = f"{max(checked, recorded)} operations on {len(keys)} key{'' if len(keys) == 1 else 's'}{left_out}"
+    failed = counted(recorded - checked, "failed operation")
+    left_out = f" ({failed}, certain to have had no effect, left out)" if recorded > checked else ""
+    seen = f"{counted(max(checked, recorded), 'operation')} on {counted(len(keys), 'key')}{left_out}"
     if not checked and verdict == "valid":
         verdict = "unknown"
     if bad:
         violations = sum(key.violations for key in keys)
-        seen += f", {violations} violation{'' if violations == 1 else 's'} on {', '.join(bad)}"
+        seen += f", {counted(violations, 'violation')} on {', '.join(bad)}"
         seen += f": {describe(when)}" if when else ""
     else:
         seen += unread

@@ -31,6 +31,7 @@ from typing import Any, Final
 from harness.judge.damage import Damages
 from harness.judge.stretches import held_at_the_end, of_reporting, reporting, stretches
 from history import Check, Probe
+from history.records.counted import counted
 
 KIND: Final = "commit-beyond-log"
 _ASKED: Final = "on every node applied <= committed <= end of the log"
@@ -104,7 +105,7 @@ def log_order(probes: Sequence[Probe], damages: Damages) -> Check:
     excused = damages.excused_logs(probes)
     found = [breach for breach in every if not excused.covers(breach.node, breach.time)]
     asked = sum(len(stretch) - 1 for stretch in _stretches(probes))
-    seen = f"{asked} pairs of answers" + excused.describe(len(every) - len(found))
+    seen = counted(asked, "pair of answers", "pairs of answers") + excused.describe(len(every) - len(found))
     if not asked:
         return Check("log-order", "check", "unknown", _ASKED, "no node answered twice in a row")
     if not found:
@@ -113,7 +114,7 @@ def log_order(probes: Sequence[Probe], damages: Damages) -> Check:
     first = {node: next(breach for breach in found if breach.node == node) for node in nodes}
     counts = {node: sum(breach.node == node for breach in found) for node in nodes}
     seen = f"broken in {len(found)} of {seen}: " + "; ".join(
-        f"{first[node].describe()} ({counts[node]} answer{'' if counts[node] == 1 else 's'})" for node in nodes
+        f"{first[node].describe()} ({counted(counts[node], 'answer')})" for node in nodes
     )
     listed = sorted({*found[:MOMENTS], *first.values()}, key=lambda breach: (breach.time, breach.node))
     details = {

@@ -16,12 +16,13 @@ from harness.judge.damage import NONE, Damages
 from harness.judge.recorded import Recorded
 from harness.systems.api import Alarm
 from history import Check, Probe, Receipt
+from history.records.counted import counted
 
 #: Counts of a probe that are worth a note, with what they count.
 _COUNTS: Final = (
-    ("unapplied_oks", "acknowledgements of entries that were never applied there"),
-    ("apply_errors", "batches in which applying failed"),
-    ("reapplied", "returns to entries that had been applied before"),
+    ("unapplied_oks", "acknowledgement", "of entries that were never applied there"),
+    ("apply_errors", "batch", "in which applying failed"),
+    ("reapplied", "return", "to entries that had been applied before"),
 )
 _ASKED: Final = "nothing in the nodes' logs and answers that is a violation by itself"
 
@@ -64,7 +65,7 @@ def _node_alarms(recorded: Recorded, damages: Damages) -> Check:
     noted = f"; alarming, but no violation by itself: {'; '.join(notes)}" if notes else ""
     if doubts:
         return Check("node-logs", "check", "unknown", _ASKED, "; ".join(doubts) + noted, {"notes": notes})
-    return Check("node-logs", "check", "valid", _ASKED, f"{len(hits)} logs read{noted}", {"notes": notes})
+    return Check("node-logs", "check", "valid", _ASKED, f"{counted(len(hits), 'log')} read{noted}", {"notes": notes})
 
 
 def setup_failures(recorded: Recorded) -> list[str]:
@@ -160,7 +161,10 @@ def _undecodable(probes: Sequence[Probe], damages: Damages) -> tuple[list[str], 
         mine = counts[damages.before(node, probe.time)]
         mine[node] = mine.get(node, 0) + number
     lines = {
-        damaged: [f"{node} could not read {number} committed entries" for node, number in sorted(found.items())]
+        damaged: [
+            f"{node} could not read {counted(number, 'committed entry', 'committed entries')}"
+            for node, number in sorted(found.items())
+        ]
         for damaged, found in counts.items()
     }
     return lines[False], lines[True]
@@ -168,13 +172,14 @@ def _undecodable(probes: Sequence[Probe], damages: Damages) -> tuple[list[str], 
 
 def _counts(probes: Sequence[Probe]) -> list[str]:
     lines = []
-    for name, meaning in _COUNTS:
+    for name, what, meaning in _COUNTS:
         by_node: dict[str, int] = {}
         for (node, _), (_, number) in _per_process(probes, name).items():
             by_node[node] = by_node.get(node, 0) + number
         if by_node:
             which = ", ".join(f"{number} on {node}" for node, number in sorted(by_node.items()))
-            lines.append(f"{sum(by_node.values())} {meaning} ({which})")
+            times = counted(sum(by_node.values()), what, "batches" if what == "batch" else "")
+            lines.append(f"{times} {meaning} ({which})")
     return lines
 
 

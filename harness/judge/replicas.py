@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from history import Check, Probe
+from history.records.counted import counted
 
 KIND: Final = "replicas-differ"
 _ASKED: Final = "every node that is at the same index holds the same contents"
@@ -160,7 +161,7 @@ def replicas_agree(probes: Sequence[Probe], *, quiet: int | None, recovered: Ite
     if found:
         return _differ(found)
     if not compared(probes, 0, quiet):
-        seen = f"{len(answers)} digests, none of an index that several nodes reported: not compared"
+        seen = f"{counted(len(answers), 'digest')}, none of an index that several nodes reported: not compared"
         return Check("replicas-agree", "check", "unknown", _ASKED, seen)
     back = list(recovered)
     at_the_end = compared(probes, since, quiet) if since is not None and len(back) > 1 else set(back)
@@ -173,7 +174,7 @@ def replicas_agree(probes: Sequence[Probe], *, quiet: int | None, recovered: Ite
     for probe in answers:
         indexes[probe.state_index].add(probe.node)
     common = sum(len(nodes) > 1 for nodes in indexes.values())
-    seen = f"{len(answers)} digests, {common} indexes that several nodes reported"
+    seen = f"{counted(len(answers), 'digest')}, {counted(common, 'index', 'indexes')} that several nodes reported"
     return Check("replicas-agree", "check", "valid", _ASKED, seen)
 
 

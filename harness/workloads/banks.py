@@ -8,6 +8,7 @@ from typing import Final
 
 from harness.generators import Generator, Invocation, operations, seeded
 from history import Check, Counterexample, Operation
+from history.records.counted import counted
 from history.records.violations import details_of
 
 BANK: Final = "bank-0"
@@ -45,8 +46,8 @@ def total_check(operations: Sequence[Operation]) -> Check:
     if wrong:
         first = min(wrong, key=lambda op: op.invoke_index)
         total = sum(balance for _, balance in first.result)
-        seen = f"{len(wrong)} of {len(reads)} reads have another, first process {first.process}: {total}"
+        seen = f"{len(wrong)} of {counted(len(reads), 'read')} have another, first process {first.process}: {total}"
         text = f"{BANK}: {seen}"
         example = Counterexample.of_promise("wrong-total", text, (first, f"the balances sum up to {total}"))
         return Check("total", "check", "invalid", _ASKED, seen, {**details_of([example]), "count": len(wrong)})
-    return Check("total", "check", "valid" if reads else "unknown", _ASKED, f"{len(reads)} reads")
+    return Check("total", "check", "valid" if reads else "unknown", _ASKED, counted(len(reads), "read"))

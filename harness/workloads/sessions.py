@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from history import Check, Counterexample, Operation, Verdict, worst
+from history.records.counted import counted
 from history.records.violations import details_of
 
 _ASKED: Final = "sessions keep their order; writes and final reads linearizable"
@@ -45,7 +46,7 @@ def sessions_check(operations: Sequence[Operation]) -> Check:
     keys = [check_operations([op for op in strong if op.key == key], "register") for key in {op.key for op in strong}]
     untested: list[Verdict] = [] if peeks else ["unknown"]
     verdict = "invalid" if wrong else worst([*(key.verdict for key in keys), *untested])
-    seen = f"{len(peeks)} peeks" + (f", {len(wrong)} wrong: {wrong[0].sentence}" if wrong else "")
+    seen = counted(len(peeks), "peek") + (f", {len(wrong)} wrong: {wrong[0].sentence}" if wrong else "")
     examples = [*wrong, *(example for key in keys for example in key.counterexamples)]
     return Check("sessions", "check", verdict, _ASKED, seen, details_of(examples) if examples else {})
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from harness.generators import Generator, Invocation, Stream, chain, limit, mix, operations, seeded
 from history import Check, Counterexample, Operation
+from history.records.counted import counted
 from history.records.violations import details_of
 
 #: How many operations a set gets before the next one takes its place: a read costs as much as the set is large.
@@ -134,7 +135,7 @@ def _wrong(name: str, elements: list[Any], adds: Sequence[Operation], read: Oper
     """A counterexample of one class of elements, by the first of them."""
     named = ", ".join(map(str, sorted(elements)[:_SHOWN])) + (", …" if len(elements) > _SHOWN else "")
     where = f" on {read.node}" if read.node else ""
-    many = f"{len(elements)} element{'' if len(elements) == 1 else 's'}"
+    many = counted(len(elements), "element")
     kind, says = _KINDS[name]
     sentence = f"{read.key}: the read of process {read.process}{where} {says.format(many)}: {named}"
     said = [(add, f"adds {add.value}: {add.outcome}") for add in sorted(adds, key=lambda add: add.value)[:_SHOWN]]

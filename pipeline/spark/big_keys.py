@@ -29,6 +29,7 @@ import pyarrow.compute as pc
 from checker import check_operations
 from history import Counterexample, KeyVerdict, Operation
 from history.codes import NEVER
+from history.records.counted import counted
 from history.records.events import load_json
 from history.tables.schemas import OPERATIONS
 from pipeline.spark.actions import run_action
@@ -180,7 +181,7 @@ def _misfit(row: Any, model: str) -> str | None:
     if model not in REGISTERS:
         return f"{row.calls} operations on one object are too many for the engines of a {model}"
     if row.strange:
-        return f"{row.strange} operations are neither read nor write"
+        return f"{counted(row.strange, 'operation')} {'is' if row.strange == 1 else 'are'} neither read nor write"
     if row.odd:
         return f"{row.odd} values are no JSON"
     if row.initial_written:

@@ -45,7 +45,6 @@ from reports.page.links import links_of
 from reports.page.series import data_of
 from reports.story.aftermath import outages_text
 from reports.story.canary import bug_of, grouped, longer, meaning_of, next_step, verdict_shown, word_of
-from reports.story.catching_up import late_of
 from reports.story.diagnosis import Break, Diagnosis, diagnosis_of
 from reports.style import format as texts
 from reports.style.format import short

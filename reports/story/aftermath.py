@@ -76,7 +76,9 @@ def _unserved(drawn: Drawn, lasting: Sequence[Outage]) -> Iterator[str]:
     after = f" after {since:.1f} s" if len(served) else ""
     unapplied = np.count_nonzero(operations.which(OK) & ~operations.served & (operations.returned > since * 1e9))
     if unapplied:
-        empty = f"{number(int(unapplied))} were acknowledged by a node that never applied them"
+        those = "1 was acknowledged by a node that never applied it"
+        several = f"{number(int(unapplied))} were acknowledged by a node that never applied them"
+        empty = those if unapplied == 1 else several
         yield f"no operation succeeded and was applied{after}, {asked}: {empty}"
     else:
         yield f"no operation succeeded{after}, {asked}"

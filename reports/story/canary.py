@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Sequence
 from typing import Final
 
+from history.records.counted import counted
 from history.records.violations import MISSED, canary_outcome, checks_looking, shown_verdict, verdict_words
 from reports.analysis.findings import checks_of
 from reports.load.run import HARNESS_FAILURE, Run
@@ -84,7 +85,7 @@ def _not_installed(run: Run) -> str:
     if not left_out:
         return ""
     more = f" and {len(left_out) - _NAMED} more" if len(left_out) > _NAMED else ""
-    return f"Of {len(run.receipts)} faults {len(left_out)} cannot be said to have stood ({named}{more}). "
+    return f"Of {counted(len(run.receipts), 'fault')} {len(left_out)} cannot be said to have stood ({named}{more}). "
 
 
 def bug_of(run: Run) -> str:

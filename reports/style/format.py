@@ -21,13 +21,15 @@ def printable(text: object) -> str:
 
 def one_line(text: object, limit: int = 200) -> str:
     """Write a text on one line without control characters, cut to ``limit`` characters."""
-    line = " ".join(printable(text).split())
-    return line if len(line) <= limit else line[: limit - 1] + "…"
+    return short(" ".join(printable(text).split()), limit)
 
 
 def short(text: str, limit: int = LONGEST) -> str:
-    """Cut a text to ``limit`` characters."""
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    """Cut a text to ``limit`` characters: at the end of a word where one ends in the last fifth of them."""
+    if len(text) <= limit:
+        return text
+    end = text.rfind(" ", limit - 1 - limit // 5, limit - 1)
+    return (text[:end] + " …") if end > 0 else text[: limit - 1] + "…"
 
 
 def xml_text(text: object) -> str:

@@ -8,6 +8,7 @@ from itertools import accumulate
 from math import isnan
 from typing import Any, Final
 
+from history.records.counted import counted
 from history.records.violations import counterexamples_of, counts_of, state_of, verdict_words
 from reports.errors import Notes
 from reports.load.run import tidy
@@ -143,7 +144,7 @@ def _examples(results: Mapping[str, Any], columns: int | None, wording: Wording)
     if not found:
         return ""
     total = sum(counts_of(results).values())
-    parts = [f"Counterexamples: {total} violation{'' if total == 1 else 's'}, {min(len(found), MAX_EXAMPLES)} shown"]
+    parts = [f"Counterexamples: {counted(total, 'violation')}, {min(len(found), MAX_EXAMPLES)} shown"]
     for one in found[:MAX_EXAMPLES]:
         key, example = one.key, one.example
         title = (

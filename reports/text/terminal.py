@@ -12,6 +12,7 @@ from typing import Final
 
 import numpy as np
 
+from history.records.counted import counted
 from history.records.violations import MISSED
 from reports.analysis import figures, node_timeline, outages
 from reports.analysis.faults import FaultWindow, late_of
@@ -21,7 +22,6 @@ from reports.load.run import HARNESS_FAILURE, Run, commands_of
 from reports.load.staleness import STALE, is_stale
 from reports.story.aftermath import outages_text
 from reports.story.canary import grouped, longer, meaning_of, next_step, verdict_shown, word_of
-from reports.story.catching_up import late_of
 from reports.story.diagnosis import diagnosis_of
 from reports.style.format import number, one_line, printable, seconds
 from reports.style.wording import Wording
@@ -102,7 +102,7 @@ def _examples(drawn: Drawn, columns: int, paint: Paint) -> str:
     if not shown:
         return ""
     total = violation_count(drawn.run)
-    head = f"Counterexamples: {total} violation{'' if total == 1 else 's'}, {len(shown)} shown"
+    head = f"Counterexamples: {counted(total, 'violation')}, {len(shown)} shown"
     wording, roles = drawn.run.wording, node_timeline.have_roles(drawn.timelines)
     told = (_example(violation, columns, wording, roles=roles) for violation in shown)
     return "\n\n".join([paint(head, "strong"), *told])

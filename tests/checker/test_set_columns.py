@@ -98,7 +98,7 @@ def test_columns_themselves_decide_the_common_cases(monkeypatch: pytest.MonkeyPa
     twice = check_operations([first, op(3, "add", "a", None, 8, 9), seen, op(2, "read", None, ["a"], 10, 12)], "set")
     assert (twice.verdict, twice.certificate) == ("valid", 4)
     late = check_operations([first], "set", deadline_s=0.0)
-    assert (late.verdict, late.reason) == ("unknown", "the deadline passed: 0 of 1 operations looked at")
+    assert (late.verdict, late.reason) == ("unknown", "the deadline passed: 0 of 1 operation looked at")
 
 
 @pytest.mark.parametrize(

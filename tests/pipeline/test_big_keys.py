@@ -141,7 +141,7 @@ def write(value: object, at: int, key: str | int | None = None, f: str = "write"
 def test_what_zones_do_not_decide_is_unknown_with_a_reason(spark) -> None:
     assert judged(spark, [write(1, 0), write(1, 2)]).reason == "a value was written 2 times"
     assert judged(spark, [write(None, 0)]).reason == "the initial value was written"
-    assert judged(spark, [write([1, 2], 0, f="cas")]).reason == "1 operations are neither read nor write"
+    assert judged(spark, [write([1, 2], 0, f="cas")]).reason == "1 operation is neither read nor write"
 
 
 @pytest.mark.spark

@@ -8,7 +8,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from reports.story.catching_up import late_of
 
 import reports
 from history import UNAPPLIED, Event, Operation, Receipt, receipts_of

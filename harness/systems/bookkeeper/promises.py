@@ -7,6 +7,7 @@ from typing import Final
 from checker import check_fenced_ledgers
 from harness.systems.api import Evidence
 from history import Check
+from history.records.counted import counted
 from history.records.violations import details_of
 
 PROMISES: Final = (
@@ -36,14 +37,15 @@ def ledgers_keep_their_promises(evidence: Evidence) -> Check:
     report = check_fenced_ledgers(evidence.operations)
     counts = report.counts
     seen = (
-        f"{counts['ledgers']} ledgers with {counts['ends']} answers of their ends, {counts['acknowledged']} adds "
-        f"acknowledged, {counts['doubted']} in doubt of which {counts['kept']} were kept"
+        f"{counted(counts['ledgers'], 'ledger')} with {counted(counts['ends'], 'answer')} of their ends, "
+        f"{counted(counts['acknowledged'], 'add')} acknowledged, "
+        f"{counts['doubted']} in doubt of which {counts['kept']} {'was' if counts['kept'] == 1 else 'were'} kept"
     )
     details = {**counts, "unread": [str(key) for key in report.unread[:_NAMED]], "words": WORDS}
     if report.violations:
         first = report.violations[0]
         struck, further = len({one.key for one in report.violations}), len(report.violations) - 1
-        all_of_them = f"violations of {struck} ledger{'s' * (struck != 1)}, one of each kind and ledger"
+        all_of_them = f"violations of {counted(struck, 'ledger')}, one of each kind and ledger"
         more = f" (and {further} more, {all_of_them})" if further else ""
         details |= details_of(report.violations)
         return Check("ledgers", "check", "invalid", _ASKED, f"{first.sentence}{more}; {seen}", details)

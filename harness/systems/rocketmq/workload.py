@@ -17,6 +17,7 @@ from harness.generators import PENDING, Context, Generator, Invocation, Op, Stre
 from harness.systems.api import Evidence, Scale, Workload
 from harness.systems.rocketmq.requests import IDS, set_names
 from history import Check, Counterexample, Event, Operation
+from history.records.counted import counted
 from history.records.violations import details_of
 
 #: Shares of what a worker does that knows the state of a set; the rest are alters.
@@ -118,7 +119,7 @@ def epochs_check(evidence: Evidence) -> Check:
         sets[operation.key].append(operation)
     wrong = [one for name, mine in sets.items() for one in wrong_epochs(str(name), mine)]
     acked = sum(op.outcome == "ok" for op in evidence.operations)
-    seen = f"{acked} answers" + (f", {len(wrong)} wrong: {wrong[0].sentence}" if wrong else "")
+    seen = counted(acked, "answer") + (f", {len(wrong)} wrong: {wrong[0].sentence}" if wrong else "")
     verdict = "invalid" if wrong else "valid" if acked else "unknown"
     details = details_of(wrong) if wrong else {}
     return Check("epochs", "check", verdict, _ASKED, seen, details)  # type: ignore[arg-type]

@@ -114,7 +114,12 @@ def test_a_verdict_says_since_when_nothing_was_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("checked", "seen"), [(5, "5 operations"), (3, "5 operations on 1 key (2 failed operations, certain")]
+    ("checked", "seen"),
+    [
+        (5, "5 operations"),
+        (3, "5 operations on 1 key (2 failed operations, certain"),
+        (4, "5 operations on 1 key (1 failed operation, certain"),
+    ],
 )
 def test_operations_without_effect_are_counted_and_said_to_be_left_out(checked: int, seen: str) -> None:
     results = judged(good(), (KeyVerdict("k0", "valid", "zones", checked, 0.1),))

@@ -60,6 +60,13 @@ def test_an_entry_that_our_own_fault_made_unreadable_is_a_note() -> None:
         assert check_of(with_probes(*answers, receipts=(receipt(), other))).verdict == "invalid"
 
 
+ONE = {
+    "unapplied_oks": "1 acknowledgement of entries that were never applied there (1 on n2)",
+    "apply_errors": "1 batch in which applying failed (1 on n2)",
+    "reapplied": "1 return to entries that had been applied before (1 on n2)",
+}
+
+
 @pytest.mark.parametrize(
     ("count", "words"),
     [
@@ -77,6 +84,8 @@ def test_what_the_library_did_to_the_state_machine_is_noted(count: str, words: s
     assert (check.verdict, check.details["notes"]) == ("valid", [words])
     assert check.seen == f"3 logs read; alarming, but no violation by itself: {words}"
     assert "no alarm" not in check.asked
+    once = check_of(with_probes(probe(1, **{count: 1})))
+    assert once.details["notes"] == [ONE[count]]
 
 
 def test_the_first_fault_of_a_process_is_noted_in_its_own_words() -> None:
