@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from history import Probe
+from history.records.probes import Role
 from reports.analysis.node_timeline import last_statuses, timelines_of
 from reports.page.page import environment
 
@@ -20,7 +21,7 @@ def probes(**ends: int) -> list[Probe]:
         index = min(tick * 50 // 4, 500)
         for node in NODES:
             log_end = ends.get(node, 510) if tick >= 48 else index
-            role = "leader" if node == "n1" else "follower"
+            role: Role = "leader" if node == "n1" else "follower"
             found.append(Probe(tick * S // 4, node, role, 1, committed=index, applied=index, ledger_end=log_end))
     return found
 
