@@ -292,7 +292,10 @@ def costs_of(drawn: Drawn) -> list[tuple[str, list[tuple[str, ...]]]]:
     own = [asdict(window) for window in drawn.windows]
     found = [
         ("By kind of operation", recovery_text.kinds_of(own)),
-        ("Caught up with what was committed at the heal, ms after it", recovery_text.nodes_of(windows, run.epoch_bits)),
+        (
+            "Caught up with what the leader had committed at the heal, ms after it",
+            recovery_text.nodes_of(windows, run.epoch_bits),
+        ),
         ("By fault, over its windows: least / median / most", recovery_text.faults_of(_mapping(run, "fault_figures"))),
     ]
     return [(title, rows) for title, rows in found if rows]

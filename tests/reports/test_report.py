@@ -229,7 +229,15 @@ def test_recovery_by_kind_is_shown_and_by_node_and_fault_where_the_results_hold_
     files.results.write_text(json.dumps(results))
     assert reports.write_report(files).warnings == []
     part = files.report.read_text().partition('class="costs"')[2].partition("</details>")[0]
-    for piece in (">write<", ">read<", ">512<", ">behind<", "1.0 / 2.0 / 30", "bridge&lt;b&gt;"):
+    for piece in (
+        "with what the leader had committed",
+        ">write<",
+        ">read<",
+        ">512<",
+        ">behind<",
+        "1.0 / 2.0 / 30",
+        "bridge&lt;b&gt;",
+    ):
         assert piece in part, piece
     assert part.count(">behind<") == 1, "n2 was not seen in time"
 
