@@ -127,7 +127,7 @@ def test_faults_that_did_not_stand_are_named_where_the_bug_was_missed(fresh: Mak
     skipped = replace(run.receipts[0], state="skipped", witness={})
     told = meaning_of(replace(run, receipts=[skipped, *run.receipts[1:]]))
     assert (
-        f"Of {len(run.receipts)} faults 1 cannot be said to have stood (#{skipped.id} {skipped.fault} skipped)" in told
+        f"Of {len(run.receipts)} fault 1 cannot be said to have stood (#{skipped.id} {skipped.fault} skipped)" in told
     )
     stood = [one for one in run.receipts if one.state == "installed"]
     assert "cannot be said to have stood" not in meaning_of(replace(run, receipts=stood))

@@ -20,8 +20,17 @@ def probes(**ends: int) -> list[Probe]:
         index = min(tick * 50 // 4, 500)
         for node in NODES:
             log_end = ends.get(node, 510) if tick >= 48 else index
-            role = "leader" if node == "n1" else "follower"
-            found.append(Probe(tick * S // 4, node, role, 1, committed=index, applied=index, ledger_end=log_end))
+            found.append(
+                Probe(
+                    tick * S // 4,
+                    node,
+                    "leader" if node == "n1" else "follower",
+                    1,
+                    committed=index,
+                    applied=index,
+                    ledger_end=log_end,
+                )
+            )
     return found
 
 

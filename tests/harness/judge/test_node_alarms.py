@@ -84,7 +84,8 @@ def test_what_the_library_did_to_the_state_machine_is_noted(count: str, words: s
     assert (check.verdict, check.details["notes"]) == ("valid", [words])
     assert check.seen == f"3 logs read; alarming, but no violation by itself: {words}"
     assert "no alarm" not in check.asked
-    once = check_of(with_probes(probe(1, **{count: 1})))
+    single: dict[str, Any] = {count: 1}
+    once = check_of(with_probes(probe(1, **single)))
     assert once.details["notes"] == [ONE[count]]
 
 

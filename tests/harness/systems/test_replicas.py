@@ -94,7 +94,7 @@ def test_only_nodes_that_came_back_need_to_be_compared() -> None:
     assert check(*after, since=30).verdict == "unknown"
     assert check(*after, since=None).verdict == "valid"
     alone = check(probe(60, "n1", 50, "b"), since=30, back=("n1",))
-    seen = "1 digests, none of an index that several nodes reported: not compared"
+    seen = "1 digest, none of an index that several nodes reported: not compared"
     assert (alone.verdict, alone.seen) == ("unknown", seen)
 
 
