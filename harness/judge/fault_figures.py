@@ -18,6 +18,7 @@ from typing import Any, Final
 import numpy as np
 
 from harness.judge.recovery import FRESH_NS, assess
+from harness.judge.stretches import reporting
 from history import Operation, Probe, Receipt
 from history.metrics.recovery import Asked, Load, Times, figures, load_of, moment_or, never_recovered, surroundings
 
@@ -88,6 +89,7 @@ class _Record:
         self._committed = list(accumulate((probe.committed if probe.answered else -1 for probe in probes), max))
         self._first = {probe.node: probe.time for probe in reversed(probes) if probe.answered}
         self._last = {probe.node: probe.time for probe in probes if probe.answered}
+        self._logs = reporting(probes, "ledger_end")
         self._asked = {probe.node: probe.time for probe in probes}
 
     def way_back(self, healed: int | None, later: int | None) -> dict[str, Any]:
@@ -100,12 +102,12 @@ class _Record:
         recovery = assess(seen, self._nodes, healed, None, committed_before=self._committed[begin - 1] if begin else -1)
         if recovery.target < 0:
             return {"caught_up": {}, "behind": []}
+        ends = {probe.node: probe.ledger_end for probe in seen if probe.answered and probe.time >= healed}
+        cut = {node for node, end in ends.items() if node in self._logs and end < recovery.target}
         took = {node: None if moment is None else (moment - healed) / 1e6 for node, moment in recovery.reached.items()}
         known = [ms for ms in took.values() if ms is not None]
-        last = max(known) if len(known) == len(took) else None
+        last = max(known) if len(known) == len(took) and not cut else None
         asked = {probe.node for probe in seen if probe.time >= healed}
-        ends = {probe.node: probe.ledger_end for probe in seen if probe.answered and probe.time >= healed}
-        cut = {node for node, end in ends.items() if 0 <= end < recovery.target}
         return {
             "caught_up": {"target": recovery.target, "nodes": took, "last_ms": last},
             "behind": [node for node in self._nodes if node in asked and (node in recovery.behind or node in cut)],

@@ -271,7 +271,7 @@ def _target(probes: Sequence[Probe], healed_at: int, committed_before: int = -1)
             newest[probe.node] = probe
     leader = leader_by(map(claim_of, newest.values()), {probe.node for probe in probes})
     if leader is not None and newest[leader].committed >= 0:
-        return leader, newest[leader].committed
+        return leader, max(committed_before, newest[leader].committed)
     # No leader, or one that was just elected by servers that had all been restarted and has not committed yet:
     # what had been committed before stays committed.
     known = [probe.committed for probe in probes if probe.answered and probe.time <= healed_at]

@@ -92,7 +92,7 @@ def test_a_node_that_stays_behind() -> None:
     assert (row["behind"], row["silent"]) == (["n1"], [])
 
 
-@pytest.mark.parametrize(("end", "behind"), [(499, ["n3"]), (500, []), (-1, [])])
+@pytest.mark.parametrize(("end", "behind"), [(499, ["n3"]), (500, []), (-1, ["n3"])])
 def test_a_node_whose_log_ends_before_what_was_committed_is_behind_whatever_it_applied(
     end: int, behind: list[str]
 ) -> None:
@@ -110,6 +110,26 @@ def test_a_node_that_no_probe_asked_before_the_next_fault_is_not_behind(began: f
     assert rows[0]["behind"] == behind
     assert by_fault(rows[:1])["kill-leader"]["never_caught_up"] == len(behind)
     assert ("behind" in recovery_text.nodes_of(rows)[1]) == bool(behind)
+
+
+def test_who_reached_what_a_leader_that_lacks_entries_had_committed_is_behind() -> None:
+    """n2 leads again with 300 of the 500 that had been committed: n3, which applied those 300, is not caught up."""
+    short = [probe(19.5, "n2", 300, "leader"), probe(20.2, "n2", 300, "leader"), probe(20.5, "n3", 300)]
+    (row,) = detailed(ok("read", (0, 40)), [probe(9.5, "n1", 500, "leader"), *short, probe(21, "n1", 500)])
+    assert (row["caught_up"]["target"], row["behind"]) == (500, ["n2", "n3"])
+    (twin,) = detailed(ok("read", (0, 40)), [probe(9.5, "n1", 300, "leader"), *short, probe(21, "n1", 300)])
+    assert (twin["caught_up"]["target"], twin["behind"]) == (300, [])
+
+
+@pytest.mark.parametrize("end", [40, -1])
+def test_a_log_that_was_cut_below_what_was_applied_has_no_way_back(end: int) -> None:
+    cut = replace(probe(24.0, "n3", 505), ledger_end=end)
+    (row,) = detailed(ok("read", (0, 40)), [*PROBES, cut])
+    assert (row["caught_up"]["last_ms"], row["behind"]) == (None, ["n3"]), "it is in no distribution of ways back"
+    (whole,) = detailed(ok("read", (0, 40)), [*PROBES, replace(cut, ledger_end=505)])
+    assert (whole["caught_up"]["last_ms"], whole["behind"]) == (3000.0, [])
+    without = [replace(one, ledger_end=-1) for one in PROBES]
+    assert detailed(ok("read", (0, 40)), without)[0]["behind"] == []
 
 
 def test_a_server_that_was_probed_and_did_not_answer_is_behind() -> None:
