@@ -31,7 +31,7 @@ def test_a_stale_read() -> None:
         "                                                          read 7 0.005 – 0.006 s",
         "process 5 · n1                                                     ├─────✕─────┤",
         "it holds         │earl…│           7            │              9",
-        "seconds          0.001                                                     0.006",
+        "seconds          0.001     0.002        0.003       0.004        0.005     0.006",
     ]
 
 
