@@ -69,7 +69,7 @@ class _ColumnScene(Scene):
         columns = self.columns
         mine = columns.key == self.number
         later = (columns.ret < 0) | (columns.ret > columns.invoke[since.source])
-        written = columns.value[mine & (columns.kind != READ) & (columns.outcome != FAIL) & later]
+        written = columns.value[mine & (columns.kind != READ) & later]
         shown = np.where(columns.kind == READ, columns.value, columns.old)
         read = shown[mine & (columns.kind != WRITE) & (columns.outcome == OK)]
         return bool(np.isin(written[written != (ABSENT if besides is None else thaw(besides))], read).any())

@@ -93,10 +93,13 @@ class Scene:
         return value in self._read
 
     def went_on(self, since: Call, besides: Any) -> bool:
-        """Check whether a read shows a write that may have come after a call, other than that of ``besides``."""
+        """Check whether a read shows a write that may have come after a call, other than that of ``besides``.
+
+        One that failed counts too: it was read, so it was made.
+        """
         self._collect()
         moment = self.operations[since.source].invoked
-        later = (o for o in self.operations if o.outcome != "fail" and (o.returned is None or o.returned > moment))
+        later = (o for o in self.operations if o.returned is None or o.returned > moment)
         return any(value != besides and value in self._read for value in map(_written, later) if value is not None)
 
     def as_known(self, core: Sequence[Call]) -> Scene:

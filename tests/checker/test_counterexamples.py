@@ -119,6 +119,18 @@ def test_a_write_that_may_have_been_overwritten_is_not_told_as_lost(overwritten:
     assert_good(example, history, Register())
 
 
+def test_a_write_that_failed_and_was_read_may_have_overwritten_too() -> None:
+    history = [
+        op(0, "write", 15, 1, 2),
+        op(2, "write", 16, 3, 4, "fail"),
+        op(3, "read", 16, 5, 6),
+        op(1, "read", None, 7, 8),
+    ]
+    missed = [e for e in check_operations(history, "register").counterexamples if "missed the write" in e.sentence]
+    assert [example.kind for example in missed] == ["stale-read"]
+    assert "which others may have overwritten since" in missed[0].sentence
+
+
 def test_a_value_that_only_a_failed_write_wrote_puts_the_mapping_of_outcomes_in_doubt() -> None:
     history = [op(0, "write", 7, 0, 1, "fail"), op(1, "read", 7, 2, 3)]
     (example,) = check_operations(history, "register").counterexamples

@@ -163,14 +163,19 @@ def assert_two_sides(example: Counterexample) -> None:
     assert answered, example
     sides = {answered[2]: set(answered[1].split(" and ")), answered[4]: set(answered[3].split(" and "))}
     for value, nodes in sides.items():
-        reads, writes = ([o for o in example.operations if value in touched(o)[kind]] for kind in (0, 1))
+        name = example.sentence.split()[0]
+        reads, writes = ([o for o in example.operations if value in touched(o, name)[kind]] for kind in (0, 1))
         assert {o.node for o in reads + writes} == nodes, example
         assert writes, example
     assert set.intersection(*sides.values()) == set(), example
 
 
-def touched(operation: Operation) -> tuple[list[str], list[str]]:
-    """What an operation saw, and what it wrote."""
+def touched(operation: Operation, name: str = "") -> tuple[list[str], list[str]]:
+    """What an operation saw, and what it wrote; of a transaction, in the register of that name."""
+    if operation.f == "txn":
+        steps = [step for step in operation.result or operation.value if step[1] == name]
+        read, written = ([json.dumps(value) for f, _, value in steps if f == kind] for kind in ("read", "write"))
+        return read, written
     if operation.f == "cas":
         return [json.dumps(operation.value[0])], [json.dumps(operation.value[1])]
     if operation.f == "write":
