@@ -22,17 +22,15 @@ LIFTED: Final = f"{LEASE}.lifted"
 #: The script excludes its own process by this name, as its command line contains what it searches for.
 _NAME: Final = "harness-sweep"
 
-# ``ours REGEX`` prints the pids of processes whose command line matches; ``under_test REGEX`` those whose
-# environment does; ``wrong WORDS`` reports what stays.
+# ``ours REGEX`` prints the pids of processes one of whose words matches; ``under_test REGEX`` those whose environment
+# does; ``wrong WORDS`` reports what stays.
 _TOOLS: Final = f"""export LC_ALL=C PATH="$PATH:/usr/sbin:/sbin"
 failed=0
 wrong() {{ echo "error: $*" >&2; failed=1; }}
 ours() {{
-  for status in /proc/[0-9]*/status; do
-    pid=${{status#/proc/}}; pid=${{pid%/status}}
-    line=$(tr '\\0' ' ' 2>/dev/null <"/proc/$pid/cmdline") || continue
-    case "$line" in *{_NAME}*) continue;; esac
-    if echo "$line" | grep -qE -- "$1"; then echo "$pid"; fi
+  for line in $(grep -lasE -e "$1" /proc/[0-9]*/cmdline); do
+    pid=${{line#/proc/}}; pid=${{pid%/cmdline}}
+    grep -qasF {_NAME} "$line" || echo "$pid"
   done
 }}
 under_test() {{ grep -lasE -e "$1" /proc/[0-9]*/environ | sed 's|^/proc/||; s|/environ$||'; }}

@@ -78,15 +78,6 @@ class Register(ToySystem):
                 script = f"kill -9 {pid}; while [ -e /proc/{pid} ]; do sleep 0.01; done"
                 self.remote.run({node: Command(("sh", "-c", script))})
 
-    def pids(self, nodes):
-        script = r"""for p in /proc/[0-9]*; do
-          case "$(tr '\0' ' ' <"$p/cmdline" 2>/dev/null)" in
-            "$0 /run/toy-system.py "*) grep -q '^State:.Z' "$p/status" || echo "${p#/proc/}" ;;
-          esac
-        done; exit 0"""
-        done = self.remote.run(dict.fromkeys(nodes, Command(("sh", "-c", script, PYTHON))))
-        return {n: int(a.stdout.split()[0]) if a.stdout.split() else None for n, a in done.items()}
-
     def start(self, nodes):
         down = [node for node, pid in self.pids(nodes).items() if pid is None]
         holder = self.remote.address("n1")

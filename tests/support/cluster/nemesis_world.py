@@ -125,13 +125,6 @@ while time.monotonic() < ends:
 print(*sorted(heard))
 """
 
-_PIDS = r"""for p in /proc/[0-9]*; do
-  case "$(tr '\0' ' ' <"$p/cmdline" 2>/dev/null)" in
-    "$0 $1 "*) grep -q '^State:.Z' "$p/status" || echo "${p#/proc/}" ;;
-  esac
-done
-exit 0"""
-
 
 @dataclass
 class ToySystem:
@@ -161,7 +154,7 @@ class ToySystem:
         self.start(names)
 
     def pids(self, nodes: Iterable[str]) -> dict[str, int | None]:
-        done = self.remote.run(dict.fromkeys(nodes, Command(("sh", "-c", _PIDS, PYTHON, PROGRAM))))
+        done = self.remote.run(dict.fromkeys(nodes, Command(("pgrep", "-f", f"^{PYTHON} {PROGRAM}( |$)"))))
         return {node: int(answer.stdout.split()[0]) if answer.stdout.split() else None for node, answer in done.items()}
 
     def start(self, nodes: Iterable[str]) -> None:
