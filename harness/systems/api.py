@@ -351,7 +351,7 @@ class Evidence:
     files: Path | None = None
 
 
-#: A check of the system, as a pure function of what was recorded; ``harness.invariants`` has those of Raft ready-made.
+#: A check of the system, as a pure function of what was recorded.
 Invariant: TypeAlias = Callable[[Evidence], Check]
 #: Whether these nodes have caught up since this time (ns) by these probes, which are still coming in.
 Recovered: TypeAlias = Callable[[Sequence[Probe], Sequence[str], int], bool]

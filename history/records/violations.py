@@ -89,16 +89,18 @@ def _violations(results: Mapping[str, Any]) -> Iterator[Violation]:
 
 
 def _kinds_shown(results: Mapping[str, Any]) -> list[str]:
-    """List the kinds of the counterexamples, the earliest first."""
+    """List the kinds of the counterexamples, by the answer that leaves no order, as a page has them."""
     examples = [example for key in results.get("keys") or () for example in key.get("counterexamples") or ()]
-    kinds = (str(example["kind"]) for example in sorted(examples, key=_shown_at) if example.get("kind"))
+    kinds = (str(example["kind"]) for example in sorted(examples, key=_completed_at) if example.get("kind"))
     return list(dict.fromkeys(kinds))
 
 
-def _shown_at(example: Mapping[str, Any]) -> int:
-    """Return what ``Counterexample.shown_at`` does, from JSON that may be malformed."""
-    operations = [one for one in example.get("operations") or () if isinstance(one, Mapping)]
-    return max((moment for one in operations if isinstance(moment := one.get("invoked"), int)), default=0)
+def _completed_at(example: dict[str, Any]) -> int:
+    """Return what ``Counterexample.completed_at`` does, from JSON that may be malformed."""
+    try:
+        return Counterexample.from_json(example).completed_at
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return 0
 
 
 class Shown(NamedTuple):

@@ -22,7 +22,11 @@ text}function clearFilters(){for(let[,id]of FILTERS)document.getElementById(id).
 getElementById(id).value.trim(),key=chosen("f-key"),kind=chosen("f-kind"),outcome=chosen("f-outcome"),process=chosen("f-process"),shown=0;for(let i=0;i<mask.length;i++){
 let keep=(key===""||ops.k[i]===+key)&&(kind===""||ops.f[i]===+kind)&&(process===""||String(ops.p[i])===process)&&(outcome===""||(outcome==="errors"?ops.o[i]!==0:
 ops.o[i]===+outcome));mask[i]=keep?1:0,shown+=mask[i]}document.getElementById("b-clear").hidden=shown===mask.length,say(shown===mask.length?"":`${shown.toLocaleString(
-"en")} of ${mask.length.toLocaleString("en")}`),View.changed()}var ORDER=new Intl.Collator("en",{numeric:!0});function inOrder(a,b){return ORDER.compare(a,b)}var MAX_ROWS=1500;function groupRows(by){let{data}=Timeline,{ops}=data;
+"en")} of ${mask.length.toLocaleString("en")}`),View.changed()}function el(name,text,className){let made=document.createElement(name);return text!=null&&(made.textContent=text),className&&(made.className=className),made}function figure(value,digits){
+return value==null||value===""?"–":Number(value).toLocaleString("en",{minimumFractionDigits:digits,maximumFractionDigits:digits})}function option(value,text){
+let made=el("option",text);return made.value=value,made}function svg(name,attributes){let made=document.createElementNS("http://www.w3.org/2000/svg",name);for(let[
+key,value]of Object.entries(attributes))made.setAttribute(key,value);return made}function button(name,action){let made=el("button",name);return made.type="butto\
+n",made.addEventListener("click",action),made}var ORDER=new Intl.Collator("en",{numeric:!0});function inOrder(a,b){return ORDER.compare(a,b)}var MAX_ROWS=1500;function groupRows(by){let{data}=Timeline,{ops}=data;
 by==="process"?(Timeline.row=ops.lane,Timeline.rows=processLabels(data)):Object.assign(Timeline,packRows(data,by==="node"?"n":"k")),Timeline.by=by;let count=Math.
 max(Timeline.rows.length,1);Timeline.rowHeight=Math.max(5,Math.min(20,Math.floor(520/count)))}function processLabels(data){let first=new Array(data.lanes).fill(
 null),many=new Array(data.lanes).fill(0),last=new Array(data.lanes).fill(-1);for(let i=0;i<data.ops.t.length;i++){let lane=data.ops.lane[i],process=data.ops.p[i];
@@ -31,7 +35,23 @@ String(process)}))}function packRows(data,column2){let{ops,names}=data,row=new I
 group=groups.get(code);group||(group={code,free:[]},groups.set(code,group));let lane=group.free.findIndex(end=>end<=ops.t[i]);lane<0&&(lane=Math.min(group.free.
 length,63)),group.free[lane]=endOf(data,i),row[i]=lane}let rows=[],title=code=>code<0?"–":plainKey(names[column2][code]),order=[...groups.values()].map(group=>({
 group,name:title(group.code)})).sort((a,b)=>inOrder(a.name,b.name));for(let{group,name}of order){group.start=rows.length;for(let lane of group.free.keys())rows.
-push({label:lane?"":name,first:lane===0})}for(let i=0;i<row.length;i++)row[i]+=groups.get(ops[column2][i]).start;return{row,rows:rows.slice(0,MAX_ROWS)}}var TERM=/^(!?)\s*([a-z]+)\s*(!=|<=|>=|=|<|>|:)\s*(.+)$/,WORD=/^(!?)\s*(ok|info|fail|violation|open)$/,UNITS={us:1,µs:1,ms:1e3,s:1e6},COMPARE={"=":(a,b)=>a===b,
+push({label:lane?"":name,first:lane===0})}for(let i=0;i<row.length;i++)row[i]+=groups.get(ops[column2][i]).start;return{row,rows:rows.slice(0,MAX_ROWS)}}var MOST_ROWS=200,HEADS=["","count","ok","info","fail","p50 ms","p95 ms","p99 ms","most ms","most frequent error"],BY={kind:data=>i=>nameOf(data,"f",i),outcome:data=>i=>OUTCOMES[data.
+ops.o[i]],client:data=>{let labels=processLabels(data);return i=>labels[data.ops.lane[i]].label},node:data=>i=>nameOf(data,"n",i)||"–",key:data=>i=>plainKey(nameOf(
+data,"k",i))||"–",phase:data=>i=>nameOf(data,"ph",i)||"–"};function initRangeTable(){let fold=document.getElementById("as-table"),by=document.getElementById(
+"by-table"),fill=()=>{fold.open&&fillTable(by.value)};for(let[element,name]of[[fold,"toggle"],[by,"input"]])element.addEventListener(name,fill);View.listeners.push(
+fill),document.getElementById("b-range").addEventListener("click",()=>chooseRange(null))}function chooseRange(range){Timeline.range=range,range&&(document.getElementById(
+"as-table").open=!0),View.changed()}function groupsIn(data,from,to,by){let{mask,reach}=Timeline,{ops}=data,nameOfGroup=BY[by](data),groups=new Map;for(let i=lowerBound(
+reach,from*1e6),last=lowerBound(ops.t,to*1e6+1);i<last;i++){if(!mask[i]||endOf(data,i)<from*1e6)continue;let name=nameOfGroup(i),group=groups.get(name);group||(group=
+{name,counts:[0,0,0],took:[],errors:new Map},groups.set(name,group)),group.counts[ops.o[i]]++,ops.o[i]===0&&ops.d[i]>=0&&group.took.push(ops.d[i]/1e3),ops.e[i]>=
+0&&group.errors.set(ops.e[i],(group.errors.get(ops.e[i])??0)+1)}return[...groups.values()].sort((a,b)=>inOrder(a.name,b.name))}function quantile(sorted,share){return sorted.
+length?sorted[Math.ceil(share*sorted.length)-1]:null}function fillTable(by){let{data,range}=Timeline,[from,to]=range??[View.from,View.to],groups=groupsIn(data,from,
+to,by),table=document.createElement("table"),head=table.createTHead().insertRow();for(let[place,name]of HEADS.entries()){let cell=el("th",name||by,place&&place<
+9?"num":"");cell.scope="col",head.append(cell)}let body=table.createTBody();for(let{name,counts,took,errors}of groups.slice(0,MOST_ROWS)){let row=body.insertRow(),
+[code,times]=[...errors].sort((a,b)=>b[1]-a[1])[0]??[];took.sort((a,b)=>a-b);let numbers=[counts[0]+counts[1]+counts[2],...counts].map(count=>figure(count,0)),took4=[
+.5,.95,.99,1].map(share=>figure(quantile(took,share),1));row.append(el("th",name));for(let text of[...numbers,...took4])row.append(el("td",text,"num"));row.append(
+el("td",code===void 0?"":`${data.names.e[code]} (${times})`,"error"))}let more=groups.length>MOST_ROWS?`, the first ${MOST_ROWS} of ${groups.length} rows`:"";document.
+getElementById("said-table").textContent=`${from.toFixed(3)} to ${to.toFixed(3)} s, ${range?"as selected":"as in view"}${more}`,document.getElementById("b-range").
+hidden=!range,document.querySelector("#as-table .scroll").replaceChildren(table)}var TERM=/^(!?)\s*([a-z]+)\s*(!=|<=|>=|=|<|>|:)\s*(.+)$/,WORD=/^(!?)\s*(ok|info|fail|violation|open)$/,UNITS={us:1,µs:1,ms:1e3,s:1e6},COMPARE={"=":(a,b)=>a===b,
 "<":(a,b)=>a<b,"<=":(a,b)=>a<=b,">":(a,b)=>a>b,">=":(a,b)=>a>=b},QUERY_FIELDS="op, key, node, process, phase, error, value, index, lat, t, during",TEXTS={op:"f",
 kind:"f",key:"k",node:"n",phase:"ph",error:"e"},KNOWN=new Set([...Object.keys(TEXTS),"process","value","index","lat","t","during"]);function isQuery(text){let first=text.
 split(/[&|]/)[0].trim();return WORD.test(first)||KNOWN.has(TERM.exec(first)?.[2])}function compile(text,data){let either=text.split("|").map(part=>{let all=part.
@@ -52,11 +72,7 @@ wanted;if(sign==="="||sign===":")return i=>matches2(plainKey(textOfValue(data,"v
 sign,wanted,i=>ops.vk[i]===1?ops.va[i]:Number.NaN),answered=numberTest(sign,wanted,i=>ops.qk[i]===1?ops.qa[i]:Number.NaN);return i=>asked(i)||answered(i)}function duringTest(wanted,data){
 let installed=data.faults.filter(({state})=>state!=="skipped"),overlaps=i=>fault=>fault.start*1e6<=endOf(data,i)&&fault.end*1e6>=data.ops.t[i];if(wanted==="none")
 return i=>!installed.some(overlaps(i));let number=/^#(\d+)$/.exec(wanted)?.[1],chosen=installed.filter(({id,fault,family})=>number===void 0?fault.includes(wanted)||
-family===wanted:id===Number(number));if(!chosen.length)throw new Error(`no fault is ${wanted}`);return i=>chosen.some(overlaps(i))}function el(name,text,className){let made=document.createElement(name);return text!=null&&(made.textContent=text),className&&(made.className=className),made}function figure(value,digits){
-return value==null||value===""?"–":Number(value).toLocaleString("en",{minimumFractionDigits:digits,maximumFractionDigits:digits})}function option(value,text){
-let made=el("option",text);return made.value=value,made}function svg(name,attributes){let made=document.createElementNS("http://www.w3.org/2000/svg",name);for(let[
-key,value]of Object.entries(attributes))made.setAttribute(key,value);return made}function button(name,action){let made=el("button",name);return made.type="butto\
-n",made.addEventListener("click",action),made}var ROLE_NAMES=["leader","follower","candidate","not reported","no answer","its server is killed, another process answers"];function termText(term){return term>=
+family===wanted:id===Number(number));if(!chosen.length)throw new Error(`no fault is ${wanted}`);return i=>chosen.some(overlaps(i))}var ROLE_NAMES=["leader","follower","candidate","not reported","no answer","its server is killed, another process answers"];function termText(term){return term>=
 0?`, term ${term}`:""}function stretchAt(data,place,seconds){return data.stretches?.[place]?.find(([,,from,to])=>from<=seconds&&seconds<to)}function answersAt(data,node,seconds){
 let place=data.nodes.findIndex(one=>one.name===node),found=stretchAt(data,place,seconds);return found!==void 0&&found[0]<4}function leaderAt(data,seconds){let found=data.
 led?.find(([,,from,to])=>from<=seconds&&seconds<to);return found?{node:data.nodes[found[0]].name,term:found[1]}:null}function describe(i){let{data}=Timeline,{ops}=data,ms=ops.d[i]/1e3;return[["operation",boxLabel(i)],["outcome",ops.o[i]===1?"info: unknown, may take effect late\
@@ -115,20 +131,22 @@ in all`:many,pinned=Selection.pins.length<members.length?`; ${Selection.pins.len
 Timeline.focus===null?direction>0?0:many-1:(Timeline.focus+direction+many)%many)}var field=id=>document.getElementById(id);function readHash(){let parts=new URLSearchParams(location.hash.slice(1));if(!location.hash.includes("="))return;let[from,
 to]=(parts.get("t")??"").split("-").map(Number),index=parts.get("index");index&&field("progress-kind")&&(field("progress-kind").value=index,field("progress-kind").
 dispatchEvent(new Event("input"))),Timeline.data&&readTimeline(parts),parts.has("t")&&to>from&&View.set(from,to);let section=["violation","pins","op","q","rows",
-...FILTERS.map(([name])=>name)].some(name=>parts.has(name))?"timeline":index&&field("chart-progress")?"chart-progress":"charts";field(section)?.scrollIntoView()}
+"stretch",...FILTERS.map(([name])=>name)].some(name=>parts.has(name))?"timeline":index&&field("chart-progress")?"chart-progress":"charts";field(section)?.scrollIntoView()}
 function readTimeline(parts){let rows=parts.get("rows");["process","node","key"].includes(rows)&&(field("f-rows").value=rows,groupRows(rows));let violation=Number(
 parts.get("violation"))-1,known=Timeline.data.violations[violation]!==void 0;known&&!parts.has("pins")&&showViolation(violation),known&&(Timeline.focus=violation);
 for(let[name,id]of FILTERS)parts.has(name)&&chooseFilter(id,parts.get(name));applyFilters();let places=text=>(text??"").split(",").map(index=>index===""?-1:placeOfIndex(
 Number(index)));parts.has("pins")&&(Selection.pins=places(parts.get("pins")).filter(i=>i>=0));let[chosen]=places(parts.get("op"));(chosen>=0||parts.has("pins"))&&
-select(chosen>=0?chosen:null),parts.has("q")&&(field("f-search").value=parts.get("q"),markHits())}function chooseFilter(id,text){let control=field(id);control.tagName!==
-"SELECT"?control.value=text:control.value=[...control.options].find(one=>one.value===text||one.textContent===text)?.value??""}var hashTimer=0;function writeHash(){
-clearTimeout(hashTimer),hashTimer=setTimeout(()=>{let text=new URLSearchParams(chosenParts()).toString().replaceAll("%2C",",");(text||location.hash.includes("="))&&
-history.replaceState(null,"",text?`#${text}`:location.pathname+location.search)},200)}function*chosenParts(){let{data,by,focus}=Timeline;(View.from>0||View.to<View.
-end)&&(yield["t",`${View.from.toFixed(4)}-${View.to.toFixed(4)}`]);let index=field("progress-kind")?.value;if(index&&index!=="applied"&&(yield["index",index]),!data)
-return;by&&by!=="process"&&(yield["rows",by]),focus!==null&&(yield["violation",String(focus+1)]);for(let[name,id]of FILTERS){let control=field(id);if(control.value===
-"")continue;yield[name,id==="f-key"||id==="f-kind"?plainKey(control.selectedOptions[0].textContent):control.value]}field("f-search").value.trim()&&(yield["q",field(
-"f-search").value.trim()]);let indexes=Selection.pins.map(i=>data.ops.i[i]);(indexes.length||focus!==null)&&(yield["pins",indexes.join(",")]),View.selected!==null&&
-(yield["op",String(data.ops.i[View.selected])])}function wireBackLinks(){for(let link of document.querySelectorAll("[data-in-site]")){let[test,run]=link.dataset.inSite.split("/"),names=location.pathname.split(
+select(chosen>=0?chosen:null),parts.has("q")&&(field("f-search").value=parts.get("q"),markHits());let grouped=field("by-table");parts.has("by")&&(grouped.value=
+parts.get("by")),grouped.selectedIndex<0&&(grouped.selectedIndex=0);let[from,to]=(parts.get("stretch")??"").split("-").map(Number);to>from&&chooseRange([from,to])}
+function chooseFilter(id,text){let control=field(id);control.tagName!=="SELECT"?control.value=text:control.value=[...control.options].find(one=>one.value===text||
+one.textContent===text)?.value??""}var hashTimer=0;function writeHash(){clearTimeout(hashTimer),hashTimer=setTimeout(()=>{let text=new URLSearchParams(chosenParts()).
+toString().replaceAll("%2C",",");(text||location.hash.includes("="))&&history.replaceState(null,"",text?`#${text}`:location.pathname+location.search)},200)}function*chosenParts(){
+let{data,by,focus,range}=Timeline;(View.from>0||View.to<View.end)&&(yield["t",`${View.from.toFixed(4)}-${View.to.toFixed(4)}`]);let index=field("progress-kind")?.
+value;if(index&&index!=="applied"&&(yield["index",index]),!data)return;by&&by!=="process"&&(yield["rows",by]),focus!==null&&(yield["violation",String(focus+1)]);
+for(let[name,id]of FILTERS){let control=field(id);if(control.value==="")continue;yield[name,id==="f-key"||id==="f-kind"?plainKey(control.selectedOptions[0].textContent):
+control.value]}field("f-search").value.trim()&&(yield["q",field("f-search").value.trim()]);let indexes=Selection.pins.map(i=>data.ops.i[i]);(indexes.length||focus!==
+null)&&(yield["pins",indexes.join(",")]),View.selected!==null&&(yield["op",String(data.ops.i[View.selected])]),range&&(yield["stretch",range.map(at=>at.toFixed(
+4)).join("-")]);let grouped=field("by-table");grouped.selectedIndex>0&&(yield["by",grouped.value])}function wireBackLinks(){for(let link of document.querySelectorAll("[data-in-site]")){let[test,run]=link.dataset.inSite.split("/"),names=location.pathname.split(
 "/").slice(-4).map(decode);link.hidden=names[0]!=="runs"||names[1]!==test||names[2]!==run}}function decode(name){try{return decodeURIComponent(name)}catch{return name}}var GUTTER=64,MARGIN=24,Ink={},INKS="paper ink quiet rule mark link ok info fail ok-ink info-ink fail-ink run-a run-b".split(" ");function readInk(){let style=getComputedStyle(
 document.documentElement);for(let name of INKS)Ink[name]=style.getPropertyValue(`--${name}`).trim();Ink.dark=luminance(Ink.paper)<.5,Ink.font=`12px ${style.getPropertyValue(
 "--sans").trim()}`}function luminance(colour){let hex=colour.replace("#","");return(parseInt(hex.slice(0,2),16)*.3+parseInt(hex.slice(2,4),16)*.59+parseInt(hex.
@@ -303,23 +321,7 @@ querySelector(`.network[data-fault="${Number(fault.id)}"]`),id=shown?fault.id:-1
 querySelectorAll(".node")){let name=node.dataset.node,struck=!!shown?.querySelector(`.node.struck[data-node="${CSS.escape(name)}"]`);node.classList.toggle("stru\
 ck",struck&&!(silences&&answersAt(data,name,seconds))),node.classList.toggle("leader",led!==null&&name===led.node)}let leader=led?`leader ${led.node}${termText(
 led.term)}`:"no leader",texts=[`${seconds.toFixed(2)} s`,...data.roles?[leader]:[],...fault?[fault.fault]:[]];document.getElementById("live-said").textContent=texts.
-join(", ")}var MOST_ROWS=200,HEADS=["","count","ok","info","fail","p50 ms","p95 ms","p99 ms","most ms","most frequent error"],BY={kind:data=>i=>nameOf(data,"f",i),outcome:data=>i=>OUTCOMES[data.
-ops.o[i]],client:data=>{let labels=processLabels(data);return i=>labels[data.ops.lane[i]].label},node:data=>i=>nameOf(data,"n",i)||"–",key:data=>i=>plainKey(nameOf(
-data,"k",i))||"–",phase:data=>i=>nameOf(data,"ph",i)||"–"};function initRangeTable(){let fold=document.getElementById("as-table"),by=document.getElementById(
-"by-table"),fill=()=>{fold.open&&fillTable(by.value)};for(let[element,name]of[[fold,"toggle"],[by,"input"]])element.addEventListener(name,fill);View.listeners.push(
-fill),document.getElementById("b-range").addEventListener("click",()=>chooseRange(null))}function chooseRange(range){Timeline.range=range,range&&(document.getElementById(
-"as-table").open=!0),View.changed()}function groupsIn(data,from,to,by){let{mask,reach}=Timeline,{ops}=data,nameOfGroup=BY[by](data),groups=new Map;for(let i=lowerBound(
-reach,from*1e6),last=lowerBound(ops.t,to*1e6+1);i<last;i++){if(!mask[i]||endOf(data,i)<from*1e6)continue;let name=nameOfGroup(i),group=groups.get(name);group||(group=
-{name,counts:[0,0,0],took:[],errors:new Map},groups.set(name,group)),group.counts[ops.o[i]]++,ops.o[i]===0&&ops.d[i]>=0&&group.took.push(ops.d[i]/1e3),ops.e[i]>=
-0&&group.errors.set(ops.e[i],(group.errors.get(ops.e[i])??0)+1)}return[...groups.values()].sort((a,b)=>inOrder(a.name,b.name))}function quantile(sorted,share){return sorted.
-length?sorted[Math.ceil(share*sorted.length)-1]:null}function fillTable(by){let{data,range}=Timeline,[from,to]=range??[View.from,View.to],groups=groupsIn(data,from,
-to,by),table=document.createElement("table"),head=table.createTHead().insertRow();for(let[place,name]of HEADS.entries()){let cell=el("th",name||by,place&&place<
-9?"num":"");cell.scope="col",head.append(cell)}let body=table.createTBody();for(let{name,counts,took,errors}of groups.slice(0,MOST_ROWS)){let row=body.insertRow(),
-[code,times]=[...errors].sort((a,b)=>b[1]-a[1])[0]??[];took.sort((a,b)=>a-b);let numbers=[counts[0]+counts[1]+counts[2],...counts].map(count=>figure(count,0)),took4=[
-.5,.95,.99,1].map(share=>figure(quantile(took,share),1));row.append(el("th",name));for(let text of[...numbers,...took4])row.append(el("td",text,"num"));row.append(
-el("td",code===void 0?"":`${data.names.e[code]} (${times})`,"error"))}let more=groups.length>MOST_ROWS?`, the first ${MOST_ROWS} of ${groups.length} rows`:"";document.
-getElementById("said-table").textContent=`${from.toFixed(3)} to ${to.toFixed(3)} s, ${range?"as selected":"as in view"}${more}`,document.getElementById("b-range").
-hidden=!range,document.querySelector("#as-table .scroll").replaceChildren(table)}var LEVELS=["logged","warned","logged an error","its dispatcher"],ARROWS=["election","lost entries","cut its log"],[ELECTION,LOST]=[0,1],MOST_ARROWS=40,REACH2=5,
+join(", ")}var LEVELS=["logged","warned","logged an error","its dispatcher"],ARROWS=["election","lost entries","cut its log"],[ELECTION,LOST]=[0,1],MOST_ARROWS=40,REACH2=5,
 rowOf=(data,place)=>place<0?data.nodes.length:place;function hasHarnessLines(data){return!!data.track?.lines.some(([,place])=>place<0)}function drawTrack(data,area,toX,step2){
 if(!data.track)return;let{context}=area,inks=[Ink.quiet,Ink["info-ink"],Ink.mark,Ink.link];for(let level of[0,3,1,2]){context.fillStyle=inks[level];for(let[seconds,
 place,what]of data.track.lines){let x=toX(seconds);if(what!==level||x<area.left||x>area.right)continue;let tall=level===2?7:4;context.fillRect(x-.5,(rowOf(data,
@@ -483,8 +485,8 @@ observe(element)}async function start(){wireTheme(redrawAll),wireButtons(),wireW
 packed").textContent;if(!packed.trim()){nothingToDraw();return}let data=await unpack(packed);document.getElementById("packed").remove(),View.reset(data.end),document.
 getElementById("waiting").hidden=!0;for(let id of["charts-body","beside"])document.getElementById(id)?.removeAttribute("hidden");initTimeline(data),initCharts(data),
 initStrips(data),Charts.onMark=(seconds,perPixel)=>{let mark2=markNear(data,seconds,perPixel);mark2&&openEvidence(mark2)},Timeline.data&&(fillFilters(data),wireDrawings(),
-initText(),initRangeTable()),wireKeys(),wireFaults(data),readHash(),addEventListener("hashchange",readHash),View.listeners.push(writeHash),document.getElementById(
-"progress-kind")?.addEventListener("input",writeHash),redrawWhenResized(document.getElementById("charts")),document.documentElement.dataset.ready="yes",performance.
-mark("usable")}window.page={applyFilters,Charts,chooseRange,drawTimeline,endOf,GUTTER,groupRows,groupsIn,isError,lowerBound,MARGIN,placeOfIndex,Selection,search,
-select,step,Timeline,View};start().catch(error=>{let place=document.getElementById("waiting")??document.querySelector(".sentence");place.hidden=!1,place.textContent=
-`The charts could not be drawn: ${error.message}`,console.error(error)});})();
+initText(),initRangeTable()),wireKeys(),wireFaults(data),readHash(),addEventListener("hashchange",readHash),View.listeners.push(writeHash);for(let id of["progre\
+ss-kind","by-table"])document.getElementById(id)?.addEventListener("input",writeHash);redrawWhenResized(document.getElementById("charts")),document.documentElement.
+dataset.ready="yes",performance.mark("usable")}window.page={applyFilters,Charts,chooseRange,drawTimeline,endOf,GUTTER,groupRows,groupsIn,isError,lowerBound,MARGIN,
+placeOfIndex,Selection,search,select,step,Timeline,View};start().catch(error=>{let place=document.getElementById("waiting")??document.querySelector(".sentence");
+place.hidden=!1,place.textContent=`The charts could not be drawn: ${error.message}`,console.error(error)});})();

@@ -69,6 +69,19 @@ def test_a_link_holds_violation_filters_query_pins_view_and_index_and_scrolls_th
     page.until("(({top}) => top >= 0 && top < 200)(document.getElementById('timeline').getBoundingClientRect())")
 
 
+def test_a_link_holds_a_stretch_of_time_and_how_its_table_is_grouped(page: Tab) -> None:
+    page.js("page.chooseRange([0.2, 0.5])")
+    page.page.select_option("#by-table", "node")
+    page.until("location.hash.includes('by=node')")
+    said, address = page.page.inner_text("#said-table"), page.page.url
+    assert "0.200 to 0.500 s, as selected" in said
+    opened(page, address)
+    assert page.page.input_value("#by-table") == "node"
+    assert page.page.inner_text("#said-table") == said
+    opened(page, address.replace("by=node", "by=nothing"))
+    assert page.page.input_value("#by-table") == "kind"
+
+
 def test_a_link_to_a_section_changes_nothing_of_what_was_chosen(page: Tab) -> None:
     page.page.keyboard.press("v")
     before = page.js(STATE)

@@ -1,7 +1,9 @@
-// The page's address keeps all that was chosen: time window, rows, filters, query, violation, pins, selected operation.
+// The page's address keeps all that was chosen: time window, rows, filters, query, violation, pins, selected operation,
+// selected stretch of time and how its table is grouped.
 
 import { applyFilters, FILTERS } from "./filters.js";
 import { placeOfIndex, plainKey, Timeline } from "./operations.js";
+import { chooseRange } from "./range_table.js";
 import { groupRows } from "./rows.js";
 import { markHits } from "./search.js";
 import { Selection, select } from "./selection.js";
@@ -22,7 +24,7 @@ export function readHash() {
   }
   if (Timeline.data) readTimeline(parts);
   if (parts.has("t") && to > from) View.set(from, to);
-  const what = ["violation", "pins", "op", "q", "rows", ...FILTERS.map(([name]) => name)];
+  const what = ["violation", "pins", "op", "q", "rows", "stretch", ...FILTERS.map(([name]) => name)];
   const section = what.some((name) => parts.has(name))
     ? "timeline"
     : index && field("chart-progress")
@@ -51,6 +53,11 @@ function readTimeline(parts) {
     field("f-search").value = parts.get("q");
     markHits();
   }
+  const grouped = field("by-table");
+  if (parts.has("by")) grouped.value = parts.get("by");
+  if (grouped.selectedIndex < 0) grouped.selectedIndex = 0;
+  const [from, to] = (parts.get("stretch") ?? "").split("-").map(Number);
+  if (to > from) chooseRange([from, to]);
 }
 
 // Options of keys and kinds stand for codes that differ from page to page: the address holds their names.
@@ -73,7 +80,7 @@ export function writeHash() {
 }
 
 function* chosenParts() {
-  const { data, by, focus } = Timeline;
+  const { data, by, focus, range } = Timeline;
   if (View.from > 0 || View.to < View.end) yield ["t", `${View.from.toFixed(4)}-${View.to.toFixed(4)}`];
   const index = field("progress-kind")?.value;
   if (index && index !== "applied") yield ["index", index];
@@ -90,4 +97,7 @@ function* chosenParts() {
   const indexes = Selection.pins.map((i) => data.ops.i[i]);
   if (indexes.length || focus !== null) yield ["pins", indexes.join(",")];
   if (View.selected !== null) yield ["op", String(data.ops.i[View.selected])];
+  if (range) yield ["stretch", range.map((at) => at.toFixed(4)).join("-")];
+  const grouped = field("by-table");
+  if (grouped.selectedIndex > 0) yield ["by", grouped.value];
 }

@@ -82,7 +82,7 @@ async function start() {
   readHash();
   addEventListener("hashchange", readHash);
   View.listeners.push(writeHash);
-  document.getElementById("progress-kind")?.addEventListener("input", writeHash);
+  for (const id of ["progress-kind", "by-table"]) document.getElementById(id)?.addEventListener("input", writeHash);
   redrawWhenResized(document.getElementById("charts"));
   document.documentElement.dataset.ready = "yes";
   performance.mark("usable");
