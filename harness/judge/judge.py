@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from operator import attrgetter
 from typing import Any, Final
 
@@ -45,6 +46,8 @@ def judge(
         of_clients = linearizability(keys, len(recorded.operations), times, unread(recorded))
     else:
         (of_clients,) = own_checks([model], evidence, [*common, *ours])
+        if of_clients.verdict == "valid":
+            of_clients = replace(of_clients, seen=of_clients.seen + unread(recorded))
     of_system = own_checks(
         (*recorded.plan.load.checks, *recorded.plan.under_test.invariants), evidence, [of_clients, *common, *ours]
     )
@@ -118,7 +121,8 @@ def linearizability(keys: Sequence[KeyVerdict], recorded: int, when: dict[str, A
 
 def unread(recorded: Recorded) -> str:
     """Say from when on no read succeeded, where clients went on to ask for long; else empty."""
-    reads = recorded.plan.load.reads
+    if not (reads := recorded.plan.load.reads):
+        return ""
     last = max((op.returned for op in recorded.operations if op.f in reads and op.applied and op.returned), default=0)
     asked = max((op.invoked for op in recorded.operations), default=0)
     return f", but no read succeeded after {last / 1e9:.1f} s" if asked - last >= UNREAD_NS else ""

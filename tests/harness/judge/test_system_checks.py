@@ -320,6 +320,17 @@ def test_logs_in_which_nothing_is_looked_for_are_no_check(tested: Tested) -> Non
     assert check_named("node-logs", judged(tested(restarted, alarms=()))).verdict == "unknown"
 
 
+def test_a_check_of_ones_own_says_since_when_nothing_was_read(tested: Tested) -> None:
+    last = max(one.returned or 0 for one in good().operations if (one.f, one.outcome) == ("read", "ok"))
+    late = replace(good().operations[-1], f="write", invoked=last + 10 * S, returned=None, outcome="info")
+    quiet = {"operations": (*good().operations, late)}
+    seen = f", but no read succeeded after {last / S:.1f} s"
+    assert judged(tested(quiet, workloads=OWN), ()).checks[0].seen.endswith(seen)
+    assert "no read" not in judged(tested(workloads=OWN), ()).checks[0].seen
+    writes = (replace(OWN[0], reads=frozenset()),)
+    assert "no read" not in judged(tested(quiet, workloads=writes), ()).checks[0].seen
+
+
 # -- gates -------------------------------------------------------------------------------------------------------------
 
 PEEKS = (replace(DLEDGER.workloads[0], kinds=("write", "peek"), reads=frozenset({"peek"})),)
