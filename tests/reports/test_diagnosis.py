@@ -370,3 +370,29 @@ def test_next_goes_to_logs_only_where_the_node_logged_something_then(runs: dict[
     for other in (logged("n2", at), logged("n1", later)):
         assert other.step.endswith(": no log of n1 has a line of that time")
         assert other.at is None
+
+
+def test_next_names_the_line_that_a_node_which_is_behind_repeats(runs: dict[str, Path], tmp_path: Path) -> None:
+    """Those of nodes that are behind come first, however often the others repeat one."""
+    behind, raw = runs["replica-behind"], Raw(runs["replica-behind"])
+    started = json.loads((behind / "history.jsonl").read_text().splitlines()[0])["started"]
+    read = read_run(RunFiles(behind))
+    late = datetime.fromisoformat(started) + timedelta(seconds=read.end / 1e9 - 5)
+
+    def step(**times: int) -> str:
+        root = tmp_path / "-".join(f"{node}{often}" for node, often in times.items())
+        root.mkdir()
+        changed(behind, root, lambda probe: probe)
+        for node, often in times.items():
+            lines = [f"{late:%Y-%m-%d %H:%M:%S} WARN [Push-{node}] no entry {17 * n}\n" for n in range(often)]
+            (root / "nodes" / node).mkdir(parents=True)
+            (root / "nodes" / node / "server.log").write_text("".join(lines))
+        return diagnosis(root).step
+
+    assert "n1" in raw.nodes
+    assert "logged" not in step(n3=99)
+    mine = step(n3=100)
+    assert mine.startswith("n3 logged this 100 times in the last 10 s: ")
+    assert mine.endswith("WARN [Push-n3] no entry 0")
+    assert step(n1=900, n5=200).startswith("n5 logged this 200 times")
+    assert step(n1=900).startswith("n1 logged this 900 times")

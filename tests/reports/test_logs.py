@@ -88,3 +88,20 @@ def test_an_excerpt_keeps_the_occurrence_nearest_to_its_event_and_only_the_head_
     assert found.left_out == 2
     nowhere = logs.around(files, "", (2.0, 2.0), ["n1"], (2.0, 1.0), 30)
     assert (nowhere.lines, nowhere.nodes) == ((), ())
+
+
+def test_lines_that_name_different_nodes_are_not_counted_as_one(tmp_path: Path) -> None:
+    files = RunFiles(tmp_path)
+    lines = [(10 + n / 100, f"WARN [Push-n{n % 2 * 2 + 3}] term 4 entry {n}") for n in range(100)]
+    _log(files, "n1", lines)
+    found = logs.excerpt(files, "2026-03-01T02:00:00Z", 9, 12)
+    assert [(line.text.partition("[")[2][:7], line.times) for line in found] == [("Push-n3", 50), ("Push-n5", 50)]
+
+
+def test_of_many_kinds_of_lines_one_that_is_repeated_very_often_is_kept(tmp_path: Path) -> None:
+    files = RunFiles(tmp_path)
+    kinds = [(10 + n / 100, f"WARN {chr(97 + n)}") for n in range(20)]
+    _log(files, "n1", [*kinds, *((11 + n / 2000, f"WARN stuck at {n}") for n in range(logs.OFTEN))])
+    _log(files, "n2", [*kinds, *((11 + n / 2000, f"WARN stuck at {n}") for n in range(logs.OFTEN - 1))])
+    found = logs.excerpt(files, "2026-03-01T02:00:00Z", 9, 12, limit=10)
+    assert [line.node for line in found if "stuck" in line.text] == ["n1"]
