@@ -11,7 +11,7 @@ import pytest
 
 from history import read_history
 from tests.support.cluster.machine import HARNESS
-from tests.support.cluster.run_jobs import CALM, CLUSTER, checks, run_words, start, store
+from tests.support.cluster.run_jobs import CALM, CLUSTER, THREE, checks, run_words, start, store
 
 __all__ = ["store"]
 
@@ -38,7 +38,7 @@ def test_a_full_disk_while_recording_ends_in_order(store: Path) -> None:
     store.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=400k", "full", store], check=True)
     try:
-        job = start(*run_words(store, "--time-limit", "60", "--rate", "2000"))
+        job = start(*run_words(store, *THREE, "--time-limit", "60", "--rate", "2000"))
         assert job.end() == 255, job.text
         (told,) = (line for line in job.lines if "No space left" in line)
         assert told.startswith(f"harness failure: No space left on device: make room where {store} lies")
@@ -51,7 +51,7 @@ def test_a_full_disk_while_recording_ends_in_order(store: Path) -> None:
 
 
 def test_nobody_shares_a_cluster(store: Path) -> None:
-    job = start(*run_words(store, "--time-limit", "8"))
+    job = start(*run_words(store, *THREE, "--time-limit", "8"))
     job.until("cluster of")
     second = subprocess.run([HARNESS, *run_words(store)], capture_output=True, text=True)
     assert second.returncode == 255, second.stderr

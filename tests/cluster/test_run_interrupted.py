@@ -12,7 +12,7 @@ import pytest
 
 from history import read_history
 from tests.support.cluster.machine import HARNESS
-from tests.support.cluster.run_jobs import CALM, CLUSTER, checks, run_words, start, store
+from tests.support.cluster.run_jobs import CALM, CLUSTER, THREE, checks, run_words, start, store
 
 __all__ = ["store"]
 
@@ -30,7 +30,7 @@ pytestmark = [pytest.mark.cluster, pytest.mark.usefixtures("hangups")]
     ],
 )
 def test_ctrl_c_heals_collects_and_ends_with_130(store: Path, moment: str) -> None:
-    faults = ("--nemesis", "partition-random-node", "--time-limit", "9", "--interval", "4")
+    faults = (*THREE, "--nemesis", "partition-random-node", "--time-limit", "9", "--interval", "4")
     job = start(*run_words(store, *faults, *(("--spark",) if moment == "final" else ())))
     if moment in ("main", "partition-random-node", "final"):
         job.until("leads after")
@@ -47,7 +47,7 @@ def test_ctrl_c_heals_collects_and_ends_with_130(store: Path, moment: str) -> No
 
 def test_a_killed_run_is_judged_healed_and_cleaned(store: Path) -> None:
     # 0.4.0 drops what was committed if the cut takes its leader away: such a run is invalid, not unknown.
-    faults = ("--nemesis", "partition-random-halves", "--time-limit", "30", "--interval", "6")
+    faults = (*THREE, "--nemesis", "partition-random-halves", "--time-limit", "30", "--interval", "6")
     job = start(*run_words(store, "--dledger-version", "0.3.2", *faults))
     job.until("leads after")
     while not any("partition-random-halves" in line and "/s  ok" in line for line in job.lines):

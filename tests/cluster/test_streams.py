@@ -13,7 +13,7 @@ pytestmark = pytest.mark.cluster
 
 HARNESS = Path(sys.executable).with_name("harness")
 #: 0.3.2 without a fault: nothing but the reader can spoil it.
-RUN = "run --cluster netns:t-streams --dledger-version 0.3.2 --time-limit 4 --rate 100 --seed 7 --no-spark"
+RUN = "run --cluster netns:t-streams --dledger-version 0.3.2 --nodes 3 --time-limit 4 --rate 100 --seed 7 --no-spark"
 #: On a machine that has no time for the clients a run proves nothing, and says so.
 JUDGED = {(0, "valid"), (2, "unknown")}
 
