@@ -21,6 +21,7 @@ import click
 import pytest
 
 from bench.checker import engines_page
+from bench.checker import table as speed
 from harness.cli.json_output import run_document
 from harness.cli.main import harness
 from harness.clusters.inventory import parse_nodes
@@ -274,3 +275,8 @@ def test_the_table_of_answers_names_a_test_in_each_row() -> None:
 def test_the_table_of_the_engines_is_the_registry() -> None:
     text = (ROOT / "docs" / "checker.md").read_text()
     assert text == engines_page.page(text), "run: python -m bench.checker.engines_page"
+
+
+def test_the_table_of_the_checkers_speed_is_that_of_the_recorded_results() -> None:
+    results = json.loads((ROOT / "bench" / "checker" / "results.json").read_text())["results"]
+    assert speed.table(results) in (ROOT / "docs" / "checker-speed.md").read_text(), "python bench/checker/table.py"

@@ -1,11 +1,14 @@
 """The checker beside porcupine v1.3.1: same histories, same run, times in CPU seconds, ratios.
 
-    python bench/checker/run.py [--quick] [--only WORD] [--out DIRECTORY]
+    python bench/checker/run.py [--quick] [--only WORD] [--out DIRECTORY] [--before CHECKOUT]
 
 One run gives every row of the table in ``docs/checker-speed.md``: it writes ``results.json``, which also names the
 machine, the date, the commit and how busy the machine was; ``table.py`` prints it, ``plot.py`` draws it.  About ten
 minutes on two cores that have nothing else to do; ``--quick`` takes half of that: it gives porcupine less time, and
 leaves the longest history out.
+
+With ``--before`` the checker of another checkout of this project is measured in porcupine's place, in turn, best of
+three; nothing is kept.  The ratio is that of the older one's CPU time to ours: below 1 we have become slower.
 
 Builds our small Go program in ``porcupine/`` with the Go on the PATH.  Every history is checked in a process of its
 own, by ours with its compiled code loaded beforehand (``warm``), by porcupine under an address-space cap, as its memory
@@ -64,6 +67,7 @@ from histories import (
 from own_objects import BALANCES, GIVE, OFFER, POLL, TAKE, TRANSFER, balances_after, parts_of
 
 HERE = Path(__file__).parent
+ROOT = HERE.resolve().parents[1]
 sys.path.insert(0, str(HERE.parent.parent))
 QUICK = 0.1
 REPEATED = 0.05
@@ -313,9 +317,11 @@ def ours(path: Path, limit: float) -> dict[str, Any]:
     return {**answer, "engine": ", ".join(engines)}
 
 
-def apart(*arguments: str) -> str:
-    """What this file prints when it is run with these arguments."""
-    return subprocess.run([sys.executable, __file__, *arguments], stdout=subprocess.PIPE, text=True, check=True).stdout
+def apart(*arguments: str, root: Path = ROOT) -> str:
+    """What this file prints when it is run with these arguments, or that of another checkout with its checker."""
+    program, environment = root / "bench" / "checker" / "run.py", {**os.environ, "PYTHONPATH": str(root)}
+    words = [sys.executable, program, *arguments]
+    return subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True, env=environment).stdout
 
 
 def porcupine(program: Path, path: Path, limit: float) -> dict[str, Any]:
@@ -344,6 +350,21 @@ def measured(case: dict[str, Any], program: Path, path: Path, limit: float) -> d
     return {"case": case, "ours": mine, "porcupine": other, "ratio": ratio}
 
 
+def since(case: dict[str, Any], before: Path, path: Path, limit: float) -> dict[str, Any]:
+    """One row: ours and that of the other checkout, of each the run that took least."""
+    apart("--make", json.dumps(case), "--file", str(path))
+    best: list[dict[str, Any]] = []
+    for _ in range(3):
+        pair = [json.loads(apart("--measure", str(limit), "--file", str(path), root=one)) for one in (ROOT, before)]
+        best = [min(two, key=lambda one: one["cpu"]) for two in zip(best or pair, pair, strict=True)]
+        if pair[0]["result"].startswith("none"):
+            break
+    mine, other = best
+    if mine["result"] != other["result"]:
+        raise AssertionError(f"the two disagree about {case}: {mine['result']}, before {other['result']}")
+    return {"case": case, "ours": mine, "before": other, "ratio": other["cpu"] / mine["cpu"]}
+
+
 def surroundings() -> dict[str, Any]:
     """The machine, the date, the commit, and how busy it is."""
     cpu = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
@@ -365,9 +386,13 @@ def compare(chosen: argparse.Namespace) -> None:
     run = surroundings()
     with tempfile.TemporaryDirectory() as scratch:
         program, path = Path(scratch) / "bench-porcupine", Path(scratch) / "history"
-        subprocess.run(["go", "build", "-o", program, "."], cwd=HERE / "porcupine", check=True)
+        if not chosen.before:
+            subprocess.run(["go", "build", "-o", program, "."], cwd=HERE / "porcupine", check=True)
         for case in cases(quick=chosen.quick):
             if chosen.only and chosen.only not in json.dumps(case):
+                continue
+            if chosen.before:
+                print(json.dumps(since(case, chosen.before.resolve(), path, limit)), flush=True)
                 continue
             rows.append(measured(case, program, path, limit))
             print(json.dumps(rows[-1]), flush=True)
@@ -381,6 +406,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="3 s for porcupine instead of 10, and no 10^7")
     parser.add_argument("--only", help="only cases in which this text occurs, such as '\"log\"'; printed, not kept")
     parser.add_argument("--out", type=Path, default=HERE, help="where results.json goes")
+    parser.add_argument("--before", type=Path, help="another checkout, to measure its checker in porcupine's place")
     parser.add_argument("--make", type=json.loads, help=argparse.SUPPRESS)
     parser.add_argument("--measure", type=float, help=argparse.SUPPRESS)
     parser.add_argument("--file", type=Path, help=argparse.SUPPRESS)

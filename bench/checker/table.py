@@ -59,15 +59,18 @@ def _row(result: dict[str, Any]) -> tuple[str, ...]:
     )
 
 
+def table(results: list[dict[str, Any]]) -> str:
+    """The rows as Markdown: short histories first, registers before logs and other objects."""
+    order = sorted(results, key=lambda one: (one["case"]["n"], "log" in one["case"], "what" in one["case"]))
+    rows = [HEAD, ("---",) * len(HEAD), *map(_row, order)]
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
 def main() -> None:
     whole = json.loads(Path(sys.argv[1]).read_text())
-    run, results = whole["run"], whole["results"]
+    run = whole["run"]
     print(f"{run['machine']}; Python {run['python']}; {run['date']}; commit {run['commit']}; load {run['load']}\n")
-    print(f"| {' | '.join(HEAD)} |\n|{' --- |' * len(HEAD)}")
-    for result in sorted(
-        results, key=lambda result: (result["case"]["n"], "log" in result["case"], "what" in result["case"])
-    ):
-        print(f"| {' | '.join(_row(result))} |")
+    print(table(whole["results"]), end="")
 
 
 if __name__ == "__main__":
