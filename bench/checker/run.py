@@ -320,7 +320,7 @@ def ours(path: Path, limit: float) -> dict[str, Any]:
 def apart(*arguments: str, root: Path = ROOT) -> str:
     """What this file prints when it is run with these arguments, or that of another checkout with its checker."""
     program, environment = root / "bench" / "checker" / "run.py", {**os.environ, "PYTHONPATH": str(root)}
-    words = [sys.executable, program, *arguments]
+    words = [sys.executable, str(program), *arguments]
     return subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True, env=environment).stdout
 
 
