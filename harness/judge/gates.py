@@ -175,7 +175,7 @@ def _read_back(recorded: Recorded, windows: Sequence[Window]) -> Check:
     read = {
         op.key
         for op in recorded.operations
-        if op.f in reads and op.outcome == "ok" and op.key in last and op.invoked >= last[op.key]
+        if op.f in reads and op.applied and op.key in last and op.invoked >= last[op.key]
     }
     if not last:
         return _gate("read-back", met=False, asked=asked, seen="no write was acknowledged under a fault")

@@ -572,6 +572,12 @@ def test_gate_read_back_wants_a_write_under_a_fault_to_be_read_afterwards(change
     assert check_named("read-back", judged(good())).seen == "on 1 key, read on 1"
 
 
+def test_gate_read_back_does_not_count_a_read_of_a_node_that_had_not_applied_it() -> None:
+    reads = [replace(one, error=UNAPPLIED) if one.f == "read" else one for one in OPERATIONS]
+    check = check_named("read-back", judged(replace(good(), operations=tuple(reads))))
+    assert (check.verdict, check.seen.partition(",")[0]) == ("unknown", "on 1 key")
+
+
 def test_gates_about_faults_ask_nothing_of_a_run_without_any() -> None:
     calm = replace(good(), plan=Plan(seed=1, rate=1.0), receipts=())
     assert judged(calm).verdict == "valid"
