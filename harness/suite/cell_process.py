@@ -154,8 +154,7 @@ def _attempt(
     cell: Cell, store: Path, run: Path | None, code: int, last_words: str, *, hung: bool, seconds: float
 ) -> Attempt:
     where = str(run.relative_to(store)) if run is not None else ""
-    if code == EXIT_INTERRUPTED and not hung:
-        return Attempt(cell.name, "not-run", code, "", (), "interrupted", where, {}, seconds)
+    cut = code == EXIT_INTERRUPTED and not hung
     if code == EXIT_USAGE:
         return Attempt(cell.name, "unknown", code, "", (), f"refused here: {last_words}", where, {}, seconds)
     results = {} if run is None else read_object_if_any(RunFiles(run).results)
@@ -168,8 +167,12 @@ def _attempt(
         {name: fact for name, fact in results.get("environment", {}).items() if isinstance(fact, str)}, seconds,
         retryable=True,
     )  # fmt: skip
+    if cut:
+        failure = "interrupted"
+    # A run that was cut proves nothing, but for a violation that it had proved by then.
+    left = Attempt(cell.name, "not-run", code, "", (), failure, where, {}, seconds) if cut else found
     if failure and verdict != "invalid":
-        return found
+        return left
 
     def strange(found: Sequence[Violation], known: Sequence[Defect]) -> list[Violation]:
         assert run is not None
@@ -177,7 +180,7 @@ def _attempt(
 
     outcome, words = compare(cell.expected, results["verdict"], violations, strange)
     if failure and outcome != "violation":
-        return found
+        return left
     # A proven violation stands, whatever else went wrong: a second attempt could only hide it.
     text = "; ".join(part for part in (words, str(results.get("sentence", "")), failure) if part)
     return replace(found, outcome=outcome, code=EXIT_OF_VERDICT[verdict], sentence=text, retryable=False)

@@ -78,6 +78,9 @@ class Runner:
         self.screen.begins(cell, len(self.journal.of(cell)) + 1, log)
         attempt = self.launch(cell, log)
         if attempt.interrupted or self.stopping():
+            # A violation that was proven stands; anything else of a run that was cut is run again.
+            if attempt.outcome == "violation":
+                self.journal.add(attempt)
             self.why_ended = "interrupted"
             return
         attempt = self._with_reset(attempt)

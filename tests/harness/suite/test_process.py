@@ -136,6 +136,15 @@ def test_somebody_asked_to_end_it(go: Go, tmp_path: Path) -> None:
     assert (found.outcome, found.retryable) == ("not-run", False)
 
 
+def test_an_interrupted_run_that_proved_a_violation_keeps_it(go: Go) -> None:
+    found = go(130, INVALID)
+    assert (found.outcome, found.code, found.retryable) == ("violation", 1, False)
+    assert found.sentence == "linearizable: no; interrupted"
+    planted = Expectation(("invalid",), ("stale-read",))
+    known = go(130, INVALID, cell("b", 2, planted))
+    assert (known.outcome, known.interrupted) == ("not-run", True)
+
+
 def test_a_run_that_hangs_is_ended_even_if_it_does_not_listen(go: Go, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cell_process, "longest_s", lambda plan: 0.5)
     monkeypatch.setattr(cell_process, "ORDERLY_END_S", 0.5)

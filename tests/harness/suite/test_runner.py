@@ -41,15 +41,15 @@ class World:
         self.store, self.ends, self.takes = store, ends, takes
         self.now, self.resets, self.launched = 100.0, 0, []  # type: ignore[var-annotated]
         self.screen = Screen()
-        self.stopped = False
+        self.stopped, self.stops_at = False, ""
 
     def launch(self, one: Cell, log: Path) -> Attempt:
         assert log.parent.is_dir()
         self.launched.append(one.name)
         self.now += self.takes
         end = self.ends.pop(0)
+        self.stopped = end == "interrupted" or one.name == self.stops_at
         if end == "interrupted":
-            self.stopped = True
             return Attempt(one.name, "not-run", 130)
         return attempt(one.name, end, seconds=self.takes)  # type: ignore[arg-type]
 
@@ -135,6 +135,16 @@ def test_an_interrupted_cell_is_not_written_down_and_runs_again(tmp_path: Path) 
     assert world.run(journal).why_ended == ""
     assert world.launched == ["b", "c"]
     assert unfinished(tmp_path, "toy") is None
+
+
+def test_a_violation_of_an_interrupted_cell_is_written_down_and_settles_it(tmp_path: Path) -> None:
+    world = World(tmp_path, begun(*ABC), ["passed", "violation", "passed"])
+    world.stops_at = "b"
+    assert world.run().why_ended == "interrupted"
+    assert [found.outcome for found in world.journal.attempts] == ["passed", "violation"]
+    world.stopped, world.launched = False, []
+    world.run(unfinished(tmp_path, "toy"))
+    assert world.launched == ["c"]
 
 
 def test_retries_are_counted_over_a_crash(tmp_path: Path) -> None:
