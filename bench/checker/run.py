@@ -68,7 +68,7 @@ from own_objects import BALANCES, GIVE, OFFER, POLL, TAKE, TRANSFER, balances_af
 
 HERE = Path(__file__).parent
 ROOT = HERE.resolve().parents[1]
-sys.path.insert(0, str(HERE.parent.parent))
+sys.path.insert(0, str(ROOT))
 QUICK = 0.1
 REPEATED = 0.05
 CAP = 6 << 30
@@ -338,14 +338,19 @@ def porcupine(program: Path, path: Path, limit: float) -> dict[str, Any]:
     return {**found, "result": names.get(found["result"], found["result"])}
 
 
+def agree(case: dict[str, Any], mine: dict[str, Any], other: dict[str, Any]) -> None:
+    """Raise AssertionError if one calls the history valid and the other invalid."""
+    if {mine["result"], other["result"]} == {"valid", "invalid"}:
+        raise AssertionError(f"the two disagree about {case}")
+
+
 def measured(case: dict[str, Any], program: Path, path: Path, limit: float) -> dict[str, Any]:
     """One row: both on the same history; porcupine's memory would not suffice for a million of one object."""
     apart("--make", json.dumps(case), "--file", str(path))
     mine = json.loads(apart("--measure", str(limit), "--file", str(path)))
     tried = case["n"] <= 10**5 or "keys" in case
     other = porcupine(program, path, limit) if tried else {"result": "not tried", "cpu": None, "rss": None}
-    if {mine["result"], other["result"]} == {"valid", "invalid"}:
-        raise AssertionError(f"the two disagree about {case}")
+    agree(case, mine, other)
     ratio = other["cpu"] / mine["cpu"] if other["cpu"] and not mine["result"].startswith("none") else None
     return {"case": case, "ours": mine, "porcupine": other, "ratio": ratio}
 
@@ -360,8 +365,7 @@ def since(case: dict[str, Any], before: Path, path: Path, limit: float) -> dict[
         if pair[0]["result"].startswith("none"):
             break
     mine, other = best
-    if mine["result"] != other["result"]:
-        raise AssertionError(f"the two disagree about {case}: {mine['result']}, before {other['result']}")
+    agree(case, mine, other)
     return {"case": case, "ours": mine, "before": other, "ratio": other["cpu"] / mine["cpu"]}
 
 
@@ -391,13 +395,11 @@ def compare(chosen: argparse.Namespace) -> None:
         for case in cases(quick=chosen.quick):
             if chosen.only and chosen.only not in json.dumps(case):
                 continue
-            if chosen.before:
-                print(json.dumps(since(case, chosen.before.resolve(), path, limit)), flush=True)
-                continue
-            rows.append(measured(case, program, path, limit))
+            before = chosen.before and chosen.before.resolve()
+            rows.append(since(case, before, path, limit) if before else measured(case, program, path, limit))
             print(json.dumps(rows[-1]), flush=True)
             now = {**run, "load": [run["load"], [round(load, 1) for load in os.getloadavg()]]}
-            if not chosen.only:
+            if not chosen.only and not before:
                 (chosen.out / "results.json").write_text(json.dumps({"run": now, "results": rows}, indent=1) + "\n")
 
 

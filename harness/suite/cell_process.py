@@ -159,20 +159,16 @@ def _attempt(
         return Attempt(cell.name, "unknown", code, "", (), f"refused here: {last_words}", where, {}, seconds)
     results = {} if run is None else read_object_if_any(RunFiles(run).results)
     too_late = f"did not end within {longest_s(cell.plan):.0f} s; {last_words}" if hung else ""
-    failure = too_late or _failure(code, results, last_words)
+    failure = too_late or ("interrupted" if cut else _failure(code, results, last_words))
     verdict, violations = str(results.get("verdict", "")), violations_of(results)
     found = Attempt(
-        cell.name, "harness-failure", EXIT_FAILURE, verdict, tuple(dict.fromkeys(one.kind for one in violations)),
-        failure, where,
+        cell.name, "not-run" if cut else "harness-failure", code if cut else EXIT_FAILURE, verdict,
+        tuple(dict.fromkeys(one.kind for one in violations)), failure, where,
         {name: fact for name, fact in results.get("environment", {}).items() if isinstance(fact, str)}, seconds,
-        retryable=True,
+        retryable=not cut,
     )  # fmt: skip
-    if cut:
-        failure = "interrupted"
-    # A run that was cut proves nothing, but for a violation that it had proved by then.
-    left = Attempt(cell.name, "not-run", code, "", (), failure, where, {}, seconds) if cut else found
     if failure and verdict != "invalid":
-        return left
+        return found
 
     def strange(found: Sequence[Violation], known: Sequence[Defect]) -> list[Violation]:
         assert run is not None
@@ -180,7 +176,7 @@ def _attempt(
 
     outcome, words = compare(cell.expected, results["verdict"], violations, strange)
     if failure and outcome != "violation":
-        return left
+        return found
     # A proven violation stands, whatever else went wrong: a second attempt could only hide it.
     text = "; ".join(part for part in (words, str(results.get("sentence", "")), failure) if part)
     return replace(found, outcome=outcome, code=EXIT_OF_VERDICT[verdict], sentence=text, retryable=False)

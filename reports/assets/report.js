@@ -128,25 +128,25 @@ room,to+room),Timeline.focus=place,Selection.pins=pinnedOf(violation,members),re
 let only=key<0?"":`; only ${plainKey(violation.key)} is shown`,many=data.violations.length,marked=data.violated>many?`${many} that are marked, ${data.violated} \
 in all`:many,pinned=Selection.pins.length<members.length?`; ${Selection.pins.length} of its ${members.length} pinned`:"";say(`violation ${place+1} of ${marked},\
  ${violation.kind}${only}${pinned}`)}function stepViolation(direction){let many=Timeline.data.violations.length;if(!many){say("no violation");return}showViolation(
-Timeline.focus===null?direction>0?0:many-1:(Timeline.focus+direction+many)%many)}var field=id=>document.getElementById(id);function readHash(){let parts=new URLSearchParams(location.hash.slice(1));if(!location.hash.includes("="))return;let[from,
-to]=(parts.get("t")??"").split("-").map(Number),index=parts.get("index");index&&field("progress-kind")&&(field("progress-kind").value=index,field("progress-kind").
-dispatchEvent(new Event("input"))),Timeline.data&&readTimeline(parts),parts.has("t")&&to>from&&View.set(from,to);let section=["violation","pins","op","q","rows",
-"stretch",...FILTERS.map(([name])=>name)].some(name=>parts.has(name))?"timeline":index&&field("chart-progress")?"chart-progress":"charts";field(section)?.scrollIntoView()}
-function readTimeline(parts){let rows=parts.get("rows");["process","node","key"].includes(rows)&&(field("f-rows").value=rows,groupRows(rows));let violation=Number(
-parts.get("violation"))-1,known=Timeline.data.violations[violation]!==void 0;known&&!parts.has("pins")&&showViolation(violation),known&&(Timeline.focus=violation);
-for(let[name,id]of FILTERS)parts.has(name)&&chooseFilter(id,parts.get(name));applyFilters();let places=text=>(text??"").split(",").map(index=>index===""?-1:placeOfIndex(
-Number(index)));parts.has("pins")&&(Selection.pins=places(parts.get("pins")).filter(i=>i>=0));let[chosen]=places(parts.get("op"));(chosen>=0||parts.has("pins"))&&
-select(chosen>=0?chosen:null),parts.has("q")&&(field("f-search").value=parts.get("q"),markHits());let grouped=field("by-table");parts.has("by")&&(grouped.value=
-parts.get("by")),grouped.selectedIndex<0&&(grouped.selectedIndex=0);let[from,to]=(parts.get("stretch")??"").split("-").map(Number);to>from&&chooseRange([from,to])}
-function chooseFilter(id,text){let control=field(id);control.tagName!=="SELECT"?control.value=text:control.value=[...control.options].find(one=>one.value===text||
-one.textContent===text)?.value??""}var hashTimer=0;function writeHash(){clearTimeout(hashTimer),hashTimer=setTimeout(()=>{let text=new URLSearchParams(chosenParts()).
-toString().replaceAll("%2C",",");(text||location.hash.includes("="))&&history.replaceState(null,"",text?`#${text}`:location.pathname+location.search)},200)}function*chosenParts(){
-let{data,by,focus,range}=Timeline;(View.from>0||View.to<View.end)&&(yield["t",`${View.from.toFixed(4)}-${View.to.toFixed(4)}`]);let index=field("progress-kind")?.
-value;if(index&&index!=="applied"&&(yield["index",index]),!data)return;by&&by!=="process"&&(yield["rows",by]),focus!==null&&(yield["violation",String(focus+1)]);
-for(let[name,id]of FILTERS){let control=field(id);if(control.value==="")continue;yield[name,id==="f-key"||id==="f-kind"?plainKey(control.selectedOptions[0].textContent):
-control.value]}field("f-search").value.trim()&&(yield["q",field("f-search").value.trim()]);let indexes=Selection.pins.map(i=>data.ops.i[i]);(indexes.length||focus!==
-null)&&(yield["pins",indexes.join(",")]),View.selected!==null&&(yield["op",String(data.ops.i[View.selected])]),range&&(yield["stretch",range.map(at=>at.toFixed(
-4)).join("-")]);let grouped=field("by-table");grouped.selectedIndex>0&&(yield["by",grouped.value])}function wireBackLinks(){for(let link of document.querySelectorAll("[data-in-site]")){let[test,run]=link.dataset.inSite.split("/"),names=location.pathname.split(
+Timeline.focus===null?direction>0?0:many-1:(Timeline.focus+direction+many)%many)}var field=id=>document.getElementById(id),readSpan=text=>(text??"").split("-").map(Number),spanText=(from,to)=>`${from.toFixed(4)}-${to.toFixed(4)}`;function readHash(){
+let parts=new URLSearchParams(location.hash.slice(1));if(!location.hash.includes("="))return;let[from,to]=readSpan(parts.get("t")),index=parts.get("index");index&&
+field("progress-kind")&&(field("progress-kind").value=index,field("progress-kind").dispatchEvent(new Event("input"))),Timeline.data&&readTimeline(parts),parts.has(
+"t")&&to>from&&View.set(from,to);let section=["violation","pins","op","q","rows","stretch",...FILTERS.map(([name])=>name)].some(name=>parts.has(name))?"timeline":
+index&&field("chart-progress")?"chart-progress":"charts";field(section)?.scrollIntoView()}function readTimeline(parts){let rows=parts.get("rows");["process","no\
+de","key"].includes(rows)&&(field("f-rows").value=rows,groupRows(rows));let violation=Number(parts.get("violation"))-1,known=Timeline.data.violations[violation]!==
+void 0;known&&!parts.has("pins")&&showViolation(violation),known&&(Timeline.focus=violation);for(let[name,id]of FILTERS)parts.has(name)&&chooseFilter(id,parts.get(
+name));applyFilters();let places=text=>(text??"").split(",").map(index=>index===""?-1:placeOfIndex(Number(index)));parts.has("pins")&&(Selection.pins=places(parts.
+get("pins")).filter(i=>i>=0));let[chosen]=places(parts.get("op"));(chosen>=0||parts.has("pins"))&&select(chosen>=0?chosen:null),parts.has("q")&&(field("f-search").
+value=parts.get("q"),markHits());let grouped=field("by-table");parts.has("by")&&(grouped.value=parts.get("by")),grouped.selectedIndex<0&&(grouped.selectedIndex=
+0);let[from,to]=readSpan(parts.get("stretch"));to>from&&chooseRange([from,to])}function chooseFilter(id,text){let control=field(id);control.tagName!=="SELECT"?control.
+value=text:control.value=[...control.options].find(one=>one.value===text||one.textContent===text)?.value??""}var hashTimer=0;function writeHash(){clearTimeout(hashTimer),
+hashTimer=setTimeout(()=>{let text=new URLSearchParams(chosenParts()).toString().replaceAll("%2C",",");(text||location.hash.includes("="))&&history.replaceState(
+null,"",text?`#${text}`:location.pathname+location.search)},200)}function*chosenParts(){let{data,by,focus,range}=Timeline;(View.from>0||View.to<View.end)&&(yield[
+"t",spanText(View.from,View.to)]);let index=field("progress-kind")?.value;if(index&&index!=="applied"&&(yield["index",index]),!data)return;by&&by!=="process"&&(yield[
+"rows",by]),focus!==null&&(yield["violation",String(focus+1)]);for(let[name,id]of FILTERS){let control=field(id);if(control.value==="")continue;yield[name,id===
+"f-key"||id==="f-kind"?plainKey(control.selectedOptions[0].textContent):control.value]}field("f-search").value.trim()&&(yield["q",field("f-search").value.trim()]);
+let indexes=Selection.pins.map(i=>data.ops.i[i]);(indexes.length||focus!==null)&&(yield["pins",indexes.join(",")]),View.selected!==null&&(yield["op",String(data.
+ops.i[View.selected])]),range&&(yield["stretch",spanText(...range)]);let grouped=field("by-table");grouped.selectedIndex>0&&(yield["by",grouped.value])}function wireBackLinks(){for(let link of document.querySelectorAll("[data-in-site]")){let[test,run]=link.dataset.inSite.split("/"),names=location.pathname.split(
 "/").slice(-4).map(decode);link.hidden=names[0]!=="runs"||names[1]!==test||names[2]!==run}}function decode(name){try{return decodeURIComponent(name)}catch{return name}}var GUTTER=64,MARGIN=24,Ink={},INKS="paper ink quiet rule mark link ok info fail ok-ink info-ink fail-ink run-a run-b".split(" ");function readInk(){let style=getComputedStyle(
 document.documentElement);for(let name of INKS)Ink[name]=style.getPropertyValue(`--${name}`).trim();Ink.dark=luminance(Ink.paper)<.5,Ink.font=`12px ${style.getPropertyValue(
 "--sans").trim()}`}function luminance(colour){let hex=colour.replace("#","");return(parseInt(hex.slice(0,2),16)*.3+parseInt(hex.slice(2,4),16)*.59+parseInt(hex.

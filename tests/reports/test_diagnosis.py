@@ -352,22 +352,31 @@ def test_page_and_terminal_begin_with_it_and_show_its_sections_in_its_order(runs
     assert next_step.startswith(f"{section}: no log of n1 has a line of that time. ")
 
 
-def test_next_goes_to_logs_only_where_the_node_logged_something_then(runs: dict[str, Path], tmp_path: Path) -> None:
-    def logged(node: str, clock: str) -> Diagnosis:
-        root = tmp_path / f"{node}{clock[-2:]}"
-        root.mkdir()
-        changed(runs["data-lost"], root, lambda probe: probe)
-        (root / "nodes" / node).mkdir(parents=True)
-        (root / "nodes" / node / "server.log").write_text(f"{clock} INFO Server - nothing of note\n")
-        return diagnosis(root)
+def clock(recorded: Path, seconds: float) -> str:
+    """What a node's log says so many seconds after the run's start."""
+    started = json.loads((recorded / "history.jsonl").read_text().splitlines()[0])["started"]
+    return f"{datetime.fromisoformat(started) + timedelta(seconds=seconds):%Y-%m-%d %H:%M:%S}"
 
-    started = json.loads((runs["data-lost"] / "history.jsonl").read_text().splitlines()[0])["started"]
-    moment = datetime.fromisoformat(started) + timedelta(seconds=8)
-    at, later = (f"{one:%Y-%m-%d %H:%M:%S}" for one in (moment, moment + timedelta(seconds=20)))
-    told = logged("n1", at)
-    assert told.step == "Look at what the logs of n1 say around 8.3 s"
-    assert told.at == told.breaks[0].onset
-    for other in (logged("n2", at), logged("n1", later)):
+
+def logged(recorded: Path, into: Path, logs: dict[str, str]) -> Diagnosis:
+    """The diagnosis of a recorded run with logs of these nodes."""
+    into.mkdir()
+    changed(recorded, into, lambda probe: probe)
+    for node, text in logs.items():
+        (into / "nodes" / node).mkdir(parents=True)
+        (into / "nodes" / node / "server.log").write_text(text)
+    return diagnosis(into)
+
+
+def test_next_goes_to_logs_only_where_the_node_logged_something_then(runs: dict[str, Path], tmp_path: Path) -> None:
+    def diagnosed(node: str, seconds: float) -> Diagnosis:
+        line = f"{clock(runs['data-lost'], seconds)} INFO Server - nothing of note\n"
+        return logged(runs["data-lost"], tmp_path / f"{node}-{seconds}", {node: line})
+
+    found = diagnosed("n1", 8)
+    assert found.step == "Look at what the logs of n1 say around 8.3 s"
+    assert found.at == found.breaks[0].onset
+    for other in (diagnosed("n2", 8), diagnosed("n1", 28)):
         assert other.step.endswith(": no log of n1 has a line of that time")
         assert other.at is None
 
@@ -375,19 +384,14 @@ def test_next_goes_to_logs_only_where_the_node_logged_something_then(runs: dict[
 def test_next_names_the_line_that_a_node_which_is_behind_repeats(runs: dict[str, Path], tmp_path: Path) -> None:
     """Those of nodes that are behind come first, however often the others repeat one."""
     behind, raw = runs["replica-behind"], Raw(runs["replica-behind"])
-    started = json.loads((behind / "history.jsonl").read_text().splitlines()[0])["started"]
-    read = read_run(RunFiles(behind))
-    late = datetime.fromisoformat(started) + timedelta(seconds=read.end / 1e9 - 5)
+    late = clock(behind, raw.end - 5)
 
     def step(**times: int) -> str:
-        root = tmp_path / "-".join(f"{node}{often}" for node, often in times.items())
-        root.mkdir()
-        changed(behind, root, lambda probe: probe)
-        for node, often in times.items():
-            lines = [f"{late:%Y-%m-%d %H:%M:%S} WARN [Push-{node}] no entry {17 * n}\n" for n in range(often)]
-            (root / "nodes" / node).mkdir(parents=True)
-            (root / "nodes" / node / "server.log").write_text("".join(lines))
-        return diagnosis(root).step
+        logs = {
+            node: "".join(f"{late} WARN [Push-{node}] no entry {17 * n}\n" for n in range(often))
+            for node, often in times.items()
+        }
+        return logged(behind, tmp_path / "-".join(f"{node}{often}" for node, often in times.items()), logs).step
 
     assert "n1" in raw.nodes
     assert "logged" not in step(n3=99)

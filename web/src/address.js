@@ -11,12 +11,14 @@ import { View } from "./view.js";
 import { showViolation } from "./violations.js";
 
 const field = (id) => document.getElementById(id);
+const readSpan = (text) => (text ?? "").split("-").map(Number);
+const spanText = (from, to) => `${from.toFixed(4)}-${to.toFixed(4)}`;
 
 // A link to a section holds no "=": it moves the reader, and changes nothing of what was chosen.
 export function readHash() {
   const parts = new URLSearchParams(location.hash.slice(1));
   if (!location.hash.includes("=")) return;
-  const [from, to] = (parts.get("t") ?? "").split("-").map(Number);
+  const [from, to] = readSpan(parts.get("t"));
   const index = parts.get("index");
   if (index && field("progress-kind")) {
     field("progress-kind").value = index;
@@ -56,7 +58,7 @@ function readTimeline(parts) {
   const grouped = field("by-table");
   if (parts.has("by")) grouped.value = parts.get("by");
   if (grouped.selectedIndex < 0) grouped.selectedIndex = 0;
-  const [from, to] = (parts.get("stretch") ?? "").split("-").map(Number);
+  const [from, to] = readSpan(parts.get("stretch"));
   if (to > from) chooseRange([from, to]);
 }
 
@@ -81,7 +83,7 @@ export function writeHash() {
 
 function* chosenParts() {
   const { data, by, focus, range } = Timeline;
-  if (View.from > 0 || View.to < View.end) yield ["t", `${View.from.toFixed(4)}-${View.to.toFixed(4)}`];
+  if (View.from > 0 || View.to < View.end) yield ["t", spanText(View.from, View.to)];
   const index = field("progress-kind")?.value;
   if (index && index !== "applied") yield ["index", index];
   if (!data) return;
@@ -97,7 +99,7 @@ function* chosenParts() {
   const indexes = Selection.pins.map((i) => data.ops.i[i]);
   if (indexes.length || focus !== null) yield ["pins", indexes.join(",")];
   if (View.selected !== null) yield ["op", String(data.ops.i[View.selected])];
-  if (range) yield ["stretch", range.map((at) => at.toFixed(4)).join("-")];
+  if (range) yield ["stretch", spanText(...range)];
   const grouped = field("by-table");
   if (grouped.selectedIndex > 0) yield ["by", grouped.value];
 }
