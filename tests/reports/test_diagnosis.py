@@ -306,7 +306,7 @@ def test_a_node_that_never_answered_is_not_counted_as_up(runs: dict[str, Path], 
 def test_logs_that_were_cut_and_filled_again_are_told_as_that(runs: dict[str, Path]) -> None:
     raw, diagnosed = Raw(runs["logs-cut"]), diagnosis(runs["logs-cut"])
     (one,) = diagnosed.breaks
-    assert one.text.endswith("; at the end every log holds them again.")
+    assert one.text.endswith("; at the end every log reaches as far again.")
     moments = [m for name in ("log-order", "committed-kept") for m in raw.checks[name]["details"]["moments"]]
     assert_when(raw, one.text, min(moment["time"] for moment in moments) / S)
     for node in raw.nodes:
