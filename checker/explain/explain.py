@@ -15,18 +15,14 @@ from checker.counterexamples.counters import find_in_counter
 from checker.counterexamples.enumerate import MOST, Findings, find_all, refuted
 from checker.counterexamples.kv import find_texts
 from checker.counterexamples.one_register import Alone, as_transactions, find_alone, on_register
+from checker.dispatch import EXPLAIN
 from checker.engines.kv import KV
 from checker.engines.kv_pieces import pieces_of
-from checker.engines.logs import LOG
-from checker.engines.queues import QUEUE
-from checker.engines.sets import SET
 from checker.explain import registers
 from checker.explain.counters import explain_counter
 from checker.explain.generic import explain_generic
 from checker.explain.kv import explain_texts
-from checker.explain.logs_and_sets import explain_log, explain_set
 from checker.explain.points import with_points
-from checker.explain.queues import explain_queue
 from checker.models.objects import Counter, KeyValue, MultiRegister
 from history import Counterexample
 
@@ -65,7 +61,7 @@ def explain_findings(found: Findings, answer: EngineResult, scene: Scene) -> Exp
 
 def _example(core: Sequence[Call], scene: Scene, answer: EngineResult) -> Counterexample:
     scene = scene.as_known(core)
-    if (own := _WORDS.get(answer.engine)) is not None:
+    if (own := EXPLAIN.get(answer.engine)) is not None:
         return own(core, scene, answer)
     example = registers.explain(core, scene) or explain_generic(core, scene, answer)
     return replace(example, sentence=example.sentence + scene.aside(core))
@@ -108,13 +104,6 @@ def _false(answer: EngineResult) -> CertificateError:
 
 
 _Find: TypeAlias = Callable[[EngineResult, Sequence[Call], Scene, Limits], Explanation | None]
-_Words: TypeAlias = Callable[[Sequence[Call], Scene, EngineResult], Counterexample]
 
 # Models whose violations are found in another way than by ``find_all``; None: not those of this history.
 _OWN_WAYS: Final[Mapping[type[Model], _Find]] = {KeyValue: _texts, Counter: _counter, MultiRegister: _one_register}
-# Engines whose violations have words of their own.
-_WORDS: Final[Mapping[str, _Words]] = {
-    LOG.title: explain_log,
-    SET.title: explain_set,
-    QUEUE.title: lambda core, scene, _answer: explain_queue(core, scene),
-}

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from checker.core.calls import Call, freeze, thaw
+from checker.core.result import EngineResult
 from checker.core.scene import Scene
 from checker.core.wording import Clock, shown, who
 from history import Counterexample, Operation
@@ -13,7 +14,7 @@ from history import Counterexample, Operation
 _LISTED: Final = 6
 
 
-def explain_queue(core: Sequence[Call], scene: Scene) -> Counterexample:
+def explain_queue(core: Sequence[Call], scene: Scene, _answer: EngineResult) -> Counterexample:
     """Explain a queue's core."""
     return _Sentences(core, scene).explain()
 
