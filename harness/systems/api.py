@@ -4,9 +4,7 @@ A system is a value: declarations (versions, options, canaries, workloads, promi
 :class:`Setup`, which is what a plan chose of them and the machines it runs on::
 
     SYSTEM = System(
-        name="toy",
-        summary="a register that one node holds",
-        versions=("1",),
+        name="toy", summary="a register that one node holds", versions=("1",),
         roles=lambda setup: [
             Role(node=node.name, command=("python3", f"{node.home}/toy/server.py"), ready=listening(7000))
             for node in setup.nodes
@@ -38,6 +36,7 @@ from typing import Any, Final, Literal, Protocol, TypeAlias
 from harness.generators import Generator, Invocation
 from harness.systems.law import Law, Outcome
 from history import Check, Operation, Probe, Receipt
+from history.records.log_words import NO_WORDS, LogWords
 from nemesis.core.ports import Command, Completed
 
 OptionValue: TypeAlias = bool | int | float | str
@@ -394,6 +393,7 @@ class System:
     recovered: Recovered | None = None
     invariants: tuple[Invariant, ...] = ()
     alarms: tuple[Alarm, ...] = ()
+    log_words: LogWords = NO_WORDS
     may_refuse: frozenset[str] = frozenset()
     quorum_reads: Callable[[Setup], bool] = lambda _setup: True
     title: str = ""

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from harness.systems.api import Alarm, Evidence, Option, System
+from harness.systems.dledger.alarms import LOG_WORDS
 from harness.systems.jvm import OUT_OF_MEMORY
 from harness.systems.rocketmq.client import LAW, Prober, clients
 from harness.systems.rocketmq.controllers import jars, leads, refuse, roles, surface
@@ -87,6 +88,7 @@ SYSTEM: Final = System(
         "an epoch is granted once, and what was acknowledged is kept while a majority of disks is",
         "a cluster of which a majority can talk serves again",
     ),
+    log_words=LOG_WORDS,
     alarms=(
         OUT_OF_MEMORY,
         Alarm(pattern="InaccessibleObjectException", meaning="Java lets it write no snapshot", follows="harness"),
