@@ -7,7 +7,7 @@ import os
 import signal
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +38,12 @@ def reboot(node: str) -> None:
 
 
 def hang(node: str) -> None:
-    """Stop a node's sshd for good; its server goes on."""
-    os.kill(Unlocked(NAME).init_of(node), signal.SIGSTOP)
+    """Stop a node's sshd for good, with the sessions that it has; the server goes on."""
+    inside = Path(f"/proc/{Unlocked(NAME).init_of(node)}/ns/pid").readlink()
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it ended meanwhile
+            if (process / "ns" / "pid").readlink() == inside and (process / "comm").read_text().startswith("sshd"):
+                os.kill(int(process.name), signal.SIGSTOP)
 
 
 def results_of(job: Job) -> dict[str, Any]:
