@@ -83,8 +83,9 @@ def diagnosis_of(drawn: Drawn) -> Diagnosis | None:
     """Say what broke in a run in which a check failed; None for any other."""
     looking = checks_looking(drawn.run.plan)  # what a planted bug is found by comes first
 
-    def order(one: Break) -> tuple[bool, int, float]:
-        return looking.isdisjoint(one.checks), SEVERITIES.index(one.severity), one.onset or 0.0
+    def order(one: Break) -> tuple[bool, int, bool, float]:
+        known = one.onset is not None
+        return looking.isdisjoint(one.checks), SEVERITIES.index(one.severity), not known, one.onset or 0.0
 
     breaks = sorted(_breaks(drawn), key=order)
     if not breaks:
