@@ -149,7 +149,7 @@ public record Options(
         return text;
     }
 
-    /** The options that a command line has read. Throws ParameterException where two of them exclude each other. */
+    /** The options that a command line has read. Throws ParameterException where two do not fit together. */
     public static Options of(CommandLine line) {
         Path dataDir = value(line, "--data-dir");
         Path logFile = value(line, "--log-file");
