@@ -152,7 +152,7 @@ ALLOWED_WORDS: dict[str, tuple[set[str], str]] = {
     "harness/plan.py": ({"zookeeper"}, "an example of a label"),
     "history/records/indexes.py": ({"zookeeper", "zxid"}, "an example of indexes that have epochs"),
     "harness/suite/known_defects.py": ({"[push-"}, "an example of a defect's mark"),
-    "pipeline/errors.py": ({"jar", "jars"}, _SPARK),
+    "pipeline/errors.py": ({"jar"}, _SPARK),
     "pipeline/spark/hadoop_fs.py": ({"jar", "jars"}, _SPARK),
     "pipeline/spark/session.py": ({"jar", "jars"}, _SPARK),
     **dict.fromkeys(

@@ -64,5 +64,5 @@ def model_named(model: str | Model) -> Model:
 
 
 def all_models() -> dict[str, Callable[[], Model]]:
-    """These, and those that the installed systems bring; a name of ours is nobody else's."""
+    """These, and those that the installed systems bring; where both have a name, ours."""
     return {**brought_models(), **MODELS}
