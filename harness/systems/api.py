@@ -5,10 +5,7 @@ A system is a value: declarations (versions, options, canaries, workloads, promi
 
     SYSTEM = System(
         name="toy", summary="a register that one node holds", versions=("1",),
-        roles=lambda setup: [
-            Role(node=node.name, command=("python3", f"{node.home}/toy/server.py"), ready=listening(7000))
-            for node in setup.nodes
-        ],
+        roles=lambda setup: [Role(node=one.name, command=("toyd",), ready=listening(7000)) for one in setup.nodes],
         clients=lambda setup, number: [ToyClient(setup, worker) for worker in range(number)],
         workloads=(REGISTER,),
     )
@@ -372,6 +369,8 @@ class System:
     ``quorum_reads``: an answered read shows that a quorum answered, not only one node.  ``promises`` are what
     the system claims, in sentences: everything that is judged is one of them.
     ``epoch_bits``: so many lower bits of an index count within an epoch, which the upper ones are (0: no epochs).
+    ``models`` are models of the checker that this system alone needs, by name (``checker.models.brought``), and
+    ``log_words`` say what lines of its logs mean.
     """
 
     name: str
@@ -394,6 +393,7 @@ class System:
     invariants: tuple[Invariant, ...] = ()
     alarms: tuple[Alarm, ...] = ()
     log_words: LogWords = NO_WORDS
+    models: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
     may_refuse: frozenset[str] = frozenset()
     quorum_reads: Callable[[Setup], bool] = lambda _setup: True
     title: str = ""

@@ -1,4 +1,4 @@
-"""What the lines of a system's logs mean to whoever reads excerpts of them, as the system declares it.
+"""What the lines of a system's logs mean to a reader of excerpts, as the system declares it.
 
 Results carry it, under ``environment``: a report is drawn without the system at hand.
 """

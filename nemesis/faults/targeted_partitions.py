@@ -32,7 +32,7 @@ class LeaderPartition(RuleFault):
 
 
 class OneWay(RuleFault):
-    """Cut one direction: the leader, or whoever was chosen, hears no other node, or no other node hears it."""
+    """Cut one direction: the leader, or the chosen node, hears no other node, or no other node hears it."""
 
     def draw(self, ctx: Context, rng: random.Random) -> grudges.Grudge:
         return self.aimed(ctx, [leader_of(ctx)], rng)
