@@ -101,8 +101,8 @@ def answers_of(suspect: Call, calls: Sequence[Call], model: Model, most: int = M
                 return Answers(why=TOO_MANY)
         nodes = after
         opened.discard(place)
-    found = dict.fromkeys(at.answer for at in nodes)
-    return Answers(tuple(sorted(found, key=repr))) if found else Answers(why=NO_ORDER)
+    answers = sorted({at.answer for at in nodes}, key=repr)
+    return Answers(tuple(answers)) if answers else Answers(why=NO_ORDER)
 
 
 def _taken(at: _At, place: int, call: Call, model: Model, *, is_suspect: bool) -> list[_At] | None:
