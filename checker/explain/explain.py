@@ -21,7 +21,7 @@ from checker.engines.logs import LOG
 from checker.engines.queues import QUEUE
 from checker.engines.sets import SET
 from checker.explain import registers
-from checker.explain.answers import with_answers
+from checker.explain.legal_answers import with_answers
 from checker.explain.counters import explain_counter
 from checker.explain.generic import explain_generic
 from checker.explain.kv import explain_texts

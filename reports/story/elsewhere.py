@@ -1,4 +1,4 @@
-"""Whether what one read lacks was seen by others at that time or later: lost on one node is not lost everywhere."""
+"""Whether other reads hold what one lacks: what is lost on one node is not lost everywhere."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from checker import check
 from checker.core.calls import Call, freeze
 from checker.core.definition import linearizable
 from checker.core.model import UNKNOWN, CasRegister, Model, Register
-from checker.explain.answers import NO_ORDER, TOO_MANY, UNBOUNDED, answers_of
+from checker.explain.legal_answers import NO_ORDER, TOO_MANY, UNBOUNDED, answers_of
 from checker.models.bank import Bank
 from checker.models.fenced_lock import FencedLock
 from checker.models.objects import Counter, FifoQueue, GrowSet, KeyValue, Log
