@@ -13,10 +13,15 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from history.errors import FormatError
+from history.json_object import load_object
 
 PROBES_FORMAT: Final = "harness-probes"
 PROBES_VERSION: Final = 2
 READ_VERSIONS: Final = (1, 2)
+
+#: Figures that are stored under another name than they are known by.  The first release, which knew one system, gave
+#: them that name, and it stays in ``probes.jsonl`` and in the warehouse's tables: so older runs and newer are alike.
+STORED_AS: Final = {"log_begin": "ledger_begin", "log_end": "ledger_end"}
 
 Role: TypeAlias = Literal["leader", "follower", "candidate", "unknown"]
 
@@ -35,6 +40,8 @@ class Probe:
     were never applied here, ``apply_errors`` batches in which applying failed, ``reapplied`` returns to entries applied
     before, ``undecodable`` committed entries that could not be read.  ``fault`` is the first thing that went wrong in
     it, in words.
+
+    ``ledger_begin`` and ``ledger_end`` are the first and the last entry of the node's log (see :data:`STORED_AS`).
 
     ``own`` are numbers and texts that the node said beyond these, under the system's own names.
     """
@@ -132,7 +139,7 @@ def each_probe(path: Path) -> Iterator[Probe]:
             if not line.endswith(b"\n"):
                 return
             try:
-                record = json.loads(line)
+                record = load_object(line)
                 if number > 1:
                     yield Probe(**record)
                 elif record["format"] != PROBES_FORMAT or record["version"] not in READ_VERSIONS:
