@@ -4,8 +4,9 @@
 
 Every row is written to the results as it comes, and a later call goes on from there; at the end, or with ``--runs 0``,
 the table of docs/planted-bugs.md is written anew from them.  A run in which the harness failed counts for nothing and
-is made again.  The runs of a bug that was caught are removed; one that was missed stays in the store.  Beside the bugs
-there is ``none``: the runs in which 0.4.0 has defects of its own, without a bug, to tell the one from the other.
+is made again.  The runs of a bug that was caught are removed; one that was missed stays in the store.  A series bears
+its bug's name, and its workload's where that is not ``register``: ``apply-twice:set``.  Beside the bugs there is
+``none``: runs in which 0.4.0 has defects of its own, without a bug, to tell the one from the other.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ PAGE: Final = ROOT / "docs" / "planted-bugs.md"
 COMMAND: Final = "python -m bench.planted"
 #: The name of the runs without a planted bug.
 NONE: Final = "none"
+REGISTER: Final = "register"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +39,12 @@ class Trial:
     nemesis: str = ""
     seconds: float = 10
     interval: float = 4
-    workload: str = "register"
+    workload: str = REGISTER
     more: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return self.bug if self.workload == REGISTER else f"{self.bug}:{self.workload}"
 
     def words(self, cluster: str) -> list[str]:
         """The command line of one run, without the program, the seed and the store."""
@@ -65,6 +71,16 @@ TRIALS: Final = (
     Trial(NONE, "0.4.0", "kill-followers", 30, 5, more=_SNAPSHOTS),
     Trial("vote-twice", nemesis="partition-leader-minority", seconds=20),
     Trial("deposed-reads", nemesis="partition-leader-minority", seconds=20, interval=5),
+    # Every other workload, with one bug that it has to find.  On 0.4.0 where 0.3.2 applies entries twice of its own.
+    Trial("stale-reads", seconds=6, workload="cas-register"),
+    Trial("stale-reads", seconds=6, workload="mixed-registers"),
+    Trial("apply-twice", "0.4.0", workload="set"),
+    Trial("apply-twice", "0.4.0", workload="counter"),
+    Trial("apply-twice", "0.4.0", workload="bank"),
+    Trial("ack-before-commit", "0.4.0", "partition-leader-minority", 20, 5, "append-log"),
+    Trial("ack-before-commit", "0.4.0", "partition-leader-minority", 20, 5, "lock"),
+    Trial(NONE, "0.4.0", "partition-leader-minority", 20, 5, "append-log"),
+    Trial(NONE, "0.4.0", "partition-leader-minority", 20, 5, "lock"),
 )
 
 
@@ -80,7 +96,7 @@ def table(results: Mapping[str, Sequence[Row]]) -> str:
         "| --- | --- | --- | --- | --- | --- |",
     ]
     for trial in TRIALS:
-        rows = [row for row in results.get(trial.bug, ()) if counts(row)]
+        rows = [row for row in results.get(trial.name, ()) if counts(row)]
         hits = sum(caught(trial.bug, row) for row in rows)
         named = Counter(name for row in rows for name in row["invalid"])
         by = ", ".join(f"`{name}` {count}" for name, count in named.most_common()) or "none"
@@ -101,24 +117,24 @@ def must_name(bug: str) -> str:
 
 def make(trial: Trial, asked: argparse.Namespace, results: dict[str, list[Row]]) -> None:
     """Runs of one bug until there are as many as asked for."""
-    rows = results.setdefault(trial.bug, [])
+    rows = results.setdefault(trial.name, [])
     failures = 0
     while sum(map(counts, rows)) < asked.runs and failures < MOST_FAILURES:
         seed = asked.seed + len(rows)
-        store = asked.store / f"{trial.bug}-{seed}"
+        store = asked.store / f"{trial.name.replace(':', '-')}-{seed}"
         row = run_once(trial.words(asked.cluster), seed, store, lambda row: caught(trial.bug, row))
         failures += not counts(row)
         rows.append(row)
         save(asked.results, results)
         what = "harness failure" if not counts(row) else "caught" if caught(trial.bug, row) else "not caught"
-        print(f"{trial.bug} seed {row['seed']}: {what}, {row.get('invalid')}, {row['seconds']} s", flush=True)
+        print(f"{trial.name} seed {row['seed']}: {what}, {row.get('invalid')}, {row['seconds']} s", flush=True)
 
 
 def main() -> None:
-    asked = options(__doc__, "bugs", [trial.bug for trial in TRIALS], runs=20, of=Path(__file__), page=PAGE)
+    asked = options(__doc__, "bugs", [trial.name for trial in TRIALS], runs=20, of=Path(__file__), page=PAGE)
     results: dict[str, list[Row]] = known(asked.results)
     for trial in TRIALS:
-        if trial.bug in asked.chosen:
+        if trial.name in asked.chosen:
             make(trial, asked, results)
     write_table(asked.page, COMMAND, table(results))
 

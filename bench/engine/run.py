@@ -1,12 +1,15 @@
 """How many operations a second does the engine issue and record, with a client that does nothing.
 
-    python -m bench.engine.run [--operations 200000] [--workers 10] [--rate 1000] [--rounds 3] [--steps 10] [--profile]
+    python -m bench.engine.run [--operations 200000] [--workers 10] [--rate 1000] [--rounds 3] [--steps 10] [--tcp]
+                               [--profile]
 
 The workload is ``register`` on five keys, the history is on disk and synced every 100 ms, as in a run.  Prints
 operations a second of wall time and of processor time, how much the process's memory grew over the operations (MB),
 and how late they were issued (ms); each round in this process, no root.  Without ``--rate`` each is issued as soon as
 a worker is free.  With ``--steps`` the process's memory is printed as often on the way, so that it can be seen whether
-it grows with the operations.  ``--profile`` prints where the time goes instead.
+it grows with the operations.  With ``--tcp`` the client asks a server in another process, over a connection for each
+worker, which answers at once: what the engine and a client over TCP cost.  ``--profile`` prints where the time goes
+instead.
 """
 
 from __future__ import annotations
@@ -17,9 +20,11 @@ import cProfile
 import pstats
 import tempfile
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Final
 
+from bench.engine.stub import StubClient, stub_server
 from harness.execution.interpreter import follow
 from harness.execution.load import Load, Tally
 from harness.execution.standstills import Standstills
@@ -77,13 +82,16 @@ def memory_mb() -> float:
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 / 1e6
 
 
-def one_round(operations: int, workers: int, rate: float | None, steps: int = 0) -> tuple[float, float, float, Load]:
-    """Seconds of wall time and of processor time, the growth of memory in MB, and the load."""
+def one_round(
+    operations: int, workers: int, rate: float | None, steps: int = 0, port: int | None = None
+) -> tuple[float, float, float, Load]:
+    """Seconds of wall time and of processor time, the growth of memory in MB, and the load; over TCP with a port."""
     with tempfile.TemporaryDirectory() as root, Standstills() as standstills:
         started = time.monotonic_ns()
         history = HistoryWriter(Path(root) / "h", Header(), started_ns=started, clock=time.monotonic_ns)
+        clients = [NoClient() if port is None else StubClient(port) for _ in range(workers)]
         load = Load(
-            PLAN, [NoClient() for _ in range(workers)], history=history, tally=Tally(phase="main"),
+            PLAN, clients, history=history, tally=Tally(phase="main"),
             stopped=lambda: False, standstills=standstills,
         )  # fmt: skip
         wall, processor, before = time.monotonic(), time.process_time(), memory_mb()
@@ -99,15 +107,21 @@ def main() -> None:
     parser.add_argument("--rate", type=float)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=0)
+    parser.add_argument("--tcp", action="store_true")
     parser.add_argument("--profile", action="store_true")
     asked = parser.parse_args()
+    with stub_server() if asked.tcp else nullcontext() as port:
+        measure(asked, port)
+
+
+def measure(asked: argparse.Namespace, port: int | None) -> None:
     if asked.profile:
         with cProfile.Profile() as profile:
-            one_round(asked.operations, asked.workers, asked.rate)
+            one_round(asked.operations, asked.workers, asked.rate, port=port)
         pstats.Stats(profile).sort_stats("tottime").print_stats(25)
         return
     for _ in range(asked.rounds):
-        wall, processor, grown, load = one_round(asked.operations, asked.workers, asked.rate, asked.steps)
+        wall, processor, grown, load = one_round(asked.operations, asked.workers, asked.rate, asked.steps, port)
         a_second = f"{asked.operations / wall:8.0f} a second, {asked.operations / processor:8.0f} a processor second"
         late = f"half late by {load.late.quantile_ms(0.5):.3f} ms, 99 of 100 by {load.late.quantile_ms(0.99):.3f} ms"
         print(f"{a_second}, memory {grown:+.1f} MB, {late}")

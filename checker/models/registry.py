@@ -1,4 +1,4 @@
-"""All models by name; a new one is one line here."""
+"""All models by name; a new one is one line here.  Those that one system alone needs it brings itself."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any, Final
 from checker.core.calls import freeze
 from checker.core.model import ANY, CasRegister, Model, ModelError, Register, StrictCasRegister
 from checker.models.bank import Bank
+from checker.models.brought import brought_models
 from checker.models.fenced_lock import FencedLock
 from checker.models.ledger import Ledger
 from checker.models.objects import Counter, FifoQueue, GrowSet, KeyValue, Log, MultiRegister, Mutex
-from checker.models.sync_state_set import SyncStateSet
 
 MODELS: Final[dict[str, Callable[[], Model]]] = {
     "register": Register,
@@ -30,7 +30,6 @@ MODELS: Final[dict[str, Callable[[], Model]]] = {
     "ledger": Ledger,
     "fenced-lock": FencedLock,
     "bank": Bank,
-    "sync-state-set": SyncStateSet,
 }
 
 
@@ -54,8 +53,16 @@ def model_named(model: str | Model) -> Model:
         return model
     if not isinstance(model, str):
         raise ModelError(f"a model is a name or an instance such as Register(), found {model!r}")
-    if model not in MODELS:
-        near = difflib.get_close_matches(model, MODELS)
+    if model in MODELS:
+        return MODELS[model]()
+    known = all_models()
+    if model not in known:
+        near = difflib.get_close_matches(model, known)
         hint = f"did you mean {' or '.join(near)}? " if near else ""
-        raise ModelError(f"there is no model {model!r}; {hint}the models are {', '.join(MODELS)}")
-    return MODELS[model]()
+        raise ModelError(f"there is no model {model!r}; {hint}the models are {', '.join(known)}")
+    return known[model]()
+
+
+def all_models() -> dict[str, Callable[[], Model]]:
+    """These, and those that the installed systems bring; where both have a name, ours."""
+    return {**brought_models(), **MODELS}

@@ -159,9 +159,10 @@ def _summary(path: Path) -> str:
 @json_option
 def list_models(as_json: bool) -> int:
     """Every model that histories can be checked against."""
-    from checker.models.registry import MODELS  # it imports numpy, which no other list needs
+    from checker.models.registry import all_models  # it imports numpy, which no other list needs
 
-    summaries = {name: (inspect.getdoc(type(make())) or "").partition("\n")[0] for name, make in sorted(MODELS.items())}
+    known = sorted(all_models().items())
+    summaries = {name: (inspect.getdoc(type(make())) or "").partition("\n")[0] for name, make in known}
     if as_json:
         document = [{"name": name, "summary": summary} for name, summary in summaries.items()]
         click.echo(json_line({"models": document}))

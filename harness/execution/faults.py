@@ -27,7 +27,7 @@ from nemesis.core.ports import Nodes, StartError
 from nemesis.core.targets import check_words
 from nemesis.deadman import DeadMansTimer
 from nemesis.faults import clocks
-from nemesis.faults.registry import FAULTS, find, prechecks
+from nemesis.faults.registry import FAULTS, aim_refusal, find, prechecks
 from nemesis.schedule.conditions import AFTER_HEARTBEAT
 from nemesis.schedule.runner import Runner
 from nemesis.schedule.script import read_script, replay
@@ -175,6 +175,7 @@ class Faults:
             if is_netns(plan.cluster):
                 self._check_aims(netns_names(plan.nodes))
             self.schedule = self._schedule()
+            self._require_aimable()
         except UnknownFaultError as error:
             option = "--schedule" if plan.schedule else "--nemesis"
             raise UsageError(f"{option}: {error}; `harness list-nemeses` names them all") from None
@@ -209,6 +210,12 @@ class Faults:
             for _, words in turn_parts(turn):
                 if words is not None:
                     check_words(words, nodes)
+
+    def _require_aimable(self) -> None:
+        aimed = [name for turn in self.turns for name, words in turn_parts(turn) if words is not None]
+        aimed += [step.fault for step in self.schedule if "choose" in (step.targets or {})]
+        if refused := {name: why for name in aimed if (why := aim_refusal(name))}:
+            raise ScheduleError("; ".join(f"{name} cannot be aimed: {why}" for name, why in refused.items()))
 
     def clean(self, nodes: Machines) -> None:
         """Sweep what an earlier, killed run may have left on these nodes.  Raises HarnessError."""

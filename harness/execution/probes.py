@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 from history import Probe
-from history.records.probes import Role, claim_of, leader_by, probes_header
+from history.records.probes import STORED_AS, Role, claim_of, leader_by, probes_header
 
 if TYPE_CHECKING:
     from harness.systems.api import Prober
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 PERIOD_S: Final = 0.25
 TIMEOUT_S: Final = 1.0
 
-#: Figures of ``harness.systems.api`` that a probe keeps under another name.
-_FIELDS: Final = {"log_begin": "ledger_begin", "log_end": "ledger_end"}
 _OURS: Final = ("time", "node", "error", "own")
 _KEPT: Final = frozenset(field.name for field in fields(Probe)) - frozenset(_OURS)
 _TEXTS: Final = frozenset({"role", "leader", "digest", "fault"})
@@ -36,7 +34,7 @@ def probe_of(figures: Mapping[str, Any], node: str, time_ns: int) -> Probe:
 
     Raises ValueError for a figure of another type than it is known by: it would break later what compares it.
     """
-    named = {_FIELDS.get(name, name): value for name, value in figures.items() if value is not None}
+    named = {STORED_AS.get(name, name): value for name, value in figures.items() if value is not None}
     known = {name: value for name, value in named.items() if name in _KEPT}
     if wrong := [f"{name} {value!r}" for name, value in known.items() if not _fits(name, value)]:
         raise ValueError(f"figures of the wrong shape: {', '.join(wrong)}"[:_LONGEST])

@@ -79,8 +79,8 @@ def _awake_s(recorded: Recorded, begin: int, end: int) -> float:
 def _operations(recorded: Recorded) -> Check:
     """Check that enough operations of each kind that the workload names were ok; it says which those are.
 
-    Others follow from these, such as the closing of a ledger, and come as often as these let them: nothing is asked of
-    them.
+    Others follow from these, such as the closing of what was written, and come as often as these let them: nothing is
+    asked of them.
     """
     kinds = recorded.plan.load.kinds
     main = [op for op in recorded.operations if op.phase == "main"]

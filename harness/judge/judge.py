@@ -65,7 +65,7 @@ def judge(
         windows=detailed,
         fault_figures=by_fault(detailed),
         harness_failure="; ".join(failures) or None,
-        environment={**recorded.state.environment, **_bug(recorded.plan), **_indexes(recorded.plan)},
+        environment={**recorded.state.environment, **_of_system(recorded.plan)},
         warnings=(
             *recorded.state.warnings,
             *left_out,
@@ -76,14 +76,14 @@ def judge(
     )
 
 
-def _bug(plan: Plan) -> dict[str, str]:
-    """What the planted bug does, for readers that do not know it by name."""
-    return {"planted_bug": plan.planted.help} if plan.planted is not None else {}
+def _of_system(plan: Plan) -> dict[str, Any]:
+    """What readers need that do not know the system.
 
-
-def _indexes(plan: Plan) -> dict[str, int]:
-    """How many lower bits of the nodes' indexes count within an epoch; nothing where indexes have none."""
-    return {"epoch_bits": plan.under_test.epoch_bits} if plan.under_test.epoch_bits else {}
+    What the planted bug does; how many lower bits of indexes count within an epoch; what its log lines mean.
+    """
+    bug = {"planted_bug": plan.planted.help} if plan.planted is not None else {}
+    bits = {"epoch_bits": plan.under_test.epoch_bits} if plan.under_test.epoch_bits else {}
+    return {**bug, **bits, **plan.under_test.log_words.to_environment()}
 
 
 # -- checks: the system's ---------------------------------------------------------------------------------------------

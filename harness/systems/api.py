@@ -4,13 +4,8 @@ A system is a value: declarations (versions, options, canaries, workloads, promi
 :class:`Setup`, which is what a plan chose of them and the machines it runs on::
 
     SYSTEM = System(
-        name="toy",
-        summary="a register that one node holds",
-        versions=("1",),
-        roles=lambda setup: [
-            Role(node=node.name, command=("python3", f"{node.home}/toy/server.py"), ready=listening(7000))
-            for node in setup.nodes
-        ],
+        name="toy", summary="a register that one node holds", versions=("1",),
+        roles=lambda setup: [Role(node=one.name, command=("toyd",), ready=listening(7000)) for one in setup.nodes],
         clients=lambda setup, number: [ToyClient(setup, worker) for worker in range(number)],
         workloads=(REGISTER,),
     )
@@ -38,6 +33,7 @@ from typing import Any, Final, Literal, Protocol, TypeAlias
 from harness.generators import Generator, Invocation
 from harness.systems.law import Law, Outcome
 from history import Check, Operation, Probe, Receipt
+from history.records.log_words import NO_WORDS, LogWords
 from nemesis.core.ports import Command, Completed
 
 OptionValue: TypeAlias = bool | int | float | str
@@ -373,6 +369,8 @@ class System:
     ``quorum_reads``: an answered read shows that a quorum answered, not only one node.  ``promises`` are what
     the system claims, in sentences: everything that is judged is one of them.
     ``epoch_bits``: so many lower bits of an index count within an epoch, which the upper ones are (0: no epochs).
+    ``models`` are models of the checker that this system alone needs, by name (``checker.models.brought``), and
+    ``log_words`` say what lines of its logs mean.
     """
 
     name: str
@@ -394,6 +392,8 @@ class System:
     recovered: Recovered | None = None
     invariants: tuple[Invariant, ...] = ()
     alarms: tuple[Alarm, ...] = ()
+    log_words: LogWords = NO_WORDS
+    models: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
     may_refuse: frozenset[str] = frozenset()
     quorum_reads: Callable[[Setup], bool] = lambda _setup: True
     title: str = ""

@@ -15,12 +15,12 @@ from typing import Any, Final
 
 from harness.systems.api import FIGURES, System
 from history import Operation, Probe, Verdict
+from history.records.probes import STORED_AS
 
 #: A cut, a kill and a pause, of which each leaves a quorum.
 FAULTS: Final = ("partition-random-node", "kill-random-processes", "hammer-time")
 #: A client may return so much later than its timeout (s): the machine may be busy.
 SLACK_S: Final = 1.0
-_PROBED: Final = {"log_begin": "ledger_begin", "log_end": "ledger_end"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ def _probes(system: System, trial: Trial) -> Finding:
         why = next((probe.error for probe in trial.probes if probe.node == never[0] and probe.error), "never asked")
         return Finding("probes", "invalid", f"{', '.join(never)} never answered: {why}")
     nothing = Probe(0, "")
-    fields = {figure: _PROBED.get(figure, figure) for figure in FIGURES}
+    fields = {figure: STORED_AS.get(figure, figure) for figure in FIGURES}
     changed = {
         name for name in fields.values() if any(getattr(p, name) != getattr(nothing, name) for p in trial.probes)
     }

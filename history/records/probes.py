@@ -19,6 +19,10 @@ PROBES_FORMAT: Final = "harness-probes"
 PROBES_VERSION: Final = 2
 READ_VERSIONS: Final = (1, 2)
 
+#: Figures that are stored under another name than they are known by.  The first release, which knew one system, gave
+#: them that name, and it stays in ``probes.jsonl`` and in the warehouse's tables: so older runs and newer are alike.
+STORED_AS: Final = {"log_begin": "ledger_begin", "log_end": "ledger_end"}
+
 Role: TypeAlias = Literal["leader", "follower", "candidate", "unknown"]
 
 
@@ -36,6 +40,8 @@ class Probe:
     were never applied here, ``apply_errors`` batches in which applying failed, ``reapplied`` returns to entries applied
     before, ``undecodable`` committed entries that could not be read.  ``fault`` is the first thing that went wrong in
     it, in words.
+
+    ``ledger_begin`` and ``ledger_end`` are the first and the last entry of the node's log (see :data:`STORED_AS`).
 
     ``own`` are numbers and texts that the node said beyond these, under the system's own names.
     """

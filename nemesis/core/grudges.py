@@ -83,6 +83,13 @@ def bridge(names: Sequence[str], rng: random.Random, others: Sequence[str] = ())
     return joined(separate(names, smaller, larger[1:]), others, rng)
 
 
+def bridge_over(names: Sequence[str], node: str, rng: random.Random, others: Sequence[str] = ()) -> Grudge:
+    """Two halves of all other ``names`` that meet in this node, which may be none of them."""
+    halves = halves_of([name for name in names if name != node], rng)
+    every = list(dict.fromkeys([*names, node]))
+    return joined(separate(every, *halves), [name for name in others if name != node], rng)
+
+
 def leader_side(names: Sequence[str], leader: str, size: int, rng: random.Random, others: Sequence[str] = ()) -> Grudge:
     """The leader and ``size - 1`` drawn companions against the rest."""
     followers = [name for name in names if name != leader]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, Literal, TypeAlias
 
 from nemesis.core import grudges
@@ -62,11 +62,15 @@ def firewall_refusal(ctx: Context) -> str | None:
 
 
 class RuleFault:
-    """A network fault made of packet filter rules; the subclasses define targets and action."""
+    """A network fault made of packet filter rules; the subclasses define targets and action.
+
+    ``unaimed`` says why its nodes cannot be chosen by words, empty where they can.
+    """
 
     family: Family = "partition"
     stops = False
     beyond_quorum = False
+    unaimed = ""
 
     def __init__(self, name: str, summary: str, action: Action = "drop", at_least: int = 2) -> None:
         self.name = name
@@ -83,13 +87,19 @@ class RuleFault:
         """The grudge to install.  Raises SkippedError when there is none."""
         raise NotImplementedError
 
+    def aimed(self, ctx: Context, nodes: Sequence[str], rng: random.Random) -> grudges.Grudge:  # noqa: ARG002 (drawn)
+        """The grudge to install when these nodes were chosen beforehand: they are one of two sides."""
+        return grudges.separate(ctx.nodes.names, nodes, [name for name in ctx.nodes.names if name not in nodes])
+
     def amount(self, ctx: Context) -> float:  # noqa: ARG002 (subclasses look at the settings)
         return 0.0
 
     def plan(self, ctx: Context, rng: random.Random) -> Targets:
-        grudge = (
-            dict(ctx.wanted.grudge) if ctx.wanted and ctx.wanted.grudge else grudges.to_mapping(self.draw(ctx, rng))
-        )
+        wanted = ctx.wanted or Targets(())
+        if wanted.grudge:
+            grudge = dict(wanted.grudge)
+        else:
+            grudge = grudges.to_mapping(self.aimed(ctx, wanted.nodes, rng) if wanted.nodes else self.draw(ctx, rng))
         if not grudge:
             raise SkippedError("no link would be cut")
         ordered = {name: grudge[name] for name in ctx.nodes.names if name in grudge}
@@ -245,17 +255,29 @@ class Partition(RuleFault):
         self.shape: Callable[..., grudges.Grudge] = shape
 
     def draw(self, ctx: Context, rng: random.Random) -> grudges.Grudge:
-        if ctx.wanted and ctx.wanted.nodes:
-            one_side = ctx.wanted.nodes
-            return grudges.separate(ctx.nodes.names, one_side, [n for n in ctx.nodes.names if n not in one_side])
         return self.shape(ctx.members, rng, ctx.others)
+
+
+class Bridge(Partition):
+    """Two halves that meet in one node, which may be chosen."""
+
+    def aimed(self, ctx: Context, nodes: Sequence[str], rng: random.Random) -> grudges.Grudge:
+        if len(nodes) > 1:
+            raise SkippedError(f"a bridge is one node, and {', '.join(nodes)} were chosen")
+        return grudges.bridge_over(ctx.members, nodes[0], rng, ctx.others)
+
+
+class Ring(Partition):
+    """A partition in which every node has its part."""
+
+    unaimed = "every node has its part in it"
 
 
 PARTITIONS: tuple[RuleFault, ...] = (
     Partition("partition-random-node", "one random node hears nobody and nobody hears it", grudges.random_node),
     Partition("partition-random-halves", "two random halves; one of them keeps a quorum", grudges.random_halves),
-    Partition("bridge", "two halves that only meet in one node of the larger", grudges.bridge, at_least=3),
-    Partition(
+    Bridge("bridge", "two halves that only meet in one node of the larger", grudges.bridge, at_least=3),
+    Ring(
         "partition-majorities-ring",
         "every member sees a majority, and no two members see the same one",
         grudges.majorities_ring,

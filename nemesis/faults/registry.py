@@ -43,6 +43,11 @@ def find(name: str) -> Fault:
     return FAULTS[name]
 
 
+def aim_refusal(name: str) -> str:
+    """Why its targets cannot be chosen by words; empty where they can.  Raises UnknownFaultError."""
+    return str(getattr(find(name), "unaimed", ""))
+
+
 def hits_all(name: str) -> bool:
     """Whether it hits every member that is under no other fault, whatever is drawn.  Raises UnknownFaultError."""
     fault = find(name)

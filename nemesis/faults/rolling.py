@@ -14,8 +14,9 @@ from nemesis.core.errors import FaultError, SkippedError
 from nemesis.core.fault import Context, Family, Fault, Targets, Witness, as_recorded, wanted_nodes
 from nemesis.faults.processes import kill, last_probes, pids_of, restart, running_pids, see_gone, spare
 
-#: For how long the nodes that are up may take to serve: an election, and a node that catches up.
-SERVING_S: Final = 20.0
+#: For how long the nodes that are up may take to serve: an election, and a node that catches up.  On a machine with
+#: twenty times the work that its processors can do, 20 s were too few for servers that were only slow to start.
+SERVING_S: Final = 60.0
 #: The shortest pause, as a share of the longest.
 SHORTEST: Final = 0.1
 
@@ -124,14 +125,19 @@ def see_new(ctx: Context, targets: Targets, nodes: Sequence[str]) -> Witness:
 def until_serving(ctx: Context, targets: Targets, down: Set[str]) -> None:
     """Wait until a node leads, and every target that is not down follows or leads.  Raises FaultError."""
 
-    def look() -> bool | None:
+    def missing() -> list[str]:
         probes = ctx.system.probes()
         roles = {node: probe.role for node, probe in probes.items() if probe.answered and node not in down}
-        in_place = all(roles.get(node) in ("leader", "follower") for node in targets.nodes if node not in down)
-        return True if in_place and "leader" in roles.values() else None
+        waits = [
+            f"{node} {f'is {role}' if (role := roles.get(node)) else 'does not answer'}"
+            for node in targets.nodes
+            if node not in down and roles.get(node) not in ("leader", "follower")
+        ]
+        return waits if "leader" in roles.values() else [*waits, "no node leads"]
 
-    if not ctx.until(look, SERVING_S):
-        raise FaultError(f"the nodes that were up did not serve together within {SERVING_S:g} s")
+    if not ctx.until(lambda: None if missing() else True, SERVING_S):
+        waits = ", ".join(missing()) or "stopped"
+        raise FaultError(f"the nodes that were up did not serve together within {SERVING_S:g} s: {waits}")
 
 
 def pause(ctx: Context, seconds: float) -> None:

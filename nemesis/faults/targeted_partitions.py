@@ -19,6 +19,8 @@ Pair = tuple[str, str]
 class LeaderPartition(RuleFault):
     """Partition with the leader on the smaller or on the larger side."""
 
+    unaimed = "it is the leader whom it hits; partition-random-halves puts the nodes that are named on one side"
+
     def __init__(self, name: str, summary: str, *, leads_majority: bool) -> None:
         super().__init__(name, summary, at_least=3)
         self.leads_majority = leads_majority
@@ -30,13 +32,16 @@ class LeaderPartition(RuleFault):
 
 
 class OneWay(RuleFault):
-    """Cut one direction: the leader hears no node, or no node hears the leader."""
+    """Cut one direction: the leader, or the chosen node, hears no other node, or no other node hears it."""
 
     def draw(self, ctx: Context, rng: random.Random) -> grudges.Grudge:
-        names, leader = ctx.nodes.names, leader_of(ctx)
-        others = [name for name in names if name != leader]
-        leader_is_deaf = rng.random() < 0.5
-        return grudges.one_way(names, *(([leader], others) if leader_is_deaf else (others, [leader])))
+        return self.aimed(ctx, [leader_of(ctx)], rng)
+
+    def aimed(self, ctx: Context, nodes: Sequence[str], rng: random.Random) -> grudges.Grudge:
+        names = ctx.nodes.names
+        others = [name for name in names if name not in nodes]
+        deaf = rng.random() < 0.5
+        return grudges.one_way(names, *((nodes, others) if deaf else (others, nodes)))
 
 
 class Reset(RuleFault):
@@ -107,10 +112,10 @@ class IsolateUntilSnapshot(RuleFault):
 
     def draw(self, ctx: Context, rng: random.Random) -> grudges.Grudge:
         leader = leader_of(ctx)
-        chosen = ctx.wanted.nodes[:1] if ctx.wanted else ()
-        followers = [name for name in ctx.members if name != leader]
-        one = chosen[0] if chosen else rng.choice(followers)
-        return grudges.separate(ctx.nodes.names, [one], [name for name in ctx.nodes.names if name != one])
+        return self.aimed(ctx, [rng.choice([name for name in ctx.members if name != leader])], rng)
+
+    def aimed(self, ctx: Context, nodes: Sequence[str], rng: random.Random) -> grudges.Grudge:
+        return super().aimed(ctx, nodes[:1], rng)
 
     def plan(self, ctx: Context, rng: random.Random) -> Targets:
         whole = super().plan(ctx, rng)

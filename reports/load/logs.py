@@ -13,25 +13,22 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
 from typing import BinaryIO, Final
 
 from history import RunFiles
+from history.json_object import read_object
+from history.records.log_words import NO_WORDS, LogWords
 
 _STAMP: Final = re.compile(rb"^\W{0,2}(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?\s?(Z|[+-]\d\d:?\d\d)?")
 _LEVEL: Final = re.compile(r"\b(ERROR|WARN|INFO|DEBUG|TRACE)\b")
-_NOISE: Final = re.compile(
-    r"Complete closure|advance failed, status=Status\{code=\S*SUCCESS|Compare data to index failed"
-)
-_IMPORTANT: Final = re.compile(
-    r"ChangeRole|VOTE_RESULT|INCREASE_TERM|HeartBeatTimeOut|truncate|TRUNCATE|[Ss]napshot|Exception|\[BUG\]|OutOfMemory"
-)
-DISPATCHER: Final = re.compile(r"\[Push-[^\]]+\].*(?:[Cc]hange state|COMPARE|TRUNCATE|INSTALL_SNAPSHOT)")
-"""A leader's dispatcher to one follower goes over to comparing, truncating or sending a snapshot."""
+#: What matters in any system's log; the system adds words of its own (``history.records.log_words``).
+_IMPORTANT: Final = r"truncate|[Ss]napshot|Exception|OutOfMemory"
 _FRAME: Final = re.compile(r"^\s+at |^\s+\.\.\. \d+ more")
-#: A number that stands for itself: that of n3 or Push-n5 is part of a name.
-_COUNTED: Final = re.compile(r"(?<![A-Za-z0-9])\d+|(?<=[A-Za-z])\d{3,}")
+#: A number that stands for itself, or a long one at the end of a word: that of n3 or fetcher-n5 is part of a name.
+_COUNTED: Final = r"(?<![A-Za-z0-9])\d+|(?<=[A-Za-z])\d{3,}"
 _LOG_NAME: Final = re.compile(r"\.log(\.\d+)?$")
 _NEWEST_NAME: Final = re.compile(r"\.log$")
 MAX_LINE: Final = 400
@@ -44,6 +41,7 @@ class LogLine:
     """``seconds`` since the run's start; ``level`` empty if the line names none.
 
     ``times``: how often the node wrote this line, but for its numbers, in the excerpt's stretch of time.
+    ``important``: it has words that matter; ``of_replication``: a leader feeds a follower in another way from now on.
     """
 
     node: str
@@ -52,12 +50,12 @@ class LogLine:
     level: str
     text: str
     times: int = 1
+    important: bool = False
+    of_replication: bool = False
 
     @property
     def weight(self) -> int:
-        return (2 if self.level == "ERROR" else 1 if self.level == "WARN" else 0) + (
-            2 if _IMPORTANT.search(self.text) else 0
-        )
+        return (2 if self.level == "ERROR" else 1 if self.level == "WARN" else 0) + (2 if self.important else 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,21 +94,26 @@ def around(
     if origin is None:
         return Excerpt((), start, end, (), 0)
     raw = [
-        line for node, path in log_files(files) if node in chosen for line in _between(node, path, origin, start, end)
+        line
+        for node, path in log_files(files)
+        if node in chosen
+        for line in _between(node, path, origin, start, end, _words(files))
     ]
     share = max(limit // max(len(chosen), 1), 4)
-    found = [line for node in chosen for line in _nearest([line for line in raw if line.node == node], event, share)]
+    counted = _counted(files, chosen)
+    mine = {node: [line for line in raw if line.node == node] for node in chosen}
+    found = [line for node in chosen for line in _nearest(mine[node], event, share, counted)]
     shown = sorted(found, key=lambda line: (line.seconds, line.node))
     return Excerpt(chosen, start, end, tuple(shown), len(raw) - sum(line.times for line in shown))
 
 
-def _nearest(raw: Sequence[LogLine], event: tuple[float, float], share: int) -> list[LogLine]:
+def _nearest(raw: Sequence[LogLine], event: tuple[float, float], share: int, counted: re.Pattern[str]) -> list[LogLine]:
     """Choose lines: half of the share the nearest important ones, the rest the nearest of any kind."""
 
     def away(line: LogLine) -> float:
         return max(event[0] - line.seconds, line.seconds - event[1], 0.0)
 
-    kinds = sorted(_collapsed((line for line in raw if not _FRAME.match(line.text)), away), key=away)
+    kinds = sorted(_collapsed((line for line in raw if not _FRAME.match(line.text)), away, counted), key=away)
     important = [line for line in kinds if line.weight][: share // 2]
     return important + [line for line in kinds if line not in important][: share - len(important)]
 
@@ -120,8 +123,9 @@ def excerpt(files: RunFiles, started: str, start_s: float, end_s: float, limit: 
     origin = _origin(started)
     if origin is None:
         return []
-    lines = (line for node, path in log_files(files) for line in _between(node, path, origin, start_s, end_s))
-    kinds = _collapsed(lines, lambda line: line.seconds)
+    words = _words(files)
+    lines = (line for node, path in log_files(files) for line in _between(node, path, origin, start_s, end_s, words))
+    kinds = _collapsed(lines, lambda line: line.seconds, _counted(files))
     found = sorted(kinds, key=lambda line: (-line.weight - (2 if line.times >= OFTEN else 0), line.seconds))
     return sorted(found[:limit], key=lambda line: (line.seconds, line.node))
 
@@ -132,21 +136,29 @@ def by_second(files: RunFiles, started: str, start_s: float, end_s: float) -> li
     if origin is None:
         return []
     named = [*log_files(files), *([("", files.log)] if files.log.is_file() and not files.log.is_symlink() else [])]
-    found: list[LogLine] = []
+    found, words, counted = list[LogLine](), _words(files), _counted(files)
     for node, path in named:
-        lines = (line for line in _between(node, path, origin, start_s, end_s) if not _FRAME.match(line.text))
-        kept = (line for line in lines if line.weight or DISPATCHER.search(line.text))
+        lines = (line for line in _between(node, path, origin, start_s, end_s, words) if not _FRAME.match(line.text))
+        kept = (line for line in lines if line.weight or line.of_replication)
         for _, same in groupby(kept, key=lambda line: int(line.seconds)):
-            found += _collapsed(same, lambda line: line.seconds)
+            found += _collapsed(same, lambda line: line.seconds, counted)
     return found
 
 
-def _collapsed(lines: Iterable[LogLine], rank: Callable[[LogLine], float]) -> list[LogLine]:
+def _counted(files: RunFiles, nodes: Iterable[str] = ()) -> re.Pattern[str]:
+    """Match the names of nodes, and as a group the numbers in which lines may differ that are told as one."""
+    below = files.nodes.iterdir() if files.nodes.is_dir() else ()
+    names = sorted({*nodes, *(folder.name for folder in below)}, key=len, reverse=True)
+    kept = "".join(rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])|" for name in names)
+    return re.compile(f"{kept}({_COUNTED})")
+
+
+def _collapsed(lines: Iterable[LogLine], rank: Callable[[LogLine], float], counted: re.Pattern[str]) -> list[LogLine]:
     """Keep one of a node's lines that differ in their numbers only, the one of least rank, with their count."""
     kept: dict[tuple[str, str], LogLine] = {}
     counts: Counter[tuple[str, str]] = Counter()
     for line in lines:
-        shape = (line.node, _COUNTED.sub("#", line.text))
+        shape = (line.node, counted.sub(lambda found: "#" if found[1] else found[0], line.text))
         counts[shape] += 1
         if shape not in kept or rank(line) < rank(kept[shape]):
             kept[shape] = line
@@ -185,7 +197,33 @@ def _origin(started: str) -> float | None:
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
-def _between(node: str, path: Path, origin: float, start_s: float, end_s: float) -> Iterator[LogLine]:
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """What the lines of a run's logs mean; None where nothing is meant by any."""
+
+    important: re.Pattern[str]
+    noise: re.Pattern[str] | None
+    replication: re.Pattern[str] | None
+
+
+def _words(files: RunFiles) -> _Words:
+    """The words of the run's system, from its results; of one that is not judged those of any system."""
+    changed = files.results.stat().st_mtime_ns if files.results.is_file() else 0
+    return _words_of(files.results, changed)
+
+
+@lru_cache(maxsize=8)
+def _words_of(results: Path, _changed: int) -> _Words:
+    try:
+        declared = LogWords.of_results(read_object(results, lenient=True))
+    except (OSError, ValueError):
+        declared = NO_WORDS
+    important = re.compile(f"{_IMPORTANT}|{declared.milestones}" if declared.milestones else _IMPORTANT)
+    noise, replication = (re.compile(text) if text else None for text in (declared.noise, declared.replication))
+    return _Words(important, noise, replication)
+
+
+def _between(node: str, path: Path, origin: float, start_s: float, end_s: float, words: _Words) -> Iterator[LogLine]:
     with path.open("rb") as source:
         source.seek(_bisect(source, path.stat().st_size, origin + start_s))
         now: float | None = None
@@ -196,9 +234,14 @@ def _between(node: str, path: Path, origin: float, start_s: float, end_s: float)
             if now > origin + end_s:
                 return
             text = _text(line)
-            if not _NOISE.search(text):
-                level = _LEVEL.search(text)
-                yield LogLine(node, path.name, now - origin, level.group(1) if level else "", text)
+            if words.noise and words.noise.search(text):
+                continue
+            level = _LEVEL.search(text)
+            yield LogLine(
+                node, path.name, now - origin, level.group(1) if level else "", text,
+                important=bool(words.important.search(text)),
+                of_replication=bool(words.replication and words.replication.search(text)),
+            )  # fmt: skip
 
 
 def _bisect(source: BinaryIO, size: int, moment: float) -> int:

@@ -50,7 +50,7 @@ def track_of(drawn: Drawn) -> dict[str, Any]:
 
 
 def _level(line: LogLine) -> int:
-    if logs.DISPATCHER.search(line.text):
+    if line.of_replication:
         return 3
     return 2 if line.level == "ERROR" else 1 if line.level == "WARN" else 0
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from checker import ModelError, check_operations
 from checker.core.calls import calls_of
 from checker.core.definition import linearizable
-from checker.models.registry import MODELS
+from checker.models.registry import model_named
 from history import Operation
 
 
@@ -272,7 +272,7 @@ def test_small_histories_are_judged_as_by_trying_everything(name: str) -> None:
 
 @given(st.sampled_from(sorted(OBJECTS)), st.integers(0, 2**32))
 def test_histories_are_judged_as_by_the_definition_of_the_model(name: str, seed: int) -> None:
-    operations, model = made(name, Random(seed), 8), MODELS[name]()
+    operations, model = made(name, Random(seed), 8), model_named(name)
     expected = linearizable(calls_of(operations, model), model)
     assert check_operations(operations, name).verdict == ("valid" if expected else "invalid")
 

@@ -20,6 +20,19 @@ def test_every_bug_has_its_kind_of_run_and_that_can_be_asked_for() -> None:
         words = trial.words("netns:x")
         context = run.make_context("run", words[1:])
         assert context.params["canary"] == (trial.bug if trial.bug != planted.NONE else "")
+    assert len({trial.name for trial in planted.TRIALS}) == len(planted.TRIALS)
+
+
+def test_every_workload_has_a_bug_to_find() -> None:
+    tried = {trial.workload for trial in planted.TRIALS if trial.bug != planted.NONE}
+    assert tried == {workload.name for workload in planted.SYSTEM.workloads}
+
+
+def test_series_of_one_bug_are_told_apart_by_their_workload() -> None:
+    lines = planted.table({"apply-twice:set": [row(1, 1, "elements"), row(2, 0)]}).splitlines()
+    (mine,) = (line for line in lines if line.startswith("| `apply-twice` | 0.4.0, set "))
+    assert "| 1 of 2 | `elements` 1 |" in mine
+    assert all("not run" in line for line in lines[2:] if line != mine)
 
 
 def row(seed: int, code: int, *invalid: str) -> dict[str, Any]:

@@ -37,6 +37,8 @@ def probes(**changes: dict) -> dict[str, Probe]:
         ("applied(n1) == 100 and term <= 4", probes(), True),
         ("applied(n1) == 100 and term < 4", probes(), False),
         ("lag(n3) > 50", {**probes(), "n3": Probe(0, "n3", error="timeout")}, False),
+        ("log_end(n3) < committed(any) - 4", probes(n3={"ledger_end": 5}, n1={"committed": 10}), True),
+        ("ledger_end(n3) < committed(any) - 5", probes(n3={"ledger_end": 5}, n1={"committed": 10}), False),
         ("own.queue(n3) > 50", probes(n3={"own": {"queue": 51}}), True),
         ("own.queue(n3) > 50", probes(n3={"own": {"queue": 50.0}}), False),
         ("own.queue(any) > own.queue(n1) + 2", probes(n3={"own": {"queue": 8}}, n1={"own": {"queue": 5}}), True),

@@ -7,11 +7,13 @@ import pytest
 
 from harness.testing import world
 from history import Probe
-from nemesis.core.errors import FaultError, NotYetError
-from nemesis.core.fault import Settings
+from nemesis.core.errors import FaultError, NotYetError, SkippedError
+from nemesis.core.fault import Settings, Targets
 from nemesis.faults import traffic
-from nemesis.faults.registry import find
-from nemesis.faults.traffic import burst
+from nemesis.faults.partitions import PARTITIONS
+from nemesis.faults.registry import FAULTS, aim_refusal, find
+from nemesis.faults.targeted_partitions import TARGETED_PARTITIONS
+from nemesis.faults.traffic import TRAFFIC, burst
 
 
 def plan(name, seed=0, ctx=None, **system):
@@ -37,6 +39,50 @@ def test_one_way_hits_the_leader_in_one_direction_and_both_come_up():
         assert deaf != mute
         shapes.add(deaf)
     assert shapes == {True, False}
+
+
+@pytest.mark.parametrize("leader", ["n2", None])
+def test_one_way_hits_whom_it_is_aimed_at_with_and_without_a_leader(leader):
+    """A system without a leader, such as BookKeeper, has nodes that can be named."""
+    ctx = world()[0]
+    ctx.system.leader = leader
+    shapes = set()
+    for seed in range(30):
+        targets = find("partition-one-way").plan(replace(ctx, wanted=Targets(("n3",))), random.Random(seed))
+        deaf = targets.grudge == {"n3": ("n1", "n2", "n4", "n5")}
+        assert deaf != (targets.grudge == dict.fromkeys(("n1", "n2", "n4", "n5"), ("n3",)))
+        shapes.add(deaf)
+    assert shapes == {True, False}
+
+
+@pytest.mark.parametrize("name", ["reset", "swizzle", "packet-loss", "slow-link", "partition-random-halves"])
+def test_the_aimed_nodes_are_one_side_of_a_fault_between_two(name):
+    ctx = replace(world()[0], wanted=Targets(("n2", "n4")))
+    both = {**dict.fromkeys(("n2", "n4"), ("n1", "n3", "n5")), **dict.fromkeys(("n1", "n3", "n5"), ("n2", "n4"))}
+    for seed in range(5):
+        assert find(name).plan(ctx, random.Random(seed)).grudge == both
+
+
+def test_an_aimed_bridge_is_the_node_in_which_the_halves_meet():
+    ctx = replace(world()[0], wanted=Targets(("n3",)))
+    for seed in range(10):
+        grudge = find("bridge").plan(ctx, random.Random(seed)).grudge
+        assert sorted(grudge) == ["n1", "n2", "n4", "n5"]
+        assert {len(peers) for peers in grudge.values()} == {2}
+        assert all("n3" not in peers for peers in grudge.values())
+    with pytest.raises(SkippedError, match="one node, and n2, n3"):
+        find("bridge").plan(replace(ctx, wanted=Targets(("n2", "n3"))), random.Random(0))
+
+
+def test_a_fault_of_links_hits_the_named_node_or_says_why_it_cannot():
+    of_links = {fault.name for fault in (*PARTITIONS, *TARGETED_PARTITIONS, *TRAFFIC)}
+    unaimed = {name for name in FAULTS if aim_refusal(name)}
+    assert unaimed == {"partition-leader-minority", "partition-leader-majority", "partition-majorities-ring"}
+    for name in of_links - unaimed - {"bridge"}:
+        grudge = find(name).plan(replace(world()[0], wanted=Targets(("n3",))), random.Random(0)).grudge
+        pairs = [(node, peer) for node, peers in grudge.items() for peer in peers]
+        assert pairs, name
+        assert all("n3" in pair for pair in pairs), name
 
 
 def test_without_a_leader_aimed_faults_wait():

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from history import RunFiles
+from history.records.log_words import LogWords
 from reports.load import logs
+from tests.support.reports.log_words import declare
 
 LOG = """2026-03-01T02:00:01.000Z INFO  [a] early
 2026-03-01 02:00:10,500 WARN  [b] [n1] [HeartBeatTimeOut]
@@ -22,6 +24,7 @@ no time at all
 def test_log_excerpts_are_tied_to_the_run_and_free_of_noise(tmp_path: Path) -> None:
     (tmp_path / "nodes" / "n1").mkdir(parents=True)
     (tmp_path / "nodes" / "n1" / "register.log").write_text(LOG)
+    declare(RunFiles(tmp_path))
     found = logs.excerpt(RunFiles(tmp_path), "2026-03-01T02:00:00Z", 10, 12)
     assert [line.seconds for line in found] == pytest.approx([10.5, 10.5, 10.6, 11])
     assert [line.level for line in found] == ["WARN", "", "", "ERROR"]
@@ -30,6 +33,29 @@ def test_log_excerpts_are_tied_to_the_run_and_free_of_noise(tmp_path: Path) -> N
         "WARN",
         "ERROR",
     ]
+
+
+def test_what_a_line_means_is_said_by_the_system_in_the_results(tmp_path: Path) -> None:
+    files, texts = RunFiles(tmp_path), ("x zxid went back", "x Complete closure", "x [Push-n2] Change state")
+    _log(files, "n1", [(11.0, f"INFO  {text}") for text in texts])
+
+    def seen() -> list[tuple[str, int, bool]]:
+        found = logs.excerpt(files, "2026-03-01T02:00:00Z", 10, 12)
+        return [(line.text.partition(" x ")[2], line.weight, line.of_replication) for line in found]
+
+    assert seen() == [
+        ("zxid went back", 0, False),
+        ("Complete closure", 0, False),
+        ("[Push-n2] Change state", 0, False),
+    ]
+    declare(files)
+    assert seen() == [("zxid went back", 0, False), ("[Push-n2] Change state", 0, True)]
+    declare(files, LogWords(milestones="went back", noise="(", replication="["))
+    found = {text: (weight, moved) for text, weight, moved in seen()}
+    assert found["zxid went back"] == (2, False), "and what is no expression is as if it were not declared"
+    assert len(found) == 3
+    files.results.write_text("[1]")
+    assert {weight for _, weight, _ in seen()} == {0}
 
 
 def test_a_long_log_is_searched_by_bisection(tmp_path: Path) -> None:
@@ -96,6 +122,27 @@ def test_lines_that_name_different_nodes_are_not_counted_as_one(tmp_path: Path) 
     _log(files, "n1", lines)
     found = logs.excerpt(files, "2026-03-01T02:00:00Z", 9, 12)
     assert [(line.text.partition("[")[2][:7], line.times) for line in found] == [("Push-n3", 50), ("Push-n5", 50)]
+
+
+def test_nodes_of_many_are_told_apart_and_long_numbers_are_still_counted(tmp_path: Path) -> None:
+    """``n100`` and ``n101`` are names; the 1234 of ``entry1234`` is none, though it is glued to a word as well."""
+    files = RunFiles(tmp_path)
+    _log(
+        files,
+        "n1",
+        [(10 + n / 100, f"WARN [Push-n{100 + n % 2}] broker-{7 + n % 2} entry{n + 1000}") for n in range(80)],
+    )
+    for node in ("n100", "n101", "n102", "broker-7", "broker-8"):
+        (files.nodes / node).mkdir()
+    for found in (
+        logs.excerpt(files, "2026-03-01T02:00:00Z", 9, 12),
+        logs.around(files, "2026-03-01T02:00:00Z", (10.0, 10.0), ["n1"], (1.0, 2.0), 30).lines,
+        logs.by_second(files, "2026-03-01T02:00:00Z", 9, 12),
+    ):
+        assert [(line.text.partition("[")[2][:22], line.times) for line in found] == [
+            ("Push-n100] broker-7 en", 40),
+            ("Push-n101] broker-8 en", 40),
+        ]
 
 
 def test_of_many_kinds_of_lines_one_that_is_repeated_very_often_is_kept(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from reports.analysis.node_timeline import timelines_of
 from reports.load import logs
 from reports.load.run import read_run
 from reports.page import track
+from tests.support.reports.log_words import declare
 from tests.support.reports.made import Maker
 from tests.support.reports.recorded_runs import recorded_run
 
@@ -101,6 +102,7 @@ def test_lines_are_of_nodes_and_harness_each_kind_once_a_second(fresh: Maker) ->
     pushes = [f"{at(3 + n / 10)} INFO  [Push-n3] Push - Change state from COMPARE to APPEND at {n}" for n in range(12)]
     (files.nodes / "n2" / "extra.log").write_text("\n".join([*pushes, f"{at(4.5)} ERROR x - broken"]) + "\n")
     files.log.write_text(f"{at(2.0)} WARNING harness.x: late\n{at(2.5)} ERROR   harness.x: lost\n")
+    declare(files)
     found = track.track_of(prepare(read_run(files)))
     names = [timeline.node for timeline in prepare(run).timelines]
     mine = [line for line in found["lines"] if "Change state" in line[3]]

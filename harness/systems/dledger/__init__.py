@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import Final
 
 from harness.systems.api import System
-from harness.systems.dledger.alarms import ALARMS
+from harness.systems.dledger.alarms import ALARMS, LOG_WORDS
 from harness.systems.dledger.client import clients
 from harness.systems.dledger.options import CANARIES, OPTIONS, VERSIONS, refuse
 from harness.systems.dledger.outcomes import LAW
@@ -44,6 +44,7 @@ SYSTEM: Final = System(
     prober=prober,
     describe=describe,
     alarms=ALARMS,
+    log_words=LOG_WORDS,
     quorum_reads=lambda setup: setup.options["read_mode"] == "log",
     promises=(
         "reads, writes and compare-and-sets of a register are linearizable when reads go through the log",

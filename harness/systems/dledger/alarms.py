@@ -6,6 +6,7 @@ from typing import Final
 
 from harness.systems.api import Alarm
 from harness.systems.jvm import OUT_OF_MEMORY
+from history.records.log_words import LogWords
 
 _LOST_JAR: Final = "the server's program was damaged or lost on its node"
 
@@ -30,3 +31,10 @@ ALARMS: Final = (
     Alarm(pattern="Invalid or corrupt jarfile", meaning=_LOST_JAR, follows="harness"),
     Alarm(pattern="Unable to access jarfile", meaning=_LOST_JAR, follows="harness"),
 )  # fmt: skip
+
+#: A dispatcher is the leader's to one follower: it goes over to comparing, truncating or sending a snapshot.
+LOG_WORDS: Final = LogWords(
+    noise=r"Complete closure|advance failed, status=Status\{code=\S*SUCCESS|Compare data to index failed",
+    milestones=r"ChangeRole|VOTE_RESULT|INCREASE_TERM|HeartBeatTimeOut|TRUNCATE|\[BUG\]",
+    replication=r"\[Push-[^\]]+\].*(?:[Cc]hange state|COMPARE|TRUNCATE|INSTALL_SNAPSHOT)",
+)

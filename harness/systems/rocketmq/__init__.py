@@ -5,6 +5,7 @@
 ``controllers``  jars, configuration, command lines, readiness, ports, files on disk
 ``brokers``      brokers that only beat
 ``client``       the client, the law of outcomes, probes
+``model``        a set of brokers, for the checker
 ``workload``     alters, elects, registers and reads; checks of epochs
 ===============  =======================================================================================================
 
@@ -15,14 +16,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from harness.systems.api import Alarm, Evidence, Option, System
+from harness.systems.dledger.alarms import LOG_WORDS
 from harness.systems.jvm import OUT_OF_MEMORY
 from harness.systems.rocketmq.client import LAW, Prober, clients
 from harness.systems.rocketmq.controllers import jars, leads, refuse, roles, surface
 from harness.systems.rocketmq.workload import CONTROLLER
 from history import Check, Probe
+
+if TYPE_CHECKING:
+    from harness.systems.rocketmq.model import SyncStateSet
 
 #: What a controller in jRaft mode logs of snapshots.
 SNAPSHOT_LINES: Final = {
@@ -55,6 +60,13 @@ def snapshots(evidence: Evidence) -> Check:
     return Check("snapshots", "check", "valid" if counts["saved"] else "unknown", asked, seen, dict(counts))
 
 
+def sync_state_set() -> SyncStateSet:
+    """The model of a set of brokers."""
+    from harness.systems.rocketmq.model import SyncStateSet  # it imports numpy, which no list of systems needs
+
+    return SyncStateSet()
+
+
 SYSTEM: Final = System(
     name="rocketmq-controller",
     title="RocketMQ's controller",
@@ -79,6 +91,7 @@ SYSTEM: Final = System(
     prober=lambda setup, shell: Prober(shell.machine, setup),
     law=LAW,
     workloads=(CONTROLLER,),
+    models={"sync-state-set": sync_state_set},
     recovered=one_leader,
     invariants=(snapshots,),
     quorum_reads=lambda setup: setup.options["reads"] == "log",
@@ -87,6 +100,7 @@ SYSTEM: Final = System(
         "an epoch is granted once, and what was acknowledged is kept while a majority of disks is",
         "a cluster of which a majority can talk serves again",
     ),
+    log_words=LOG_WORDS,
     alarms=(
         OUT_OF_MEMORY,
         Alarm(pattern="InaccessibleObjectException", meaning="Java lets it write no snapshot", follows="harness"),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from checker.models.registry import MODELS
+from checker.models.registry import all_models
 from harness.cli.main import run_command
 from harness.systems import DEFAULT, find_system
 
@@ -35,10 +35,10 @@ def test_workloads_and_models(capsys: pytest.CaptureFixture[str]) -> None:
     assert {one["name"] for one in found if one["system"] == DEFAULT} == {
         one.name for one in find_system(DEFAULT).workloads
     }
-    assert {one["model"] for one in found} - {None} <= set(MODELS)
+    assert {one["model"] for one in found} - {None} <= set(all_models())
     assert "  register" in said(capsys, "list-workloads")
     models = json.loads(said(capsys, "list-models", "--json"))["models"]
-    assert [one["name"] for one in models] == sorted(MODELS)
+    assert [one["name"] for one in models] == sorted(all_models())
     assert all(one["summary"] for one in models)
 
 

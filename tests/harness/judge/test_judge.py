@@ -79,7 +79,8 @@ def test_a_run_without_blemish_is_valid() -> None:
     assert results.harness_failure is None
     assert [check.name for check in results.checks if check.verdict != "valid"] == []
     assert results.sentence == "linearizable: yes; recovery: yes, all nodes at 40, 31.1 s after the heal"
-    assert (results.environment, results.warnings) == ({"java": "21"}, ("w",))
+    assert results.environment == {"java": "21", **good().plan.under_test.log_words.to_environment()}
+    assert results.warnings == ("w",)
 
 
 def test_each_check_is_there_once_and_gates_are_called_gates() -> None:

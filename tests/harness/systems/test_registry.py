@@ -10,12 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from checker.models import brought
 from harness.errors import UsageError
 from harness.systems import DEFAULT, find_system, system_names
 from harness.systems.registry import GROUP, split_version
 
 #: A system of another package: a register that one node holds, as short as it can be.
 OTHER = """
+from checker import CasRegister
 from harness.systems.api import Canary, Option, Role, Surface, System, Workload
 from harness.systems.law import Law, Outcome
 from harness.systems.ready import listening
@@ -31,7 +33,16 @@ class Client:
     async def close(self): ...
 
 
+class Odd(CasRegister):
+    '''A register that only this system has.'''
+
+
+def broken():
+    raise ImportError("half a package")
+
+
 SYSTEM = System(
+    models={"odd": Odd, "register": broken},
     name="other", summary="a system of another package", versions=("2", "1"), law=Law(),
     options=(Option(name="colour", default="red", choices=("red", "blue"), help="What it looks like."),),
     canaries=(Canary(name="forgets", help="forgets every write"),),
@@ -77,6 +88,30 @@ def test_the_system_of_another_package_is_one_of_them(wheel: Path) -> None:
     assert [option["name"] for option in system["options"]] == ["colour"]
     assert [one["name"] for one in system["canaries"]] == ["forgets"]
     assert [one["model"] for one in system["workloads"]] == ["register"]
+
+
+def test_models_are_looked_for_where_systems_are() -> None:
+    assert brought.GROUP == GROUP
+
+
+def test_a_system_brings_the_models_that_only_it_needs(wheel: Path, tmp_path: Path) -> None:
+    listed = json.loads(harness(wheel, "list-models", "--json").stdout)["models"]
+    summaries = {one["name"]: one["summary"] for one in listed}
+    assert summaries["odd"] == "A register that only this system has."
+    history = tmp_path / "history.jsonl"
+    header = {"format": "harness-history", "version": 1, "model": "odd"}
+    written = [("invoke", None), ("ok", 7)]
+    events = [
+        {"index": at, "time": at, "type": kind, "process": 0, "f": "read", "value": value}
+        for at, (kind, value) in enumerate(written)
+    ]
+    history.write_text("".join(json.dumps(line) + "\n" for line in [header, *events]))
+    wrong = harness(wheel, "check", str(history))
+    assert wrong.returncode == 1, wrong.stderr
+    assert "7" in wrong.stdout
+    assert harness(wheel, "check", str(history), "--model", "register").returncode == 1, "ours is nobody else's"
+    unknown = harness(wheel, "check", str(history), "--model", "od")
+    assert (unknown.returncode, "did you mean odd?" in unknown.stderr) == (254, True)
 
 
 def test_its_options_are_those_of_the_command_line_when_it_is_named(wheel: Path) -> None:

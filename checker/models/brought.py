@@ -1,0 +1,31 @@
+"""Models that systems under test bring: objects that only one of them has.
+
+A system names them among its declarations (``models``), and is found as the harness finds it, by its entry point: so
+the model of a recorded history is known wherever its package is installed, also in a job of Spark.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib.metadata import entry_points
+from typing import Final
+
+from checker.core.model import Model
+
+GROUP: Final = "harness.systems"
+
+log = logging.getLogger(__name__)
+
+
+@cache
+def brought_models() -> Mapping[str, Callable[[], Model]]:
+    """The models of all systems that can be loaded, by name."""
+    found: dict[str, Callable[[], Model]] = {}
+    for point in entry_points(group=GROUP):
+        try:
+            found |= getattr(point.load(), "models", {})
+        except Exception:  # somebody else's module, or a part that is not installed: `harness list-systems` says why
+            log.debug("no models of %s", point.name, exc_info=True)
+    return found

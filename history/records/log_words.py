@@ -1,0 +1,48 @@
+"""What the lines of a system's logs mean to a reader of excerpts, as the system declares it.
+
+Results carry it, under ``environment``: a report is drawn without the system at hand.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Final
+
+_PLACE: Final = "log_words"
+
+
+@dataclass(frozen=True, slots=True)
+class LogWords:
+    """Regular expressions, each empty where the system has nothing to say.
+
+    ``noise`` is left out of excerpts.  ``milestones`` count like a warning: elections, truncations and the like, beside
+    those that every system's log may have.  ``replication``: a leader goes over to feeding a follower in another way.
+    """
+
+    noise: str = ""
+    milestones: str = ""
+    replication: str = ""
+
+    def to_environment(self) -> dict[str, Any]:
+        """The entry in the results' ``environment``; empty where nothing is declared."""
+        return {_PLACE: asdict(self)} if self != NO_WORDS else {}
+
+    @classmethod
+    def of_results(cls, results: Mapping[str, Any]) -> LogWords:
+        """Those of a run; what is none, or no regular expression, is as if it were not declared."""
+        environment = results.get("environment")
+        found = environment.get(_PLACE) if isinstance(environment, Mapping) else None
+        named = found if isinstance(found, Mapping) else {}
+        return cls(**{one.name: _expression(named.get(one.name)) for one in fields(cls)})
+
+
+NO_WORDS: Final = LogWords()
+
+
+def _expression(text: object) -> str:
+    try:
+        return re.compile(text).pattern if isinstance(text, str) else ""
+    except re.error:
+        return ""

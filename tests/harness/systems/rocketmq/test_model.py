@@ -1,0 +1,66 @@
+"""The model of a set of brokers: its words for operations, and what it says of an answer that cannot be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from checker import check_operations
+from checker.models.registry import model_named
+from history import Operation
+
+
+def op(place: int, f: str, value: Any, result: Any, outcome: Any = "ok", error: str | None = None) -> Operation:
+    return Operation(
+        place, f, "broker-0", value, result, outcome, 10 * place, 10 * place + 5, 2 * place, 2 * place + 1, error=error
+    )
+
+
+STATE = [1, 3, [1, 2], 117]
+
+
+@pytest.mark.parametrize(
+    ("operation", "told"),
+    [
+        (op(0, "alter", [1, 3, 117, [1, 3]], 118),
+         "alter of the sync state set to [1, 3] granted as epoch 118: epoch 117 expected, master 1 of epoch 3"),
+        (op(0, "alter", [1, 3, 115, [1, 3]], None, "fail", "2001: Rejecting alter syncStateSet request: it is {117}"),
+         "alter of the sync state set to [1, 3] refused (2001): epoch 115 expected, master 1 of epoch 3"),
+        (op(0, "alter", [1, 3, 115, [1, 3]], None, "fail", "no connection: Connect call failed"),
+         "alter of the sync state set to [1, 3] failed: epoch 115 expected, master 1 of epoch 3"),
+        (op(0, "alter", [1, 3, 115, [1, 3]], None, "info", "1: TimeoutException"),
+         "alter of the sync state set to [1, 3] in doubt: epoch 115 expected, master 1 of epoch 3"),
+        (op(0, "elect", 2, ["elected", 2, 4, [2], 118]),
+         "elect of broker 2: master 2 of epoch 4, sync state set [2] of epoch 118"),
+        (op(0, "elect", 1, ["exists", *STATE]),
+         "elect of broker 1, master already: master 1 of epoch 3, sync state set [1, 2] of epoch 117"),
+        (op(0, "elect", 2, None, "info"), "elect of broker 2 in doubt"),
+        (op(0, "read", None, STATE), "read: master 1 of epoch 3, sync state set [1, 2] of epoch 117"),
+        (op(0, "read", None, None, "fail"), "read failed"),
+        (op(0, "register", 2, [None, None, [1, 2], 117]),
+         "register of broker 2: no master, sync state set [1, 2] of epoch 117"),
+    ],
+)  # fmt: skip
+def test_the_controller_tells_its_operations_by_its_own_names(operation: Operation, told: str) -> None:
+    assert model_named("sync-state-set").wording(operation) == told
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [op(0, "write", 1, 1), op(0, "alter", [1, 3], 4), op(0, "alter", None, None, "fail"), op(0, "read", None, 7),
+     op(0, "elect", 1, None), op(0, "elect", 1, ["lost", *STATE]), op(0, "alter", [1, 3, 115, 7], None, "fail"),
+     op(0, "read", None, [1, 3, 5, 117])],
+)  # fmt: skip
+def test_what_is_no_operation_of_it_is_told_by_its_values(operation: Operation) -> None:
+    assert model_named("sync-state-set").wording(operation) == ""
+
+
+def test_a_sentence_tells_the_answer_that_cannot_be() -> None:
+    first = [op(0, "elect", 1, ["elected", 1, 1, [1], 1]), op(1, "alter", [1, 1, 1, [1, 2]], 2)]
+    good = check_operations([*first, op(2, "alter", [1, 1, 2, [1, 2, 3]], 3)], "sync-state-set")
+    assert good.verdict == "valid"
+    (example,) = check_operations([*first, op(2, "alter", [1, 1, 1, [1, 3]], 2)], "sync-state-set").counterexamples
+    assert "process 2: alter of the sync state set to [1, 3] granted as epoch 2: epoch 1 expected" in example.sentence
+    assert "could only be master 1 of epoch 1, sync state set [1, 2] of epoch 2 by then" in example.sentence
+    assert "[1, 1, 1" not in example.sentence
