@@ -75,7 +75,7 @@ class LedgerReport:
 
 
 @dataclass(slots=True)
-class _Ledger:
+class LedgerHistory:
     """One ledger's operations, and what they say.  ``acknowledged``: id -> payload and the window's operation."""
 
     key: _Key
@@ -103,7 +103,7 @@ def check_fenced_ledgers(operations: Iterable[Operation]) -> LedgerReport:
     unread: list[_Key] = []
     counts = dict.fromkeys(("ledgers", "acknowledged", "doubted", "kept", "ends"), 0)
     for key, mine in by_key.items():
-        ledger = _Ledger(key, sorted(mine, key=lambda one: one.invoke_index))
+        ledger = LedgerHistory(key, sorted(mine, key=lambda one: one.invoke_index))
         if all(one.outcome != "ok" for one in ledger.of("create")):
             continue  # nobody knows its id
         found += _first_of_each_kind(_judge(ledger))
@@ -121,7 +121,7 @@ def _first_of_each_kind(found: Iterable[Counterexample]) -> Iterable[Counterexam
     return first.values()
 
 
-def _count(ledger: _Ledger, counts: dict[str, int]) -> None:
+def _count(ledger: LedgerHistory, counts: dict[str, int]) -> None:
     kept = set(ledger.wholes[0].result["entries"]) if ledger.wholes else set()
     doubted = [payload for one in ledger.of("window") for payload in _in_doubt(one)]
     counts["ledgers"] += 1
@@ -131,7 +131,7 @@ def _count(ledger: _Ledger, counts: dict[str, int]) -> None:
     counts["ends"] += len(ledger.ends)
 
 
-def _judge(ledger: _Ledger) -> Iterator[Counterexample]:
+def _judge(ledger: LedgerHistory) -> Iterator[Counterexample]:
     yield from _acknowledgements(ledger)
     for one in ledger.operations:
         if one.outcome == "ok" and one.f in ("recover", "close", "read") and one.result is not None:
@@ -157,7 +157,7 @@ def _judge(ledger: _Ledger) -> Iterator[Counterexample]:
 # -- one promise each -------------------------------------------------------------------------------------------------
 
 
-def _acknowledgements(ledger: _Ledger) -> Iterator[Counterexample]:
+def _acknowledgements(ledger: LedgerHistory) -> Iterator[Counterexample]:
     """Ids of acknowledged adds are unique and grow."""
     highest = (-1, -1, ledger.operations[0])
     for one in ledger.of("window"):
@@ -175,7 +175,7 @@ def _acknowledgements(ledger: _Ledger) -> Iterator[Counterexample]:
                 yield ledger.broken("duplicate", text, (before, _acked(other, id_)), (one, _acked(payload, id_)))
 
 
-def _ends(ledger: _Ledger) -> Iterator[Counterexample]:
+def _ends(ledger: LedgerHistory) -> Iterator[Counterexample]:
     """All see one end, and nothing beyond it is acknowledged or confirmed."""
     if not ledger.ends:
         return
@@ -227,7 +227,7 @@ def _ended(end: _End) -> str:
     return f"{_who(end[1])} ended it at {end[0]}"
 
 
-def _contents(ledger: _Ledger) -> Iterator[Counterexample]:
+def _contents(ledger: LedgerHistory) -> Iterator[Counterexample]:
     """The whole ledger as each reader saw it after recovery."""
     windows = {payload: one for one in ledger.of("window") for payload in _payloads(one)}
     for whole in ledger.wholes:
@@ -240,7 +240,7 @@ def _contents(ledger: _Ledger) -> Iterator[Counterexample]:
         yield from _sequence(ledger, whole, windows)
 
 
-def _sequence(ledger: _Ledger, whole: Operation, windows: dict[int, Operation]) -> Iterator[Counterexample]:
+def _sequence(ledger: LedgerHistory, whole: Operation, windows: dict[int, Operation]) -> Iterator[Counterexample]:
     """Payloads are unique, were added, and stand in the order of their adds."""
     place: dict[int, int] = {}
     highest = -1
@@ -272,7 +272,7 @@ def _sequence(ledger: _Ledger, whole: Operation, windows: dict[int, Operation]) 
             highest, highest_of[window.invoke_index] = max(highest, payload), max(among, payload)
 
 
-def _against_acknowledged(ledger: _Ledger, whole: Operation) -> Iterator[Counterexample]:
+def _against_acknowledged(ledger: LedgerHistory, whole: Operation) -> Iterator[Counterexample]:
     entries = whole.result["entries"]
     for id_, (payload, one) in ledger.acknowledged.items():
         if id_ >= len(entries):
@@ -286,7 +286,7 @@ def _against_acknowledged(ledger: _Ledger, whole: Operation) -> Iterator[Counter
             yield ledger.broken("other-payload", text, (one, _acked(payload, id_)), other)
 
 
-def _tails(ledger: _Ledger) -> Iterator[Counterexample]:
+def _tails(ledger: LedgerHistory) -> Iterator[Counterexample]:
     """What was read without recovery is the same for ever, and what all readers of the whole see."""
     seen: dict[int, tuple[int, Operation]] = {}
     for one in ledger.of("tail"):
@@ -314,7 +314,7 @@ def _tails(ledger: _Ledger) -> Iterator[Counterexample]:
                 yield ledger.broken("other-payload", text, (one, _reads(payload, id_)), (whole, _reads(now, id_)))
 
 
-def _lengths(ledger: _Ledger) -> Iterator[Counterexample]:
+def _lengths(ledger: LedgerHistory) -> Iterator[Counterexample]:
     for whole in ledger.wholes:
         result = whole.result
         if result["length"] is not None and None not in result["entries"] and result["length"] != result["bytes"]:

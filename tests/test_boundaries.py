@@ -273,3 +273,16 @@ def test_no_test_imports_another() -> None:
         if name.startswith("tests.") and re.search(r"\.(test_\w+|conftest)$", name)
     }
     assert wrong == set()
+
+
+def test_tests_and_bench_import_public_names_alone() -> None:
+    wrong = {
+        f"{path.relative_to(ROOT)}: {alias.name} of {node.module}"
+        for folder in ("tests", "bench")
+        for path in (ROOT / folder).rglob("*.py")
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.ImportFrom) and str(node.module).split(".")[0] in MAY_IMPORT
+        for alias in node.names
+        if alias.name.startswith("_")
+    }
+    assert wrong == set()

@@ -25,7 +25,7 @@ from tempfile import TemporaryDirectory
 
 from harness.clients.wire import BlockingWire, Wire
 from harness.clusters.netns import NetnsCluster
-from harness.execution.faults import view_of
+from harness.execution.faults import RunClock, view_of
 from harness.execution.probes import PERIOD_S, ProbeLog, probe_forever
 from harness.plan import Plan
 from harness.remote.nodes import Remote
@@ -35,7 +35,6 @@ from harness.systems.dledger.options import VERSIONS
 from harness.systems.dledger.status import CLIENT_PORT, figures
 from harness.workloads import Invocation
 from history import Probe
-from nemesis.core.clock import MonotonicClock
 from nemesis.core.facts import survey
 from nemesis.core.fault import Context, Settings
 from nemesis.core.ports import Command
@@ -218,7 +217,7 @@ def main() -> None:
     asked = parser.parse_args()
     with servers(asked.version) as (system, remote):
         view = view_of(system, lambda: newest(system))
-        ctx = Context(remote, view, MonotonicClock(), survey(remote), Settings())
+        ctx = Context(remote, view, RunClock(time.monotonic_ns), survey(remote), Settings())
         found: dict[str, object] = {"nodes": len(remote.names), "system": f"DLedger {asked.version}"}
         found["machine"] = {"cores": os.cpu_count(), "load_before": os.getloadavg()[0], "date": time.strftime("%F")}
         found["probes"] = overhead(system, asked.segments, asked.seconds)

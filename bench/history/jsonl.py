@@ -25,7 +25,7 @@ import numpy as np
 from bench.pipeline.made import write_history
 from history.codes import ABSENT
 from history.readers import jsonl_kernel as kernel
-from history.readers.jsonl_columns import _Scan, read_columns
+from history.readers.jsonl_columns import Scan, read_columns
 
 CHUNK: Final = 1 << 16
 READERS: Final = ("scanner", "scanner, columns", "msgspec, objects", "msgspec, rows")
@@ -49,7 +49,7 @@ class Line(msgspec.Struct, forbid_unknown_fields=True, gc=False):
 
 def scanned(path: Path) -> None:
     data = np.fromfile(path, np.uint8)
-    _Scan(data, int(np.argmax(data == 10)) + 1, path)
+    Scan(data, int(np.argmax(data == 10)) + 1, path)
 
 
 def decoded(path: Path) -> int:

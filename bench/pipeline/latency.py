@@ -23,7 +23,8 @@ from typing import Any
 from history import Header, HistoryWriter, Probe, RunFiles
 from history.records.probes import probes_header
 from pipeline import WarmSession, local_tables, run_tables
-from pipeline.spark.warm import family, jvm_pid
+from pipeline.spark.warm import family
+from tests.support.pipeline.jvm import jvm_pid
 
 SECOND = 1_000_000_000
 

@@ -31,7 +31,8 @@ from bench.pipeline.made import write_history, write_operations
 from history import RunFiles
 from pipeline import ingest, run_tables, start_session
 from pipeline.spark.big_keys import judge_big_keys
-from pipeline.spark.warm import family, jvm_pid
+from pipeline.spark.warm import family
+from tests.support.pipeline.jvm import jvm_pid
 
 SMALL = 200
 LINKS = 10_000

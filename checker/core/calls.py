@@ -55,11 +55,10 @@ def asked_by(call: Call) -> Any:
 class _Truth:
     """True or False, equal to the bool and not to 1 or 0, so that a model can compare it with its own state."""
 
-    __slots__ = ("_hash", "value")
+    __slots__ = ("value",)
 
     def __init__(self, value: bool) -> None:
         self.value = value
-        self._hash = hash(("truth", value))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, (bool, _Truth)) and bool(other) == self.value

@@ -106,10 +106,10 @@ class NodeStart:
         hosts = [f"{self.record.address(node)} {node}" for node in self.record.nodes]
         (etc / "hosts").write_text("\n".join(("127.0.0.1 localhost", *hosts)) + "\n")
         # A shell that reads no start files: one of the host's could cost 100 ms a command.
-        _edit_root(Path("/etc/passwd"), etc / "passwd", {6: "/bin/sh"}, 0o644)
+        edit_root(Path("/etc/passwd"), etc / "passwd", {6: "/bin/sh"}, 0o644)
         # sshd without PAM rejects a locked root ("!"); "*" has no password either, but is not locked.
-        _edit_root(Path("/etc/shadow"), etc / "shadow", {1: "*"}, 0o600)
-        (ours / "sshd_config").write_text(_sshd_config(f"/etc/harness/{self.record.name}/{self.node}"))
+        edit_root(Path("/etc/shadow"), etc / "shadow", {1: "*"}, 0o600)
+        (ours / "sshd_config").write_text(sshd_config(f"/etc/harness/{self.record.name}/{self.node}"))
         (ours / "authorized_keys").write_text(self.state.client_key.with_suffix(".pub").read_text())
         host_key = ours / "host_key"
         host_key.touch(mode=0o600)
@@ -202,7 +202,7 @@ def greets(host: str, timeout: float) -> bool:
     return False
 
 
-def _sshd_config(etc: str) -> str:
+def sshd_config(etc: str) -> str:
     penalties = "PerSourcePenalties no\n" if sshd_version() >= _PENALTIES_SINCE else ""
     return _SSHD_CONFIG.format(etc=etc) + penalties
 
@@ -216,7 +216,7 @@ def sshd_version() -> tuple[int, int]:
     return (int(found[1]), int(found[2])) if found else (0, 0)
 
 
-def _edit_root(source: Path, target: Path, fields: dict[int, str], mode: int) -> None:
+def edit_root(source: Path, target: Path, fields: dict[int, str], mode: int) -> None:
     """Copy a file of colon-separated records with some fields of root's replaced."""
     rows = [row.split(":") for row in source.read_text().splitlines()]
     for row in rows:

@@ -158,11 +158,6 @@ class Remote:
 
     # -- files -----------------------------------------------------------------------------------------------------
 
-    def upload_all(self, local: Path, remote: str) -> None:
-        """Upload the same file to every node.  See ``upload``."""
-        content = _read(local)
-        self._on_each({node: partial(self._upload, node, content, _mode(local), remote) for node in self._nodes})
-
     def upload(self, node: str, local: Path, remote: str) -> None:
         """Upload a file to a node, unless the node has it already (same SHA-256).
 

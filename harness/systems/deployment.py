@@ -217,7 +217,7 @@ class Deployment:
         """Start in a session and process group of its own, unless it is running."""
         variables = {**role.environment, **self._environments.get(role.node, {})}
         words = (*(("env", *(f"{name}={value}" for name, value in variables.items())) if variables else ()),)
-        return _script("start", _START, self._home(role.node), _mark(role), role.name, *words, *role.command)
+        return _script("start", _START, self._home(role.node), mark_of(role), role.name, *words, *role.command)
 
     def _write_files(self, roles: Sequence[Role]) -> None:
         for role in roles:
@@ -251,7 +251,7 @@ class Deployment:
 
     def _pid_command(self, role: Role) -> Command:
         script = f'p=$(cat "$1/run/$3.pid" 2>/dev/null) && {_IS_OURS} && echo "$p"; true'
-        return _script("pid", script, self._home(role.node), _mark(role), role.name)
+        return _script("pid", script, self._home(role.node), mark_of(role), role.name)
 
     def kill(self, nodes: Iterable[str]) -> None:
         """SIGKILL to whatever of a system runs on the nodes, and wait until it is gone."""
@@ -372,7 +372,7 @@ def _script(step: str, script: str, *arguments: str) -> Command:
     return Command(("sh", "-c", script, step, *arguments), timeout=30.0)
 
 
-def _mark(role: Role) -> str:
+def mark_of(role: Role) -> str:
     return f"{PROCESS_MARK}{role.node}/{role.name}"
 
 

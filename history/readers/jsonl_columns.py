@@ -48,11 +48,11 @@ def read_columns(path: Path) -> ColumnFile:
     if not data.size or data[newline] != 10:
         raise FormatError(str(path), "line 1", "expected a history header, found no whole line")
     header = parse_header(parse_object(data[: newline + 1].tobytes(), path, 1), path)
-    scanned = _Scan(data, newline + 1, path)
+    scanned = Scan(data, newline + 1, path)
     return ColumnFile(header, scanned.columns(), bool(data[-1] != 10))
 
 
-class _Scan(Scanned):
+class Scan(Scanned):
     """The events of one ``history.jsonl``; the strange lines are read one by one."""
 
     def __init__(self, data: NDArray[np.uint8], start: int, path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from typing import Protocol
 
 
@@ -17,13 +16,3 @@ class Clock(Protocol):
     def wait(self, seconds: float, stop: threading.Event) -> bool:
         """Wait so long, or until ``stop`` is set.  True when it is set."""
         ...
-
-
-class MonotonicClock:
-    """The real one."""
-
-    def now(self) -> int:
-        return time.monotonic_ns()
-
-    def wait(self, seconds: float, stop: threading.Event) -> bool:
-        return stop.wait(max(seconds, 0.0))

@@ -41,7 +41,7 @@ while [ ! -s "$ready" ]; do
 done"""
 
 # Prints what the helper has counted so far.
-_COUNTS: Final = """ready=$1; counts=${ready%.ready}.counts
+COUNTS: Final = """ready=$1; counts=${ready%.ready}.counts
 rm -f "$counts"
 kill -s USR1 "$(cat "$ready")" || exit
 i=0
@@ -136,7 +136,7 @@ class Shape:
         return Command(("sh", "-c", _START, PROGRAM, *arguments), stdin=helper_source(), timeout=15.0)
 
     def counts(self) -> Command:
-        return Command(("sh", "-c", _COUNTS, PROGRAM, self.ready))
+        return Command(("sh", "-c", COUNTS, PROGRAM, self.ready))
 
     def stop(self) -> Command:
         return Command(("sh", "-c", _STOP, PROGRAM, self.ready))

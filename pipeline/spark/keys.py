@@ -66,7 +66,7 @@ def judge_keys(
 
     ``rows`` is how many operations one task holds of a key of which no integer columns can be made.  Raises JobError.
     """
-    groups = _groups(keys, _TASKS * spark.sparkContext.defaultParallelism)
+    groups = groups_of(keys, _TASKS * spark.sparkContext.defaultParallelism)
     if not groups:
         return VERDICTS.empty_table(), []
     work = _judging(list(places), model, budget, rows)
@@ -74,7 +74,7 @@ def judge_keys(
     return pa.concat_tables([verdicts for verdicts, _ in found]), [key for _, large in found for key in large]
 
 
-def _groups(keys: pa.Table, tasks: int) -> list[list[str]]:
+def groups_of(keys: pa.Table, tasks: int) -> list[list[str]]:
     """Keys that one task judges, each group in ascending order."""
     counts = keys["count"].to_numpy()
     most = min(_AT_ONCE, -(-int(counts.sum()) // tasks))
@@ -89,7 +89,7 @@ def _judging(
     def work(keys: list[str]) -> tuple[pa.Table, list[str]]:
         require_visible(places[0])
         found, large = [], []
-        parts = _parts(places, keys)
+        parts = parts_of(places, keys)
         for key in keys:
             operations = pa.concat_tables([part.cast(PLAIN_OPERATIONS) for part in parts.pop(key)])
             try:
@@ -101,7 +101,7 @@ def _judging(
     return work
 
 
-def _parts(places: list[Path], keys: list[str]) -> dict[str, list[pa.Table]]:
+def parts_of(places: list[Path], keys: list[str]) -> dict[str, list[pa.Table]]:
     """The operations on some keys that follow each other, in parts that are not in memory yet."""
     parts: dict[str, list[pa.Table]] = {key: [] for key in keys}
     for place in places:

@@ -116,13 +116,6 @@ def made_up_run(root: Path) -> RunFiles:
     return run
 
 
-def jvm_pid(session: SparkSession) -> int:
-    """The process id of the session's JVM, which is also the parent of its Python workers."""
-    gateway = session.sparkContext._gateway  # noqa: SLF001 (pyspark has no public name for it)
-    assert gateway is not None
-    return int(gateway.jvm.ProcessHandle.current().pid())
-
-
 def spark_processes() -> list[int]:
     """The launchers and JVMs of this process's sessions.
 

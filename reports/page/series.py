@@ -67,7 +67,7 @@ def _series(drawn: Drawn, operations: Operations, end: int) -> dict[str, Any]:
         "rates": part("rate", lambda: _rates(operations, end)),
         "quantiles": part("latency quantiles", lambda: _quantiles(operations, end, drawn.run.state.get("lag_ms"))),
         "available": part("availability", lambda: figures.availability_of(operations, end)),
-        "stretches": part("leaders and terms", lambda: [_stretches(timeline) for timeline in drawn.timelines]),
+        "stretches": part("leaders and terms", lambda: [stretches_of(timeline) for timeline in drawn.timelines]),
         "roles": node_timeline.have_roles(drawn.timelines),
         "led": part("leaders and terms", lambda: _leaderships(drawn.timelines), []),
         "snapshots": [
@@ -147,7 +147,7 @@ def _quantiles(operations: Operations, end: int, lag_ms: object) -> dict[str, An
     return {"time": quantiles.time, "rows": [*quantiles.rows, *(row for _, row in drawn)], "names": names}
 
 
-def _stretches(timeline: NodeTimeline) -> list[list[Any]]:
+def stretches_of(timeline: NodeTimeline) -> list[list[Any]]:
     """List [role, term, from, to]; where another process than the node's killed server answered, :data:`WITHOUT`."""
     found = []
     for one in node_timeline.stretches(timeline):

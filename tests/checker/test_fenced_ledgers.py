@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checker import check_fenced_ledgers
-from checker.fenced_ledgers import KINDS, _Ledger
+from checker.fenced_ledgers import KINDS, LedgerHistory
 from history import Operation
 from tests.support.checker.oracle_ledgers import kinds_of, ledger_history
 
@@ -184,4 +184,4 @@ def test_brute_force_finds_the_same(rng: Random, wrong: float) -> None:
 
 def test_a_ledger_whose_number_was_not_answered_has_its_key_alone() -> None:
     doubted = operation(0, "create", None, None, "info")
-    assert _Ledger("l0", [doubted]).broken("lost-add", "odd", (doubted, "odd")).sentence == "ledger l0: odd"
+    assert LedgerHistory("l0", [doubted]).broken("lost-add", "odd", (doubted, "odd")).sentence == "ledger l0: odd"

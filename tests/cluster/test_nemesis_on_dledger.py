@@ -15,13 +15,12 @@ from typing import Any
 import pytest
 
 from harness.clients.wire import BlockingWire
-from harness.execution.faults import view_of
+from harness.execution.faults import RunClock, view_of
 from harness.plan import Plan
 from harness.remote.nodes import Remote
 from harness.systems.deployment import Deployment, fetch, machines
 from harness.systems.dledger.status import CLIENT_PORT, figures
 from history import Probe
-from nemesis.core.clock import MonotonicClock
 from nemesis.core.errors import FaultError, SkippedError
 from nemesis.core.facts import survey
 from nemesis.core.fault import Context, Settings, Targets
@@ -100,7 +99,7 @@ def servers() -> Iterator[Servers]:
         system.await_leader()
         settings = Settings(peer_ports=(20911,), store="harness/register", snapshot_threshold=THRESHOLD, faketime=True)
         view = view_of(system, lambda: probes(system))
-        yield Servers(Context(remote, view, MonotonicClock(), facts, settings), system, remote)
+        yield Servers(Context(remote, view, RunClock(time.monotonic_ns), facts, settings), system, remote)
         system.kill(remote.names)
 
 
@@ -109,7 +108,9 @@ def test_a_power_cut_in_the_first_seconds_leaves_the_program() -> None:
     plan = Plan(seed=1)
     with real_cluster("t-nem-cut") as cluster, Remote(cluster.nodes) as remote:
         system = Deployment(plan.under_test, plan.setup(machines(cluster.nodes)), remote, time.monotonic)
-        ctx = Context(remote, view_of(system, lambda: probes(system)), MonotonicClock(), survey(remote), Settings())
+        ctx = Context(
+            remote, view_of(system, lambda: probes(system)), RunClock(time.monotonic_ns), survey(remote), Settings()
+        )
         fault = find("crash-all")
         if why := fault.precheck(ctx):
             pytest.skip(why)

@@ -112,7 +112,8 @@ class TestRemote:
 
     def test_files_go_both_ways(self, remote: Remote, tmp_path: Path) -> None:
         (tmp_path / "up").write_bytes(bytes(range(256)) * 40000)
-        remote.upload_all(tmp_path / "up", "/opt/harness/up")
+        for node in remote.names:
+            remote.upload(node, tmp_path / "up", "/opt/harness/up")
         sh(remote, "mkdir -p /data/tree/deep && cp /opt/harness/up /data/tree/deep/ && truncate -s 1G /data/tree/hole")
         remote.download("n2", "/opt/harness/up", tmp_path / "down")
         remote.download_tree("n1", "/data/tree", tmp_path / "tree")

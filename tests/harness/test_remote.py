@@ -334,7 +334,8 @@ class TestFiles:
         (tmp_path / "source").write_text("x")
         with toy_sshd(tmp_path / "a", "n1") as one, toy_sshd(tmp_path / "b", "n2") as two:
             with Remote([one.node(), two.node()]) as remote:
-                remote.upload_all(tmp_path / "source", str(tmp_path / "target"))
+                for node in remote.names:
+                    remote.upload(node, tmp_path / "source", str(tmp_path / "target"))
             assert len(one.lines) + len(two.lines) >= 3
         assert (tmp_path / "target").read_text() == "x"
 

@@ -113,14 +113,14 @@ def test_an_intended_time_is_never_after_the_invocation(tmp_path: Path) -> None:
 def test_the_scanner_knows_the_lines_with_an_intended_time(tmp_path: Path) -> None:
     pytest.importorskip("numba")
     from history.readers import jsonl_kernel as kernel
-    from history.readers.jsonl_columns import _Scan
+    from history.readers.jsonl_columns import Scan
 
     writer = writer_at(tmp_path / "h")
     writer.append("invoke", 0, "write", value=7, key="k0", node="n1", phase="main", due=997)
     writer.append("ok", 0, "write", value=7, key="k0", node="n1", phase="main")
     writer.close()
     data = np.fromfile(tmp_path / "h", np.uint8)
-    scan = _Scan(data, int(np.argmax(data == 10)) + 1, tmp_path / "h")
+    scan = Scan(data, int(np.argmax(data == 10)) + 1, tmp_path / "h")
     assert scan.rows[:, kernel.SHAPE].tolist() == [kernel.INTEGER, kernel.INTEGER]
 
 

@@ -10,7 +10,7 @@ import pytest
 from harness.testing import FakeClock, FakeNodes, facts, world
 from nemesis.core.errors import FaultError
 from nemesis.core.ports import Command, Completed
-from nemesis.faults.delay import _COUNTS, PROGRAM, Shape
+from nemesis.faults.delay import COUNTS, PROGRAM, Shape
 from nemesis.faults.registry import find
 
 
@@ -33,7 +33,7 @@ def answering(measured, *, system=5, counts=None):
         argv = command.argv
         if "counters" in argv[2] or '-nvxL "$0"' in argv[2]:
             return f"  {system}  99  tcp  --  *  *  10.0.0.1  0.0.0.0/0  tcp dpt:20911 /* before n1 */\n"
-        if argv[2] == _COUNTS:
+        if argv[2] == COUNTS:
             return reported
         return measured(command) if argv[0] == "python3" else "gone"
 

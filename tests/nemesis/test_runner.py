@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
+from harness.execution.faults import RunClock
 from harness.testing import FakeNodes, Recorder, UnreachableError, world
 from history import receipts_of
-from nemesis.core.clock import MonotonicClock
 from nemesis.core.errors import NotYetError, UnknownFaultError
 from nemesis.core.fault import Settings, Targets
 from nemesis.faults.registry import FAULTS
@@ -277,7 +277,9 @@ def test_stop_is_prompt_on_a_real_clock():
 
     ctx, nodes, _, clock = world()
     record = Recorder(clock)
-    runner = Runner(replace(ctx, clock=MonotonicClock()), once("hammer-time", 0.0, 60.0), record, random.Random(0))
+    runner = Runner(
+        replace(ctx, clock=RunClock(time.monotonic_ns)), once("hammer-time", 0.0, 60.0), record, random.Random(0)
+    )
     stop = threading.Event()
     thread = threading.Thread(target=runner.run, args=(stop,))
     thread.start()

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from history import Operation
-from pipeline.spark.keys import _groups, _parts, count_keys, write_by_key
+from pipeline.spark.keys import count_keys, groups_of, parts_of, write_by_key
 from pipeline.tables.columns import json_text, operations_table
 from pipeline.tables.pairing import CODED_OPERATIONS
 
@@ -27,10 +27,10 @@ def test_a_task_finds_all_operations_of_its_keys(tmp_path_factory, blocks: list[
     expected = Counter("" if key is None else json_text(key) for keys in blocks for key in keys)
     counts = count_keys(places)
     assert counts.to_pylist() == [{"key": key, "count": expected[key]} for key in sorted(expected)]
-    groups = _groups(counts, tasks)
+    groups = groups_of(counts, tasks)
     assert [key for group in groups for key in group] == sorted(expected)
     for group in groups:
-        for key, parts in _parts(places, group).items():
+        for key, parts in parts_of(places, group).items():
             rows = pa.concat_tables(parts)
             assert rows["key"].to_pylist() == [key or None] * expected[key]
             assert all(part["invoke_index"].to_pylist() == sorted(part["invoke_index"].to_pylist()) for part in parts)

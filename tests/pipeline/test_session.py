@@ -121,7 +121,8 @@ SCRIPT = """
 import os, signal, sys
 from pathlib import Path
 from pipeline import WarmSession, run_tables
-from pipeline.spark.warm import family, jvm_pid, made_up_run
+from pipeline.spark.warm import family, made_up_run
+from tests.support.pipeline.jvm import jvm_pid
 
 def surroundings():
     # pyspark leaves two SPARK_ variables of its own behind

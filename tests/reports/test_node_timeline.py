@@ -24,7 +24,7 @@ from reports.load.columns import from_operations
 from reports.load.run import read_run
 from reports.page.page import environment
 from reports.page.series import WITHOUT
-from reports.page.series import _stretches as stretches_drawn
+from reports.page.series import stretches_of as stretches_drawn
 from tests.support.reports.recorded_runs import recorded_run
 
 S = 10**9

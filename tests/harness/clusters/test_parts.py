@@ -18,7 +18,7 @@ from harness.clusters import capabilities, links, processes
 from harness.clusters.control_groups import remove_orphans
 from harness.clusters.locks import FileLock
 from harness.clusters.mounts import loops_below, mounted_below
-from harness.clusters.node_start import _edit_root, _sshd_config, inherited, sshd_version
+from harness.clusters.node_start import edit_root, inherited, sshd_config, sshd_version
 from harness.clusters.processes import Process
 from harness.clusters.record import Record, StateDir, write_whole
 from harness.errors import ClusterBusyError, ClusterError
@@ -245,13 +245,13 @@ class TestMachine:
 
     def test_an_account_is_unlocked_and_given_a_shell(self, tmp_path: Path) -> None:
         (tmp_path / "shadow").write_text("root:!:1::\nx:!:1::\n")
-        _edit_root(tmp_path / "shadow", tmp_path / "new", {1: "*"}, 0o600)
+        edit_root(tmp_path / "shadow", tmp_path / "new", {1: "*"}, 0o600)
         assert (tmp_path / "new").read_text() == "root:*:1::\nx:!:1::\n"
 
     def test_a_new_sshd_is_told_not_to_shut_us_out(self, monkeypatch: pytest.MonkeyPatch) -> None:
         for version, reported in (((9, 2), False), ((10, 0), True)):
             monkeypatch.setattr("harness.clusters.node_start.sshd_version", lambda version=version: version)
-            assert ("PerSourcePenalties no" in _sshd_config("/etc/x")) is reported
+            assert ("PerSourcePenalties no" in sshd_config("/etc/x")) is reported
 
     @pytest.mark.parametrize(
         ("said", "version"),

@@ -19,7 +19,7 @@ from harness.execution import faults as faults_module
 from harness.execution.faults import Faults, RunClock, SystemView, heal_leftovers, replayed, scripted, view_of
 from harness.plan import Plan, validate
 from harness.systems import Machine
-from harness.systems.deployment import PROCESS_MARK, Deployment, _mark
+from harness.systems.deployment import PROCESS_MARK, Deployment, mark_of
 from harness.systems.dledger import processes
 from history import Receipt
 from nemesis.core.errors import FaultError
@@ -343,7 +343,7 @@ def test_our_processes_are_recognised_by_their_mark() -> None:
     heal_leftovers(nodes)
     assert PROCESS_MARK in nodes.sent[0].argv
     (role,) = PLAN.under_test.roles(PLAN.setup([Machine("n1", "10.0.0.1")]))
-    assert _mark(role).startswith(PROCESS_MARK)
+    assert mark_of(role).startswith(PROCESS_MARK)
 
 
 def test_every_node_is_swept_where_its_own_data_lies() -> None:

@@ -14,7 +14,7 @@ from checker import check
 from history import FormatError
 from history.codes import ABSENT
 from history.readers import read_any
-from history.readers.jsonl_columns import _Scan, read_columns
+from history.readers.jsonl_columns import Scan, read_columns
 from history.readers.scanned import NotColumnarError
 from tests.support.history.foreign_files import TEXTS, Record, jsonl, operations, parquet, story, story_of
 
@@ -209,7 +209,7 @@ def test_blanks_between_fields_and_at_the_end_do_not_slow_the_fast_reader(
     assert slow is not None
     columns = read_columns(path).columns
     assert [columns.operation(0)] == slow
-    monkeypatch.setattr(_Scan, "event", None)
+    monkeypatch.setattr(Scan, "event", None)
     columns = read_columns(path).columns
     assert (columns.old.tolist(), columns.value.tolist()) == ([3], [ABSENT])
 

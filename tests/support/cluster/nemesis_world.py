@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 
 from harness.clusters.netns import STATE_ROOT, NetnsCluster
+from harness.execution.faults import RunClock
 from harness.remote.nodes import Remote
 from history import Probe
 from history.records.probes import Role
-from nemesis.core.clock import MonotonicClock
 from nemesis.core.facts import survey
 from nemesis.core.fault import Context, Fault, Settings
 from nemesis.core.ports import Command, StartError
@@ -270,5 +270,5 @@ def real_world(name: str) -> Iterator[World]:
         system = ToySystem(remote)
         system.install()
         settings = Settings(peer_ports=(PORT,), store="store")
-        ctx = Context(remote, system, MonotonicClock(), survey(remote), settings)
+        ctx = Context(remote, system, RunClock(time.monotonic_ns), survey(remote), settings)
         yield World(ctx, remote, system, cluster)
