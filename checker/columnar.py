@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checker.core.calls import Call, thaw
+from checker.core.intervals import IntArray
 from checker.core.model import CasRegister, Model, ModelError, is_register
 from checker.core.options import DEFAULTS, CheckOptions
 from checker.core.result import EngineResult, Limits, Report
@@ -20,7 +21,7 @@ from checker.dispatch import VALUES, decide
 from checker.engines.automaton import ENGINE as AUTOMATON
 from checker.engines.registers import Finder, groups_of, minimal
 from checker.engines.zones import ENGINE as ZONES
-from checker.engines.zones import IntArray, zones
+from checker.engines.zones import zones
 from checker.engines.zones_columns import Prepared, Rows, calls_at, numbered, prepare, takes_part, writes_beside
 from checker.explain.explain import explain, unexplained
 from checker.models.registry import model_named
@@ -202,7 +203,7 @@ class _Check:
         if judged is None:
             prepared = prepare(columns)
             verdicts = self._verdicts(np.bincount(prepared.key, minlength=keys))
-            bad = self._tell(prepared, verdicts)
+            bad = self._find_contradictions(prepared, verdicts)
             if not self.proofs:
                 self._wrong(bad, ZONES, verdicts)
             return verdicts, np.flatnonzero(~prepared.simple)
@@ -240,7 +241,7 @@ class _Check:
     def _contradicted(self, bad: IntArray, verdicts: _Verdicts) -> None:
         """Verdicts on the keys that the compiled zones found invalid."""
         if bad.size and self.proofs:
-            self._tell(prepare(self.columns), verdicts)
+            self._find_contradictions(prepare(self.columns), verdicts)
         else:
             self._wrong(bad, ZONES, verdicts)
 
@@ -250,7 +251,7 @@ class _Check:
             name, count = self.columns.keys[key], int(verdicts.counts[key])
             verdicts.others[key] = KeyVerdict(name, "invalid", engine, count, verdicts.seconds, violations=1)
 
-    def _tell(self, prepared: Prepared, verdicts: _Verdicts) -> IntArray:
+    def _find_contradictions(self, prepared: Prepared, verdicts: _Verdicts) -> IntArray:
         """Find what is wrong: returns the invalid keys, and makes their verdicts if proofs are wanted."""
         found = zones(prepared.clusters)
         if found.valid:
@@ -359,11 +360,11 @@ class _Names:
 
 def _cas(found: Any, limits: Limits) -> EngineResult | None:
     """Decide a CAS register by columns; counterexamples are left to the engines on calls."""
-    from checker.engines.search_columns import CasColumns, decide_cas
+    from checker.engines.search_columns import decide_cas
+    from checker.search.compiled import RegisterColumns
 
-    return decide_cas(
-        CasColumns(found.kind, found.value, found.old, found.invoke, found.ret, _Names(found.names)), limits
-    )
+    fields = (found.kind, found.value, found.old, found.invoke, found.ret)
+    return decide_cas(RegisterColumns(*fields, _Names(found.names)), limits)
 
 
 def _never_written(columns: OperationColumns, rows: IntArray) -> IntArray:

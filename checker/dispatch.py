@@ -85,6 +85,9 @@ NAMES: Final = tuple(engine.name for engine in ENGINES)
 #: The titles of those whose result counts all violations.
 FINDING_ALL: Final = frozenset(engine.title for engine in ENGINES if engine.finds_all)
 
+#: How the engines with words of their own explain a core, by their titles.
+EXPLAIN: Final = {engine.title: engine.explain for engine in ENGINES if engine.explain is not None}
+
 
 def decide(
     calls: Sequence[Call], model: Model, limits: Limits, *, engine: str | None = None, proof: bool = True

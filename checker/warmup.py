@@ -49,11 +49,11 @@ class _Latch(Model):
 def warm() -> None:
     """Compile or load zones, automaton and search: half a minute the very first time, 0.3 s from then on."""
     from checker.engines.automaton import timeline, timeline_columns
-    from checker.engines.search_columns import CasColumns, decide_cas
+    from checker.engines.search_columns import decide_cas
     from checker.kernels.encode import gather
     from checker.kernels.many_keys import arrange_keys, judge_all, judge_keys
     from checker.kernels.zones import judge
-    from checker.search.compiled import compiled_search
+    from checker.search.compiled import RegisterColumns, compiled_search
 
     limits = Limits(lambda: 0.0)
     read, first = np.zeros(1, np.int8), np.zeros(1, np.int64)
@@ -64,7 +64,7 @@ def warm() -> None:
     )
     judge_keys(arrange_keys(read, read, first, first, first, first + 1, read == 0), 0, 1, read)
     judge_all(read, read, first, first, first, first + 1, 1, 1)
-    decide_cas(CasColumns(read, first, first, first, first + 1, ("absent",)), limits)
+    decide_cas(RegisterColumns(read, first, first, first, first + 1, ("absent",)), limits)
     timeline(columns, np.zeros(1, np.int64), limits)
     # Long enough for the search to need more room than it starts with.
     calls = [Call("write", 1, None, 2 * place, 2 * place + 1, place) for place in range(1000)]

@@ -219,9 +219,13 @@ BANNED_MODULES = {
     "terms": "election_safety", "shaping": "delay", "successions": "leadership", "agenda": "queue", "view": "ports",
     "tracks": "node_timeline", "stuck": "lagging_nodes", "answers": "responder", "boxes": "text_diagram",
     "inside": "safe_open", "drawn_from": "staleness", "planted": "canary", "breaches": "invariant_violations",
-    "places": "hadoop_fs", "shipping": "packages", "stamps": "metadata", "transcribed": "convert",
+    "texts": "kv", "places": "hadoop_fs", "shipping": "packages", "stamps": "metadata", "transcribed": "convert",
 }  # fmt: skip
-BANNED_NAMES = {"Told": "Explanation", "untold": "unexplained", "Wishes": "SuiteOptions", "forgotten": "made_pending"}
+BANNED_NAMES = {
+    "Told": "Explanation", "untold": "unexplained", "Wishes": "SuiteOptions", "forgotten": "made_pending",
+    "may_swap": "precondition_holds", "story": "describe", "tell": "find_contradictions",
+    "decide_by_texts": "decide_by_kv_chains",
+}  # fmt: skip
 
 
 # Words of riddles, which the first line of a docstring does without; and the packages whose docstrings are clean.

@@ -200,6 +200,7 @@ def test_a_model_and_an_engine_for_it(tree: Path, tmp_path: Path) -> None:
 
     follow("An engine", tree)
     assert [engine_of(tree, path) for path in (good, bad)] == [("valid", "latch moments"), ("invalid", "latch moments")]
+    assert "found it open after that (" in harness(tree, "check", str(bad), "--model", "latch").stdout
     assert python(tree, "-m", "bench.checker.engines_page").returncode == 0
     assert "| `latch` | latch moments | latches" in (tree / "docs" / "checker.md").read_text()
     assert_agrees_with_the_reference(tree)

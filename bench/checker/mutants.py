@@ -28,6 +28,8 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final
 
+import numpy as np
+
 os.environ["NUMBA_DISABLE_JIT"] = "1"
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parents[1]), str(HERE)]
@@ -167,6 +169,9 @@ def load(name: str, source: str) -> None:
     for other, (module, _) in KERNELS.items():
         text = source if other == name else Path(str(module.__file__)).read_text()
         exec(compile(text, str(module.__file__), "exec"), module.__dict__)
+        # Compiled code reads the fields of any record as attributes, plain Python only those of numpy's own class.
+        records = {key: value for key, value in vars(module).items() if isinstance(value, np.dtype) and value.names}
+        vars(module).update({key: np.dtype((np.record, value)) for key, value in records.items()})
 
 
 def killer(name: str, source: str, trials: Sequence[Trial]) -> int | None:

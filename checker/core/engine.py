@@ -10,9 +10,13 @@ from typing import Final, TypeAlias
 from checker.core.calls import Call
 from checker.core.model import Model
 from checker.core.result import EngineResult, Limits
+from checker.core.scene import Scene
+from history import Counterexample
 
 #: Calls, model, limits, and whether a linearization is wanted; None where the engine cannot decide after all.
 Decide: TypeAlias = Callable[[Sequence[Call], Model, Limits, bool], EngineResult | None]
+#: A core of an invalid result, all operations on the object, and that result.
+Explain: TypeAlias = Callable[[Sequence[Call], Scene, EngineResult], Counterexample]
 ANY_SIZE: Final = range(sys.maxsize)
 BY_NAME_ONLY: Final = range(0)
 #: Up to so many calls the plain search has a chance to be done in milliseconds.
@@ -25,7 +29,8 @@ class Engine:
 
     ``name`` is what ``engine=`` forces it by, ``title`` what its results and the reports call it, ``about`` what it is
     for and ``cost`` what it takes, in a line each.  ``applies`` says for which model and calls it is sound.
-    ``unasked`` are the numbers of calls for which it is chosen without being forced.
+    ``explain`` makes the counterexample of one core, with its kind and sentence; without it the words are those of a
+    register, or of any model.  ``unasked`` are the numbers of calls for which it is chosen without being forced.
 
     ``compiled``: it loads compiled code, which takes longer than a small history takes the plain search.
     ``partial``: where it returns unknown though there was time, the next engine is tried.
@@ -38,6 +43,7 @@ class Engine:
     cost: str
     applies: Callable[[Model, Sequence[Call]], bool]
     decide: Decide
+    explain: Explain | None = None
     unasked: range = ANY_SIZE
     compiled: bool = False
     partial: bool = False

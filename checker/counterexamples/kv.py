@@ -13,15 +13,15 @@ from checker.counterexamples.cas_chains import chain_core, made_pending
 from checker.counterexamples.enumerate import MOST, Finding, Findings, completed_by, second_pass
 from checker.counterexamples.minimize import irreducible
 from checker.dispatch import decide
-from checker.engines.kv import ENGINE, INITIAL, Reading, Way, read_texts, register_calls
-from checker.engines.kv_partial import PartOfTexts
+from checker.engines.kv import ENGINE, INITIAL, Reading, Way, read_values, register_calls
+from checker.engines.kv_partial import PartOfKv
 from checker.engines.kv_pieces import Pieces
 from history.records.counted import counted
 
 
 def possible(part: Sequence[Call], pieces: Pieces) -> bool:
     """May these calls, ``SMALL`` at most, be a part of a linearizable history?"""
-    return linearizable(part, PartOfTexts(part, pieces))
+    return linearizable(part, PartOfKv(part, pieces))
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class _Texts:
                 core[witness.source] = witness
         least, pieces = sorted(core.values(), key=lambda call: call.invoke), self.reading.pieces
         if len(least) <= SMALL:
-            least = irreducible(least, PartOfTexts(least, pieces), lambda part: not possible(part, pieces))
+            least = irreducible(least, PartOfKv(least, pieces), lambda part: not possible(part, pieces))
         return Finding(tuple(least), EngineResult("invalid", ENGINE, kind=kind))
 
     def without(self, found: Sequence[Call], finding: Finding, of_register: Sequence[Call]) -> list[Call]:
@@ -61,11 +61,11 @@ class _Texts:
         return kept
 
 
-def find_texts(calls: Sequence[Call], pieces: Pieces, limits: Limits) -> Findings | None:
+def find_in_kv(calls: Sequence[Call], pieces: Pieces, limits: Limits) -> Findings | None:
     """All violations of one object of texts, for as long again as the check took; None if it cannot find them."""
     more = second_pass(limits)
     # This took a part of the time of the check only, and is not given up in the midst of it.
-    reading, ways = read_texts(calls, pieces, replace(more, deadline=None))
+    reading, ways = read_values(calls, pieces, replace(more, deadline=None))
     if len(ways) > 1:
         return None
     texts, of_register = _Texts(calls, reading, ways[0]), register_calls(calls, reading, ways[0])

@@ -32,9 +32,9 @@ from numpy.typing import NDArray
 
 from checker.core.calls import Call, ranked
 from checker.core.engine import READS_AND_WRITES, Engine
+from checker.core.intervals import IntArray
 from checker.core.model import ANY, Model, is_register
 from checker.core.result import LATE, LOADING, EngineResult, Limits, is_loaded
-from checker.engines.zones import IntArray
 from history.codes import NEVER
 
 ENGINE: Final = "value-timeline automaton"
@@ -48,6 +48,9 @@ _REVIVED: Final = 256
 @dataclass(frozen=True, slots=True)
 class TimelineColumns:
     """Reads and writes of one register, one row a call, in the order of the invocations.
+
+    No ``RegisterColumns``: the automaton knows no CAS, so its kernel takes marks, and it goes by ``code``, for which
+    the searches have no use.
 
     ``write`` marks writes, ``value`` are dense ids 0..V-1, ``invoke`` and ``ret`` dense ranks 0..events-1 (``NEVER``
     for pending writes; reads have all returned).  ``code`` is by rank the call that begins, or the complement of the

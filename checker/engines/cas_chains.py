@@ -21,9 +21,10 @@ import numpy as np
 
 from checker.core.calls import Call, made_by
 from checker.core.engine import ANY_SIZE, SMALL, Engine
+from checker.core.intervals import IntArray
 from checker.core.model import ANY, Model, is_register
 from checker.core.result import EngineResult, Limits
-from checker.engines.zones import IntArray, crossing
+from checker.engines.zones import crossing
 from history.codes import NEVER
 
 ENGINE: Final = "cas chains"

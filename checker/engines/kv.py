@@ -34,11 +34,12 @@ import numpy as np
 
 from checker.core.calls import Call
 from checker.core.engine import Engine
+from checker.core.intervals import IntArray
 from checker.core.model import CasRegister
 from checker.core.result import EngineResult, Limits
 from checker.engines.cas_chains import chain_zones, decide_by_chains
 from checker.engines.kv_pieces import START, Pieces, pieces_of
-from checker.engines.zones import IntArray, crossing
+from checker.engines.zones import crossing
 from checker.models.objects import KeyValue
 from history.codes import NEVER
 
@@ -279,7 +280,7 @@ def register_calls(calls: Iterable[Call], reading: Reading, way: Way) -> list[Ca
     return found
 
 
-def read_texts(calls: Sequence[Call], pieces: Pieces, limits: Limits) -> tuple[Reading, list[Way]]:
+def read_values(calls: Sequence[Call], pieces: Pieces, limits: Limits) -> tuple[Reading, list[Way]]:
     """What the gets say, and in which ways the appends may stand in it.  Raises UnclearError."""
     reading = Reading(pieces, gone=min((put.ret for put in pieces.puts.values()), default=NEVER))
     gets = reading.gets
@@ -305,13 +306,13 @@ def read_texts(calls: Sequence[Call], pieces: Pieces, limits: Limits) -> tuple[R
     return reading, reading.ways()
 
 
-def decide_by_texts(calls: Sequence[Call], limits: Limits, *, proof: bool = True) -> EngineResult | None:
+def decide_by_kv_chains(calls: Sequence[Call], limits: Limits, *, proof: bool = True) -> EngineResult | None:
     """Decide one object of texts, or None if the gets do not show how the texts came about."""
     pieces = pieces_of(calls)
     if pieces is None:
         return None
     try:
-        reading, ways = read_texts(calls, pieces, limits)
+        reading, ways = read_values(calls, pieces, limits)
     except UnclearError:
         return None
     if reading.conflicts:
@@ -392,8 +393,8 @@ def chains_fit(ends: Ends | None) -> bool:
 
 
 KV: Final = Engine(
-    "texts", ENGINE, "texts that are put, appended to and got, where the gets show how they came about",
+    "kv", ENGINE, "texts that are put, appended to and got, where the gets show how they came about",
     "O(n log n)",
     lambda model, _calls: type(model) is KeyValue,
-    lambda calls, _model, limits, proof: decide_by_texts(calls, limits, proof=proof),
+    lambda calls, _model, limits, proof: decide_by_kv_chains(calls, limits, proof=proof),
 )  # fmt: skip

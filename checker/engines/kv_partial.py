@@ -11,7 +11,7 @@ from checker.core.model import ILLEGAL, Model, State
 from checker.engines.kv_pieces import START, Pieces
 
 
-class PartOfTexts(Model):
+class PartOfKv(Model):
     """What is left of a history of texts when some of its operations are not looked at.
 
     They may have put or appended their pieces at any moment, each as often as it was put or appended.  So every part of

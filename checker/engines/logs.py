@@ -19,6 +19,7 @@ from typing import Any, Final
 from checker.core.calls import Call
 from checker.core.engine import Engine
 from checker.core.result import EngineResult, Limits
+from checker.engines.log_and_set_sentences import explain_log
 from checker.models.objects import Log
 
 ENGINE: Final = "log sweep"
@@ -164,4 +165,5 @@ LOG: Final = Engine(
     "log", ENGINE, "append-only logs whose entries are unique", "O(n log n)",
     lambda model, calls: type(model) is Log and entries_unique(calls),
     lambda calls, _model, limits, proof: decide_by_log_sweep(calls, limits, proof=proof),
+    explain_log,
 )  # fmt: skip

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from checker.core.calls import Call
-from checker.core.intervals import spans_of
+from checker.core.intervals import IntArray, spans_of
 from history import Operation
 from history.codes import NEVER
 
-Ranks: TypeAlias = npt.NDArray[np.int64]
 NOTHING: Final = -1
 NOWHERE: Final = -2
 _FUNCTIONS: Final = frozenset({"enqueue", "dequeue"})
@@ -30,11 +29,11 @@ class QueueColumns:
     where the dequeue is pending it means nothing.
     """
 
-    begun: Ranks
-    ended: Ranks
-    asked: Ranks
-    answered: Ranks
-    item: Ranks
+    begun: IntArray
+    ended: IntArray
+    asked: IntArray
+    answered: IntArray
+    item: IntArray
 
     @property
     def size(self) -> int:
@@ -58,7 +57,7 @@ class QueueColumns:
             and self._empty(until, asked[~found], answered[~found]).all()
         )
 
-    def _until(self, taken: Ranks, asked: Ranks, takers: Ranks) -> Ranks:
+    def _until(self, taken: IntArray, asked: IntArray, takers: IntArray) -> IntArray:
         """Up to when each item must be there; those that stay are given to the pending dequeues."""
         until = np.full(self.begun.size, NEVER)
         until[taken] = asked
@@ -67,13 +66,13 @@ class QueueColumns:
         until[given] = takers[: given.size]
         return until
 
-    def _overtaken(self, until: Ranks, since: Ranks, answered: Ranks) -> npt.NDArray[np.bool_]:
+    def _overtaken(self, until: IntArray, since: IntArray, answered: IntArray) -> npt.NDArray[np.bool_]:
         """For each answer: was anything enqueued before ``since`` of which no dequeue had begun?"""
         by_return = np.argsort(self.ended)
         longest = np.maximum.accumulate(np.append(-1, until[by_return]))
         return longest[np.searchsorted(self.ended[by_return], since)] > answered
 
-    def _empty(self, until: Ranks, asked: Ranks, answered: Ranks) -> npt.NDArray[np.bool_]:
+    def _empty(self, until: IntArray, asked: IntArray, answered: IntArray) -> npt.NDArray[np.bool_]:
         """By answer that found nothing: is there a moment at which nothing must have been there?"""
         lasting = self.ended < until
         begins, ends = np.sort(self.ended[lasting]), np.sort(until[lasting])
@@ -106,7 +105,7 @@ def columns_of_operations(operations: Sequence[Operation]) -> QueueColumns | Non
     return None if coming is None or going is None else QueueColumns(*coming, *going, item)
 
 
-def _places(items: Sequence[Any], answers: Sequence[Any]) -> Ranks | None:
+def _places(items: Sequence[Any], answers: Sequence[Any]) -> IntArray | None:
     place: dict[Any, int] = {item: number for number, item in enumerate(items)}
     if len(place) < len(items) or None in place or any(item != item for item in place):
         return None
@@ -114,5 +113,5 @@ def _places(items: Sequence[Any], answers: Sequence[Any]) -> Ranks | None:
     return _ranks(place.get(answer, NOWHERE) for answer in answers)
 
 
-def _ranks(numbers: Iterable[int]) -> Ranks:
+def _ranks(numbers: Iterable[int]) -> IntArray:
     return np.fromiter(numbers, np.int64)

@@ -39,6 +39,7 @@ from checker.core.engine import Engine
 from checker.core.result import LATE, EngineResult, Limits, OutOfTimeError, not_begun
 from checker.engines.queue_columns import columns_of, columns_of_operations
 from checker.engines.queue_orders import Pair, linearization
+from checker.engines.queue_sentences import explain_queue
 from checker.models.objects import FifoQueue
 from history import Operation
 from history.codes import NEVER
@@ -278,5 +279,6 @@ QUEUE: Final = Engine(
     "queue", ENGINE, "FIFO queues whose items are enqueued once each", "O(n log n)",
     lambda model, _calls: type(model) is FifoQueue,
     lambda calls, _model, limits, proof: decide_by_queue_sweep(calls, limits, proof=proof),
+    explain_queue,
     finds_all=True,
 )  # fmt: skip

@@ -11,9 +11,10 @@ import numpy as np
 from checker.core.calls import Call, ranked
 from checker.core.definition import SMALL, linearizable
 from checker.core.engine import READS_AND_WRITES, Engine
+from checker.core.intervals import IntArray
 from checker.core.model import ANY, Model, is_register
 from checker.core.result import EngineResult, Limits
-from checker.engines.zones import ENGINE, ClusterColumns, IntArray, Zones, linearization, zones
+from checker.engines.zones import ENGINE, ClusterColumns, Zones, linearization, zones
 from history.codes import NEVER
 
 SHOWN: Final = 8

@@ -6,11 +6,7 @@ Operations are judged so where only the search can, and only the verdict is aske
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final
-
-import numpy as np
-from numpy.typing import NDArray
 
 from checker.core.calls import freeze_all
 from checker.core.intervals import spans_of
@@ -18,8 +14,8 @@ from checker.core.model import UNKNOWN, Model, ModelError, Register
 from checker.core.result import EngineResult, Limits, not_begun
 from checker.engines.cas_chains import ENGINE as CHAINS
 from checker.models.objects import FifoQueue, GrowSet, KeyValue, Log
-from checker.search.compiled import NumberedCalls, Words, decide_columns, search_numbers
-from checker.search.encoding import IntArray, Numbers, numbers_of, numbers_of_lists
+from checker.search.compiled import RegisterColumns, decide_columns, search_numbers
+from checker.search.encoding import Numbers, numbers_of, numbers_of_lists
 from checker.search.jit import ENGINE, Shapes
 from checker.search.transition_table import Table
 from history import Operation
@@ -29,34 +25,14 @@ _FEW: Final = 400
 _OTHERS: Final = (Register, Log, GrowSet, KeyValue, FifoQueue)
 
 
-@dataclass(frozen=True, slots=True)
-class CasColumns:
-    """Calls on one register that starts with value id 0, one row a call, in the order of the invocations.
-
-    ``kind`` 0 read, 1 write, 2 cas; ``value`` and ``old`` are ids, named by ``names`` (``old`` matters for a cas only);
-    ``invoke`` and ``ret`` dense ranks, ``NEVER`` for pending calls.
-    """
-
-    kind: NDArray[np.int8]
-    value: IntArray
-    old: IntArray
-    invoke: IntArray
-    ret: IntArray
-    names: Words
-
-    @property
-    def values(self) -> int:
-        return len(self.names)
-
-
-def decide_cas(columns: CasColumns, limits: Limits) -> EngineResult | None:
+def decide_cas(columns: RegisterColumns, limits: Limits) -> EngineResult | None:
     """By chains if they apply, else by the compiled search; None where neither can."""
     from checker.kernels import cas_chains as kernel
 
     fields = (columns.kind, columns.value, columns.old, columns.invoke, columns.ret)
-    found = kernel.judge_chains(*fields, columns.values)
+    found = kernel.judge_chains(*fields, len(columns.names))
     if found == kernel.REPEATED:
-        return search_numbers(NumberedCalls(*fields, columns.names), limits)
+        return search_numbers(columns, limits)
     return EngineResult("valid", CHAINS) if found == kernel.VALID else EngineResult("invalid", CHAINS, violations=1)
 
 

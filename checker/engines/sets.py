@@ -15,6 +15,7 @@ from typing import Any, Final
 from checker.core.calls import Call
 from checker.core.engine import Engine, only
 from checker.core.result import EngineResult, Limits
+from checker.engines.log_and_set_sentences import explain_set
 from checker.models.objects import GrowSet
 
 ENGINE: Final = "set sweep"
@@ -145,4 +146,5 @@ SET: Final = Engine(
     "set", ENGINE, "sets that only grow, with reads of everything", "O(n log n)",
     lambda model, calls: type(model) is GrowSet and _ADDS_AND_READS(calls),
     lambda calls, _model, limits, proof: decide_by_set_sweep(calls, limits, proof=proof),
+    explain_set,
 )  # fmt: skip

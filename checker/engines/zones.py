@@ -16,20 +16,22 @@ A pending write returns never: it is left out if it was not read, and else its f
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from checker.core.intervals import IntArray
 from history.codes import NEVER
 
 ENGINE: Final = "zones"
-IntArray: TypeAlias = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterColumns:
     """Calls of one or many registers, one row a call; all arrays have the same length n.
+
+    No ``RegisterColumns``: all keys are one history here, and a cluster, a value of one key, stands for the value.
 
     Ranks are distinct integers from 0 to ``events`` - 1, the keys one after the other.  Clusters 0 to K-1 are the
     initial values of the K keys, which are "written" at the ranks ``starts``, each before all of its key's calls.

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checker.core.calls import Call
+from checker.core.intervals import IntArray
 from checker.core.model import UNKNOWN
-from checker.engines.zones import ClusterColumns, IntArray
+from checker.engines.zones import ClusterColumns
 from history import Operation
 from history.codes import ABSENT, CAS, FAIL, NEVER, OK, READ, WRITE
 from history.readers.columns import OperationColumns

@@ -13,20 +13,16 @@ from checker.core.result import CertificateError, EngineResult, Limits
 from checker.core.scene import Scene
 from checker.counterexamples.counters import find_in_counter
 from checker.counterexamples.enumerate import MOST, Findings, find_all, refuted
-from checker.counterexamples.kv import find_texts
+from checker.counterexamples.kv import find_in_kv
 from checker.counterexamples.one_register import Alone, as_transactions, find_alone, on_register
+from checker.dispatch import EXPLAIN
 from checker.engines.kv import KV
 from checker.engines.kv_pieces import pieces_of
-from checker.engines.logs import LOG
-from checker.engines.queues import QUEUE
-from checker.engines.sets import SET
 from checker.explain import registers
 from checker.explain.counters import explain_counter
 from checker.explain.generic import explain_generic
-from checker.explain.kv import explain_texts
-from checker.explain.logs_and_sets import explain_log, explain_set
+from checker.explain.kv import explain_kv
 from checker.explain.points import with_points
-from checker.explain.queues import explain_queue
 from checker.models.objects import Counter, KeyValue, MultiRegister
 from history import Counterexample
 
@@ -65,18 +61,18 @@ def explain_findings(found: Findings, answer: EngineResult, scene: Scene) -> Exp
 
 def _example(core: Sequence[Call], scene: Scene, answer: EngineResult) -> Counterexample:
     scene = scene.as_known(core)
-    if (own := _WORDS.get(answer.engine)) is not None:
+    if (own := EXPLAIN.get(answer.engine)) is not None:
         return own(core, scene, answer)
     example = registers.explain(core, scene) or explain_generic(core, scene, answer)
     return replace(example, sentence=example.sentence + scene.aside(core))
 
 
-def _texts(answer: EngineResult, calls: Sequence[Call], scene: Scene, limits: Limits) -> Explanation | None:
+def _kv(answer: EngineResult, calls: Sequence[Call], scene: Scene, limits: Limits) -> Explanation | None:
     pieces = pieces_of(calls) if answer.engine == KV.title else None
-    found = None if pieces is None else find_texts(calls, pieces, limits)
+    found = None if pieces is None else find_in_kv(calls, pieces, limits)
     if pieces is None or found is None:
         return None
-    examples = (explain_texts(one.core, scene.as_known(one.core), one.answer, pieces) for one in found.held)
+    examples = (explain_kv(one.core, scene.as_known(one.core), one.answer, pieces) for one in found.held)
     return Explanation(tuple(examples), found.count, answer.reason or found.note)
 
 
@@ -108,13 +104,6 @@ def _false(answer: EngineResult) -> CertificateError:
 
 
 _Find: TypeAlias = Callable[[EngineResult, Sequence[Call], Scene, Limits], Explanation | None]
-_Words: TypeAlias = Callable[[Sequence[Call], Scene, EngineResult], Counterexample]
 
 # Models whose violations are found in another way than by ``find_all``; None: not those of this history.
-_OWN_WAYS: Final[Mapping[type[Model], _Find]] = {KeyValue: _texts, Counter: _counter, MultiRegister: _one_register}
-# Engines whose violations have words of their own.
-_WORDS: Final[Mapping[str, _Words]] = {
-    LOG.title: explain_log,
-    SET.title: explain_set,
-    QUEUE.title: lambda core, scene, _answer: explain_queue(core, scene),
-}
+_OWN_WAYS: Final[Mapping[type[Model], _Find]] = {KeyValue: _kv, Counter: _counter, MultiRegister: _one_register}

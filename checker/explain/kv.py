@@ -32,8 +32,8 @@ class _Sentences:
 
     def counterexample(self, kind: str | None) -> Counterexample:
         kind, why = self._alone(kind) if len(self.core) == 1 else self._together(kind)
-        story = "; ".join(map(self._did, self.core))
-        return Counterexample(kind, f"On {self.scene.name}, {story}: {why}.", self.operations)
+        said = "; ".join(map(self._did, self.core))
+        return Counterexample(kind, f"On {self.scene.name}, {said}: {why}.", self.operations)
 
     def _op(self, call: Call) -> Operation:
         return self.scene.operations[call.source]
@@ -109,6 +109,6 @@ class _Sentences:
         return None
 
 
-def explain_texts(core: Sequence[Call], scene: Scene, answer: EngineResult, pieces: Pieces) -> Counterexample:
+def explain_kv(core: Sequence[Call], scene: Scene, answer: EngineResult, pieces: Pieces) -> Counterexample:
     """Explain a core of texts, in a history of these pieces."""
     return _Sentences(core, scene, pieces).counterexample(answer.kind)

@@ -161,21 +161,21 @@ class _Sentences:
         read = next(call for call in self.core if call.f == "read")
         failed = self.scene.failed_write(read.result)
         name, value = self.scene.name, shown(thaw(read.result))
-        story = f"{self._did(read)} {'on' if self.op(read).refused else 'from'} {name}"
+        said = f"{self._did(read)} {'on' if self.op(read).refused else 'from'} {name}"
         if failed is None:
             never = "was never absent" if read.result is None else "nobody ever wrote"
             tail = f"but {name} {never}" if read.result is None else f"but {never} {value} to it"
-            return self._counterexample("never-written", f"{story}, {tail}: a value out of nowhere.")
+            return self._counterexample("never-written", f"{said}, {tail}: a value out of nowhere.")
         if failed.refused:
             return self._counterexample(
                 "failed-write-read",
-                f"{story}, but the only cas to {value} ({who(failed)}, at {self.clock.at(failed.invoked)}) was refused "
+                f"{said}, but the only cas to {value} ({who(failed)}, at {self.clock.at(failed.invoked)}) was refused "
                 f"by {shown(failed.seen)}: the system shows what it did not swap in.",
             )
         error = f' ("{failed.error}")' if failed.error else ""
         return self._counterexample(
             "failed-write-read",
-            f"{story}, but the only {failed.f} of {value} ({who(failed)}, at {self.clock.at(failed.invoked)}) was "
+            f"{said}, but the only {failed.f} of {value} ({who(failed)}, at {self.clock.at(failed.invoked)}) was "
             f"answered as failed{error}. Either the system shows a write that it refused, or that answer did not prove "
             f"that the write had no effect: the client's mapping of outcomes may be wrong.",
         )
@@ -223,22 +223,22 @@ class _Sentences:
     def _between(self, outer: _Cluster, inner: _Cluster) -> Counterexample:
         """The inner value was current at some moment between two at which the outer one was."""
         assert inner.first is not None
-        story = f"{self._seen_by(outer)}, and was so again {self._seen_again(outer)}. In between, "
+        said = f"{self._seen_by(outer)}, and was so again {self._seen_again(outer)}. In between, "
         value = shown(thaw(inner.value))
         if inner.first is inner.last:
             done = ", acknowledged" if inner.first.f == "write" else ""
             operation = self.op(inner.first)
-            story += f"{who(operation)} {self._verb(inner.first, 'past')} {value} ({self.clock.span(operation)}{done})"
+            said += f"{who(operation)} {self._verb(inner.first, 'past')} {value} ({self.clock.span(operation)}{done})"
         else:
             begun, ended = self.op(inner.last), self.op(inner.first)
             verb = self._verb(inner.last, "to")
-            story += (
+            said += (
                 f"{value} was current: {who(begun)} began to {verb} it only at {self.clock.at(begun.invoked)}, and "
                 f"{who(ended)} had {self._verb(inner.first, 'had')} it by "
                 f"{self.clock.at(ended.returned)}"
             )
         kind, name = self._kind(inner)
-        return self._counterexample(kind, f"{story}, so {shown(thaw(outer.value))} cannot be current again: {name}.")
+        return self._counterexample(kind, f"{said}, so {shown(thaw(outer.value))} cannot be current again: {name}.")
 
     def _kind(self, inner: _Cluster) -> tuple[str, str]:
         if any(call.f == "read" for call in inner.calls):

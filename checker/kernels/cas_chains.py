@@ -112,7 +112,7 @@ def _overlap(at, first, last):  # type: ignore[no-untyped-def]
 
 @compiled
 def judge_chains(kind, value, old, invoke, ret, values):  # type: ignore[no-untyped-def]
-    """VALID, INVALID, or REPEATED if new values are not unique; the arguments are as in ``CasColumns``."""
+    """VALID, INVALID, or REPEATED if new values are not unique; the arguments are as in ``RegisterColumns``."""
     maker = np.full(values, -1, np.int64)
     if not _makers(kind, value, maker):
         return REPEATED

@@ -22,7 +22,8 @@ class Gathered(NamedTuple):
     ``kind`` as in the operations; ``value`` and ``old`` are ids in the order of the values, 0 for the absent one, named
     by ``names``; ``invoke`` and ``ret`` are dense ranks, ``NEVER`` for pending calls; ``row`` is the operation's row.
     ``code`` is by rank: the call that begins, or the complement of the one that returns.  ``written`` says by id
-    whether the value was written (or swapped in by a CAS).
+    whether the value was written (or swapped in by a CAS).  A named tuple, as compiled code makes no dataclass;
+    ``RegisterColumns`` and ``TimelineColumns`` are made of its arrays without copying them.
     """
 
     kind: NDArray[np.int8]

@@ -43,7 +43,7 @@ class Keyed(NamedTuple):
 
     ``starts`` is where a key's calls begin, ``events`` where its events do; the other columns are those of
     ``automaton.History``, with calls, ranks and value ids of each key from 0 on.  ``values`` is how many values
-    a key has, 0 if it is none for the automaton.
+    a key has, 0 if it is none for the automaton.  A named tuple, as compiled code makes no dataclass.
     """
 
     starts: NDArray[np.int64]

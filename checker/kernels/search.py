@@ -247,7 +247,7 @@ def _push_pending(search, node, configuration):  # type: ignore[no-untyped-def]
         if events.waiting_at[number] > moment:
             break
         call = events.waiting[number]
-        if configuration.pending >> number & 1 or not _may_swap(calls, call, configuration.state):
+        if configuration.pending >> number & 1 or not _precondition_holds(calls, call, configuration.state):
             continue
         place = bottom
         while place < top and not _are_alike(calls, call, events.waiting[FIRST_WAITING - nodes.steps[place]]):
@@ -270,7 +270,7 @@ def _push_open(search, node, configuration):  # type: ignore[no-untyped-def]
         low = left & -left
         left ^= low
         call = search.slot_op[PLACE[low % 67]]
-        if not _may_swap(calls, call, state):
+        if not _precondition_holds(calls, call, state):
             continue
         if kind[call] == TXN and not holds(search.rows, state, calls.value[call]):
             continue
@@ -293,8 +293,8 @@ def _push_open(search, node, configuration):  # type: ignore[no-untyped-def]
 
 
 @step
-def _may_swap(calls, call, state):  # type: ignore[no-untyped-def]
-    """Whatever is no CAS may; a CAS only where the state is what it takes away, or unknown."""
+def _precondition_holds(calls, call, state):  # type: ignore[no-untyped-def]
+    """Is the state one in which the call can happen?  Only a CAS asks for one: its old value, or an unknown state."""
     return calls.kind[call] != CAS or state == calls.old[call] or state == ANY_STATE
 
 

@@ -60,7 +60,8 @@ class Calls(NamedTuple):
 
     ``old`` is the call's class where a ``table`` is used (see ``enter``), ``value`` the number of a transaction in
     ``Rows``.  Where states are numbers that no call makes less, ``ceiling`` says of each return beyond which number a
-    later read forbids to go; else it is empty.
+    later read forbids to go; else it is empty.  Not ``RegisterColumns``: any model is searched, and compiled code takes
+    no dataclass.
     """
 
     kind: NDArray[np.int8]

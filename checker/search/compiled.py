@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checker.core.calls import Call, asked_by, made_by
+from checker.core.intervals import IntArray
 from checker.core.model import Model, ModelError, is_register
 from checker.core.result import LATE, LOADING, EngineResult, Limits, is_loaded
-from checker.search.encoding import IntArray, Numbers, numbers_of
+from checker.search.encoding import Numbers, numbers_of
 from checker.search.jit import ENGINE, shapes_of
 from checker.search.lookahead import SLOTS, LookAhead, Question
 from checker.search.monotone_bounds import ceilings, refuted, rises
@@ -221,8 +222,12 @@ class Words(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class NumberedCalls:
-    """Calls on a register that starts with value 0, as columns; kinds are those of the kernel, ranks are dense."""
+class RegisterColumns:
+    """Calls on one register that starts with value id ``initial``, one row a call, in the order of the invocations.
+
+    ``kind`` as in ``history.codes``; ``value`` and ``old`` are ids, named by ``names`` (``old`` matters for a CAS
+    only); ``invoke`` and ``ret`` dense ranks, ``NEVER`` for pending calls.
+    """
 
     kind: NDArray[np.int8]
     value: IntArray
@@ -236,7 +241,7 @@ class NumberedCalls:
         return self.names[state]
 
 
-def search_numbers(calls: NumberedCalls, limits: Limits) -> EngineResult | None:
+def search_numbers(calls: RegisterColumns, limits: Limits) -> EngineResult | None:
     """Decide a register by the compiled search, or None where it does not apply.  ``last`` is a dense rank."""
     return _explored(_Run(calls, calls.invoke, calls.ret, limits.memory), limits)
 

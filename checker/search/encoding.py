@@ -7,18 +7,18 @@ hold is a row of numbers.  Any other model is a table of transitions, filled as 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from checker.core.intervals import IntArray
 from checker.core.model import ANY, CasRegister, Model, Register
 from checker.models.objects import Counter, MultiRegister
 from checker.search.jit import Shapes
 from checker.search.transactions import transactions_of
 from checker.search.transition_table import Table
 
-IntArray: TypeAlias = NDArray[np.int64]
 _SUMS: Final = 1 << 30
 
 

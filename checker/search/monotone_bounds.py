@@ -13,8 +13,9 @@ from typing import Final, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
+from checker.core.intervals import IntArray
 from checker.core.result import EngineResult
-from checker.search.encoding import IntArray, Numbers, Sums
+from checker.search.encoding import Numbers, Sums
 from checker.search.jit import ENGINE
 from history.codes import NEVER
 

@@ -29,6 +29,7 @@ from harness.execution.interrupts import Interrupts
 from harness.execution.oom import Count, count_kills, describe
 from harness.execution.probes import ProbeLog
 from harness.execution.progress_thread import ProgressThread
+from harness.execution.reboots import boots, lost
 from harness.execution.standstills import Standstills
 from harness.exits import EXIT_FAILURE, EXIT_INTERRUPTED, exit_code
 from harness.judge.conclude import add_to_index, append_to_warehouse, conclude, draw, summary_of
@@ -154,10 +155,12 @@ class Run:
             self._lead(system, names)
             self._state.environment = {**environment(plan, system, remote), **faults.describe()}
             self._await_spark()
-            killed_before = count_kills(remote)
+            killed_before, booted = count_kills(remote), boots(remote)
             self._conduct(system, remote, faults, files, interrupts)
             with interrupts.held():
                 self._look_for_kills(killed_before, remote, faults)
+                for text in lost(remote, booted):
+                    self._state.fail(text)
         finally:
             with interrupts.held():
                 self._collect(system, names, files)

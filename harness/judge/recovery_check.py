@@ -170,7 +170,7 @@ def recovery_check(recorded: Recorded, found: Found | None, damages: Damages = N
         return check("unknown", "the run was cut before it could be seen")
     if restart := _restart_failed(recorded, damages):
         details = {**_reached(found, found.since_heal), "kind": "no-recovery", **_last_seen(recorded)}
-        return check("invalid", f"did not start again after all were restarted: {restart}", details)
+        return check(*_blame(f"did not start again after all were restarted: {restart}", _failed(recorded)), details)
     wrong = _wrong(found, limit)
     if wrong is None:
         if why := found.since_heal.undecidable or found.since_load.undecidable:
@@ -256,11 +256,21 @@ def _ours(found: Found, recorded: Recorded, limit: float) -> str | None:
         return f"the harness asked no node for {(end - begin) / 1e9:.1f} s of that time"
     if found.unasked:
         return f"the harness never asked {' and '.join(found.unasked)} since the heal"
-    if failures := [*recorded.state.failures, *setup_failures(recorded)]:
-        return f"the harness failed ({failures[0]})"
+    if failed := _failed(recorded):
+        return failed
     if recorded.state.standstills and found.seconds < limit:
         return f"the harness was awake for only {found.seconds:.1f} s of the {limit:g} s"
     return None
+
+
+def _blame(seen: str, ours: str) -> tuple[Verdict, str]:
+    return ("unknown", f"{seen}, but {ours}") if ours else ("invalid", seen)
+
+
+def _failed(recorded: Recorded) -> str:
+    """The first failure of ours in words; empty without one."""
+    failures = [*recorded.state.failures, *setup_failures(recorded)]
+    return f"the harness failed ({failures[0]})" if failures else ""
 
 
 def _lost(recorded: Recorded, recovery: Recovery) -> dict[str, str]:

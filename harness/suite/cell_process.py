@@ -170,9 +170,9 @@ def _attempt(
     if failure and verdict != "invalid":
         return found
 
-    def strange(found: Sequence[Violation], known: Sequence[Defect]) -> list[Violation]:
+    def strange(some: Sequence[Violation], known: Sequence[Defect]) -> list[Violation]:
         assert run is not None
-        return unexplained(found, known, RunFiles(run), results.get("receipts", ()))
+        return unexplained(some, known, RunFiles(run), results.get("receipts", ()), found.kinds)
 
     outcome, words = compare(cell.expected, results["verdict"], violations, strange)
     if failure and outcome != "violation":

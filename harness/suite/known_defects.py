@@ -1,8 +1,9 @@
 """Known defects of a system under test, and the marks by which a violation is recognised as one.
 
 A kind of violation alone would let a new defect of the same kind pass for an old one.  So a known defect has a
-fingerprint: the kinds that it may show as, a line that stands in the nodes' own logs when it struck, and, where only
-some faults can bring it about, those faults.  They are written once, in TOML, and suites refer to them by name::
+fingerprint: the kinds that it may show as, a line that stands in the nodes' own logs when it struck, where only some
+faults can bring it about, those faults, and, where healthy runs write that line too, the kinds that prove it.  They are
+written once, in TOML, and suites refer to them by name::
 
     [[defect]]
     name = "never-catches-up"
@@ -10,13 +11,14 @@ some faults can bring it about, those faults.  They are written once, in TOML, a
     log = '\\[Push-{node}\\]Reset write index to \\d+ for resending'     # a regex; {node}: a node that the check names
     times = 100                       # so many lines at the least; 1 if left out
     faults = ["crash-all"]            # one of these was installed, on a node that the check names; none: any
+    only_with = ["log-alarm"]         # some of the kinds: any other counts only beside one of these; none: by itself
     why = "docs/findings.md"
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
@@ -26,7 +28,7 @@ from msgspec.structs import asdict
 from harness.errors import UsageError
 from history import RunFiles
 from history.records.violations import Violation
-from history.schema import convert
+from history.schema import convert, hint
 from history.toml_file import read_toml
 
 Text: TypeAlias = Annotated[str, Meta(min_length=1)]
@@ -40,19 +42,28 @@ class Defect(Struct, frozen=True, forbid_unknown_fields=True):
     log: Text
     times: Annotated[int, Meta(ge=1)] = 1
     faults: tuple[str, ...] = ()
+    only_with: tuple[str, ...] = ()
     why: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        return {**asdict(self), "kinds": list(self.kinds), "faults": list(self.faults)}
+        lists = {"kinds": list(self.kinds), "faults": list(self.faults), "only_with": list(self.only_with)}
+        return {**asdict(self), **lists}
 
     @classmethod
     def from_json(cls, record: dict[str, Any]) -> Defect:
         """Raises ValueError."""
         return convert(record, cls)
 
-    def explains(self, violation: Violation, run: RunFiles, receipts: Iterable[Mapping[str, Any]]) -> bool:
-        """Whether the violation bears this defect's marks.  Raises OSError when a log that is there cannot be read."""
+    def explains(
+        self, violation: Violation, run: RunFiles, receipts: Iterable[Mapping[str, Any]], found: Collection[str]
+    ) -> bool:
+        """Whether the violation bears this defect's marks, in a run in which violations of the kinds ``found`` were.
+
+        Raises OSError when a log that is there cannot be read.
+        """
         if violation.kind not in self.kinds:
+            return False
+        if self.only_with and {violation.kind, *found}.isdisjoint(self.only_with):
             return False
         if self.faults and not any(self._struck(receipt, violation) for receipt in receipts):
             return False
@@ -91,10 +102,14 @@ def _count(mark: re.Pattern[str], directory: Path, enough: int) -> int:
 
 
 def unexplained(
-    violations: Sequence[Violation], known: Sequence[Defect], run: RunFiles, receipts: Sequence[Mapping[str, Any]]
+    violations: Sequence[Violation],
+    known: Sequence[Defect],
+    run: RunFiles,
+    receipts: Sequence[Mapping[str, Any]],
+    found: Collection[str],
 ) -> list[Violation]:
-    """The violations without the marks of any known defect."""
-    return [one for one in violations if not any(defect.explains(one, run, receipts) for defect in known)]
+    """The violations without the marks of any known defect; ``found`` are the kinds of all violations of the run."""
+    return [one for one in violations if not any(defect.explains(one, run, receipts, found) for defect in known)]
 
 
 def read_defects(path: Path) -> dict[str, Defect]:
@@ -111,6 +126,10 @@ def read_defects(path: Path) -> dict[str, Defect]:
             re.compile(defect.log.replace("{node}", "n1"))
         except re.error as error:
             raise UsageError(f"{path}: defect[{number}].log is no regular expression: {error}") from None
+        for kind in defect.only_with:
+            if kind not in defect.kinds:
+                why = f"which is none of its kinds; {hint(kind, defect.kinds)}"
+                raise UsageError(f"{path}: defect[{number}].only_with has {kind!r}, {why}")
         if defect.name in found:
             raise UsageError(f"{path}: the defect {defect.name} is written twice")
         found[defect.name] = defect

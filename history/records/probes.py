@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from history.errors import FormatError
+from history.json_object import load_object
 
 PROBES_FORMAT: Final = "harness-probes"
 PROBES_VERSION: Final = 2
@@ -138,7 +139,7 @@ def each_probe(path: Path) -> Iterator[Probe]:
             if not line.endswith(b"\n"):
                 return
             try:
-                record = json.loads(line)
+                record = load_object(line)
                 if number > 1:
                     yield Probe(**record)
                 elif record["format"] != PROBES_FORMAT or record["version"] not in READ_VERSIONS:

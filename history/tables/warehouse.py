@@ -18,11 +18,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Annotated, Final, TypeAlias, TypeVar
 
+import msgspec
 import pyarrow as pa
 
 from history.errors import FormatError
+from history.schema import convert
 from history.tables.metadata import add_metadata, read_checked
 from history.tables.schemas import ALL_TABLES, RUNS, RUNS_VERSION, TABLES_VERSION, TRENDS, TRENDS_VERSION
 from history.toml_file import read_toml
@@ -31,6 +33,19 @@ VERSIONS: Final = "versions"
 NEWEST: Final = "tables"
 BASELINES: Final = "baselines.toml"
 _Value = TypeVar("_Value")
+_Text: TypeAlias = Annotated[str, msgspec.Meta(min_length=1)]
+
+
+class Acknowledged(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """From this run on the new level of a figure is the one to compare with, of all figures if none is named."""
+
+    run: _Text
+    reason: _Text
+    figure: _Text | None = None
+
+
+class _Baselines(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    baseline: list[Acknowledged] = msgspec.field(default_factory=list)
 
 
 def newest_version(warehouse: Path) -> Path | None:
@@ -109,11 +124,8 @@ def written_schema(name: str) -> pa.Schema:
     return add_metadata(pa.schema([RUNS.field("run"), *ALL_TABLES[name]]), name, TABLES_VERSION)
 
 
-def read_baselines(warehouse: Path) -> list[dict[str, Any]]:
-    """The tables ``[[baseline]]`` of ``baselines.toml`` with ``run``, ``reason`` and perhaps ``figure``.
-
-    There are none without that file.  Raises FormatError, OSError.
-    """
+def read_baselines(warehouse: Path) -> list[Acknowledged]:
+    """The tables ``[[baseline]]`` of ``baselines.toml``; none without that file.  Raises FormatError, OSError."""
     path = warehouse / BASELINES
     try:
         found = read_toml(path)
@@ -121,12 +133,8 @@ def read_baselines(warehouse: Path) -> list[dict[str, Any]]:
         return []
     except ValueError as error:
         raise FormatError(str(path), "the file", str(error)) from None
-    rows = found.pop("baseline", [])
-    if found or not isinstance(rows, list) or not all(map(_is_baseline, rows)):
-        raise FormatError(str(path), "the file", "expected tables [[baseline]] with run, reason and (optional) figure")
-    return rows
-
-
-def _is_baseline(row: object) -> bool:
-    texts = isinstance(row, dict) and all(isinstance(value, str) and value for value in row.values())
-    return texts and isinstance(row, dict) and {"run", "reason"} <= set(row) <= {"run", "reason", "figure"}
+    try:
+        return convert(found, _Baselines).baseline
+    except ValueError as error:
+        wanted = "expected tables [[baseline]] with run, reason and (optional) figure"
+        raise FormatError(str(path), "the file", f"{wanted}: {error}") from None

@@ -2,6 +2,10 @@
 
 Lines as our own writer formats them are read by the compiled scanner; every other line, and all lines of a small block,
 by the strict reader of the format.  So what that would refuse is refused, with the same words.
+
+``history.readers.jsonl_columns`` has the same scanner and the same strict reader, and makes operations on registers of
+a whole file of them.  A block makes events, of any function and with their texts: the partner of an event may stand in
+another block.  So what follows the scanner is no common code.
 """
 
 from __future__ import annotations

@@ -6,10 +6,10 @@ A refresh repeats its steps until nothing is left to do, so the next one repairs
 from __future__ import annotations
 
 import hashlib
-import json
 from pathlib import Path
 from typing import Final
 
+import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -92,10 +92,10 @@ def _digest_of(version: Path) -> bytes | None:
 def _baselines(warehouse: Path) -> tuple[list[Baseline], bytes]:
     """The acknowledged baselines, and a hash of them.  Raises FormatError."""
     rows = read_baselines(warehouse)
-    found = [Baseline(row["run"], row.get("figure")) for row in rows]
+    found = [Baseline(row.run, row.figure) for row in rows]
     known = (*FIGURES, VERDICT)
     for baseline in found:
         if baseline.figure is not None and baseline.figure not in known:
             complaint = f"no figure {baseline.figure!r}; there are {', '.join(known)}"
             raise FormatError(str(warehouse / BASELINES), "the file", complaint)
-    return found, hashlib.sha256(json.dumps(rows).encode()).hexdigest().encode()
+    return found, hashlib.sha256(msgspec.json.encode(rows)).hexdigest().encode()

@@ -27,8 +27,8 @@ _LEVEL: Final = re.compile(r"\b(ERROR|WARN|INFO|DEBUG|TRACE)\b")
 #: What matters in any system's log; the system adds words of its own (``history.records.log_words``).
 _IMPORTANT: Final = r"truncate|[Ss]napshot|Exception|OutOfMemory"
 _FRAME: Final = re.compile(r"^\s+at |^\s+\.\.\. \d+ more")
-#: A number that stands for itself: that of n3 or fetcher-n5 is part of a name.
-_COUNTED: Final = re.compile(r"(?<![A-Za-z0-9])\d+|(?<=[A-Za-z])\d{3,}")
+#: A number that stands for itself, or a long one at the end of a word: that of n3 or fetcher-n5 is part of a name.
+_COUNTED: Final = r"(?<![A-Za-z0-9])\d+|(?<=[A-Za-z])\d{3,}"
 _LOG_NAME: Final = re.compile(r"\.log(\.\d+)?$")
 _NEWEST_NAME: Final = re.compile(r"\.log$")
 MAX_LINE: Final = 400
@@ -100,18 +100,20 @@ def around(
         for line in _between(node, path, origin, start, end, _words(files))
     ]
     share = max(limit // max(len(chosen), 1), 4)
-    found = [line for node in chosen for line in _nearest([line for line in raw if line.node == node], event, share)]
+    counted = _counted(files, chosen)
+    mine = {node: [line for line in raw if line.node == node] for node in chosen}
+    found = [line for node in chosen for line in _nearest(mine[node], event, share, counted)]
     shown = sorted(found, key=lambda line: (line.seconds, line.node))
     return Excerpt(chosen, start, end, tuple(shown), len(raw) - sum(line.times for line in shown))
 
 
-def _nearest(raw: Sequence[LogLine], event: tuple[float, float], share: int) -> list[LogLine]:
+def _nearest(raw: Sequence[LogLine], event: tuple[float, float], share: int, counted: re.Pattern[str]) -> list[LogLine]:
     """Choose lines: half of the share the nearest important ones, the rest the nearest of any kind."""
 
     def away(line: LogLine) -> float:
         return max(event[0] - line.seconds, line.seconds - event[1], 0.0)
 
-    kinds = sorted(_collapsed((line for line in raw if not _FRAME.match(line.text)), away), key=away)
+    kinds = sorted(_collapsed((line for line in raw if not _FRAME.match(line.text)), away, counted), key=away)
     important = [line for line in kinds if line.weight][: share // 2]
     return important + [line for line in kinds if line not in important][: share - len(important)]
 
@@ -123,7 +125,7 @@ def excerpt(files: RunFiles, started: str, start_s: float, end_s: float, limit: 
         return []
     words = _words(files)
     lines = (line for node, path in log_files(files) for line in _between(node, path, origin, start_s, end_s, words))
-    kinds = _collapsed(lines, lambda line: line.seconds)
+    kinds = _collapsed(lines, lambda line: line.seconds, _counted(files))
     found = sorted(kinds, key=lambda line: (-line.weight - (2 if line.times >= OFTEN else 0), line.seconds))
     return sorted(found[:limit], key=lambda line: (line.seconds, line.node))
 
@@ -134,21 +136,29 @@ def by_second(files: RunFiles, started: str, start_s: float, end_s: float) -> li
     if origin is None:
         return []
     named = [*log_files(files), *([("", files.log)] if files.log.is_file() and not files.log.is_symlink() else [])]
-    found, words = list[LogLine](), _words(files)
+    found, words, counted = list[LogLine](), _words(files), _counted(files)
     for node, path in named:
         lines = (line for line in _between(node, path, origin, start_s, end_s, words) if not _FRAME.match(line.text))
         kept = (line for line in lines if line.weight or line.of_replication)
         for _, same in groupby(kept, key=lambda line: int(line.seconds)):
-            found += _collapsed(same, lambda line: line.seconds)
+            found += _collapsed(same, lambda line: line.seconds, counted)
     return found
 
 
-def _collapsed(lines: Iterable[LogLine], rank: Callable[[LogLine], float]) -> list[LogLine]:
+def _counted(files: RunFiles, nodes: Iterable[str] = ()) -> re.Pattern[str]:
+    """Match the names of nodes, and as a group the numbers in which lines may differ that are told as one."""
+    below = files.nodes.iterdir() if files.nodes.is_dir() else ()
+    names = sorted({*nodes, *(folder.name for folder in below)}, key=len, reverse=True)
+    kept = "".join(rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])|" for name in names)
+    return re.compile(f"{kept}({_COUNTED})")
+
+
+def _collapsed(lines: Iterable[LogLine], rank: Callable[[LogLine], float], counted: re.Pattern[str]) -> list[LogLine]:
     """Keep one of a node's lines that differ in their numbers only, the one of least rank, with their count."""
     kept: dict[tuple[str, str], LogLine] = {}
     counts: Counter[tuple[str, str]] = Counter()
     for line in lines:
-        shape = (line.node, _COUNTED.sub("#", line.text))
+        shape = (line.node, counted.sub(lambda found: "#" if found[1] else found[0], line.text))
         counts[shape] += 1
         if shape not in kept or rank(line) < rank(kept[shape]):
             kept[shape] = line

@@ -6,7 +6,6 @@ files; the page is then shorter and says why.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +15,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from history import SECOND, Event, Probe, Receipt, RunFiles, read_probes, receipts_of
-from history.json_object import read_object
+from history.json_object import load_object, read_object
 from reports.errors import Notes
 from reports.load.columns import Operations, from_operations, read_jsonl, read_parquet
 from reports.load.unjudged import unjudged
@@ -191,8 +190,7 @@ def _header(path: Path) -> dict[str, Any]:
     if not path.exists():
         return {}
     with path.open("rb") as lines:
-        value = json.loads(lines.readline())
-    return value if isinstance(value, dict) else {}
+        return load_object(lines.readline())
 
 
 def _nemesis_events(path: Path) -> list[Event]:
@@ -203,7 +201,7 @@ def _nemesis_events(path: Path) -> list[Event]:
     with path.open("rb") as lines:
         for line in lines:
             if b'"nemesis"' in line and line.endswith(b"\n"):
-                record = json.loads(line)
+                record = load_object(line)
                 if record.get("process") == "nemesis":
                     events.append(
                         Event(

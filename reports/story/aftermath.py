@@ -18,7 +18,7 @@ from reports.load.run import Run
 from reports.style.format import number
 
 SPOKEN_S: Final = 1.0
-"""Of what came in fewer seconds until the end of the record nothing is said."""
+"""Of what came in fewer seconds, until the end of the load or of the record, nothing is said."""
 
 
 def after_onset(drawn: Drawn, onset: float) -> str:
@@ -26,7 +26,7 @@ def after_onset(drawn: Drawn, onset: float) -> str:
     parts = []
     served, asked = _served(drawn.run), drawn.run.operations.invoked / 1e9
     load = asked[_in_the_load(drawn.run)]
-    if len(load) and load[0] < onset < load[-1]:
+    if len(load) and load[0] < onset <= load[-1] - SPOKEN_S:
         before = np.count_nonzero(served < onset) / (onset - load[0])
         since = np.count_nonzero((served >= onset) & (served <= load[-1])) / (load[-1] - onset)
         if 0 < since < before:  # at the beginning of a run it rises, whatever broke

@@ -83,8 +83,9 @@ def diagnosis_of(drawn: Drawn) -> Diagnosis | None:
     """Say what broke in a run in which a check failed; None for any other."""
     looking = checks_looking(drawn.run.plan)  # what a planted bug is found by comes first
 
-    def order(one: Break) -> tuple[bool, int, float]:
-        return looking.isdisjoint(one.checks), SEVERITIES.index(one.severity), one.onset or 0.0
+    def order(one: Break) -> tuple[bool, int, bool, float]:
+        known = one.onset is not None
+        return looking.isdisjoint(one.checks), SEVERITIES.index(one.severity), not known, one.onset or 0.0
 
     breaks = sorted(_breaks(drawn), key=order)
     if not breaks:
@@ -164,11 +165,13 @@ def _deleted(drawn: Drawn, found: Sequence[tuple[str, str, Mapping[str, Any]]]) 
     on = f", seen on {', '.join(struck)}" if len(struck) > 1 else ""
     at, node = first["time"] / 1e9, str(first["node"])
     began = f"first on {node} at {when(at, drawn.windows)}{on}"
-    severity = min((severity_of(*one) for one in _kinds(found)), key=SEVERITIES.index)
+    severity = min((severity_of(name, str(about["kind"]), about) for name, _, about in found), key=SEVERITIES.index)
     short, highest = _short_at_the_end(drawn.timelines)
     write = drawn.run.index
-    if severity == "log truncated" or not short:
-        text = f"Committed entries were deleted from logs; {began}; at the end every log holds them again."
+    if severity == "log truncated":
+        text = f"Committed entries were deleted from logs; {began}; at the end every log reaches as far again."
+    elif not short:
+        text = f"Committed entries were deleted from logs; {began}; {_again_by(found)}."
     elif len(short) < len(drawn.timelines):
         ends = ", ".join(f"{name} at {write(held)}" for name, held in sorted(short.items()))
         text = (
@@ -194,8 +197,11 @@ def _leadership(moment: Mapping[str, Any]) -> tuple[str, int]:
     return str(moment["node"]), int(moment["term"])
 
 
-def _kinds(found: Sequence[tuple[str, str, Mapping[str, Any]]]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    return ((name, str(about["kind"]), about) for name, _, about in found)
+def _again_by(found: Sequence[tuple[str, str, Mapping[str, Any]]]) -> str:
+    """Say why entries count as lost though the last answers show no log without them."""
+    if any("held_again" in about for _, _, about in found):
+        return "some log was not seen to hold them again"
+    return "whether logs held them again at the end was not judged then: judge the run again"
 
 
 def _last_held(timelines: Sequence[NodeTimeline], index: int) -> tuple[float, str]:

@@ -27,7 +27,7 @@ from tests.support.checker.oracle import Sampler, is_linearizable
 from tests.support.checker.oracle_objects import object_history
 
 ROOT = Path(__file__).resolve().parents[2]
-MODEL_OF = {"log": "log", "set": "set", "queue": "queue", "texts": "kv", "chains": "cas-register"}
+MODEL_OF = {"log": "log", "set": "set", "queue": "queue", "kv": "kv", "chains": "cas-register"}
 
 
 def calls_for(engine: str, size: int) -> tuple[list[Call], Model]:
@@ -78,7 +78,7 @@ def test_an_engine_whose_time_is_over_says_so_and_one_that_has_time_decides(engi
     assert decide(calls, model, Limits(Clock(10**6), 1.0), engine=engine).verdict == "valid"
 
 
-@pytest.mark.parametrize("engine", ["zones", "automaton", "chains", "queue", "texts", "search", "python-search", "wgl"])
+@pytest.mark.parametrize("engine", ["zones", "automaton", "chains", "queue", "kv", "search", "python-search", "wgl"])
 def test_a_long_history_is_not_prepared_without_looking_at_the_clock(engine: str) -> None:
     calls, model = calls_for(engine, 9000)
     answer = decide(calls, model, Limits(Clock(1), 1.0), engine=engine)

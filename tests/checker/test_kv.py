@@ -10,10 +10,10 @@ from checker import ModelError, check_operations
 from checker.core.calls import calls_of
 from checker.core.definition import is_linearization, linearizable
 from checker.core.result import Limits
-from checker.counterexamples.kv import find_texts
+from checker.counterexamples.kv import find_in_kv
 from checker.dispatch import decide
-from checker.engines.kv import ENGINE, decide_by_texts
-from checker.engines.kv_partial import PartOfTexts
+from checker.engines.kv import ENGINE, decide_by_kv_chains
+from checker.engines.kv_partial import PartOfKv
 from checker.engines.kv_pieces import pieces_of
 from checker.models.objects import KeyValue
 from history import Operation
@@ -42,11 +42,11 @@ def judge_random(random: Random) -> str:
     """One history by the chains and by the definition; answers what it was."""
     history = random_texts(random, random.randint(1, 10))
     calls = calls_of(history, KeyValue())
-    answer = decide_by_texts(calls, NO_LIMIT)
+    answer = decide_by_kv_chains(calls, NO_LIMIT)
     if answer is None:
         return "unclear"
     assert answer.verdict == ("valid" if linearizable(calls, KeyValue()) else "invalid"), history
-    plain = decide_by_texts(calls, NO_LIMIT, proof=False)
+    plain = decide_by_kv_chains(calls, NO_LIMIT, proof=False)
     assert plain is not None
     assert (plain.verdict, plain.order) == (answer.verdict, None), history
     pieces = pieces_of(calls)
@@ -55,14 +55,14 @@ def judge_random(random: Random) -> str:
         assert answer.order is not None
         assert is_linearization(answer.order, calls, KeyValue()), history
         part = [call for call in calls if random.random() < 0.7]
-        assert linearizable(part, PartOfTexts(part, pieces)), history
+        assert linearizable(part, PartOfKv(part, pieces)), history
         return "valid"
-    found = find_texts(calls, pieces, NO_LIMIT)
+    found = find_in_kv(calls, pieces, NO_LIMIT)
     for finding in found.held if found else ():
-        assert not linearizable(finding.core, PartOfTexts(finding.core, pieces)), history
+        assert not linearizable(finding.core, PartOfKv(finding.core, pieces)), history
         for call in finding.core:
             rest = [other for other in finding.core if other is not call]
-            assert linearizable(rest, PartOfTexts(rest, pieces)), (history, call)
+            assert linearizable(rest, PartOfKv(rest, pieces)), (history, call)
     verdict = check_operations(history, "kv")
     assert verdict.verdict == "invalid"
     assert verdict.counterexamples
@@ -195,8 +195,8 @@ def test_good_and_bad_twins_of_a_busy_text(last: str) -> None:
 def test_what_it_cannot_tell_goes_to_the_search(rows: list[tuple[str, str, tuple[int, int]]]) -> None:
     history = reported(*rows)
     assert check_operations(history, "kv").verdict == "valid"
-    with pytest.raises(ModelError, match="the engine texts cannot decide this history of a kv"):
-        check_operations(history, "kv", engine="texts")
+    with pytest.raises(ModelError, match="the engine kv cannot decide this history of a kv"):
+        check_operations(history, "kv", engine="kv")
 
 
 def test_who_appended_the_same_text_twice_is_found_out() -> None:
@@ -208,9 +208,9 @@ def test_who_appended_the_same_text_twice_is_found_out() -> None:
         ("append", "b", (8, 9)),
         ("get", "cb", (10, 11)),
     ]
-    assert check_operations(reported(*rows), "kv", engine="texts").verdict == "valid"
+    assert check_operations(reported(*rows), "kv", engine="kv").verdict == "valid"
     rows[4] = ("append", "b", (12, 13))
-    assert check_operations(reported(*rows), "kv", engine="texts").verdict == "invalid"
+    assert check_operations(reported(*rows), "kv", engine="kv").verdict == "invalid"
 
 
 def test_the_deadline_is_kept() -> None:

@@ -9,14 +9,15 @@ import numpy as np
 import pytest
 
 from checker.core.result import Limits
-from checker.engines.search_columns import CasColumns, decide_cas
+from checker.engines.search_columns import decide_cas
 from checker.engines.zones_columns import numbered
+from checker.search.compiled import RegisterColumns
 from history import Operation
 from history.codes import ABSENT, NEVER
 from tests.support.checker.oracle import Sampler, is_linearizable
 
 
-def cas_columns(operations: list[Operation]) -> CasColumns:
+def cas_columns(operations: list[Operation]) -> RegisterColumns:
     """Of the operations that take part."""
     ids: dict[Any, int] = {None: 0}
     rows = []
@@ -28,7 +29,7 @@ def cas_columns(operations: list[Operation]) -> CasColumns:
         ret = moments.index(o.return_index or 0) if o.outcome == "ok" else NEVER
         rows.append([("read", "write", "cas").index(o.f), *numbers, moments.index(o.invoke_index), ret])
     kind, old, new, invoke, returned = np.array(rows, np.int64).reshape(-1, 5).T
-    return CasColumns(kind.astype(np.int8), new, old, invoke, returned, [str(value) for value in ids])
+    return RegisterColumns(kind.astype(np.int8), new, old, invoke, returned, [str(value) for value in ids])
 
 
 @pytest.mark.parametrize("doubt", [False, True])

@@ -17,7 +17,7 @@ from checker.core.options import CheckOptions
 from checker.core.result import Limits
 from checker.dispatch import decide
 from checker.engines.automaton import timeline, timeline_columns
-from checker.search.compiled import NumberedCalls, search_numbers
+from checker.search.compiled import RegisterColumns, search_numbers
 from history import Operation
 from history.codes import ABSENT, NEVER
 from history.readers.columns import OperationColumns
@@ -73,7 +73,7 @@ def from_anywhere(samples: int, seed: int, *, cas: bool) -> None:
                 from checker.kernels.search_state import ANY_STATE
 
                 words = [str(name) for name in names]
-                answer = search_numbers(NumberedCalls(kind, value, old, invoke, ret, words, ANY_STATE), NO_LIMITS)
+                answer = search_numbers(RegisterColumns(kind, value, old, invoke, ret, words, ANY_STATE), NO_LIMITS)
                 found = answer is not None and answer.verdict == "valid"
             else:
                 columns = timeline_columns(kind == 1, value, invoke, ret, names.size)

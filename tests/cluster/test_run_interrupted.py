@@ -87,3 +87,42 @@ def test_a_harness_that_is_stopped_for_a_while_blames_nobody(store: Path) -> Non
     found = checks(job.run)
     assert found["linearizable"] == "valid", job.text
     assert found["recovery"] != "invalid", job.text
+
+
+@pytest.mark.nightly
+def test_a_harness_that_is_stopped_for_longer_than_everything_is_given_says_it_and_blames_nobody(store: Path) -> None:
+    """Stopped while a fault stands: connections, sessions and deadlines are all shorter than the pause."""
+    job = start(*run_words(store, *CALM, "--recovery-time", "20"))
+    job.until("leads after")
+    while not any("hammer-time" in line and "/s  ok" in line for line in job.lines):
+        time.sleep(0.05)
+    job.process.send_signal(signal.SIGSTOP)
+    time.sleep(70)
+    job.process.send_signal(signal.SIGCONT)
+    assert job.end() == 2, job.text
+    history = read_history(job.run / "history.jsonl")
+    assert history.events
+    assert not history.torn
+    ((begin, end),) = json.loads((job.run / "run.json").read_text())["standstills"]
+    assert end - begin >= 69.5e9
+    found = checks(job.run)
+    assert (found["linearizable"], found["kept-pace"], found["whole"]) == ("valid", "unknown", "valid"), job.text
+    assert "invalid" not in found.values(), job.text
+    assert "the harness stood still for" in job.text
+
+
+@pytest.mark.nightly
+def test_a_second_ctrl_c_does_not_tear_healing_in_half(store: Path) -> None:
+    faults = (*THREE, "--nemesis", "partition-random-node", "--time-limit", "9", "--interval", "4")
+    job = start(*run_words(store, *faults))
+    job.until("leads after")
+    while not any("partition-random-node" in line and "/s  ok" in line for line in job.lines):
+        time.sleep(0.05)
+    for _ in range(2):
+        job.process.send_signal(signal.SIGINT)
+        time.sleep(0.3)
+    assert job.end(90) == 130, job.text
+    assert (job.run / "nodes" / "n1" / "register.log").exists()
+    assert not read_history(job.run / "history.jsonl").torn
+    assert json.loads((job.run / "run.json").read_text())["unhealed"] == []
+    assert checks(job.run)["whole"] == "unknown"

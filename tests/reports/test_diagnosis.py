@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -22,43 +21,8 @@ from reports.load.run import read_run
 from reports.page.page import places_of
 from reports.story.aftermath import outages_text
 from reports.story.diagnosis import Diagnosis, diagnosis_of
+from tests.support.reports.raw import Raw, S
 from tests.support.reports.recorded_runs import recorded_run
-
-S = 1e9
-
-
-class Raw:
-    """The files as they are, by json alone."""
-
-    def __init__(self, root: Path) -> None:
-        self.events = [json.loads(line) for line in (root / "history.jsonl").read_text().splitlines()[1:]]
-        probes = [json.loads(line) for line in (root / "probes.jsonl").read_text().splitlines()[1:]]
-        self.answers = [probe for probe in probes if probe.get("role") in ("leader", "follower", "candidate")]
-        self.checks = {c["name"]: c for c in json.loads((root / "results.json").read_text())["checks"]}
-        self.end = max(record["time"] for record in [*self.events, *probes]) / S
-        self.nodes = sorted({probe["node"] for probe in probes})
-
-    def of(self, node: str) -> list[dict[str, Any]]:
-        return [probe for probe in self.answers if probe["node"] == node]
-
-    def last_rise(self, node: str, name: str) -> float:
-        mine = self.of(node)
-        return max(b["time"] for a, b in pairwise(mine) if b[name] > a[name]) / S
-
-    def fault(self, number: int) -> tuple[str, float, float]:
-        """Name, begin and end of a fault by the nemesis' own events."""
-        own = [e for e in self.events if e["process"] == "nemesis" and (e.get("value") or {}).get("id") == number]
-        return own[0]["f"], own[0]["time"] / S, own[-1]["time"] / S
-
-    def served(self) -> list[float]:
-        """When clients were answered by a node that had applied it."""
-        return [
-            e["time"] / S for e in self.events if e["type"] == "ok" and not e.get("error") and e["process"] != "nemesis"
-        ]
-
-    def asked(self, *, final: bool) -> list[float]:
-        asked = [e for e in self.events if e["type"] == "invoke" and e["process"] != "nemesis"]
-        return [e["time"] / S for e in asked if final or e.get("phase") != "final"]
 
 
 @pytest.fixture(scope="module")
@@ -306,7 +270,7 @@ def test_a_node_that_never_answered_is_not_counted_as_up(runs: dict[str, Path], 
 def test_logs_that_were_cut_and_filled_again_are_told_as_that(runs: dict[str, Path]) -> None:
     raw, diagnosed = Raw(runs["logs-cut"]), diagnosis(runs["logs-cut"])
     (one,) = diagnosed.breaks
-    assert one.text.endswith("; at the end every log holds them again.")
+    assert one.text.endswith("; at the end every log reaches as far again.")
     moments = [m for name in ("log-order", "committed-kept") for m in raw.checks[name]["details"]["moments"]]
     assert_when(raw, one.text, min(moment["time"] for moment in moments) / S)
     for node in raw.nodes:

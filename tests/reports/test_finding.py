@@ -24,9 +24,9 @@ from tests.support.reports.recorded_runs import recorded_run
 
 FOUND = {
     "data-lost": "data lost: leader-lacks-committed",
-    "logs-cut": "data lost: commit-beyond-log",
+    "logs-cut": "log truncated: commit-beyond-log",
     "replica-behind": "replica behind",
-    "stale-reads": "as intended, and more was found: data lost: commit-beyond-log",
+    "stale-reads": "as intended, and more was found: log truncated: commit-beyond-log",
 }
 
 

@@ -124,6 +124,27 @@ def test_lines_that_name_different_nodes_are_not_counted_as_one(tmp_path: Path) 
     assert [(line.text.partition("[")[2][:7], line.times) for line in found] == [("Push-n3", 50), ("Push-n5", 50)]
 
 
+def test_nodes_of_many_are_told_apart_and_long_numbers_are_still_counted(tmp_path: Path) -> None:
+    """``n100`` and ``n101`` are names; the 1234 of ``entry1234`` is none, though it is glued to a word as well."""
+    files = RunFiles(tmp_path)
+    _log(
+        files,
+        "n1",
+        [(10 + n / 100, f"WARN [Push-n{100 + n % 2}] broker-{7 + n % 2} entry{n + 1000}") for n in range(80)],
+    )
+    for node in ("n100", "n101", "n102", "broker-7", "broker-8"):
+        (files.nodes / node).mkdir()
+    for found in (
+        logs.excerpt(files, "2026-03-01T02:00:00Z", 9, 12),
+        logs.around(files, "2026-03-01T02:00:00Z", (10.0, 10.0), ["n1"], (1.0, 2.0), 30).lines,
+        logs.by_second(files, "2026-03-01T02:00:00Z", 9, 12),
+    ):
+        assert [(line.text.partition("[")[2][:22], line.times) for line in found] == [
+            ("Push-n100] broker-7 en", 40),
+            ("Push-n101] broker-8 en", 40),
+        ]
+
+
 def test_of_many_kinds_of_lines_one_that_is_repeated_very_often_is_kept(tmp_path: Path) -> None:
     files = RunFiles(tmp_path)
     kinds = [(10 + n / 100, f"WARN {chr(97 + n)}") for n in range(20)]

@@ -15,7 +15,15 @@ from typing import Any, Final
 import pytest
 
 from harness.clusters import ClusterStatus, Node, NodeStatus, require_usable
-from harness.errors import ClusterBusyError, ClusterError, HarnessError, NotReadyError, StoreError, UsageError
+from harness.errors import (
+    ClusterBusyError,
+    ClusterError,
+    HarnessError,
+    NotReadyError,
+    RemoteError,
+    StoreError,
+    UsageError,
+)
 from harness.execution import run as run_module
 from harness.execution.progress import Progress
 from harness.execution.run import Run
@@ -426,7 +434,7 @@ def counting(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
     kills = iter((1, 2))
 
     def look(self: ToyRemote, commands: Mapping[str, Command]) -> dict[str, Completed]:
-        said = f"boot\n{next(kills)}\n" if len(commands) > 1 else "openjdk\n"
+        said = f"boot\n{next(kills)}\n" if any("oom_kill" in one.argv[-1] for one in commands.values()) else "same\n"
         return {node: Completed(node, 0, said, "", 0.0) for node in commands}
 
     monkeypatch.setattr(ToyRemote, "run", look)
@@ -444,6 +452,34 @@ def test_a_process_that_the_kernel_ended_is_no_finding_about_the_system(
 def test_a_fault_that_takes_memory_away_explains_it(counting: World) -> None:
     assert counting.run() in BLAMELESS
     assert any("OOM killer ended processes" in warning for warning in counting.results["warnings"])
+
+
+@pytest.mark.parametrize(
+    ("answers", "said"),
+    [
+        (("1\n5\n", "1\n9\n"), "n2 was rebooted while the run went on"),
+        (("1\n5\n", RemoteError("n2", "no SSH server")), "not reached at the end of the run: n2: no SSH server"),
+    ],
+)
+def test_a_node_that_reboots_or_goes_away_is_no_finding_about_the_system(
+    world: World, monkeypatch: pytest.MonkeyPatch, answers: tuple[Any, Any], said: str
+) -> None:
+    """Its server is missing from then on, which would be blamed on the system as ``no-recovery``."""
+    started = iter(answers)
+
+    def run(self: ToyRemote, commands: Mapping[str, Command]) -> dict[str, Completed]:
+        looked = {n: next(started) if n == "n2" and "boot_id" in c.argv[-1] and "oom_kill" not in c.argv[-1] else ""
+                  for n, c in commands.items()}  # fmt: skip
+        for answer in looked.values():
+            if isinstance(answer, Exception):
+                raise answer
+        return {node: Completed(node, 0, answer, "", 0.0) for node, answer in looked.items()}
+
+    monkeypatch.setattr(ToyRemote, "run", run)
+    world.register.stuck.add("n2")
+    assert world.run(replace(PLAN, recovery_time=0.3)) == 255
+    assert said in world.results["harness_failure"]
+    assert world.results["verdict"] == "unknown", world.why
 
 
 def test_a_log_that_cannot_be_written_says_nothing_by_itself(capfd: pytest.CaptureFixture[str]) -> None:

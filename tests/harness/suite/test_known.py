@@ -11,7 +11,9 @@ from harness.errors import UsageError
 from harness.suite.known_defects import Defect, read_defects, unexplained
 from harness.suite.suitefile import read_suite
 from history import RunFiles
-from history.records.violations import Violation, violations_of
+from history.records.violations import SHORT_LOGS, Violation, violations_of
+
+SUITES = Path(__file__).parents[3] / "suites"
 
 STUCK = Defect("stuck", ("no-recovery",), r"\[Push-{node}\]Reset write index", times=3)
 CUT = Defect("cut", ("committed-entries-deleted", "no-recovery"), r"\[TRUNCATE\]")
@@ -33,44 +35,74 @@ def test_the_mark_may_name_the_node_and_stand_in_anybodys_log(run: RunFiles) -> 
     log(run, "n1", *["[Push-n3]Reset write index"] * 2)
     log(run, "n1", "[Push-n3]Reset write index", name="register.log.1")
     log(run, "n3", "quiet")
-    assert STUCK.explains(N3, run, ())
+    assert STUCK.explains(N3, run, (), ())
 
 
 @pytest.mark.parametrize("lines", [["[Push-n3]Reset write index"] * 2, ["[Push-n2]Reset write index"] * 9, []])
 def test_too_few_lines_or_those_of_another_node_explain_nothing(run: RunFiles, lines: list[str]) -> None:
     log(run, "n1", *lines)
     log(run, "n3", "quiet")
-    assert unexplained([N3], [STUCK], run, []) == [N3]
+    assert unexplained([N3], [STUCK], run, [], ()) == [N3]
 
 
 def test_a_mark_that_names_no_node_must_stand_in_the_log_of_one_that_the_check_names(run: RunFiles) -> None:
     log(run, "n1", "[TRUNCATE] truncateIndex: 0")
     log(run, "n3", "quiet")
-    assert unexplained([N3], [CUT], run, []) == [N3]
+    assert unexplained([N3], [CUT], run, [], ()) == [N3]
     log(run, "n3", "[TRUNCATE] truncateIndex: 0")
-    assert unexplained([N3], [CUT], run, []) == []
+    assert unexplained([N3], [CUT], run, [], ()) == []
 
 
 def test_what_clients_saw_names_no_node_so_any_log_will_do(run: RunFiles) -> None:
     log(run, "n1", "[TRUNCATE] truncateIndex: 0")
     lost = Violation("linearizable", "lost-write")
-    assert unexplained([lost], [CUT], run, []) == [lost]
-    assert unexplained([lost], [Defect("cut", ("lost-write",), r"\[TRUNCATE\]")], run, []) == []
+    assert unexplained([lost], [CUT], run, [], ()) == [lost]
+    assert unexplained([lost], [Defect("cut", ("lost-write",), r"\[TRUNCATE\]")], run, [], ()) == []
 
 
 def test_where_only_a_fault_brings_it_about_that_fault_must_have_struck_there(run: RunFiles) -> None:
     log(run, "n1", "term=0")
     forgot = Violation("terms-kept", "term-forgotten", ("n1",))
     receipts: list[dict[str, Any]] = [{"fault": "crash-all", "state": "installed", "nodes": ["n1", "n2"]}]
-    assert CRASH.explains(forgot, run, receipts)
-    assert not CRASH.explains(forgot, run, [{**receipts[0], "nodes": ["n2"]}])
-    assert not CRASH.explains(forgot, run, [{**receipts[0], "state": "skipped"}])
-    assert not CRASH.explains(forgot, run, [{**receipts[0], "fault": "kill-all"}])
-    assert not CRASH.explains(forgot, run, [])
+    assert CRASH.explains(forgot, run, receipts, ())
+    assert not CRASH.explains(forgot, run, [{**receipts[0], "nodes": ["n2"]}], ())
+    assert not CRASH.explains(forgot, run, [{**receipts[0], "state": "skipped"}], ())
+    assert not CRASH.explains(forgot, run, [{**receipts[0], "fault": "kill-all"}], ())
+    assert not CRASH.explains(forgot, run, [], ())
+
+
+PROVED = Defect("cut", ("committed-entries-deleted", "lost-write", "no-recovery"), r"\[TRUNCATE\]",
+                only_with=("committed-entries-deleted",))  # fmt: skip
+LOST = Violation("linearizable", "lost-write")
+DELETED = Violation("committed-kept", "committed-entries-deleted", ("n3",))
+
+
+def test_where_healthy_runs_write_the_line_a_kind_counts_only_beside_one_that_proves_the_defect(run: RunFiles) -> None:
+    log(run, "n3", "[TRUNCATE] truncateIndex: 0")
+    assert unexplained([LOST, N3, DELETED], [PROVED], run, [], {"lost-write", "committed-entries-deleted"}) == []
+    assert unexplained([LOST, N3], [PROVED], run, [], {"lost-write", "no-recovery"}) == [LOST, N3]
+    assert unexplained([DELETED], [PROVED], run, [], {"committed-entries-deleted"}) == []
+
+
+def test_the_kind_that_proves_a_defect_wants_its_marks_all_the_same(run: RunFiles) -> None:
+    log(run, "n3", "quiet")
+    found = {"lost-write", "committed-entries-deleted"}
+    assert unexplained([LOST, DELETED], [PROVED], run, [], found) == [LOST, DELETED]
+
+
+def test_a_truncation_of_0_4_0_makes_no_lost_write_a_known_one_while_no_committed_entry_is_gone(run: RunFiles) -> None:
+    deleted_logs = read_defects(SUITES / "defects" / "dledger.toml")["deleted-logs"]
+    assert set(deleted_logs.only_with) == SHORT_LOGS
+    log(run, "n3", "[TRUNCATE] truncateIndex: 0, after truncate, ledgerEndIndex: -1")
+    for kind in set(deleted_logs.kinds) - SHORT_LOGS:
+        assert not deleted_logs.explains(Violation("any", kind), run, (), {kind})
+        assert all(deleted_logs.explains(Violation("any", kind), run, (), {kind, proof}) for proof in SHORT_LOGS)
+    for proof in SHORT_LOGS:
+        assert deleted_logs.explains(Violation("any", proof, ("n3",)), run, (), {proof})
 
 
 def test_without_logs_nothing_is_explained(run: RunFiles) -> None:
-    assert unexplained([N3], [STUCK, CUT], run, []) == [N3]
+    assert unexplained([N3], [STUCK, CUT], run, [], ()) == [N3]
 
 
 def check(name: str, verdict: str, **details: Any) -> dict[str, Any]:
@@ -108,9 +140,11 @@ GOOD = "[[defect]]\nname = 'a'\nkinds = ['no-recovery']\nlog = 'x{node}'\n"
 
 
 def test_a_file_of_defects_is_read(tmp_path: Path) -> None:
-    (tmp_path / "d.toml").write_text(GOOD + "times = 7\nfaults = ['crash-all']\nwhy = 'found'\n")
+    (tmp_path / "d.toml").write_text(
+        GOOD + "times = 7\nfaults = ['crash-all']\nonly_with = ['no-recovery']\nwhy = 'found'\n"
+    )
     found = read_defects(tmp_path / "d.toml")
-    assert found == {"a": Defect("a", ("no-recovery",), "x{node}", 7, ("crash-all",), "found")}
+    assert found == {"a": Defect("a", ("no-recovery",), "x{node}", 7, ("crash-all",), ("no-recovery",), "found")}
     assert Defect.from_json(found["a"].to_json()) == found["a"]
 
 
@@ -124,6 +158,8 @@ def test_a_file_of_defects_is_read(tmp_path: Path) -> None:
             "kinds must be a list of texts (one at least), not 'no",
         ),
         (GOOD + "times = 0", "times must be a whole number from 1 on, not 0"),
+        (GOOD + "only_with = 'no-recovery'", "only_with must be a list of texts, not 'no-recovery'"),
+        (GOOD + "only_with = ['no-recover']", "'no-recover', which is none of its kinds; did you mean no-recovery?"),
         (GOOD + "tims = 2", "there is no key 'tims'; did you mean times?"),
         (GOOD + GOOD, "the defect a is written twice"),
         (GOOD.replace("name = 'a'\n", ""), "defect[0].name is missing: it must be a text that is not empty"),

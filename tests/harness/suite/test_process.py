@@ -18,6 +18,7 @@ from harness.suite import cell_process
 from harness.suite.cell_process import Attempt, run_cell, words_of
 from harness.suite.cells import Cell
 from harness.suite.expectation import Expectation
+from harness.suite.known_defects import Defect
 from tests.support.harness.suite_toys import EXAMPLE, cell
 
 ENVIRONMENT = {"system": "DLedger 0.4.0", "jar_sha256": "ab12", "nodes": {"n1": "10.0.0.1"}}
@@ -109,6 +110,28 @@ def test_a_known_violation_beside_our_own_failure_is_tried_again(go: Go) -> None
     planted = Expectation(("invalid",), ("stale-read",))
     found = go(1, {**INVALID, "harness_failure": "n2 did not answer"}, cell("a", 1, planted))
     assert (found.outcome, found.retryable, found.kinds) == ("harness-failure", True, ("stale-read",))
+
+
+@pytest.mark.parametrize(
+    ("others", "outcome", "said"),
+    [
+        ((), "violation", "stale-read without the marks of cut"),
+        (("committed-entries-deleted",), "passed", "as expected"),
+        (("two-leaders",), "violation", "without the marks of cut"),
+    ],
+)
+def test_what_clients_saw_is_known_only_beside_the_proof_of_the_defect(
+    go: Go, others: tuple[str, ...], outcome: str, said: str
+) -> None:
+    cut = Defect(
+        "cut", ("committed-entries-deleted", "stale-read"), "TRUNCATE", only_with=("committed-entries-deleted",)
+    )
+    one = cell("a", 1, Expectation(("valid", "invalid"), known=(cut,)))
+    written = "(root / 'nodes/n1').mkdir(parents=True); (root / 'nodes/n1/register.log').write_text('TRUNCATE')"
+    checks = [{"name": "nodes", "verdict": "invalid", "details": {"kind": kind}} for kind in others]
+    found = go(1, {**INVALID, "checks": [*INVALID["checks"], *checks]}, one, written)
+    assert (found.outcome, found.code) == (outcome, 1)
+    assert said in found.sentence
 
 
 def test_a_run_that_hangs_after_its_violation_was_proven(go: Go, monkeypatch: pytest.MonkeyPatch) -> None:

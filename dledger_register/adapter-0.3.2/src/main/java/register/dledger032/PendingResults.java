@@ -31,11 +31,6 @@ final class PendingResults {
         Entry entry() {
             return entry;
         }
-
-        /** The result, null until the entry is applied on this node. */
-        Result result() {
-            return result;
-        }
     }
 
     Slot open(Operation operation) {
@@ -44,8 +39,10 @@ final class PendingResults {
         return slot;
     }
 
-    void close(Slot slot) {
+    /** Ends a request; returns its result, null if its entry was not applied on this node before. */
+    Result close(Slot slot) {
         slots.remove(slot.entry.request());
+        return slot.result;
     }
 
     /** Called by the apply thread for every entry, including those of other nodes and of earlier processes. */

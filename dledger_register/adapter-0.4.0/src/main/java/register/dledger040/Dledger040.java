@@ -1,6 +1,7 @@
 package register.dledger040;
 
 import io.openmessaging.storage.dledger.DLedgerConfig;
+import register.dledger.Configuration;
 import register.options.Options;
 import register.replica.Replica;
 import register.replica.ReplicaFactory;
@@ -25,18 +26,7 @@ public final class Dledger040 implements ReplicaFactory {
     }
 
     private static DLedgerConfig config(Options options) {
-        DLedgerConfig config = new DLedgerConfig();
-        config.setGroup(options.group());
-        config.setSelfId(options.id());
-        config.setPeers(options.peers());
-        config.setStoreBaseDir(options.dataDir().toString());
-        config.setStoreType(options.store().name());
-        config.setMappedFileSizeForEntryData(options.dataFileSize());
-        config.setMappedFileSizeForEntryIndex(options.indexFileSize());
-        config.setHeartBeatTimeIntervalMs(options.heartbeatMs());
-        config.setMaxHeartBeatLeak(options.heartbeatLeak());
-        config.setMinVoteIntervalMs(options.minVoteMs());
-        config.setMaxVoteIntervalMs(options.maxVoteMs());
+        DLedgerConfig config = Configuration.of(options);
         config.setEnableSnapshot(options.snapshot());
         config.setSnapshotThreshold(options.snapshotThreshold());
         config.setEnableFastAdvanceCommitIndex(options.fastCommit());

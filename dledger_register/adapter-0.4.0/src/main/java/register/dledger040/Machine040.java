@@ -1,26 +1,20 @@
 package register.dledger040;
 
 import io.openmessaging.storage.dledger.entry.DLedgerEntry;
-import io.openmessaging.storage.dledger.exception.DLedgerException;
-import io.openmessaging.storage.dledger.snapshot.SnapshotManager;
-import io.openmessaging.storage.dledger.snapshot.SnapshotReader;
-import io.openmessaging.storage.dledger.snapshot.SnapshotWriter;
 import io.openmessaging.storage.dledger.statemachine.ApplyEntry;
 import io.openmessaging.storage.dledger.statemachine.ApplyEntryIterator;
-import io.openmessaging.storage.dledger.statemachine.StateMachine;
-import java.nio.file.Path;
+import register.dledger.DledgerMachine;
 import register.state.Operation;
 import register.state.RegisterMachine;
 import register.state.Result;
 
-/** The registers as a state machine of DLedger 0.4.0, which calls it from its one apply thread. */
-final class Machine040 implements StateMachine {
+/** The registers as a state machine of DLedger 0.4.0. */
+final class Machine040 extends DledgerMachine {
 
-    private final RegisterMachine machine;
     private volatile Thread applyThread;
 
     Machine040(RegisterMachine machine) {
-        this.machine = machine;
+        super(machine);
     }
 
     /** Whether the caller is the apply thread, on which the registers are those of exactly one log position. */
@@ -54,30 +48,5 @@ final class Machine040 implements StateMachine {
     private void apply(ApplyEntry task) {
         DLedgerEntry committed = task.getEntry();
         machine.apply(committed.getIndex(), committed.getBody(), (entry, result) -> task.setResp(result));
-    }
-
-    @Override
-    public boolean onSnapshotSave(SnapshotWriter writer) {
-        return machine.save(Path.of(writer.getSnapshotStorePath(), SnapshotManager.SNAPSHOT_DATA_FILE));
-    }
-
-    @Override
-    public boolean onSnapshotLoad(SnapshotReader reader) {
-        Path file = Path.of(reader.getSnapshotStorePath(), SnapshotManager.SNAPSHOT_DATA_FILE);
-        return machine.load(file, reader.getSnapshotMeta().getLastIncludedIndex());
-    }
-
-    @Override
-    public void onShutdown() {
-    }
-
-    @Override
-    public void onError(DLedgerException error) {
-        machine.gaveUp(error.getCode(), error);
-    }
-
-    @Override
-    public String getBindDLedgerId() {
-        return null;
     }
 }

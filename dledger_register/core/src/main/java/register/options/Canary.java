@@ -1,8 +1,6 @@
 package register.options;
 
-import java.util.Arrays;
 import java.util.Locale;
-import java.util.stream.Collectors;
 
 /** A bug that the server has on purpose, so that a test can check that the harness finds it. */
 public enum Canary {
@@ -26,16 +24,13 @@ public enum Canary {
     DEPOSED_READS;
 
     /** The name on the command line. */
-    public String label() {
+    @Override
+    public String toString() {
         return name().toLowerCase(Locale.ROOT).replace('_', '-');
     }
 
     /** Whether the bug shows only when snapshots are taken. */
     public boolean needsSnapshots() {
         return this == FORGET_IN_SNAPSHOT || this == SNAPSHOT_WRONG_INDEX;
-    }
-
-    static String labels() {
-        return Arrays.stream(values()).map(Canary::label).collect(Collectors.joining(", "));
     }
 }

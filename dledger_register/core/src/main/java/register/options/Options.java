@@ -2,11 +2,18 @@ package register.options;
 
 import java.nio.file.Path;
 import java.util.Arrays;
-import java.util.HashMap;
 import java.util.HashSet;
-import java.util.Map;
+import java.util.List;
+import java.util.Optional;
 import java.util.Set;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import picocli.CommandLine;
+import picocli.CommandLine.ITypeConverter;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Model.OptionSpec;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.TypeConversionException;
 
 /**
  * The command line. All times are in milliseconds, all sizes in bytes.
@@ -39,47 +46,160 @@ public record Options(
         MEMORY
     }
 
-    public static final String USAGE = """
-            usage: java -jar dledger-register-VERSION.jar OPTIONS
-              --id ID                       this node's name in --peers; letters and digits
-              --peers ID-HOST:PORT;...      all members with their Raft addresses
-              --data-dir DIR                where DLedger stores log, term and snapshots
-              --client-port PORT            port for clients
-              --group NAME                  Raft group                            [harness]
-              --log-file FILE               log, at most four files of 16 MiB     [DIR/register.log]
-              --snapshot | --no-snapshot    take snapshots                        [--no-snapshot]
-              --snapshot-threshold N        entries between two snapshots         [1000]
-              --heartbeat-ms MS             heartbeat interval                    [2000]
-              --heartbeat-leak N            heartbeats missed before an election  [3]
-              --min-vote-ms MS              shortest wait between two votes       [300]
-              --max-vote-ms MS              longest wait between two votes        [1000]
-              --data-file-size BYTES        mapped file of entries                [16777216]
-              --index-file-size BYTES       mapped file of the index, 32 * n      [5242880]
-              --store FILE|MEMORY           where the log is kept                 [FILE]
-              --fast-commit | --no-fast-commit
-                                            0.4.0: commit old terms at election   [--fast-commit]
-              --unsafe-test-mode            allow --canary
-              --canary BUG                  be wrong on purpose, to test the harness: stale-reads,
-                                            ack-before-commit, apply-twice, skip-entry, lose-write,
-                                            forget-in-snapshot, snapshot-wrong-index, vote-twice,
-                                            deposed-reads
-              --help                        print this
-              --version                     print the version of DLedger
-            """;
-
-    private static final Set<String> FLAGS = Set.of(
-            "--snapshot", "--no-snapshot", "--fast-commit", "--no-fast-commit", "--unsafe-test-mode");
-    private static final Set<String> VALUED = Set.of(
-            "--id", "--peers", "--data-dir", "--client-port", "--group", "--log-file", "--snapshot-threshold",
-            "--heartbeat-ms", "--heartbeat-leak", "--min-vote-ms", "--max-vote-ms", "--data-file-size",
-            "--index-file-size", "--store", "--canary");
-    private static final Pattern ID = Pattern.compile("[A-Za-z0-9]+");
-    private static final Pattern PEER = Pattern.compile("([A-Za-z0-9]+)-([^\\s:;-][^\\s:;]*):([0-9]{1,5})");
+    private static final String ID = "[A-Za-z0-9]+";
+    private static final String PEER = "(" + ID + ")-[^\\s:;-][^\\s:;]*:([0-9]{1,5})";
     /** Bytes of one index entry; DLedger's index files hold whole entries only. */
     private static final int INDEX_UNIT = 32;
 
-    public static Options parse(String... args) throws UsageError {
-        return new Reader(args).options();
+    /** Reads a command line. Throws ParameterException, whose message names the option. */
+    public static Options parse(String... args) {
+        CommandLine line = commandLine();
+        line.parseArgs(args);
+        return of(line);
+    }
+
+    /** The options, not yet read; made by builders, because reading annotations costs every start more. */
+    public static CommandLine commandLine() {
+        CommandSpec spec = CommandSpec.create();
+        spec.usageMessage().customSynopsis("java -jar dledger-register-VERSION.jar OPTIONS").sortOptions(false)
+                .showDefaultValues(true);
+        for (OptionSpec.Builder option : List.of(
+                needed("--id", "ID", "this node's name in --peers; letters and digits",
+                        text -> matched(ID, text, "letters and digits only, DLedger splits at '-'").group()),
+                needed("--peers", "ID-HOST:PORT;...", "all members with their Raft addresses", Options::peers),
+                needed("--data-dir", "DIR", "where DLedger stores log, term and snapshots",
+                        text -> Path.of(matched(".+", text, "a folder").group())),
+                needed("--client-port", "PORT", "port for clients", text -> integer(text, 1, 65535)),
+                valued("--group", "NAME", "Raft group").defaultValue("harness"),
+                valued("--log-file", "FILE", "log, at most four files of 16 MiB; else DIR/register.log").type(Path.class),
+                flag("--snapshot", "take snapshots; the default is not to", false),
+                number("--snapshot-threshold", "N", "entries between two snapshots", 1000, 1),
+                number("--heartbeat-ms", "MS", "heartbeat interval", 2000, 10),
+                number("--heartbeat-leak", "N", "heartbeats missed before an election", 3, 1),
+                number("--min-vote-ms", "MS", "shortest wait between two votes", 300, 1),
+                number("--max-vote-ms", "MS", "longest wait between two votes", 1000, 1),
+                number("--data-file-size", "BYTES", "mapped file of entries", 16 << 20, 4096),
+                number("--index-file-size", "BYTES", "mapped file of the index, 32 * n", 5 << 20, INDEX_UNIT),
+                valued("--store", "STORE", "where the log is kept: ${COMPLETION-CANDIDATES}")
+                        .type(Store.class).defaultValue("FILE"),
+                flag("--fast-commit", "0.4.0: commit old terms at election; the default", true),
+                option("--unsafe-test-mode", "allow --canary"),
+                valued("--canary", "BUG", "be wrong on purpose, to test the harness: ${COMPLETION-CANDIDATES}")
+                        .type(Canary.class),
+                option("--help", "print this").usageHelp(true),
+                option("--version", "print the version of DLedger").versionHelp(true))) {
+            spec.addOption(option.build());
+        }
+        return new CommandLine(spec).setExpandAtFiles(false);
+    }
+
+    private static OptionSpec.Builder option(String name, String description) {
+        return OptionSpec.builder(name).description(description);
+    }
+
+    private static OptionSpec.Builder valued(String name, String label, String description) {
+        return option(name, description).paramLabel(label).arity("1");
+    }
+
+    private static OptionSpec.Builder needed(
+            String name, String label, String description, ITypeConverter<?> converter) {
+        return valued(name, label, description).converters(converter).required(true);
+    }
+
+    private static OptionSpec.Builder number(String name, String label, String description, int normal, int min) {
+        return valued(name, label, description).defaultValue(String.valueOf(normal))
+                .converters(text -> integer(text, min, Integer.MAX_VALUE));
+    }
+
+    /** With {@code --no-} before its name too. */
+    private static OptionSpec.Builder flag(String name, String description, boolean normal) {
+        // Without a value to fall back to, picocli would take --fast-commit for the opposite of its default.
+        return option(name, description).negatable(true).defaultValue(String.valueOf(normal)).fallbackValue("true");
+    }
+
+    private static Matcher matched(String pattern, String text, String expected) {
+        Matcher matcher = Pattern.compile(pattern).matcher(text);
+        if (!matcher.matches()) {
+            throw new TypeConversionException(expected + ", not " + text);
+        }
+        return matcher;
+    }
+
+    private static int integer(String text, int min, int max) {
+        try {
+            int value = Integer.parseInt(text);
+            if (value >= min && value <= max) {
+                return value;
+            }
+        } catch (NumberFormatException notOne) {
+            // The same message as for one out of range.
+        }
+        throw new TypeConversionException("an integer from " + min + " to " + max + ", not " + text);
+    }
+
+    private static String peers(String text) {
+        Set<String> ids = new HashSet<>();
+        for (String peer : text.split(";")) {
+            Matcher parts = matched(PEER, peer, "expected ID-HOST:PORT, separated by ';'");
+            integer(parts.group(2), 1, 65535);
+            if (!ids.add(parts.group(1))) {
+                throw new TypeConversionException("names " + parts.group(1) + " twice");
+            }
+        }
+        return text;
+    }
+
+    /** The options that a command line has read. Throws ParameterException where two do not fit together. */
+    public static Options of(CommandLine line) {
+        Path dataDir = value(line, "--data-dir");
+        Path logFile = value(line, "--log-file");
+        Options options = new Options(
+                value(line, "--id"),
+                value(line, "--group"),
+                value(line, "--peers"),
+                dataDir,
+                value(line, "--client-port"),
+                value(line, "--snapshot"),
+                value(line, "--snapshot-threshold"),
+                value(line, "--heartbeat-ms"),
+                value(line, "--heartbeat-leak"),
+                value(line, "--min-vote-ms"),
+                value(line, "--max-vote-ms"),
+                value(line, "--data-file-size"),
+                value(line, "--index-file-size"),
+                value(line, "--store"),
+                value(line, "--fast-commit"),
+                logFile == null ? dataDir.resolve("register.log") : logFile,
+                value(line, "--canary"));
+        String wrong = options.wrong(value(line, "--unsafe-test-mode") != null);
+        if (wrong != null) {
+            throw new ParameterException(line, wrong);
+        }
+        return options;
+    }
+
+    private static <T> T value(CommandLine line, String name) {
+        return line.getCommandSpec().findOption(name).getValue();
+    }
+
+    /** What is wrong with options that are each right, null for nothing. */
+    private String wrong(boolean unsafe) {
+        if (raftAddress().isEmpty()) {
+            return "--peers: does not name this node, " + id;
+        }
+        if (minVoteMs >= maxVoteMs) {
+            return "--min-vote-ms: must be less than --max-vote-ms: " + minVoteMs + ", " + maxVoteMs;
+        }
+        if (indexFileSize % INDEX_UNIT != 0) {
+            return "--index-file-size: a multiple of " + INDEX_UNIT + ", not " + indexFileSize;
+        }
+        if (canary != null && !unsafe) {
+            return "--canary: makes the server wrong on purpose; give --unsafe-test-mode too";
+        }
+        if (canary != null && canary.needsSnapshots() && !snapshot) {
+            return "--canary: " + canary + " does nothing without --snapshot; give it too";
+        }
+        return null;
     }
 
     /** Whether this node's id is the last of all peers' in alphabetical order; for canaries of one node alone. */
@@ -89,159 +209,11 @@ public record Options(
 
     /** This node's Raft port. */
     public int raftPort() {
-        for (String peer : peers.split(";")) {
-            if (peer.startsWith(id + "-")) {
-                return Integer.parseInt(peer.substring(peer.lastIndexOf(':') + 1));
-            }
-        }
-        throw new IllegalStateException("no peer " + id + " in " + peers);
+        String address = raftAddress().orElseThrow();
+        return Integer.parseInt(address.substring(address.lastIndexOf(':') + 1));
     }
 
-    /** The words of a command line by their option. Every error names its option. */
-    private static final class Reader {
-
-        private final Map<String, String> values = new HashMap<>();
-
-        Reader(String[] args) throws UsageError {
-            for (int i = 0; i < args.length; i++) {
-                String name = args[i];
-                String value = "";
-                if (VALUED.contains(name)) {
-                    if (++i == args.length) {
-                        throw new UsageError(name + ": value missing");
-                    }
-                    value = args[i];
-                } else if (!FLAGS.contains(name)) {
-                    throw new UsageError(name + ": unknown option (--help lists all)");
-                }
-                if (values.put(name, value) != null) {
-                    throw new UsageError(name + ": given twice");
-                }
-            }
-        }
-
-        Options options() throws UsageError {
-            String id = required("--id");
-            if (!ID.matcher(id).matches()) {
-                throw new UsageError("--id: letters and digits only, DLedger splits at '-': " + id);
-            }
-            int minVote = integer("--min-vote-ms", 300, 1);
-            int maxVote = integer("--max-vote-ms", 1000, 1);
-            if (minVote >= maxVote) {
-                throw new UsageError("--min-vote-ms: must be less than --max-vote-ms: " + minVote + ", " + maxVote);
-            }
-            Path dataDir = Path.of(required("--data-dir"));
-            String logFile = values.get("--log-file");
-            return new Options(
-                    id,
-                    values.getOrDefault("--group", "harness"),
-                    peers(id),
-                    dataDir,
-                    port("--client-port", required("--client-port")),
-                    either("--snapshot", "--no-snapshot", false),
-                    integer("--snapshot-threshold", 1000, 1),
-                    integer("--heartbeat-ms", 2000, 10),
-                    integer("--heartbeat-leak", 3, 1),
-                    minVote,
-                    maxVote,
-                    integer("--data-file-size", 16 << 20, 4096),
-                    indexFileSize(),
-                    store(),
-                    either("--fast-commit", "--no-fast-commit", true),
-                    logFile == null ? dataDir.resolve("register.log") : Path.of(logFile),
-                    canary());
-        }
-
-        private String required(String name) throws UsageError {
-            String value = values.get(name);
-            if (value == null || value.isEmpty()) {
-                throw new UsageError(name + ": missing (--help lists all options)");
-            }
-            return value;
-        }
-
-        private int integer(String name, int defaultValue, int min) throws UsageError {
-            return values.containsKey(name)
-                    ? integer(name, values.get(name), min, Integer.MAX_VALUE)
-                    : defaultValue;
-        }
-
-        private static int port(String name, String text) throws UsageError {
-            return integer(name, text, 1, 65535);
-        }
-
-        private static int integer(String name, String text, int min, int max) throws UsageError {
-            try {
-                int value = Integer.parseInt(text);
-                if (value >= min && value <= max) {
-                    return value;
-                }
-            } catch (NumberFormatException notOne) {
-                // The same message as for one out of range.
-            }
-            throw new UsageError(name + ": an integer from " + min + " to " + max + ", not " + text);
-        }
-
-        private boolean either(String yes, String no, boolean defaultValue) throws UsageError {
-            if (values.containsKey(yes) && values.containsKey(no)) {
-                throw new UsageError(yes + ": excludes " + no);
-            }
-            return values.containsKey(yes) || (defaultValue && !values.containsKey(no));
-        }
-
-        private String peers(String id) throws UsageError {
-            String peers = required("--peers");
-            Set<String> ids = new HashSet<>();
-            for (String peer : peers.split(";")) {
-                var parts = PEER.matcher(peer);
-                if (!parts.matches()) {
-                    throw new UsageError("--peers: expected ID-HOST:PORT, separated by ';', not " + peer);
-                }
-                port("--peers", parts.group(3));
-                if (!ids.add(parts.group(1))) {
-                    throw new UsageError("--peers: names " + parts.group(1) + " twice");
-                }
-            }
-            if (!ids.contains(id)) {
-                throw new UsageError("--peers: does not name this node, " + id);
-            }
-            return peers;
-        }
-
-        private int indexFileSize() throws UsageError {
-            int size = integer("--index-file-size", 5 << 20, INDEX_UNIT);
-            if (size % INDEX_UNIT != 0) {
-                throw new UsageError("--index-file-size: a multiple of " + INDEX_UNIT + ", not " + size);
-            }
-            return size;
-        }
-
-        private Store store() throws UsageError {
-            String name = values.getOrDefault("--store", "FILE");
-            try {
-                return Store.valueOf(name);
-            } catch (IllegalArgumentException unknown) {
-                throw new UsageError("--store: FILE or MEMORY, not " + name);
-            }
-        }
-
-        private Canary canary() throws UsageError {
-            String label = values.get("--canary");
-            if (label == null) {
-                return null;
-            }
-            if (!values.containsKey("--unsafe-test-mode")) {
-                throw new UsageError("--canary: makes the server wrong on purpose; give --unsafe-test-mode too");
-            }
-            for (Canary canary : Canary.values()) {
-                if (canary.label().equals(label)) {
-                    if (canary.needsSnapshots() && !values.containsKey("--snapshot")) {
-                        throw new UsageError("--canary: " + label + " does nothing without --snapshot; give it too");
-                    }
-                    return canary;
-                }
-            }
-            throw new UsageError("--canary: one of " + Canary.labels() + ", not " + label);
-        }
+    private Optional<String> raftAddress() {
+        return Arrays.stream(peers.split(";")).filter(peer -> peer.startsWith(id + "-")).findFirst();
     }
 }

@@ -1,12 +1,12 @@
 package register.server;
 
 import java.io.IOException;
-import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import picocli.CommandLine;
+import picocli.CommandLine.ParameterException;
 import register.options.Options;
-import register.options.UsageError;
 import register.replica.ReplicaFactory;
 import register.state.Health;
 
@@ -42,19 +42,14 @@ public final class Launcher {
 
     /** The main method of every adapter. */
     public static void run(String[] args, ReplicaFactory factory) {
-        List<String> words = List.of(args);
-        if (words.contains("--help")) {
-            System.out.print(Options.USAGE);
-            return;
-        }
-        if (words.contains("--version")) {
-            System.out.println("dledger-register on DLedger " + factory.version());
-            return;
-        }
+        CommandLine line = Options.commandLine();
+        line.getCommandSpec().version("dledger-register on DLedger " + factory.version());
         try {
-            new Launcher(Options.parse(args), factory).launch();
-        } catch (UsageError error) {
-            System.err.println("dledger-register: " + error.getMessage());
+            if (!CommandLine.printHelpIfRequested(line.parseArgs(args))) {
+                new Launcher(Options.of(line), factory).launch();
+            }
+        } catch (ParameterException error) {
+            System.err.println("dledger-register: " + error.getMessage() + " (--help lists all options)");
             System.exit(USAGE);
         }
     }

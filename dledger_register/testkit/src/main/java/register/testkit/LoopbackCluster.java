@@ -10,7 +10,6 @@ import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 import register.options.Options;
-import register.options.UsageError;
 import register.replica.ReplicaFactory;
 import register.server.RegisterServer;
 import register.state.Health;
@@ -63,7 +62,7 @@ public final class LoopbackCluster implements AutoCloseable {
         return clientPorts.length - 1;
     }
 
-    private Options options(int node) throws UsageError {
+    private Options options(int node) {
         // Ten missed heartbeats, so that a busy machine does not cost the cluster its leader in the middle of a test.
         List<String> args = new ArrayList<>(List.of(
                 "--id", "n" + node, "--group", "test", "--peers", peers,

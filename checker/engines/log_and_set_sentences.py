@@ -63,7 +63,7 @@ def explain_log(core: Sequence[Call], scene: Scene, answer: EngineResult) -> Cou
     return _log_order(stage, core)
 
 
-def _never_made(stage: _Stage, story: str) -> Counterexample:
+def _never_made(stage: _Stage, said: str) -> Counterexample:
     """Explain a value that was seen but never made, or only by an operation that failed."""
     values: set[Any] = set()
     for operation in stage.operations:
@@ -73,24 +73,24 @@ def _never_made(stage: _Stage, story: str) -> Counterexample:
         if operation.f in ("append", "add") and operation.outcome == "fail" and shown(operation.value) in values:
             return stage.example(
                 "failed-write-read",
-                f"{story}: {shown(operation.value)} was only ever asked for by {who(operation)}, and answered as "
+                f"{said}: {shown(operation.value)} was only ever asked for by {who(operation)}, and answered as "
                 "failed; the client's mapping of outcomes may be wrong.",
             )
-    return stage.example("never-written", f"{story}: a value out of nowhere.")
+    return stage.example("never-written", f"{said}: a value out of nowhere.")
 
 
 def _log_order(stage: _Stage, core: Sequence[Call]) -> Counterexample:
     before, after = core
     saw, later = stage.op(before), stage.op(after)
-    story = f"{stage.did(before)} on {stage.scene.name}, so that entry was there by {stage.clock.at(saw.returned)}. "
+    said = f"{stage.did(before)} on {stage.scene.name}, so that entry was there by {stage.clock.at(saw.returned)}. "
     if after.f == "append":
         return stage.example(
             "future-read" if before.f != "append" else "log-order",
-            f"{story}But {stage.did(after)}, which was begun only after that and stands at or before that entry.",
+            f"{said}But {stage.did(after)}, which was begun only after that and stands at or before that entry.",
         )
     return stage.example(
         "lost-write" if before.f == "append" else "read-inversion",
-        f"{story}But {who(later)} began to {later.f} at {stage.clock.at(later.invoked)} and did not see it: "
+        f"{said}But {who(later)} began to {later.f} at {stage.clock.at(later.invoked)} and did not see it: "
         f"the log went back in time.",
     )
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from checker.core.calls import Call, freeze, thaw
+from checker.core.result import EngineResult
 from checker.core.scene import Scene
 from checker.core.wording import Clock, shown, who
 from history import Counterexample, Operation
@@ -13,7 +14,7 @@ from history import Counterexample, Operation
 _LISTED: Final = 6
 
 
-def explain_queue(core: Sequence[Call], scene: Scene) -> Counterexample:
+def explain_queue(core: Sequence[Call], scene: Scene, _answer: EngineResult) -> Counterexample:
     """Explain a queue's core."""
     return _Sentences(core, scene).explain()
 
@@ -29,10 +30,10 @@ class _Sentences:
         self.takers = [call for call in core if call.f == "dequeue" and call.pending]
 
     def explain(self) -> Counterexample:
-        kind, sentence = self._story()
+        kind, sentence = self._describe()
         return Counterexample(kind, f"{sentence}.", self.operations)
 
-    def _story(self) -> tuple[str, str]:
+    def _describe(self) -> tuple[str, str]:
         empty = [call for call in self.dequeues if call.result is None]
         if empty:
             return self._missed(empty[0]) if len(self.enqueues) == 1 else self._never_empty(empty[0])
@@ -69,16 +70,16 @@ class _Sentences:
         return any(freeze(operation.result) == item for operation in answered)
 
     def _out_of_nowhere(self, due: Call) -> tuple[str, str]:
-        item, story = _item(due.result), f"{self._did(due)}, but"
+        item, said = _item(due.result), f"{self._did(due)}, but"
         for operation in self.scene.operations:
             if operation.f == "enqueue" and operation.outcome == "fail" and freeze(operation.value) == due.result:
                 error = f' ("{operation.error}")' if operation.error else ""
                 return "failed-write-read", (
-                    f"{story} the enqueue of {item} ({who(operation)}, at {self.clock.at(operation.invoked)}) was "
+                    f"{said} the enqueue of {item} ({who(operation)}, at {self.clock.at(operation.invoked)}) was "
                     f"answered as failed{error}. Either {self.name} shows an item that it refused, or that answer did "
                     "not prove that the enqueue had no effect: the client's mapping of outcomes may be wrong"
                 )
-        return "never-written", f"{story} nobody ever enqueued {item} to {self.name}: an item out of nowhere"
+        return "never-written", f"{said} nobody ever enqueued {item} to {self.name}: an item out of nowhere"
 
     def _future(self, due: Call, enqueue: Call) -> tuple[str, str]:
         begun = self._op(enqueue)
@@ -97,15 +98,15 @@ class _Sentences:
     def _overtaken(self, due: Call, enqueue: Call) -> tuple[str, str]:
         ahead, item = list(self.enqueues.values()), _item(due.result)
         them = _item(ahead[0].value) if len(ahead) == 1 else "they"
-        story = (
+        said = (
             f"On {self.name}, {self._all(ahead)}, and {self._did(enqueue, 'only after that')}, so {them} had to leave "
             f"before {item}. But {self._did(due)}"
         )
         if self.takers:
-            return "lost-element", f"{story}. Nobody is known to have taken them{self._perhaps()}: one is missing"
+            return "lost-element", f"{said}. Nobody is known to have taken them{self._perhaps()}: one is missing"
         if self._dequeued(ahead[0].value):
-            return "queue-order", f"{story} before anybody began to dequeue {them}: {item} overtook {them}"
-        return "lost-element", f"{story}, and {them} was never dequeued: it is lost, or was overtaken"
+            return "queue-order", f"{said} before anybody began to dequeue {them}: {item} overtook {them}"
+        return "lost-element", f"{said}, and {them} was never dequeued: it is lost, or was overtaken"
 
     def _perhaps(self) -> str:
         """The pending dequeues that may have taken items, too."""
@@ -116,21 +117,24 @@ class _Sentences:
 
     def _missed(self, due: Call) -> tuple[str, str]:
         ((value, enqueue),) = self.enqueues.items()
-        story = f"{self._did(enqueue)}, acknowledged. But {self._did(due)}"
+        said = f"{self._did(enqueue)}, acknowledged. But {self._did(due)}"
         if self._dequeued(value):
-            return "stale-read", f"{story} before anybody began to dequeue {_item(value)}: that answer was stale"
-        return "lost-element", f"{story}, and {_item(value)} was never dequeued: it is lost, or that answer was stale"
+            return "stale-read", f"{said} before anybody began to dequeue {_item(value)}: that answer was stale"
+        return (
+            "lost-element",
+            f"{said}, and {_item(value)} was never dequeued: it is lost, or that answer was stale",
+        )
 
     def _never_empty(self, due: Call) -> tuple[str, str]:
         """Always one item or another was there."""
-        story = f"{self._did(due)}, but at every moment of that something was in it: "
+        said = f"{self._did(due)}, but at every moment of that something was in it: "
         taken = {call.result: call for call in self.dequeues if call is not due}
         parts = []
         for item, enqueue in sorted(self.enqueues.items(), key=lambda pair: pair[1].ret):
             until = self.clock.at(self._op(taken[item]).invoked) if item in taken else "that was over"
             parts.append(f"{self._did(enqueue)}, which nobody is known to have begun to dequeue before {until}")
-        story += "; ".join(parts)
-        return "stale-read", story + (self._perhaps() if self.takers else "")
+        said += "; ".join(parts)
+        return "stale-read", said + (self._perhaps() if self.takers else "")
 
 
 def _item(value: Any) -> str:

@@ -1,0 +1,31 @@
+"""Nodes that were rebooted, or went away for good, while the run went on: neither is the system's doing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from nemesis.core.ports import Command, Nodes, run_each
+
+#: The kernel's boot id and when process 1 was started: namespaces and containers share the first and not the second.
+_LOOK: Final = Command(
+    ("sh", "-c", "cat /proc/sys/kernel/random/boot_id; sed 's/.*) //' /proc/1/stat | cut -d ' ' -f 20"), timeout=30.0
+)
+
+
+def boots(nodes: Nodes) -> dict[str, str]:
+    """What tells this start of each node from its next one."""
+    return {node: answer.stdout for node, answer in nodes.run(dict.fromkeys(nodes.names, _LOOK)).items()}
+
+
+def lost(nodes: Nodes, before: Mapping[str, str]) -> list[str]:
+    """A sentence for each node that was rebooted since ``before``, or can no longer be asked."""
+    answers, errors = run_each(nodes, dict.fromkeys(before, _LOOK))
+    return [
+        *(f"not reached at the end of the run: {error}" for error in errors.values()),
+        *(
+            f"{node} was rebooted while the run went on, which ended what ran there and is no fault of the schedule"
+            for node, answer in answers.items()
+            if answer.stdout != before[node]
+        ),
+    ]

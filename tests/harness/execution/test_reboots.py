@@ -1,0 +1,62 @@
+"""Nodes that were rebooted or went away while a run went on."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from harness.errors import RemoteError
+from harness.execution.reboots import boots, lost
+from nemesis.core.ports import Command, Completed
+
+
+@dataclass
+class Machines:
+    """What each node answers; None cannot be reached."""
+
+    said: dict[str, str | None]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.said)
+
+    def address(self, node: str) -> str:
+        return node
+
+    def run(self, commands: Mapping[str, Command]) -> dict[str, Completed]:
+        found = {}
+        for node in commands:
+            if (text := self.said[node]) is None:
+                raise RemoteError(node, "no SSH server answered")
+            found[node] = Completed(node, 0, text, "", 0.0)
+        return found
+
+
+BEFORE = {"n1": "a\n5\n", "n2": "a\n6\n", "n3": "b\n1\n"}
+
+
+def test_nodes_that_are_as_they_were_say_nothing() -> None:
+    nodes = Machines({**BEFORE})
+    assert lost(nodes, boots(nodes)) == []
+
+
+def test_another_boot_or_another_process_1_is_a_reboot_and_a_silent_node_hides_no_other() -> None:
+    found = lost(Machines({"n1": None, "n2": "a\n7\n", "n3": "c\n1\n"}), BEFORE)
+    assert [line.split(" while")[0] for line in found] == [
+        "not reached at the end of the run: n1: no SSH server answered", "n2 was rebooted", "n3 was rebooted",
+    ]  # fmt: skip
+
+
+class Here(Machines):
+    def run(self, commands: Mapping[str, Command]) -> dict[str, Completed]:
+        return {
+            node: Completed(node, 0, subprocess.run(c.argv, capture_output=True, text=True).stdout, "", 0.0)
+            for node, c in commands.items()
+        }
+
+
+def test_this_machine_is_understood() -> None:
+    machine, started = boots(Here({"n1": ""}))["n1"].splitlines()
+    assert len(machine) == 36
+    assert started.isdigit()

@@ -1,0 +1,111 @@
+"""Committed entries that went from logs: lost for good, or there again at the end, told alike wherever it is told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import reports
+from harness.judge.committed_prefix import committed_kept
+from harness.judge.damage import NONE
+from harness.judge.log_order import log_order
+from history import RunFiles
+from history.records.probes import read_probes
+from reports.analysis.findings import prepare
+from reports.load.run import read_run
+from reports.load.run_row import RunRow, row_of
+from reports.site import site
+from reports.story.diagnosis import Break, diagnosis_of
+from tests.support.reports.recorded_runs import recorded_run
+
+S = 1e9
+Change = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+def judged(below: Path, change: Change) -> Path:
+    """The recorded run of logs that were cut and filled again with other answers of its nodes, judged by those."""
+    below.mkdir()
+    root = recorded_run("logs-cut", below)
+    header, *lines = (root / "probes.jsonl").read_text().splitlines()
+    probes = [json.dumps(change(json.loads(line))) for line in lines]
+    (root / "probes.jsonl").write_text("\n".join([header, *probes]) + "\n")
+    read = list(read_probes(root / "probes.jsonl"))
+    anew = {check.name: asdict(check) for check in (log_order(read, NONE), committed_kept(read, NONE))}
+    assert {one["verdict"] for one in anew.values()} == {"invalid"}
+    results = json.loads((root / "results.json").read_text())
+    results["checks"] = [anew.get(check["name"], check) for check in results["checks"]]
+    (root / "results.json").write_text(json.dumps(results))
+    return root
+
+
+def end_of(root: Path) -> int:
+    """The time of the last probe."""
+    return max(json.loads(line)["time"] for line in (root / "probes.jsonl").read_text().splitlines()[1:])
+
+
+def told(root: Path) -> tuple[Break, RunRow, str, str]:
+    """The page's first break, the run's row, the page's banner and what `harness show` prints."""
+    files = RunFiles(root)
+    diagnosed = diagnosis_of(prepare(read_run(files)))
+    assert diagnosed is not None
+    reports.write_report(files)
+    banner = files.report.read_text().partition('id="verdict"')[2].partition("</section>")[0]
+    return diagnosed.breaks[0], row_of(files), banner, reports.render_run(files)
+
+
+def test_logs_that_reach_as_far_again_are_no_lost_data_anywhere(tmp_path: Path) -> None:
+    first, row, banner, shown = told(judged(tmp_path / "again", lambda probe: probe))
+    assert first.severity == "log truncated"
+    assert first.text.endswith("; at the end every log reaches as far again.")
+    assert (row.finding, row.group) == ("log truncated: commit-beyond-log", "log truncated")
+    assert "log truncated: commit-beyond-log<" in site.list_page([row])
+    assert shown.startswith("INVALID\nlog truncated: Committed entries were deleted from logs;")
+    for text in (banner, shown, row.sentence):
+        assert "data lost" not in text.lower()
+
+
+def test_logs_that_end_before_what_was_committed_are_lost_data_everywhere(tmp_path: Path) -> None:
+    """The bad twin: in the last seconds every log ends at 300 again."""
+    end = end_of(recorded_run("logs-cut", tmp_path))
+
+    def cut(probe: dict[str, Any]) -> dict[str, Any]:
+        late = probe["time"] > end - 3 * S and "ledger_end" in probe
+        return {**probe, "ledger_end": min(probe["ledger_end"], 300)} if late else probe
+
+    first, row, banner, shown = told(judged(tmp_path / "gone", cut))
+    assert first.severity == "data lost"
+    assert "Committed data lost: entries up to " in first.text
+    assert "at the end no log goes beyond 300" in first.text
+    assert row.finding.startswith("data lost: ")
+    assert shown.startswith("INVALID\ndata lost: Committed data lost")
+    for text in (first.text, banner, shown):
+        assert "again" not in text.partition("Next:")[0]
+
+
+def test_one_log_that_stays_short_is_lost_data_with_its_node(tmp_path: Path) -> None:
+    end = end_of(recorded_run("logs-cut", tmp_path))
+
+    def cut(probe: dict[str, Any]) -> dict[str, Any]:
+        late = probe["node"] == "n3" and probe["time"] > end - 3 * S and "ledger_end" in probe
+        return {**probe, "ledger_end": min(probe["ledger_end"], 300)} if late else probe
+
+    first, row, *_ = told(judged(tmp_path / "one", cut))
+    assert (first.severity, row.severity) == ("data lost", "data lost")
+    assert first.text.endswith("at the end logs end earlier on n3 at 300.")
+
+
+def test_a_judgement_that_did_not_ask_says_so(tmp_path: Path) -> None:
+    """Of an earlier release: the list knows no more than that, so the page claims no more either."""
+    root = judged(tmp_path / "old", lambda probe: probe)
+    results = json.loads((root / "results.json").read_text())
+    for check in results["checks"]:
+        (check.get("details") or {}).pop("held_again", None)
+    (root / "results.json").write_text(json.dumps(results))
+    first, row, banner, shown = told(root)
+    assert (first.severity, row.severity) == ("data lost", "data lost")
+    assert first.text.endswith("; whether logs held them again at the end was not judged then: judge the run again.")
+    for text in (banner, shown):
+        assert "every log" not in text
