@@ -14,7 +14,7 @@ _LOOK: Final = Command(
 
 
 def boots(nodes: Nodes) -> dict[str, str]:
-    """What tells this start of each node from its next one."""
+    """The boot identity of each node: it changes with every start."""
     return {node: answer.stdout for node, answer in nodes.run(dict.fromkeys(nodes.names, _LOOK)).items()}
 
 

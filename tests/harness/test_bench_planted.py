@@ -12,6 +12,7 @@ import pytest
 from bench import planted
 from bench.series import write_table
 from harness.cli.run import run
+from harness.systems.dledger import SYSTEM
 
 
 def test_every_bug_has_its_kind_of_run_and_that_can_be_asked_for() -> None:
@@ -25,7 +26,7 @@ def test_every_bug_has_its_kind_of_run_and_that_can_be_asked_for() -> None:
 
 def test_every_workload_has_a_bug_to_find() -> None:
     tried = {trial.workload for trial in planted.TRIALS if trial.bug != planted.NONE}
-    assert tried == {workload.name for workload in planted.SYSTEM.workloads}
+    assert tried == {workload.name for workload in SYSTEM.workloads}
 
 
 def test_series_of_one_bug_are_told_apart_by_their_workload() -> None:
