@@ -19,10 +19,10 @@ from checker.dispatch import EXPLAIN
 from checker.engines.kv import KV
 from checker.engines.kv_pieces import pieces_of
 from checker.explain import registers
-from checker.explain.legal_answers import with_answers
 from checker.explain.counters import explain_counter
 from checker.explain.generic import explain_generic
 from checker.explain.kv import explain_kv
+from checker.explain.legal_answers import with_answers
 from checker.explain.points import with_points
 from checker.models.objects import Counter, KeyValue, MultiRegister
 from history import Counterexample
