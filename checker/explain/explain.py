@@ -21,10 +21,10 @@ from checker.engines.logs import LOG
 from checker.engines.queues import QUEUE
 from checker.engines.sets import SET
 from checker.explain import registers
-from checker.explain.legal_answers import with_answers
 from checker.explain.counters import explain_counter
 from checker.explain.generic import explain_generic
 from checker.explain.kv import explain_texts
+from checker.explain.legal_answers import with_answers
 from checker.explain.logs_and_sets import explain_log, explain_set
 from checker.explain.points import with_points
 from checker.explain.queues import explain_queue
