@@ -27,7 +27,9 @@ class RunState:
     faults that we could not heal, a sentence each: failures of ours, after which recovery says nothing of the system.
     ``standstills`` are the times (begin and end, nanoseconds since the run's start) in which this process itself stood
     still.  ``pace``: how well operations were issued when they were due, in ms and operations a second (``Load``).
-    ``restart_failed`` is why the system did not serve again after the restart at the end: its finding, not ours.
+    ``lag_ms``: for each second since the run's start the most by which the event loop woke a task late, standstills
+    included.  ``restart_failed`` is why the system did not serve again after the restart at the end: its finding, not
+    ours.
     """
 
     path: Path | None = None
@@ -41,6 +43,7 @@ class RunState:
     unhealed: list[str] = field(default_factory=list)
     standstills: list[tuple[int, int]] = field(default_factory=list)
     pace: dict[str, float] = field(default_factory=dict)
+    lag_ms: list[float] = field(default_factory=list)
     restart_failed: str | None = None
     _saved: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
@@ -58,6 +61,12 @@ class RunState:
         """Record a warning, once."""
         if text not in self.warnings:
             self.warnings.append(text)
+
+    def note_lag(self, due: int, now: int) -> None:
+        """Record that the event loop, at ``now``, woke a task which was ``due`` (nanoseconds since the run's start)."""
+        second, late = max(now, 0) // 10**9, round(max(now - due, 0) / 1e6, 1)
+        self.lag_ms += [0.0] * (second + 1 - len(self.lag_ms))
+        self.lag_ms[second] = max(self.lag_ms[second], late)
 
     def save(self) -> None:
         """Write what is not on the disk yet; from one thread at a time.  Waits for the disk.  Raises OSError."""
@@ -77,6 +86,7 @@ class RunState:
             "unhealed": list(self.unhealed),
             "standstills": list(self.standstills),
             "pace": self.pace,
+            "lag_ms": list(self.lag_ms),
             "restart_failed": self.restart_failed,
         }
         if record != self._saved:
@@ -102,6 +112,7 @@ class RunState:
             unhealed=record.get("unhealed", []),
             standstills=[(begin, end) for begin, end in record.get("standstills", ())],
             pace=record.get("pace", {}),
+            lag_ms=record.get("lag_ms", []),
             restart_failed=record.get("restart_failed"),
             **{name: record[name] for name in names},
         )

@@ -18,6 +18,7 @@ to complete: it may have answered anything.  States must be hashable and are com
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from enum import Enum
 from typing import Any, Final, Literal, TypeAlias
 
@@ -70,6 +71,13 @@ class Model:
         """The state in words."""
         return repr(state)
 
+    def answers(self, state: State, f: str, value: Any) -> Collection[Any] | None:  # noqa: ARG002 (for subclasses)
+        """Every result with which ``step`` allows the operation in this state; None where they cannot be listed.
+
+        Only for naming what an operation that contradicts others could have been answered.
+        """
+        return None
+
     def wording(self, operation: Operation) -> str:  # noqa: ARG002 (for subclasses)
         """What was asked and answered, in the words of the object; empty: its function and values say it.
 
@@ -114,6 +122,9 @@ class Register(Model):
             return state
         # The first read decides what an unknown initial value was.
         return result if state is ANY and result is not NOWHERE else ILLEGAL
+
+    def answers(self, state: State, f: str, value: Any) -> Collection[Any] | None:  # noqa: ARG002
+        return (state,) if f == "read" and state is not ANY else None
 
     def about(self, f: str, value: Any, result: Any) -> frozenset[Any]:
         if f == "cas":

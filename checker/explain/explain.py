@@ -22,6 +22,7 @@ from checker.explain import registers
 from checker.explain.counters import explain_counter
 from checker.explain.generic import explain_generic
 from checker.explain.kv import explain_kv
+from checker.explain.legal_answers import with_answers
 from checker.explain.points import with_points
 from checker.models.objects import Counter, KeyValue, MultiRegister
 from history import Counterexample
@@ -44,9 +45,10 @@ def unexplained(answer: EngineResult) -> Explanation:
 def explain(answer: EngineResult, calls: Sequence[Call], scene: Scene, limits: Limits) -> Explanation:
     """Make the counterexamples of a result, each verified by the definition.  Raises CertificateError."""
     find = _OWN_WAYS.get(type(scene.model)) if answer.verdict == "invalid" else None
-    if find is not None and (found := find(answer, calls, scene, limits)) is not None:
-        return found
-    return explain_findings(find_all(answer, calls, scene.model, limits), answer, scene)
+    found = None if find is None else find(answer, calls, scene, limits)
+    if found is None:
+        found = explain_findings(find_all(answer, calls, scene.model, limits), answer, scene)
+    return found if limits.over() else replace(found, examples=with_answers(found.examples, calls, scene))
 
 
 def explain_findings(found: Findings, answer: EngineResult, scene: Scene) -> Explanation:

@@ -52,6 +52,17 @@ class FencedLock(Model):
         word, token = result
         return ILLEGAL if token == value or (word == "free") != (token is None) else _held_by(state, token)
 
+    def answers(self, state: State, f: str, value: Any) -> tuple[Any, ...] | None:
+        """Tokens only have to grow: whoever gets the lock, or tells of a holder that nobody knows, may name any."""
+        holder, _ = state
+        if holder == UNTOLD or (f == "acquire" and holder is None):
+            return None
+        if f == "read":
+            return (holder,)
+        if f == "release" and holder == value:
+            return (("released", value),)
+        return (("free", None) if holder is None else ("held", holder),)
+
     def describe(self, state: State) -> str:
         holder, last = state
         if holder is None:

@@ -109,8 +109,12 @@ class Log(Model):
             raise ModelError(f"a log has no operation {f!r}")
         if result is UNKNOWN:
             return state
-        found = state if f == "list" else (state[value] if 0 <= value < len(state) else None)
-        return state if found == result else ILLEGAL
+        return state if self.answers(state, f, value) == (result,) else ILLEGAL
+
+    def answers(self, state: State, f: str, value: Any) -> tuple[Any, ...]:
+        if f == "append":
+            return (len(state),)
+        return (state if f == "list" else state[value] if 0 <= value < len(state) else None,)
 
     def describe(self, state: State) -> str:
         return f"a log of {counted(len(state), 'entry', 'entries')}"
@@ -171,8 +175,16 @@ class GrowSet(Model):
             raise ModelError(f"a set has no operation {f!r}")
         return state if result is UNKNOWN or frozenset(result or ()) == state else ILLEGAL
 
+    def answers(self, state: State, f: str, value: Any) -> tuple[Any, ...] | None:  # noqa: ARG002
+        return (tuple(sorted(state, key=_by_kind)),) if f == "read" else None
+
     def describe(self, state: State) -> str:
         return f"a set of {len(state)} elements"
+
+
+def _by_kind(item: Any) -> tuple[bool, Any]:
+    """Numbers by their size, and then all else by how it is written."""
+    return (False, item) if type(item) in (int, float) else (True, repr(item))
 
 
 class KeyValue(Model):
@@ -200,6 +212,9 @@ class KeyValue(Model):
             raise ModelError(f"a key-value store has no operation {f!r}")
         return state if result is UNKNOWN or (result or "") == state else ILLEGAL
 
+    def answers(self, state: State, f: str, value: Any) -> tuple[Any, ...] | None:  # noqa: ARG002
+        return (state,) if f == "get" else None
+
 
 class Counter(Model):
     """A sum that numbers are added to."""
@@ -220,6 +235,9 @@ class Counter(Model):
             raise ModelError(f"a counter has no operation {f!r}")
         return state if result in (UNKNOWN, state) else ILLEGAL
 
+    def answers(self, state: State, f: str, value: Any) -> tuple[Any, ...] | None:  # noqa: ARG002
+        return (state,) if f == "read" else None
+
 
 class FifoQueue(Model):
     """First in, first out; ``dequeue`` returns null when the queue is empty."""
@@ -235,6 +253,9 @@ class FifoQueue(Model):
             raise ModelError(f"a queue has no operation {f!r}")
         head = state[0] if state else None
         return state[1:] if result is UNKNOWN or result == head else ILLEGAL
+
+    def answers(self, state: State, f: str, value: Any) -> tuple[Any, ...] | None:  # noqa: ARG002
+        return (state[0] if state else None,) if f == "dequeue" else None
 
     def about(self, f: str, value: Any, result: Any) -> frozenset[Any]:
         item = value if f == "enqueue" else result

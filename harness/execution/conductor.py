@@ -328,6 +328,7 @@ class Conductor:
             due += round(LAG_EVERY_S * 1e9)
             await asyncio.sleep(LAG_EVERY_S)
             now = time.monotonic_ns()
+            self._state.note_lag(due - self._origin_ns, now - self._origin_ns)
             if now - due >= STANDSTILL_NS:
                 self._standstills.note(due, now)
             elif self.tally.phase == "main":

@@ -14,7 +14,7 @@ _LOOK: Final = Command(
 
 
 def boots(nodes: Nodes) -> dict[str, str]:
-    """What tells this start of each node from its next one."""
+    """Identify the present boot of each node by a text that its next boot does not have."""
     return {node: answer.stdout for node, answer in nodes.run(dict.fromkeys(nodes.names, _LOOK)).items()}
 
 

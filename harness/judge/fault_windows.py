@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 from harness.judge.awake import AwakeClock
@@ -51,25 +52,36 @@ def windows_of(recorded: Recorded) -> list[Window]:
         begin = max(first, receipt.stood)
         end = last if receipt.heal_started is None else min(last, receipt.heal_started)
         if end >= begin:
-            why = _exempt(receipt, recorded, (clock.at(end) - clock.at(begin)) / 1e9)
-            found.append(Window(receipt.id, receipt.fault, begin, end, why))
+            found.append(Window(receipt.id, receipt.fault, begin, end, _exempt(recorded, begin, end, clock)))
     return found
 
 
-def _exempt(receipt: Receipt, recorded: Recorded, seconds: float) -> str:
-    beside = [other for other in recorded.receipts if _overlap(receipt, other)]
-    if not quorum_left(recorded.members, beside):
+def _exempt(recorded: Recorded, begin: int, end: int, clock: AwakeClock) -> str:
+    stretches = [(low, high, (clock.at(high) - clock.at(low)) / 1e9) for low, high in _stretches(recorded, begin, end)]
+    answered = sum(
+        seconds for low, high, seconds in stretches if quorum_left(recorded.members, _standing(recorded, low, high))
+    )
+    if not answered:
         return "no quorum could have answered"
-    if seconds < recorded.plan.under_test.surface(recorded.plan.setup()).notices_s:
+    notices = recorded.plan.under_test.surface(recorded.plan.setup()).notices_s
+    if (seconds := (clock.at(end) - clock.at(begin)) / 1e9) < notices:
         return f"stood for only {seconds:.1f} s of the load"
-    return ""
+    return f"a quorum could have answered for only {answered:.1f} s of it" if answered < notices else ""
 
 
-def _overlap(receipt: Receipt, other: Receipt) -> bool:
-    def over(one: Receipt) -> float:
-        return float("inf") if one.healed is None else one.healed
+def _stretches(recorded: Recorded, begin: int, end: int) -> Iterator[tuple[int, int]]:
+    """Cut a window where another fault begins or ends: faults that overlap it need not overlap each other."""
+    edges = (edge for one in recorded.receipts for edge in (one.started, one.healed) if edge is not None)
+    return pairwise(sorted({begin, end, *(edge for edge in edges if begin < edge < end)}))
 
-    return other.state != "skipped" and other.started <= over(receipt) and over(other) >= receipt.started
+
+def _standing(recorded: Recorded, low: int, high: int) -> list[Receipt]:
+    """The faults that may have stood at some time between two moments."""
+    return [
+        one
+        for one in recorded.receipts
+        if one.state != "skipped" and one.started < high and (one.healed is None or one.healed > low)
+    ]
 
 
 def quorum_left(members: Sequence[str], receipts: Iterable[Receipt]) -> bool:

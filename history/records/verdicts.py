@@ -34,18 +34,22 @@ class Linearization:
 
     One of the suspects must be wrong; mostly there is a single one, and several are reads that contradict each other.
     ``initial`` is the state before the first point; only registers have points.  ``legal`` are the results that a
-    single suspect, a read, could have had.
+    single suspect could have had: beside these operations, or with ``whole`` beside all that had happened to the object
+    until it returned; ``unnamed`` says why those are not known.
     """
 
     initial: Any
     points: tuple[Point, ...]
     suspects: tuple[int, ...]
     legal: tuple[Any, ...] = ()
+    whole: bool = False
+    unnamed: str = ""
 
     @classmethod
     def from_json(cls, record: dict[str, Any]) -> Linearization:
         points = tuple(Point(point["operation"], point["at"], point["state"]) for point in record["points"])
-        return cls(record["initial"], points, tuple(record["suspects"]), tuple(record["legal"]))
+        whole, unnamed = bool(record.get("whole")), str(record.get("unnamed") or "")  # not before 24 November 2026
+        return cls(record["initial"], points, tuple(record["suspects"]), tuple(record["legal"]), whole, unnamed)
 
 
 @dataclass(frozen=True, slots=True)

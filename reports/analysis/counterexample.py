@@ -163,7 +163,7 @@ def picture_of(
         ),
         states=_states(found, axis, absent),
         ticks=_ticks(axis, digits),
-        legal=tuple(_before(value, absent, "an earlier value") for value in found.legal) if found else (),
+        legal=_legal(found, absent) if found else (),
         left_out=len(example.operations) - sum(not part.beside for part in parts),
     )
 
@@ -312,6 +312,17 @@ def _times(operation: Operation, digits: int) -> str:
 def _absent(operations: Sequence[Operation]) -> bool:
     """Whether one of the operations read that nothing was there."""
     return any(o.f == "read" and o.outcome == "ok" and o.result is None for o in operations)
+
+
+def _legal(found: Linearization, absent: bool) -> tuple[str, ...]:
+    """Write what the suspect could have answered; of lists that differ in some of many elements, how long they are."""
+    if not found.whole:
+        return tuple(_before(value, absent, "an earlier value") for value in found.legal)
+    texts = (
+        f"a list of {len(one)}" if isinstance(one, list) and len(one) > LISTED else text_of(one, 60)
+        for one in found.legal
+    )
+    return tuple(dict.fromkeys(texts))
 
 
 def _before(value: Any, absent: bool, otherwise: str) -> str:

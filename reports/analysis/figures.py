@@ -41,6 +41,7 @@ QUANTILES = (0.5, 0.95, 0.99, 1.0)
 QUANTILE_NAMES = ("p50", "p95", "p99", "max")
 P99 = 2
 RESPONSE_NAME = "p99 since due"
+LAG_NAME = "event loop late"
 DIFFERS, DIFFERS_MS = 1.1, 1.0
 """How much more a latency is that is drawn beside another: by a tenth and a millisecond."""
 
@@ -86,6 +87,21 @@ def response_of(operations: Operations, end_ns: int) -> Floats | None:
     response = quantiles_of(operations, end_ns, operations.due).rows[P99]
     service = quantiles_of(operations, end_ns).rows[P99]
     return response if (response > service * DIFFERS + DIFFERS_MS).any() else None
+
+
+def lag_of(lag_ms: object, end_ns: int) -> Floats | None:
+    """Take the most by which the harness's event loop woke late (ms) in each of the bins of :func:`quantiles_of`.
+
+    None where it was not recorded, and NaN where it was never late: the axis is logarithmic.
+    """
+    if not isinstance(lag_ms, list) or not all(isinstance(one, int | float) for one in lag_ms):
+        return None
+    width = bin_width(end_ns)
+    most = np.zeros(int(end_ns // width) + 1)
+    bins = np.arange(len(lag_ms)) * SECOND // width
+    seen = bins < len(most)
+    np.maximum.at(most, bins[seen].astype(np.int64), np.array(lag_ms, dtype=np.float64)[seen])
+    return np.where(most > 0, most, np.nan) if (most > 0).any() else None
 
 
 def availability_of(operations: Operations, end_ns: int) -> tuple[float, Ints]:

@@ -75,14 +75,16 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class Legal:
-    """What a single suspect read could have answered; ``whole``: beside all until then, not only what is drawn.
+    """What a single suspect could have answered; ``whole``: beside all until then, not only what is drawn.
 
-    ``doubtful`` are the answers that only a write of unknown outcome would explain.
+    ``doubtful`` are the answers that only a write of unknown outcome would explain; ``unnamed`` says why not all are
+    known.
     """
 
     answers: tuple[str, ...]
     whole: bool
     doubtful: tuple[str, ...] = ()
+    unnamed: str = ""
 
     @property
     def text(self) -> str:
@@ -256,7 +258,12 @@ def _legal(
             doubtful = doubtful_of(history, answers)
             plain = [text_of(answer) for answer in answers if answer not in doubtful]
             return Legal(tuple(plain), whole=True, doubtful=tuple(map(text_of, doubtful)))
-    return Legal(picture.legal if picture else (), whole=False)
+    named = example.linearization
+    return Legal(
+        picture.legal if picture else (),
+        whole=named is not None and named.whole and len(example.suspects) == 1,
+        unnamed=named.unnamed if named and len(example.suspects) == 1 else "",
+    )
 
 
 def _violation(run: Run, found: list[NodeTimeline], windows: list[FaultWindow], shown: Shown) -> Violation:

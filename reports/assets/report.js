@@ -260,14 +260,14 @@ bad>worst[place]&&(worst[place]=bad),many[place]<65535&&many[place]++}let colour
 fillStyle=colours[bad];for(let place=0;place<worst.length;place++)worst[place]===bad&&(context.globalAlpha=bad>1?1:Math.min(1,.35+many[place]/12),context.fillRect(
 box.left+place%columns*cell,box.top+(place/columns|0)*cell,cell,cell))}}function initCharts(data){let{rates,quantiles,progress}=data;scatterChart(data),rates&&makePlot(data,"c-rate",170,OUTCOMES.map(name=>line(name,()=>Ink[`${name}-\
 ink`],{dash:name==="ok"?[]:name==="info"?[6,3]:[2,3],paths:uPlot.paths.stepped({align:1})})),[rates.time.map(t=>t-rates.width/2),...rates.rows],{}),quantiles&&makePlot(
-data,"c-quantiles",170,quantiles.names.map((name,i)=>line(name,()=>Ink[i<4?"ok-ink":"info-ink"],{width:[2,1.25,1,1,1.25][i],dash:[[],[8,3],[4,3],[1,3],[10,3,2,3]][i]})),
-[quantiles.time,...quantiles.rows],{scale:logScale(),axis:logAxis}),progress&&progressCharts(data,progress),hideEmpty(["c-rate","c-quantiles","c-applied","c-lag"]),
-shareView()}var NODE_DASHES=[[],[14,5],[7,5],[],[5,7]],NODE_WIDTHS=[5,4,3.25,2.5,2.5];function progressCharts(data,progress){let series=more=>data.nodes.map((node,i)=>line(
-node.name,()=>node.colour,{width:NODE_WIDTHS[Math.min(i,NODE_WIDTHS.length-1)],dash:NODE_DASHES[i%NODE_DASHES.length],paths:uPlot.paths.stepped({align:1}),...more})),
-rows=kind=>[progress.time,...progress[kind]],plot=progress.bits?makePlot(data,"c-applied",190,series({value:(_,v)=>indexOf(progress,v)}),rows("applied"),{scale:epochScale(
-progress),axis:epochAxis(progress)}):makePlot(data,"c-applied",190,series(),rows("applied"),{scale:indexScale,axis:indexAxis});makePlot(data,"c-lag",150,series(),
-rows("lag"),{axis:indexAxis}),document.getElementById("progress-kind").addEventListener("input",event=>plot.setData(rows(event.target.value)))}function hideEmpty(ids){
-for(let id of ids){let host=document.getElementById(id);host&&!host.firstChild&&(host.parentElement.hidden=!0)}}function addOptions(id,names,plain){let select2=document.getElementById(id),shown=names.slice(0,2e3).map((name,code)=>[plain?plainKey(name):name,code]);shown.length<=
+data,"c-quantiles",170,quantiles.names.map((name,i)=>line(name,()=>Ink[i<4?"ok-ink":name==="event loop late"?"fail-ink":"info-ink"],{width:[2,1.25,1,1,1.25,1.25][i],
+dash:name==="event loop late"?[2,6]:[[],[8,3],[4,3],[1,3],[10,3,2,3]][i]})),[quantiles.time,...quantiles.rows],{scale:logScale(),axis:logAxis}),progress&&progressCharts(
+data,progress),hideEmpty(["c-rate","c-quantiles","c-applied","c-lag"]),shareView()}var NODE_DASHES=[[],[14,5],[7,5],[],[5,7]],NODE_WIDTHS=[5,4,3.25,2.5,2.5];function progressCharts(data,progress){
+let series=more=>data.nodes.map((node,i)=>line(node.name,()=>node.colour,{width:NODE_WIDTHS[Math.min(i,NODE_WIDTHS.length-1)],dash:NODE_DASHES[i%NODE_DASHES.length],
+paths:uPlot.paths.stepped({align:1}),...more})),rows=kind=>[progress.time,...progress[kind]],plot=progress.bits?makePlot(data,"c-applied",190,series({value:(_,v)=>indexOf(
+progress,v)}),rows("applied"),{scale:epochScale(progress),axis:epochAxis(progress)}):makePlot(data,"c-applied",190,series(),rows("applied"),{scale:indexScale,axis:indexAxis});
+makePlot(data,"c-lag",150,series(),rows("lag"),{axis:indexAxis}),document.getElementById("progress-kind").addEventListener("input",event=>plot.setData(rows(event.
+target.value)))}function hideEmpty(ids){for(let id of ids){let host=document.getElementById(id);host&&!host.firstChild&&(host.parentElement.hidden=!0)}}function addOptions(id,names,plain){let select2=document.getElementById(id),shown=names.slice(0,2e3).map((name,code)=>[plain?plainKey(name):name,code]);shown.length<=
 500&&shown.sort((a,b)=>inOrder(a[0],b[0]));for(let[name,code]of shown)select2.append(option(String(code),name))}function filter(){applyFilters(),Timeline.hits.length&&
 markHits()}function fillFilters(data){addOptions("f-key",data.names.k,!0),addOptions("f-kind",data.names.f,!1);let form=document.getElementById("filters"),on=(id,action)=>document.
 getElementById(id)?.addEventListener("click",action);form.addEventListener("submit",event=>{event.preventDefault(),search(1)});for(let[,id]of FILTERS)document.getElementById(

@@ -146,7 +146,7 @@ def by_second(files: RunFiles, started: str, start_s: float, end_s: float) -> li
 
 
 def _counted(files: RunFiles, nodes: Iterable[str] = ()) -> re.Pattern[str]:
-    """Match the names of nodes, and as a group the numbers in which lines may differ that are told as one."""
+    """Match names of nodes, and as a group the numbers in which lines of one shape may differ."""
     below = files.nodes.iterdir() if files.nodes.is_dir() else ()
     names = sorted({*nodes, *(folder.name for folder in below)}, key=len, reverse=True)
     kept = "".join(rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])|" for name in names)

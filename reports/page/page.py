@@ -206,6 +206,7 @@ def render(drawn: Drawn) -> str:
         "snapshots": part("snapshots", lambda: snapshots.counts_of(drawn.snapshots), {}),
         "dead": [timeline.node for timeline in drawn.timelines if timeline.without],
         "roles_known": node_timeline.have_roles(drawn.timelines),
+        "lag_known": figures.lag_of(drawn.run.state.get("lag_ms"), drawn.run.end) is not None,
         "progress_known": node_timeline.have_indexes(drawn.timelines),
         "elections": part("elections", lambda: elections.elections_of(drawn.timelines), None),
         "services": part("outages", lambda: outages.services_of(run.operations, run.end), []),

@@ -65,7 +65,7 @@ def _series(drawn: Drawn, operations: Operations, end: int) -> dict[str, Any]:
         ],
         "faults": [fault_data(window, end / 1e9) for window in drawn.windows],
         "rates": part("rate", lambda: _rates(operations, end)),
-        "quantiles": part("latency quantiles", lambda: _quantiles(operations, end)),
+        "quantiles": part("latency quantiles", lambda: _quantiles(operations, end, drawn.run.state.get("lag_ms"))),
         "available": part("availability", lambda: figures.availability_of(operations, end)),
         "stretches": part("leaders and terms", lambda: [stretches_of(timeline) for timeline in drawn.timelines]),
         "roles": node_timeline.have_roles(drawn.timelines),
@@ -138,13 +138,13 @@ def _rates(operations: Operations, end: int) -> dict[str, Any]:
     return {"time": rates.time, "width": rates.width, "rows": rates.rows}
 
 
-def _quantiles(operations: Operations, end: int) -> dict[str, Any]:
+def _quantiles(operations: Operations, end: int, lag_ms: object) -> dict[str, Any]:
     quantiles = figures.quantiles_of(operations, end)
     response = figures.response_of(operations, end)
-    found = {"time": quantiles.time, "rows": quantiles.rows, "names": figures.QUANTILE_NAMES}
-    if response is not None:
-        found |= {"rows": [*quantiles.rows, response], "names": (*figures.QUANTILE_NAMES, figures.RESPONSE_NAME)}
-    return found
+    more = [(figures.RESPONSE_NAME, response), (figures.LAG_NAME, figures.lag_of(lag_ms, end))]
+    drawn = [(name, row) for name, row in more if row is not None]
+    names = [*figures.QUANTILE_NAMES, *(name for name, _ in drawn)]
+    return {"time": quantiles.time, "rows": [*quantiles.rows, *(row for _, row in drawn)], "names": names}
 
 
 def stretches_of(timeline: NodeTimeline) -> list[list[Any]]:

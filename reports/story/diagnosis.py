@@ -39,6 +39,7 @@ from reports.analysis.lagging_nodes import AGE_S
 from reports.analysis.node_timeline import SILENT, NodeTimeline, leader_at, silent_since
 from reports.load import logs
 from reports.story.aftermath import after_onset, last_seen
+from reports.story.elsewhere import held_elsewhere
 from reports.story.replicas_behind import behind_text, reason_of, starts_text
 from reports.style.format import number, one_line
 
@@ -147,7 +148,9 @@ def _contradiction(drawn: Drawn, check: str, row: Mapping[str, Any], about: Mapp
     onset = min(one.example.completed_at for one in examples_of(drawn.run) if one.check == check) / 1e9
     answered = when(onset, drawn.windows)
     more = f"{number(count)} violations, the first answered at" if count > 1 else "answered at"
-    text = f"{first.example.kind}: {first.example.sentence.rstrip('.')} ({more} {answered})."
+    text = (
+        f"{first.example.kind}: {first.example.sentence.rstrip('.')} ({more} {answered}).{held_elsewhere(drawn, first)}"
+    )
     return Break(severity(first), text, onset, _drawn_at(number_drawn), (row["name"],))
 
 

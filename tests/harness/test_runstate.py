@@ -87,3 +87,12 @@ def test_another_file_is_refused(tmp_path: Path, record: object) -> None:
     (tmp_path / "run.json").write_text(json.dumps(record))
     with pytest.raises(ValueError, match=r"run\.json: expected (harness-run version 1|a JSON object, found)"):
         RunState.read(tmp_path / "run.json")
+
+
+def test_the_worst_lag_of_each_second_is_kept(tmp_path: Path) -> None:
+    state = RunState(tmp_path / "run.json")
+    for due, now in ((100, 101), (500, 540), (999, 1_003), (4_000, 4_002), (4_500, 4_500)):
+        state.note_lag(due * 10**6, now * 10**6)
+    assert state.lag_ms == [40.0, 4.0, 0.0, 0.0, 2.0]
+    state.save()
+    assert RunState.read(tmp_path / "run.json").lag_ms == state.lag_ms

@@ -44,11 +44,10 @@ def test_one_way_hits_the_leader_in_one_direction_and_both_come_up():
 @pytest.mark.parametrize("leader", ["n2", None])
 def test_one_way_hits_whom_it_is_aimed_at_with_and_without_a_leader(leader):
     """A system without a leader, such as BookKeeper, has nodes that can be named."""
-    ctx = world()[0]
-    ctx.system.leader = leader
+    ctx = replace(world()[0], wanted=Targets(("n3",)))
     shapes = set()
     for seed in range(30):
-        targets = find("partition-one-way").plan(replace(ctx, wanted=Targets(("n3",))), random.Random(seed))
+        _, targets = plan("partition-one-way", seed, ctx, leader=leader)
         deaf = targets.grudge == {"n3": ("n1", "n2", "n4", "n5")}
         assert deaf != (targets.grudge == dict.fromkeys(("n1", "n2", "n4", "n5"), ("n3",)))
         shapes.add(deaf)

@@ -23,6 +23,20 @@ def ok(at_s: float, process: int = 0, outcome: str = "ok", took_ms: float = 1) -
     return Operation(process, "read", "k", None, 1, outcome, start, stop, start, stop, "n1", None, "main")  # type: ignore[arg-type]
 
 
+def test_how_late_the_event_loop_woke_is_its_worst_in_each_bin() -> None:
+    lag = figures.lag_of([0.0, 3.5, 12.0], 3 * S)
+    assert lag is not None
+    assert np.isnan(lag[[0, 3]]).all(), "never late, and not recorded"
+    assert lag[1:3].tolist() == [3.5, 12.0]
+    assert figures.lag_of([1.0] * 9, 3 * S) is not None, "recorded beyond the last operation"
+    long = figures.lag_of([float(second % 7) for second in range(20_000)], 20_000 * S)
+    assert long is not None
+    assert len(long) == len(figures.quantiles_of(from_operations([ok(1)]), 20_000 * S).time)
+    assert np.nanmax(long) == 6
+    for unknown in (None, [], [0.0], {"0": 1}, ["x"]):
+        assert figures.lag_of(unknown, 3 * S) is None
+
+
 def test_rates_quantiles_and_availability() -> None:
     operations = from_operations([ok(0.5, took_ms=1), ok(0.6, took_ms=3), ok(2.2, outcome="fail"), ok(2.4, took_ms=9)])
     rates = figures.rates_of(operations, 3 * S)

@@ -205,6 +205,13 @@ def lost(raw: Raw, match: re.Match[str]) -> None:
     assert close(match["to"], add["end"], 0.0006)
     read = final_read(raw, match["reader"], match["node"], match["began"])
     assert element in elements_missed(raw, read)
+    later = [
+        one for one in raw.operations() if one["f"] == "read" and one["type"] == "ok" and one["end"] > read["begin"]
+    ]
+    nodes = {one["node"] for one in later}
+    assert re.findall(r"n\d+", match["holding"]) == sorted(
+        node for node in nodes if all(element in one["result"] for one in later if one["node"] == node)
+    )
 
 
 def logged(raw: Raw, match: re.Match[str]) -> None:
@@ -326,6 +333,7 @@ CLAIMS: list[tuple[str, Claim]] = [
             r"process (?P<adder>\d+) on (?P<adder_node>n\d+) added (?P<element>\d+) and was answered (?P<answered>\d+) "
             r"\((?P<from>[\d.]+)–(?P<to>[\d.]+) s\) on set, acknowledged\. But process (?P<reader>\d+) "
             r"on (?P<node>n\d+) began a read at (?P<began>[\d.]+) s that did not see (?P<unseen>\d+): a lost element"
+            r"(?=.*Reads answered by (?P<holding>.*) then or later hold it)"
         ),
         lost,
     ),

@@ -29,9 +29,9 @@ export function initCharts(data) {
       "c-quantiles",
       170,
       quantiles.names.map((name, i) =>
-        line(name, () => Ink[i < 4 ? "ok-ink" : "info-ink"], {
-          width: [2, 1.25, 1, 1, 1.25][i],
-          dash: [[], [8, 3], [4, 3], [1, 3], [10, 3, 2, 3]][i],
+        line(name, () => Ink[i < 4 ? "ok-ink" : name === "event loop late" ? "fail-ink" : "info-ink"], {
+          width: [2, 1.25, 1, 1, 1.25, 1.25][i],
+          dash: name === "event loop late" ? [2, 6] : [[], [8, 3], [4, 3], [1, 3], [10, 3, 2, 3]][i],
         }),
       ),
       [quantiles.time, ...quantiles.rows],

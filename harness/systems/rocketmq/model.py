@@ -48,6 +48,9 @@ class SyncStateSet(Model):
             return state if result[2:] == state[2:] else ILLEGAL
         return state if result == state else ILLEGAL
 
+    def answers(self, state: State, f: str, value: Any) -> tuple[Any, ...] | None:  # noqa: ARG002
+        return {"read": (state,), "register": (state, (None, None, *state[2:]))}.get(f)
+
     def describe(self, state: State) -> str:
         return _words(state)
 

@@ -12,7 +12,7 @@ import pytest
 
 from harness.judge.committed_prefix import committed_kept, falls
 from harness.judge.damage import NONE
-from harness.judge.fault_windows import quorum_left
+from harness.judge.fault_windows import quorum_left, windows_of
 from harness.judge.judge import planted
 from harness.judge.recorded import Recorded
 from harness.judge.recovery import last_heal
@@ -499,6 +499,23 @@ def test_gate_under_fault_asks_nothing_of_a_fault_that_stops_everybody_and_names
     assert (check.verdict, check.seen) == ("valid", f"1 ok operation; {nobody}")
     alone = under_fault(STRUCK)
     assert (alone.verdict, alone.seen) == ("unknown", f"no operation was ok; {nobody}")
+
+
+def test_gate_under_fault_counts_as_down_only_who_is_down_at_the_same_time() -> None:
+    """Of five members n1 is down for long, and n2 and n3 one after the other meanwhile: three are always up."""
+    long = receipt("kill-leader", id=1, nodes=("n1",), started=20 * S, stood=20 * S, heal_started=50 * S, healed=51 * S)
+
+    def short(number: int, node: str, at: int, until: int) -> Receipt:
+        moments = {"started": at * S, "stood": at * S, "heal_started": until * S, "healed": until * S}
+        return receipt("kill-leader", id=number, nodes=(node,), **moments)
+
+    members = ("n1", "n2", "n3", "n4", "n5")
+    in_turn = replace(good(), receipts=(long, short(2, "n2", 22, 30), short(3, "n3", 32, 40)), members=members)
+    assert [window.exempt for window in windows_of(in_turn)] == ["", "", ""]
+    at_once = replace(in_turn, receipts=(long, short(2, "n2", 20, 50), short(3, "n3", 20, 50)))
+    assert {window.exempt for window in windows_of(at_once)} == {"no quorum could have answered"}
+    nearly = replace(in_turn, receipts=(long, short(2, "n2", 20, 48), short(3, "n3", 20, 48)))
+    assert windows_of(nearly)[0].exempt == "a quorum could have answered for only 2.0 s of it"
 
 
 @pytest.mark.parametrize(

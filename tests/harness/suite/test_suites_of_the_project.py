@@ -55,6 +55,20 @@ def test_no_cell_waits_for_heartbeats_that_nobody_can_tell(path: Path) -> None:
     assert waiting or path.stem != "rocketmq"
 
 
+#: What these have in no journal, or on a disk that is emptied, a restart of all bookies loses by itself.
+LOST_BY_A_RESTART = {"unjournaled", "wiped-bookies", "replaced-bookies"}
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.toml")), ids=lambda path: path.stem)
+def test_all_nodes_are_restarted_at_the_end_and_read_again(path: Path) -> None:
+    restarted = {True: set[str](), False: set[str]()}
+    for cell in suite(path.stem)[1]:
+        restarted[cell.plan.restart_at_end].add(cell.plan.canary)
+    assert "" in restarted[True] or path.stem == "canary"
+    assert path.stem == "smoke" or restarted[False] <= LOST_BY_A_RESTART
+    assert not restarted[True] & LOST_BY_A_RESTART
+
+
 def test_smoke_is_short_and_has_both_twins() -> None:
     _, cells = suite("smoke")
     assert sum(likely_seconds(cell.plan, OVERHEAD_S) for cell in cells) < 200

@@ -1,0 +1,118 @@
+"""Every answer that an operation could have had: beside all that had happened to its object until it returned.
+
+The orders of all operations are followed from return to return, as the search of Lowe does it (``checker.search.jit``),
+but by each of the answers that the model allows the operation in question.  What returned later may have taken effect
+by then, or not.  An answer is named if some order leads to it and on to the operation's return.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Sized
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from checker.core.calls import Call, thaw
+from checker.core.model import ILLEGAL, UNKNOWN, Model, State
+from checker.core.scene import Scene
+from history import Counterexample
+
+#: So many steps of so many orders are tried for one operation, those of a large state count for several.
+MOST_STEPS: Final = 100_000
+#: Of so many counterexamples at most the answers are looked for.
+MOST_EXAMPLES: Final = 8
+
+TOO_MANY: Final = "there are too many orders to try them all"
+UNBOUNDED: Final = "the answers cannot be listed"
+NO_ORDER: Final = "there is no order of the others either"
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """``all`` of them, or ``why`` they are not named."""
+
+    all: tuple[Any, ...] = ()
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _At:
+    """A place in some order: which open calls are done, the state then, and what the suspect was answered."""
+
+    done: frozenset[int]
+    state: State
+    answer: Any
+
+
+def with_answers(examples: Sequence[Counterexample], calls: Sequence[Call], scene: Scene) -> tuple[Counterexample, ...]:
+    """Add to each counterexample that blames one operation every answer that this one could have had.
+
+    What others blame counts as answered by nobody knows what.
+    """
+    blamed = {suspect.invoke_index for example in examples for suspect in example.suspects}
+    by_index = {scene.operations[call.source].invoke_index: call for call in calls}
+    known = [call for index, call in by_index.items() if index not in blamed]
+    doubted = [by_index[index].made_pending() for index in blamed if index in by_index]
+    return tuple(
+        _with_answers(example, by_index, known, doubted, scene) if number < MOST_EXAMPLES else example
+        for number, example in enumerate(examples)
+    )
+
+
+def _with_answers(
+    example: Counterexample, by_index: dict[int, Call], known: list[Call], doubted: list[Call], scene: Scene
+) -> Counterexample:
+    suspect = by_index.get(example.suspects[0].invoke_index) if len(example.suspects) == 1 else None
+    if suspect is None or suspect.pending or example.linearization is None:
+        return example
+    others = [call for call in doubted if call.source != suspect.source]
+    found = answers_of(suspect, sorted([*known, *others, suspect], key=lambda call: call.invoke), scene.model)
+    named = replace(example.linearization, unnamed=found.why)
+    if not found.why:
+        named = replace(named, legal=tuple(map(thaw, found.all)), whole=True)
+    return replace(example, linearization=named)
+
+
+def answers_of(suspect: Call, calls: Sequence[Call], model: Model, most: int = MOST_STEPS) -> Answers:
+    """List the answers of a call, which is one of the ``calls``, beside what they had done until it returned."""
+    mine = [call if call.ret <= suspect.ret else call.made_pending() for call in calls if call.invoke < suspect.ret]
+    mine = [call for call in mine if not (call.pending and call.f in model.reads)]
+    moments = sorted([(call.invoke, place) for place, call in enumerate(mine)]
+                     + [(call.ret, place) for place, call in enumerate(mine) if not call.pending])  # fmt: skip
+    nodes, opened, steps = {_At(frozenset(), model.initial, UNKNOWN)}, set[int](), 0
+    for moment, place in moments:
+        if moment == mine[place].invoke:
+            opened.add(place)
+            continue
+        seen, todo, after = set(nodes), list(nodes), set()
+        while todo:
+            at = todo.pop()
+            if place in at.done:
+                after.add(_At(at.done - {place}, at.state, at.answer))
+                continue
+            for other in opened - at.done:
+                steps += 1 + (len(at.state) >> 6 if isinstance(at.state, Sized) else 0)
+                found = _taken(at, other, mine[other], model, is_suspect=mine[other] is suspect)
+                if found is None:
+                    return Answers(why=UNBOUNDED)
+                fresh = [one for one in found if one not in seen]
+                seen.update(fresh)
+                todo += fresh
+            if steps > most:
+                return Answers(why=TOO_MANY)
+        nodes = after
+        opened.discard(place)
+    answers = sorted({at.answer for at in nodes}, key=repr)
+    return Answers(tuple(answers)) if answers else Answers(why=NO_ORDER)
+
+
+def _taken(at: _At, place: int, call: Call, model: Model, *, is_suspect: bool) -> list[_At] | None:
+    """The places after a call, the suspect by each of its answers; None where its answers cannot be listed."""
+    possible = model.answers(at.state, call.f, call.value) if is_suspect else (call.result,)
+    if possible is None:
+        return None
+    places = ((answer, model.step(at.state, call.f, call.value, answer)) for answer in possible)
+    return [
+        _At(at.done | {place}, state, answer if is_suspect else at.answer)
+        for answer, state in places
+        if state is not ILLEGAL
+    ]

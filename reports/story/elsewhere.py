@@ -1,0 +1,35 @@
+"""Whether other reads hold what one lacks: what is lost on one node is not lost everywhere."""
+
+from __future__ import annotations
+
+import json
+from typing import Final
+
+import numpy as np
+
+from history.codes import OK
+from reports.analysis.findings import Drawn, Violation
+
+_LATEST: Final = 200
+"""Of more reads the last are looked at: each may hold thousands of elements."""
+
+
+def held_elsewhere(drawn: Drawn, violation: Violation) -> str:
+    """Say which nodes' reads hold the element that a read lacks, of those that were answered after that one began."""
+    example = violation.example
+    added = [one for one in example.operations if one.f in ("add", "append")]
+    if not example.kind.startswith("lost-") or len(added) != 1 or len(example.suspects) != 1:
+        return ""
+    operations, key = drawn.run.operations, json.dumps(violation.key, ensure_ascii=False, separators=(",", ":"))
+    code = -1 if violation.key is None else operations.key.code(key)
+    chosen = operations.which(OK) & (operations.f.codes == operations.f.code("read")) & (operations.key.codes == code)
+    rows = np.flatnonzero(chosen & (operations.returned > example.suspects[0].invoked))[-_LATEST:]
+    holds: dict[str, bool] = {}
+    for row in rows.tolist():
+        items, node = json.loads(str(operations.result[row].as_py() or "null")), operations.node.name(row)
+        if isinstance(items, list) and node is not None:
+            holds[node] = holds.get(node, True) and added[0].value in items
+    there = sorted(node for node, held in holds.items() if held)
+    if there:
+        return f" Reads answered by {', '.join(there)} then or later hold it."
+    return " No read that was answered then or later holds it." if len(holds) > 1 else ""

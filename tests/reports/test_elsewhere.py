@@ -1,0 +1,45 @@
+"""An element that one read lacks: held by reads of other nodes, as recorded, or by none, in a changed history."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from history import RunFiles
+from reports.analysis.findings import prepare
+from reports.load.run import read_run
+from reports.story.diagnosis import diagnosis_of
+from tests.support.reports.recorded_runs import recorded_run
+
+
+def first_sentence(root: Path) -> str:
+    found = diagnosis_of(prepare(read_run(RunFiles(root))))
+    assert found is not None
+    return found.breaks[0].text
+
+
+def changed(root: Path, nodes: tuple[str, ...]) -> Path:
+    """The same run, but that these nodes' last reads lack the element as well."""
+    lines = (root / "history.jsonl").read_text().splitlines()
+    events = [json.loads(line) for line in lines]
+    for event in events:
+        late = event.get("phase") == "final" and event.get("type") == "ok" and event.get("f") == "read"
+        if late and event["node"] in nodes:
+            event["value"] = [item for item in event["value"] if item != 122]
+    (root / "history.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events))
+    return root
+
+
+def test_reads_of_other_nodes_that_hold_it_are_named(tmp_path: Path) -> None:
+    text = first_sentence(recorded_run("element-lost", tmp_path))
+    assert text.endswith(" Reads answered by n2, n3, n4, n5 then or later hold it.")
+
+
+def test_a_node_of_which_one_read_lacks_it_is_not_among_them(tmp_path: Path) -> None:
+    text = first_sentence(changed(recorded_run("element-lost", tmp_path), ("n3", "n5")))
+    assert text.endswith(" Reads answered by n2, n4 then or later hold it.")
+
+
+def test_that_no_read_holds_it_is_said(tmp_path: Path) -> None:
+    text = first_sentence(changed(recorded_run("element-lost", tmp_path), ("n2", "n3", "n4", "n5")))
+    assert text.endswith(" No read that was answered then or later holds it.")

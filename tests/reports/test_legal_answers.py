@@ -1,0 +1,66 @@
+"""What the page says that a blamed operation could have answered: all of it, or why not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import reports
+from history import RunFiles
+from tests.support.reports.recorded_runs import recorded_run
+
+Change = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+def said(root: Path, change: Change = lambda linearization: linearization) -> str:
+    """The sentence of the page below its first counterexample, of results with other linearizations."""
+    results = json.loads((root / "results.json").read_text())
+    for key in results["keys"]:
+        for example in key["counterexamples"]:
+            example["linearization"] = change(example["linearization"])
+    (root / "results.json").write_text(json.dumps(results))
+    files = RunFiles(root)
+    reports.write_report(files)
+    return " ".join(files.report.read_text().partition('<p class="context">')[2].partition("</p>")[0].split())
+
+
+def test_a_read_of_a_sync_state_set_has_all_its_answers_named(tmp_path: Path) -> None:
+    """The alters in doubt are the raw file's: of epoch 69, each that names it could have been granted as 70."""
+    root = recorded_run("epoch-granted-twice", tmp_path)
+    events = [json.loads(line) for line in (root / "history.jsonl").read_text().splitlines()[1:]]
+    alters = [event["value"] for event in events if (event["f"], event["type"]) == ("alter", "invoke")]
+    asked = {json.dumps(members) for *expected, members in alters if expected == [2, 10, 69]}
+    text = said(root)
+    assert "; beside all that had happened to it until then it could have answered " in text
+    named = text.partition("could have answered ")[2].partition(" and nothing else")[0]
+    for answer in ("[2, 10, [1, 2, 3], 69]", *(f"[2, 10, {members}, 70]" for members in asked)):
+        assert answer in named
+    assert named.count(" or ") == len(asked)
+
+
+def test_why_they_are_not_named_is_said(tmp_path: Path) -> None:
+    root = recorded_run("epoch-granted-twice", tmp_path)
+    why = "there are too many orders to try them all"
+    text = said(root, lambda found: {**found, "legal": [], "whole": False, "unnamed": why})
+    assert f"; what it could have answered is not named: {why}." in text
+    assert "nothing else" not in text
+
+
+def test_a_list_of_many_is_told_by_its_length(tmp_path: Path) -> None:
+    root = recorded_run("element-lost", tmp_path)
+    events = [json.loads(line) for line in (root / "history.jsonl").read_text().splitlines()[1:]]
+    added = sum(event["type"] == "ok" and event["f"] == "add" for event in events)
+    text = said(root)
+    assert f">a list of {added}</span> and nothing else" in text
+
+
+@pytest.mark.parametrize("name", ["epoch-granted-twice"])
+def test_results_of_an_earlier_release_claim_no_more_than_they_know(tmp_path: Path, name: str) -> None:
+    def earlier(found: dict[str, Any]) -> dict[str, Any]:
+        return {key: found[key] for key in ("initial", "points", "suspects")} | {"legal": []}
+
+    assert "could have answered" not in said(recorded_run(name, tmp_path), earlier)
