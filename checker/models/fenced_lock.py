@@ -53,7 +53,7 @@ class FencedLock(Model):
         return ILLEGAL if token == value or (word == "free") != (token is None) else _held_by(state, token)
 
     def answers(self, state: State, f: str, value: Any) -> tuple[Any, ...] | None:
-        """List them where the holder's token is known: of a lock that is taken the token only has to be greater."""
+        """Tokens only have to grow: a new holder, or an unknown one that a read names, may have any."""
         holder, _ = state
         if holder == UNTOLD or (f == "acquire" and holder is None):
             return None
