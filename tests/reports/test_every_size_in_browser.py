@@ -41,7 +41,7 @@ def test_the_lettering_of_every_drawing_has_one_size(shown: Tab) -> None:
 OVERLAPS = (Path(__file__).parents[1] / "support" / "reports" / "overlaps.js").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", ["data-lost", "stale-reads", "ledgers-lost"])
+@pytest.mark.parametrize("name", ["data-lost", "stale-reads", "ledgers-lost", "element-lost", "epoch-granted-twice"])
 def test_nothing_lies_over_anything_else_on_any_screen_or_on_paper(name: str, tmp_path: Path, browser: Any) -> None:
     files = RunFiles(recorded_run(name, tmp_path))
     reports.write_report(files)

@@ -372,7 +372,7 @@ def test_no_answer_and_an_answer_without_a_role_look_different_in_the_legend() -
     empty: dict[str, Any] = dict.fromkeys(("windows", "violations", "invariant_violations", "snapshots"), ())
     empty |= {"last_statuses": (), "marked_text": "", "progress_known": False, "calm": None, "outcome": str}
     page = environment().get_template("charts.html.j2")
-    text = page.render(**empty, roles_known=False, dead=("n2", "n3"))
+    text = page.render(**empty, roles_known=False, lag_known=False, dead=("n2", "n3"))
     legend = text.partition('aria-label="Legend of leader and term"')[2].partition("</ul>")[0]
     keys = {part.rpartition("</svg>")[2].partition("</li>")[0].strip(): part for part in legend.split("<li>")[1:]}
     shapes = {said: part.partition("<svg")[2].partition("</svg>")[0] for said, part in keys.items()}
@@ -381,7 +381,7 @@ def test_no_answer_and_an_answer_without_a_role_look_different_in_the_legend() -
     (killed_,) = (shape for said, shape in shapes.items() if "n2, n3, where another process answers" in said)
     assert len(silent) == 1
     assert len({role, killed_, *silent}) == 3
-    without = page.render(**empty, roles_known=False, dead=())
+    without = page.render(**empty, roles_known=False, lag_known=False, dead=())
     assert "another process" not in without
 
 

@@ -37,7 +37,15 @@ def probes(**ends: int) -> list[Probe]:
 def test_the_chart_of_progress_says_of_a_node_whose_log_was_cut_that_it_is_its_log_that_is_short() -> None:
     template = environment().get_template("charts.html.j2")
     words: dict[str, Any] = dict.fromkeys(("windows", "violations", "invariant_violations", "snapshots"), ())
-    words |= {"marked_text": "", "roles_known": True, "progress_known": True, "calm": None, "outcome": str, "dead": ()}
+    words |= {
+        "marked_text": "",
+        "roles_known": True,
+        "lag_known": True,
+        "progress_known": True,
+        "calm": None,
+        "outcome": str,
+        "dead": (),
+    }
 
     def title(ends: dict[str, int], applied: int) -> str:
         rows = [replace(one, applied=min(one.applied, applied)) if one.node == "n3" else one for one in probes(**ends)]
