@@ -53,11 +53,6 @@ sync -- "$part"
 mv -f -- "$part" "$1"
 """
 
-_SEND: Final = """size=$(stat -L -c %s -- "$1") || exit
-echo "$size" >&2
-exec head -c "$size" -- "$1"
-"""
-
 
 def command_line(command: Command, user: str) -> str:
     """The shell line for a command, quoted.  Raises ValueError when its timeout is not above 0."""
@@ -175,24 +170,6 @@ class Remote:
         if done.code != 0:
             raise TransferError(node, f"{remote} was not written (exit code {done.code}): {_last_line(done.stderr)}")
 
-    def download(self, node: str, remote: str, local: Path) -> None:
-        """Download a file from a node, at its length at the start (it may grow meanwhile).
-
-        ``local`` appears only when it is complete.  Raises TransferError, or StoreError when it cannot be written.
-        """
-        with _arriving(local) as file:
-            done = self._execute(
-                node,
-                Command(("sh", "-c", _SEND, "send", remote), timeout=TRANSFER_S),
-                write=file.write,
-                limit=TREE_LIMIT,
-            )
-            said = _last_line(done.stderr)
-            if done.code != 0:
-                raise TransferError(node, f"{remote} cannot be read: {said}")
-            if file.tell() != int(said):
-                raise TransferError(node, f"{remote} has {said} bytes, but {file.tell()} arrived")
-
     def download_tree(self, node: str, remote: str, local: Path) -> None:
         """Download everything below a node's directory into the directory ``local``; holes stay holes.
 
@@ -253,20 +230,6 @@ def _storing(local: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise StoreError(f"{local} cannot be written: {error.strerror or error}") from None
-
-
-@contextmanager
-def _arriving(local: Path) -> Iterator[IO[bytes]]:
-    """A file to write to that gets its name at the end, and is removed after an error."""
-    with _storing(local):
-        local.parent.mkdir(parents=True, exist_ok=True)
-        part = local.with_name(f".{local.name}.part")
-        try:
-            with part.open("wb") as file:
-                yield file
-            part.replace(local)
-        finally:
-            part.unlink(missing_ok=True)
 
 
 def _unpack(file: IO[bytes], into: Path) -> None:

@@ -339,22 +339,10 @@ class TestFiles:
             assert len(one.lines) + len(two.lines) >= 3
         assert (tmp_path / "target").read_text() == "x"
 
-    def test_download(self, remote: Remote, tmp_path: Path) -> None:
-        content = os.urandom(3 << 20)
-        (tmp_path / "source").write_bytes(content)
-        remote.download("n1", str(tmp_path / "source"), tmp_path / "deep" / "target")
-        assert (tmp_path / "deep" / "target").read_bytes() == content
-        assert [path.name for path in (tmp_path / "deep").iterdir()] == ["target"]
-
-    def test_download_of_what_is_not_there_leaves_nothing(self, remote: Remote, tmp_path: Path) -> None:
-        with pytest.raises(TransferError, match="No such file"):
-            remote.download("n1", str(tmp_path / "missing"), tmp_path / "out" / "target")
-        assert list((tmp_path / "out").iterdir()) == []
-
     def test_download_to_where_nothing_can_be_written(self, remote: Remote, tmp_path: Path) -> None:
         (tmp_path / "file").write_text("x")
         with pytest.raises(StoreError, match="cannot be written"):
-            remote.download("n1", str(tmp_path / "file"), tmp_path / "file" / "target")
+            remote.download_tree("n1", str(tmp_path), tmp_path / "file" / "target")
 
     def test_download_tree_takes_files_only_and_keeps_holes(self, remote: Remote, tmp_path: Path) -> None:
         source, target = tmp_path / "source", tmp_path / "target"
