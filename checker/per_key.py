@@ -24,6 +24,7 @@ from checker.engines.set_columns import linearization as order_of_set
 from checker.engines.sets import ENGINE as SET_SWEEP
 from checker.engines.sets import SET
 from checker.explain.explain import Explanation, explain, explain_findings, unexplained
+from checker.explain.legal_answers import with_answers
 from checker.models.ledger import Ledger, dense
 from checker.models.objects import FifoQueue, GrowSet, Log
 from checker.models.registry import model_named
@@ -58,7 +59,7 @@ def check_operations(
 def check_object(operations: Sequence[Operation], model: Model, options: CheckOptions) -> KeyVerdict:
     """Check the operations on one object.  Raises ModelError as ``check_operations`` does."""
     if type(model) is Ledger:
-        return check_object(dense(operations), Log(), options)
+        return _without_holes(check_object(dense(operations), Log(), options))
     limits, engine, proofs = options.limits(), options.engine, options.proofs
     keys = {operation.key for operation in operations}
     if len(keys) > 1:
@@ -77,6 +78,14 @@ def check_object(operations: Sequence[Operation], model: Model, options: CheckOp
     _verify(answer, calls, model)
     explained = explain(answer, calls, Scene(operations, model, key), limits) if proofs else unexplained(answer)
     return key_verdict(key, answer, len(calls), explained, limits)
+
+
+def _without_holes(verdict: KeyVerdict) -> KeyVerdict:
+    """Drop what is none in a ledger: an index that only a refuted answer named leaves a hole in its dense log."""
+    kept = tuple(example for example in verdict.counterexamples if example.kind != "log-hole")
+    return replace(
+        verdict, counterexamples=kept, violations=verdict.violations - len(verdict.counterexamples) + len(kept)
+    )
 
 
 def _without_calls(operations: Sequence[Operation], model: Model, limits: Limits) -> tuple[EngineResult, int] | None:
@@ -148,9 +157,11 @@ def check_set(
         if not is_set_linearization(order, columns):
             raise CertificateError(f"the engine {SET_SWEEP} gave an order that is no linearization")
         return replace(verdict, certificate=order.size)
-    explained = explain_findings(
-        _set_findings(operations, model, columns, limits), answer, Scene(operations, model, key)
-    )
+    scene = Scene(operations, model, key)
+    explained = explain_findings(_set_findings(operations, model, columns, limits), answer, scene)
+    if not limits.over():
+        answered = with_answers(explained.examples, calls_of(operations, model), scene)
+        explained = replace(explained, examples=answered)
     return key_verdict(key, answer, columns.calls, explained, limits)
 
 

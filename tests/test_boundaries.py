@@ -152,6 +152,10 @@ ALLOWED_WORDS: dict[str, tuple[set[str], str]] = {
     "harness/plan.py": ({"zookeeper"}, "an example of a label"),
     "history/records/indexes.py": ({"zookeeper", "zxid"}, "an example of indexes that have epochs"),
     "harness/suite/known_defects.py": ({"[push-"}, "an example of a defect's mark"),
+    "checker/models/registry.py": ({"ledger", "sync-state-set", "sync_state_set", "syncstateset"}, _MODEL),
+    "checker/models/sync_state_set.py": (
+        {"rocketmq", "broker", "brokers", "sync-state-set", "sync state set", "syncstateset"}, _MODEL,
+    ),
     "pipeline/errors.py": ({"jar"}, _SPARK),
     "pipeline/spark/hadoop_fs.py": ({"jar", "jars"}, _SPARK),
     "pipeline/spark/session.py": ({"jar", "jars"}, _SPARK),
@@ -172,7 +176,7 @@ ALLOWED_WORDS: dict[str, tuple[set[str], str]] = {
     **dict.fromkeys(
         (
             "checker/__init__.py", "checker/fenced_ledgers.py", "checker/models/ledger.py",
-            "checker/models/registry.py", "checker/per_key.py", "history/records/violations.py",
+            "checker/per_key.py", "history/records/violations.py",
         ),
         ({"ledger"}, _MODEL),
     ),

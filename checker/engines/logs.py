@@ -46,8 +46,12 @@ class _Entries:
     at: dict[int, tuple[Any, Call]] = field(default_factory=dict)
     place: dict[Any, tuple[int, Call]] = field(default_factory=dict)
     appends: dict[Any, Call] = field(default_factory=dict)
+    left_out: list[tuple[int, Call]] = field(default_factory=list)
 
     def claim(self, index: int, value: Any, call: Call) -> None:
+        if value is None and None not in self.appends:
+            self.left_out.append((index, call))
+            return
         known = self.at.setdefault(index, (value, call))
         if known[0] != value:
             raise _Disagreement("log-overwrite", (known[1], call))
@@ -55,6 +59,13 @@ class _Entries:
         if where[0] != index:
             raise _Disagreement("duplicate", (where[1], call))
         if value not in self.appends:
+            raise _Disagreement("never-written", (call,))
+
+    def refuse_left_out(self) -> None:
+        """Refuse lists that go beyond an index of which they say nothing.  Raises _Disagreement."""
+        for index, call in self.left_out:
+            if index in self.at:
+                raise _Disagreement("log-overwrite", (self.at[index][1], call))
             raise _Disagreement("never-written", (call,))
 
 
@@ -78,6 +89,7 @@ def _agree(calls: Sequence[Call], limits: Limits) -> list[Call]:
             entries.claim(index, value, call)
             if longest is None or index >= longest[0]:
                 longest = (index, call)
+    entries.refuse_left_out()
     if longest is None:
         return []
     spare = [call for call in calls if call.f == "append" and call.pending and call.value not in entries.place]

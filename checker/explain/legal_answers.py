@@ -23,6 +23,7 @@ MOST_EXAMPLES: Final = 8
 
 TOO_MANY: Final = "there are too many orders to try them all"
 UNBOUNDED: Final = "the answers cannot be listed"
+DOUBTED: Final = "other operations that fit no order are as doubtful as this one"
 NO_ORDER: Final = "there is no order of the others either"
 
 
@@ -64,9 +65,13 @@ def _with_answers(
     suspect = by_index.get(example.suspects[0].invoke_index) if len(example.suspects) == 1 else None
     if suspect is None or suspect.pending or example.linearization is None:
         return example
+    if scene.operations[suspect.source].f != suspect.f:
+        return example  # a refused cas counts as a read, and what it could have been answered is not what a read could
     others = [call for call in doubted if call.source != suspect.source]
     found = answers_of(suspect, sorted([*known, *others, suspect], key=lambda call: call.invoke), scene.model)
     named = replace(example.linearization, unnamed=found.why)
+    if suspect.result in found.all:
+        return replace(example, linearization=replace(named, unnamed=DOUBTED))
     if not found.why:
         named = replace(named, legal=tuple(map(thaw, found.all)), whole=True)
     return replace(example, linearization=named)

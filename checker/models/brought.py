@@ -1,7 +1,7 @@
 """Models that systems under test bring: objects that only one of them has.
 
 A system names them among its declarations (``models``), and is found as the harness finds it, by its entry point: so
-the model of a recorded history is known wherever its package is installed, also in a job of Spark.
+the model of a recorded history is known wherever its package is installed.  Spark's workers are sent ours alone.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@
 
 A history of it is linearizable iff that of a ``log`` is in which only the indexes are counted at which a client's entry
 is known to be: an index that nobody knows constrains nothing, and between two known ones there may be any number.
+Where a list says nothing of an index that it goes beyond, its entry there is None, which is in no log.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class Ledger(Model):
             return state
         if f == "get":
             return _seen(state, value, result)
-        if len(result) != len(state) or any(after <= before for (before, _), (after, _) in pairwise(result)):
+        if len(result) != len(state):
             return ILLEGAL
         for index, item in result:
             if state is not ILLEGAL:
@@ -113,7 +114,10 @@ def _moved(operation: Operation, place: dict[int, int]) -> Operation | None:
         return replace(operation, result=place[operation.result])
     if operation.f == "get":
         return replace(operation, value=place[operation.value]) if operation.value in place else None
-    return replace(operation, result=[item for _, item in sorted(operation.result, key=lambda entry: entry[0])])
+    items: list[Any] = [None] * (1 + max((place[index] for index, _ in operation.result), default=-1))
+    for index, item in operation.result:
+        items[place[index]] = item
+    return replace(operation, result=items)
 
 
 def _is_index(value: Any) -> bool:
@@ -121,7 +125,11 @@ def _is_index(value: Any) -> bool:
 
 
 def _are_entries(result: Any) -> bool:
-    return isinstance(result, tuple) and all(
-        isinstance(entry, tuple) and len(entry) == 2 and _is_index(entry[0]) and entry[1] is not None
-        for entry in result
+    return (
+        isinstance(result, tuple)
+        and all(
+            isinstance(entry, tuple) and len(entry) == 2 and _is_index(entry[0]) and entry[1] is not None
+            for entry in result
+        )
+        and all(before < after for (before, _), (after, _) in pairwise(result))
     )

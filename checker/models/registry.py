@@ -1,4 +1,4 @@
-"""All models by name; a new one is one line here.  Those that one system alone needs it brings itself."""
+"""All models by name; a new one is one line here.  Systems may bring more."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from checker.models.brought import brought_models
 from checker.models.fenced_lock import FencedLock
 from checker.models.ledger import Ledger
 from checker.models.objects import Counter, FifoQueue, GrowSet, KeyValue, Log, MultiRegister, Mutex
+from checker.models.sync_state_set import SyncStateSet
 
 MODELS: Final[dict[str, Callable[[], Model]]] = {
     "register": Register,
@@ -30,6 +31,7 @@ MODELS: Final[dict[str, Callable[[], Model]]] = {
     "ledger": Ledger,
     "fenced-lock": FencedLock,
     "bank": Bank,
+    "sync-state-set": SyncStateSet,
 }
 
 
@@ -65,4 +67,4 @@ def model_named(model: str | Model) -> Model:
 
 def all_models() -> dict[str, Callable[[], Model]]:
     """These, and those that the installed systems bring; where both have a name, ours."""
-    return {**brought_models(), **MODELS}
+    return {**MODELS, **brought_models(), **MODELS}

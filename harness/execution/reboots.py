@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from nemesis.core.ports import Command, Nodes, run_each
+from nemesis.core.ports import Command, Completed, Nodes, run_each
 
 #: The kernel's boot id and when process 1 was started: namespaces and containers share the first and not the second.
 _LOOK: Final = Command(
@@ -15,7 +15,13 @@ _LOOK: Final = Command(
 
 def boots(nodes: Nodes) -> dict[str, str]:
     """Identify the present boot of each node by a text that its next boot does not have."""
-    return {node: answer.stdout for node, answer in nodes.run(dict.fromkeys(nodes.names, _LOOK)).items()}
+    answers = nodes.run(dict.fromkeys(nodes.names, _LOOK))
+    return {node: answer.stdout for node, answer in answers.items() if _is_told(answer)}
+
+
+def _is_told(answer: Completed) -> bool:
+    """Whether both lines were answered; a node that is out of memory or processes may answer neither."""
+    return answer.code == 0 and len(answer.stdout.split()) == 2
 
 
 def lost(nodes: Nodes, before: Mapping[str, str]) -> list[str]:
@@ -26,6 +32,6 @@ def lost(nodes: Nodes, before: Mapping[str, str]) -> list[str]:
         *(
             f"{node} was rebooted while the run went on, which ended what ran there and is no fault of the schedule"
             for node, answer in answers.items()
-            if answer.stdout != before[node]
+            if _is_told(answer) and answer.stdout != before[node]
         ),
     ]

@@ -29,6 +29,7 @@ class Window:
     begin: int
     end: int
     exempt: str = ""
+    answerable_s: float = 0.0
 
     @property
     def asked(self) -> bool:
@@ -52,21 +53,29 @@ def windows_of(recorded: Recorded) -> list[Window]:
         begin = max(first, receipt.stood)
         end = last if receipt.heal_started is None else min(last, receipt.heal_started)
         if end >= begin:
-            found.append(Window(receipt.id, receipt.fault, begin, end, _exempt(recorded, begin, end, clock)))
+            exempt = _exempt(recorded, begin, end, clock)
+            answerable = _answerable_s(recorded, begin, end, clock)
+            found.append(Window(receipt.id, receipt.fault, begin, end, exempt, answerable))
     return found
 
 
 def _exempt(recorded: Recorded, begin: int, end: int, clock: AwakeClock) -> str:
-    stretches = [(low, high, (clock.at(high) - clock.at(low)) / 1e9) for low, high in _stretches(recorded, begin, end)]
-    answered = sum(
-        seconds for low, high, seconds in stretches if quorum_left(recorded.members, _standing(recorded, low, high))
-    )
-    if not answered:
+    if not (answered := _answerable_s(recorded, begin, end, clock)):
         return "no quorum could have answered"
     notices = recorded.plan.under_test.surface(recorded.plan.setup()).notices_s
     if (seconds := (clock.at(end) - clock.at(begin)) / 1e9) < notices:
         return f"stood for only {seconds:.1f} s of the load"
     return f"a quorum could have answered for only {answered:.1f} s of it" if answered < notices else ""
+
+
+def _answerable_s(recorded: Recorded, begin: int, end: int, clock: AwakeClock) -> float:
+    """Seconds without an interruption for which a quorum was left: the longest such part of a window."""
+    longest = lasted = 0.0
+    for low, high in _stretches(recorded, begin, end):
+        left = quorum_left(recorded.members, _standing(recorded, low, high))
+        lasted = lasted + (clock.at(high) - clock.at(low)) / 1e9 if left else 0.0
+        longest = max(longest, lasted)
+    return longest
 
 
 def _stretches(recorded: Recorded, begin: int, end: int) -> Iterator[tuple[int, int]]:

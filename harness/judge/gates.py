@@ -120,7 +120,7 @@ def _under_fault(recorded: Recorded, windows: Sequence[Window]) -> Check:
     ended = within(windows, (op for op in recorded.operations if op.phase == "main"))
     inside = {number: [op for op in ops if op.applied] for number, ops in ended.items()}
     counts = {window.id: len(inside[window.id]) for window in windows}
-    enough = {window.id: least(recorded, _awake_s(recorded, window.begin, window.end)) for window in windows}
+    enough = {window.id: least(recorded, window.answerable_s) for window in windows}
     bare = [window for window in windows if window.asked and counts[window.id] < enough[window.id]]
     exempt = [window for window in windows if not window.asked]
     total = len({id(op) for ops in inside.values() for op in ops})

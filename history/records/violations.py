@@ -31,7 +31,7 @@ Severity: TypeAlias = Literal["data lost", "log truncated", "inconsistent", "no 
 SEVERITIES: Final[tuple[Severity, ...]] = (
     "data lost", "log truncated", "inconsistent", "no commits", "replica behind", "alarm",
 )  # fmt: skip
-"""From the worst down; a log is truncated where committed entries went from it and every log holds them again."""
+"""From the worst down; a log is truncated where committed entries went from it and every log reaches as far again."""
 LOST: Final = frozenset(
     {"lost-write", "lost-element", "lost-append", "lost-add", "acknowledged-beyond-end", "unreadable-entry"}
     | {"ledger-gone", "read-then-gone"}
@@ -175,7 +175,7 @@ def state_of(check: Mapping[str, Any]) -> str:
 
 def severity_of(check: str, kind: str, details: Mapping[str, Any] | None = None) -> Severity:
     """Say how bad a violation of this kind is, which this check found; ``details`` as the check recorded them."""
-    if kind in SHORT_LOGS and details and details.get("held_again") is True:
+    if kind in SHORT_LOGS and details and details.get("held_again") is True and not details.get("lost_for_good"):
         return "log truncated"
     if kind in LOST or kind in SHORT_LOGS:
         return "data lost"

@@ -24,12 +24,16 @@ def held_elsewhere(drawn: Drawn, violation: Violation) -> str:
     code = -1 if violation.key is None else operations.key.code(key)
     chosen = operations.which(OK) & (operations.f.codes == operations.f.code("read")) & (operations.key.codes == code)
     rows = np.flatnonzero(chosen & (operations.returned > example.suspects[0].invoked))[-_LATEST:]
-    holds: dict[str, bool] = {}
+    held: set[str] = set()
+    lacking: set[str] = set()
     for row in rows.tolist():
         items, node = json.loads(str(operations.result[row].as_py() or "null")), operations.node.name(row)
         if isinstance(items, list) and node is not None:
-            holds[node] = holds.get(node, True) and added[0].value in items
-    there = sorted(node for node, held in holds.items() if held)
-    if there:
+            (held if added[0].value in items else lacking).add(node)
+    if there := sorted(held - lacking):
         return f" Reads answered by {', '.join(there)} then or later hold it."
-    return " No read that was answered then or later holds it." if len(holds) > 1 else ""
+    if held or len(lacking) < 2:
+        return ""
+    if len(rows) == _LATEST:
+        return f" None of the last {_LATEST} reads holds it."
+    return " No read that was answered then or later holds it."

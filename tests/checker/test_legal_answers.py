@@ -156,3 +156,21 @@ def test_where_no_operation_is_singled_out_no_answers_are_named(tmp_path: Path) 
     events = [*one(0, "enqueue", 1, 1), *one(1, "enqueue", 2, 2), *one(2, "dequeue", None, 2)]
     (found,) = check(history(tmp_path / "history.jsonl", "queue", events)).counterexamples
     assert (found.suspects, found.linearization) == ((), None)
+
+
+@pytest.mark.parametrize("model", ["cas-register", "cas-register-strict"])
+def test_of_a_refused_cas_no_answers_are_named(tmp_path: Path, model: str) -> None:
+    """It counts as a read, but 7 is the one value by which it cannot have been refused."""
+    events = [*one(0, "write", 7, 7), *one(1, "cas", [7, 8], [7, 8, 3])]
+    found = check(history(tmp_path / "history.jsonl", model, events)).counterexamples
+    assert found
+    assert not any(example.linearization and example.linearization.whole for example in found)
+
+
+def test_an_answer_that_others_make_doubtful_is_not_told_to_be_impossible(tmp_path: Path) -> None:
+    pair = [("invoke", 1, "append", 4), ("invoke", 2, "append", 5), ("ok", 1, "append", 2), ("ok", 2, "append", 3)]
+    found = check(history(tmp_path / "history.jsonl", "log", [*one(0, "append", 4, 2), *pair])).counterexamples
+    assert found
+    for example in found:
+        if example.linearization and example.linearization.whole:
+            assert example.suspects[0].result not in example.linearization.legal

@@ -43,7 +43,9 @@ class _Ledger:
             return random.randrange(6)
         if f == "get":
             return random.choice([None, random.randrange(1, fresh + 1)])
-        return [entry for entry in result if random.random() < 0.6]
+        if random.random() < 0.5:
+            return [entry for entry in result if random.random() < 0.6]
+        return [[index + (entry == result[-1]), item] for entry in result for index, item in [entry]]
 
     def right(self, order: list[Operation], guesses: tuple[int, ...]) -> bool:
         """By the plainest definition: every append has an index, guessed where it was not answered."""
@@ -280,6 +282,7 @@ def test_histories_are_judged_as_by_the_definition_of_the_model(name: str, seed:
 @pytest.mark.parametrize(
     ("name", "f", "value", "result"),
     [
+        ("ledger", "list", None, [[2, 1], [0, 2]]), ("ledger", "list", None, [[0, 1], [0, 2]]),
         ("ledger", "append", 1, -1), ("ledger", "get", "x", 1), ("ledger", "list", None, [1]), ("ledger", "put", 1, 1),
         ("fenced-lock", "acquire", None, 7), ("fenced-lock", "release", None, ["released", 1]),
         ("fenced-lock", "read", None, "x"), ("fenced-lock", "free", None, None),
@@ -297,3 +300,27 @@ def test_a_value_appended_twice_is_no_history_of_a_ledger() -> None:
     twice = [Operation(0, "append", "x", 5, index, "ok", 0, 1, 2 * index, 2 * index + 1) for index in (0, 1)]
     with pytest.raises(ModelError, match="appended twice"):
         check_operations(twice, "ledger")
+
+
+@pytest.mark.parametrize(("listed", "verdict"), [([[0, 1], [2, 5]], "valid"), ([[0, 1], [3, 5]], "invalid")])
+def test_a_list_that_has_an_entry_at_another_index_is_no_list_of_that_ledger(listed: Any, verdict: str) -> None:
+    """Once it was judged by the order of its entries alone, and 5 at index 3 passed for 5 at index 2."""
+    said = [("append", 1, 0), ("append", 5, 2), ("append", 7, 4), ("list", None, [*listed, [4, 7]])]
+    operations = [
+        Operation(0, f, "x", value, result, "ok", 2 * n, 2 * n + 1, 2 * n, 2 * n + 1)
+        for n, (f, value, result) in enumerate(said)
+    ]
+    report = check_operations(operations, "ledger")
+    assert report.verdict == verdict
+    assert [example.kind for example in report.counterexamples] == (["duplicate"] if verdict == "invalid" else [])
+
+
+def test_a_list_that_leaves_an_entry_out_and_goes_beyond_it() -> None:
+    said = [("append", 1, 0), ("append", 5, 2), ("append", 7, 4), ("list", None, [[0, 1], [4, 7]])]
+    operations = [
+        Operation(0, f, "x", value, result, "ok", 2 * n, 2 * n + 1, 2 * n, 2 * n + 1)
+        for n, (f, value, result) in enumerate(said)
+    ]
+    report = check_operations(operations, "ledger")
+    assert report.verdict == "invalid"
+    assert report.counterexamples[0].kind == "log-overwrite"

@@ -43,3 +43,29 @@ def test_a_node_of_which_one_read_lacks_it_is_not_among_them(tmp_path: Path) -> 
 def test_that_no_read_holds_it_is_said(tmp_path: Path) -> None:
     text = first_sentence(changed(recorded_run("element-lost", tmp_path), ("n2", "n3", "n4", "n5")))
     assert text.endswith(" No read that was answered then or later holds it.")
+
+
+def test_nothing_is_said_of_an_element_that_all_nodes_held_and_lacked(tmp_path: Path) -> None:
+    """Later reads without it do not make it true that none held it."""
+    root = recorded_run("element-lost", tmp_path)
+    lines = (root / "history.jsonl").read_text().splitlines()
+    events = [json.loads(line) for line in lines]
+    reads = {e["node"]: e for e in events if e.get("f") == "read" and e.get("type") == "ok" and e.get("node")}
+    last, index = max(e["time"] for e in events if "time" in e), max(e["index"] for e in events if "index" in e)
+    for number, (node, read) in enumerate(sorted(reads.items())):
+        for step, kind in enumerate(("invoke", "ok")):
+            at = 2 * number + step + 1
+            value = None if kind == "invoke" else [item for item in read["value"] if item != 122]
+            event = {
+                **read,
+                "index": index + at,
+                "time": last + at,
+                "type": kind,
+                "value": value,
+                "process": 9000 + number,
+            }
+            lines.append(json.dumps({**event, "node": node}))
+    (root / "history.jsonl").write_text("\n".join(lines) + "\n")
+    text = first_sentence(root)
+    assert "then or later" not in text
+    assert "hold it" not in text

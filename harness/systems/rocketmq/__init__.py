@@ -5,7 +5,6 @@
 ``controllers``  jars, configuration, command lines, readiness, ports, files on disk
 ``brokers``      brokers that only beat
 ``client``       the client, the law of outcomes, probes
-``model``        a set of brokers, for the checker
 ``workload``     alters, elects, registers and reads; checks of epochs
 ===============  =======================================================================================================
 
@@ -16,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from harness.systems.api import Alarm, Evidence, Option, System
 from harness.systems.dledger.alarms import LOG_WORDS
@@ -25,9 +24,6 @@ from harness.systems.rocketmq.client import LAW, Prober, clients
 from harness.systems.rocketmq.controllers import jars, leads, refuse, roles, surface
 from harness.systems.rocketmq.workload import CONTROLLER
 from history import Check, Probe
-
-if TYPE_CHECKING:
-    from harness.systems.rocketmq.model import SyncStateSet
 
 #: What a controller in jRaft mode logs of snapshots.
 SNAPSHOT_LINES: Final = {
@@ -60,13 +56,6 @@ def snapshots(evidence: Evidence) -> Check:
     return Check("snapshots", "check", "valid" if counts["saved"] else "unknown", asked, seen, dict(counts))
 
 
-def sync_state_set() -> SyncStateSet:
-    """The model of a set of brokers."""
-    from harness.systems.rocketmq.model import SyncStateSet  # it imports numpy, which no list of systems needs
-
-    return SyncStateSet()
-
-
 SYSTEM: Final = System(
     name="rocketmq-controller",
     title="RocketMQ's controller",
@@ -91,7 +80,6 @@ SYSTEM: Final = System(
     prober=lambda setup, shell: Prober(shell.machine, setup),
     law=LAW,
     workloads=(CONTROLLER,),
-    models={"sync-state-set": sync_state_set},
     recovered=one_leader,
     invariants=(snapshots,),
     quorum_reads=lambda setup: setup.options["reads"] == "log",

@@ -48,6 +48,18 @@ def test_another_boot_or_another_process_1_is_a_reboot_and_a_silent_node_hides_n
     ]  # fmt: skip
 
 
+class Starved(Machines):
+    def run(self, commands: Mapping[str, Command]) -> dict[str, Completed]:
+        return {node: Completed(node, 124, "", "sh: Cannot fork", 0.0) for node in commands}
+
+
+def test_a_node_that_cannot_be_looked_at_was_not_rebooted() -> None:
+    """A system that takes all processes of its node does not excuse itself by that."""
+    assert lost(Starved({**BEFORE}), BEFORE) == []
+    assert boots(Starved({**BEFORE})) == {}
+    assert lost(Machines({**BEFORE}), boots(Starved({**BEFORE}))) == []
+
+
 class Here(Machines):
     def run(self, commands: Mapping[str, Command]) -> dict[str, Completed]:
         return {

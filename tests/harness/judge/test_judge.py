@@ -761,3 +761,18 @@ def test_counts_by_phase_kind_and_outcome() -> None:
     assert (counts["ok"], counts["fail"], counts["info"], counts["all"]) == (5, 0, 0, 5)
     assert counts["phases"]["main"]["write"] == {"ok": 1, "fail": 0, "info": 0}
     assert counts["phases"]["final"]["read"]["ok"] == 2
+
+
+def test_gate_under_fault_asks_for_one_stretch_in_which_clients_could_notice() -> None:
+    """A majority is paused for two of every three seconds: no second in which it runs is long enough."""
+    long = receipt("kill-leader", id=1, nodes=("n1",), started=20 * S, stood=20 * S, heal_started=50 * S, healed=51 * S)
+    pauses = tuple(
+        receipt(
+            "pause-majority", id=number + 2, nodes=("n2", "n3", "n4"), started=at * S, stood=at * S,
+            heal_started=(at + 2) * S, healed=(at + 2) * S,
+        )
+        for number, at in enumerate(range(20, 50, 3))
+    )  # fmt: skip
+    struck = replace(good(), receipts=(long, *pauses), members=("n1", "n2", "n3", "n4", "n5"))
+    assert windows_of(struck)[0].exempt == "a quorum could have answered for only 1.0 s of it"
+    assert windows_of(replace(struck, receipts=(long, pauses[0])))[0].answerable_s == 28.0

@@ -171,7 +171,7 @@ public record Options(
                 value(line, "--fast-commit"),
                 logFile == null ? dataDir.resolve("register.log") : logFile,
                 value(line, "--canary"));
-        String wrong = options.wrong(value(line, "--unsafe-test-mode") != null);
+        String wrong = options.wrong(Boolean.TRUE.equals(value(line, "--unsafe-test-mode")));
         if (wrong != null) {
             throw new ParameterException(line, wrong);
         }

@@ -94,6 +94,7 @@ class OptionsTest {
             --min-vote-ms 300 --max-vote-ms 300 | --min-vote-ms: must be less than --max-vote-ms
             --index-file-size 100             | --index-file-size: a multiple of 32
             --canary stale-reads              | --canary: makes the server wrong on purpose
+            --unsafe-test-mode=false --canary stale-reads | --canary: makes the server wrong on purpose
             --unsafe-test-mode --canary x     | Invalid value for option '--canary': expected one of [STALE_READS, stale-reads
             --unsafe-test-mode --canary forget-in-snapshot | --canary: forget-in-snapshot does nothing without --snapshot
             --unsafe-test-mode --canary snapshot-wrong-index --no-snapshot | --canary: snapshot-wrong-index does nothing
