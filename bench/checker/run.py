@@ -163,7 +163,7 @@ def _table(path: Path) -> list[Any]:
 def _register(columns: list[Any]) -> Any:
     """What ``check_columns`` takes."""
     from history import Operation
-    from history.codes import ABSENT
+    from history.codes import ABSENT, INFO, OK
     from history.readers.columns import OperationColumns
 
     kind, value, old, invoke, ret, key = columns
@@ -177,7 +177,7 @@ def _register(columns: list[Any]) -> Any:
         return Operation(0, f, int(key[row]), asked, item if f == "read" else None, outcome, at * 1000,
                          done * 1000 if done >= 0 else None, at, done if done >= 0 else None)  # fmt: skip
 
-    outcome = np.where(ret >= 0, 0, 2).astype(np.int8)
+    outcome = np.where(ret >= 0, OK, INFO).astype(np.int8)
     keys = tuple(range(int(key.max(initial=0)) + 1))
     return OperationColumns(kind.astype(np.int8), outcome, value, old, key, invoke, ret, keys, operation)
 
