@@ -102,6 +102,14 @@ def test_a_fall_after_a_restart_says_so_and_what_is_not_listed_is_counted(fresh:
     assert "The results hold" not in page
 
 
+def test_a_commit_index_that_fell_is_told_and_is_no_restart(fresh: Maker) -> None:
+    fell = {"node": "n1", "time": 7 * S, "log_end": 3, "committed": 27, "restarted": False, "index_fell": [27, 3]}
+    details = {**DELETED["details"], "moments": [fell, {**fell, "index_fell": None}]}
+    (broken,) = invariant_violations(with_checks(fresh("valid"), {**DELETED, "details": details}))
+    text = "log ends at 3, 27 had been committed there"
+    assert [one.text for one in broken.moments] == [f"{text}; its commit index itself fell from 27 to 3", text]
+
+
 def test_a_list_that_was_cut_says_of_how_many_it_is_and_drops_no_node(fresh: Maker) -> None:
     one = {"above": "committed", "index": 90, "bound": 5}
     early = [{"node": "n1", "time": (5 + place) * S, **one} for place in range(MAX_MOMENTS + 3)]
