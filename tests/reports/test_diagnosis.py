@@ -210,6 +210,39 @@ def test_what_a_restarted_process_applies_again_is_no_progress(runs: dict[str, P
     ]
 
 
+def test_a_node_that_had_caught_up_by_the_end_is_dated_by_when_it_was_behind(
+    runs: dict[str, Path], tmp_path: Path
+) -> None:
+    """n3 applies nothing from 20 s until its last answers; the good twin never catches up."""
+    raw = Raw(runs["replica-behind"])
+    highest, ended = max(probe["committed"] for probe in raw.answers), raw.of("n3")[-4]["time"]
+
+    def late(index: int) -> Callable[[dict[str, Any]], dict[str, Any]]:
+        def change(probe: dict[str, Any]) -> dict[str, Any]:
+            if probe["node"] != "n3" or "role" not in probe or probe["time"] < 20 * S:
+                return probe
+            return {**probe, "applied": index if probe["time"] >= ended else -1}
+
+        return change
+
+    def found(root: Path, index: int, restarting: float) -> tuple[str, float | None]:
+        root.mkdir()
+        changed(runs["replica-behind"], root, late(index))
+        state = json.loads(RunFiles(root).state.read_text())
+        state["moments"]["restarting"] = int(restarting * S)
+        RunFiles(root).state.write_text(json.dumps(state))
+        one = diagnosis(root).breaks[0]
+        return one.text, one.onset
+
+    text, onset = found(tmp_path / "after", highest, ended / S - 1)
+    first = next(probe["time"] / S for probe in raw.of("n3") if probe["time"] >= 20 * S)
+    assert f"n3 applied nothing from {first:.1f} s, " in text
+    assert f", until {ended / S:.1f} s; it caught up after the restart at the end" in text
+    assert onset == pytest.approx(first)
+    assert "it caught up by the end" in found(tmp_path / "never", highest, ended / S + 1)[0]
+    assert "caught up" not in found(tmp_path / "behind", 7, ended / S - 1)[0]
+
+
 def test_a_node_that_names_neither_role_nor_log_is_not_dated_by_its_first_probe(
     runs: dict[str, Path], tmp_path: Path
 ) -> None:
