@@ -110,9 +110,12 @@ def _lagging_node(
     rises = np.flatnonzero(np.diff(applied) > 0) + 1
     before = rises[rises <= since]
     fell = min(int(before[-1]) if len(before) else 0, moved or 0)
+    # It was not behind before any node had committed more than it had applied, however long it stood there.
+    more = np.flatnonzero((time >= mine[fell]) & (front > applied[fell]))
+    late = float(mine[since + 1 if len(kept_up) else 0])
     return LaggingNode(
         timeline.node,
-        float(mine[fell]),
+        min(float(time[more[0]]), late) if len(more) else late,
         int(applied[fell]),
         None if moved is None else float(mine[moved]),
         int(applied[-1]),

@@ -324,7 +324,7 @@ def test_a_replica_that_stopped_is_told_with_when_under_what_and_whether_it_move
         return [one.sentence() for one in lagging_nodes(found, windows)]
 
     assert reported({8.0: 800}) == ["n2 has not moved since 8.0 s, 0.0 s into #0 bridge: it stands at 800"]
-    fell = "n2 fell behind at 8.0 s, 0.0 s into #0 bridge, at 800; it last moved at "
+    fell = "n2 fell behind at 8.2 s, 0.2 s into #0 bridge, at 800; it last moved at "
     assert reported({8.0: 800, 14.0: 900}) == [fell + "14.0 s, 6.0 s into #0 bridge: it stands at 900"]
     assert reported({8.0: 800, 14.0: 900, 14.25: 950, 17.0: 999}) == [
         fell + "17.0 s, 1.0 s after #0 bridge was healed: it stands at 999"
@@ -334,6 +334,25 @@ def test_a_replica_that_stopped_is_told_with_when_under_what_and_whether_it_move
     early = timelines.timelines_of(replica({2.0: 200}), ("n1", "n2"))
     assert lagging_nodes(early, windows)[0].sentence().startswith("n2 has not moved since 2.0 s, before any fault")
     assert lagging_nodes([], []) == []
+
+
+def test_a_replica_that_stood_still_with_all_others_falls_behind_with_the_first_commit_that_it_lacks() -> None:
+    """Nothing is committed from 7 s to 12 s; the twin's n1 commits one more at 9 s."""
+
+    def fell(more: float) -> float:
+        probes = []
+        for tick in range(80):
+            now = tick / 4
+            front = int(min(now, 7) * 10) + (now >= more) + int(max(now - 12, 0) * 10)
+            probes.append(probe(now, "n1", "leader", applied=front, committed=front))
+            mine = min(int(now * 10), 70) if now < 14 else 75
+            probes.append(probe(now, "n2", applied=mine, committed=mine))
+        (one,) = lagging_nodes(timelines.timelines_of(probes, ("n1", "n2")), ())
+        assert one.at == 70
+        assert one.sentence() == f"n2 fell behind at {one.fell:.1f} s, at 70; it last moved at 14.0 s: it stands at 75"
+        return one.fell
+
+    assert (fell(99), fell(9)) == (12.25, 9.0)
 
 
 def killed(stood: float, pid: int) -> Receipt:
