@@ -102,7 +102,7 @@ def test_lost_data_comes_before_the_outage_that_it_caused(runs: dict[str, Path])
     broken = ("leader-complete", "log-order", "committed-kept")
     moments = [moment for name in broken for moment in raw.checks[name].get("details", {}).get("moments", ())]
     first = min(moments, key=lambda moment: moment["time"])
-    assert f"first on {first['node']} at " in lost.text
+    assert f"first on {first['node']} by " in lost.text
     assert_when(raw, lost.text, first["time"] / S)
     assert f", seen on {', '.join(sorted({moment['node'] for moment in moments}))};" in lost.text
     drawn = prepare(read_run(RunFiles(runs["data-lost"])))
@@ -162,7 +162,7 @@ def test_data_that_no_log_holds_is_lost_since_the_last_one_held_it(runs: dict[st
     assert f"The last log that held them was {held['node']}'s, until {held['time'] / S:.1f} s." in lost.text
     short = raw.checks["leader-complete"]["details"]["moments"]
     last = next(one for one in short if (one["node"], one["term"]) == (short[-1]["node"], short[-1]["term"]))
-    led = f"{last['node']} led with a log that ended at {last['log_end']:,}, from {last['time'] / S:.1f} s, "
+    led = f"{last['node']} led with a log that ended at {last['log_end']:,}, by {last['time'] / S:.1f} s, "
     assert led in lost.text
     assert lost.onset == last["time"] / S
 
@@ -343,7 +343,7 @@ def test_page_and_terminal_begin_with_it_and_show_its_sections_in_its_order(runs
     assert banner.index("Data lost") < banner.index("No commits") < banner.index("Next:")
     assert page.index('id="invariant-1"') < page.index('id="recovery"')
     text = reports.render_run(files)
-    assert text.startswith("INVALID\ndata lost: Committed entries were deleted from logs; first on n1 at 8.3 s")
+    assert text.startswith("INVALID\ndata lost: Committed entries were deleted from logs; first on n1 by 8.3 s")
     next_step = " ".join(text.partition("\nNext: ")[2].split())
     section = "Look at what the nodes answered, in the section about leader-complete and log-order and committed-kept"
     assert next_step.startswith(f"{section}: no log of n1 has a line of that time. ")
