@@ -190,10 +190,24 @@ def test_what_a_fault_struck_is_not_dated_before_any_fault() -> None:
         operations=from_operations([]), receipts=[kill], end=20 * S, fault_rows={}, nodes=("n1", "n2")
     )
     windows = faults.fault_windows(run, [])  # type: ignore[arg-type]
-    assert faults.when(8.5, windows, "n2") == "8.5 s, as #0 kill struck it"
+    assert faults.when(8.5, windows, "n2") == "8.5 s, 0.1 s before #0 kill struck it"
     assert faults.when(8.5, windows, "n1") == faults.when(8.5, windows) == "8.5 s, before any fault"
     assert faults.when(8.0, windows, "n2") == "8.0 s, before any fault"
     assert faults.when(9.0, windows, "n2") == "9.0 s, 0.4 s into #0 kill"
+
+
+def test_a_fault_struck_a_killed_successor_no_sooner_than_is_known() -> None:
+    """The fault's first command was the leader's; of the leader itself it is told, as long as the fault is to come."""
+    witness = {"pids_gone": {"n3": 7, "n1": 7}, "successor": "n1"}
+    kill = Receipt(0, "kill-then", "installed", 86 * S // 10, nodes=("n3",), healed=16 * S, witness=witness)
+    run = SimpleNamespace(
+        operations=from_operations([]), receipts=[kill], end=20 * S, fault_rows={}, nodes=("n1", "n2", "n3")
+    )
+    windows = faults.fault_windows(run, [])  # type: ignore[arg-type]
+    assert windows[0].nodes == ("n3", "n1")
+    assert faults.when(8.4, windows, "n3") == "8.4 s, 0.2 s before #0 kill-then struck it"
+    assert faults.when(8.4, windows, "n1") == faults.when(8.4, windows, "n2") == "8.4 s, before any fault"
+    assert faults.when(9.0, windows, "n3") == faults.when(9.0, windows, "n1") == "9.0 s, 0.4 s into #0 kill-then"
 
 
 def test_a_restarted_replica_without_anything_applied_is_drawn_at_zero() -> None:
