@@ -63,7 +63,7 @@ class CaughtUp:
 
 
 def caught_up(timeline: NodeTimeline, timelines: Sequence[NodeTimeline]) -> CaughtUp | None:
-    """Tell since when a node had been behind that is so no more at its last answer; None where it is, or never was."""
+    """Find the last time that a node was behind and caught up; None where it is still behind, or never was."""
     behind = _behind(timeline, *_front(timelines))
     late = np.flatnonzero(behind)
     if not len(late) or behind[-1]:
