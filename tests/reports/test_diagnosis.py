@@ -14,7 +14,7 @@ import pytest
 import reports
 from checker import check
 from history import Counterexample, RunFiles
-from reports.analysis.findings import prepare
+from reports.analysis.findings import prepare, recovery_of
 from reports.analysis.invariant_violations import invariant_violations
 from reports.analysis.lagging_nodes import lagging_nodes
 from reports.load.run import read_run
@@ -217,22 +217,28 @@ def test_a_node_that_had_caught_up_by_the_end_is_dated_by_when_it_was_behind(
     raw = Raw(runs["replica-behind"])
     highest, ended = max(probe["committed"] for probe in raw.answers), raw.of("n3")[-4]["time"]
 
-    def late(index: int) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    def late(index: int, nodes: tuple[str, ...]) -> Callable[[dict[str, Any]], dict[str, Any]]:
         def change(probe: dict[str, Any]) -> dict[str, Any]:
-            if probe["node"] != "n3" or "role" not in probe or probe["time"] < 20 * S:
+            if probe["node"] not in nodes or "role" not in probe or probe["time"] < 20 * S:
                 return probe
             return {**probe, "applied": index if probe["time"] >= ended else -1}
 
         return change
 
-    def found(root: Path, index: int, restarting: float) -> tuple[str, float | None]:
+    def found(root: Path, index: int, restarting: float, *others: str) -> tuple[str, float | None]:
         root.mkdir()
-        changed(runs["replica-behind"], root, late(index))
+        changed(runs["replica-behind"], root, late(index, ("n3", *others)))
         state = json.loads(RunFiles(root).state.read_text())
         state["moments"]["restarting"] = int(restarting * S)
         RunFiles(root).state.write_text(json.dumps(state))
         one = diagnosis(root).breaks[0]
         return one.text, one.onset
+
+    def logged_from(root: Path) -> float:
+        """From when the section about the recovery shows log lines (s)."""
+        about = recovery_of(prepare(read_run(RunFiles(root))))
+        assert about is not None
+        return float(about["since"])
 
     text, onset = found(tmp_path / "after", highest, ended / S - 1)
     first = next(probe["time"] / S for probe in raw.of("n3") if probe["time"] >= 20 * S)
@@ -241,6 +247,9 @@ def test_a_node_that_had_caught_up_by_the_end_is_dated_by_when_it_was_behind(
     assert onset == pytest.approx(first)
     assert "it caught up by the end" in found(tmp_path / "never", highest, ended / S + 1)[0]
     assert "caught up" not in found(tmp_path / "behind", 7, ended / S - 1)[0]
+    assert "n5 applied nothing from " in found(tmp_path / "both", highest, ended / S - 1, "n5")[0]
+    since = min(probe["time"] / S for node in ("n3", "n5") for probe in raw.of(node) if probe["time"] >= 20 * S)
+    assert logged_from(tmp_path / "both") == pytest.approx(since)
 
 
 def test_a_node_that_names_neither_role_nor_log_is_not_dated_by_its_first_probe(
