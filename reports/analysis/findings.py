@@ -346,7 +346,7 @@ def recovery_of(drawn: Drawn) -> dict[str, Any] | None:
     lagging = [one for one in found if one.node in late]
     named = (_details(drawn.run, "recovery").get("behind") or ()) if not lagging else ()
     apart = [one for one in drawn.timelines if one.node in named and len(one.time)]
-    caught = {one.node: found for one in apart if (found := caught_up(one, drawn.timelines))}
+    caught = {one.node: back for one in apart if (back := caught_up(one, drawn.timelines))}
     left = [caught[one.node].since if one.node in caught else node_timeline.left_at(one) for one in apart]
     since = min([*(one.moved for one in lagging if one.moved is not None), *left], default=healed)
     lines = logs.excerpt(drawn.run.files, drawn.run.started, since - 0.5, since + RECOVERY_S, limit=40)
