@@ -19,15 +19,23 @@ _ASKED: Final = "no node removes committed entries from its log"
 class Fall:
     """A node's log ended at ``end`` at ``time`` (ns since the run's start), where ``committed`` had been committed.
 
-    ``restarted``: the process that reported the commit index is not the one whose log fell.  Then a fall proves nothing
-    by itself, because a log may be lost with its machine; beside one that does, it belongs to the same finding.
+    ``restarted``: by their pids, the process that reported the commit index is not the one whose log fell.
+    ``index_fell``: the node's commit index itself fell, from the first to the second, and no pid shows a restart.
+    Either way a fall proves nothing by itself, because a log may be lost with its machine; beside one that does, it
+    belongs to the same finding.
     """
 
     node: str
     time: int
     end: int
     committed: int
-    restarted: bool
+    restarted: bool = False
+    index_fell: tuple[int, int] | None = None
+
+    @property
+    def proves(self) -> bool:
+        """Whether the log fell below the commit index of one process."""
+        return not self.restarted and self.index_fell is None
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -36,13 +44,17 @@ class Fall:
             "log_end": self.end,
             "committed": self.committed,
             "restarted": self.restarted,
+            "index_fell": self.index_fell and list(self.index_fell),
         }
 
     def describe(self) -> str:
         """Text such as "n1's log ended at 218 at 7.3 s although 984 had been committed there"."""
         where = "there before it was restarted" if self.restarted else "there"
         ended = f"{self.node}'s log ended at {self.end} at {self.time / 1e9:.1f} s"
-        return f"{ended} although {self.committed} had been committed {where}"
+        text = f"{ended} although {self.committed} had been committed {where}"
+        if self.index_fell is not None:
+            text += "; its commit index itself fell from {} to {}".format(*self.index_fell)
+        return text
 
 
 @dataclass(slots=True)
@@ -54,6 +66,7 @@ class _Node:
 
     answer: Probe
     highest: int
+    answers: list[Probe]
     fell: bool = False
     silent: bool = False
 
@@ -76,12 +89,13 @@ def falls(probes: Sequence[Probe]) -> list[Fall]:
                 node.silent = True
             continue
         if node is None:
-            nodes[probe.node] = _Node(probe, probe.committed)
+            nodes[probe.node] = _Node(probe, probe.committed, [probe])
             continue
         if fall := _fall(node, probe, after.get(number)):
             found.append(fall)
             node.fell, node.highest = True, probe.ledger_end
         node.answer, node.highest, node.silent = probe, max(node.highest, probe.committed), False
+        node.answers.append(probe)
     return found
 
 
@@ -104,10 +118,15 @@ def _fall(node: _Node, probe: Probe, begin_after: int | None) -> Fall | None:
     # What lies below the log's begin is in a snapshot.
     held = begin_after is None or begin_after > before.committed
     if same and not held and probe.ledger_end < before.committed and (shorter or not node.fell):
-        return Fall(probe.node, probe.time, probe.ledger_end, before.committed, restarted=False)
+        return Fall(probe.node, probe.time, probe.ledger_end, before.committed)
     forgot = max(before.committed, probe.committed) < node.highest or probe.committed < before.committed
     if shorter and forgot and probe.ledger_end < min(node.highest, before.ledger_end):
-        return Fall(probe.node, probe.time, probe.ledger_end, min(node.highest, before.ledger_end), restarted=True)
+        committed = min(node.highest, before.ledger_end)
+        # That much was committed by one of its answers, or it would not be counted here.
+        known = next(answer for answer in reversed(node.answers) if answer.committed >= committed)
+        restarted = bool(known.pid and probe.pid) and known.pid != probe.pid
+        fell = None if restarted else (known.committed, probe.committed)
+        return Fall(probe.node, probe.time, probe.ledger_end, committed, restarted, fell)
     return None
 
 
@@ -121,11 +140,11 @@ def committed_kept(probes: Sequence[Probe], damages: Damages = NONE) -> Check:
     left_out = excused.describe(len(every) - len(found))
     answers = Counter(probe.node for probe in of_reporting(probes, "ledger_end") if probe.answered)
     last = {probe.node: probe for probe in probes if probe.answered}
-    if all(fall.restarted for fall in found):
+    if not any(fall.proves for fall in found):
         if max(answers.values(), default=0) < 2:
             return Check("committed-kept", "check", "unknown", _ASKED, "no node said twice where its log ends")
         return Check("committed-kept", "check", "valid", _ASKED, f"{counted(len(answers), 'node')} followed{left_out}")
-    first = next(fall for fall in found if not fall.restarted)
+    first = next(fall for fall in found if fall.proves)
     nodes = sorted({fall.node for fall in found})
     seen = first.describe()
     if others := len(found) - 1:

@@ -114,7 +114,10 @@ def log_order(probes: Sequence[Probe], damages: Damages) -> Check:
     first = {node: next(breach for breach in found if breach.node == node) for node in nodes}
     counts = {node: sum(breach.node == node for breach in found) for node in nodes}
     seen = f"broken in {len(found)} of {seen}: " + "; ".join(
-        f"{first[node].describe()} ({counted(counts[node], 'answer')})" for node in nodes
+        f"{counts[node]} such answers, the first: {first[node].describe()}"
+        if counts[node] > 1
+        else first[node].describe()
+        for node in nodes
     )
     listed = sorted({*found[:MOMENTS], *first.values()}, key=lambda breach: (breach.time, breach.node))
     details = {

@@ -181,7 +181,10 @@ def replicas_agree(probes: Sequence[Probe], *, quiet: int | None, recovered: Ite
 def _differ(found: Sequence[Difference]) -> Check:
     first = min(found, key=lambda one: one.time)
     blamed = Counter(node for one in found for node in one.against)
-    more = f", and at {len(found) - 1} more" if len(found) > 1 else ""
+    # Only where the same nodes are in the minority at all of them is it so there too.
+    so = "so" if all(one.against == first.against for one in found) else "contents differ"
+    others = counted(len(found) - 1, "more index", "more indexes")
+    more = f", and {so} at {others}" if len(found) > 1 else ""
     details = {
         "kind": KIND,
         "nodes": sorted(blamed),

@@ -82,12 +82,16 @@ class FaultWindow:
 def when(seconds: float, windows: Sequence[FaultWindow], node: str | None = None) -> str:
     """Write a moment and its fault: ``24.5 s, 3.0 s after #0 partition-majorities-ring was healed``.
 
-    At the last that is known of a ``node`` before a fault struck it: ``8.6 s, as #0 kill-leader struck it``.
+    At the last that is known of a ``node`` before a fault struck it: ``8.5 s, 0.1 s before #0 kill-leader struck it``.
+    When a killed successor was struck is not recorded, and nothing is said of it.
     """
-    struck = [w for w in windows if w.state != "skipped" and node in w.nodes and 0 < w.started - seconds <= HIT_S]
+    near = [window for window in windows if window.state != "skipped" and 0 < window.started - seconds <= HIT_S]
+    struck = [one for one in near if node in one.nodes and one.witness.get("successor") != node]
     if struck:
         first = min(struck, key=lambda window: window.started)
-        return f"{seconds:.1f} s, as #{first.id} {one_line(first.fault, 60)} struck it"
+        return (
+            f"{seconds:.1f} s, {first.started - seconds:.1f} s before #{first.id} {one_line(first.fault, 60)} struck it"
+        )
     begun = [window for window in windows if window.state != "skipped" and window.started <= seconds]
     standing = [window for window in begun if window.healed is None or window.healed >= seconds]
     text = f"{seconds:.1f} s"

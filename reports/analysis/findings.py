@@ -15,7 +15,7 @@ from reports.analysis.beside import operations_beside
 from reports.analysis.counterexample import Picture, labels_by_elements, picture_of, text_of
 from reports.analysis.failed_starts import FailedStart, failed_starts
 from reports.analysis.faults import FaultWindow
-from reports.analysis.lagging_nodes import LaggingNode, lagging_nodes
+from reports.analysis.lagging_nodes import LaggingNode, caught_up, lagging_nodes
 from reports.analysis.node_timeline import NodeTimeline
 from reports.analysis.register_history import RegisterHistory, doubtful_of, history_of, legal_answers, prefix_of
 from reports.analysis.responder import Response, missed_write, response_of
@@ -345,7 +345,9 @@ def recovery_of(drawn: Drawn) -> dict[str, Any] | None:
     found = drawn.run.notes.attempt("replica progress", lambda: lagging_nodes(drawn.timelines, drawn.windows), nothing)
     lagging = [one for one in found if one.node in late]
     named = (_details(drawn.run, "recovery").get("behind") or ()) if not lagging else ()
-    left = [node_timeline.left_at(one) for one in drawn.timelines if one.node in named and len(one.time)]
+    apart = [one for one in drawn.timelines if one.node in named and len(one.time)]
+    caught = {one.node: back for one in apart if (back := caught_up(one, drawn.timelines))}
+    left = [caught[one.node].since if one.node in caught else node_timeline.left_at(one) for one in apart]
     since = min([*(one.moved for one in lagging if one.moved is not None), *left], default=healed)
     lines = logs.excerpt(drawn.run.files, drawn.run.started, since - 0.5, since + RECOVERY_S, limit=40)
     important = [line for line in lines if line.weight]

@@ -146,7 +146,10 @@ def _moments(details: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 def _deletion(moment: Mapping[str, Any], write: Write) -> str:
     before = " before it was restarted" if moment.get("restarted") else ""
-    return f"log ends at {write(moment['log_end'])}, {write(moment['committed'])} had been committed there{before}"
+    text = f"log ends at {write(moment['log_end'])}, {write(moment['committed'])} had been committed there{before}"
+    if fell := moment.get("index_fell"):
+        text += f"; its commit index itself fell from {write(fell[0])} to {write(fell[1])}"
+    return text
 
 
 def _step_back(moment: Mapping[str, Any], _: Write) -> str:

@@ -45,13 +45,53 @@ class LaggingNode:
 
 def lagging_nodes(timelines: Sequence[NodeTimeline], windows: Sequence[FaultWindow]) -> list[LaggingNode]:
     """List the nodes that were behind at their last answer, in the order of the timelines."""
+    time, front = _front(timelines)
+    found = [_lagging_node(timeline, time, front, windows) for timeline in timelines]
+    return [one for one in found if one is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class CaughtUp:
+    """A node that was behind and no more at its last answer: since when the last time, until when (s).
+
+    ``still``: it applied nothing in between.
+    """
+
+    since: float
+    until: float
+    still: bool
+
+
+def caught_up(timeline: NodeTimeline, timelines: Sequence[NodeTimeline]) -> CaughtUp | None:
+    """Find the last time that a node was behind and caught up; None where it is still behind, or never was."""
+    behind = _behind(timeline, *_front(timelines))
+    late = np.flatnonzero(behind)
+    if not len(late) or behind[-1]:
+        return None
+    last = int(late[-1])
+    before = np.flatnonzero(~behind[:last])
+    first = int(before[-1]) + 1 if len(before) else 0
+    answered = timeline.role != SILENT
+    mine, applied = timeline.time[answered], timeline.applied[answered]
+    still = bool(applied[first : last + 1].max() <= applied[first])
+    return CaughtUp(float(mine[first]), float(mine[last + 1]), still)
+
+
+def _front(timelines: Sequence[NodeTimeline]) -> tuple[np.ndarray, np.ndarray]:
+    """The moments of all answers, in order, and what any node had committed by then."""
     answered = [(timeline, timeline.role != SILENT) for timeline in timelines]
     time = np.concatenate([np.empty(0), *(timeline.time[rows] for timeline, rows in answered)])
     order = np.argsort(time, kind="stable")
     committed = [np.empty(0, np.int64), *(timeline.committed[rows] for timeline, rows in answered)]
-    front = np.maximum.accumulate(np.concatenate(committed)[order])
-    found = [_lagging_node(timeline, time[order], front, windows) for timeline in timelines]
-    return [one for one in found if one is not None]
+    return time[order], np.maximum.accumulate(np.concatenate(committed)[order])
+
+
+def _behind(timeline: NodeTimeline, time: np.ndarray, front: np.ndarray) -> np.ndarray:
+    """In which of its answers a node was behind (see :data:`AGE_S`)."""
+    answered = timeline.role != SILENT
+    mine, applied = timeline.time[answered], timeline.applied[answered]
+    place = np.searchsorted(time, mine - AGE_S, side="right") - 1
+    return (place >= 0) & (applied < front[np.maximum(place, 0)]) if len(mine) else np.zeros(0, bool)
 
 
 def _lagging_node(
@@ -59,21 +99,23 @@ def _lagging_node(
 ) -> LaggingNode | None:
     if not timeline.reports:
         return None
-    answered = timeline.role != SILENT
-    mine, applied = timeline.time[answered], timeline.applied[answered]
-    place = np.searchsorted(time, mine - AGE_S, side="right") - 1
-    behind = (place >= 0) & (applied < front[np.maximum(place, 0)]) if len(mine) else np.zeros(0, bool)
+    behind = _behind(timeline, time, front)
     if not len(behind) or not behind[-1]:
         return None
+    answered = timeline.role != SILENT
+    mine, applied = timeline.time[answered], timeline.applied[answered]
     kept_up = np.flatnonzero(~behind)
     since = int(kept_up[-1]) if len(kept_up) else 0
     moved = last_progress(applied)
     rises = np.flatnonzero(np.diff(applied) > 0) + 1
     before = rises[rises <= since]
     fell = min(int(before[-1]) if len(before) else 0, moved or 0)
+    # It was not behind before any node had committed more than it had applied, however long it stood there.
+    more = np.flatnonzero((time >= mine[fell]) & (front > applied[fell]))
+    late = float(mine[since + 1 if len(kept_up) else 0])
     return LaggingNode(
         timeline.node,
-        float(mine[fell]),
+        min(float(time[more[0]]), late) if len(more) else late,
         int(applied[fell]),
         None if moved is None else float(mine[moved]),
         int(applied[-1]),

@@ -160,14 +160,17 @@ def _drawn_at(place: int) -> str:
 
 
 def _deleted(drawn: Drawn, found: Sequence[tuple[str, str, Mapping[str, Any]]]) -> Break:
-    """Committed entries that went from logs: whether they are there again at the end, and since when they are not."""
+    """Committed entries that went from logs: whether they are there again at the end, and since when they are not.
+
+    What a probe shows happened by then, at some moment since the one before.
+    """
     seen = [(place, moment) for _, place, about in found for moment in about["moments"]]
     moments = sorted(seen, key=lambda pair: pair[1]["time"])
     (place, first), checks = moments[0], tuple(name for name, *_ in found)
     struck = sorted({str(moment["node"]) for _, moment in moments})
     on = f", seen on {', '.join(struck)}" if len(struck) > 1 else ""
     at, node = first["time"] / 1e9, str(first["node"])
-    began = f"first on {node} at {when(at, drawn.windows)}{on}"
+    began = f"first on {node} by {when(at, drawn.windows)}{on}"
     severity = min((severity_of(name, str(about["kind"]), about) for name, _, about in found), key=SEVERITIES.index)
     short, highest = _short_at_the_end(drawn.timelines)
     write = drawn.run.index
@@ -188,7 +191,7 @@ def _deleted(drawn: Drawn, found: Sequence[tuple[str, str, Mapping[str, Any]]]) 
             last = leading[-1][1]
             place, leader = next(pair for pair in leading if _leadership(pair[1]) == _leadership(last))
             at, node = leader["time"] / 1e9, str(leader["node"])
-            led = f" {node} led with a log that ended at {write(leader['log_end'])}, from {when(at, drawn.windows)}."
+            led = f" {node} led with a log that ended at {write(leader['log_end'])}, by {when(at, drawn.windows)}."
         text = (
             f"Committed data lost: entries up to {write(highest)} were committed, and at the end no log goes beyond "
             f"{write(max(short.values()))}.{led} {held} Committed entries went from a log {began}."

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from reports.analysis.failed_starts import FailedStart
 from reports.analysis.faults import FaultWindow, when
 from reports.analysis.findings import Drawn
+from reports.analysis.lagging_nodes import CaughtUp, caught_up
 from reports.analysis.node_timeline import GONE_S, ROLES, SILENT, NodeTimeline, last_progress, left_at, silent_since
 from reports.style.format import number, one_line
 
@@ -33,6 +34,9 @@ def behind_text(drawn: Drawn, behind: Sequence[NodeTimeline]) -> tuple[str, floa
         *(one.last for one in starts),
         *(moment for one in apart if (moment := _left(one)) is not None),
     ]
+    caught = {one.node: found for one in behind if one.node in stopped and (found := caught_up(one, drawn.timelines))}
+    stopped = {name: stand for name, stand in stopped.items() if name not in caught}
+    known += [one.since for one in caught.values()]
     onset = min([*(one for one in known if one), *(moment for moment, _ in stopped.values() if moment)], default=None)
     parts = [starts_text(starts, windows, end)] if starts else []
     total, target = len(drawn.timelines), max(int(one.committed.max(initial=-1)) for one in drawn.timelines)
@@ -41,6 +45,7 @@ def behind_text(drawn: Drawn, behind: Sequence[NodeTimeline]) -> tuple[str, floa
     if level := [name for name, (_, index) in stopped.items() if 0 <= logs_end <= index < target]:
         stand = ", ".join(f"{name} at {write(stopped.pop(name)[1])}" for name in sorted(level))
         parts.append(f"At the end {stand}, where every log ends, {of_all}")
+    parts += [_caught(drawn, name, one) for name, one in sorted(caught.items())]
     if moving := [name for name, (moment, _) in stopped.items() if moment and end - moment < GONE_S]:
         stand = ", ".join(f"{name} at {write(stopped.pop(name)[1])}" for name in sorted(moving))
         parts.append(
@@ -109,6 +114,16 @@ def _stands(timeline: NodeTimeline) -> tuple[float | None, int]:
     rows = timeline.role != SILENT
     place = last_progress(timeline.applied[rows])
     return None if place is None else float(timeline.time[rows][place]), int(timeline.applied[rows][-1])
+
+
+def _caught(drawn: Drawn, node: str, one: CaughtUp) -> str:
+    """Say of a node that had caught up by the end since when it had been behind, and whether a restart came before."""
+    moments = drawn.run.state.get("moments")
+    again = moments.get("restarting") if isinstance(moments, Mapping) else None
+    restarted = isinstance(again, int) and one.since < again / 1e9 < one.until
+    was = "applied nothing" if one.still else "was behind"
+    then = "after the restart at the end" if restarted else "by the end"
+    return f"{node} {was} from {when(one.since, drawn.windows)}, until {one.until:.1f} s; it caught up {then}"
 
 
 def _left(timeline: NodeTimeline) -> float | None:

@@ -14,7 +14,7 @@ import pytest
 import reports
 from checker import check
 from history import Counterexample, RunFiles
-from reports.analysis.findings import prepare
+from reports.analysis.findings import prepare, recovery_of
 from reports.analysis.invariant_violations import invariant_violations
 from reports.analysis.lagging_nodes import lagging_nodes
 from reports.load.run import read_run
@@ -102,7 +102,7 @@ def test_lost_data_comes_before_the_outage_that_it_caused(runs: dict[str, Path])
     broken = ("leader-complete", "log-order", "committed-kept")
     moments = [moment for name in broken for moment in raw.checks[name].get("details", {}).get("moments", ())]
     first = min(moments, key=lambda moment: moment["time"])
-    assert f"first on {first['node']} at " in lost.text
+    assert f"first on {first['node']} by " in lost.text
     assert_when(raw, lost.text, first["time"] / S)
     assert f", seen on {', '.join(sorted({moment['node'] for moment in moments}))};" in lost.text
     drawn = prepare(read_run(RunFiles(runs["data-lost"])))
@@ -162,7 +162,7 @@ def test_data_that_no_log_holds_is_lost_since_the_last_one_held_it(runs: dict[st
     assert f"The last log that held them was {held['node']}'s, until {held['time'] / S:.1f} s." in lost.text
     short = raw.checks["leader-complete"]["details"]["moments"]
     last = next(one for one in short if (one["node"], one["term"]) == (short[-1]["node"], short[-1]["term"]))
-    led = f"{last['node']} led with a log that ended at {last['log_end']:,}, from {last['time'] / S:.1f} s, "
+    led = f"{last['node']} led with a log that ended at {last['log_end']:,}, by {last['time'] / S:.1f} s, "
     assert led in lost.text
     assert lost.onset == last["time"] / S
 
@@ -208,6 +208,48 @@ def test_what_a_restarted_process_applies_again_is_no_progress(runs: dict[str, P
     assert [one.moved for one in lagging if one.node in ("n3", "n5")] == [
         one.moved for one in lagging_nodes(prepare(read_run(RunFiles(runs["replica-behind"]))).timelines, ())
     ]
+
+
+def test_a_node_that_had_caught_up_by_the_end_is_dated_by_when_it_was_behind(
+    runs: dict[str, Path], tmp_path: Path
+) -> None:
+    """n3 applies nothing from 20 s until its last answers; the good twin never catches up."""
+    raw = Raw(runs["replica-behind"])
+    highest, ended = max(probe["committed"] for probe in raw.answers), raw.of("n3")[-4]["time"]
+
+    def late(index: int, nodes: tuple[str, ...]) -> Callable[[dict[str, Any]], dict[str, Any]]:
+        def change(probe: dict[str, Any]) -> dict[str, Any]:
+            if probe["node"] not in nodes or "role" not in probe or probe["time"] < 20 * S:
+                return probe
+            return {**probe, "applied": index if probe["time"] >= ended else -1}
+
+        return change
+
+    def found(root: Path, index: int, restarting: float, *others: str) -> tuple[str, float | None]:
+        root.mkdir()
+        changed(runs["replica-behind"], root, late(index, ("n3", *others)))
+        state = json.loads(RunFiles(root).state.read_text())
+        state["moments"]["restarting"] = int(restarting * S)
+        RunFiles(root).state.write_text(json.dumps(state))
+        one = diagnosis(root).breaks[0]
+        return one.text, one.onset
+
+    def logged_from(root: Path) -> float:
+        """From when the section about the recovery shows log lines (s)."""
+        about = recovery_of(prepare(read_run(RunFiles(root))))
+        assert about is not None
+        return float(about["since"])
+
+    text, onset = found(tmp_path / "after", highest, ended / S - 1)
+    first = next(probe["time"] / S for probe in raw.of("n3") if probe["time"] >= 20 * S)
+    assert f"n3 applied nothing from {first:.1f} s, " in text
+    assert f", until {ended / S:.1f} s; it caught up after the restart at the end" in text
+    assert onset == pytest.approx(first)
+    assert "it caught up by the end" in found(tmp_path / "never", highest, ended / S + 1)[0]
+    assert "caught up" not in found(tmp_path / "behind", 7, ended / S - 1)[0]
+    assert "n5 applied nothing from " in found(tmp_path / "both", highest, ended / S - 1, "n5")[0]
+    since = min(probe["time"] / S for node in ("n3", "n5") for probe in raw.of(node) if probe["time"] >= 20 * S)
+    assert logged_from(tmp_path / "both") == pytest.approx(since)
 
 
 def test_a_node_that_names_neither_role_nor_log_is_not_dated_by_its_first_probe(
@@ -310,7 +352,7 @@ def test_page_and_terminal_begin_with_it_and_show_its_sections_in_its_order(runs
     assert banner.index("Data lost") < banner.index("No commits") < banner.index("Next:")
     assert page.index('id="invariant-1"') < page.index('id="recovery"')
     text = reports.render_run(files)
-    assert text.startswith("INVALID\ndata lost: Committed entries were deleted from logs; first on n1 at 8.3 s")
+    assert text.startswith("INVALID\ndata lost: Committed entries were deleted from logs; first on n1 by 8.3 s")
     next_step = " ".join(text.partition("\nNext: ")[2].split())
     section = "Look at what the nodes answered, in the section about leader-complete and log-order and committed-kept"
     assert next_step.startswith(f"{section}: no log of n1 has a line of that time. ")

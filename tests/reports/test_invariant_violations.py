@@ -102,12 +102,20 @@ def test_a_fall_after_a_restart_says_so_and_what_is_not_listed_is_counted(fresh:
     assert "The results hold" not in page
 
 
+def test_a_commit_index_that_fell_is_told_and_is_no_restart(fresh: Maker) -> None:
+    fell = {"node": "n1", "time": 7 * S, "log_end": 3, "committed": 27, "restarted": False, "index_fell": [27, 3]}
+    details = {**DELETED["details"], "moments": [fell, {**fell, "index_fell": None}]}
+    (broken,) = invariant_violations(with_checks(fresh("valid"), {**DELETED, "details": details}))
+    text = "log ends at 3, 27 had been committed there"
+    assert [one.text for one in broken.moments] == [f"{text}; its commit index itself fell from 27 to 3", text]
+
+
 def test_a_list_that_was_cut_says_of_how_many_it_is_and_drops_no_node(fresh: Maker) -> None:
     one = {"above": "committed", "index": 90, "bound": 5}
     early = [{"node": "n1", "time": (5 + place) * S, **one} for place in range(MAX_MOMENTS + 3)]
     late = {"node": "n2", "time": 50 * S, **one}
     details = {"kind": "commit-beyond-log", "nodes": ["n1", "n2", "n3"], "count": 143, "moments": [*early, late]}
-    seen = "broken in 143 of 1461 pairs of answers: n1's log ended at 5 at 5.0 s with 90 committed (120 answers)"
+    seen = "broken in 143 of 1461 pairs of answers: 120 such answers, the first: n1's log ended at 5 at 5.0 s"
     drawn = with_checks(fresh("valid"), {"name": "log-order", "seen": seen, "details": details})
     (broken,) = invariant_violations(drawn)
     assert [moment.node for moment in broken.moments] == ["n1"] * (MAX_MOMENTS - 1) + ["n2"]

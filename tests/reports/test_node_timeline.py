@@ -190,10 +190,24 @@ def test_what_a_fault_struck_is_not_dated_before_any_fault() -> None:
         operations=from_operations([]), receipts=[kill], end=20 * S, fault_rows={}, nodes=("n1", "n2")
     )
     windows = faults.fault_windows(run, [])  # type: ignore[arg-type]
-    assert faults.when(8.5, windows, "n2") == "8.5 s, as #0 kill struck it"
+    assert faults.when(8.5, windows, "n2") == "8.5 s, 0.1 s before #0 kill struck it"
     assert faults.when(8.5, windows, "n1") == faults.when(8.5, windows) == "8.5 s, before any fault"
     assert faults.when(8.0, windows, "n2") == "8.0 s, before any fault"
     assert faults.when(9.0, windows, "n2") == "9.0 s, 0.4 s into #0 kill"
+
+
+def test_a_fault_struck_a_killed_successor_no_sooner_than_is_known() -> None:
+    """The fault's first command was the leader's; of the leader itself it is told, as long as the fault is to come."""
+    witness = {"pids_gone": {"n3": 7, "n1": 7}, "successor": "n1"}
+    kill = Receipt(0, "kill-then", "installed", 86 * S // 10, nodes=("n3",), healed=16 * S, witness=witness)
+    run = SimpleNamespace(
+        operations=from_operations([]), receipts=[kill], end=20 * S, fault_rows={}, nodes=("n1", "n2", "n3")
+    )
+    windows = faults.fault_windows(run, [])  # type: ignore[arg-type]
+    assert windows[0].nodes == ("n3", "n1")
+    assert faults.when(8.4, windows, "n3") == "8.4 s, 0.2 s before #0 kill-then struck it"
+    assert faults.when(8.4, windows, "n1") == faults.when(8.4, windows, "n2") == "8.4 s, before any fault"
+    assert faults.when(9.0, windows, "n3") == faults.when(9.0, windows, "n1") == "9.0 s, 0.4 s into #0 kill-then"
 
 
 def test_a_restarted_replica_without_anything_applied_is_drawn_at_zero() -> None:
@@ -324,7 +338,7 @@ def test_a_replica_that_stopped_is_told_with_when_under_what_and_whether_it_move
         return [one.sentence() for one in lagging_nodes(found, windows)]
 
     assert reported({8.0: 800}) == ["n2 has not moved since 8.0 s, 0.0 s into #0 bridge: it stands at 800"]
-    fell = "n2 fell behind at 8.0 s, 0.0 s into #0 bridge, at 800; it last moved at "
+    fell = "n2 fell behind at 8.2 s, 0.2 s into #0 bridge, at 800; it last moved at "
     assert reported({8.0: 800, 14.0: 900}) == [fell + "14.0 s, 6.0 s into #0 bridge: it stands at 900"]
     assert reported({8.0: 800, 14.0: 900, 14.25: 950, 17.0: 999}) == [
         fell + "17.0 s, 1.0 s after #0 bridge was healed: it stands at 999"
@@ -334,6 +348,25 @@ def test_a_replica_that_stopped_is_told_with_when_under_what_and_whether_it_move
     early = timelines.timelines_of(replica({2.0: 200}), ("n1", "n2"))
     assert lagging_nodes(early, windows)[0].sentence().startswith("n2 has not moved since 2.0 s, before any fault")
     assert lagging_nodes([], []) == []
+
+
+def test_a_replica_that_stood_still_with_all_others_falls_behind_with_the_first_commit_that_it_lacks() -> None:
+    """Nothing is committed from 7 s to 12 s; the twin's n1 commits one more at 9 s."""
+
+    def fell(more: float) -> float:
+        probes = []
+        for tick in range(80):
+            now = tick / 4
+            front = int(min(now, 7) * 10) + (now >= more) + int(max(now - 12, 0) * 10)
+            probes.append(probe(now, "n1", "leader", applied=front, committed=front))
+            mine = min(int(now * 10), 70) if now < 14 else 75
+            probes.append(probe(now, "n2", applied=mine, committed=mine))
+        (one,) = lagging_nodes(timelines.timelines_of(probes, ("n1", "n2")), ())
+        assert one.at == 70
+        assert one.sentence() == f"n2 fell behind at {one.fell:.1f} s, at 70; it last moved at 14.0 s: it stands at 75"
+        return one.fell
+
+    assert (fell(99), fell(9)) == (12.25, 9.0)
 
 
 def killed(stood: float, pid: int) -> Receipt:

@@ -284,7 +284,7 @@ def unserved(raw: Raw, match: re.Match[str]) -> None:
 
 PROCESS = r"process (?P<{0}>\d+) on (?P<{0}_node>n\d+) \((?P<{0}_from>[\d.]+)-(?P<{0}_to>[\d.]+) s\)"
 CLAIMS: list[tuple[str, Claim]] = [
-    (rf"first on (?P<node>n\d+) at {WHEN}", deleted),
+    (rf"first on (?P<node>n\d+) by {WHEN}", deleted),
     (
         r"of (?P<highest>[\d,]+) that were committed, at the end logs end earlier on (?:n\d+ at [\d,]*\d(?:, )?)+",
         short_logs,

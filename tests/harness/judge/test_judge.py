@@ -319,26 +319,39 @@ def test_a_restarted_process_that_forgot_its_commit_index_is_no_violation() -> N
 
 KEPT = (
     Probe(5 * S, "n1", "follower", 1, ledger_end=90, committed=90, applied=90),
-    Probe(5 * S, "n2", "leader", 1, ledger_end=91, committed=90, applied=90),
+    Probe(5 * S, "n2", "leader", 1, ledger_end=91, committed=90, applied=90, pid=7),
     Probe(6 * S, "n1", "follower", 2, ledger_end=10, committed=90, applied=90),
     Probe(7 * S, "n1", "follower", 2, ledger_end=30, committed=90, applied=90),
     Probe(8 * S, "n1", "follower", 2, ledger_end=190, committed=190, applied=190),
     Probe(9 * S, "n1", "follower", 3, ledger_end=20, committed=190, applied=190),
-    Probe(9 * S, "n2", "follower", 1, ledger_end=91, committed=-1, applied=-1),
+    Probe(9 * S, "n2", "follower", 1, ledger_end=91, committed=-1, applied=-1, pid=8),
     Probe(10 * S, "n1", "follower", 3, ledger_end=20, committed=190, applied=190),
-    Probe(10 * S, "n2", "follower", 3, ledger_end=15, committed=15, applied=15),
+    Probe(10 * S, "n2", "follower", 3, ledger_end=15, committed=15, applied=15, pid=8),
 )
 
 
 def test_every_fall_of_every_node_is_told_also_that_of_one_that_was_restarted() -> None:
     check = committed_kept(KEPT)
     assert check.details["moments"] == [
-        {"node": "n1", "time": 6 * S, "log_end": 10, "committed": 90, "restarted": False},
-        {"node": "n1", "time": 9 * S, "log_end": 20, "committed": 190, "restarted": False},
-        {"node": "n2", "time": 10 * S, "log_end": 15, "committed": 90, "restarted": True},
+        {"node": "n1", "time": 6 * S, "log_end": 10, "committed": 90, "restarted": False, "index_fell": None},
+        {"node": "n1", "time": 9 * S, "log_end": 20, "committed": 190, "restarted": False, "index_fell": None},
+        {"node": "n2", "time": 10 * S, "log_end": 15, "committed": 90, "restarted": True, "index_fell": None},
     ]
     assert check.seen.startswith("n1's log ended at 10 at 6.0 s although 90 had been committed there")
     assert ", and 2 more such falls (n1 at 9.0 s, n2 at 10.0 s)" in check.seen
+
+
+@pytest.mark.parametrize("pids", [(7, 7), (0, 0), (7, 0)])
+def test_a_commit_index_that_fell_is_no_restart_unless_the_pid_shows_one(pids: tuple[int, int]) -> None:
+    was = Probe(5 * S, "n2", "leader", 1, ledger_end=27, committed=27, applied=27, pid=pids[0])
+    now = Probe(6 * S, "n2", "follower", 2, ledger_end=3, committed=3, applied=3, pid=pids[1])
+    (fall,) = falls([was, now])
+    assert (fall.restarted, fall.index_fell, fall.committed, fall.proves) == (False, (27, 3), 27, False)
+    assert fall.describe().endswith("27 had been committed there; its commit index itself fell from 27 to 3")
+    assert committed_kept([was, now]).verdict == "valid"
+    (again,) = falls([replace(was, pid=7), replace(now, pid=8)])
+    assert (again.restarted, again.index_fell) == (True, None)
+    assert again.describe().endswith("27 had been committed there before it was restarted")
 
 
 def test_a_fall_after_a_restart_alone_proves_nothing() -> None:

@@ -37,9 +37,17 @@ def test_a_log_that_ends_below_its_own_commit_index_is_a_violation() -> None:
     assert (check.verdict, check.details["kind"], check.details["nodes"]) == ("invalid", "commit-beyond-log", ["n1"])
     assert check.details["by_node"] == {"n1": 2}
     assert [(one["index"], one["bound"]) for one in check.details["moments"]] == [(90, 40), (90, 45)]
-    assert (
-        check.seen == "broken in 2 of 3 pairs of answers: n1's log ended at 40 at 1.2 s with 90 committed (2 answers)"
-    )
+    first = "n1's log ended at 40 at 1.2 s with 90 committed"
+    assert check.seen == f"broken in 2 of 3 pairs of answers: 2 such answers, the first: {first}"
+
+
+def test_what_the_first_of_several_answers_said_is_not_said_of_all_and_a_single_one_has_no_count() -> None:
+    """The second of two answers named another end of the log."""
+    others = [replace(one, node="n2", time=one.time + 1) for one in (SHORT[0], SHORT[1])]
+    whole = probe(1.6, "n2", end=90, committed=90)
+    seen = reported(*sorted([*SHORT, *others, whole, probe(1.75, end=91, committed=91)], key=lambda one: one.time)).seen
+    both = "2 such answers, the first: n1's log ended at 40 at 1.2 s with 90 committed"
+    assert seen.endswith(f": {both}; n2's log ended at 40 at 1.3 s with 90 committed")
 
 
 def test_every_node_that_breaks_it_is_named_and_no_other() -> None:

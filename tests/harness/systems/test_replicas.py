@@ -49,7 +49,17 @@ def test_who_stands_against_how_many_is_counted_over_all_indexes() -> None:
     found = check(*same(1)[:2], probe(1, "n3", 9, "x"), *later)
     assert found.details["by_node"] == {"n3": 2}
     assert found.details["indexes"] == [9, 20]
-    assert found.seen == "at index 9 n3 stands against n1 and n2, and at 1 more"
+    assert found.seen == "at index 9 n3 stands against n1 and n2, and so at 1 more index"
+
+
+def test_at_other_indexes_it_is_so_only_where_the_same_nodes_differ() -> None:
+    def later(at: float, odd: str) -> list[Probe]:
+        return [probe(at, node, round(at * 10), "y" if node == odd else "b") for node in NODES]
+
+    first = [*same(1)[:2], probe(1, "n3", 9, "x")]
+    sentence = "at index 9 n3 stands against n1 and n2, and "
+    assert check(*first, *later(2, "n3"), *later(3, "n3")).seen == f"{sentence}so at 2 more indexes"
+    assert check(*first, *later(2, "n3"), *later(3, "n1")).seen == f"{sentence}contents differ at 2 more indexes"
 
 
 def test_where_no_side_has_the_most_both_are_named() -> None:
