@@ -243,6 +243,11 @@ FIGURES = {"rate_before": 80.0, "rate_after": 0.0, "first_ok_ms": None, "recover
     ("row", "asked", "told"),
     [
         ({"first_ok_ms": 4.0, "recovered_ms": 900.0}, True, ("4.0", "900")),
+        ({"first_ok_ms": 4.0, "recovered_ms": 900.0, "rate_before": 0.0}, True, ("4.0", "no rate before")),
+        ({"first_ok_ms": 4.0, "recovered_ms": 900.0, "rate_before": 1.3}, True, ("4.0", "too few to tell")),
+        ({"first_ok_ms": 4.0, "recovered_ms": 900.0, "rate_before": 6.3}, True, ("4.0", "too few to tell")),
+        ({"first_ok_ms": 4.0, "recovered_ms": 900.0, "rate_before": 6.4}, True, ("4.0", "900")),
+        ({"rate_before": 1.3}, True, ("never", "never")),
         ({"first_ok_ms": 4.0}, True, ("4.0", "never")),
         ({"rate_after": None}, True, ("never", "never")),
         ({"rate_before": None}, True, ("never", "never")),
