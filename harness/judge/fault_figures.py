@@ -20,7 +20,17 @@ import numpy as np
 from harness.judge.recovery import FRESH_NS, assess
 from harness.judge.stretches import reporting
 from history import Operation, Probe, Receipt
-from history.metrics.recovery import Asked, Load, Times, figures, load_of, moment_or, never_recovered, surroundings, too_few
+from history.metrics.recovery import (
+    Asked,
+    Load,
+    Times,
+    figures,
+    load_of,
+    moment_or,
+    never_recovered,
+    surroundings,
+    too_few,
+)
 
 #: The figures summarised over the windows of one fault, in ms.
 SUMMED: Final = ("longest_gap_ms", "first_ok_ms", "recovered_ms", "caught_up_ms")
