@@ -59,8 +59,9 @@ class SyncStateSet(Model):
         match operation.f, operation.value, operation.result:
             case "alter", [master, master_epoch, epoch, [*members]], result:
                 granted = outcome or f" granted as epoch {result}"
-                expected = f"epoch {epoch} expected, master {master} of epoch {master_epoch}"
-                return f"alter of the sync state set to {members}{granted}: {expected}"
+                # What is decisive comes first: drawings have no room for all of it.
+                expected = f"expected epoch {epoch}, master {master} of epoch {master_epoch}"
+                return f"alter to {members}{granted}: {expected}"
             case "elect", broker, ["elected" | "exists" as how, _, _, [*_], _] if not outcome:
                 before = ", master already" if how == "exists" else ""
                 return f"elect of broker {broker}{before}: {_words(operation.result[1:])}"

@@ -20,7 +20,17 @@ import numpy as np
 from harness.judge.recovery import FRESH_NS, assess
 from harness.judge.stretches import reporting
 from history import Operation, Probe, Receipt
-from history.metrics.recovery import Asked, Load, Times, figures, load_of, moment_or, never_recovered, surroundings
+from history.metrics.recovery import (
+    Asked,
+    Load,
+    Times,
+    figures,
+    load_of,
+    moment_or,
+    never_recovered,
+    surroundings,
+    too_few,
+)
 
 #: The figures summarised over the windows of one fault, in ms.
 SUMMED: Final = ("longest_gap_ms", "first_ok_ms", "recovered_ms", "caught_up_ms")
@@ -133,7 +143,7 @@ def by_fault(rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
 
     For each fault: ``windows`` (installed ones), ``never_recovered`` (healed, comparable, and not back before the next
     fault), ``never_caught_up`` (some node was behind or silent), and for each of :data:`SUMMED` least, median and most
-    of the known ones.
+    of the known ones (of ``recovered_ms`` those of windows with enough before to tell).
     """
     windows: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
@@ -150,7 +160,8 @@ def _distribution(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "never_caught_up": sum(bool(row.get("behind") or row.get("silent")) for row in windows),
     }
     for name in SUMMED:
-        known = [row[name] for row in windows if row.get(name) is not None]
+        told = [row for row in windows if name != "recovered_ms" or not too_few(row.get("rate_before"))]
+        known = [row[name] for row in told if row.get(name) is not None]
         if known:
             record[name] = {"least": min(known), "median": statistics.median(known), "most": max(known)}
     return record

@@ -64,7 +64,8 @@ def _exempt(recorded: Recorded, begin: int, end: int, clock: AwakeClock) -> str:
         return "no quorum could have answered"
     notices = recorded.plan.under_test.surface(recorded.plan.setup()).notices_s
     if (seconds := (clock.at(end) - clock.at(begin)) / 1e9) < notices:
-        return f"stood for only {seconds:.1f} s of the load"
+        # Two digits: the ends are shown with one, and a length rounded on its own would contradict them.
+        return f"stood for only {seconds:.2f} s of the load"
     return f"a quorum could have answered for only {answered:.1f} s of it" if answered < notices else ""
 
 

@@ -26,7 +26,8 @@ The definitions, which ``docs/tables.md`` repeats:
   arrivals at random, as the load's are (a second of 100 holds 80 to 120).  That second must be over at ``next``; the
   seconds after it are not looked at, they are in ``rate_after``.  Null means *never* if both rates are there, and
   *nothing to compare with* if ``rate_before`` or ``rate_after`` is null.  A rate of 0 is a rate: after a calm without a
-  single ok, one ok in a second is the way back.
+  single ok, one ok in a second is the way back.  Below 6.4 ok a second before, chance leaves so little that a single
+  ok is enough: reports say that these are *too few to tell*.
 """
 
 from __future__ import annotations
@@ -150,6 +151,11 @@ def never_recovered(row: Mapping[str, Any]) -> bool:
     """
     compared = row.get("rate_before") is not None and row.get("rate_after") is not None
     return row.get("state") == "installed" and compared and row.get("recovered_ms") is None
+
+
+def too_few(before: float | None) -> bool:
+    """Whether there was so little before that a single ok would be the rate of before again, which shows nothing."""
+    return before is not None and enough(before) < 2
 
 
 def _rate(ok: Times, begin: int, end: int, least_s: int) -> float | None:

@@ -65,6 +65,8 @@ class Box:
     anchor: str
     label_x: float
     """Where the text above the bar begins, or ends (``anchor``): where it begins at the bar's begin, it ends within."""
+    whole: str
+    """The label before it was cut to the room that there is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +270,7 @@ def _box(
         label = f"{short(operation.f, 16)}: {short(part.says, 80)}"
     else:
         label = label_of(operation, 60 if part.culprit else 24, wording)
-    label = short(label, int((WIDTH - LEFT - SIGN * (len(times) + 1)) / STRONG_SIGN))
+    whole, label = label, short(label, int((WIDTH - LEFT - SIGN * (len(times) + 1)) / STRONG_SIGN))
     wide = STRONG_SIGN * len(label) + SIGN * (len(times) + 1)
     anchor, label_x = _anchor(x, x + width, wide)
     return Box(
@@ -287,6 +289,7 @@ def _box(
         index=operation.invoke_index,
         anchor=anchor,
         label_x=label_x,
+        whole=whole,
     )
 
 

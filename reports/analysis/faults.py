@@ -202,12 +202,23 @@ def late_of(run: Run) -> dict[int, str]:
     for window in windows:
         silent = [str(node) for node in window.get("silent") or ()]
         behind = [str(node) for node in window.get("behind") or () if node not in silent]
+        struck = {node: others for node in behind if (others := _still_struck(run, node, window))}
+        behind = [node for node in behind if node not in struck]
         until = "before the next" if _followed(window, windows) else "by the end"
         parts = [f"not caught up {until}: {' '.join(behind)}"] if behind else []
+        parts += [f"{node} still under {others}" for node, others in struck.items()]
         parts += [f"never answered again: {' '.join(silent)}"] if silent else []
         if parts:
             found[window["id"]] = "; ".join(parts)
     return found
+
+
+def _still_struck(run: Run, node: str, window: Mapping[str, Any]) -> str:
+    """Name the earlier faults on a node that outlasted this one: that it did not catch up is theirs."""
+    healed, number = window.get("healed"), window.get("id")
+    earlier = [one for one in run.receipts if one.id != number and one.state != "skipped" and node in nodes_of(one)]
+    lasting = (one for one in earlier if one.healed is None or (healed is not None and one.healed > healed))
+    return ", ".join(f"#{one.id}" for one in lasting if healed is not None and one.started < healed)
 
 
 def _followed(window: Mapping[str, Any], windows: Sequence[Mapping[str, Any]]) -> bool:

@@ -177,7 +177,12 @@ def _range(shape: str, texts: list[str]) -> str:
     found = sorted((match.group() for text in texts for match in _DURATION.finditer(text)), key=float)
     if len(texts) == 1 or shape.count("#") != 1 or not found:
         return texts[0]
-    return shape.replace("#", f"{found[0]} – {found[-1]}")
+    return shape.replace("#", f"{_brief(found[0])} – {_brief(found[-1])}")
+
+
+def _brief(duration: str) -> str:
+    """Three significant digits of a duration with a fraction: more is chance, which a range of many does not hold."""
+    return f"{float(duration):.3g}" if "." in duration and float(duration) < 1000 else duration
 
 
 def _counted(operations: Operations) -> list[tuple[str, str, int]]:

@@ -71,24 +71,24 @@ to-pinch.at)*factor)}else moves&&Fingers.down.size===1&&View.move((before-finger
 tercancel"])element.addEventListener(name,forget);element.addEventListener("contextmenu",event=>{event.pointerType==="touch"&&event.preventDefault()})}var Charts={plots:[],syncing:!1,onMark:null},MARKS_HEIGHT=16;function axes(options){return[{stroke:()=>Ink.quiet,grid:{show:!1},ticks:{stroke:()=>Ink.rule,size:4},
 font:Ink.font,size:28,splits:u=>timeTicks(u.width-GUTTER-MARGIN),values:(_,ticks)=>ticks.map(tick=>timeText(tick,ticks.length>1?ticks[1]-ticks[0]:1))},{stroke:()=>Ink.
 quiet,grid:{stroke:()=>Ink.rule,width:1},ticks:{show:!1},font:Ink.font,size:GUTTER,values:(_,ticks)=>ticks.map(tick=>figure(tick,Number.isInteger(tick)?0:1)),...options}]}
-function makePlot(data,id,height,series,values,more){let host=document.getElementById(id),plot=new uPlot({width:Math.max(host.clientWidth,200),height,padding:[8,
-MARGIN,0,0],pxAlign:1,cursor:{sync:{key:"run",setSeries:!1},drag:{x:!0,y:!1,setScale:!1},points:{show:!more.scatter},y:!!more.scatter},scales:{x:{time:!1,range:()=>[
-View.from,View.to]},y:more.scale??{range:(_,_low,high)=>[0,Math.max(high,1)*1.05]}},axes:axes(more.axis),series:[{label:"second",value:(_,v)=>v==null?"–":v.toFixed(
-2)},...series],legend:{show:!more.scatter,live:!0},hooks:{drawClear:[u=>{let ratio=uPlot.pxRatio,context=u.ctx,{left,top,width,height:height2}=u.bbox,toX=seconds=>u.
-valToPos(seconds,"x",!0);(more.background??drawBands)(context,data,toX,left,left+width,top,height2),drawPhases(context,data,toX,left,left+width,top,height2,ratio),
-more.scatter&&(context.save(),more.scatter(u,context,ratio),context.restore())}],draw:[u=>{let{left,top,width,height:height2}=u.bbox,toX=seconds=>u.valToPos(seconds,
-"x",!0);namePhases(u.ctx,data,toX,left,left+width,top,uPlot.pxRatio),drawViolationMarks(u.ctx,data,toX,left,left+width,top,height2,uPlot.pxRatio)}],setSelect:[u=>{
-u.select.width>4&&View.set(u.posToVal(u.select.left,"x"),u.posToVal(u.select.left+u.select.width,"x")),u.setSelect({left:0,top:0,width:0,height:0},!1)}],setCursor:[
-u=>{Charts.syncing||!u.over.matches(":hover")||(Charts.syncing=!0,View.point(u.cursor.left>=0?u.posToVal(u.cursor.left,"x"):null),Charts.syncing=!1)}]}},values,
-host);plot.over.addEventListener("click",event=>{let box=plot.over.getBoundingClientRect();event.clientY-box.top<=MARKS_HEIGHT&&Charts.onMark?.(plot.posToVal(event.
-clientX-box.left,"x"),(View.to-View.from)/box.width)});let secondsAt=event=>plot.posToVal(event.clientX-plot.over.getBoundingClientRect().left,"x");return wireTouch(
-plot.over,secondsAt,()=>{},!0),plot.over.addEventListener("dblclick",()=>View.whole()),plot.over.addEventListener("pointerleave",()=>View.point(null)),Charts.plots.
-push({plot,host,height}),drawKeys(plot),plot}function drawKeys(plot){plot.root.querySelectorAll(".u-legend .u-series").forEach((row,place)=>{let{stroke,dash,width}=plot.
-series[place],marker=row.querySelector(".u-marker");if(!marker||typeof stroke!="function")return;let picture=svg("svg",{viewBox:"0 0 28 10",class:"line-key","ar\
-ia-hidden":"true"}),drawn=svg("line",{x1:0,x2:28,y1:5,y2:5,stroke:stroke(plot,place),"stroke-width":width,"stroke-dasharray":(dash??[]).join(" ")||"none"});picture.
-append(drawn),marker.replaceChildren(picture)})}function line(label,colour,more){return{label,stroke:colour,width:1.25,points:{show:!1},spanGaps:!1,value:(_,v)=>figure(
-v,Number.isInteger(v)?0:1),...more}}function logScale(){return{distr:3,range:(_,low,high)=>[Math.max(10**Math.floor(Math.log10(Math.max(low,.01))),.01),10**Math.
-ceil(Math.log10(Math.max(high,1.01)))]}}var decades=(_,ticks)=>ticks.map(tick=>Math.abs(Math.log10(tick)%1)<1e-6?tick:null),logText=tick=>tick<1?String(tick):figure(tick,0),logAxis={filter:decades,grid:{
+var stepAt=(u,_series,nearest,at)=>nearest>0&&u.data[0][nearest]>at?nearest-1:nearest;function makePlot(data,id,height,series,values,more){let host=document.getElementById(
+id),plot=new uPlot({width:Math.max(host.clientWidth,200),height,padding:[8,MARGIN,0,0],pxAlign:1,cursor:{sync:{key:"run",setSeries:!1},drag:{x:!0,y:!1,setScale:!1},
+points:{show:!more.scatter},y:!!more.scatter,...more.stepped?{dataIdx:stepAt}:{}},scales:{x:{time:!1,range:()=>[View.from,View.to]},y:more.scale??{range:(_,_low,high)=>[
+0,Math.max(high,1)*1.05]}},axes:axes(more.axis),series:[{label:"second",value:(_,v)=>v==null?"–":v.toFixed(2)},...series],legend:{show:!more.scatter,live:!0},
+hooks:{drawClear:[u=>{let ratio=uPlot.pxRatio,context=u.ctx,{left,top,width,height:height2}=u.bbox,toX=seconds=>u.valToPos(seconds,"x",!0);(more.background??drawBands)(
+context,data,toX,left,left+width,top,height2),drawPhases(context,data,toX,left,left+width,top,height2,ratio),more.scatter&&(context.save(),more.scatter(u,context,
+ratio),context.restore())}],draw:[u=>{let{left,top,width,height:height2}=u.bbox,toX=seconds=>u.valToPos(seconds,"x",!0);namePhases(u.ctx,data,toX,left,left+width,
+top,uPlot.pxRatio),drawViolationMarks(u.ctx,data,toX,left,left+width,top,height2,uPlot.pxRatio)}],setSelect:[u=>{u.select.width>4&&View.set(u.posToVal(u.select.
+left,"x"),u.posToVal(u.select.left+u.select.width,"x")),u.setSelect({left:0,top:0,width:0,height:0},!1)}],setCursor:[u=>{Charts.syncing||!u.over.matches(":hover")||
+(Charts.syncing=!0,View.point(u.cursor.left>=0?u.posToVal(u.cursor.left,"x"):null),Charts.syncing=!1)}]}},values,host);plot.over.addEventListener("click",event=>{
+let box=plot.over.getBoundingClientRect();event.clientY-box.top<=MARKS_HEIGHT&&Charts.onMark?.(plot.posToVal(event.clientX-box.left,"x"),(View.to-View.from)/box.
+width)});let secondsAt=event=>plot.posToVal(event.clientX-plot.over.getBoundingClientRect().left,"x");return wireTouch(plot.over,secondsAt,()=>{},!0),plot.over.
+addEventListener("dblclick",()=>View.whole()),plot.over.addEventListener("pointerleave",()=>View.point(null)),Charts.plots.push({plot,host,height}),drawKeys(plot),
+plot}function drawKeys(plot){plot.root.querySelectorAll(".u-legend .u-series").forEach((row,place)=>{let{stroke,dash,width}=plot.series[place],marker=row.querySelector(
+".u-marker");if(!marker||typeof stroke!="function")return;let picture=svg("svg",{viewBox:"0 0 28 10",class:"line-key","aria-hidden":"true"}),drawn=svg("line",{x1:0,
+x2:28,y1:5,y2:5,stroke:stroke(plot,place),"stroke-width":width,"stroke-dasharray":(dash??[]).join(" ")||"none"});picture.append(drawn),marker.replaceChildren(picture)})}
+function line(label,colour,more){return{label,stroke:colour,width:1.25,points:{show:!1},spanGaps:!1,value:(_,v)=>figure(v,Number.isInteger(v)?0:1),...more}}function logScale(){
+return{distr:3,range:(_,low,high)=>[Math.max(10**Math.floor(Math.log10(Math.max(low,.01))),.01),10**Math.ceil(Math.log10(Math.max(high,1.01)))]}}var decades=(_,ticks)=>ticks.map(tick=>Math.abs(Math.log10(tick)%1)<1e-6?tick:null),logText=tick=>tick<1?String(tick):figure(tick,0),logAxis={filter:decades,grid:{
 stroke:()=>Ink.rule,width:1,filter:decades},values:(_,ticks)=>ticks.map(tick=>Math.abs(Math.log10(tick)%1)<1e-6?logText(tick):null)};function shareView(){View.listeners.
 push(()=>{for(let{plot}of Charts.plots)plot.setScale("x",{min:View.from,max:View.to})}),View.cursorListeners.push(seconds=>{if(!(Charts.syncing||!Charts.plots.length)){
 Charts.syncing=!0;for(let{plot}of Charts.plots)plot.setCursor(seconds===null?{left:-10,top:-10}:{left:plot.valToPos(seconds,"x"),top:10},!1);Charts.syncing=!1}})}

@@ -207,33 +207,34 @@ x)/element.clientWidth*(View.to-View.from))});for(let name of["pointerup","point
 xtmenu",event=>{event.pointerType==="touch"&&event.preventDefault()})}var Charts={plots:[],syncing:!1,onMark:null},MARKS_HEIGHT=16;function axes(options){return[{stroke:()=>Ink.quiet,grid:{show:!1},ticks:{stroke:()=>Ink.rule,size:4},
 font:Ink.font,size:28,splits:u=>timeTicks(u.width-GUTTER-MARGIN),values:(_,ticks)=>ticks.map(tick=>timeText(tick,ticks.length>1?ticks[1]-ticks[0]:1))},{stroke:()=>Ink.
 quiet,grid:{stroke:()=>Ink.rule,width:1},ticks:{show:!1},font:Ink.font,size:GUTTER,values:(_,ticks)=>ticks.map(tick=>figure(tick,Number.isInteger(tick)?0:1)),...options}]}
-function makePlot(data,id,height,series,values,more){let host=document.getElementById(id),plot=new uPlot({width:Math.max(host.clientWidth,200),height,padding:[8,
-MARGIN,0,0],pxAlign:1,cursor:{sync:{key:"run",setSeries:!1},drag:{x:!0,y:!1,setScale:!1},points:{show:!more.scatter},y:!!more.scatter},scales:{x:{time:!1,range:()=>[
-View.from,View.to]},y:more.scale??{range:(_,_low,high)=>[0,Math.max(high,1)*1.05]}},axes:axes(more.axis),series:[{label:"second",value:(_,v)=>v==null?"–":v.toFixed(
-2)},...series],legend:{show:!more.scatter,live:!0},hooks:{drawClear:[u=>{let ratio=uPlot.pxRatio,context=u.ctx,{left,top,width,height:height2}=u.bbox,toX=seconds=>u.
-valToPos(seconds,"x",!0);(more.background??drawBands)(context,data,toX,left,left+width,top,height2),drawPhases(context,data,toX,left,left+width,top,height2,ratio),
-more.scatter&&(context.save(),more.scatter(u,context,ratio),context.restore())}],draw:[u=>{let{left,top,width,height:height2}=u.bbox,toX=seconds=>u.valToPos(seconds,
-"x",!0);namePhases(u.ctx,data,toX,left,left+width,top,uPlot.pxRatio),drawViolationMarks(u.ctx,data,toX,left,left+width,top,height2,uPlot.pxRatio)}],setSelect:[u=>{
-u.select.width>4&&View.set(u.posToVal(u.select.left,"x"),u.posToVal(u.select.left+u.select.width,"x")),u.setSelect({left:0,top:0,width:0,height:0},!1)}],setCursor:[
-u=>{Charts.syncing||!u.over.matches(":hover")||(Charts.syncing=!0,View.point(u.cursor.left>=0?u.posToVal(u.cursor.left,"x"):null),Charts.syncing=!1)}]}},values,
-host);plot.over.addEventListener("click",event=>{let box=plot.over.getBoundingClientRect();event.clientY-box.top<=MARKS_HEIGHT&&Charts.onMark?.(plot.posToVal(event.
-clientX-box.left,"x"),(View.to-View.from)/box.width)});let secondsAt=event=>plot.posToVal(event.clientX-plot.over.getBoundingClientRect().left,"x");return wireTouch(
-plot.over,secondsAt,()=>{},!0),plot.over.addEventListener("dblclick",()=>View.whole()),plot.over.addEventListener("pointerleave",()=>View.point(null)),Charts.plots.
-push({plot,host,height}),drawKeys(plot),plot}function drawKeys(plot){plot.root.querySelectorAll(".u-legend .u-series").forEach((row,place)=>{let{stroke,dash,width}=plot.
-series[place],marker=row.querySelector(".u-marker");if(!marker||typeof stroke!="function")return;let picture=svg("svg",{viewBox:"0 0 28 10",class:"line-key","ar\
-ia-hidden":"true"}),drawn=svg("line",{x1:0,x2:28,y1:5,y2:5,stroke:stroke(plot,place),"stroke-width":width,"stroke-dasharray":(dash??[]).join(" ")||"none"});picture.
-append(drawn),marker.replaceChildren(picture)})}function line(label,colour,more){return{label,stroke:colour,width:1.25,points:{show:!1},spanGaps:!1,value:(_,v)=>figure(
-v,Number.isInteger(v)?0:1),...more}}function logScale(){return{distr:3,range:(_,low,high)=>[Math.max(10**Math.floor(Math.log10(Math.max(low,.01))),.01),10**Math.
-ceil(Math.log10(Math.max(high,1.01)))]}}var LARGE=1e7,indexScale={range:(_,low,high)=>high>=LARGE?[low,Math.max(high,low+1)]:[0,Math.max(high,1)*1.05]};function indexTexts(ticks){
-let known=ticks.filter(tick=>tick!==null);if(Math.max(0,...known)<LARGE)return{base:0,texts:ticks.map(tick=>figure(tick,Number.isInteger(tick)?0:1))};if(known.every(
-tick=>tick%1e6===0))return{base:0,texts:ticks.map(tick=>`${figure(tick/1e6,0)} M`)};let base=Math.floor(known[0]/1e6)*1e6;return{base,texts:ticks.map(tick=>`+${figure(
-tick-base,0)}`)}}var indexAxis={values:(u,ticks)=>{let{base,texts}=indexTexts(ticks),said=u.root.closest(".chart")?.querySelector(".axis-base");return said&&(said.
-textContent=base?`, above ${figure(base,0)}`:""),texts}},decades=(_,ticks)=>ticks.map(tick=>Math.abs(Math.log10(tick)%1)<1e-6?tick:null),logText=tick=>tick<1?String(
-tick):figure(tick,0),logAxis={filter:decades,grid:{stroke:()=>Ink.rule,width:1,filter:decades},values:(_,ticks)=>ticks.map(tick=>Math.abs(Math.log10(tick)%1)<1e-6?
-logText(tick):null)};function shareView(){View.listeners.push(()=>{for(let{plot}of Charts.plots)plot.setScale("x",{min:View.from,max:View.to})}),View.cursorListeners.
-push(seconds=>{if(!(Charts.syncing||!Charts.plots.length)){Charts.syncing=!0;for(let{plot}of Charts.plots)plot.setCursor(seconds===null?{left:-10,top:-10}:{left:plot.
-valToPos(seconds,"x"),top:10},!1);Charts.syncing=!1}})}function resizeCharts(){for(let{plot,host,height}of Charts.plots)plot.setSize({width:Math.max(host.clientWidth,
-200),height}),drawKeys(plot)}function scatterChart(data){let{ops}=data,count=ops.t.length;if(!count){document.getElementById("c-scatter").parentElement.hidden=!0;return}let top=1,bottom=1/0;
+var stepAt=(u,_series,nearest2,at)=>nearest2>0&&u.data[0][nearest2]>at?nearest2-1:nearest2;function makePlot(data,id,height,series,values,more){let host=document.
+getElementById(id),plot=new uPlot({width:Math.max(host.clientWidth,200),height,padding:[8,MARGIN,0,0],pxAlign:1,cursor:{sync:{key:"run",setSeries:!1},drag:{x:!0,
+y:!1,setScale:!1},points:{show:!more.scatter},y:!!more.scatter,...more.stepped?{dataIdx:stepAt}:{}},scales:{x:{time:!1,range:()=>[View.from,View.to]},y:more.scale??
+{range:(_,_low,high)=>[0,Math.max(high,1)*1.05]}},axes:axes(more.axis),series:[{label:"second",value:(_,v)=>v==null?"–":v.toFixed(2)},...series],legend:{show:!more.
+scatter,live:!0},hooks:{drawClear:[u=>{let ratio=uPlot.pxRatio,context=u.ctx,{left,top,width,height:height2}=u.bbox,toX=seconds=>u.valToPos(seconds,"x",!0);(more.
+background??drawBands)(context,data,toX,left,left+width,top,height2),drawPhases(context,data,toX,left,left+width,top,height2,ratio),more.scatter&&(context.save(),
+more.scatter(u,context,ratio),context.restore())}],draw:[u=>{let{left,top,width,height:height2}=u.bbox,toX=seconds=>u.valToPos(seconds,"x",!0);namePhases(u.ctx,
+data,toX,left,left+width,top,uPlot.pxRatio),drawViolationMarks(u.ctx,data,toX,left,left+width,top,height2,uPlot.pxRatio)}],setSelect:[u=>{u.select.width>4&&View.
+set(u.posToVal(u.select.left,"x"),u.posToVal(u.select.left+u.select.width,"x")),u.setSelect({left:0,top:0,width:0,height:0},!1)}],setCursor:[u=>{Charts.syncing||
+!u.over.matches(":hover")||(Charts.syncing=!0,View.point(u.cursor.left>=0?u.posToVal(u.cursor.left,"x"):null),Charts.syncing=!1)}]}},values,host);plot.over.addEventListener(
+"click",event=>{let box=plot.over.getBoundingClientRect();event.clientY-box.top<=MARKS_HEIGHT&&Charts.onMark?.(plot.posToVal(event.clientX-box.left,"x"),(View.to-
+View.from)/box.width)});let secondsAt=event=>plot.posToVal(event.clientX-plot.over.getBoundingClientRect().left,"x");return wireTouch(plot.over,secondsAt,()=>{},
+!0),plot.over.addEventListener("dblclick",()=>View.whole()),plot.over.addEventListener("pointerleave",()=>View.point(null)),Charts.plots.push({plot,host,height}),
+drawKeys(plot),plot}function drawKeys(plot){plot.root.querySelectorAll(".u-legend .u-series").forEach((row,place)=>{let{stroke,dash,width}=plot.series[place],marker=row.
+querySelector(".u-marker");if(!marker||typeof stroke!="function")return;let picture=svg("svg",{viewBox:"0 0 28 10",class:"line-key","aria-hidden":"true"}),drawn=svg(
+"line",{x1:0,x2:28,y1:5,y2:5,stroke:stroke(plot,place),"stroke-width":width,"stroke-dasharray":(dash??[]).join(" ")||"none"});picture.append(drawn),marker.replaceChildren(
+picture)})}function line(label,colour,more){return{label,stroke:colour,width:1.25,points:{show:!1},spanGaps:!1,value:(_,v)=>figure(v,Number.isInteger(v)?0:1),...more}}
+function logScale(){return{distr:3,range:(_,low,high)=>[Math.max(10**Math.floor(Math.log10(Math.max(low,.01))),.01),10**Math.ceil(Math.log10(Math.max(high,1.01)))]}}
+var LARGE=1e7,indexScale={range:(_,low,high)=>high>=LARGE?[low,Math.max(high,low+1)]:[0,Math.max(high,1)*1.05]};function indexTexts(ticks){let known=ticks.filter(
+tick=>tick!==null);if(Math.max(0,...known)<LARGE)return{base:0,texts:ticks.map(tick=>figure(tick,Number.isInteger(tick)?0:1))};if(known.every(tick=>tick%1e6===0))
+return{base:0,texts:ticks.map(tick=>`${figure(tick/1e6,0)} M`)};let base=Math.floor(known[0]/1e6)*1e6;return{base,texts:ticks.map(tick=>`+${figure(tick-base,0)}`)}}
+var indexAxis={values:(u,ticks)=>{let{base,texts}=indexTexts(ticks),said=u.root.closest(".chart")?.querySelector(".axis-base");return said&&(said.textContent=base?
+`, above ${figure(base,0)}`:""),texts}},decades=(_,ticks)=>ticks.map(tick=>Math.abs(Math.log10(tick)%1)<1e-6?tick:null),logText=tick=>tick<1?String(tick):figure(
+tick,0),logAxis={filter:decades,grid:{stroke:()=>Ink.rule,width:1,filter:decades},values:(_,ticks)=>ticks.map(tick=>Math.abs(Math.log10(tick)%1)<1e-6?logText(tick):
+null)};function shareView(){View.listeners.push(()=>{for(let{plot}of Charts.plots)plot.setScale("x",{min:View.from,max:View.to})}),View.cursorListeners.push(seconds=>{
+if(!(Charts.syncing||!Charts.plots.length)){Charts.syncing=!0;for(let{plot}of Charts.plots)plot.setCursor(seconds===null?{left:-10,top:-10}:{left:plot.valToPos(
+seconds,"x"),top:10},!1);Charts.syncing=!1}})}function resizeCharts(){for(let{plot,host,height}of Charts.plots)plot.setSize({width:Math.max(host.clientWidth,200),
+height}),drawKeys(plot)}function scatterChart(data){let{ops}=data,count=ops.t.length;if(!count){document.getElementById("c-scatter").parentElement.hidden=!0;return}let top=1,bottom=1/0;
 for(let i=0;i<count;i++)ops.d[i]>0&&(top=Math.max(top,ops.d[i]),bottom=Math.min(bottom,ops.d[i]));let scale={distr:3,range:()=>[10**Math.floor(Math.log10(Math.max(
 bottom/1e3,.01))),10**Math.ceil(Math.log10(Math.max(top/1e3,1.01)))]},plot=makePlot(data,"c-scatter",240,[{label:"latency",show:!0,points:{show:!1},paths:()=>null}],
 [[0,View.end],[Math.max(bottom,10)/1e3,top/1e3]],{scale,axis:logAxis,scatter:(u,context,ratio)=>drawScatter(data,u,context,ratio)});scatterPointer(data,plot)}function scatterAt(data,u,x,y){
@@ -259,15 +260,16 @@ cy=heights[took<1?0:(octave<<6)+((octave>=6?took>>octave-6:took<<6-octave)&63)];
 bad>worst[place]&&(worst[place]=bad),many[place]<65535&&many[place]++}let colours=[null,Ink.ok,Ink["fail-ink"],Ink["info-ink"]];for(let bad=1;bad<=3;bad++){context.
 fillStyle=colours[bad];for(let place=0;place<worst.length;place++)worst[place]===bad&&(context.globalAlpha=bad>1?1:Math.min(1,.35+many[place]/12),context.fillRect(
 box.left+place%columns*cell,box.top+(place/columns|0)*cell,cell,cell))}}function initCharts(data){let{rates,quantiles,progress}=data;scatterChart(data),rates&&makePlot(data,"c-rate",170,OUTCOMES.map(name=>line(name,()=>Ink[`${name}-\
-ink`],{dash:name==="ok"?[]:name==="info"?[6,3]:[2,3],paths:uPlot.paths.stepped({align:1})})),[rates.time.map(t=>t-rates.width/2),...rates.rows],{}),quantiles&&makePlot(
-data,"c-quantiles",170,quantiles.names.map((name,i)=>line(name,()=>Ink[i<4?"ok-ink":name==="event loop late"?"fail-ink":"info-ink"],{width:[2,1.25,1,1,1.25,1.25][i],
-dash:name==="event loop late"?[2,6]:[[],[8,3],[4,3],[1,3],[10,3,2,3]][i]})),[quantiles.time,...quantiles.rows],{scale:logScale(),axis:logAxis}),progress&&progressCharts(
-data,progress),hideEmpty(["c-rate","c-quantiles","c-applied","c-lag"]),shareView()}var NODE_DASHES=[[],[14,5],[7,5],[],[5,7]],NODE_WIDTHS=[5,4,3.25,2.5,2.5];function progressCharts(data,progress){
-let series=more=>data.nodes.map((node,i)=>line(node.name,()=>node.colour,{width:NODE_WIDTHS[Math.min(i,NODE_WIDTHS.length-1)],dash:NODE_DASHES[i%NODE_DASHES.length],
-paths:uPlot.paths.stepped({align:1}),...more})),rows=kind=>[progress.time,...progress[kind]],plot=progress.bits?makePlot(data,"c-applied",190,series({value:(_,v)=>indexOf(
-progress,v)}),rows("applied"),{scale:epochScale(progress),axis:epochAxis(progress)}):makePlot(data,"c-applied",190,series(),rows("applied"),{scale:indexScale,axis:indexAxis});
-makePlot(data,"c-lag",150,series(),rows("lag"),{axis:indexAxis}),document.getElementById("progress-kind").addEventListener("input",event=>plot.setData(rows(event.
-target.value)))}function hideEmpty(ids){for(let id of ids){let host=document.getElementById(id);host&&!host.firstChild&&(host.parentElement.hidden=!0)}}function addOptions(id,names,plain){let select2=document.getElementById(id),shown=names.slice(0,2e3).map((name,code)=>[plain?plainKey(name):name,code]);shown.length<=
+ink`],{dash:name==="ok"?[]:name==="info"?[6,3]:[2,3],paths:uPlot.paths.stepped({align:1})})),[rates.time.map(t=>t-rates.width/2),...rates.rows],{stepped:!0}),quantiles&&
+makePlot(data,"c-quantiles",170,quantiles.names.map((name,i)=>line(name,()=>Ink[i<4?"ok-ink":name==="event loop late"?"fail-ink":"info-ink"],{width:[2,1.25,1,1,
+1.25,1.25][i],dash:name==="event loop late"?[2,6]:[[],[8,3],[4,3],[1,3],[10,3,2,3]][i]})),[quantiles.time,...quantiles.rows],{scale:logScale(),axis:logAxis}),progress&&
+progressCharts(data,progress),hideEmpty(["c-rate","c-quantiles","c-applied","c-lag"]),shareView()}var NODE_DASHES=[[],[14,5],[7,5],[],[5,7]],NODE_WIDTHS=[5,4,3.25,
+2.5,2.5];function progressCharts(data,progress){let series=more=>data.nodes.map((node,i)=>line(node.name,()=>node.colour,{width:NODE_WIDTHS[Math.min(i,NODE_WIDTHS.
+length-1)],dash:NODE_DASHES[i%NODE_DASHES.length],paths:uPlot.paths.stepped({align:1}),...more})),rows=kind=>[progress.time,...progress[kind]],plot=progress.bits?
+makePlot(data,"c-applied",190,series({value:(_,v)=>indexOf(progress,v)}),rows("applied"),{scale:epochScale(progress),axis:epochAxis(progress),stepped:!0}):makePlot(
+data,"c-applied",190,series(),rows("applied"),{scale:indexScale,axis:indexAxis,stepped:!0});makePlot(data,"c-lag",150,series(),rows("lag"),{axis:indexAxis,stepped:!0}),
+document.getElementById("progress-kind").addEventListener("input",event=>plot.setData(rows(event.target.value)))}function hideEmpty(ids){for(let id of ids){let host=document.
+getElementById(id);host&&!host.firstChild&&(host.parentElement.hidden=!0)}}function addOptions(id,names,plain){let select2=document.getElementById(id),shown=names.slice(0,2e3).map((name,code)=>[plain?plainKey(name):name,code]);shown.length<=
 500&&shown.sort((a,b)=>inOrder(a[0],b[0]));for(let[name,code]of shown)select2.append(option(String(code),name))}function filter(){applyFilters(),Timeline.hits.length&&
 markHits()}function fillFilters(data){addOptions("f-key",data.names.k,!0),addOptions("f-kind",data.names.f,!1);let form=document.getElementById("filters"),on=(id,action)=>document.
 getElementById(id)?.addEventListener("click",action);form.addEventListener("submit",event=>{event.preventDefault(),search(1)});for(let[,id]of FILTERS)document.getElementById(

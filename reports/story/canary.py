@@ -85,7 +85,11 @@ def _not_installed(run: Run) -> str:
     if not left_out:
         return ""
     more = f" and {len(left_out) - _NAMED} more" if len(left_out) > _NAMED else ""
-    return f"Of {counted(len(run.receipts), 'fault')} {len(left_out)} cannot be said to have stood ({named}{more}). "
+    skipped = sum(receipt.state == "skipped" for receipt in left_out)
+    doubtful = len(left_out) - skipped
+    said = [f"{skipped} {'was' if skipped == 1 else 'were'} skipped"] if skipped else []
+    said += [f"{doubtful} cannot be said to have stood"] if doubtful else []
+    return f"Of {counted(len(run.receipts), 'fault')} {' and '.join(said)} ({named}{more}). "
 
 
 def bug_of(run: Run) -> str:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from history.metrics.recovery import never_recovered
+from history.metrics.recovery import never_recovered, too_few
 from reports.style.format import index, milliseconds, number, one_line, seconds
 
 Rows = list[tuple[str, ...]]
 
 NEVER: Final = "never"
+TOO_FEW: Final = "too few to tell"
 
 
 def way_back(row: Mapping[str, Any], *, asked: bool | None = None) -> tuple[str, str]:
@@ -26,6 +27,8 @@ def way_back(row: Mapping[str, Any], *, asked: bool | None = None) -> tuple[str,
     first, back = row.get("first_ok_ms"), row.get("recovered_ms")
     gone = "none" if asked is None else NEVER if asked else "not asked"
     first_text = milliseconds(first) if first is not None else gone
+    if back is not None and too_few(row.get("rate_before")):
+        return first_text, TOO_FEW if row["rate_before"] else "no rate before"
     if back is not None:
         return first_text, milliseconds(back)
     if never_recovered(row) or first_text == NEVER:

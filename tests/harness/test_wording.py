@@ -21,10 +21,7 @@ def history(path: Path, **fields: object) -> Path:
 
 def test_the_model_that_the_history_names_tells_it(tmp_path: Path) -> None:
     wording = wording_of(history(tmp_path / "history.jsonl", model="sync-state-set"))
-    assert (
-        wording(FAILED)
-        == "alter of the sync state set to [1, 3] refused (2001): epoch 115 expected, master 1 of epoch 3"
-    )
+    assert wording(FAILED) == "alter to [1, 3] refused (2001): expected epoch 115, master 1 of epoch 3"
 
 
 @pytest.mark.parametrize("model", ["register", "no such model", None])

@@ -126,9 +126,11 @@ def test_faults_that_did_not_stand_are_named_where_the_bug_was_missed(fresh: Mak
     run = read_run(with_canary(fresh("valid")))
     skipped = replace(run.receipts[0], state="skipped", witness={})
     told = meaning_of(replace(run, receipts=[skipped, *run.receipts[1:]]))
-    assert (
-        f"Of {len(run.receipts)} fault 1 cannot be said to have stood (#{skipped.id} {skipped.fault} skipped)" in told
-    )
+    assert f"Of {len(run.receipts)} fault 1 was skipped (#{skipped.id} {skipped.fault} skipped)" in told
+    doubtful = replace(run.receipts[0], id=7, state="indeterminate")
+    told = meaning_of(replace(run, receipts=[doubtful, skipped, replace(skipped, id=8)]))
+    assert "Of 3 faults 2 were skipped and 1 cannot be said to have stood (#7 " in told
+    assert "Of 1 fault 1 cannot be said to have stood (#7 " in meaning_of(replace(run, receipts=[doubtful]))
     stood = [one for one in run.receipts if one.state == "installed"]
     assert "cannot be said to have stood" not in meaning_of(replace(run, receipts=stood))
 

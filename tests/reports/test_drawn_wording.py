@@ -9,6 +9,7 @@ import zlib
 from dataclasses import replace
 
 import reports
+from harness.systems.rocketmq.model import SyncStateSet
 from history import Counterexample, Linearization, Operation
 from reports.analysis.counterexample import (
     LEFT,
@@ -25,6 +26,8 @@ from reports.page.series import data_of
 from reports.style.wording import by_values
 from reports.text import text_diagram
 from tests.support.reports.made import Maker
+
+S = 10**9
 
 
 def wording(operation: Operation) -> str:
@@ -63,6 +66,24 @@ def test_a_long_label_leaves_room_for_the_times() -> None:
     drawn = text_diagram.draw(Counterexample("odd", "odd", operations), 100, lambda _: "x" * 200)
     assert [line.endswith("… 0.100 – 0.110 s") for line in drawn.splitlines()].count(True) == 1
     assert max(map(len, drawn.splitlines())) <= 100
+
+
+def test_a_label_that_is_cut_keeps_the_epoch_that_was_expected(made: Maker) -> None:
+    """It ended after "epoch 69", which reads as the epoch that was granted; the whole label is told on hover."""
+    error = "1: java.util.concurrent.Timeout"
+    doubted = Operation(9, "alter", "b", [2, 10, 69, [1, 2, 3]], None, "info", 17 * S, 23 * S, 0, 9, error=error)
+    read = Operation(8, "read", "b", None, [2, 10, [2], 71], "ok", 22 * S, 23 * S, 5, 8)
+    example = Counterexample("odd", "odd", (doubted, read))
+    picture = picture_of(example, wording=SyncStateSet().wording)
+    assert picture
+    (box,) = (box for box in picture.boxes if box.outcome == "info")
+    assert "in doubt: expected epoch 69" in box.label
+    assert box.whole == "alter to [1, 2, 3] in doubt: expected epoch 69, master 2 of epoch 10"
+    assert "in doubt: expected epoch 69" in text_diagram.draw(example, 140, SyncStateSet().wording)
+    files = made("invalid")
+    reports.write_report(files, wording=lambda operation: f"told {operation.f} {'x' * 100}")
+    page = files.report.read_text()
+    assert f"<title>told read {'x' * 100}</title>" in page
 
 
 def test_the_timeline_holds_what_is_told_of_each_operation(made: Maker) -> None:

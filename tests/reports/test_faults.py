@@ -236,6 +236,27 @@ def test_the_table_of_faults_shows_sides_and_who_was_late(fresh: Maker, after: s
     assert f"not caught up {until}: n2; never answered again: n4" in files.report.read_text()
 
 
+@pytest.mark.parametrize(
+    ("first", "healed", "told"),
+    [
+        ("n1", 30, "not caught up by the end: n5; n1 still under #7"),
+        ("n1", None, "not caught up by the end: n5; n1 still under #7"),
+        ("n1", 8, "not caught up by the end: n1 n5"),
+        ("n2", 30, "not caught up by the end: n1 n5"),
+    ],
+)
+def test_a_node_still_down_from_an_earlier_fault_is_not_late_for_a_later_one(
+    first: str, healed: int | None, told: str
+) -> None:
+    """n1 was killed by a fault that stood from 4 to 30 s, and another one struck n5 from 6 to 10 s."""
+    struck = (first,)
+    earlier = Receipt(7, "kill", "installed", 4 * S, healed=healed and healed * S, nodes=struck, witness={"pid": 1})
+    later = Receipt(8, "kill", "installed", 6 * S, healed=10 * S, nodes=("n5",), witness={"pid": 1})
+    window = {"id": 8, "state": "installed", "started": 6 * S, "healed": 10 * S, "behind": ["n1", "n5"], "silent": []}
+    run = SimpleNamespace(results={"windows": [window]}, receipts=[earlier, later])
+    assert late_of(run) == {8: told}  # type: ignore[arg-type]
+
+
 FIGURES = {"rate_before": 80.0, "rate_after": 0.0, "first_ok_ms": None, "recovered_ms": None}
 
 
@@ -243,6 +264,11 @@ FIGURES = {"rate_before": 80.0, "rate_after": 0.0, "first_ok_ms": None, "recover
     ("row", "asked", "told"),
     [
         ({"first_ok_ms": 4.0, "recovered_ms": 900.0}, True, ("4.0", "900")),
+        ({"first_ok_ms": 4.0, "recovered_ms": 900.0, "rate_before": 0.0}, True, ("4.0", "no rate before")),
+        ({"first_ok_ms": 4.0, "recovered_ms": 900.0, "rate_before": 1.3}, True, ("4.0", "too few to tell")),
+        ({"first_ok_ms": 4.0, "recovered_ms": 900.0, "rate_before": 6.3}, True, ("4.0", "too few to tell")),
+        ({"first_ok_ms": 4.0, "recovered_ms": 900.0, "rate_before": 6.4}, True, ("4.0", "900")),
+        ({"rate_before": 1.3}, True, ("never", "never")),
         ({"first_ok_ms": 4.0}, True, ("4.0", "never")),
         ({"rate_after": None}, True, ("never", "never")),
         ({"rate_before": None}, True, ("never", "never")),

@@ -179,3 +179,17 @@ def test_page_and_terminal_tell_an_outage_to_its_end_in_the_row_of_the_fault_in_
     text = reports.render_run(files)
     assert f"from {read.start:.1f} to {read.stop:.1f} s, none after it" in text
     assert all(len(line) <= 80 for line in text.splitlines() if "report" not in line and "harness" not in line)
+
+
+@pytest.mark.parametrize("name", ["ledgers-lost", "data-lost"])
+def test_page_and_terminal_say_alike_after_which_stretch_nothing_succeeded(name: str, tmp_path: Path) -> None:
+    """Whether it was short of an outage or not: of ``tail`` the terminal said it and the page did not."""
+    files = RunFiles(recorded_run(name, tmp_path))
+    run = read_run(files)
+    last = [one.kind for one in services_of(run.operations, run.end) if not one.longest.ended]
+    assert last
+    reports.write_report(files)
+    table = files.report.read_text().partition('id="outages"')[2].partition("</table>")[0]
+    rows = table.split('<tr><th scope="row">')[1:]
+    assert [row.partition("<")[0] for row in rows if "none after it" in row] == last
+    assert reports.render_run(files).count(" s, none after it") == len(last)

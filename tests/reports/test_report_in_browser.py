@@ -266,6 +266,18 @@ def test_theme_button_and_progress_choice(shown: Tab) -> None:
     shown.settle()
 
 
+@pytest.mark.parametrize("chart", ["c-rate", "c-applied", "c-lag"])
+def test_a_stepped_chart_reads_the_step_under_the_cursor(shown: Tab, chart: str) -> None:
+    """Near its end too, where the beginning of the next step is nearer."""
+    plot = f"page.Charts.plots.find(({{host}}) => host.id === '{chart}').plot"
+    begun, after = shown.js(f"[...{plot}.data[0].slice(4, 6)]")
+    for share in (0.1, 0.9):
+        shown.js(f"page.View.point({begun + share * (after - begun)})")
+        shown.settle()
+        assert shown.js(f"[...{plot}.cursor.idxs]") == [4] * shown.js(f"{plot}.series.length")
+        assert shown.js(f"document.querySelector('#{chart} .u-value').textContent") == f"{begun:.2f}"
+
+
 def test_cursor_moves_the_live_network_and_marks_the_fault(shown: Tab) -> None:
     middle_of_fault = float(shown.page.locator("#fault-0 button.go").get_attribute("data-from")) + 3
     shown.js(f"page.View.point({middle_of_fault})")

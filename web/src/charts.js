@@ -21,7 +21,7 @@ export function initCharts(data) {
         }),
       ),
       [rates.time.map((t) => t - rates.width / 2), ...rates.rows],
-      {},
+      { stepped: true },
     );
   if (quantiles)
     makePlot(
@@ -64,9 +64,14 @@ function progressCharts(data, progress) {
     ? makePlot(data, "c-applied", 190, series({ value: (_, v) => indexOf(progress, v) }), rows("applied"), {
         scale: epochScale(progress),
         axis: epochAxis(progress),
+        stepped: true,
       })
-    : makePlot(data, "c-applied", 190, series(), rows("applied"), { scale: indexScale, axis: indexAxis });
-  makePlot(data, "c-lag", 150, series(), rows("lag"), { axis: indexAxis });
+    : makePlot(data, "c-applied", 190, series(), rows("applied"), {
+        scale: indexScale,
+        axis: indexAxis,
+        stepped: true,
+      });
+  makePlot(data, "c-lag", 150, series(), rows("lag"), { axis: indexAxis, stepped: true });
   document.getElementById("progress-kind").addEventListener("input", (event) => plot.setData(rows(event.target.value)));
 }
 

@@ -34,6 +34,9 @@ function axes(options) {
   ];
 }
 
+// The step that holds the cursor: a value holds from its time on, and the nearest time may be that of the next step.
+const stepAt = (u, _series, nearest, at) => (nearest > 0 && u.data[0][nearest] > at ? nearest - 1 : nearest);
+
 export function makePlot(data, id, height, series, values, more) {
   const host = document.getElementById(id);
   const plot = new uPlot(
@@ -47,6 +50,7 @@ export function makePlot(data, id, height, series, values, more) {
         drag: { x: true, y: false, setScale: false },
         points: { show: !more.scatter },
         y: Boolean(more.scatter),
+        ...(more.stepped ? { dataIdx: stepAt } : {}),
       },
       scales: {
         x: { time: false, range: () => [View.from, View.to] },

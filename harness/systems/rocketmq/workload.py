@@ -27,7 +27,10 @@ ELECTS: Final = 0.15
 #: So often an alter or an elect without an answer is asked for again.
 AGAIN: Final = 0.5
 _NONE: Final[Mapping[Any, Any]] = MappingProxyType({})
-_ASKED: Final = "a master is in its set; an epoch is granted once, holds one state, is explained and never goes back"
+_ASKED: Final = (
+    "a master is in its set; an epoch is granted once, holds one state, never goes back and is no higher than the "
+    "number of changes that had been asked for, which does not say that they led to it"
+)
 
 
 class Racing(Struct, frozen=True):
@@ -113,7 +116,7 @@ def final_reads(scale: Scale) -> list[Invocation]:
 
 
 def epochs_check(evidence: Evidence) -> Check:
-    """Check the epochs of each broker set: unique, explained, of one state each, never going back."""
+    """Check the epochs of each broker set: unique, no more than changes asked for, of one state, never going back."""
     sets: defaultdict[Any, list[Operation]] = defaultdict(list)
     for operation in evidence.operations:
         sets[operation.key].append(operation)
@@ -130,7 +133,7 @@ def wrong_epochs(name: str, operations: Iterable[Operation]) -> list[Counterexam
     operations = sorted(operations, key=lambda op: op.invoke_index)
     answered = [(op, state) for op in operations if (state := shown(op)) is not None]
     found = [one for rule in (_masters, _granted_twice, _two_states, _backwards) for one in rule(answered)]
-    found += _unexplained(operations, answered)
+    found += _too_many(operations, answered)
     return [Counterexample.of_promise("wrong-epoch", f"{name}: {text}", *said) for text, said in found]
 
 
@@ -211,7 +214,7 @@ def _backwards(answered: _Shown) -> list[_Wrong]:
     return found
 
 
-def _unexplained(operations: Sequence[Operation], answered: _Shown) -> list[_Wrong]:
+def _too_many(operations: Sequence[Operation], answered: _Shown) -> list[_Wrong]:
     """Each alter or elect makes the epoch one more at the most, and those without an answer may have."""
     asked = [op.invoke_index for op in operations if op.f in ("alter", "elect") and op.outcome != "fail"
              and not (op.outcome == "ok" and not _changed(op))]  # fmt: skip

@@ -243,6 +243,11 @@ def test_what_cannot_be_compared_is_no_failure_to_recover() -> None:
     assert "caught_up_ms" not in found
 
 
+@pytest.mark.parametrize(("before", "told"), [(0.0, False), (1.3, False), (6.4, True)])
+def test_the_way_back_to_next_to_nothing_is_no_figure(before: float, told: bool) -> None:
+    assert ("recovered_ms" in by_fault([window(rate_before=before)])["a"]) == told
+
+
 # -- the load, the same everywhere ------------------------------------------------------------------------------------
 
 moment = st.integers(0, 9)

@@ -571,8 +571,14 @@ def test_gate_under_fault_asks_nothing_of_a_fault_that_stood_for_less_than_an_el
     short = receipt(id=1, started=40 * S, stood=40 * S, heal_started=43 * S, healed=44 * S)
     check = under_fault(receipt(), short)
     assert (check.verdict, check.seen) == (
-        "valid", "1 ok operation; not asked of #1 kill-one (40.0 to 43.0 s): stood for only 3.0 s of the load",
+        "valid", "1 ok operation; not asked of #1 kill-one (40.0 to 43.0 s): stood for only 3.00 s of the load",
     )  # fmt: skip
+
+
+def test_the_length_of_a_fault_that_stood_too_shortly_does_not_contradict_its_ends() -> None:
+    """From 6.45 to 11.32 s is 6.5 to 11.3 s, which 4.9 s would contradict."""
+    short = receipt(id=1, started=40 * S, stood=40_451 * S // 1000, heal_started=44_320 * S // 1000, healed=45 * S)
+    assert "(40.5 to 44.3 s): stood for only 3.87 s of the load" in under_fault(receipt(), short).seen
 
 
 def test_gate_under_fault_asks_nothing_after_the_load() -> None:

@@ -24,13 +24,13 @@ STATE = [1, 3, [1, 2], 117]
     ("operation", "told"),
     [
         (op(0, "alter", [1, 3, 117, [1, 3]], 118),
-         "alter of the sync state set to [1, 3] granted as epoch 118: epoch 117 expected, master 1 of epoch 3"),
+         "alter to [1, 3] granted as epoch 118: expected epoch 117, master 1 of epoch 3"),
         (op(0, "alter", [1, 3, 115, [1, 3]], None, "fail", "2001: Rejecting alter syncStateSet request: it is {117}"),
-         "alter of the sync state set to [1, 3] refused (2001): epoch 115 expected, master 1 of epoch 3"),
+         "alter to [1, 3] refused (2001): expected epoch 115, master 1 of epoch 3"),
         (op(0, "alter", [1, 3, 115, [1, 3]], None, "fail", "no connection: Connect call failed"),
-         "alter of the sync state set to [1, 3] failed: epoch 115 expected, master 1 of epoch 3"),
+         "alter to [1, 3] failed: expected epoch 115, master 1 of epoch 3"),
         (op(0, "alter", [1, 3, 115, [1, 3]], None, "info", "1: TimeoutException"),
-         "alter of the sync state set to [1, 3] in doubt: epoch 115 expected, master 1 of epoch 3"),
+         "alter to [1, 3] in doubt: expected epoch 115, master 1 of epoch 3"),
         (op(0, "elect", 2, ["elected", 2, 4, [2], 118]),
          "elect of broker 2: master 2 of epoch 4, sync state set [2] of epoch 118"),
         (op(0, "elect", 1, ["exists", *STATE]),
@@ -61,6 +61,6 @@ def test_a_sentence_tells_the_answer_that_cannot_be() -> None:
     good = check_operations([*first, op(2, "alter", [1, 1, 2, [1, 2, 3]], 3)], "sync-state-set")
     assert good.verdict == "valid"
     (example,) = check_operations([*first, op(2, "alter", [1, 1, 1, [1, 3]], 2)], "sync-state-set").counterexamples
-    assert "process 2: alter of the sync state set to [1, 3] granted as epoch 2: epoch 1 expected" in example.sentence
+    assert "process 2: alter to [1, 3] granted as epoch 2: expected epoch 1" in example.sentence
     assert "could only be master 1 of epoch 1, sync state set [1, 2] of epoch 2 by then" in example.sentence
     assert "[1, 1, 1" not in example.sentence

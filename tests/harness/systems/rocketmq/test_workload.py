@@ -107,6 +107,16 @@ def op(at: int, f: str, value: Any, result: Any, outcome: str = "ok", until: int
     return Operation(at, f, "broker-0", value, result, outcome, at, end, at, end)  # type: ignore[arg-type]
 
 
+def test_an_epoch_is_held_against_the_number_of_changes_alone() -> None:
+    """That they lead to its state is for the model: the words of the check must not claim it."""
+    doubted = [op(10 * n, "alter", [1, 1, 1, [1, 2]], None, "info") for n in (1, 2)]
+    assert judged([FIRST, *doubted, op(40, "read", None, [1, 1, [1, 2], 4])]).verdict == "invalid"
+    check = judged([FIRST, *doubted, op(40, "read", None, [1, 1, [1, 2], 3])])
+    assert check.verdict == "valid"
+    assert "explained" not in check.asked
+    assert "no higher than the number of changes that had been asked for" in check.asked
+
+
 FIRST = op(0, "elect", 1, ["elected", 1, 1, [1], 1])
 SECOND = op(10, "alter", [1, 1, 1, [1, 2]], 2)
 
