@@ -9,7 +9,7 @@ import zlib
 from dataclasses import replace
 
 import reports
-from harness.systems.rocketmq.model import SyncStateSet
+from checker.models.sync_state_set import SyncStateSet
 from history import Counterexample, Linearization, Operation
 from reports.analysis.counterexample import (
     LEFT,
