@@ -139,7 +139,8 @@ assert surroundings() == before
 def run_script(end: str, work: Path, scratch: Path) -> subprocess.CompletedProcess[str]:
     work.mkdir()
     scratch.mkdir()
-    environment = {**os.environ, "TMPDIR": str(scratch)}
+    here = str(Path(__file__).resolve().parents[2])
+    environment = {**os.environ, "TMPDIR": str(scratch), "PYTHONPATH": here}
     command = [sys.executable, "-c", SCRIPT + end]
     return subprocess.run(command, cwd=work, env=environment, capture_output=True, text=True, check=False)
 
