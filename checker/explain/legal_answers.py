@@ -47,7 +47,7 @@ class _At:
 def with_answers(examples: Sequence[Counterexample], calls: Sequence[Call], scene: Scene) -> tuple[Counterexample, ...]:
     """Add to each counterexample that blames one operation every answer that this one could have had.
 
-    What others blame counts as answered by nobody knows what.
+    Operations that others blame count as if they had not been answered.
     """
     blamed = {suspect.invoke_index for example in examples for suspect in example.suspects}
     by_index = {scene.operations[call.source].invoke_index: call for call in calls}

@@ -26,6 +26,6 @@ def brought_models() -> Mapping[str, Callable[[], Model]]:
     for point in entry_points(group=GROUP):
         try:
             found |= getattr(point.load(), "models", {})
-        except Exception:  # somebody else's module, or a part that is not installed: `harness list-systems` says why
+        except Exception:  # a third party's module, or a part that is not installed: `harness list-systems` says why
             log.debug("no models of %s", point.name, exc_info=True)
     return found

@@ -16,10 +16,10 @@ _LOOK: Final = Command(
 def boots(nodes: Nodes) -> dict[str, str]:
     """Identify the present boot of each node by a text that its next boot does not have."""
     answers = nodes.run(dict.fromkeys(nodes.names, _LOOK))
-    return {node: answer.stdout for node, answer in answers.items() if _is_told(answer)}
+    return {node: answer.stdout for node, answer in answers.items() if _is_whole(answer)}
 
 
-def _is_told(answer: Completed) -> bool:
+def _is_whole(answer: Completed) -> bool:
     """Whether both lines were answered; a node that is out of memory or processes may answer neither."""
     return answer.code == 0 and len(answer.stdout.split()) == 2
 
@@ -32,6 +32,6 @@ def lost(nodes: Nodes, before: Mapping[str, str]) -> list[str]:
         *(
             f"{node} was rebooted while the run went on, which ended what ran there and is no fault of the schedule"
             for node, answer in answers.items()
-            if _is_told(answer) and answer.stdout != before[node]
+            if _is_whole(answer) and answer.stdout != before[node]
         ),
     ]

@@ -160,8 +160,8 @@ def _distribution(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "never_caught_up": sum(bool(row.get("behind") or row.get("silent")) for row in windows),
     }
     for name in SUMMED:
-        told = [row for row in windows if name != "recovered_ms" or not too_few(row.get("rate_before"))]
-        known = [row[name] for row in told if row.get(name) is not None]
+        comparable = [row for row in windows if name != "recovered_ms" or not too_few(row.get("rate_before"))]
+        known = [row[name] for row in comparable if row.get(name) is not None]
         if known:
             record[name] = {"least": min(known), "median": statistics.median(known), "most": max(known)}
     return record

@@ -21,7 +21,8 @@ ONE_BY_ONE: Final = ("restart-rolling", "rolling-kill")
 class Window:
     """From the fault's last command to the begin of its healing, cut to the main phase (ns since the run's start).
 
-    ``exempt`` is the reason why no operation needs to have ended; empty where some must.
+    ``exempt`` is the reason why no operation needs to have ended; empty where some must.  ``answerable_s`` are the most
+    seconds on end for which a quorum was left.
     """
 
     id: int
@@ -46,6 +47,7 @@ def windows_of(recorded: Recorded) -> list[Window]:
     first = moments.get("main", 0)
     last = moments.get("main-end", max((op.returned or op.invoked for op in recorded.operations), default=first))
     clock = AwakeClock(recorded.state.standstills)
+    notices = recorded.plan.under_test.surface(recorded.plan.setup()).notices_s
     found = []
     for receipt in recorded.receipts:
         if receipt.state != "installed" or receipt.stood is None:
@@ -53,20 +55,20 @@ def windows_of(recorded: Recorded) -> list[Window]:
         begin = max(first, receipt.stood)
         end = last if receipt.heal_started is None else min(last, receipt.heal_started)
         if end >= begin:
-            exempt = _exempt(recorded, begin, end, clock)
-            answerable = _answerable_s(recorded, begin, end, clock)
+            answerable, stood = _answerable_s(recorded, begin, end, clock), (clock.at(end) - clock.at(begin)) / 1e9
+            exempt = _exempt(answerable, stood, notices)
             found.append(Window(receipt.id, receipt.fault, begin, end, exempt, answerable))
     return found
 
 
-def _exempt(recorded: Recorded, begin: int, end: int, clock: AwakeClock) -> str:
-    if not (answered := _answerable_s(recorded, begin, end, clock)):
+def _exempt(answerable: float, stood: float, notices: float) -> str:
+    """The reason to ask nothing of a window that stood for so many seconds; clients notice a fault within ``notices``."""
+    if not answerable:
         return "no quorum could have answered"
-    notices = recorded.plan.under_test.surface(recorded.plan.setup()).notices_s
-    if (seconds := (clock.at(end) - clock.at(begin)) / 1e9) < notices:
+    if stood < notices:
         # Two digits: the ends are shown with one, and a length rounded on its own would contradict them.
-        return f"stood for only {seconds:.2f} s of the load"
-    return f"a quorum could have answered for only {answered:.1f} s of it" if answered < notices else ""
+        return f"stood for only {stood:.2f} s of the load"
+    return f"a quorum could have answered for only {answerable:.1f} s of it" if answerable < notices else ""
 
 
 def _answerable_s(recorded: Recorded, begin: int, end: int, clock: AwakeClock) -> float:

@@ -302,25 +302,26 @@ def test_a_value_appended_twice_is_no_history_of_a_ledger() -> None:
         check_operations(twice, "ledger")
 
 
-@pytest.mark.parametrize(("listed", "verdict"), [([[0, 1], [2, 5]], "valid"), ([[0, 1], [3, 5]], "invalid")])
-def test_a_list_that_has_an_entry_at_another_index_is_no_list_of_that_ledger(listed: Any, verdict: str) -> None:
-    """Once it was judged by the order of its entries alone, and 5 at index 3 passed for 5 at index 2."""
-    said = [("append", 1, 0), ("append", 5, 2), ("append", 7, 4), ("list", None, [*listed, [4, 7]])]
-    operations = [
+def in_turn(*said: tuple[str, Any, Any]) -> list[Operation]:
+    """One after the other, each acknowledged."""
+    return [
         Operation(0, f, "x", value, result, "ok", 2 * n, 2 * n + 1, 2 * n, 2 * n + 1)
         for n, (f, value, result) in enumerate(said)
     ]
-    report = check_operations(operations, "ledger")
+
+
+APPENDED = (("append", 1, 0), ("append", 5, 2), ("append", 7, 4))
+
+
+@pytest.mark.parametrize(("listed", "verdict"), [([[0, 1], [2, 5]], "valid"), ([[0, 1], [3, 5]], "invalid")])
+def test_a_list_that_has_an_entry_at_another_index_is_no_list_of_that_ledger(listed: Any, verdict: str) -> None:
+    """Once it was judged by the order of its entries alone, and 5 at index 3 passed for 5 at index 2."""
+    report = check_operations(in_turn(*APPENDED, ("list", None, [*listed, [4, 7]])), "ledger")
     assert report.verdict == verdict
     assert [example.kind for example in report.counterexamples] == (["duplicate"] if verdict == "invalid" else [])
 
 
 def test_a_list_that_leaves_an_entry_out_and_goes_beyond_it() -> None:
-    said = [("append", 1, 0), ("append", 5, 2), ("append", 7, 4), ("list", None, [[0, 1], [4, 7]])]
-    operations = [
-        Operation(0, f, "x", value, result, "ok", 2 * n, 2 * n + 1, 2 * n, 2 * n + 1)
-        for n, (f, value, result) in enumerate(said)
-    ]
-    report = check_operations(operations, "ledger")
+    report = check_operations(in_turn(*APPENDED, ("list", None, [[0, 1], [4, 7]])), "ledger")
     assert report.verdict == "invalid"
     assert report.counterexamples[0].kind == "log-overwrite"

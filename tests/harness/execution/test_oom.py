@@ -3,30 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from harness.execution.oom import Count, count_kills, describe
 from nemesis.core.ports import Command, Completed
-
-
-@dataclass
-class Machines:
-    """What each node's machine says."""
-
-    said: dict[str, str]
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(self.said)
-
-    def address(self, node: str) -> str:
-        return node
-
-    def run(self, commands: Mapping[str, Command]) -> dict[str, Completed]:
-        return {node: Completed(node, 0, self.said[node], "", 0.0) for node in commands}
+from tests.support.harness.said_machines import Machines
 
 
 def test_nodes_of_one_machine_are_counted_once() -> None:

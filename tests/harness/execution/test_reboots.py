@@ -4,34 +4,10 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass
 
-from harness.errors import RemoteError
 from harness.execution.reboots import boots, lost
 from nemesis.core.ports import Command, Completed
-
-
-@dataclass
-class Machines:
-    """What each node answers; None cannot be reached."""
-
-    said: dict[str, str | None]
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(self.said)
-
-    def address(self, node: str) -> str:
-        return node
-
-    def run(self, commands: Mapping[str, Command]) -> dict[str, Completed]:
-        found = {}
-        for node in commands:
-            if (text := self.said[node]) is None:
-                raise RemoteError(node, "no SSH server answered")
-            found[node] = Completed(node, 0, text, "", 0.0)
-        return found
-
+from tests.support.harness.said_machines import Machines
 
 BEFORE = {"n1": "a\n5\n", "n2": "a\n6\n", "n3": "b\n1\n"}
 
