@@ -62,7 +62,7 @@ def windows_of(recorded: Recorded) -> list[Window]:
 
 
 def _exempt(answerable: float, stood: float, notices: float) -> str:
-    """The reason to ask nothing of a window that stood for so many seconds; clients notice a fault within ``notices``."""
+    """The reason to ask nothing of a window; clients notice a fault within ``notices``, all in seconds."""
     if not answerable:
         return "no quorum could have answered"
     if stood < notices:
