@@ -15,15 +15,24 @@ _PLACE: Final = "log_words"
 
 @dataclass(frozen=True, slots=True)
 class LogWords:
-    """Regular expressions, each empty where the system has nothing to say.
+    """Regular expressions, each empty where the system has nothing to say; flags stand in a group, ``(?i:…)``.
 
     ``noise`` is left out of excerpts.  ``milestones`` count like a warning: elections, truncations and the like, beside
     those that every system's log may have.  ``replication``: a leader goes over to feeding a follower in another way.
+    Raises ValueError for what is no regular expression.
     """
 
     noise: str = ""
     milestones: str = ""
     replication: str = ""
+
+    def __post_init__(self) -> None:
+        for name, text in asdict(self).items():
+            try:
+                # As a part of a longer one, which is how they are used: flags for all of it may not stand there.
+                re.compile(f"(?:{text})")
+            except re.error as error:
+                raise ValueError(f"{name} is no regular expression: {error}; write flags as (?i:…)") from None
 
     def to_environment(self) -> dict[str, Any]:
         """The entry in the results' ``environment``; empty where nothing is declared."""
@@ -43,6 +52,6 @@ NO_WORDS: Final = LogWords()
 
 def _expression(text: object) -> str:
     try:
-        return re.compile(text).pattern if isinstance(text, str) else ""
+        return text if isinstance(text, str) and re.compile(f"(?:{text})") else ""
     except re.error:
         return ""

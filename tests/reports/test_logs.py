@@ -50,12 +50,21 @@ def test_what_a_line_means_is_said_by_the_system_in_the_results(tmp_path: Path) 
     ]
     declare(files)
     assert seen() == [("zxid went back", 0, False), ("[Push-n2] Change state", 0, True)]
-    declare(files, LogWords(milestones="went back", noise="(", replication="["))
+    declare(files, LogWords(milestones="went back", noise="@", replication="#"))
+    spoilt = files.results.read_text().replace('"@"', '"("').replace('"#"', '"(?i)push"')
+    files.results.write_text(spoilt)
     found = {text: (weight, moved) for text, weight, moved in seen()}
     assert found["zxid went back"] == (2, False), "and what is no expression is as if it were not declared"
     assert len(found) == 3
     files.results.write_text("[1]")
     assert {weight for _, weight, _ in seen()} == {0}
+
+
+@pytest.mark.parametrize("text", ["(", "(?i)went back"], ids=["no expression", "flags for all of a longer one"])
+def test_words_that_no_report_could_use_are_refused_where_they_are_declared(text: str) -> None:
+    with pytest.raises(ValueError, match=r"milestones is no regular expression: .*write flags as \(\?i:"):
+        LogWords(milestones=text)
+    assert LogWords(milestones="(?i:went back)").milestones == "(?i:went back)"
 
 
 def test_a_long_log_is_searched_by_bisection(tmp_path: Path) -> None:
