@@ -59,6 +59,13 @@ class Break:
     nodes: tuple[str, ...] = ()
     starts: tuple[FailedStart, ...] = ()
     """Those of its nodes that do not start again, of which the first is looked at next."""
+    lost_on: tuple[str, ...] = ()
+    """The nodes alone on which data is lost; none where that is not known, or all lack it."""
+
+    @property
+    def title(self) -> str:
+        """How bad it is, in words, and where."""
+        return f"{self.severity} on {', '.join(self.lost_on)}" if self.lost_on else self.severity
 
     @property
     def is_drawn(self) -> bool:
@@ -148,10 +155,10 @@ def _contradiction(drawn: Drawn, check: str, row: Mapping[str, Any], about: Mapp
     onset = min(one.example.completed_at for one in examples_of(drawn.run) if one.check == check) / 1e9
     answered = when(onset, drawn.windows)
     more = f"{number(count)} violations, the first answered at" if count > 1 else "answered at"
-    text = (
-        f"{first.example.kind}: {first.example.sentence.rstrip('.')} ({more} {answered}).{held_elsewhere(drawn, first)}"
-    )
-    return Break(severity(first), text, onset, _drawn_at(number_drawn), (row["name"],))
+    elsewhere = held_elsewhere(drawn, first)
+    text = f"{first.example.kind}: {first.example.sentence.rstrip('.')} ({more} {answered}).{elsewhere.text}"
+    place = _drawn_at(number_drawn)
+    return Break(severity(first), text, onset, place, (row["name"],), lost_on=elsewhere.lost_on)
 
 
 def _drawn_at(place: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -14,12 +14,19 @@ _LATEST: Final = 200
 """Of more reads the last are looked at: each may hold thousands of elements."""
 
 
-def held_elsewhere(drawn: Drawn, violation: Violation) -> str:
-    """Say which nodes' reads hold the element that a read lacks, of those that were answered after that one began."""
+class Elsewhere(NamedTuple):
+    """``lost_on``: the nodes whose reads all lack it, where those of others hold it; ``text`` says what reads hold."""
+
+    lost_on: tuple[str, ...] = ()
+    text: str = ""
+
+
+def held_elsewhere(drawn: Drawn, violation: Violation) -> Elsewhere:
+    """Tell which nodes' reads hold the element that a read lacks, of those that were answered after that one began."""
     example = violation.example
     added = [one for one in example.operations if one.f in ("add", "append")]
     if not example.kind.startswith("lost-") or len(added) != 1 or len(example.suspects) != 1:
-        return ""
+        return Elsewhere()
     operations, key = drawn.run.operations, json.dumps(violation.key, ensure_ascii=False, separators=(",", ":"))
     code = -1 if violation.key is None else operations.key.code(key)
     chosen = operations.which(OK) & (operations.f.codes == operations.f.code("read")) & (operations.key.codes == code)
@@ -31,9 +38,10 @@ def held_elsewhere(drawn: Drawn, violation: Violation) -> str:
         if isinstance(items, list) and node is not None:
             (held if added[0].value in items else lacking).add(node)
     if there := sorted(held - lacking):
-        return f" Reads answered by {', '.join(there)} then or later hold it."
+        text = f" Reads answered by {', '.join(there)} then or later hold it."
+        return Elsewhere(tuple(sorted(lacking - held)), text)
     if held or len(lacking) < 2:
-        return ""
+        return Elsewhere()
     if len(rows) == _LATEST:
-        return f" None of the last {_LATEST} reads holds it."
-    return " No read that was answered then or later holds it."
+        return Elsewhere(text=f" None of the last {_LATEST} reads holds it.")
+    return Elsewhere(text=" No read that was answered then or later holds it.")

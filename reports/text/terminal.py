@@ -70,7 +70,7 @@ def _verdict(drawn: Drawn, columns: int, paint: Paint) -> str:
     told: list[str] = []
     for title, ones in grouped(run, diagnosis.breaks if diagnosis else ()):
         told += [f"{title}:"] if title else []
-        told += [f"{one.severity}: {one.text}" for one in ones]
+        told += [f"{one.title}: {one.text}" for one in ones]
     undecided = [f"{name}: {text}" for name, text in undecided_of(run)]
     heads = [wrapped(text, columns, hang="  ") for text in (*told, *undecided)]
     step = next_step(run)

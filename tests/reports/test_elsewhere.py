@@ -8,14 +8,18 @@ from pathlib import Path
 from history import RunFiles
 from reports.analysis.findings import prepare
 from reports.load.run import read_run
-from reports.story.diagnosis import diagnosis_of
+from reports.story.diagnosis import Break, diagnosis_of
 from tests.support.reports.recorded_runs import recorded_run
 
 
-def first_sentence(root: Path) -> str:
+def first_break(root: Path) -> Break:
     found = diagnosis_of(prepare(read_run(RunFiles(root))))
     assert found is not None
-    return found.breaks[0].text
+    return found.breaks[0]
+
+
+def first_sentence(root: Path) -> str:
+    return first_break(root).text
 
 
 def changed(root: Path, nodes: tuple[str, ...]) -> Path:
@@ -31,18 +35,21 @@ def changed(root: Path, nodes: tuple[str, ...]) -> Path:
 
 
 def test_reads_of_other_nodes_that_hold_it_are_named(tmp_path: Path) -> None:
-    text = first_sentence(recorded_run("element-lost", tmp_path))
-    assert text.endswith(" Reads answered by n2, n3, n4, n5 then or later hold it.")
+    found = first_break(recorded_run("element-lost", tmp_path))
+    assert found.text.endswith(" Reads answered by n2, n3, n4, n5 then or later hold it.")
+    assert found.title == "data lost on n1"
 
 
 def test_a_node_of_which_one_read_lacks_it_is_not_among_them(tmp_path: Path) -> None:
-    text = first_sentence(changed(recorded_run("element-lost", tmp_path), ("n3", "n5")))
-    assert text.endswith(" Reads answered by n2, n4 then or later hold it.")
+    found = first_break(changed(recorded_run("element-lost", tmp_path), ("n3", "n5")))
+    assert found.text.endswith(" Reads answered by n2, n4 then or later hold it.")
+    assert found.title == "data lost on n1, n3, n5"
 
 
 def test_that_no_read_holds_it_is_said(tmp_path: Path) -> None:
-    text = first_sentence(changed(recorded_run("element-lost", tmp_path), ("n2", "n3", "n4", "n5")))
-    assert text.endswith(" No read that was answered then or later holds it.")
+    found = first_break(changed(recorded_run("element-lost", tmp_path), ("n2", "n3", "n4", "n5")))
+    assert found.text.endswith(" No read that was answered then or later holds it.")
+    assert found.title == "data lost"
 
 
 def test_nothing_is_said_of_an_element_that_all_nodes_held_and_lacked(tmp_path: Path) -> None:
