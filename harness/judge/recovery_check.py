@@ -37,7 +37,7 @@ from history.records.indexes import index_text
 SLACK_S: Final = 1.0
 _SECOND: Final = 1_000_000_000
 _ASKED: Final = {
-    "indexes": "the cluster commits and every node applies what was committed then",
+    "indexes": "the cluster commits and every node's applied index reaches what was committed then",
     "own": "the cluster commits and every node has caught up, by the system's own rule",
     "operations": "operations succeed again",
 }
