@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final
 
 import numpy as np
 
-from reports.analysis.node_timeline import ROLES, SILENT, NodeTimeline, leader_at, stretches, term_at
+from reports.analysis.node_timeline import ROLES, ROUND_S, SILENT, NodeTimeline, leader_at, stretches, term_at
 from reports.load.columns import Floats, Ints
-
-ROUND_S: Final = 0.25
-"""Seconds from a round of probes to the next: probes of two nodes no more than half of it apart are of one round."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,8 @@ SILENT: Final = 4
 _EVER: Final = 2**62
 STALE_S: Final = 1.5
 """Seconds for which a probe counts at most; else until the node's next one (six probes at four a second)."""
+ROUND_S: Final = 0.25
+"""Seconds from a round of probes to the next: probes of two nodes no more than half of it apart are of one round."""
 GONE_S: Final = 3.0
 """A node without an answer for so many seconds at the end of the record is called silent."""
 
@@ -134,15 +136,32 @@ def _role(probe: Probe) -> int:
     return ROLES.index(probe.role) if probe.answered and probe.role in ROLES else SILENT
 
 
+def _counts_until(timeline: NodeTimeline, place: int) -> float:
+    """Until when a probe counts (s): until the node's next one, and :data:`STALE_S` at most.
+
+    An answer before silence counts for one round: then the node was asked again, and the probe that failed is only as
+    late as its timeout.
+    """
+    start = float(timeline.time[place])
+    if place + 1 == len(timeline.time):
+        return start + STALE_S
+    unanswered = timeline.role[place] != SILENT and timeline.role[place + 1] == SILENT
+    return min(float(timeline.time[place + 1]), start + (ROUND_S if unanswered else STALE_S))
+
+
 def stretches(timeline: NodeTimeline) -> list[Stretch]:
-    """Merge probes with the same role and term; a gap longer than :data:`STALE_S` ends a stretch."""
+    """Merge probes with the same role and term; a gap longer than :data:`STALE_S` ends a stretch.
+
+    Silence begins where the answer before it ceases to count.
+    """
     found: list[Stretch] = []
     for place in range(len(timeline.time)):
         start = float(timeline.time[place])
-        following = float(timeline.time[place + 1]) if place + 1 < len(timeline.time) else start + 0.25
-        end = min(following, start + STALE_S)
+        end = _counts_until(timeline, place) if place + 1 < len(timeline.time) else start + ROUND_S
         role, term = ROLES[int(timeline.role[place])], int(timeline.term[place])
         last = found[-1] if found else None
+        if last and role == "silent" != last.role and start - float(timeline.time[place - 1]) <= STALE_S:
+            start = last.end
         if last and (last.role, last.term) == (role, term) and abs(last.end - start) < 1e-9:
             found[-1] = Stretch(timeline.node, role, term, last.start, end)
         else:
@@ -168,7 +187,7 @@ def _answering(timelines: Sequence[NodeTimeline], seconds: float) -> Iterator[tu
     """Yield the timelines of all nodes that answered then, with the place of that probe."""
     for timeline in timelines:
         place = int(np.searchsorted(timeline.time, seconds, side="right")) - 1
-        if place >= 0 and seconds - float(timeline.time[place]) <= STALE_S and timeline.role[place] != SILENT:
+        if place >= 0 and timeline.role[place] != SILENT and seconds <= _counts_until(timeline, place):
             yield timeline, place
 
 
@@ -186,12 +205,7 @@ def role_at(timelines: Sequence[NodeTimeline], node: str | None, seconds: float)
     """Return a node's role in its newest probe before a moment; None if it was silent or never probed."""
     timeline = next((timeline for timeline in timelines if timeline.node == node), None)
     place = int(np.searchsorted(timeline.time, seconds, side="right")) - 1 if timeline else -1
-    if (
-        timeline is None
-        or place < 0
-        or seconds - float(timeline.time[place]) > STALE_S
-        or timeline.role[place] == SILENT
-    ):
+    if timeline is None or place < 0 or timeline.role[place] == SILENT or seconds > _counts_until(timeline, place):
         return None
     return ROLES[int(timeline.role[place])]
 

@@ -38,6 +38,7 @@ from reports.analysis.findings import (
 )
 from reports.analysis.invariant_violations import InvariantViolation, invariant_violations
 from reports.load import logs
+from reports.load.cut_record import cut_of
 from reports.load.last_valid import last_valid_run
 from reports.load.run import Run, commands_of
 from reports.load.staleness import digest_of
@@ -195,6 +196,7 @@ def render(drawn: Drawn) -> str:
         "next_step": next_step(run),
         "longer": part("commands", lambda: longer(run), ""),
         "bug": bug_of(run),
+        "cut": part("counts", lambda: cut_of(run), ""),
         "commands": part("commands", lambda: commands_of(run.plan, faults=bool(run.receipts)), []),
         "late": part("recovery figures", lambda: late_of(run), {}),
         "violation_times": part("counterexamples", lambda: violation_times_of(run), ""),

@@ -108,6 +108,22 @@ def test_silence_ends_a_stretch() -> None:
     assert timelines.leader_at(found, 5.0) is None
 
 
+def test_a_leader_that_answers_no_more_leads_until_it_was_asked_again_and_not_until_the_timeout() -> None:
+    """The timeout of a node that was killed at 0.5 s comes a second later; a slow answer is no silence."""
+    said = [probe(at / 4, "n1", "leader") for at in range(3)]
+    (died,) = timelines.timelines_of([*said, Probe(int(1.5 * S), "n1", error="no answer within 1 s")], ("n1",))
+    assert [(s.role, s.start, s.end) for s in timelines.stretches(died)] == [
+        ("leader", 0.0, 0.75),
+        ("silent", 0.75, 1.75),
+    ]
+    assert [(one.start, one.end) for one in leaderships([died])] == [(0.0, 0.75)]
+    assert [timelines.leader_at([died], at) for at in (0.7, 0.8, 1.4)] == ["n1", None, None]
+    assert [timelines.role_at([died], "n1", at) for at in (0.7, 0.8, 1.6)] == ["leader", None, None]
+    (slow,) = timelines.timelines_of([*said, probe(1.5, "n1", "leader")], ("n1",))
+    assert [(s.role, s.start, s.end) for s in timelines.stretches(slow)] == [("leader", 0.0, 1.75)]
+    assert timelines.leader_at([slow], 1.4) == "n1"
+
+
 def test_replica_progress_and_last_words() -> None:
     probes = [probe(t / 4, "n1", "leader", applied=t * 10, committed=t * 10) for t in range(40)]
     probes += [probe(t / 4, "n2", applied=min(t, 5) * 10, committed=min(t, 5) * 10) for t in range(40)]

@@ -1,0 +1,37 @@
+"""Compare the number of operations in a history with what the harness counted: a history may have been cut."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import numpy as np
+
+from reports.load.run import Run
+from reports.style.format import number
+
+_LEAST_KEPT: Final = 0.5
+"""A share of the operations begun; of whole histories it is 1, and some percent less where the harness stood still."""
+
+
+def cut_of(run: Run) -> str:
+    """Say that a history holds far fewer operations than the harness counted while it ran; empty if it does not.
+
+    Counts and charts are of the history as it is, but gates may have been judged by the whole of it.
+    """
+    pace, moments = run.state.get("pace"), run.state.get("moments")
+    if not isinstance(pace, Mapping) or not isinstance(moments, Mapping):
+        return ""
+    rate, start, end = pace.get("invoked_per_s"), moments.get("main"), moments.get("main-end")
+    if not isinstance(rate, int | float) or not isinstance(start, int) or not isinstance(end, int):
+        return ""
+    begun = rate * (end - start) / 1e9
+    phase = run.operations.phase
+    held = int(np.count_nonzero(phase.codes == phase.code("main")))
+    if held >= _LEAST_KEPT * begun:
+        return ""
+    return (
+        f"The history was cut: it holds {number(held)} of about {number(round(begun))} operations that were begun in "
+        "the main phase. What a check or gate saw may be of the whole history; counts, tables and charts are of what "
+        "is left."
+    )
