@@ -257,7 +257,7 @@ def _kept_pace(recorded: Recorded) -> Check:
     late = {name: float(pace.get(name) or 0.0) for name in ("late_p99_ms", "lag_p99_ms")}
     parts = []
     if "invoked_per_s" in pace and "asked_per_s" in pace:
-        parts.append(f"{pace['invoked_per_s']:.0f} of {pace['asked_per_s']:.0f} operations a second")
+        parts.append(f"{pace['invoked_per_s']:.0f} of {pace['asked_per_s']:.0f} operations a second in the main phase")
     queued = _never_issued(recorded, still)
     if queued:
         parts.append(f"{queued} that were due found no client: an open loop needs more of them (--concurrency)")

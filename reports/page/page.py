@@ -19,6 +19,7 @@ from urllib.parse import quote, urlencode
 import jinja2
 from markupsafe import Markup
 
+from history.metrics.recovery import CALM_S
 from history.records.violations import checks_looking, counts_of
 from reports.analysis import elections, figures, node_timeline, outages, snapshots, topology
 from reports.analysis.faults import late_of, summaries_of
@@ -215,6 +216,7 @@ def render(drawn: Drawn) -> str:
         "lasting": part("outages", lambda: lasting_of(drawn), {}),
         "marked_text": part("marks of violations", lambda: marked_text(drawn), ""),
         "windows": drawn.windows,
+        "calm_s": CALM_S,
         "back": {w.id: recovery_text.way_back(asdict(w), asked=bool(w.asked)) for w in drawn.windows},
         "costs": part("recovery figures", lambda: costs_of(drawn), []),
         "topologies": part("topology", lambda: topologies_of(drawn), []),

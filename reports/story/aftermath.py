@@ -31,8 +31,8 @@ def after_onset(drawn: Drawn, onset: float) -> str:
         since = np.count_nonzero((served >= onset) & (served <= load[-1])) / (load[-1] - onset)
         if 0 < since < before:  # at the beginning of a run it rises, whatever broke
             parts.append(
-                f"{before:.1f} operations a second succeeded before {onset:.1f} s, {since:.1f} from then until the "
-                f"load ended at {load[-1]:.1f} s"
+                f"{before:.1f} operations a second succeeded from the load's beginning at {load[0]:.1f} s to "
+                f"{onset:.1f} s, {since:.1f} from then until the load ended at {load[-1]:.1f} s"
             )
     if any((one.role <= ROLES.index("follower")).any() for one in drawn.timelines):
         end = drawn.run.end / 1e9

@@ -60,11 +60,12 @@ def assert_when(raw: Raw, text: str, moment: float) -> None:
 def assert_after(raw: Raw, text: str, onset: float) -> None:
     """Rates before and after, the end of the service, the leaders since."""
     served, load = raw.served(), raw.asked(final=False)
-    if match := re.search(r"([\d.]+) operations a second succeeded before ([\d.]+) s, ([\d.]+) from then", text):
+    said = r"([\d.]+) operations a second succeeded from the load's beginning at ([\d.]+) s to ([\d.]+) s, ([\d.]+)"
+    if match := re.search(said, text):
         before = sum(moment < onset for moment in served) / (onset - load[0])
         since = sum(onset <= moment <= load[-1] for moment in served) / (load[-1] - onset)
-        assert [float(match[1]), float(match[3])] == [pytest.approx(before, abs=0.1), pytest.approx(since, abs=0.1)]
-        assert float(match[2]) == pytest.approx(onset, abs=0.06)
+        assert [float(match[1]), float(match[4])] == [pytest.approx(before, abs=0.1), pytest.approx(since, abs=0.1)]
+        assert [float(match[2]), float(match[3])] == [pytest.approx(load[0], abs=0.06), pytest.approx(onset, abs=0.06)]
     match = re.search(r"(\d+|[Nn]o) new leaders? since ([\d.]+) s, at the end (\w+) led", text)
     assert match is not None
     assert float(match[2]) == pytest.approx(onset, abs=0.06)

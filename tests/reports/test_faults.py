@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import asdict, replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import reports
-from history import UNAPPLIED, Event, Operation, Receipt, receipts_of
+from history import UNAPPLIED, Event, Operation, Receipt, RunFiles, receipts_of
+from history.metrics.recovery import CALM_S
 from reports.analysis import faults, topology
 from reports.analysis.faults import late_of
 from reports.load.columns import from_operations
@@ -19,6 +22,7 @@ from reports.page.series import fault_data
 from reports.style.palette import FAULT_COLOURS, family_of, fault_styles
 from reports.text.recovery import way_back
 from tests.support.reports.made import Maker
+from tests.support.reports.recorded_runs import recorded_run
 
 S = 10**9
 
@@ -310,3 +314,23 @@ def test_of_results_that_do_not_say_whom_a_probe_asked_nobody_is_late(fresh: Mak
     results["windows"][0]["caught_up"] = {"nodes": {"n1": 3.0, "n2": None}}
     files.results.write_text(json.dumps(results))
     assert late_of(read_run(files)) == {}
+
+
+def test_every_rate_of_the_table_of_faults_says_over_which_span_it_was_taken(tmp_path: Path) -> None:
+    """A run without a fault has no rates, and says nothing of spans."""
+    files = RunFiles(recorded_run("stale-reads", tmp_path))
+    reports.write_report(files)
+    page = files.report.read_text()
+    table, span = page.index('<table class="faults">'), page.index('id="rates-span"')
+    assert table < span < page.index('id="charts"')
+    assert f"<em>before</em> over the {CALM_S} s before the fault" in page
+    assert "<em>after</em> from when it was healed until the next fault or the end of the load" in page
+    calm = RunFiles(tmp_path / "calm")
+    shutil.copytree(files.root, calm.root)
+    lines = [line for line in calm.history.read_text().splitlines(keepends=True) if '"process":"nemesis"' not in line]
+    calm.history.write_text("".join(lines))
+    results = json.loads(calm.results.read_text())
+    calm.results.write_text(json.dumps(results | {"receipts": [], "windows": []}))
+    reports.write_report(calm)
+    assert "No fault was started." in calm.report.read_text()
+    assert 'id="rates-span"' not in calm.report.read_text()

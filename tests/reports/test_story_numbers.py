@@ -265,6 +265,7 @@ def rates(raw: Raw, match: re.Match[str]) -> None:
     onset, served, load = raw.told[match["onset"]], raw.served(), raw.asked(final=False)
     assert close(match["before"], sum(at < onset for at in served) / (onset - load[0]))
     assert close(match["since"], sum(onset <= at <= load[-1] for at in served) / (load[-1] - onset))
+    assert close(match["from"], load[0])
     assert close(match["until"], load[-1])
 
 
@@ -348,8 +349,8 @@ CLAIMS: list[tuple[str, Claim]] = [
     ),
     (
         (
-            r"(?P<before>[\d.]+) operations a second succeeded before (?P<onset>[\d.]+) s, (?P<since>[\d.]+) from then "
-            r"until the load ended at (?P<until>[\d.]+) s"
+            r"(?P<before>[\d.]+) operations a second succeeded from the load's beginning at (?P<from>[\d.]+) s to "
+            r"(?P<onset>[\d.]+) s, (?P<since>[\d.]+) from then until the load ended at (?P<until>[\d.]+) s"
         ),
         rates,
     ),

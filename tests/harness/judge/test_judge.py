@@ -727,7 +727,8 @@ def test_gate_kept_pace_tells_a_rate_that_the_system_did_not_serve_and_holds_it_
     check = check_named("kept-pace", judged(with_state(pace=PACE)))
     assert check.verdict == "valid"
     assert check.seen == (
-        "120 of 200 operations a second, all clients were busy for 40 % of the time, 99 of 100 at most 20 ms late"
+        "120 of 200 operations a second in the main phase, all clients were busy for 40 % of the time, "
+        "99 of 100 at most 20 ms late"
     )
     assert check_named("kept-pace", judged(good())).seen == "not recorded"
 
