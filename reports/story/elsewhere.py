@@ -22,7 +22,7 @@ class Elsewhere(NamedTuple):
 
 
 def held_elsewhere(drawn: Drawn, violation: Violation) -> Elsewhere:
-    """Tell which nodes' reads hold the element that a read lacks, of those that were answered after that one began."""
+    """Find the nodes that hold the element that a read lacks, by reads answered after it began."""
     example = violation.example
     added = [one for one in example.operations if one.f in ("add", "append")]
     if not example.kind.startswith("lost-") or len(added) != 1 or len(example.suspects) != 1:
