@@ -18,8 +18,8 @@ SIZE: Final = 1000
 #: Of all operations this share reads.
 READS: Final = 0.05
 _ASKED: Final = "at the end every set holds what was added to it, once, and nothing else"
-#: So many elements are named in the details,
-_NAMED: Final = 20
+#: So many elements of a class are named in the details, which are all of them but in the largest of runs,
+_NAMED: Final = 10_000
 #: and so many, with their adds, in a counterexample.
 _SHOWN: Final = 3
 #: Class of elements -> kind of violation, and what a read does; the gravest first.

@@ -139,12 +139,28 @@ def prepare(run: Run) -> Drawn:
 
 
 def checks_of(run: Run) -> list[dict[str, Any]]:
-    """List the checks and gates as recorded, worst first; ``state`` is valid, invalid, unknown or skipped."""
+    """List the checks and gates as recorded, worst first; ``state`` is valid, invalid, unknown or skipped.
+
+    ``elements`` are those that a check of sets names, by class (see :func:`_elements_of`).
+    """
     rows = []
     for check in run.results.get("checks", ()) or ():
         texts_of_it = {name: str(check.get(name) or "") for name in ("name", "kind", "asked", "seen")}
-        rows.append({**texts_of_it, "state": state_of(check)})
+        rows.append({**texts_of_it, "state": state_of(check), "elements": _elements_of(check.get("details"))})
     return sorted(rows, key=lambda row: _STATES.index(row["state"]))
+
+
+def _elements_of(details: object) -> list[tuple[str, str]]:
+    """Write the elements that a check named, as (``61 lost``, all of them); where it named some only, how many."""
+    named = details.get("elements") if isinstance(details, dict) else None
+    found = []
+    for name, elements in named.items() if isinstance(named, dict) else ():
+        if isinstance(elements, list) and elements:
+            counted = details.get(name) if isinstance(details, dict) else None
+            total = counted if isinstance(counted, int) else len(elements)
+            first = f", the first {len(elements):,} of them" if total > len(elements) else ""
+            found.append((f"{total:,} {name}{first}", ", ".join(map(str, elements))))
+    return found
 
 
 def undecided_of(run: Run) -> list[tuple[str, str]]:

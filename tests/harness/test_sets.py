@@ -80,6 +80,12 @@ def test_an_add_that_was_acknowledged_while_the_last_read_was_under_way_may_come
     assert elements_check([*ADDED, op(9, "add", 5), last]).details["elements"] == {"lost": [5]}
 
 
+def test_every_lost_element_is_named() -> None:
+    added = [op(at, "add", at) for at in range(1, 90)]
+    details = elements_check([*added, final(1, at=100)]).details
+    assert (details["lost"], details["elements"]) == (88, {"lost": list(range(2, 90))})
+
+
 def test_an_element_that_was_read_twice_in_the_main_phase_is_duplicated() -> None:
     check = elements_check([*ADDED, op(5, "read", None, [1, 1]), final(1, 2)])
     assert (check.verdict, check.details["kind"]) == ("invalid", "duplicate")

@@ -1,0 +1,40 @@
+"""The elements that a check of sets found lost can be read in full on the page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import reports
+from history import RunFiles
+from tests.support.reports.recorded_runs import recorded_run
+
+
+def page_with(below: Path, **details: Any) -> str:
+    """The page of a run of which 61 elements are lost, with other details of the check of sets."""
+    files = RunFiles(recorded_run("element-lost", below))
+    results = json.loads(files.results.read_text())
+    (check,) = [one for one in results["checks"] if one["name"] == "elements"]
+    check["details"] |= details
+    files.results.write_text(json.dumps(results))
+    assert reports.write_report(files).warnings == []
+    return files.report.read_text()
+
+
+def test_all_lost_elements_stand_in_a_fold_beside_their_number(tmp_path: Path) -> None:
+    lost = list(range(200, 261))
+    page = page_with(tmp_path, elements={"lost": lost})
+    assert f"<summary>61 lost</summary>{', '.join(map(str, lost))}</details>" in page
+
+
+def test_a_recording_that_names_some_only_says_how_many(tmp_path: Path) -> None:
+    page = page_with(tmp_path)
+    assert "<summary>61 lost, the first 20 of them</summary>120, 122, 123, 124, " in page
+
+
+@pytest.mark.parametrize("elements", [None, [], {}, {"lost": []}, {"lost": 3}])
+def test_where_none_are_named_there_is_no_fold(elements: Any, tmp_path: Path) -> None:
+    assert 'class="elements"' not in page_with(tmp_path, elements=elements)
