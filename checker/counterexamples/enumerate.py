@@ -29,7 +29,7 @@ _AUTOMATON_SHOWN: Final = 4
 _AGAIN_S: Final = 1.0
 _FOLDED: Final = 2000
 # A core of more operations after the deadline was never reduced, and is of no use.
-_TOO_MANY: Final = 2000
+TOO_MANY: Final = 2000
 # Statements about the whole history, which no few operations can contradict by their order.
 OF_THE_WHOLE: Final = ("log-hole", "never-written")
 
@@ -116,7 +116,7 @@ def _findings(answer: EngineResult, calls: Sequence[Call], model: Model, limits:
     held: list[Finding] = []
     for last in _lasts(answer):
         core = shrink(calls, model, last, limits)
-        if limits.over() and len(core.calls) > _TOO_MANY:
+        if limits.over() and len(core.calls) > TOO_MANY:
             break
         least = fewest(core, calls, model, limits)
         held.append(Finding(tuple(least.calls), answer, least.note))

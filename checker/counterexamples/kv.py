@@ -10,7 +10,7 @@ from checker.core.definition import SMALL, linearizable
 from checker.core.model import CasRegister
 from checker.core.result import EngineResult, Limits
 from checker.counterexamples.cas_chains import chain_core, made_pending
-from checker.counterexamples.enumerate import MOST, Finding, Findings, completed_by, second_pass
+from checker.counterexamples.enumerate import MOST, TOO_MANY, Finding, Findings, completed_by, second_pass
 from checker.counterexamples.minimize import irreducible
 from checker.dispatch import decide
 from checker.engines.kv import ENGINE, INITIAL, Reading, Way, read_values, register_calls
@@ -83,6 +83,8 @@ def find_in_kv(calls: Sequence[Call], pieces: Pieces, limits: Limits) -> Finding
         found = chain_core(of_register, register, more if held else limits)
         if held and more.over():
             continue
+        if limits.over() and len(found) > TOO_MANY:
+            break
         held.append(texts.finding(None, found))
         of_register = texts.without(found, held[-1], of_register)
         count += 1

@@ -29,6 +29,8 @@ class _Sentences:
         self.clock = Clock.of(self.operations)
         self.gets = [call for call in self.core if call.f == "get"]
         self.makers = [call for call in self.core if call.f != "get"]
+        # Texts are long: each is taken apart once.
+        self.parts = {get.source: frozenset(pieces.split(get.result or START) or ()) for get in self.gets}
 
     def counterexample(self, kind: str | None) -> Counterexample:
         kind, why = self._alone(kind) if len(self.core) == 1 else self._together(kind)
@@ -42,9 +44,6 @@ class _Sentences:
         operation = self._op(call)
         text = elided(call.result or START) if call.f == "get" else elided(call.value)
         return f"{who(operation)} {_DID[call.f]} {text} ({self.clock.span(operation)})"
-
-    def _parts(self, get: Call) -> list[str]:
-        return self.pieces.split(get.result or START) or []
 
     def _alone(self, kind: str | None) -> tuple[str, str]:
         """One get whose answer is wrong by itself."""
@@ -79,7 +78,7 @@ class _Sentences:
 
     def _together(self, kind: str | None) -> tuple[str, str]:
         for maker in self.makers:
-            early = [get for get in self.gets if get.ret < maker.invoke and maker.value in self._parts(get)]
+            early = [get for get in self.gets if get.ret < maker.invoke and maker.value in self.parts[get.source]]
             if early:
                 return "future-read", f"{elided(maker.value)} was got before it was asked for: a read from the future"
         if kind is not None:
@@ -96,7 +95,7 @@ class _Sentences:
     def _missed(self) -> tuple[str, str] | None:
         """A put or append that was acknowledged before a get began that does not show it."""
         for maker in self.makers:
-            late = [get for get in self.gets if maker.ret < get.invoke and maker.value not in self._parts(get)]
+            late = [get for get in self.gets if maker.ret < get.invoke and maker.value not in self.parts[get.source]]
             if late:
                 seen = any(maker.value in (operation.result or START) for operation in self.scene.operations
                            if operation.f == "get" and operation.outcome == "ok")  # fmt: skip

@@ -164,6 +164,25 @@ def test_violations_are_looked_for_only_as_long_as_there_is_time() -> None:
         assert verdict.counterexamples or verdict.verdict == "unknown"
 
 
+def test_a_contradiction_that_was_not_made_smaller_in_time_is_not_shown() -> None:
+    """To say of thousands of puts and gets which of them are not there takes minutes, and helps nobody."""
+    rows = [
+        row
+        for at in range(0, 8000, 4)
+        for row in (("put", f"{at:04};", (at, at + 1)), ("get", f"{at:04};", (at + 2, at + 3)))
+    ]
+    calls = calls_of(reported(*rows, ("get", "7000;", (8000, 8001))), KeyValue())
+    pieces = pieces_of(calls)
+    assert pieces is not None
+    sizes = []
+    for looks in range(1, 30):
+        ticks = iter([0.0] * looks + [9.0] * 10000)
+        found = find_in_kv(calls, pieces, Limits(lambda ticks=ticks: next(ticks), deadline=5.0))  # type: ignore[misc]
+        sizes += [len(one.core) for one in found.held] if found else []
+    assert sizes
+    assert max(sizes) < 2000
+
+
 def test_all_violations_are_told_and_each_once() -> None:
     """A replica that is stuck answers the same old text again and again: that is one."""
     stuck = [("get", "a", (10 + 2 * number, 11 + 2 * number)) for number in range(20)]
