@@ -23,8 +23,7 @@ from checker.engines.set_columns import SetColumns, contradiction, is_set_linear
 from checker.engines.set_columns import linearization as order_of_set
 from checker.engines.sets import ENGINE as SET_SWEEP
 from checker.engines.sets import SET
-from checker.explain.explain import Explanation, explain, explain_findings, unexplained
-from checker.explain.legal_answers import with_answers
+from checker.explain.explain import Explanation, explain, explain_findings, unexplained, with_legal_answers
 from checker.models.ledger import Ledger, dense
 from checker.models.objects import FifoQueue, GrowSet, Log
 from checker.models.registry import model_named
@@ -159,9 +158,7 @@ def check_set(
         return replace(verdict, certificate=order.size)
     scene = Scene(operations, model, key)
     explained = explain_findings(_set_findings(operations, model, columns, limits), answer, scene)
-    if not limits.over():
-        answered = with_answers(explained.examples, calls_of(operations, model), scene)
-        explained = replace(explained, examples=answered)
+    explained = with_legal_answers(explained, lambda: calls_of(operations, model), scene, limits)
     return key_verdict(key, answer, columns.calls, explained, limits)
 
 

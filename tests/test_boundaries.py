@@ -26,8 +26,8 @@ MAY_IMPORT = {
 # rooms that stand before it, and from those in the same row never one from another.
 LAYERS = {
     "history": [
-        "errors packed codes compiled extras schema json_object", "toml_file records", "tables metrics readers",
-        "__init__",
+        "errors packed codes compiled extras schema json_object announced", "toml_file records",
+        "tables metrics readers", "__init__",
     ],
     "checker": [
         "core", "models kernels fenced_ledgers", "search", "engines", "dispatch warmup", "counterexamples", "explain",

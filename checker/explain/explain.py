@@ -48,7 +48,14 @@ def explain(answer: EngineResult, calls: Sequence[Call], scene: Scene, limits: L
     found = None if find is None else find(answer, calls, scene, limits)
     if found is None:
         found = explain_findings(find_all(answer, calls, scene.model, limits), answer, scene)
-    return found if limits.over() else replace(found, examples=with_answers(found.examples, calls, scene))
+    return with_legal_answers(found, lambda: calls, scene, limits)
+
+
+def with_legal_answers(
+    found: Explanation, calls: Callable[[], Sequence[Call]], scene: Scene, limits: Limits
+) -> Explanation:
+    """Add what each blamed operation could have been answered, as long as there is time; calls are made only then."""
+    return found if limits.over() else replace(found, examples=with_answers(found.examples, calls(), scene))
 
 
 def explain_findings(found: Findings, answer: EngineResult, scene: Scene) -> Explanation:

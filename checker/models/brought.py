@@ -9,12 +9,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from functools import cache
-from importlib.metadata import entry_points
-from typing import Final
 
 from checker.core.model import Model
-
-GROUP: Final = "harness.systems"
+from history.announced import announced_systems
 
 log = logging.getLogger(__name__)
 
@@ -23,7 +20,7 @@ log = logging.getLogger(__name__)
 def brought_models() -> Mapping[str, Callable[[], Model]]:
     """The models of all systems that can be loaded, by name."""
     found: dict[str, Callable[[], Model]] = {}
-    for point in entry_points(group=GROUP):
+    for point in announced_systems().values():
         try:
             found |= getattr(point.load(), "models", {})
         except Exception:  # a third party's module, or a part that is not installed: `harness list-systems` says why

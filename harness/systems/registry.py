@@ -1,37 +1,30 @@
-"""The systems that are there: those that installed packages announce as entry points of the group ``harness.systems``.
+"""The systems that are there: those that packages announce, this one among them (``history.announced``).
 
 A file that ends in ``.toml`` is a system as well.
-
-This package announces its own the same way.  In a source tree its ``pyproject.toml`` is read for them, so that one that
-was just added is found without installing anything again.
 """
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Iterable, Mapping
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Final
 
 from harness.errors import UsageError
 from harness.systems.api import System
 from harness.systems.program.system import system_of
+from history.announced import announced_systems
 from history.extras import missing_extra
 from history.schema import hint
 
-GROUP: Final = "harness.systems"
 #: What is tested where nothing is said.
 DEFAULT: Final = "dledger"
 #: How a file ends that is a system.
 FILE: Final = ".toml"
-_PYPROJECT: Final = Path(__file__).resolve().parents[2] / "pyproject.toml"
 
 
 def system_names() -> tuple[str, ...]:
     """The names of all systems, the default one first."""
-    return tuple(sorted(_announced(), key=lambda name: (name != DEFAULT, name)))
+    return tuple(sorted(announced_systems(), key=lambda name: (name != DEFAULT, name)))
 
 
 @cache
@@ -42,7 +35,7 @@ def find_system(name: str) -> System:
     """
     if name.endswith(FILE):
         return system_of(Path(name))
-    announced = _announced()
+    announced = announced_systems()
     if name not in announced:
         raise UsageError(f"--system: there is no system {name!r}; {hint(name, announced)}")
     point = announced[name]
@@ -70,7 +63,7 @@ def usable_systems() -> tuple[list[System], dict[str, str]]:
 
 def installed(name: str) -> System | None:
     """The system of this name or in this file, None when there is none here.  Raises UsageError if it is unusable."""
-    there = Path(name).is_file() if name.endswith(FILE) else name in _announced()
+    there = Path(name).is_file() if name.endswith(FILE) else name in announced_systems()
     return find_system(name) if there else None
 
 
@@ -80,18 +73,3 @@ def split_version(text: str) -> tuple[str, str]:
         return text, ""
     name, _, version = text.rpartition("@") if f"{FILE}@" in text else text.partition("@")
     return name, version
-
-
-@cache
-def _announced() -> Mapping[str, EntryPoint]:
-    """Looked for once: a suite asks thousands of times, and each look reads the metadata of every installed package."""
-    points = {point.name: point for point in entry_points(group=GROUP)}
-    return points | {point.name: point for point in _of_source_tree()}
-
-
-def _of_source_tree() -> Iterable[EntryPoint]:
-    """The entry points in the ``pyproject.toml`` of the tree that this module lies in, if it lies in one."""
-    if not _PYPROJECT.is_file():
-        return ()
-    groups = tomllib.loads(_PYPROJECT.read_text()).get("project", {}).get("entry-points", {})
-    return (EntryPoint(name, value, GROUP) for name, value in groups.get(GROUP, {}).items())

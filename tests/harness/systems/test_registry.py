@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from checker.models import brought
 from harness.errors import UsageError
 from harness.systems import DEFAULT, find_system, system_names
-from harness.systems.registry import GROUP, split_version
+from harness.systems.registry import split_version
+from history.announced import GROUP, of_source_tree
 
 #: A system of another package: a register that one node holds, as short as it can be.
 OTHER = """
@@ -90,8 +90,11 @@ def test_the_system_of_another_package_is_one_of_them(wheel: Path) -> None:
     assert [one["model"] for one in system["workloads"]] == ["register"]
 
 
-def test_models_are_looked_for_where_systems_are() -> None:
-    assert brought.GROUP == GROUP
+def test_a_source_tree_announces_what_was_just_added_to_it_and_an_installed_package_has_none(tmp_path: Path) -> None:
+    added = tmp_path / "pyproject.toml"
+    assert list(of_source_tree(added)) == []
+    added.write_text(f'[project.entry-points."{GROUP}"]\nnewest = "newest_system:SYSTEM"\n')
+    assert [(point.name, point.value) for point in of_source_tree(added)] == [("newest", "newest_system:SYSTEM")]
 
 
 def test_a_system_brings_the_models_that_only_it_needs(wheel: Path, tmp_path: Path) -> None:

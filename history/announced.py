@@ -1,0 +1,34 @@
+"""The systems under test that packages announce, as entry points of the group ``harness.systems``.
+
+In a source tree its ``pyproject.toml`` is read for them, too, so that one that was just added is found without
+installing anything again.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Final
+
+GROUP: Final = "harness.systems"
+_PYPROJECT: Final = Path(__file__).resolve().parents[1] / "pyproject.toml"
+
+
+@cache
+def announced_systems() -> Mapping[str, EntryPoint]:
+    """The entry points by name.
+
+    Looked for once: a suite asks thousands of times, and each look reads the metadata of every installed package.
+    """
+    return {point.name: point for point in (*entry_points(group=GROUP), *of_source_tree(_PYPROJECT))}
+
+
+def of_source_tree(pyproject: Path) -> Iterable[EntryPoint]:
+    """The entry points in the ``pyproject.toml`` of a source tree; none where there is no such file."""
+    if not pyproject.is_file():
+        return ()
+    groups = tomllib.loads(pyproject.read_text(encoding="utf-8")).get("project", {}).get("entry-points", {})
+    return [EntryPoint(name, value, GROUP) for name, value in groups.get(GROUP, {}).items()]
