@@ -1,7 +1,8 @@
 """Models that systems under test bring: objects that only one of them has.
 
 A system names them among its declarations (``models``), and is found as the harness finds it, by its entry point: so
-the model of a recorded history is known wherever its package is installed.  Spark's workers are sent ours alone.
+the model of a recorded history is known wherever its package is installed.  Workers of a Spark cluster are sent ours
+alone, and name one that they lack.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from checker import ModelError, model_named
 from pipeline.errors import JobError
 
 
@@ -42,3 +43,14 @@ def require_visible(path: Path) -> None:
             f"the worker {socket.gethostname()} does not see {path}: the directory of runs must be mounted there under "
             "the same path, or the history be named by a URI that Spark reads (hdfs://, s3a://)"
         )
+
+
+def require_model(name: str) -> None:
+    """Raise JobError on a worker that lacks a model: of those that systems bring none is sent to a cluster."""
+    try:
+        model_named(name)
+    except ModelError:
+        raise JobError(
+            f"the worker {socket.gethostname()} does not know the model {name!r}: install the package of the system "
+            "that brings it on every machine of the cluster, or judge with --no-spark"
+        ) from None

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from history.tables.schemas import VERDICTS
-from pipeline.spark.actions import require_visible, run_action
+from pipeline.spark.actions import require_model, require_visible, run_action
 from pipeline.tables.judging import Budget, TooManyRowsError, judge
 from pipeline.tables.pairing import PLAIN_OPERATIONS
 
@@ -88,6 +88,7 @@ def _judging(
 ) -> Callable[[list[str]], tuple[pa.Table, list[str]]]:
     def work(keys: list[str]) -> tuple[pa.Table, list[str]]:
         require_visible(places[0])
+        require_model(model)
         found, large = [], []
         parts = parts_of(places, keys)
         for key in keys:

@@ -128,6 +128,13 @@ def test_a_failing_checker_is_a_job_error_with_itscause(spark, recorder) -> None
     assert not list(run.root.glob("tables.*"))
 
 
+def test_a_model_that_a_worker_lacks_is_named_with_the_mend(spark, recorder) -> None:
+    run = recorder.call(0, "write", 1).close()
+    with pytest.raises(JobError, match=r"not know the model 'odd': install the package .* or judge with --no-spark"):
+        run_tables(spark, run, model="odd", deadline_s=10)
+    assert not run.tables.exists()
+
+
 def test_nothing_stays_in_the_cache(spark, recorder) -> None:
     run_tables(spark, recorder.call(0, "write", 1).close(), model="register", deadline_s=10)
     assert spark.sparkContext._jsc.getPersistentRDDs().size() == 0
