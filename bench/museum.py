@@ -99,19 +99,27 @@ def share(hits: int, of: int) -> str:
     return f"{hits} of {of} ({100 * low:.0f}-{100 * high:.0f} %)"
 
 
+def seconds(figures: Sequence[float]) -> str:
+    """Text such as "27 (19 to 41)": the median, the least and the most."""
+    if not figures:
+        return ""
+    return f"{statistics.median(figures):.0f} ({min(figures):.0f} to {max(figures):.0f})"
+
+
 def table(results: Mapping[str, Mapping[str, Sequence[Row]]]) -> str:
     """The table of docs/museum.md."""
     lines = [
-        "| bug | system | promised | fault | found | seconds of a run | twin without it: blamed |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
+        "| bug | system | promised | fault | found | a wrong answer after, s | a whole run, s | twin without it: blamed |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for piece in PIECES:
         bad, good = ([row for row in results.get(piece.name, {}).get(v, ()) if counts(row)] for v in _twins(piece))
-        seconds = [row["seconds"] for row in bad if piece.found(row)]
+        hits = [row for row in bad if piece.found(row)]
+        answered = [row["answered_s"] for row in hits if row.get("answered_s") is not None]
         lines.append(
             f"| [{piece.name}]({piece.link}) | {piece.system} {piece.bad} | {piece.promise} | {piece.fault} "
-            f"| {share(sum(map(piece.found, bad)), len(bad))} "
-            f"| {f'{statistics.median(seconds):.0f}' if seconds else ''} "
+            f"| {share(len(hits), len(bad))} "
+            f"| {seconds(answered)} | {seconds([row['seconds'] for row in hits])} "
             f"| {piece.good}: {share(sum(bool(row['invalid']) for row in good), len(good))} |"
         )
     return "\n".join(lines)

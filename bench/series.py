@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bench.generated import with_table
+from history.records.violations import counterexamples_of
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 #: Exit codes of a run that was judged; any other is a failure of the harness.
@@ -37,9 +38,16 @@ def run_once(words: Sequence[str], seed: int, store: Path, as_expected: Callable
     results = json.loads(found.read_text())
     row["invalid"] = invalid_checks(results)
     row["sentence"] = str(results.get("sentence", ""))[:500]
+    row["answered_s"] = first_wrong_answer_s(results)
     if as_expected(row):
         shutil.rmtree(store, ignore_errors=True)
     return row
+
+
+def first_wrong_answer_s(results: Mapping[str, Any]) -> float | None:
+    """Return when the first answer came that leaves no legal order, in seconds of the run; None without one."""
+    moments = [one.example.completed_at for one in counterexamples_of(results)]
+    return round(min(moments) / 1e9, 1) if moments else None
 
 
 def invalid_checks(results: Mapping[str, Any]) -> list[str]:
