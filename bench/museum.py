@@ -100,16 +100,16 @@ def share(hits: int, of: int) -> str:
 
 
 def seconds(figures: Sequence[float]) -> str:
-    """Text such as "27 (19 to 41)": the median, the least and the most."""
+    """Text such as "27 s (19 to 41)": the median, the least and the most."""
     if not figures:
         return ""
-    return f"{statistics.median(figures):.0f} ({min(figures):.0f} to {max(figures):.0f})"
+    return f"{statistics.median(figures):.0f} s ({min(figures):.0f} to {max(figures):.0f})"
 
 
 def table(results: Mapping[str, Mapping[str, Sequence[Row]]]) -> str:
     """The table of docs/museum.md."""
     lines = [
-        "| bug | system | promised | fault | found | a wrong answer after, s | a whole run, s | twin without it: blamed |",
+        "| bug | system | promised | fault | found | wrong answer after | a whole run | twin without it: blamed |",
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for piece in PIECES:

@@ -32,14 +32,15 @@ def test_the_table_counts_what_the_right_check_named_and_no_broken_run() -> None
     good = [row(1, 0), row(2, 1, "recovery")]
     lines = museum.table({PIECE.name: {PIECE.bad: bad, PIECE.good: good}}).splitlines()
     (line,) = (line for line in lines if f"[{PIECE.name}]" in line)
-    assert "| 1 of 2 (9-91 %) | 27 (27 to 27) | 50 (50 to 50) |" in line
+    assert "| 1 of 2 (9-91 %) | 27 s (27 to 27) | 50 s (50 to 50) |" in line
     assert line.endswith(f"| {PIECE.good}: 1 of 2 (9-91 %) |"), "whatever a good release is blamed for is counted"
     assert "not run" in lines[-1]
 
 
 def test_the_first_wrong_answer_is_when_it_came_and_not_when_it_was_asked_for() -> None:
-    operation = {"process": 1, "f": "read", "key": "set", "value": None, "result": [], "outcome": "ok",
-                 "invoked": 26_700_000_000, "returned": 26_800_000_000, "invoke_index": 2, "return_index": 3}  # fmt: skip
+    operation = {"process": 1, "f": "read", "key": "set", "value": None, "result": [],
+                 "outcome": "ok", "invoked": 26_700_000_000, "returned": 26_800_000_000,
+                 "invoke_index": 2, "return_index": 3}  # fmt: skip
     example = {"kind": "lost-element", "sentence": "", "operations": [operation]}
     assert first_wrong_answer_s({"keys": [{"key": "set", "counterexamples": [example]}]}) == 26.8
     assert first_wrong_answer_s({"keys": [{"key": "set"}]}) is None
