@@ -47,7 +47,7 @@ def decide_by_set_sweep(calls: Sequence[Call], limits: Limits, *, proof: bool = 
                 done[call.value] = call
     levels = _levels(calls, limits)
     for level in levels:
-        if any(item not in began for item in level.elements):
+        if not level.elements <= began.keys():
             return _invalid((level.first,), "never-written")
     for below, above in pairwise(levels):
         if not below.elements < above.elements:
