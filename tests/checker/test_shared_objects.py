@@ -287,7 +287,8 @@ def test_histories_are_judged_as_by_the_definition_of_the_model(name: str, seed:
     ("name", "f", "value", "result"),
     [
         ("ledger", "list", None, [[2, 1], [0, 2]]), ("ledger", "list", None, [[0, 1], [0, 2]]),
-        ("ledger", "append", 1, -1), ("ledger", "append", None, 0), ("ledger", "get", "x", 1), ("ledger", "list", None, [1]), ("ledger", "put", 1, 1),
+        ("ledger", "append", 1, -1), ("ledger", "append", None, 0), ("ledger", "get", "x", 1),
+        ("ledger", "list", None, [1]), ("ledger", "put", 1, 1),
         ("fenced-lock", "acquire", None, 7), ("fenced-lock", "release", None, ["released", 1]),
         ("fenced-lock", "read", None, "x"), ("fenced-lock", "free", None, None),
         ("sync-state-set", "read", None, None), ("sync-state-set", "alter", [1, 1], 2), ("sync-state-set", "cas", 1, 1),
