@@ -165,7 +165,8 @@ def _read_back(recorded: Recorded, windows: Sequence[Window]) -> Check:
     """Check that writes acknowledged under faults were read back: without a read they prove nothing."""
     asked = "writes acknowledged under a fault, and their keys read afterwards"
     reads = recorded.plan.load.reads
-    writes = [op for op in recorded.operations if op.outcome == "ok" and op.phase == "main" and op.f not in reads]
+    acknowledged = (op for op in recorded.operations if op.outcome == "ok" and op.phase == "main")
+    writes = [op for op in acknowledged if op.f not in reads and not op.refused]
     if not any(window.asked for window in windows) or not writes:
         return _nothing_to_judge("read-back", asked, "under no fault could one be acknowledged")
     last: dict[Any, int] = {}

@@ -599,6 +599,7 @@ def test_gate_under_fault_says_when_no_fault_stood() -> None:
     ("changes", "seen"),
     [
         ({"f": "read"}, "no write was acknowledged under a fault"),
+        ({"f": "cas", "value": [1, 2], "result": [1, 2, 3]}, "no write was acknowledged under a fault"),
         ({"key": "k1"}, "on 1 key, read on 0, not on k1; a read of each is asked for"),
     ],
 )
