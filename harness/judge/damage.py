@@ -94,13 +94,14 @@ class Damages:
         kinds = cast(Iterable[FileClass], self.may_refuse)
         return tuple(damage for damage in self.all if self.may_refuse and damage.may_be(*kinds))
 
-    def refused(self, probes: Sequence[Probe]) -> dict[str, Damage]:
+    def refused(self, probes: Sequence[Probe], gone_at: int = -1) -> dict[str, Damage]:
         """The nodes that never answered again after a damage on which they may refuse to start, with that damage.
 
-        None where no node ever answered: then nothing is known of any.
+        Or not after ``gone_at`` (ns), at which all were ended.  None where no node ever answered: then nothing is known
+        of any.
         """
         last = {probe.node: probe.time for probe in probes if probe.answered}
-        return {one.node: one for one in self.refusable if last and last.get(one.node, -1) <= one.end}
+        return {one.node: one for one in self.refusable if last and last.get(one.node, -1) <= max(one.end, gone_at)}
 
     def excused_logs(self, probes: Sequence[Probe]) -> Excused:
         """From the damage of a log's file until the log is as long again as what had been committed in it."""
