@@ -15,7 +15,6 @@ import pyarrow.compute as pc
 
 from history import KeyVerdict, RunFiles
 from history.tables.schemas import PROBES, VERDICTS
-from pipeline.errors import JobError
 from pipeline.tables.judging import Budget, judge, verdicts_of
 from pipeline.tables.recovery import Slice, fault_table, ok_times
 from pipeline.tables.sources import probe_batches, read_run
@@ -41,8 +40,7 @@ def local_tables(run: RunFiles, *, model: str | None, deadline_s: float) -> Tabl
 
     Without a ``model`` there are no verdicts: the keys are judged by something else.  ``deadline_s`` bounds the
     checking of all keys together (see ``pipeline.tables.judging.Budget``).  Raises
-    history.FormatError for bad recorded data, FileNotFoundError without a history, OSError when the disk refuses,
-    JobError when the checker fails.
+    history.FormatError for bad recorded data, FileNotFoundError without a history, OSError when the disk refuses.
     """
     operations, receipts = read_run(run)
     load = Slice.load([Slice.of(operations)], receipts)
@@ -63,10 +61,7 @@ def _verdicts(operations: pa.Table, model: str | None, deadline_s: float) -> pa.
         return VERDICTS.empty_table()
     groups = list(_by_key(operations))
     budget = Budget.of(deadline_s, len(groups))
-    try:
-        judged = [judge(group, model, budget) for group in groups]
-    except Exception as error:
-        raise JobError(f"{type(error).__module__}.{type(error).__qualname__}: {error}") from error
+    judged = [judge(group, model, budget) for group in groups]
     return pa.concat_tables([VERDICTS.empty_table(), *judged])
 
 
