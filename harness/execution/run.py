@@ -32,7 +32,7 @@ from harness.execution.progress_thread import ProgressThread
 from harness.execution.reboots import boots, lost
 from harness.execution.standstills import Standstills
 from harness.exits import EXIT_FAILURE, EXIT_INTERRUPTED, exit_code
-from harness.judge.conclude import add_to_index, append_to_warehouse, conclude, draw, summary_of
+from harness.judge.conclude import WITHOUT_SPARK, add_to_index, append_to_warehouse, conclude, draw, summary_of
 from harness.remote.nodes import Remote
 from harness.runstate import RunState
 from harness.store import create_run, discard_run, link_latest
@@ -237,7 +237,7 @@ class Run:
             self._spark.get(SPARK_WARM_S)
         except SessionError as error:
             log.warning("judging without Spark: %s", error)
-            self._state.warn(f"judged without Spark, by the same functions: {error}")
+            self._state.warn(f"{WITHOUT_SPARK}: {error}")
             self._stop_spark()
 
     def _stop_spark(self) -> None:

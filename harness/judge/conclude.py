@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from harness.clusters import netns_names
 from harness.errors import CheckError, UsageError
@@ -33,12 +33,15 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("harness.judge.conclude")
 
+#: The beginning of the warning that Spark was asked for and did not judge.
+WITHOUT_SPARK: Final = "judged without Spark, by the same functions"
+
 
 def conclude(run: RunFiles, session: Callable[[], SparkSession] | None) -> Results:
     """Judge a run and write tables, ``results.json`` and ``summary.txt``.
 
-    ``session`` gives a Spark session; None judges in this process, with the same functions.  Raises CheckError when the
-    recorded files cannot be read or the pipeline fails: that is never the system's fault.
+    ``session`` gives a Spark session; None judges in this process, with the same functions, as does a Spark that fails.
+    Raises CheckError when the recorded files cannot be read or the pipeline fails: that is never the system's fault.
     """
     timings: dict[str, float] = {}
     try:
@@ -166,9 +169,14 @@ def _tables(
 ) -> Tables:
     spark = None if session is None else _started(session, timings, warnings)
     with _timed(timings, "tables"):
-        if spark is None:
-            return local_tables(run, model=plan.model, deadline_s=plan.check_deadline)
-        return run_tables(spark, run, model=plan.model, deadline_s=plan.check_deadline)
+        if spark is not None:
+            try:
+                return run_tables(spark, run, model=plan.model, deadline_s=plan.check_deadline)
+            except FormatError:
+                raise
+            except Exception as error:  # noqa: BLE001 (whatever became of the JVM, a verdict needs none)
+                _without_spark(error, warnings)
+        return local_tables(run, model=plan.model, deadline_s=plan.check_deadline)
 
 
 def _started(
@@ -179,9 +187,14 @@ def _started(
         with _timed(timings, "session"):
             return session()
     except SessionError as error:
-        log.warning("judging without Spark: %s", error)
-        warnings.append(f"judged without Spark, by the same functions: {error}")
+        _without_spark(error, warnings)
         return None
+
+
+def _without_spark(error: Exception, warnings: list[str]) -> None:
+    log.warning("judging without Spark: %s", error)
+    text = str(error) if isinstance(error, PipelineError) else f"{type(error).__name__}: {error}"
+    warnings.append(f"{WITHOUT_SPARK}: {text}")
 
 
 @contextmanager
