@@ -37,7 +37,7 @@ from harness.remote.nodes import Remote
 from harness.runstate import RunState
 from harness.store import create_run, discard_run, link_latest
 from harness.systems.deployment import Deployment, fetch, machines
-from history import Header, HistoryWriter, RunFiles
+from history import Header, HistoryWriter, Results, RunFiles
 from pipeline import SessionError, WarmSession
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ SPARK_STOP_S: Final = 5.0
 
 
 class Run:
-    """One run of one plan.  :meth:`execute` may be called once."""
+    """One run of one plan.  :meth:`execute` may be called once; ``results`` is what was then concluded, if anything."""
 
     def __init__(self, plan: Plan, store: Path, progress: Progress, *, keep_cluster: bool = False) -> None:
         self._plan = plan
@@ -68,6 +68,7 @@ class Run:
         self._standstills = Standstills()
         self._spark: WarmSession | None = None
         self._ended_ns = 0
+        self.results: Results | None = None
 
     def execute(self) -> tuple[int, RunFiles]:
         """Run the plan; return the exit code and the run's files.
@@ -255,10 +256,14 @@ class Run:
             return EXIT_FAILURE
         verdict = "unknown"
         try:
-            results = conclude(files, self._session if self._spark else None)
+            conclusion = conclude(files, self._session if self._spark else None)
+            self.results = results = conclusion.results
             verdict = results.verdict
             verdict_s = self._since_the_end()
             self._progress.result(summary_of(files, results, self._progress.columns))
+            if conclusion.unwritten is not None:
+                self._fail(conclusion.unwritten)
+                return exit_code(verdict, results.harness_failure)
             self._progress.warn(draw(files))
             add_to_index(files, self._store)
             report_s = self._since_the_end()

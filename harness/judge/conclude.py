@@ -1,6 +1,7 @@
 """Judge a run directory and write tables, ``results.json``, ``summary.txt``, plots and page.
 
-It works on new and old runs alike; raw data is read, never changed.
+It works on new and old runs alike; raw data is read, never changed.  A verdict does not depend on whether it can be
+written down.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -26,7 +28,7 @@ from harness.systems.api import Alarm
 from history import FormatError, Results, RunFiles, pair, read_history, read_probes, receipts_of
 from history.records.events import torn_end
 from history.records.layout import WAREHOUSE
-from pipeline import PipelineError, SessionError, Tables, append_run, local_tables, run_tables
+from pipeline import PipelineError, SessionError, Tables, append_run, computed_tables, run_tables, store_tables
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -37,35 +39,55 @@ log = logging.getLogger("harness.judge.conclude")
 WITHOUT_SPARK: Final = "judged without Spark, by the same functions"
 
 
-def conclude(run: RunFiles, session: Callable[[], SparkSession] | None) -> Results:
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """What was concluded from a run; ``unwritten`` is why not all of it could be written into the run's directory."""
+
+    results: Results
+    unwritten: OSError | FormatError | None = None
+
+
+def conclude(run: RunFiles, session: Callable[[], SparkSession] | None) -> Conclusion:
     """Judge a run and write tables, ``results.json`` and ``summary.txt``.
 
     ``session`` gives a Spark session; None judges in this process, with the same functions, as does a Spark that fails.
     Raises CheckError when the recorded files cannot be read or the pipeline fails: that is never the system's fault.
+    What cannot be written is a failure of the harness in the results.
     """
     timings: dict[str, float] = {}
     try:
         with _timed(timings, "read"):
             recorded = read_recorded(run)
-        tables = _tables(run, recorded.plan, session, timings, recorded.state.warnings)
+        tables, unwritten = _tables(run, recorded.plan, session, timings, recorded.state.warnings)
     except (FormatError, PipelineError) as error:
         raise CheckError(str(error)) from None
     except FileNotFoundError as error:
         raise CheckError(f"{run.root} is not a whole run: {error.filename} is missing") from None
     log.info("seconds: %s", timings)
-    results = judge(recorded, tables.key_verdicts, tables.faults, timings)
-    write_json(run.results, results.to_json())
-    _write_summary(run, results)
-    return results
+    results = _with_failure(judge(recorded, tables.key_verdicts, tables.faults, timings), unwritten)
+    try:
+        write_json(run.results, results.to_json())
+        run.summary.write_text(summary_of(run, results, None) + "\n")
+    except OSError as error:
+        unwritten = unwritten or error
+        results = _with_failure(results, error)
+    return Conclusion(results, unwritten)
+
+
+def _with_failure(results: Results, unwritten: Exception | None) -> Results:
+    if unwritten is None:
+        return results
+    failures = [results.harness_failure, f"not written: {unwritten}"]
+    return replace(results, harness_failure="; ".join(text for text in failures if text))
 
 
 def summary_of(run: RunFiles, results: Results, columns: int | None) -> str:
     """The text of ``summary.txt``; for a terminal of so many ``columns`` only what fits."""
-    if columns is not None:
-        text = _try("the summary", lambda: _render_summary(run, results, columns), [])
-        if text is not None:
-            return str(text).rstrip()
-    return run.summary.read_text().rstrip()
+    warnings: list[str] = []
+    text = _try("summary.txt", lambda: _render_summary(run, results, columns), warnings)
+    if text is None:
+        text = f"{results.verdict}: {results.sentence}\n" + "".join(f"warning: {warning}\n" for warning in warnings)
+    return str(text).rstrip()
 
 
 def draw(run: RunFiles) -> list[str]:
@@ -166,17 +188,23 @@ def _tables(
     session: Callable[[], SparkSession] | None,
     timings: dict[str, float],
     warnings: list[str],
-) -> Tables:
+) -> tuple[Tables, OSError | FormatError | None]:
+    """The tables, and why they could not be written."""
     spark = None if session is None else _started(session, timings, warnings)
     with _timed(timings, "tables"):
         if spark is not None:
             try:
-                return run_tables(spark, run, model=plan.model, deadline_s=plan.check_deadline)
+                return run_tables(spark, run, model=plan.model, deadline_s=plan.check_deadline), None
             except FormatError:
                 raise
             except Exception as error:  # noqa: BLE001 (whatever became of the JVM, a verdict needs none)
                 _without_spark(error, warnings)
-        return local_tables(run, model=plan.model, deadline_s=plan.check_deadline)
+        tables = computed_tables(run, model=plan.model, deadline_s=plan.check_deadline)
+        try:
+            store_tables(run, tables)
+        except (OSError, FormatError) as error:
+            return Tables.of(tables["verdicts"], tables["faults"]), error
+        return Tables.of(tables["verdicts"], tables["faults"]), None
 
 
 def _started(
@@ -210,14 +238,6 @@ def _render_summary(run: RunFiles, results: Results, columns: int | None) -> str
     import reports
 
     return reports.render_summary(results.to_json(), columns, read_object_if_any(run.plan), wording_of(run.history))
-
-
-def _write_summary(run: RunFiles, results: Results) -> None:
-    warnings: list[str] = []
-    text = _try("summary.txt", lambda: _render_summary(run, results, None), warnings)
-    if text is None:
-        text = f"{results.verdict}: {results.sentence}\n" + "".join(f"warning: {warning}\n" for warning in warnings)
-    run.summary.write_text(text)
 
 
 def _try(what: str, action: Callable[[], Any], warnings: list[str]) -> Any:

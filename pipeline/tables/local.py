@@ -6,7 +6,7 @@ For one small file, and for machines on which Spark does not start.  The tables 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,22 +38,35 @@ class Tables:
 def local_tables(run: RunFiles, *, model: str | None, deadline_s: float) -> Tables:
     """Compute and write the five tables of a run, in this process.
 
+    Raises what :func:`computed_tables` does, and OSError when the disk refuses.
+    """
+    tables = computed_tables(run, model=model, deadline_s=deadline_s)
+    store_tables(run, tables)
+    return Tables.of(tables["verdicts"], tables["faults"])
+
+
+def computed_tables(run: RunFiles, *, model: str | None, deadline_s: float) -> dict[str, pa.Table]:
+    """Compute the five tables of a run, by name.
+
     Without a ``model`` there are no verdicts: the keys are judged by something else.  ``deadline_s`` bounds the
     checking of all keys together (see ``pipeline.tables.judging.Budget``).  Raises
-    history.FormatError for bad recorded data, FileNotFoundError without a history, OSError when the disk refuses.
+    history.FormatError for bad recorded data, FileNotFoundError without a history.
     """
     operations, receipts = read_run(run)
     load = Slice.load([Slice.of(operations)], receipts)
-    tables = {
+    return {
         "operations": operations,
         "verdicts": _verdicts(operations, model, deadline_s),
         "windows": window_table(operations),
         "faults": fault_table(receipts, ok_times(operations), load),
         "probes": pa.concat_tables([PROBES.empty_table(), *probe_batches(run.probes)]),
     }
+
+
+def store_tables(run: RunFiles, tables: Mapping[str, pa.Table]) -> None:
+    """Write the tables of a run, all or nothing.  Raises OSError when the disk refuses, FormatError for a bad disk."""
     with replacing(run.tables) as fresh:
         write_tables(fresh, tables)
-    return Tables.of(tables["verdicts"], tables["faults"])
 
 
 def _verdicts(operations: pa.Table, model: str | None, deadline_s: float) -> pa.Table:
