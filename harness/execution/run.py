@@ -270,7 +270,7 @@ class Run:
             self._progress.result(f"report: {files.report}")
             self._progress.say(f"verdict {verdict_s:.1f} s and report {report_s:.1f} s after the run")
             self._progress.warn(append_to_warehouse(files, self._store))
-        except (HarnessError, OSError) as error:
+        except Exception as error:  # noqa: BLE001 (also a bug of ours leaves a verdict that stands)
             self._fail(error)
             return exit_code(verdict, str(error))
         return exit_code(verdict, results.harness_failure)
