@@ -110,9 +110,11 @@ def append_to_warehouse(run: RunFiles, store: Path) -> list[str]:
     """Bring a judged run into the store's warehouse.  Returns warnings: a missing run can be brought in later."""
     try:
         append_run(store / WAREHOUSE, run)
-    except (FormatError, PipelineError, OSError) as error:
-        log.warning("not in the warehouse", exc_info=error)
-        return [f"not in the warehouse: {error}; `harness ingest {run.root}` brings it there"]
+    except Exception as error:  # as for a drawing, it never changes a verdict
+        log.info("not in the warehouse", exc_info=error)
+        known = isinstance(error, FormatError | PipelineError | OSError)
+        text = str(error) if known else f"{type(error).__name__}: {error}"
+        return [f"not in the warehouse: {text}; `harness ingest {run.root}` brings it there"]
     return []
 
 
@@ -243,7 +245,7 @@ def _render_summary(run: RunFiles, results: Results, columns: int | None) -> str
 def _try(what: str, action: Callable[[], Any], warnings: list[str]) -> Any:
     try:
         return action()
-    except Exception as error:
-        log.exception("%s could not be drawn", what)
+    except Exception as error:  # its traceback is for the log of a run, which is none of the screen
+        log.info("%s could not be drawn", what, exc_info=error)
         warnings.append(f"{what} could not be drawn: {type(error).__name__}: {error}")
         return None
