@@ -121,8 +121,10 @@ def _check_run(files: RunFiles, store: Path, start: dict[str, Any], *, spark: bo
     if conclusion.unwritten is not None:
         progress.say(f"harness failure: not written: {conclusion.unwritten}")
     else:
-        progress.warn(draw(files))
-        progress.result(f"report: {files.report}")
+        drawn = draw(files)
+        progress.warn(drawn.warnings)
+        if files.report in drawn.paths:
+            progress.result(f"report: {files.report}")
         home = files.root.parents[1]
         if home == store.resolve() or (home / WAREHOUSE).is_dir():
             add_to_index(files, home)

@@ -264,10 +264,12 @@ class Run:
             if conclusion.unwritten is not None:
                 self._fail(conclusion.unwritten)
                 return exit_code(verdict, results.harness_failure)
-            self._progress.warn(draw(files))
+            drawn = draw(files)
+            self._progress.warn(drawn.warnings)
             add_to_index(files, self._store)
             report_s = self._since_the_end()
-            self._progress.result(f"report: {files.report}")
+            if files.report in drawn.paths:
+                self._progress.result(f"report: {files.report}")
             self._progress.say(f"verdict {verdict_s:.1f} s and report {report_s:.1f} s after the run")
             self._progress.warn(append_to_warehouse(files, self._store))
         except Exception as error:  # noqa: BLE001 (also a bug of ours leaves a verdict that stands)

@@ -33,6 +33,8 @@ from pipeline import PipelineError, SessionError, Tables, append_run, computed_t
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from reports import ReportOutcome
+
 log = logging.getLogger("harness.judge.conclude")
 
 #: The beginning of the warning that Spark was asked for and did not judge.
@@ -90,13 +92,13 @@ def summary_of(run: RunFiles, results: Results, columns: int | None) -> str:
     return str(text).rstrip()
 
 
-def draw(run: RunFiles) -> list[str]:
-    """Report, plots and JUnit file.  Returns warnings; a failure to draw never changes a verdict."""
+def draw(run: RunFiles) -> ReportOutcome:
+    """Report, plots and JUnit file.  A failure to draw is a warning and never changes a verdict."""
     import reports
 
     warnings: list[str] = []
     outcome = _try("the report", lambda: reports.write_all(run, wording_of(run.history)), warnings)
-    return warnings + (list(outcome.warnings) if outcome is not None else [])
+    return reports.ReportOutcome([], warnings) if outcome is None else outcome
 
 
 def add_to_index(run: RunFiles, store: Path) -> None:

@@ -274,6 +274,21 @@ def test_what_breaks_down_after_the_verdict_is_a_warning_in_one_line(
     assert said[1].startswith("warning: ")
 
 
+def test_a_page_that_could_not_be_written_is_not_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = record(tmp_path)
+    assert check(tmp_path) == 0
+    run.report.unlink()
+    run.report.mkdir()
+    (run.report / "in the way").touch()
+    capsys.readouterr()
+    assert run_command(["report", "latest", "--store", str(tmp_path)]) == 255
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert f"harness: {run.report} was not written" in said.err
+    assert check(tmp_path) == 0
+    assert "report: " not in capsys.readouterr().out
+
+
 # -- documents -------------------------------------------------------------------------------------------------------
 
 

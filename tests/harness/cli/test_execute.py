@@ -34,6 +34,7 @@ from harness.systems.dledger.status import StatusProber
 from history import RunFiles, read_history
 from nemesis.core.ports import Command, Completed
 from pipeline import SessionError
+from reports import ReportOutcome
 from tests.support.harness.toy_nemesis import ToyNemesis
 from tests.support.harness.toy_register import ToyRegister, quicken
 from tests.support.harness.undrawn import plotted
@@ -233,9 +234,9 @@ def world(register: ToyRegister, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     world = World(register, tmp_path / "store")
     quicken(monkeypatch)
 
-    def draw(files: object) -> list[Any]:
+    def draw(files: RunFiles) -> ReportOutcome:
         world.step("draw")
-        return []
+        return ReportOutcome([files.report], [])
 
     for name, toy in {
         "open_cluster": lambda *_, **__: ToyCluster(world),
