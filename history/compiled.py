@@ -69,7 +69,7 @@ def _cached(function: Callable[..., Any], **options: bool) -> Any:
         return _njit(no_cfunc_wrapper=True, **options)(function)
     # numba has no public way to say what a cache depends on; without the attribute it is as careful as numba is.
     file = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
-    if hasattr(file, _STAMP):
+    if file is not None and hasattr(file, _STAMP):
         vars(file)[_STAMP] = (vars(file)[_STAMP], _DIGEST)
         file.save = _unless_full(file.save)
     return dispatcher
