@@ -134,7 +134,8 @@ class DiskFull:
         answers = ctx.nodes.run(ctx.at_data(targets.nodes, _TRY))
         said = {node: answer.stdout.strip() for node, answer in answers.items()}
         if any("written" not in text for text in said.values()):
-            raise FaultError(f"a write of 64 KiB is still answered: {said}")
+            # Ours to say, and not the system's: the filesystem that we gave it is too small for what it wrote.
+            raise FaultError(f"our filler is gone, and a write of 64 KiB is still answered: {said}")
         return {**restart(ctx, targets.nodes), "writes_answered_now": said}
 
 
