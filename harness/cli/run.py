@@ -164,7 +164,9 @@ def _turns(nemesis: str) -> tuple[str, ...]:
 
 def _show(plan: Plan, ctx: click.Context, *, as_json: bool) -> int:
     from harness.cli.options import dry_run
+    from harness.clusters import open_cluster
 
+    open_cluster(plan.cluster, nodes=plan.nodes)
     click.echo(json_line(dry_run.document(plan, ctx)) if as_json else dry_run.dry_run(plan, ctx))
     return 0
 
