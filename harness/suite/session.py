@@ -94,7 +94,7 @@ def list_cells(asked: SuiteOptions) -> Iterator[str]:
         rows.append((f"[{number:3}]", cell.name, plan))
     yield tables.fitted(rows)
     budget = "" if suite.budget_s is None else f", budget {suite.budget_s / 60:.0f} min"
-    yield f"{len(cells)} cells of {suite.name}, about {total / 60:.0f} min{budget}; {judged(cells)}"
+    yield tables.wrapped(f"{len(cells)} cells of {suite.name}, about {total / 60:.0f} min{budget}; {judged(cells)}")
 
 
 def judged(cells: Sequence[Cell]) -> str:
