@@ -112,20 +112,26 @@ def _check_run(files: RunFiles, store: Path, start: dict[str, Any], *, spark: bo
         return found
 
     try:
-        results = conclude(files, begun if session else None)
+        conclusion = conclude(files, begun if session else None)
     finally:
         if session is not None:
             session.stop()
+    results = conclusion.results
     progress.result(summary_of(files, results, progress.columns))
-    progress.warn(draw(files))
-    progress.result(f"report: {files.report}")
-    home = files.root.parents[1]
-    if home == store.resolve() or (home / WAREHOUSE).is_dir():
-        add_to_index(files, home)
-        progress.warn(append_to_warehouse(files, home))
+    if conclusion.unwritten is not None:
+        progress.say(f"harness failure: not written: {conclusion.unwritten}")
+    else:
+        drawn = draw(files)
+        progress.warn(drawn.warnings)
+        if files.report in drawn.paths:
+            progress.result(f"report: {files.report}")
+        home = files.root.parents[1]
+        if home == store.resolve() or (home / WAREHOUSE).is_dir():
+            add_to_index(files, home)
+            progress.warn(append_to_warehouse(files, home))
     code = exit_code(results.verdict, results.harness_failure)
     if as_json:
-        Progress().result(json_line({**run_document(files, code), "spark": bool(started)}))
+        Progress().result(json_line({**run_document(files, code, results), "spark": bool(started)}))
     return code
 
 

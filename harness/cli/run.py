@@ -137,14 +137,15 @@ def run(
         progress = progress_of(as_json=as_json)
         progress.expect(plan.warm_up, plan.time_limit)
         try:
-            code, files = Run(replace(plan, seed=first + number), store, progress, keep_cluster=keep_cluster).execute()
+            run = Run(replace(plan, seed=first + number), store, progress, keep_cluster=keep_cluster)
+            code, files = run.execute()
         except HarnessError as error:
             if not codes:
                 raise
             Progress().say(f"harness failure: {error}")  # the findings of earlier runs stand
             return worst_code([*codes, EXIT_FAILURE])
         if as_json:
-            Progress().result(json_line(run_document(files, code)))
+            Progress().result(json_line(run_document(files, code, run.results)))
         codes.append(code)
         if code == EXIT_INTERRUPTED:
             break
@@ -163,7 +164,9 @@ def _turns(nemesis: str) -> tuple[str, ...]:
 
 def _show(plan: Plan, ctx: click.Context, *, as_json: bool) -> int:
     from harness.cli.options import dry_run
+    from harness.clusters import open_cluster
 
+    open_cluster(plan.cluster, nodes=plan.nodes)
     click.echo(json_line(dry_run.document(plan, ctx)) if as_json else dry_run.dry_run(plan, ctx))
     return 0
 

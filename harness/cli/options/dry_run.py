@@ -11,7 +11,7 @@ from msgspec.structs import asdict
 
 from harness.execution.faults import Faults, member_names, node_names
 from harness.plan import Plan
-from harness.terminal.tables import fitted
+from harness.terminal.tables import fitted, wrapped
 from nemesis.core.targets import certain
 from nemesis.faults.registry import hits_all
 from nemesis.schedule.steps import Step
@@ -31,10 +31,10 @@ def dry_run(plan: Plan, ctx: click.Context) -> str:
     members = member_names(plan)
     schedule = [("  none",)] if not steps else [_row(plan, step, members) for step in steps]
     note = f"  ({_ALL})" if "all" in plan.nemesis else ""
-    drawn_from = [f"members, from which faults draw: {' '.join(members)}"] if members and steps else []
+    drawn_from = [wrapped(f"members, from which faults draw: {' '.join(members)}")] if members and steps else []
     return "\n".join(
         [record["command"], "", "plan:", fitted(rows), "", *drawn_from,
-         f"schedule, from the begin of the main phase:{note}", fitted(schedule)]
+         wrapped(f"schedule, from the begin of the main phase:{note}"), fitted(schedule)]
     )  # fmt: skip
 
 

@@ -163,6 +163,16 @@ def test_a_dry_run_names_the_nodes_that_a_fault_is_certain_to_hit(
     assert dry(capsys, *words)["members"] == ["n2", "n3", "n4", "n5"]
 
 
+@pytest.mark.parametrize("verb", [["run"], ["suite", "smoke"]], ids=lambda words: str(words[0]))
+@pytest.mark.parametrize("spec", ["netns:", "netns:A b", "inventory:none.toml", "vagrant:none", "clouds"])
+def test_a_dry_run_refuses_the_clusters_that_a_run_refuses(
+    directory: Path, capsys: pytest.CaptureFixture[str], verb: list[str], spec: str
+) -> None:
+    assert run_command([*verb, "--cluster", spec, "--dry-run"]) == 254
+    said = capsys.readouterr()
+    assert (said.out, "--cluster" in said.err or "none.toml" in said.err) == ("", True), said.err
+
+
 def test_a_dry_run_refuses_what_a_run_refuses(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["run", "-n", "bridge", "--time-limit", "1", "--dry-run"]) == 254
     assert "--time-limit 1 leaves no room" in capsys.readouterr().err
