@@ -359,11 +359,11 @@ def _watchable(workload: Workload) -> bool:
 
 def _validate_choices(plan: Plan) -> None:
     """Check what the system decides: its version, workload, canary and options."""
-    system = plan.under_test
     chosen = {"version": plan.version, "workload": plan.workload, "canary": plan.canary}
+    spelled = {"version": f"--system {plan.system}@VERSION"}
     try:
-        convert(chosen, choices(system), option_of)
-        check_options(system, plan.options, option_of)
+        convert(chosen, choices(plan.under_test), lambda name: spelled.get(name) or option_of(name))
+        check_options(plan.under_test, plan.options, option_of)
     except ValueError as error:
         raise UsageError(str(error)) from None
 

@@ -123,6 +123,10 @@ def run(
     name, chosen = split_version(system)
     if version and chosen and version != chosen:
         raise click.UsageError(f"--system {system} and {VERSION_OPTION} {version} name two versions: give one")
+    if version and name != DEFAULT_SYSTEM:
+        raise click.UsageError(
+            f"{VERSION_OPTION} {version} belongs to {DEFAULT_SYSTEM}: leave it out, or give --system {name}@VERSION"
+        )
     own = {"seed": first, "nemesis": _turns(nemesis), "system": name, "version": chosen or version or ""}
     given = given_options(name, option)
     taken = {one: value for one, value in given.items() if not is_free(one)}

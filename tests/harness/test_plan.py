@@ -152,7 +152,11 @@ def test_the_defaults_are_valid_and_every_field_has_its_twin_here() -> None:
             "does nothing without --snapshot: give --snapshot too",
         ),
         ({"unsafe_test_mode": True}, "--unsafe-test-mode is for --canary"),
-        ({"version": "0.5.0"}, "--dledger-version must be one of '0.3.2', '0.4.0', not '0.5.0'"),
+        ({"version": "0.5.0"}, "--system dledger@VERSION must be one of '0.3.2', '0.4.0', not '0.5.0'"),
+        (
+            {"system": "zookeeper", "version": "3.9.9"},
+            "--system zookeeper@VERSION must be one of '3.9.3', '3.9.4', '3.9.5', not '3.9.9'",
+        ),
         ({"snapshot": True, "version": "0.3.2"}, "--snapshot needs --dledger-version 0.4.0"),
         (
             {"stop_on_violation": True, "workload": "cas-register"},

@@ -91,6 +91,8 @@ def test_the_plan_of_an_earlier_run_is_a_plan_file(tmp_path: Path) -> None:
         ("spark-conf = {'spark.cores.max' = 2}", "spark-conf must be a table of texts, not {'spark.cores.max': 2}"),
         ("spark-conf = {'fs.s3a.endpoint' = 'x'}", "those of Hadoop's file systems begin with spark.hadoop."),
         ("keys = 2.5", "keys must be a whole number from 1 to 10000, not 2.5"),
+        ("system = 'zookeeper'\nversion = '3.9.9'", "version must be one of '3.9.3', '3.9.4', '3.9.5', not '3.9.9'"),
+        ("version = '9'", "plan.toml: version must be one of '0.3.2', '0.4.0', "),
         ("store-type = 'DISK'", "store-type must be one of 'FILE', 'MEMORY', not 'DISK'"),
     ],
 )
