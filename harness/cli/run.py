@@ -120,14 +120,8 @@ def run(
     if not 1 <= test_count <= MOST_RUNS:
         raise click.UsageError(f"--test-count must be from 1 to {MOST_RUNS}, not {test_count}")
     first = secrets.randbits(32) if seed is None else seed
-    name, chosen = split_version(system)
-    if version and chosen and version != chosen:
-        raise click.UsageError(f"--system {system} and {VERSION_OPTION} {version} name two versions: give one")
-    if version and name != DEFAULT_SYSTEM:
-        raise click.UsageError(
-            f"{VERSION_OPTION} {version} belongs to {DEFAULT_SYSTEM}: leave it out, or give --system {name}@VERSION"
-        )
-    own = {"seed": first, "nemesis": _turns(nemesis), "system": name, "version": chosen or version or ""}
+    name, chosen = _version(system, version)
+    own = {"seed": first, "nemesis": _turns(nemesis), "system": name, "version": chosen}
     given = given_options(name, option)
     taken = {one: value for one, value in given.items() if not is_free(one)}
     plan = Plan.of({**options, **{one: given[one] for one in given if one not in taken}, "options": taken, **own})
@@ -153,6 +147,18 @@ def run(
         if code == EXIT_INTERRUPTED:
             break
     return worst_code(codes)
+
+
+def _version(system: str, version: str | None) -> tuple[str, str]:
+    """Name and version of what ``--system`` and the default system's own option name together."""
+    name, chosen = split_version(system)
+    if version and chosen and version != chosen:
+        raise click.UsageError(f"--system {system} and {VERSION_OPTION} {version} name two versions: give one")
+    if version and name != DEFAULT_SYSTEM:
+        raise click.UsageError(
+            f"{VERSION_OPTION} {version} belongs to {DEFAULT_SYSTEM}: leave it out, or give --system {name}@VERSION"
+        )
+    return name, chosen or version or ""
 
 
 def _turns(nemesis: str) -> tuple[str, ...]:

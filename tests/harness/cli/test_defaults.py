@@ -16,7 +16,7 @@ SYSTEM = """
 command = "server {mode} {rate}"
 port = 7000
 [client]
-command = "client"
+command = "cat"
 [options.mode]
 default = "sync"
 choices = ["sync", "async"]
