@@ -171,3 +171,29 @@ def test_a_dry_run_refuses_what_a_run_refuses(capsys: pytest.CaptureFixture[str]
     for faults in ("partition-leader-minority@n3", "kill-leader,partition-majorities-ring@minority"):
         assert run_command(["run", "-n", faults, "--time-limit", "60", "--dry-run"]) == 254
         assert " cannot be aimed: " in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_dry_run_of_a_script_repeats_with_that_script(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("mine.toml").write_text('[[fault]]\nname = "kill-leader"\nat = 5\nfor = 5\n')
+    assert run_command(["run", "--dry-run", "--schedule", "mine.toml", "--seed", "3"]) == 0
+    assert capsys.readouterr().out.splitlines()[0].endswith("--schedule mine.toml")
+    assert dry(capsys, "run", "--schedule", "mine.toml", "--seed", "3")["plan"]["command"].endswith("mine.toml")
+
+
+@pytest.mark.parametrize(
+    ("more", "words", "why"),
+    [
+        (
+            '[faults.refused]\nkill-all = "it is one process"',
+            ["-n", "kill-all"],
+            "kill-all cannot work on this cluster",
+        ),
+        ("", ["--nodes", "3"], "the role server is for n4; the nodes are n1 n2 n3"),
+    ],
+)
+def test_a_dry_run_refuses_what_the_system_refuses(
+    more: str, words: list[str], why: str, capsys: pytest.CaptureFixture[str], directory: Path
+) -> None:
+    (directory / "kv.toml").write_text(SYSTEM.replace("port = 7000", 'port = 7000\nnodes = ["n1", "n4"]') + more)
+    assert run_command(["run", "--dry-run", "--system", str(directory / "kv.toml"), *words]) == 254
+    assert why in capsys.readouterr().err
