@@ -11,7 +11,7 @@ import click
 
 from harness.cli.completion import complete_faults, complete_scenarios, complete_systems
 from harness.cli.json_output import json_line, json_option, progress_of, run_document
-from harness.cli.options.of_system import SystemCommand, given_options
+from harness.cli.options.of_system import SystemCommand, given_options, refuse_twice
 from harness.cli.options.plan_file import FIGURES, take_defaults
 from harness.cli.shared_options import CLUSTER_HELP, spark_options, store_option
 from harness.errors import HarnessError
@@ -123,6 +123,7 @@ def run(
     name, chosen = _version(system, version)
     own = {"seed": first, "nemesis": _turns(nemesis), "system": name, "version": chosen}
     given = given_options(name, option)
+    refuse_twice(ctx, given, options)
     taken = {one: value for one, value in given.items() if not is_free(one)}
     plan = Plan.of({**options, **{one: given[one] for one in given if one not in taken}, "options": taken, **own})
     if schedule is not None:

@@ -80,8 +80,13 @@ def installed(name: str) -> System | None:
 
 
 def split_version(text: str) -> tuple[str, str]:
-    """Name and version of ``NAME`` or ``NAME@VERSION``; no version is empty.  In a file's path @ is a letter."""
+    """Name and version of ``NAME`` or ``NAME@VERSION``; no version is empty.  In a file's path @ is a letter.
+
+    Raises UsageError when nothing comes after the @.
+    """
     if text.endswith(FILE):
         return text, ""
-    name, _, version = text.rpartition("@") if f"{FILE}@" in text else text.partition("@")
+    name, at, version = text.rpartition("@") if f"{FILE}@" in text else text.partition("@")
+    if at and not version:
+        raise UsageError(f"--system {text}: no version comes after the @")
     return name, version

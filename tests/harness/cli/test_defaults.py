@@ -197,3 +197,20 @@ def test_a_dry_run_refuses_what_the_system_refuses(
     (directory / "kv.toml").write_text(SYSTEM.replace("port = 7000", 'port = 7000\nnodes = ["n1", "n4"]') + more)
     assert run_command(["run", "--dry-run", "--system", str(directory / "kv.toml"), *words]) == 254
     assert why in capsys.readouterr().err
+
+
+def test_a_default_that_no_option_takes_is_refused(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project("[run]\nreads = 'sync'\n")
+    assert run_command(["run", "--dry-run"]) == 254
+    assert "harness.toml: dledger has no option reads: leave it out" in capsys.readouterr().err
+    dry(capsys, "run", "--system", "zookeeper")
+    project("[run]\nsystem = 'zookeeper'\nreads = 'sync'\n")
+    dry(capsys, "run", "--system", "dledger")
+    monkeypatch.setenv("HARNESS_RUN_READS", "sync")
+    dry(capsys, "run", "--system", "dledger")
+    monkeypatch.setenv("HARNESS_RUN_RATES", "7")
+    assert run_command(["run", "--dry-run"]) == 254
+    assert capsys.readouterr().err.startswith("harness: HARNESS_RUN_RATES: there is no option rates; did you mean rate")
+    assert run_command(["--no-defaults", "run", "--dry-run"]) == 0

@@ -149,6 +149,8 @@ REFUSED = [
     (["--system", "other", "-o", "colour=green"], "--colour must be one of 'blue', 'red', not 'green'"),
     (["--system", "other", "-o", "shade=1"], "-o shade=1: expected an option of other as name=value"),
     (["--system", "other@9"], "must be one of '1', '2', not '9'"),
+    (["--system", "other@"], "--system other@: no version comes after the @"),
+    (["--system", "other", "-o", "colour=red", "--colour", "blue"], "-o colour=red and --colour blue name two values"),
     (["--system", "othr"], "there is no system 'othr'; did you mean other?"),
     (["--system", "other", "--snapshot"], "No such option"),
     (["--system", "other@2", "--dledger-version", "0.4.0"], "name two versions"),
@@ -211,7 +213,7 @@ def test_an_unknown_name_is_refused_with_the_near_ones() -> None:
 
 @pytest.mark.parametrize(
     ("text", "parts"),
-    [("a", ("a", "")), ("a@1.2", ("a", "1.2")), ("a@", ("a", "")), ("d@x/kv.toml", ("d@x/kv.toml", "")),
+    [("a", ("a", "")), ("a@1.2", ("a", "1.2")), ("d@x/kv.toml", ("d@x/kv.toml", "")),
      ("d@x/kv.toml@2", ("d@x/kv.toml", "2"))],
 )  # fmt: skip
 def test_a_version_stands_behind_the_name(text: str, parts: tuple[str, str]) -> None:
