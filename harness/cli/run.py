@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import click
 
-from harness.cli.completion import complete_faults, complete_scenarios, complete_systems
+from harness.cli.completion import complete_faults, complete_options, complete_scenarios, complete_systems
 from harness.cli.json_output import json_line, json_option, progress_of, run_document
 from harness.cli.options.of_system import SystemCommand, given_options, refuse_twice
 from harness.cli.options.plan_file import FIGURES, take_defaults
@@ -63,7 +63,10 @@ DEFAULT: Final = {field.name: field.default for field in fields(Plan)}
     "--system", "system", default=DEFAULT_SYSTEM, metavar="NAME[@VERSION]", shell_complete=complete_systems,
     help="What is tested; `harness list-systems` names them, and --system NAME --help shows their options.",
 )  # fmt: skip
-@click.option("-o", "option", multiple=True, metavar="NAME=VALUE", help="An option of the system, by its name.")
+@click.option(
+    "-o", "option", multiple=True, metavar="NAME=VALUE", shell_complete=complete_options,
+    help="An option of the system, by its name.",
+)  # fmt: skip
 @click.option("--client-timeout", type=float, default=DEFAULT["client_timeout"], help="Seconds.")
 @click.option("--warm-up", type=float, default=DEFAULT["warm_up"], help="Seconds of load before the main phase.")
 @click.option("--recovery-time", type=float, default=DEFAULT["recovery_time"], help="Seconds to recover in.")

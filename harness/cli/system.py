@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from harness.cli.completion import complete_systems
 from harness.plan import Plan, validate
 from harness.systems.program.skeleton import write_skeleton
 from history.extras import require
@@ -40,7 +41,7 @@ def new(directory: Path) -> int:
 
 
 @system.command("check")
-@click.argument("name", metavar="NAME|FILE")
+@click.argument("name", metavar="NAME|FILE", shell_complete=complete_systems)
 @click.option("--cluster", default="netns:system-check", help="As `harness run` takes it.")
 @click.option("--workload", default="", help="What clients do.  [default: the system's first]")
 @click.option("--seed", type=int, default=1, help="Decides every random choice.")
