@@ -163,8 +163,8 @@ def _replaced(record: Any, path: list[tuple[str, str]], value: Any) -> Any:
     if not path:
         return value
     (name, number), *rest = path
-    place = int(number) if number else name
-    copy = list(record) if number else dict(record)
+    place: Any = int(number) if number else name
+    copy: Any = list(record) if number else dict(record)
     copy[place] = _replaced(record[place], rest, value)
     return copy
 

@@ -74,11 +74,15 @@ class _FromFile:
                 return (
                     f"--system {self.name}: the role {role.name} is for {unknown[0]}; the nodes are {' '.join(names)}"
                 )
-        programs = {"client": self.file.client, **({"probe": self.file.probe} if self.file.probe else {})}
-        for name, program in programs.items():
-            word = words_of(program.command)[0]
+        probe = self.file.probe
+        programs = {"client": self.file.client.command, **({"probe": probe.command} if probe is not None else {})}
+        for name, command in programs.items():
+            try:
+                word = fill(words_of(command)[0], {**_options(setup), "version": setup.version, "canary": ""})
+            except KeyError:  # a program by the name of a node
+                continue
             path = str(self.directory / word) if "/" in word else word
-            if "{" not in word and shutil.which(path) is None:
+            if shutil.which(path) is None:
                 there = "cannot be executed" if Path(path).is_file() else "is not on this machine"
                 return f"--system {self.name}: {name}.command: {path} {there}"
         return None

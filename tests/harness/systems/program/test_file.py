@@ -219,6 +219,8 @@ def test_a_program_that_is_not_here_is_refused_before_anything_is_started(tmp_pa
         ("no-such-program", "client.command: no-such-program is not on this machine"),
         ("./client", f"client.command: {tmp_path}/client cannot be executed"),
         ("cat", None),
+        ("./{mode}", f"client.command: {tmp_path}/safe is not on this machine"),
+        ("./{node}", None),
     ):
         system = system_of(written(tmp_path, FILE.replace('"client {peers}', f'"{command} {{peers}}')))
         assert (system.refuse(setup_of(system)) or "").removeprefix("--system my-store: ") == (why or "")

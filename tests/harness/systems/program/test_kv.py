@@ -103,7 +103,7 @@ def test_the_client_answers_within_its_timeout_whatever_the_nodes_take(monkeypat
         return Link()
 
     out = io.StringIO()
-    request = {"id": 1, "f": "read", "key": "x", "value": None, "node": "n1", "timeout": 8.0}
+    request: dict[str, Any] = {"id": 1, "f": "read", "key": "x", "value": None, "node": "n1", "timeout": 8.0}
     monkeypatch.setattr("sys.argv", ["client.py", "n1=a:1,n2=b:2,n3=c:3"])
     monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(request) + "\n"))
     monkeypatch.setattr("sys.stdout", out)
