@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from harness.cli.completion import complete_runs
+from harness.cli.completion import complete_models, complete_runs
 from harness.cli.json_output import json_line, json_option, progress_of, run_document
 from harness.cli.shared_options import spark_option, spark_options, store_option
 from harness.errors import UsageError
@@ -31,7 +31,10 @@ DEADLINE_S: Final = 60.0
 
 @click.command("check")
 @click.argument("target", metavar="RUN|FILE", shell_complete=complete_runs)
-@click.option("--model", help="The object that a history FILE is of.  [default: what the file names, else register]")
+@click.option(
+    "--model", shell_complete=complete_models,
+    help="The object that a history FILE is of.  [default: what the file names, else register]",
+)  # fmt: skip
 @click.option("--initial", metavar="VALUE", help="What the register of a FILE holds at the start.  [default: nothing]")
 @click.option("--engine", help="Force one of the checker's engines on a FILE.")
 @click.option(

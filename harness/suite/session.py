@@ -68,10 +68,9 @@ def cells_of(asked: SuiteOptions, suite: Suite, seed: int) -> list[Cell]:
 
     cells = suite.cells(seed, asked.cluster, changes, is_wanted)
     if not cells:
-        raise UsageError(
-            f"no cell of {asked.file} has this --nemesis and --system; `harness suite {asked.file} "
-            "--dry-run` lists them"
-        )
+        given = {"--nemesis": ",".join(asked.nemesis), "--system": asked.system}
+        words = " and ".join(f"{option} {value}" for option, value in given.items() if value)
+        raise UsageError(f"no cell of {asked.file} has {words}; `harness suite {asked.file} --dry-run` lists them")
     return Shard.parse(asked.shard).of(cells)  # empty where few cells were selected: other shards have them
 
 
