@@ -50,7 +50,7 @@ def junit_of(results: SuiteResults, store: Path) -> ET.Element:
 
 
 def write(results: SuiteResults, store: Path, path: Path) -> None:
-    """Raises OSError."""
+    """Write the document.  Raises OSError."""
     tree = ET.ElementTree(junit_of(results, store))
     ET.indent(tree)
     tree.write(path, encoding="utf-8", xml_declaration=True)
