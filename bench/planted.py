@@ -57,8 +57,8 @@ class Trial:
         ]  # fmt: skip
 
 
-# Many keys where a wrong value must still be there when somebody looks: a register written again is right again.
-# And so slowly that two nodes are often asked at the same index.
+#: Many keys where a wrong value must still be there when somebody looks: a register written again is right again.
+#: And so slowly that two nodes are often asked at the same index.
 _SNAPSHOTS: Final = ("--snapshot", "--snapshot-threshold", "100", "--keys", "500", "--rate", "60")
 TRIALS: Final = (
     Trial("stale-reads", seconds=6),

@@ -7,9 +7,9 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-#: Of the faults in a name, in characters.
+#: At most this many characters of a name are the faults.
 LONGEST_FAULTS: Final = 120
-#: Of a name; file systems take 255 bytes.
+#: At most this many characters of a name; file systems take 255 bytes.
 LONGEST: Final = 200
 _PLAIN: Final = "A-Za-z0-9_+@!~.-"
 _DIGEST: Final = 8

@@ -15,8 +15,8 @@ from history.records.layout import LARGE_BYTES
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+#: From this many runs on, Spark is worth its start; so it is for one history of more than ``LARGE_BYTES``.
 MANY: Final = 200
-"""From this many runs on, Spark is worth its start; so it is for one history of more than ``LARGE_BYTES``."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,8 @@ MAY_IMPORT = {
     "pipeline": {"history", "checker"},
     "harness": {"history", "checker", "nemesis", "pipeline", "reports"},
 }
-# Inside a package, from the bottom to the top: a room (a folder, or a module beside the folders) imports only from
-# rooms that stand before it, and from those in the same row never one from another.
+#: Inside a package, from the bottom to the top: a room (a folder, or a module beside the folders) imports only from
+#: rooms that stand before it, and from those in the same row never one from another.
 LAYERS = {
     "history": [
         "errors packed codes compiled extras schema json_object announced", "toml_file records",
@@ -48,7 +48,7 @@ LAYERS = {
 MOST_IN_A_FOLDER = 20
 MODULES = sorted(path for package in MAY_IMPORT for path in (ROOT / package).rglob("*.py"))
 LONGEST = 400
-# Those still to be split; none is, and none may join them.
+#: Those still to be split; none is, and none may join them.
 TOO_LONG: set[str] = set()
 
 
@@ -135,7 +135,7 @@ def test_a_package_says_what_is_in_its_rooms(package: str) -> None:
     assert {name for name in rooms if f"``{name}``" not in reported} == set()
 
 
-# Outside harness/systems nothing names a system under test, nor what only one of them has.
+#: Outside harness/systems nothing names a system under test, nor what only one of them has.
 SYSTEM_WORDS = re.compile(
     r"dledger|openmessaging|rocketmq|brokers?\b|sync.?state.?set|zoo_?keeper|kazoo|zxid|znode|bookkeeper|bookies?\b"
     r"|\bjars?\b|2091[12]|currterm|ledger|\[Push-|ChangeRole",
@@ -227,7 +227,7 @@ def test_every_module_says_what_it_is_about() -> None:
     assert [str(path.relative_to(ROOT)) for path in silent] == []
 
 
-# Names that only we knew the meaning of, and what stands in their place.
+#: Names that only we knew the meaning of, and what stands in their place.
 BANNED_MODULES = {
     "least": "minimize", "roots": "support", "deciding": "dispatch", "numbered": "encoding",
     "rising": "monotone_bounds", "spans": "intervals", "census": "violation_times", "occasions": "violation_times",
@@ -244,7 +244,7 @@ BANNED_NAMES = {
 }  # fmt: skip
 
 
-# Words of riddles, which the first line of a docstring does without; and the packages whose docstrings are clean.
+#: Words of riddles, which the first line of a docstring does without; and the packages whose docstrings are clean.
 RIDDLES = re.compile(r"\b(told|tells?|nobody|somebody|whoever|whom|who|swaps?|story|stories)\b", re.IGNORECASE)
 LONGEST_FIRST_LINE = 120
 

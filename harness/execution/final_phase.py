@@ -33,7 +33,7 @@ RECOVERY_RATE: Final = 20.0
 #: How long the nodes may take to come to rest, beyond the recovery time.
 QUIET_S: Final = 10.0
 FINAL_READS_S: Final = 10.0
-#: On top, for each register: a read through the log on a slow disk, and one that is forwarded to another node.
+#: Seconds on top for each register: a read through the log on a slow disk, and one that is forwarded to another node.
 FINAL_READ_EACH_S: Final = 0.1
 ASK_AGAIN_S: Final = 0.1
 

@@ -24,7 +24,7 @@ log = logging.getLogger("harness.execution.interpreter")
 
 #: How often it is looked whether the load is over, whatever happens.
 LOOK_S: Final = 0.1
-#: A worker whose client never waits for anything lets the others have their turn after so many operations.
+#: A worker whose client never waits for anything lets the others have their turn after this many operations.
 _IN_A_ROW: Final = 8
 
 

@@ -68,19 +68,19 @@ class Load:
         self._standstills = standstills
         self._see = see
         self._processes = self._numbers = tuple(range(len(clients)))
+        #: How many operations generators have given, of the whole run.
         self.issued = 0
-        """How many operations generators have given, of the whole run."""
         self.workers = [Worker(number, client) for number, client in enumerate(clients)]
+        #: The keys that had operations, in the order of the first.
         self.keys: dict[str | int, None] = {}
-        """The keys that had operations, in the order of the first."""
+        #: Whether an operation was acknowledged by a node that had applied it.
         self.served = False
-        """Whether an operation was acknowledged by a node that had applied it."""
+        #: How late each operation of the main phase was issued although its worker was free.
         self.late = Histogram()
-        """How late each operation of the main phase was issued although its worker was free."""
+        #: Latency of the main phase's ok operations from their invocation, and from their intended time.
         self.service, self.response = Histogram(), Histogram()
-        """Latency of the main phase's ok operations from their invocation, and from their intended time."""
+        #: For how long of the main phase an operation was due and every worker was busy.
         self.waited_ns = 0
-        """For how long of the main phase an operation was due and every worker was busy."""
         self._waited_until = 0
 
     async def open(self) -> None:

@@ -143,7 +143,7 @@ def synchronize(generator: Generator) -> Generator:
 
 
 def limit(count: int, generator: Generator) -> Generator:
-    """So many operations."""
+    """End a generator after this many operations."""
     return Limit(generator, count)
 
 

@@ -21,7 +21,7 @@ from history import Check, Operation
 from history.records.counted import counted
 from nemesis.schedule.steps import fault_names
 
-#: Of the operations asked for, this share must have been ok: of each kind in the main phase, of all under each fault.
+#: The least share of operations that must be ok: of each kind in the main phase, and of all under each fault.
 LEAST_SHARE: Final = 0.01
 #: The highest 99th percentile (ms) of how late operations may be issued by the harness.
 LATE_MS: Final = 1000.0

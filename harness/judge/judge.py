@@ -25,7 +25,7 @@ from harness.runstate import RunState
 from history import Check, KeyVerdict, Operation, Results, worst
 from history.records.counted import counted
 
-#: So long without a read that succeeded, though clients asked (ns), is said beside a verdict.
+#: A verdict names a stretch without a successful read, though clients asked, from this length on (ns).
 UNREAD_NS: Final = 10_000_000_000
 _ANSWERS: Final = {"valid": "yes", "invalid": "no", "unknown": "undecided"}
 

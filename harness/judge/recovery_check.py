@@ -33,7 +33,7 @@ from harness.judge.recovery import (
 from history import Check, Operation, Probe, Verdict
 from history.records.indexes import index_text
 
-#: What a node reached within the limit may be seen by a probe so much later (s).
+#: What a node reached within the limit may be seen by a probe this much later (s).
 SLACK_S: Final = 1.0
 _SECOND: Final = 1_000_000_000
 _ASKED: Final = {
@@ -42,7 +42,7 @@ _ASKED: Final = {
     "operations": "operations succeed again",
 }
 _SINCE: Final = {HEAL: "last heal", TRIED: "last attempt to heal", LOAD: "end of the load"}
-#: A violation so shortly before a node's last answer (ns) stood until the end: that answer itself is not judged.
+#: A violation at most this long before a node's last answer (ns) stood until the end: that answer is not judged.
 _STANDS_NS: Final = 1_500_000_000
 
 

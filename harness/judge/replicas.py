@@ -24,7 +24,7 @@ from history.records.counted import counted
 
 KIND: Final = "replicas-differ"
 _ASKED: Final = "every node that is at the same index holds the same contents"
-#: At most so many differences are listed; all are counted.
+#: At most this many differences are listed; all are counted.
 MOMENTS: Final = 100
 
 

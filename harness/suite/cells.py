@@ -13,7 +13,7 @@ from harness.errors import UsageError
 from harness.plan import Plan
 from harness.suite.expectation import Expectation
 
-#: Of two events in ``history.jsonl`` (docs/pipeline.md).
+#: Bytes of two events in ``history.jsonl`` (docs/pipeline.md).
 _BYTES: Final = 247
 _SHARD: Final = re.compile(r"(\d+)/(\d+)")
 

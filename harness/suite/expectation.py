@@ -62,8 +62,8 @@ class Expectation:
         return cls(tuple(record["verdicts"]), tuple(record["kinds"]), record["why"], known)
 
 
+#: The violations that bear the marks of none of the defects (``harness.suite.known_defects.unexplained``).
 Unexplained: TypeAlias = Callable[[Sequence[Violation], Sequence[Defect]], list[Violation]]
-"""The violations that bear the marks of none of the defects (``harness.suite.known_defects.unexplained``)."""
 
 
 def compare(

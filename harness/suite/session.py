@@ -32,7 +32,8 @@ from harness.terminal import tables
 from history import RunFiles
 from history.extras import require
 
-#: In a suite's directory once it has brought its cluster up: if it is killed, the resumed suite takes the nodes down.
+#: A file in a suite's directory once it has brought its cluster up: if it is killed, the resumed suite takes the nodes
+#: down.
 OURS: Final = "cluster-is-ours"
 
 

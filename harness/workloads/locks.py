@@ -16,9 +16,9 @@ from msgspec.structs import replace
 from harness.generators import PENDING, Context, Generator, Invocation, Op, Stream, seeded
 from history import Event
 
-#: Of all operations this share reads who holds a lock.
+#: The share of all operations that read who holds a lock.
 READS: Final = 0.15
-#: Of the operations of a worker that holds a lock this share gives one back; all others try to take one.
+#: The share of the operations of a worker that holds a lock that give one back; all others try to take one.
 RELEASES: Final = 0.4
 
 _Key: TypeAlias = str | int | None

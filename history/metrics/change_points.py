@@ -21,15 +21,15 @@ from dataclasses import dataclass, replace
 from statistics import NormalDist, median
 from typing import Final
 
+#: Half of the change that is to be found soonest, in standard deviations.
 ALLOWANCE: Final = 1.0
-"""Half of the change that is to be found soonest, in standard deviations."""
 LIMIT: Final = 4.1
+#: At least this many figures must come before one that is judged.
 LEAST: Final = 20
-"""So many figures must come before one that is judged."""
+#: A change ends when this many figures in a row are back beyond its middle.
 RECOVERED: Final = 5
-"""So many figures in a row, back beyond the middle of the change, close it."""
+#: A change of the median by less than this share of it is no finding.
 SMALLEST: Final = 0.05
-"""A change of the median by less than this share of it is no finding."""
 
 _score = NormalDist().inv_cdf
 

@@ -21,15 +21,15 @@ from typing import Any, Final
 from history.metrics.change_points import RECOVERED, rises
 
 VERDICT: Final = "verdict"
+#: For each figure the sign of a change for the worse, and the smallest one that matters.
 FIGURES: Final[Mapping[str, tuple[int, float]]] = {
     "rate": (-1, 1.0),
     "unavailable_s": (1, 0.5),
     "recovery_ms": (1, 100.0),
     "p99_ms": (1, 1.0),
 }
-"""For each figure the sign of a change for the worse, and the smallest one that matters."""
+#: At most this many runs on each side of a change are named with it.
 SHOWN: Final = 10
-"""So many runs on each side of a change are named with it."""
 _CLEAN, _LEAST_CLEAN = 10, 5
 
 

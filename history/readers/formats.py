@@ -16,16 +16,16 @@ from history.readers.jepsen_events import TextHistory
 from history.readers.jepsen_log import parse_jepsen_log
 from history.readers.porcupine_kv import parse_porcupine_kv
 
-# From this size on the compiled reader (0.3 s to load) is worth it.
+#: From this size on the compiled reader (0.3 s to load) is worth it.
 LARGE: Final = 8 << 20
+#: Bytes of the largest foreign text that is read event by event, which takes about 15 times as much memory.
 BY_ROWS: Final = 256 << 20
-"""Bytes of the largest foreign text that is read event by event, which takes about 15 times as much memory."""
+#: The model that a format implies, if any.
 MODELS: Final = {"porcupine-kv": "kv"}
-"""The model that a format implies, if any."""
-# So many characters are enough to detect the format.
+#: The format is detected by this many characters.
 _HEAD: Final = 4096
 _JSON_ARRAY: Final = re.compile(rb"""\s*\[\s*\{\s*"[^"]*"\s*:""")
-# Porcupine's events have these fields and no other.  Jepsen's have times and indexes, and other values.
+#: Porcupine's events have these fields and no other.  Jepsen's have times and indexes, and other values.
 _KV_EVENT: Final = re.compile(
     r"""\{(?=[^}]*:key\s)(?:[\s,]*:(?:process\s+\d+|type\s+:\w+|f\s+:(?:get|put|append)|key\s+"[^"]*\""""
     r"""|value\s+(?:nil|"(?:[^"\\]|\\.)*"))(?=[\s,}]))+[\s,]*\}"""

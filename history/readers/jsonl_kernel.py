@@ -25,16 +25,16 @@ NODE, ERROR, PHASE, TEXT, TEXT_END, INTENDED = range(WIDTH, 18)
 WHOLE: Final = 18
 # What a value looked like; OTHER is a text or a boolean.
 NULL, INTEGER, PAIR, TRIPLE, OTHER = range(5)
-# A key that is no string.
+#: A key that is no string.
 NUMBERED: Final = 1 << 61
-# Marks in SHAPE.
+#: Marks in SHAPE.
 STRANGE: Final = 99
 NEMESIS: Final = -(1 << 62)
 # Places in the array of the hashes of the names that are known: fields, then phases, then types.
 F_INDEX, F_TIME, F_TYPE, F_PROCESS, F_F, F_KEY, F_VALUE, F_NODE, F_ERROR, F_INTENDED, F_PHASE = range(11)
 PHASE_1, PHASE_2, PHASE_3 = range(11, 14)
 NAMES: Final = ("index", "time", "type", "process", "f", "key", "value", "node", "error", "intended", "phase")
-# An event has index, time, type, process, function, and value.
+#: An event has index, time, type, process, function, and value.
 _NEEDED: Final = 1 << F_INDEX | 1 << F_TIME | 1 << F_TYPE | 1 << F_PROCESS | 1 << F_F | 1 << F_VALUE
 _LIMIT: Final = 922337203685477579
 

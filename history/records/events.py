@@ -185,7 +185,7 @@ def _once(fields: list[tuple[str, Any]]) -> dict[str, Any]:
     return record
 
 
-# ``json.loads`` makes a new decoder for every line if it is given a function for NaN.
+#: ``json.loads`` makes a new decoder for every line if it is given a function for NaN.
 _DECODER: Final = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_once)
 
 

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+#: The directory in a store that holds the tables of all runs.
 WAREHOUSE: Final = "warehouse"
-"""The directory in a store that holds the tables of all runs."""
 _STARTED: Final = re.compile(r"(\d{8}T\d{6})(\.\d{1,6})?")
 
 
@@ -24,8 +24,8 @@ def start_of(name: str) -> datetime | None:
         return None
 
 
+#: A history of more (about 250,000 operations) is worth the start of Spark, and all tasks of one that runs.
 LARGE_BYTES: Final = 64 << 20
-"""A history of more (about 250,000 operations) is worth the start of Spark, and all tasks of one that runs."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,25 +28,25 @@ AS_INTENDED: Final = "as intended"
 MORE_FOUND: Final = "as intended, and more was found"
 
 Severity: TypeAlias = Literal["data lost", "log truncated", "inconsistent", "no commits", "replica behind", "alarm"]
+#: From the worst down; a log is truncated where committed entries went from it and every log reaches as far again.
 SEVERITIES: Final[tuple[Severity, ...]] = (
     "data lost", "log truncated", "inconsistent", "no commits", "replica behind", "alarm",
 )  # fmt: skip
-"""From the worst down; a log is truncated where committed entries went from it and every log reaches as far again."""
+#: Kinds of counterexamples in which something acknowledged or confirmed is gone.
 LOST: Final = frozenset(
     {"lost-write", "lost-element", "lost-append", "lost-add", "acknowledged-beyond-end", "unreadable-entry"}
     | {"ledger-gone", "read-then-gone"}
 )
-"""Kinds of counterexamples in which something acknowledged or confirmed is gone."""
+#: Checks of what nodes reported and logged; all others rest on what clients were answered, or also on that.
 OF_NODES: Final = frozenset(
     {"replicas-agree", "election-safety", "terms-kept", "leader-complete", "log-order", "committed-kept", "node-logs"}
 )
-"""Checks of what nodes reported and logged; all others rest on what clients were answered, or also on that."""
+#: Kinds of violations in which committed entries are gone from a log.
 SHORT_LOGS: Final = frozenset({"committed-entries-deleted", "commit-beyond-log", "leader-lacks-committed"})
-"""Kinds of violations in which committed entries are gone from a log."""
+#: At most this many counterexamples of one check are recorded.
 MOST_SHOWN: Final = 20
-"""So many counterexamples of one check are recorded at most."""
+#: Seconds without a commit, until the end of the record, that are called an outage.
 OUTAGE_S: Final = 10.0
-"""Seconds without a commit, until the end of the record, that are called an outage."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ import msgspec
 
 from history.records.events import NEMESIS, Event, Header, Phase, Process, Type
 
-#: So many lines are written at once at the latest: about a megabyte.
+#: At most this many lines are kept before they are written: about a megabyte.
 MOST_BUFFERED: Final = 4096
 
 

@@ -13,8 +13,8 @@ FirewallKind: TypeAlias = Literal["nft", "iptables"]
 
 TOOLS = "bash dd fallocate ip6tables iptables mount nft python3 setsid stat tc timeout truncate umount xfs_io"
 
-# The table is made and deleted in one transaction: this tries the kernel, and leaves nothing behind either way.
-# What cannot be undone in one go is tried in a network namespace of its own.
+#: The table is made and deleted in one transaction: this tries the kernel, and leaves nothing behind either way.
+#: What cannot be undone in one go is tried in a network namespace of its own.
 _SURVEY = r"""
 for tool in $1; do command -v "$tool" >/dev/null 2>&1 && echo "tool $tool"; done
 try='add table inet harness_survey

@@ -22,7 +22,7 @@ from nemesis.faults.processes import random_subset
 
 LIBRARY: Final = "faketime:"
 
-# Renamed into place: a reader that met a half-written file would see another time altogether.
+#: Renamed into place: a reader that met a half-written file would see another time altogether.
 _SET: Final = """echo "$1" >"$0.new" && mv "$0.new" "$0" """
 
 _PLAY: Final = """rm -f "$0.play"; : >"$0.play"; pause=$1; shift

@@ -23,8 +23,8 @@ Link: TypeAlias = tuple[str, str]
 
 TRY_S: Final = 0.5
 
-# Two lines for each address: that the attempt began (a shell that never got to run is silent, too), and its exit code,
-# which is 124 or 137 for silence until the timeout.  Without --norc, bash runs ~/.bashrc when it is started over SSH.
+#: Two lines for each address: that the attempt began (a shell that never got to run is silent, too), and its exit code,
+#: which is 124 or 137 for silence until the timeout.  Without --norc, bash runs ~/.bashrc when it is started over SSH.
 _TRY_PEERS: Final = r"""limit=$1; port=$2; shift 2
 try='echo "$0 began"; exec 3<>"/dev/tcp/$0/$1"'
 for a in "$@"; do

@@ -14,13 +14,13 @@ from nemesis.core.targets import leader_of, mostly_small
 
 Choose: TypeAlias = Callable[[Context, random.Random], list[str]]
 
-# Prints the state letter of a process, or nothing when it is gone.
+#: Prints the state letter of a process, or nothing when it is gone.
 STATE: Final = """while read -r key value rest; do
   [ "$key" = State: ] && echo "$value"
 done 2>/dev/null </proc/"$0"/status
 exit 0"""
 
-# Ends with 0 when the process is gone afterwards or was before; that kill succeeded proves nothing.
+#: Ends with 0 when the process is gone afterwards or was before; that kill succeeded proves nothing.
 SIGNAL: Final = """kill -s "$1" "$0" 2>/dev/null || [ ! -e /proc/"$0" ]"""
 
 GONE: Final = ("", "Z", "X")

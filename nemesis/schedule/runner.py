@@ -28,7 +28,7 @@ from nemesis.schedule.steps import Step
 
 log = logging.getLogger("nemesis.schedule.runner")
 
-# How long a fault waits for something to aim at (an election is under way) before it is skipped.
+#: How long a fault waits for something to aim at (an election is under way) before it is skipped.
 PATIENCE_S: Final = 5.0
 PATIENCE_EVERY_S: Final = 0.05
 

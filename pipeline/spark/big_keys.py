@@ -45,7 +45,7 @@ SHOWN: Final = 8
 _RANGES: Final = 64
 _RANGE: Final = 1_000_000
 
-# An unkeyed object gets the key '' here, which is no JSON and so the key of none.
+#: An unkeyed object gets the key '' here, which is no JSON and so the key of none.
 _CALLED: Final = """
 SELECT coalesce(key, '') AS key, f, invoke_index AS invoked,
   CASE WHEN f = 'read' THEN result ELSE value END AS value,
@@ -55,8 +55,8 @@ FROM {operations} WHERE outcome = 'ok' OR (outcome = 'info' AND f <> 'read')
 _CALLS: Final = "key string, f string, invoked bigint, value string, returned bigint"
 
 _ITEM: Final = "(null|0|-?[1-9][0-9]*)"
+#: Texts that are canonical as they are; nearly all values are of these.
 CANONICAL: Final = rf'^({_ITEM}|true|false|"[^"\\]*"|\[\]|\[{_ITEM}(,{_ITEM})*\])$'
-"""Texts that are canonical as they are; nearly all values are of these."""
 
 _CLUSTERS: Final = """
 SELECT key, value, count(*) AS calls, count_if(f = 'write') AS writes, count_if(f NOT IN ('read', 'write')) AS strange,

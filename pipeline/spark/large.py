@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 _WORKER: Final = "spark.executor.pyspark.memory"
 _WORKER_BYTES: Final = 2 << 30
 COLUMN_BYTES: Final = 640
+#: Memory for each operation of a key that is checked: of a register of integers as columns, and of anything else.
 ROW_BYTES: Final = 4096
-"""Memory for each operation of a key that is checked: of a register of integers as columns, and of anything else."""
 _UNITS: Final = {"k": 10, "m": 20, "g": 30, "t": 40}
 
 

@@ -24,13 +24,13 @@ from history.codes import ABSENT
 from history.records.events import NEMESIS, PHASES, TYPES, parse_event, parse_object
 from pipeline.tables.columns import EVENTS, events_table, json_text
 
+#: A block of fewer bytes is read strictly, since loading the scanner takes longer.
 SMALL: Final = 4 << 20
-"""A block of fewer bytes is read strictly, since loading the scanner takes longer."""
 
 CODED: Final = ("type", "f", "key", "node", "error", "phase")
 _CODES: Final = pa.dictionary(pa.int32(), pa.string())
+#: Events of clients as columns: those of EVENTS, repeated texts as a dictionary.
 COLUMNS: Final = pa.schema([(field.name, _CODES if field.name in CODED else field.type) for field in EVENTS])
-"""Events of clients as columns: those of EVENTS, repeated texts as a dictionary."""
 
 _UNNAMED: Final = Path("-")
 Bytes: TypeAlias = NDArray[np.uint8]

@@ -20,8 +20,8 @@ from history.tables.metadata import read_pieces
 from history.tables.schemas import OPERATIONS
 from pipeline.tables.recovery import Slice
 
+#: A stretch without an ok counts as unavailability if it is longer than this (s).
 GAP_S: Final = 1
-"""A stretch without an ok counts as unavailability if it is longer than this (s)."""
 COLUMNS: Final = ("outcome", "phase", "invoked", "returned", "intended")
 
 _BIN_NS: Final = 1 << 20

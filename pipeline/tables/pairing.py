@@ -25,17 +25,17 @@ from history.tables.schemas import OPERATIONS
 from pipeline.tables.columns import EVENTS, events_of
 from pipeline.tables.lines import CODED, COLUMNS, Ints
 
+#: The index of an event that does not pair, and what is wrong.
 Problem: TypeAlias = tuple[int, str]
-"""The index of an event that does not pair, and what is wrong."""
 
 _NEVER: Final = -2
 _TEXT: Final = pa.dictionary(pa.int32(), pa.string())
+#: The columns of ``operations.parquet``, repeated texts as a dictionary.
 CODED_OPERATIONS: Final = pa.schema(
     [(field.name, _TEXT if field.name in (*CODED, "outcome") else field.type) for field in OPERATIONS]
 )
-"""The columns of ``operations.parquet``, repeated texts as a dictionary."""
+#: The same columns without dictionaries.
 PLAIN_OPERATIONS: Final = pa.schema([(field.name, field.type) for field in OPERATIONS])
-"""The same columns without dictionaries."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,10 +30,10 @@ from history.json_object import read_object
 from history.tables.metadata import add_metadata, named, no_parquet, read_checked, schema_of
 from history.tables.schemas import TABLES, TABLES_VERSION
 
+#: Beside the tables of a run: how many rows each of them has.
 MANIFEST: Final = "manifest.json"
-"""Beside the tables of a run: how many rows each of them has."""
+#: What was not written to for so long is removed.
 ABANDONED_S: Final = 24 * 3600
-"""What was not written to for so long is removed."""
 _ATTEMPTS: Final = 10
 
 

@@ -23,8 +23,8 @@ from pipeline.warehouse.landing import Landing, known_runs, run_name
 from pipeline.warehouse.trends import trend_table
 from pipeline.warehouse.versions import build, landings, next_version, tidy
 
+#: The metadata of ``trends.parquet`` that says with which baselines it was computed.
 _DIGEST: Final = b"harness.baselines"
-"""The metadata of ``trends.parquet`` that says with which baselines it was computed."""
 _TRENDS: Final = "trends.parquet"
 
 

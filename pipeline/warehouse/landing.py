@@ -33,8 +33,8 @@ from pipeline.tables.run_row import last_moment, run_row
 from pipeline.tables.storage import appearing, exact, read_table, rows_in, rows_of, write_file
 
 LANDING: Final = "landing"
+#: Tables in memory that are published together; larger tables of operations are copied in pieces, each run alone.
 HELD_BYTES: Final = 64 << 20
-"""Tables in memory that are published together; larger tables of operations are copied in pieces, each run alone."""
 _STARTED: Final = re.compile(r"(\d{4})(\d{2})\d{2}(?!\d)")
 
 

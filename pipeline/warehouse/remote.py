@@ -20,8 +20,8 @@ from pipeline.warehouse.staging import GROWTH, RECORDED, staged, staged_bytes
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+#: Name in :data:`RECORDED` -> (URI, bytes) of a run's files.
 Files: TypeAlias = Mapping[str, tuple[str, int]]
-"""Name in :data:`RECORDED` -> (URI, bytes) of a run's files."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,8 +29,8 @@ from history.records.settings import series_names
 from history.tables.schemas import TRENDS
 
 KIND: Final = ("system_version", "nemesis", "workload")
+#: Lower bounds of the recovery histogram, ms.
 _BUCKETS: Final = (0, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000)
-"""Lower bounds of the recovery histogram, ms."""
 
 _Kind: TypeAlias = tuple[str, ...]
 _Rows: TypeAlias = list[dict[str, Any]]

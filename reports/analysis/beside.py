@@ -10,10 +10,10 @@ import numpy as np
 from history import SECOND, Counterexample, Operation
 from reports.load.columns import NONE, Operations
 
+#: At most this many operations are shown on each side of one of the violation.
 NEAREST: Final = 3
-"""So many operations are shown around each one of the violation,"""
+#: They are shown if at most this much time (ns) lies between the two.
 NEAR: Final = SECOND
-"""if no more than this (ns) lies between the two."""
 
 
 def operations_beside(operations: Operations, example: Counterexample) -> list[Operation]:

@@ -25,20 +25,20 @@ LEFT: Final = 150.0
 RIGHT: Final = 24.0
 ROW: Final = 44.0
 TOP: Final = 30.0
+#: Width of a folded stretch.
 FOLD: Final = 72.0
-"""Width of a folded stretch."""
+#: Least distance between the times below the axis.
 TICK: Final = 60.0
-"""Least distance between the times below the axis."""
 STRONG_SIGN: Final = 6.9
+#: About the width of a character of a label, and of the times after it.
 SIGN: Final = 6.3
-"""About the width of a character of a label, and of the times after it."""
+#: Limit of an operation that its model puts into words.
 LONGEST_WORDING: Final = 110
-"""Limit of an operation that its model puts into words."""
+#: A read of more items is labelled by their number, and by which of the counterexample's elements it holds.
 LISTED: Final = 8
-"""A read of more items is labelled by their number, and by which of the counterexample's elements it holds."""
 NAMED: Final = 3
+#: Above this many rows, the last :data:`LAST` are drawn.
 MOST: Final = 40
-"""More rows are no picture: of more, the last :data:`LAST` are drawn."""
 LAST: Final = 16
 
 
@@ -63,10 +63,10 @@ class Box:
     point: float | None
     index: int
     anchor: str
+    #: Where the text above the bar begins, or ends (``anchor``): where it begins at the bar's begin, it ends within.
     label_x: float
-    """Where the text above the bar begins, or ends (``anchor``): where it begins at the bar's begin, it ends within."""
+    #: The label before it was cut to the room that there is.
     whole: str
-    """The label before it was cut to the room that there is."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,12 @@ from reports.analysis.node_timeline import NodeTimeline, silent_since
 from reports.load import logs
 from reports.load.run import Run
 
+#: What the harness records of a server that it started and that was gone before it was ready.
 ENDED: Final = re.compile(r"\bthe [\w -]+? on (\S+) ended while starting\b")
-"""What the harness records of a server that it started and that was gone before it was ready."""
+#: Lines at the end of a log in which the reason is looked for where the harness recorded that the server ended.
 TAIL: Final = 200
-"""Lines at the end of a log in which the reason is looked for where the harness recorded that the server ended."""
+#: The same where only the log tells that it ended: an error before them is not what it ended with.
 LAST: Final = 40
-"""The same where only the log tells that it ended: an error before them is not what it ended with."""
 SHOWN: Final = 60
 _CAUSE: Final = re.compile(r"^Caused by: ")
 _FAILED: Final = re.compile(

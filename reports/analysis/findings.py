@@ -26,17 +26,17 @@ from reports.load.alarm_lines import AlarmLine, alarm_lines
 from reports.load.run import Run
 
 MAX_EXAMPLES: Final = 8
+#: At most this many answers that a read could have had are listed.
 MOST_ANSWERS: Final = 8
-"""So many answers that a read could have had are listed."""
 _FEW: Final = 3
+#: Limit of violations that are listed by their sentence, and whose operations are framed in the timeline.
 MAX_LISTED: Final = 100
-"""Limit of violations that are listed by their sentence, and whose operations are framed in the timeline."""
 LAST_SHOWN: Final = 3
 ROOM_AROUND_S: Final = 3.0
+#: Seconds before and after a violation from which log lines are shown.
 ROOM_S: Final = (1.0, 1.0)
-"""Seconds before and after a violation from which log lines are shown."""
+#: Seconds of log lines that are shown from when the first node that did not recover stopped.
 RECOVERY_S: Final = 8.0
-"""Seconds of log lines that are shown from when the first node that did not recover stopped."""
 _STATES: Final = ("invalid", "unknown", "skipped", "valid")
 
 

@@ -12,8 +12,8 @@ from reports.analysis.faults import FaultWindow, when
 from reports.analysis.node_timeline import SILENT, NodeTimeline, last_progress
 from reports.style.format import number
 
+#: Seconds: a node is behind when it has not applied what some node had committed that long ago.
 AGE_S: Final = 1.0
-"""Seconds: a node is behind when it has not applied what some node had committed that long ago."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from reports.analysis.counterexample import labels_by_elements
 from reports.analysis.findings import MAX_LISTED, Drawn, recorded_examples, violation_count
 from reports.analysis.invariant_violations import moments_by_check
 
+#: A wide chart has room for this many marks.
 BUCKETS: Final = 2000
-"""As many marks as a wide chart can tell apart."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,12 +17,12 @@ from reports.style.format import index as index_of
 ROLES: Final = ("leader", "follower", "candidate", "unknown", "silent")
 SILENT: Final = 4
 _EVER: Final = 2**62
+#: Seconds for which a probe counts at most; else until the node's next one (six probes at four a second).
 STALE_S: Final = 1.5
-"""Seconds for which a probe counts at most; else until the node's next one (six probes at four a second)."""
+#: Seconds from a round of probes to the next: probes of two nodes no more than half of it apart are of one round.
 ROUND_S: Final = 0.25
-"""Seconds from a round of probes to the next: probes of two nodes no more than half of it apart are of one round."""
+#: A node without an answer for this many seconds at the end of the record is called silent.
 GONE_S: Final = 3.0
-"""A node without an answer for so many seconds at the end of the record is called silent."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,10 +15,10 @@ import numpy.typing as npt
 from reports.analysis.faults import FaultWindow
 from reports.load.columns import NONE, Ints, Operations
 
+#: Seconds without a success that are called an outage; no outage goes on through a longer pause of all clients.
 LONG_S: Final = 5.0
-"""Seconds without a success that are called an outage; no outage goes on through a longer pause of all clients."""
+#: Limit of stretches of a kind that are looked at, the longest.
 EXAMINED: Final = 64
-"""Limit of stretches of a kind that are looked at, the longest."""
 
 
 @dataclass(frozen=True, slots=True)

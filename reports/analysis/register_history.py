@@ -18,12 +18,12 @@ import numpy as np
 
 from reports.load.columns import NONE, Flags, Ints, Operations
 
+#: The completion of an operation that may take effect at any later time.
 OPEN: Final = np.iinfo(np.int64).max
-"""The completion of an operation that may take effect at any later time."""
+#: Begin and completion of the write of what the register held at the start.
 BEFORE: Final = -1
-"""Begin and completion of the write of what the register held at the start."""
+#: Above this many operations a key is not looked at.
 MOST: Final = 200_000
-"""A key with more operations is not looked at."""
 
 
 @dataclass(frozen=True, slots=True)

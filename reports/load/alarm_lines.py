@@ -10,8 +10,8 @@ from typing import Any, Final
 from reports.load import logs
 from reports.load.run import Run
 
+#: Lines before and after an alarm that are shown with it.
 AROUND: Final = (10, 20)
-"""Lines before and after an alarm that are shown with it."""
 MOST: Final = 12
 
 

@@ -27,8 +27,8 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 Flags: TypeAlias = npt.NDArray[np.bool_]
 
 _PLAIN: Final = pa.schema([pa.field(field.name, field.type) for field in OPERATIONS])
+#: ``returned`` and ``return_index`` of an operation without a completion.
 NONE: Final = -1
-"""``returned`` and ``return_index`` of an operation without a completion."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +68,8 @@ class Operations:
     error: Coded
     value: Any
     result: Any
+    #: When each was intended; ``invoked`` where that is not known.
     due: Ints
-    """When each was intended; ``invoked`` where that is not known."""
 
     def __len__(self) -> int:
         return len(self.index)

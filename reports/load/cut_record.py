@@ -10,8 +10,8 @@ import numpy as np
 from reports.load.run import Run
 from reports.style.format import number
 
+#: A share of the operations begun; of whole histories it is 1, and some percent less where the harness stood still.
 _LEAST_KEPT: Final = 0.5
-"""A share of the operations begun; of whole histories it is 1, and some percent less where the harness stood still."""
 
 
 def cut_of(run: Run) -> str:

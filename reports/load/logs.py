@@ -32,8 +32,8 @@ _COUNTED: Final = r"(?<![A-Za-z0-9])\d+|(?<=[A-Za-z])\d{3,}"
 _LOG_NAME: Final = re.compile(r"\.log(\.\d+)?$")
 _NEWEST_NAME: Final = re.compile(r"\.log$")
 MAX_LINE: Final = 400
+#: A line that a node repeats this often in an excerpt is more likely than others to be what it is stuck at.
 OFTEN: Final = 1000
-"""A line that a node repeats so often in an excerpt is more likely than others to be what it is stuck at."""
 
 
 @dataclass(frozen=True, slots=True)

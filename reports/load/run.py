@@ -95,7 +95,7 @@ class Run:
 
     @property
     def epoch_bits(self) -> int:
-        """So many lower bits of the nodes' indexes count within an epoch; 0 where indexes have none."""
+        """The number of lower bits of an index that count within an epoch; 0 where indexes have none."""
         bits = (self.results.get("environment") or {}).get("epoch_bits")
         return bits if isinstance(bits, int) and 0 < bits < 63 else 0
 

@@ -22,8 +22,8 @@ from reports.load.run_row import RunRow, row_of
 INDEX_VERSION: Final = 13
 INDEX_NAME: Final = ".index.jsonl"
 NOT_TESTS: Final = frozenset({WAREHOUSE, "latest"})
+#: Lines more than twice the runs that are left in the index before it is written anew.
 _DEAD: Final = 1000
-"""Lines more than twice the runs that are left in the index before it is written anew."""
 
 
 class _Line(msgspec.Struct, array_like=True, frozen=True):

@@ -10,8 +10,8 @@ from typing import Any, Final, Literal, TypeAlias
 from history import RunFiles
 
 Why: TypeAlias = Literal["broke off", "under way", "interrupted", "not judged", "results not readable"]
+#: A run whose records grew less than this many seconds ago may still be under way.
 QUIET_S: Final = 300.0
-"""A run whose records grew less than so many seconds ago may still be under way."""
 _PHASES: Final = {"warm-up": "in the warm-up", "main": "in the main phase"}
 
 

@@ -25,14 +25,14 @@ from reports.page.series import fault_data
 from reports.style.palette import FAULT_COLOURS
 from reports.text.recovery import way_back
 
+#: Number of runs, the newest ones, whose curves are in a static comparison page.
 DRAWN: Final = 60
-"""Number of runs, the newest ones, whose curves are in a static comparison page."""
+#: Limit of points a curve.
 POINTS: Final = 1200
-"""Limit of points a curve."""
 
 
+#: Seconds before and after a heal over which the rate is drawn.
 RECOVERY_S: Final = (-5.0, 20.0)
-"""Seconds before and after a heal over which the rate is drawn."""
 STEP_S: Final = 0.5
 
 

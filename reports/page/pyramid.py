@@ -18,13 +18,13 @@ import pyarrow as pa
 from history.codes import FAIL, INFO, OK
 from reports.load.columns import NONE, Coded, Flags, Ints, Operations
 
+#: Operations that a page holds whole.
 HELD: Final = 1_000_000
-"""Operations that a page holds whole."""
 BUCKETS: Final = 16_384
+#: Limit of buckets over all rows.
 CELLS: Final = 4_000_000
-"""Limit of buckets over all rows."""
+#: How bad an outcome is, as ``BADNESS`` of the page's scripts; 0 is nothing.
 WORST: Final = {OK: 1, FAIL: 2, INFO: 3}
-"""How bad an outcome is, as ``BADNESS`` of the page's scripts; 0 is nothing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,8 +23,8 @@ from reports.style.index_axis import IndexAxis
 from reports.style.palette import FAULT_COLOURS, node_colour
 
 MAX_SNAPSHOTS: Final = 5000
+#: The role, in the page's data, of a node whose server is killed and of which another process answers probes.
 WITHOUT: Final = len(node_timeline.ROLES)
-"""The role, in the page's data, of a node whose server is killed and of which another process answers probes."""
 
 
 def data_of(drawn: Drawn) -> str:

@@ -17,8 +17,8 @@ from reports.load.columns import Floats
 from reports.load.run import Run
 from reports.style.format import number
 
+#: Nothing is said of what came in less than this many seconds before the end of the load or of the record.
 SPOKEN_S: Final = 1.0
-"""Of what came in fewer seconds, until the end of the load or of the record, nothing is said."""
 
 
 def after_onset(drawn: Drawn, onset: float) -> str:

@@ -43,8 +43,8 @@ from reports.story.elsewhere import held_elsewhere
 from reports.story.replicas_behind import behind_text, reason_of, starts_text
 from reports.style.format import number, one_line
 
+#: A warning that a node logs this often in the last :data:`OUTAGE_S` of the record is what it is stuck at.
 REPEATED: Final = 100
-"""A warning that a node logs so often in the last :data:`OUTAGE_S` of the record is what it is stuck at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +57,10 @@ class Break:
     place: str
     checks: tuple[str, ...]
     nodes: tuple[str, ...] = ()
+    #: Those of its nodes that do not start again, of which the first is looked at next.
     starts: tuple[FailedStart, ...] = ()
-    """Those of its nodes that do not start again, of which the first is looked at next."""
+    #: The nodes alone on which data is lost; none where that is not known, or all lack it.
     lost_on: tuple[str, ...] = ()
-    """The nodes alone on which data is lost; none where that is not known, or all lack it."""
 
     @property
     def title(self) -> str:

@@ -10,8 +10,8 @@ import numpy as np
 from history.codes import OK
 from reports.analysis.findings import Drawn, Violation
 
+#: At most this many reads are looked at, the last ones: each may hold thousands of elements.
 _LATEST: Final = 200
-"""Of more reads the last are looked at: each may hold thousands of elements."""
 
 
 class Elsewhere(NamedTuple):

@@ -21,13 +21,13 @@ MARKS: Final = {"valid": "✓", "invalid": "✕", "unknown": "?"}
 SPARKS: Final = "▁▂▃▄▅▆▇█"
 MAX_EXAMPLES: Final = 3
 SPARK_COLUMNS: Final = 80
+#: Limit of what a check saw, in characters: it is wrapped rather than cut, as its end may say what was not tested.
 LONGEST_SEEN: Final = 400
-"""Limit of what a check saw, in characters: it is wrapped rather than cut, as its end may say what was not tested."""
+#: Columns of the narrowest supported terminal.
 LEAST: Final = 60
-"""Columns of the narrowest supported terminal."""
 
+#: Colours a text: (text, name of the colour) -> text.
 Paint = Callable[[str, str], str]
-"""Colours a text: (text, name of the colour) -> text."""
 
 
 def render_summary(

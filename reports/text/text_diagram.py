@@ -11,8 +11,8 @@ from reports.style.format import one_line
 from reports.style.wording import Wording, by_values
 
 WIDTH: Final = 113
+#: Columns of the narrowest drawing.
 LEAST: Final = 60
-"""Columns of the narrowest drawing."""
 WHO: Final = 17
 
 

@@ -18,7 +18,7 @@ from harness.workloads import Invocation
 
 #: Entries that one question brings; an answer must fit into a line.
 CHUNK: Final = 2000
-#: A gateway must answer so long before the client gives up (s).
+#: A gateway must answer this long before the client gives up (s).
 AHEAD_S: Final = 0.2
 
 _Key: TypeAlias = str | int | None

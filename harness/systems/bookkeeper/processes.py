@@ -15,7 +15,8 @@ from harness.systems.zookeeper_server import server, server_jars
 
 BOOKIE_PORT: Final = 3181
 GATEWAY_PORT: Final = 4181
-#: Of the metadata server: BookKeeper 4.17 brings ZooKeeper 3.9.3, which loses what it acknowledged (ZOOKEEPER-4925).
+#: The release of the metadata server: BookKeeper 4.17 brings ZooKeeper 3.9.3, which loses what it acknowledged
+#: (ZOOKEEPER-4925).
 ZOOKEEPER: Final = "3.9.4"
 GATEWAY: Final = GatewayJar()
 STORE: Final = "bookie"

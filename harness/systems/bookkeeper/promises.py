@@ -20,6 +20,7 @@ PROMISES: Final = (
 )
 _ASKED: Final = "each ledger has one end, holds every acknowledged add up to it, and nothing is acknowledged beyond it"
 _NAMED: Final = 10
+#: What readers of a run meet, of the operations and of what the check counts.
 WORDS: Final = {
     "window": "adds of one writer that are in flight at once, each acknowledged on its own with an id",
     "tail": "a read by a follower, without recovery: entries up to LastAddConfirmed",
@@ -29,7 +30,6 @@ WORDS: Final = {
     "kept": "of adds in doubt, those that a reader found in the ledger after its end",
     "end of a ledger": "the id of its last entry, told by a recovery, by a close, or with a read",
 }
-"""What readers of a run meet, of the operations and of what the check counts."""
 
 
 def ledgers_keep_their_promises(evidence: Evidence) -> Check:

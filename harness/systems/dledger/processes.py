@@ -25,7 +25,7 @@ STORE_FILES: Final = {
     "snapshot": ("dledger-*/snapshot/snapshot_*/*",),
     "term": ("dledger-*/currterm",),
 }
-#: In an installed package, and in a source tree.
+#: Where they lie in an installed package, and in a source tree.
 JAR_DIRECTORIES: Final = (
     Path(__file__).resolve().parents[1] / "jars",
     Path(__file__).resolve().parents[3] / "dledger_register" / "dist",

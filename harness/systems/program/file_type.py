@@ -140,9 +140,9 @@ class SystemFile(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     promises: tuple[Text, ...] = ()
 
 
-#: Of a role's command, besides the options.
+#: What may stand for values in a role's command, besides the options.
 OF_A_NODE: Final = ("node", "index", "address", "peers", "others", "files", "data", "home", "version", "canary")
-#: Of the client's and the probe's; where there is one process a worker, or a node, also those of its node.
+#: The same of the client's and the probe's; where there is one process a worker, or a node, also its node's.
 OF_A_CLIENT: Final = ("peers", "version", "canary")
 OF_A_PEER: Final = ("node", "index", "address")
 

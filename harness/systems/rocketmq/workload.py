@@ -24,7 +24,7 @@ from history.records.violations import details_of
 READS: Final = 0.15
 REGISTERS: Final = 0.05
 ELECTS: Final = 0.15
-#: So often an alter or an elect without an answer is asked for again.
+#: An alter or an elect without an answer is asked for again at most this many times.
 AGAIN: Final = 0.5
 _NONE: Final[Mapping[Any, Any]] = MappingProxyType({})
 _ASKED: Final = (
