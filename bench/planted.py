@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from bench.series import MOST_FAILURES, ROOT, Row, counts, known, options, run_once, save, write_table
+from bench.series import MAX_FAILURES, ROOT, Row, counts, known, options, run_once, save, write_table
 from harness.systems.dledger import SYSTEM
 
 #: Each bug that the server can be told to have, and the checks that look for it.
@@ -119,7 +119,7 @@ def make(trial: Trial, asked: argparse.Namespace, results: dict[str, list[Row]])
     """Runs of one bug until there are as many as asked for."""
     rows = results.setdefault(trial.name, [])
     failures = 0
-    while sum(map(counts, rows)) < asked.runs and failures < MOST_FAILURES:
+    while sum(map(counts, rows)) < asked.runs and failures < MAX_FAILURES:
         seed = asked.seed + len(rows)
         store = asked.store / f"{trial.name.replace(':', '-')}-{seed}"
         row = run_once(trial.words(asked.cluster), seed, store, lambda row: caught(trial.bug, row))

@@ -19,7 +19,7 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 #: Exit codes of a run that was judged; any other is a failure of the harness.
 JUDGED: Final = (0, 1, 2)
 #: The bench gives up on a series after this many harness failures.
-MOST_FAILURES: Final = 5
+MAX_FAILURES: Final = 5
 
 #: What the table needs of one run.
 Row = dict[str, Any]

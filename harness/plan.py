@@ -30,8 +30,8 @@ PLAN_VERSION: Final = 2
 _EARLIER: Final = 1
 
 Loop: TypeAlias = Literal["closed", "open"]
-MOST_RUNS: Final = 10_000
-_MOST_FAULTS: Final = 1_000_000
+MAX_RUNS: Final = 10_000
+_MAX_FAULTS: Final = 1_000_000
 _WEEK: Final = 604_800
 _LONG: Final = "waiting longer does not help"
 
@@ -326,9 +326,9 @@ def _validate_turns(plan: Plan) -> Plan:
     for name in plan.weights:
         if name not in plan.nemesis and "all" not in plan.nemesis:
             raise UsageError(f"--weights: {name} is no turn of --nemesis {','.join(plan.nemesis) or '(none)'}")
-    if turns and plan.time_limit / plan.interval > _MOST_FAULTS:
+    if turns and plan.time_limit / plan.interval > _MAX_FAULTS:
         raise UsageError(
-            f"--interval {plan.interval:g} makes more than {_MOST_FAULTS} faults of --time-limit {plan.time_limit:g}: "
+            f"--interval {plan.interval:g} makes more than {_MAX_FAULTS} faults of --time-limit {plan.time_limit:g}: "
             "take a longer one"
         )
     if plan.shortest_fault > plan.interval:

@@ -2,7 +2,7 @@
 
 What was seen stands alone at the head of a page, so beside what is too little it says what was asked for.
 
-The required amount is a share of what was asked for, :data:`LEAST_SHARE` of the plan's rate: far below what any healthy
+The required amount is a share of what was asked for, :data:`MIN_SHARE` of the plan's rate: far below what any healthy
 system serves beside a fault (an election costs a few seconds of ten), far above a single stray answer.  Only operations
 that were applied count: an acknowledgement of an entry that was never applied shows nothing of the cluster's health.
 """
@@ -22,7 +22,7 @@ from history.records.counted import counted
 from nemesis.schedule.steps import fault_names
 
 #: The least share of operations that must be ok: of each kind in the main phase, and of all under each fault.
-LEAST_SHARE: Final = 0.01
+MIN_SHARE: Final = 0.01
 #: The highest 99th percentile (ms) of how late operations may be issued by the harness.
 LATE_MS: Final = 1000.0
 #: The share of the main phase in which the harness may have stood still.
@@ -57,7 +57,7 @@ def _nothing_to_judge(name: str, asked: str, why: str) -> Check:
 
 def least(recorded: Recorded, seconds: float) -> int:
     """The number of operations required in so much time at the plan's rate; at least one."""
-    return max(1, math.floor(LEAST_SHARE * recorded.plan.rate * seconds))
+    return max(1, math.floor(MIN_SHARE * recorded.plan.rate * seconds))
 
 
 def main_phase(recorded: Recorded) -> tuple[int, int] | None:

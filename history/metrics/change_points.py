@@ -25,7 +25,7 @@ from typing import Final
 ALLOWANCE: Final = 1.0
 LIMIT: Final = 4.1
 #: At least this many figures must come before one that is judged.
-LEAST: Final = 20
+MIN_BEFORE: Final = 20
 #: A change ends when this many figures in a row are back beyond its middle.
 RECOVERED: Final = 5
 #: A change of the median by less than this share of it is no finding.
@@ -61,7 +61,7 @@ class _Cusum:
 
     def add(self, value: float) -> bool:
         """Is the sum beyond the limit with this figure?"""
-        if len(self.before) >= LEAST:
+        if len(self.before) >= MIN_BEFORE:
             low, high = bisect_left(self.before, value), bisect_right(self.before, value)
             self.sum = max(0.0, self.sum + _score((low + high + 1) / 2 / (len(self.before) + 1)) - ALLOWANCE)
         self.pending.append(value)

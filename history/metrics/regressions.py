@@ -29,7 +29,7 @@ FIGURES: Final[Mapping[str, tuple[int, float]]] = {
     "p99_ms": (1, 1.0),
 }
 #: At most this many runs on each side of a change are named with it.
-SHOWN: Final = 10
+MAX_NAMED: Final = 10
 _CLEAN, _LEAST_CLEAN = 10, 5
 
 
@@ -155,7 +155,7 @@ def _regression(
     end = len(values) if closed is None else closed + 1
     return Regression(
         figure, series, values[onset][0], values[found][0], None if closed is None else values[closed][0], *medians,
-        before=tuple(values[max(onset - SHOWN, 0) : onset]), since=tuple(values[max(onset, end - SHOWN) : end]),
+        before=tuple(values[max(onset - MAX_NAMED, 0) : onset]), since=tuple(values[max(onset, end - MAX_NAMED) : end]),
     )  # fmt: skip
 
 

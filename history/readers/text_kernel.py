@@ -46,7 +46,7 @@ _TYPE, _PROCESS, _F, _VALUE, _INDEX, _TIME, _KEY, _NODE, _ERROR, _NEMESIS, _TYPE
 NAMES: Final = ("type", "process", "f", "value", "index", "time", "key", "node", "error", "nemesis", *TYPES)
 _NEEDED: Final = 0b111
 #: A log's process has at most 18 digits.
-_MOST_PROCESS: Final = 10**18
+_MAX_PROCESS: Final = 10**18
 
 
 @compiled_part
@@ -257,7 +257,7 @@ def _process(data, place, end, row, names):  # type: ignore[no-untyped-def]
         row[PROCESS] = NEMESIS
         return stop if name_hash(data, place + 1, stop) == names[_NEMESIS] else -1
     row[PROCESS], place = _number(data, place, end)
-    return place if 0 <= row[PROCESS] < _MOST_PROCESS else -1
+    return place if 0 <= row[PROCESS] < _MAX_PROCESS else -1
 
 
 @step

@@ -44,7 +44,7 @@ OF_NODES: Final = frozenset(
 #: Kinds of violations in which committed entries are gone from a log.
 SHORT_LOGS: Final = frozenset({"committed-entries-deleted", "commit-beyond-log", "leader-lacks-committed"})
 #: At most this many counterexamples of one check are recorded.
-MOST_SHOWN: Final = 20
+MAX_SHOWN: Final = 20
 #: Seconds without a commit, until the end of the record, that are called an outage.
 OUTAGE_S: Final = 10.0
 
@@ -124,7 +124,7 @@ def details_of(examples: Sequence[Counterexample]) -> dict[str, Any]:
         "kind": examples[0].kind,
         "kinds": list(dict.fromkeys(one.kind for one in examples)),
         "violations": len(examples),
-        "counterexamples": [one.to_json() for one in examples[:MOST_SHOWN]],
+        "counterexamples": [one.to_json() for one in examples[:MAX_SHOWN]],
     }
 
 

@@ -14,7 +14,7 @@ import msgspec
 from history.records.events import NEMESIS, Event, Header, Phase, Process, Type
 
 #: At most this many lines are kept before they are written: about a megabyte.
-MOST_BUFFERED: Final = 4096
+MAX_BUFFERED: Final = 4096
 
 
 class HistoryWriter:
@@ -66,7 +66,7 @@ class HistoryWriter:
             event = Event(self._index, time, type, process, f, value, key, node, error, phase, intended)
             self._lines.append(_encoded(event))
             self._index += 1
-            if process == NEMESIS or len(self._lines) >= MOST_BUFFERED:
+            if process == NEMESIS or len(self._lines) >= MAX_BUFFERED:
                 self._flush()
             return event
 

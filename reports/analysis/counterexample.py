@@ -38,7 +38,7 @@ LONGEST_WORDING: Final = 110
 LISTED: Final = 8
 NAMED: Final = 3
 #: Above this many rows, the last :data:`LAST` are drawn.
-MOST: Final = 40
+MAX_ROWS: Final = 40
 LAST: Final = 16
 
 
@@ -173,7 +173,7 @@ def picture_of(
 def _rows(example: Counterexample, beside: Sequence[Operation]) -> list[tuple[int, Operation]]:
     """List (place, operation) of what is drawn, by invocation: of too many the suspects and the last to take effect."""
     numbered = list(enumerate([*example.operations, *beside]))
-    if len(numbered) > MOST:
+    if len(numbered) > MAX_ROWS:
         effects = {point.operation: point.at for point in example.linearization.points} if example.linearization else {}
         suspects = {operation.invoke_index for operation in example.suspects}
 

@@ -15,10 +15,10 @@ from reports.load.run import Run
 #: What the harness records of a server that it started and that was gone before it was ready.
 ENDED: Final = re.compile(r"\bthe [\w -]+? on (\S+) ended while starting\b")
 #: Lines at the end of a log in which the reason is looked for where the harness recorded that the server ended.
-TAIL: Final = 200
+TAIL_LINES: Final = 200
 #: The same where only the log tells that it ended: an error before them is not what it ended with.
 LAST: Final = 40
-SHOWN: Final = 60
+MAX_LINES: Final = 60
 _CAUSE: Final = re.compile(r"^Caused by: ")
 _FAILED: Final = re.compile(
     r"\b(?:ERROR|FATAL)\b.*(?:[Ff]ail(?:ed|s)? to |[Uu]nable to |[Cc]annot |[Cc]ould not |corrupt)"
@@ -60,7 +60,7 @@ def failed_starts(run: Run, timelines: Sequence[NodeTimeline]) -> list[FailedSta
         started = _started_at(run.receipts, node)
         if last is None or (node not in recorded and (started is None or started < last)):
             continue
-        reason = _reason(run, node, TAIL if node in recorded else LAST)
+        reason = _reason(run, node, TAIL_LINES if node in recorded else LAST)
         if reason is None and node not in recorded:
             continue
         file, line, lines, logged = reason or ("", "", (), None)
@@ -98,7 +98,7 @@ def _reason(run: Run, node: str, reach: int) -> tuple[str, str, tuple[str, ...],
         for name, lines in tails:
             place = next((at for at in range(len(lines) - 1, -1, -1) if pattern.search(lines[at])), None)
             if place is not None:
-                first = max(min(place - 10, len(lines) - SHOWN), 0)
+                first = max(min(place - 10, len(lines) - MAX_LINES), 0)
                 return name, lines[place].strip(), tuple(lines[first:]), _logged(lines[: place + 1], run.started)
     return None
 

@@ -27,7 +27,7 @@ from reports.load.run import Run
 
 MAX_EXAMPLES: Final = 8
 #: At most this many answers that a read could have had are listed.
-MOST_ANSWERS: Final = 8
+MAX_ANSWERS: Final = 8
 _FEW: Final = 3
 #: Limit of violations that are listed by their sentence, and whose operations are framed in the timeline.
 MAX_LISTED: Final = 100
@@ -98,8 +98,8 @@ class Legal:
 
 
 def _either(answers: Sequence[str]) -> str:
-    more = f" or {len(answers) - MOST_ANSWERS} more" if len(answers) > MOST_ANSWERS else ""
-    return " or ".join(answers[:MOST_ANSWERS]) + more
+    more = f" or {len(answers) - MAX_ANSWERS} more" if len(answers) > MAX_ANSWERS else ""
+    return " or ".join(answers[:MAX_ANSWERS]) + more
 
 
 @dataclass(frozen=True, slots=True)

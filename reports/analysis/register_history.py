@@ -23,7 +23,7 @@ OPEN: Final = np.iinfo(np.int64).max
 #: Begin and completion of the write of what the register held at the start.
 BEFORE: Final = -1
 #: Above this many operations a key is not looked at.
-MOST: Final = 200_000
+MAX_OPERATIONS: Final = 200_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ def history_of(operations: Operations, key: Any) -> RegisterHistory | None:
     name = json.dumps(key, ensure_ascii=False, separators=(",", ":"))
     rows = np.flatnonzero(operations.key.codes == (-1 if key is None else operations.key.code(name)))
     kinds = {code: kind for code, kind in enumerate(operations.f.names) if kind in ("read", "write")}
-    if not 0 < len(rows) <= MOST or not set(np.unique(operations.f.codes[rows]).tolist()) <= set(kinds):
+    if not 0 < len(rows) <= MAX_OPERATIONS or not set(np.unique(operations.f.codes[rows]).tolist()) <= set(kinds):
         return None
     writes = operations.f.codes[rows] == operations.f.code("write")
     ok, failed = operations.outcome[rows] == 0, operations.outcome[rows] == 2
