@@ -52,7 +52,7 @@ def _at_rest(path: Path) -> Iterator[Path]:
 
 @dataclass(frozen=True, slots=True)
 class FileCheckOptions:
-    """How to check a history file; ``model`` None: the one that it names, else a register.
+    """Options for checking a history file; ``model`` None: the one that it names, else a register.
 
     ``initial`` is the value with which the register starts, as JSON or as a plain word (None: absent).
     """

@@ -1,4 +1,4 @@
-"""Which way a piece of work goes, through Spark or in this process, by its size.
+"""Decide by the size of a piece of work whether it goes through Spark or stays in this process.
 
 Nothing here imports the pipeline before a session is asked for: the plans of a suite need only the rule.
 """

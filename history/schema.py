@@ -93,7 +93,7 @@ def _without_bounds(wanted: Any) -> type[Any]:
 
 
 def hint(name: str, known: Iterable[str]) -> str:
-    """What was probably meant by an unknown name, or else all that are known."""
+    """Suggest what was meant by an unknown name, or else list all that are known."""
     choices = sorted(known)
     near = difflib.get_close_matches(name, choices, n=2)
     return f"did you mean {' or '.join(near)}?" if near else f"known are {', '.join(choices)}"
@@ -117,7 +117,7 @@ def _explained(error: str, record: Any, wanted: type, spell: Callable[[str], str
 
 
 def _located(error: str, record: Any) -> tuple[str, str, list[tuple[str, str]], Any]:
-    """What is wrong with a field (unknown, required, or empty), its name, the path to it, and what stands there."""
+    """Name a field's problem (unknown, required, or empty), its name, the path to it, and its value."""
     found = _PLACE.search(error)
     path = list(takewhile(any, _STEP.findall(found[1]))) if found else []
     for text, place in ((error[: found.start()] if found else error, path), (error, [])):
@@ -130,7 +130,7 @@ def _located(error: str, record: Any) -> tuple[str, str, list[tuple[str, str]], 
 
 
 def _at(record: Any, path: Iterable[tuple[str, str]]) -> Any:
-    """What stands at a path; None where there is nothing."""
+    """The value at a path; None where there is nothing."""
     for name, number in path:
         try:
             record = record[int(number) if number else name]
@@ -155,13 +155,13 @@ def _alternatives(schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _inside(schemas: Iterable[Mapping[str, Any]], name: str) -> list[Mapping[str, Any]]:
-    """What may stand at a key, or, without a name, in the elements of a list."""
+    """The type at a key, or, without a name, of the elements of a list."""
     inner = [one.get("properties", {}).get(name) if name else one.get("items") for one in schemas]
     return [one for schema in inner if schema for one in _alternatives(schema)]
 
 
 def _words(schemas: list[Mapping[str, Any]], number: int = 0) -> str:
-    """What is allowed: ``a number from 1 to 5, or a list of such``; ``number`` 1: in the plural."""
+    """Name what is allowed: ``a number from 1 to 5, or a list of such``; ``number`` 1: in the plural."""
     if len(schemas) > 1 and schemas[-1].get("type") == "array":
         return f"{_words(schemas[:-1], number)}, or a list of such"
     return " or ".join(_one(schema, number) for schema in schemas) or "something else"

@@ -77,7 +77,7 @@ class Target(Protocol):
         """Make this many clients, for the run's event loop."""
 
     def probers(self) -> Mapping[str, Prober]:
-        """One for each of these nodes, for the run's event loop; none for a system that says nothing of itself."""
+        """Make a prober for each of these nodes, for the run's event loop; none for a system without probes."""
 
     def kill(self, nodes: Iterable[str]) -> None: ...
 

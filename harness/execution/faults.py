@@ -120,7 +120,7 @@ def view_of(system: Target, probes: Callable[[], Mapping[str, Probe]]) -> System
 
 
 def settings_of(surface: Surface, members: tuple[str, ...], data_dirs: Mapping[str, str]) -> Settings:
-    """What faults need to know of the system."""
+    """The settings of the system that faults need."""
     return Settings(
         members=members,
         peer_ports=surface.peer_ports,
@@ -253,7 +253,7 @@ class Faults:
         system.set_environments({node: clocks.environment(facts, node, file) for node in nodes.names})
 
     def describe(self) -> dict[str, Any]:
-        """What the results record of the faults beyond the plan."""
+        """The facts about the faults that the results record beyond the plan."""
         record: dict[str, Any] = {}
         if self.faketime:
             record["clocks"] = "the servers run under libfaketime, because a clock fault is among the faults"
@@ -278,7 +278,7 @@ class Faults:
         return LeasedRunner(context, self.schedule, record, rng, timer)
 
     def _refused(self, surface: Surface) -> dict[str, str]:
-        """What this system cannot take, with the reasons."""
+        """The faults that this system cannot take, with the reasons."""
         no_clock = "this system reports no clock of its own: a wrong one could not be seen"
         clock_faults = (
             () if surface.clock else (name for name in self.names if isinstance(find(name), clocks.ClockFault))

@@ -114,7 +114,7 @@ class FinalPhase:
     # -- quiescence ------------------------------------------------------------------------------------------------
 
     async def _come_to_rest(self, moment: str) -> None:
-        """Of a system whose nodes say nothing of themselves there is nothing to wait for."""
+        """Wait until the nodes rest; not at all for a system whose nodes cannot be probed."""
         if self._plan.under_test.prober is None:
             return
         self._tally.note = "waiting for the nodes to come to rest"

@@ -90,7 +90,7 @@ class Load:
         await asyncio.gather(*(worker.client.close() for worker in self.workers))
 
     def context(self, free: tuple[int, ...]) -> Context:
-        """What generators may know at this time."""
+        """The context that generators get at this time."""
         now = self._standstills.active_ns()
         return Context(now, free, self._numbers, self._processes, self._plan.seed, self.issued)
 
@@ -135,7 +135,7 @@ class Load:
         self._waited_until = max(self._waited_until, able)
 
     def pace(self, main_s: float, lags: Histogram) -> dict[str, float]:
-        """How well the times were kept in a main phase of so many seconds; ``lags`` are those of the event loop."""
+        """Measure how well the times were kept in a main phase of ``seconds``; ``lags`` are those of the event loop."""
         return {
             "asked_per_s": self._plan.rate,
             "invoked_per_s": round(self.late.count / main_s, 3) if main_s > 0 else 0.0,

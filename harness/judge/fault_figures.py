@@ -168,7 +168,7 @@ def _distribution(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _next_start(receipt: Receipt, receipts: Sequence[Receipt]) -> int | None:
-    """When the next fault starts after this one was healed."""
+    """The start of the next fault after this one was healed."""
     if receipt.healed is None:
         return None
     later = [other.started for other in receipts if other.state != "skipped" and other.started >= receipt.healed]

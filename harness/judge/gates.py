@@ -147,7 +147,7 @@ def _under_fault(recorded: Recorded, windows: Sequence[Window]) -> Check:
 
 
 def within(windows: Sequence[Window], operations: Iterable[Operation]) -> dict[int, list[Operation]]:
-    """By the fault's id: the operations that were invoked after it stood and returned before its healing began."""
+    """Map a fault's id to the operations that were invoked after it stood and returned before its healing began."""
     found: dict[int, list[Operation]] = {window.id: [] for window in windows}
     for op in operations:
         for window in windows:
@@ -278,7 +278,7 @@ def _kept_pace(recorded: Recorded) -> Check:
 
 
 def _never_issued(recorded: Recorded, still: float) -> int:
-    """How many operations of an open loop were due in the main phase and not issued in it; 0 where few enough."""
+    """Count the operations of an open loop that were due in the main phase and not issued in it; 0 where few enough."""
     pace, phase = recorded.state.pace, main_phase(recorded)
     if recorded.plan.loop != "open" or phase is None or "invoked_per_s" not in pace:
         return 0

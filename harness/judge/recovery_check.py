@@ -112,7 +112,7 @@ def recovery_of(recorded: Recorded, damages: Damages) -> Found | None:
 
 
 def _event(recorded: Recorded) -> str:
-    """What recovery is counted from, in words: without a fault that may have stood there was no heal."""
+    """Name the event that recovery is counted from: without a fault that may have stood there was no heal."""
     healed = [receipt.healed for receipt in recorded.receipts if receipt.state != "skipped"]
     return LOAD if not healed else TRIED if None in healed else HEAL
 
@@ -191,7 +191,7 @@ def recovery_check(recorded: Recorded, found: Found | None, damages: Damages = N
 
 
 def _restart_failed(recorded: Recorded, damages: Damages) -> str | None:
-    """Why the system did not serve again after the restart at the end; None where only damaged nodes failed."""
+    """The reason why the system did not serve after the restart at the end; None where only damaged nodes failed."""
     reason = recorded.state.restart_failed
     began = recorded.state.moments.get("restarting")
     if reason is None or began is None:
@@ -250,7 +250,7 @@ def _refusals(found: Found) -> str:
 
 
 def _ours(found: Found, recorded: Recorded, limit: float) -> str | None:
-    """Why it may be our fault that no recovery was seen; None if it cannot be."""
+    """The reason why the harness may have missed a recovery; None if it cannot have."""
     if found.unseen:
         begin, end = max(found.unseen, key=lambda span: span[1] - span[0])
         return f"the harness asked no node for {(end - begin) / 1e9:.1f} s of that time"
@@ -301,7 +301,7 @@ def _seconds(found: Found) -> dict[str, Any]:
 
 
 def _last_seen(recorded: Recorded) -> dict[str, Any]:
-    """When a node last committed more than before and a client was last served (ns; null: never); where records end."""
+    """The times of the last commit and of the last served client (ns; null: never), and of the end of the records."""
     committed: dict[str, int] = {}
     last = None
     for probe in recorded.probes:

@@ -46,7 +46,7 @@ class Difference:
 
     @property
     def time(self) -> int:
-        """When it was seen: the latest of the digests' first reports."""
+        """The time at which it was seen: the latest of the digests' first reports."""
         return max(min(nodes.values()) for nodes in self.digests.values())
 
     def sentence(self) -> str:

@@ -165,7 +165,7 @@ def describe(runs: Sequence[Stored], going: Sequence[Removal]) -> Iterator[str]:
 
 
 def _runs_of_suite(store: Path, suite: Path) -> list[Path]:
-    """Whether a run of its attempts is left; a journal that cannot be read counts as one with runs."""
+    """The runs of a suite's attempts; a journal that cannot be read counts as one with runs."""
     path = suite / "attempts.jsonl"
     if not path.exists():
         return []

@@ -98,7 +98,7 @@ def list_cells(asked: SuiteOptions) -> Iterator[str]:
 
 
 def judged(cells: Sequence[Cell]) -> str:
-    """How many cells are judged through Spark."""
+    """The number of cells that are judged through Spark."""
     through = sum(cell.plan.spark for cell in cells)
     return f"{through} judged through Spark, {len(cells) - through} in their own process"
 

@@ -120,7 +120,7 @@ class Prober:
         return {**fields, "term": self._epoch}
 
     async def close(self) -> None:
-        """Nothing: every question has a connection of its own."""
+        """Do nothing: every question has a connection of its own."""
 
 
 async def answer(asked: Any) -> Any:
@@ -201,7 +201,7 @@ class Client:
         return self._zk.set_async(BARRIER, b"")
 
     async def _found(self, path: str, before: Any = None) -> Any:
-        """What a znode holds, with its figures, or the names of those below it, after ``before``; None without one."""
+        """The content of a znode with its figures, or the names of those below it, after ``before``; or None."""
         asked = self._zk.get_children_async(path) if path in PARENTS else self._zk.get_async(path)
         if before is not None:
             await answer(before)

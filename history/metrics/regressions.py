@@ -45,7 +45,7 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """From this run on a new level is acknowledged, of one figure (or ``verdict``) or of all."""
+    """An acknowledged level: from this run on, of one figure (or ``verdict``) or of all."""
 
     run: str
     figure: str | None = None
@@ -94,7 +94,7 @@ def read_regressions(text: str) -> list[Regression]:
 
 
 def open_regressions(text: str) -> list[Regression]:
-    """Those of :func:`read_regressions` that are open."""
+    """List those of :func:`read_regressions` that are open."""
     return [found for found in read_regressions(text) if found.closed is None]
 
 

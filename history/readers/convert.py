@@ -78,7 +78,7 @@ def _line(event: Event) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class _Start:
-    """Where a piece begins: the byte, how many it has, its first line (from 1), and its first event (from 0)."""
+    """The begin of a piece: the byte, how many it has, its first line (from 1), and its first event (from 0)."""
 
     byte: int
     size: int

@@ -72,7 +72,7 @@ def kind_of(path: Path) -> Kind:
 
 
 def _nuls(path: Path) -> int:
-    """How many NUL bytes a file ends with."""
+    """Count the NUL bytes at the end of a file."""
     with path.open("rb") as file:
         size, count = path.stat().st_size, 0
         while count < size:
@@ -101,7 +101,7 @@ def read_text(path: Path, model: str | None = None) -> ForeignText:
 
 
 def format_of(path: Path, model: str | None = None) -> str:
-    """Which of the texts a file is: ``edn``, ``jepsen-log`` or ``porcupine-kv``.  Raises OSError."""
+    """Detect the format of a text: ``edn``, ``jepsen-log`` or ``porcupine-kv``.  Raises OSError."""
     with path.open("rb") as file:
         return _text_format(file.read(4 * _HEAD).decode("utf-8-sig", errors="ignore")[:_HEAD], model)[0]
 

@@ -68,7 +68,7 @@ def integer_at(data, place, end):  # type: ignore[no-untyped-def]
 
 @compiled_part
 def string_end(data, place, end):  # type: ignore[no-untyped-def]
-    """Where the string that starts after ``place`` ends; -1 for an escape, for more than ASCII, or no end."""
+    """Find the end of the string that starts after ``place``; -1 for an escape, for more than ASCII, or no end."""
     place += 1
     while place < end and data[place] != 34:
         if data[place] == 92 or data[place] < 32 or data[place] > 127:
@@ -90,7 +90,7 @@ def is_null(data, place, end):  # type: ignore[no-untyped-def]
 
 @compiled_part
 def _boolean_end(data, place, end):  # type: ignore[no-untyped-def]
-    """Where true or false ends; -1 for anything else."""
+    """Find the end of true or false; -1 for anything else."""
     if place + 4 <= end and data[place + 1] == 114 and data[place + 2] == 117 and data[place + 3] == 101:
         return place + 4 if data[place] == 116 else -1
     if place + 5 <= end and data[place + 1] == 97 and data[place + 2] == 108 and data[place + 3] == 115:
@@ -297,7 +297,7 @@ def _line(data, start, end, row, names):  # type: ignore[no-untyped-def]
 
 @compiled
 def count_lines(data, start):  # type: ignore[no-untyped-def]
-    """How many whole lines there are from ``start`` on."""
+    """Count the whole lines from ``start`` on."""
     count = 0
     for place in range(start, data.size):
         if data[place] == 10:

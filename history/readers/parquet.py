@@ -224,7 +224,7 @@ class _Source:
 
 
 def may_differ(cas: pa.Array, asked: pa.Array, answered: pa.Array) -> pa.Array:
-    """Where an answer may not be that of what was asked, both as JSON text: ``contradiction`` decides.
+    """Mark the answers that may not belong to what was asked, both as JSON text: ``contradiction`` decides.
 
     A refused ``cas`` answers with one item more than was asked; of nested items the expression cannot say which.
     """

@@ -66,7 +66,7 @@ def _blanks(data, place, end):  # type: ignore[no-untyped-def]
 
 @compiled_part
 def _word_end(data, place, end):  # type: ignore[no-untyped-def]
-    """Where the letters, digits, hyphens and underscores that start here end; the start itself if there are none."""
+    """Find the end of the letters, digits, hyphens and underscores that start here; the start if there are none."""
     while place < end:
         byte = data[place]
         letter = 97 <= byte <= 122 or 65 <= byte <= 90
@@ -262,7 +262,7 @@ def _process(data, place, end, row, names):  # type: ignore[no-untyped-def]
 
 @step
 def _log_start(data, start, end):  # type: ignore[no-untyped-def]
-    """Where the process begins; ``end`` if the line holds no event, -1 if it is strange."""
+    """Find the begin of the process; ``end`` if the line holds no event, -1 if it is strange."""
     for place in range(start, end):
         if data[place] > 127:
             return -1

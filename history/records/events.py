@@ -248,7 +248,7 @@ def parse_event(record: dict[str, Any], path: Path, number: int) -> Event:
 
 
 def _optional_fields(record: dict[str, Any]) -> str | None:
-    """What is wrong with the fields that may be absent, None if nothing is."""
+    """Name the problem of the fields that may be absent; None if there is none."""
     if (phase := record.get("phase")) is not None and phase not in PHASES:
         return f"phase must be one of {', '.join(PHASES)}, found {phase!r}"
     if (key := record.get("key")) is not None and (not isinstance(key, str | int) or isinstance(key, bool)):

@@ -1,4 +1,4 @@
-"""Which file of a run is where.  A run directory is ``store/<test name>/<UTC start>-<seed>/``."""
+"""The files of a run.  A run directory is ``store/<test name>/<UTC start>-<seed>/``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _STARTED: Final = re.compile(r"(\d{8}T\d{6})(\.\d{1,6})?")
 
 
 def start_of(name: str) -> datetime | None:
-    """When a run was started, by its directory's name; None if that does not begin with a time."""
+    """The start of a run, by its directory's name; None if that does not begin with a time."""
     found = _STARTED.match(name)
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""What decides whether the figures of two runs can be compared: the settings in their plans, and the machine."""
+"""Compare the settings in plans, and machines, which decide whether figures of two runs can be compared."""
 
 from __future__ import annotations
 

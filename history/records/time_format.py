@@ -12,7 +12,7 @@ MAX_DIGITS: Final = 9
 
 
 def digits_of(operations: Sequence[Operation]) -> int:
-    """How many decimals of a second distinguish all times of these operations, at least three."""
+    """The number of decimals of a second that distinguish all times of these operations, at least three."""
     times = {operation.invoked for operation in operations}
     times |= {operation.returned for operation in operations if operation.returned is not None}
     return next((digits for digits in range(MIN_DIGITS, MAX_DIGITS) if _apart(times, digits)), MAX_DIGITS)

@@ -116,7 +116,7 @@ class Shown(NamedTuple):
 
 
 def details_of(examples: Sequence[Counterexample]) -> dict[str, Any]:
-    """What a check of other promises than linearizability records of its violations, the gravest first.
+    """The details that a check other than of linearizability records of its violations, the gravest first.
 
     One of each kind and object is enough, as the record of each holds its operations.
     """

@@ -35,7 +35,7 @@ exit 0
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What each node can do: ``can`` holds tool names, and ``can:…`` for what was tried and worked.
+    """The abilities of each node: ``can`` holds tool names, and ``can:…`` for what was tried and worked.
 
     ``addresses`` are all addresses of a node that belong to it alone; the first is the one that other nodes use.
     """

@@ -72,7 +72,7 @@ def prepare(clock_file: str) -> Command:
 
 
 def offsets_ms(probes: Mapping[str, Probe]) -> dict[str, float]:
-    """How far each node's wall clock is from the run's clock, up to a constant: milliseconds, by its newest probe."""
+    """The offset of each node's wall clock to the run's clock, up to a constant (ms), by its newest probe."""
     return {node: one.clock_ms - one.time / 1e6 for node, one in probes.items() if one.answered and one.clock_ms > 0}
 
 

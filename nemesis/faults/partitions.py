@@ -222,7 +222,7 @@ def _look_at_links(
 
 
 def attempts(printed: str) -> dict[str, str]:
-    """How each attempt ended, by address: ``silence``, ``connected`` or ``refusal``.
+    """The end of each attempt, by address: ``silence``, ``connected`` or ``refusal``.
 
     Those that never began are left out.
     """

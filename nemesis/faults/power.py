@@ -242,7 +242,7 @@ class PowerCut:
         ctx.run_checked(cuts)
 
     def witness(self, ctx: Context, targets: Targets) -> Witness:
-        """What was lost, by node and file.  Only the remounted filesystem shows it; the process stays down."""
+        """Read what was lost, by node and file, from the remounted filesystem; the process stays down."""
         cut = {**see_gone(ctx, pids_of(targets)), **refused_writes(ctx, targets)}
         kept = [node for node, said in self.remount(ctx, targets).items() if "canary kept" in said]
         if kept:

@@ -84,7 +84,7 @@ def see_gone(ctx: Context, pids: Mapping[str, int]) -> Witness:
 
 
 def spare(ctx: Context) -> int:
-    """How many more members may be stopped while a majority stays up; all free ones when the plan allows that."""
+    """Count the members that may yet be stopped while a majority stays up; all free ones when the plan allows that."""
     if ctx.settings.beyond_quorum:
         return len(ctx.free)
     return max(0, len(ctx.free) - majority(len(ctx.members)))
@@ -105,7 +105,7 @@ def the_leader(ctx: Context, rng: random.Random) -> list[str]:  # noqa: ARG001 (
 
 
 def the_followers(ctx: Context, rng: random.Random) -> list[str]:
-    """As many of them as can be spared; all when the plan allows that."""
+    """Choose as many followers as can be spared; all when the plan allows that."""
     leader = leader_of(ctx)
     followers = [name for name in ctx.free if name != leader]
     return rng.sample(followers, min(len(followers), spare(ctx)))
@@ -161,7 +161,7 @@ def leader_hit(targets: Targets) -> Witness:
 
 
 def _in_term(term: int) -> str:
-    """Nothing for a system that reports no terms."""
+    """The leader's term for a receipt; empty for a system that reports no terms."""
     return f" in term {term}" if term >= 0 else ""
 
 

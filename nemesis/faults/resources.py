@@ -148,7 +148,7 @@ FELT_S: Final = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What is limited: (version, file, value) lines, and the test that the process met them.
+    """Limits of one resource: (version, file, value) lines, and the test that the process met them.
 
     ``felt`` is given what was seen before the limits and what is seen now.
     """

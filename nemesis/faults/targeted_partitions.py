@@ -162,7 +162,7 @@ def _standing(probes: Mapping[str, Probe]) -> dict[str, Any]:
 
 
 def _lag(probes: Mapping[str, Probe], follower: str) -> int:
-    """How far the furthest of the others has applied beyond what the follower has."""
+    """The number of entries that the furthest of the others has applied beyond the follower."""
     others = [probe.applied for node, probe in probes.items() if node != follower and probe.answered]
     return max(others, default=-1) - probes[follower].applied
 

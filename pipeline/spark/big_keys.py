@@ -177,7 +177,7 @@ def _canonical(value: Any) -> Any:
 
 
 def _misfit(row: Any, model: str) -> str | None:
-    """Why zones do not apply to a key."""
+    """The reason why zones do not apply to a key."""
     if model not in REGISTERS:
         return f"{row.calls} operations on one object are too many for the engines of a {model}"
     if row.strange:
@@ -199,7 +199,7 @@ def _verdict(row: Any, model: str, violations: int, examples: tuple[Counterexamp
 def _counterexamples(
     operations: DataFrame, broken: list[Any], fit: set[str]
 ) -> defaultdict[str, tuple[Counterexample, ...]]:
-    """What the checker says of the few operations that carry each violation."""
+    """Check the few operations that carry each violation, and return the counterexamples."""
     cores: dict[tuple[str, int], set[int]] = defaultdict(set)
     for row in broken:
         if row.key in fit:

@@ -112,7 +112,7 @@ def _system(spark: SparkSession, place: str) -> tuple[Any, Any]:
 
 
 def to_add(scheme: str, hadoop: str, thrown: str) -> str:
-    """What to add so that URIs of a scheme can be read."""
+    """Say what to add so that URIs of a scheme can be read."""
     if scheme in _OLD:
         return f"Hadoop {hadoop} reads no {scheme}:// URIs: write {_OLD[scheme]}://"
     module = _MODULES.get(scheme)

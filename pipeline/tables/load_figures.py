@@ -115,7 +115,7 @@ def _answered(batch: pa.Table | pa.RecordBatch, *, phased: bool) -> pa.Table | p
 
 
 def _waits(answered: pa.Table | pa.RecordBatch, since: str) -> _Numbers:
-    """How long each of those with a time ``since`` took from it (ns)."""
+    """The time that each of those with a time ``since`` took from it (ns)."""
     known = answered.filter(pc.is_valid(answered[since])) if answered[since].null_count else answered
     waits: _Numbers = known["returned"].to_numpy() - known[since].to_numpy()
     return waits

@@ -164,7 +164,7 @@ def _first_contradiction(events: pa.Table, begun: Ints, ended: Ints) -> Problem 
 
 
 def _complaint(events: pa.Table, rows: Ints) -> Problem | None:
-    """What ``history.pair`` says of two events of one process, one after the other."""
+    """The problem that ``history.pair`` finds in two successive events of one process."""
     first, second = events_of(events.take(pa.array(rows)).cast(EVENTS))
     if first.type != "invoke":
         return _refusal([second])

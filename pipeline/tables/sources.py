@@ -1,4 +1,4 @@
-"""What one run recorded, read strictly, in the shapes that the jobs need."""
+"""Read the records of one run strictly, in the shapes that the jobs need."""
 
 from __future__ import annotations
 

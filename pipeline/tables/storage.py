@@ -78,7 +78,7 @@ def read_table(path: Path, name: str) -> pa.Table:
 
 
 def rows_of(root: Path, names: Iterable[str] = TABLES) -> dict[str, int]:
-    """How many rows each of the tables under ``root`` has; what their manifest says must be there.
+    """The number of rows of each table under ``root``; all that its manifest lists must be there.
 
     Raises FormatError for tables that are not whole or not readable, FileNotFoundError if one is absent.
     """
@@ -100,7 +100,7 @@ def _manifest(path: Path) -> dict[str, int]:
 
 
 def rows_in(part: Path, name: str | None = None) -> int:
-    """How many rows a file has, of the table ``name`` if that is given.  Raises FormatError if it is damaged."""
+    """The number of rows of a file, of the table ``name`` if that is given.  Raises FormatError if it is damaged."""
     try:
         if name is not None:
             schema_of(part, name)

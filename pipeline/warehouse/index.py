@@ -82,7 +82,7 @@ def _write_trends(fresh: Path, baselines: list[Baseline], digest: bytes) -> None
 
 
 def _digest_of(version: Path) -> bytes | None:
-    """With which baselines the trends were computed; None if they cannot be read."""
+    """The digest of the baselines with which the trends were computed; None if they cannot be read."""
     try:
         return (pq.read_schema(version / _TRENDS).metadata or {}).get(_DIGEST)
     except (OSError, pa.ArrowInvalid):

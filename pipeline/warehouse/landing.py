@@ -40,7 +40,7 @@ _STARTED: Final = re.compile(r"(\d{4})(\d{2})\d{2}(?!\d)")
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What the newest version says of a run; of two rows of one run the one that was ``written`` (µs) later counts."""
+    """The row of a run in the newest version; of two rows of one run the one that was ``written`` (µs) later counts."""
 
     fingerprint: str
     written: int

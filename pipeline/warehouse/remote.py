@@ -26,7 +26,7 @@ Files: TypeAlias = Mapping[str, tuple[str, int]]
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What is in some places: runs with their files, single files of other formats, or an error."""
+    """The content of some places: runs with their files, single files of other formats, or an error."""
 
     runs: dict[int, Files]
     foreign: list[int]

@@ -100,7 +100,7 @@ def _recovery(rows: Iterable[Mapping[str, Any]]) -> Times:
 
 
 def _former_versions(kinds: Mapping[_Kind, _Rows]) -> dict[_Kind, _Kind]:
-    """For each kind the one of the same nemesis, workload and mode whose first run came last before its own."""
+    """Map each kind to the one of the same nemesis, workload and mode whose first run came last before its own."""
     order: dict[_Kind, list[_Kind]] = {}
     for kind in sorted(kinds, key=lambda kind: (kinds[kind][0]["started"], kind)):
         version, *others = kind
@@ -144,5 +144,5 @@ def _values(rows: _Rows, name: str) -> list[float]:
 
 
 def _quantile(values: list[float], per_cent: int) -> float | None:
-    """By nearest rank, as in the windows."""
+    """A quantile by nearest rank, as in the windows."""
     return sorted(values)[-(-per_cent * len(values) // 100) - 1] if values else None

@@ -129,7 +129,7 @@ def _lay(fresh: Path, table: str, month: str, sources: Sequence[Source]) -> None
 
 
 def level_of(size: int) -> int:
-    """Which files are about as long: those below 256 KB, then below eight times as much, and so on."""
+    """The level of a file by its length: below 256 KB, then below eight times as much, and so on."""
     return (size >> 16).bit_length() // 3
 
 

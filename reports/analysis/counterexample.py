@@ -188,7 +188,7 @@ def _rows(example: Counterexample, beside: Sequence[Operation]) -> list[tuple[in
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What an operation is in the picture, by its place; ``says`` of a broken promise only."""
+    """The parts that operations play in the picture, by their places; ``says`` of a broken promise only."""
 
     says: str
     culprit: bool
@@ -301,7 +301,7 @@ def _anchor(left: float, right: float, wide: float) -> tuple[str, float]:
 
 
 def _times(operation: Operation, digits: int) -> str:
-    """From when to when; one whose outcome is unknown ended for its client, and may take effect later."""
+    """Begin and end of an operation; one whose outcome is unknown ended for its client, and may take effect later."""
     invoked = seconds_text(operation.invoked, digits)
     if operation.returned is None:
         return f"{invoked} – never answered"

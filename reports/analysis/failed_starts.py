@@ -77,7 +77,7 @@ def _texts(run: Run) -> Iterator[str]:
 
 
 def _started_at(receipts: Sequence[Receipt], node: str) -> float | None:
-    """When the healing of the last fault at a node had started its server (s); None where none is known to have."""
+    """The time at which the healing of a node's last fault had started its server (s); None if not known."""
     mine = [one for one in receipts if node in one.nodes and one.state != "skipped"]
     last = max(mine, key=lambda one: one.started, default=None)
     if last is None or last.healed is None or not isinstance(last.witness, dict):

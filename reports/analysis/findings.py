@@ -1,4 +1,4 @@
-"""What was found wrong in a run: checks, violations with what the cluster did then, no recovery."""
+"""Findings of a run: checks, violations with what the cluster did then, no recovery."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class Legal:
-    """What a single suspect could have answered; ``whole``: beside all until then, not only what is drawn.
+    """The answers that a single suspect could have had; ``whole``: beside all until then, not only what is drawn.
 
     ``doubtful`` are the answers that only a write of unknown outcome would explain; ``unnamed`` says why not all are
     known.
@@ -330,7 +330,7 @@ def _violation(run: Run, found: list[NodeTimeline], windows: list[FaultWindow], 
 
 
 def _details(run: Run, name: str) -> Mapping[str, Any]:
-    """What a check recorded beside its sentence."""
+    """The details that a check recorded beside its sentence."""
     details = next((one.get("details") for one in run.results.get("checks", ()) if one.get("name") == name), None)
     return details if isinstance(details, Mapping) else {}
 

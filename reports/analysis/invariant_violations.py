@@ -35,7 +35,7 @@ ROOM_S: Final = (1.0, 0.5)
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """When one node was seen to break the rule (seconds), and what the cluster was doing then."""
+    """A moment at which one node was seen to break the rule (seconds), and what the cluster was doing then."""
 
     seconds: float
     node: str
@@ -71,7 +71,7 @@ class InvariantViolation:
 
     @property
     def marked_text(self) -> str:
-        """How many of those that were counted have a mark."""
+        """Say how many of those that were counted have a mark."""
         if self.counted == 1:
             return "the only one"
         return f"all {self.counted:,}" if self.recorded >= self.counted else f"{self.recorded:,} of {self.counted:,}"

@@ -1,4 +1,4 @@
-"""What charts and plots mark on the time axis: the operations of violations, and moments of findings about nodes."""
+"""Marks of charts and plots on the time axis: the operations of violations, and moments of findings about nodes."""
 
 from __future__ import annotations
 

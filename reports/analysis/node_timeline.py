@@ -352,7 +352,7 @@ def logs(timeline: NodeTimeline) -> bool:
 
 
 def left_at(timeline: NodeTimeline) -> float:
-    """When a node was first seen neither to lead nor to follow, without doing so ever again (s)."""
+    """The time from which a node was never again seen to lead or follow (s)."""
     rows = np.flatnonzero(timeline.role <= ROLES.index("follower"))
     return float(timeline.time[min(rows[-1] + 1, len(timeline.time) - 1) if len(rows) else 0])
 

@@ -1,4 +1,4 @@
-"""When no operation of a kind succeeded, over the whole run: neither phases nor faults cut such a stretch.
+"""Stretches without a success of a kind, over the whole run: neither phases nor faults cut one.
 
 What a node acknowledged without having applied it is no success: it shows nothing of the cluster's health.
 """

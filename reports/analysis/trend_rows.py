@@ -1,4 +1,4 @@
-"""What the trends page draws, wherever it was computed: groups of runs, and regressions with their evidence."""
+"""Rows of the trends page, wherever they were computed: groups of runs, and regressions with their evidence."""
 
 from __future__ import annotations
 

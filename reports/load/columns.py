@@ -104,11 +104,11 @@ class Operations:
 
     @property
     def served(self) -> Flags:
-        """Which were answered ok by a node that had applied them."""
+        """Mark the operations that were answered ok by a node that had applied them."""
         return np.asarray(self.which(OK) & (self.error.codes != self.error.code(UNAPPLIED)), dtype=np.bool_)
 
     def served_at(self, kind: int | None = None) -> Ints:
-        """When those of one kind, or of all, were answered (ns), in order."""
+        """The times at which those of one kind, or of all, were answered (ns), in order."""
         chosen = self.served if kind is None else self.served & (self.f.codes == kind)
         return np.sort(self.returned[chosen])
 

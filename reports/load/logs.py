@@ -60,7 +60,7 @@ class LogLine:
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """What ``nodes`` logged from ``start`` to ``end`` (seconds), in order; ``left_out`` lines of theirs are not shown.
+    """The log lines of ``nodes`` from ``start`` to ``end`` (seconds), in order; ``left_out`` lines are not shown.
 
     ``silent`` are those of the nodes that logged nothing in that time.  Further lines of a kind that is shown are not
     left out: they are counted with it.
@@ -199,7 +199,7 @@ def _origin(started: str) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """What the lines of a run's logs mean; None where nothing is meant by any."""
+    """The meanings of the lines of a run's logs; None where none has any."""
 
     important: re.Pattern[str]
     noise: re.Pattern[str] | None

@@ -61,7 +61,7 @@ class Run:
 
     @property
     def failure(self) -> str | None:
-        """Why the harness failed, if it did."""
+        """The reason why the harness failed, if it did."""
         return failure_of(self.files, self.state, self.results)
 
     @property

@@ -1,4 +1,4 @@
-"""What a page holds of very many operations: the most telling ones whole, and all of them in time buckets.
+"""Choose the operations that a page holds whole, where there are very many, and count all in time buckets.
 
 A page of ten million operations would be 120 MB and take ten seconds to open.  So beyond :data:`HELD` it holds those of
 violations, all that did not end as ok (as many as there is room for), the slowest, and every so many-th of the others;

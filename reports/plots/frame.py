@@ -1,4 +1,4 @@
-"""What the plots over a run's time share: style, fault bands with a named bar for each fault, marks, legends.
+"""The frame of plots over a run's time: style, fault bands with a named bar for each fault, marks, legends.
 
 Outcomes differ by marker, lines by their dashes, faults by their names, so that all of it holds up in grey print and
 for colour-blind readers.

@@ -1,4 +1,4 @@
-"""What came after something broke: how clients and leaders fared, and when nothing succeeded at all."""
+"""The aftermath of a break: clients, leaders, and stretches in which nothing succeeded."""
 
 from __future__ import annotations
 
@@ -115,12 +115,12 @@ def _leaders_since(drawn: Drawn, onset: float) -> list[str]:
 
 
 def _served(run: Run) -> Floats:
-    """When operations were acknowledged by a node that had applied them, in seconds, in order."""
+    """The times at which operations were acknowledged by a node that had applied them, in seconds, in order."""
     return run.operations.served_at() / 1e9
 
 
 def last_seen(drawn: Drawn, committed: float | None) -> dict[str, int | None]:
-    """What :func:`is_outage` asks for; the judge of an earlier release did not record it."""
+    """The details for :func:`is_outage`; the judge of an earlier release did not record them."""
     if committed is None:
         return {}
     served = _served(drawn.run)

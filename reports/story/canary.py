@@ -1,4 +1,4 @@
-"""What a verdict means, also on a run whose server has a planted bug: that tests the harness, not the system."""
+"""The meaning of a verdict, also with a planted bug: such a run tests the harness, not the system."""
 
 from __future__ import annotations
 

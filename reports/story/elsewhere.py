@@ -1,4 +1,4 @@
-"""Whether other reads hold what one lacks: what is lost on one node is not lost everywhere."""
+"""Look in other reads for what one lacks: what is lost on one node is not lost everywhere."""
 
 from __future__ import annotations
 

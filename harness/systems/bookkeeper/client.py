@@ -26,7 +26,7 @@ _Key: TypeAlias = str | int | None
 
 @dataclass(slots=True)
 class Known:
-    """What all workers of a run know: the ids of ledgers, and their writers' handles."""
+    """The ids of ledgers and their writers' handles, which all workers of a run share."""
 
     ids: dict[_Key, int] = field(default_factory=dict)
     writers: dict[_Key, int] = field(default_factory=dict)

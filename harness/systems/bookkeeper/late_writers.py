@@ -34,7 +34,7 @@ class Writer(Struct, frozen=True):
 
 
 class LateWriters(Struct, frozen=True):
-    """One window more of each writer that met no fence.
+    """A last window of adds by each writer that met no fence.
 
     It comes ``after`` (ns) to three times that after the end of the ledger was answered.  The moments are spread
     because nobody knows how long a bookie takes to come back: an add to one that is still down ends the handle.

@@ -13,7 +13,7 @@ QUORUMS: Final = ("3-3-2", "3-3-3", "3-2-2", "3-3-1", "3-2-1", "3-1-1", "2-2-2",
 
 
 class Quorum(NamedTuple):
-    """How many bookies hold a ledger, hold each entry, and must have answered before an add is acknowledged."""
+    """The numbers of bookies that hold a ledger, hold each entry, and must answer before an add is acknowledged."""
 
     ensemble: int
     write: int

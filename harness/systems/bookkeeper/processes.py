@@ -1,4 +1,4 @@
-"""What runs on the nodes: a metadata server on the first, a bookie on each of the others, a gateway on all."""
+"""Processes on the nodes: a metadata server on the first, a bookie on each of the others, a gateway on all."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def _gateway(setup: Setup, node: Machine) -> Role:
 
 
 def _java(setup: Setup, node: Machine, name: str, flags: tuple[str, ...]) -> tuple[str, ...]:
-    """What stands between ``java`` and a class of BookKeeper or of the gateway's."""
+    """The words between ``java`` and a class of BookKeeper or of the gateway."""
     path = f"{on_node(node, GATEWAY)}/*:{on_node(node, jars(setup))}/*"
     return (*_FLAGS, *flags, f"-Dlog4j2.configurationFile={name}.properties", "-cp", path)
 
@@ -169,7 +169,7 @@ def ask(node: Machine, request: dict[str, Any], timeout: float = ASK_S) -> dict[
 
 
 def surface(setup: Setup) -> Surface:
-    """What faults may rely on."""
+    """The properties that faults rely on."""
     digests = "what a damaged bookie lacks comes back by autorecovery, which does not run here"
     return Surface(
         peer_ports=(BOOKIE_PORT, ZOOKEEPER_PORT),

@@ -1,4 +1,4 @@
-"""What BookKeeper promises, and the check of it over a run."""
+"""Check the promises of BookKeeper over a run."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ class Storm(Struct, frozen=True):
         return one.due if one.due is not None else None if self.began is None else self.began + one.after
 
     def _of(self, place: int, now: int) -> tuple[Invocation, Storm] | None:
-        """What the worker at this place does next; None for nothing now."""
+        """The next operation of the worker at this place; None for none now."""
         if not self.open:
             if place != self.writer or self.asked:
                 return None

@@ -46,7 +46,7 @@ Value: TypeAlias = bool | int | float | str
 
 
 class Ready(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """How it is seen that a process is ready: by one of these, the role's port when left out."""
+    """The sign that a process is ready: one of these, the role's port when left out."""
 
     port: Annotated[Port | None, Meta(description="it accepts connections")] = None
     command: Annotated[Command | None, Meta(description="a command on the node that ends with 0")] = None
@@ -111,7 +111,7 @@ class AlarmTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class FaultsTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What faults may rely on; the first role's port when left out."""
+    """The properties that faults rely on; the first role's port when left out."""
 
     peer_port: Port | None = None
     client_port: Port | None = None

@@ -126,7 +126,7 @@ def _serves(address: Address, setup: Setup) -> bool:
 
 
 def surface(setup: Setup) -> Surface:
-    """What faults may rely on.
+    """The properties that faults rely on.
 
     In DLedger mode one port is for peers and clients, and heartbeats have a code of their own; in jRaft mode they are
     appends without entries.

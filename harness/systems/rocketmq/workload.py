@@ -1,4 +1,4 @@
-"""What brokers do with the controller: they race on one epoch, each by the last answer that it got, and ask again.
+"""Brokers race on one epoch at the controller, each by the last answer that it got, and ask again.
 
 An alter expects what its worker read or was granted; one that is in doubt is often asked for once more, as a broker
 does it.  Beside the model there are checks in linear time (:func:`epochs_check`).
