@@ -19,7 +19,7 @@ def test_name(before: Sequence[str], turns: Sequence[str], after: Sequence[str])
     """The name of a test: what comes ``before`` its faults, the turns of these, and what comes after.
 
     ``/`` in a turn becomes ``~``, and ``+`` is doubled, as one of them stands between turns.  Where a name does not
-    tell all of it in plain letters, a digest of the whole stands at its end.
+    say all of it in plain letters, a digest of the whole stands at its end.
     """
     faults = "+".join(turn.replace("+", "++").replace("/", "~") for turn in turns) or "no-fault"
     plain = len(faults) <= LONGEST_FAULTS and not any("~" in turn for turn in turns)

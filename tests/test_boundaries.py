@@ -6,8 +6,10 @@ import ast
 import re
 import subprocess
 import sys
+import tokenize
 from collections import Counter
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import networkx
@@ -263,6 +265,40 @@ def test_first_lines_of_docstrings_are_short_and_plain() -> None:
         f"{module(path)}: {line}" for path in MODULES for line in first_lines(path) if len(line) > LONGEST_FIRST_LINE
     }
     assert long == set()
+
+
+#: The same words, but for the innocent ones, which all comments and docstrings do without.
+OURS = re.compile(r"\b(told|tells|nobody|somebody|whoever)\b", re.IGNORECASE)
+# The checker's modules are changed apart.
+OUTSIDE_THE_CHECKER = [path for path in MODULES if not path.is_relative_to(ROOT / "checker")]
+
+
+def prose_of(path: Path) -> list[str]:
+    """The docstrings and comments of a module."""
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    docs = (ast.get_docstring(node) for node in ast.walk(tree(path)) if isinstance(node, documented))
+    with path.open("rb") as source:
+        comments = [token.string for token in tokenize.tokenize(source.readline) if token.type == tokenize.COMMENT]
+    return [*(text for text in docs if text), *comments]
+
+
+def test_docstrings_and_comments_are_plain() -> None:
+    found = {f"{module(path)}: {text}" for path in OUTSIDE_THE_CHECKER for text in prose_of(path) if OURS.search(text)}
+    assert found == set()
+
+
+def test_constants_are_documented_in_one_way() -> None:
+    """By a comment ``#:`` above, not by a string below."""
+    found = {
+        f"{module(path)}:{text.lineno}"
+        for path in OUTSIDE_THE_CHECKER
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+        for named, text in pairwise(node.body)
+        if isinstance(named, ast.Assign | ast.AnnAssign)
+        if isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant) and isinstance(text.value.value, str)
+    }
+    assert found == set()
 
 
 def test_modules_bear_the_words_of_the_field() -> None:

@@ -227,7 +227,7 @@ class Faults:
         Faults that only ``all`` names are left out instead (see ``left_out``).  Raises UsageError with the reasons.
         """
         if not system.surface.heartbeat and any(AFTER_HEARTBEAT in (step.when or "") for step in self.schedule):
-            why = "nothing tells this system's heartbeats from its other packets"
+            why = "this system's heartbeats cannot be distinguished from its other packets"
             raise UsageError(f"--schedule: {AFTER_HEARTBEAT!r}: {why}")
         context = self._context(nodes, system, dict, lambda: 0)
         reasons = {name: why for name, why in prechecks(context, self.names).items() if why}

@@ -6,7 +6,7 @@
     ``EXHAUSTED`` means never again.  A generator is not changed by being asked: asked again with an equal context it
     gives an equal answer.
 ``update(ctx, event)``
-    the generator that knows of a completion.  Invocations are not told: whoever issued one returned its own successor.
+    the generator that knows of a completion.  It is not called for invocations: ``ask`` returned their successor.
 
 Nothing waits, reads a clock or draws from a shared source in here, so that a generator runs the same in virtual time
 (``simulate``) and against a cluster (``harness.execution.load``).

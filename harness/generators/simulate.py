@@ -31,7 +31,7 @@ Answers = Callable[[Invocation, Stream], tuple[Answer, Stream]]
 class Simulated(Struct, frozen=True):
     """The record of a simulation: the events in the order of time, the invocations, the messages.
 
-    ``exhausted`` tells whether it came to its end; otherwise it waits for something that never happens, or was cut.
+    ``exhausted``: whether it came to its end; otherwise it waits for something that never happens, or was cut.
     """
 
     events: list[Event]

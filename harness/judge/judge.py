@@ -77,7 +77,7 @@ def judge(
 
 
 def _of_system(plan: Plan) -> dict[str, Any]:
-    """The facts about the system that readers need who do not know it.
+    """The facts about the system for readers that do not know it.
 
     What the planted bug does; how many lower bits of indexes count within an epoch; what its log lines mean.
     """

@@ -10,7 +10,7 @@ A system is a value: declarations (versions, options, canaries, workloads, promi
         workloads=(REGISTER,),
     )
 
-What is left out is asked of nobody: a system without probes has no charts or checks of terms, one without a transfer
+What is left out is not asked for: a system without probes has no charts or checks of terms, one without a transfer
 request refuses the fault that needs it.  A package announces such a value by an entry point of the group
 ``harness.systems`` (``toy = "my_package.toy:SYSTEM"``); nothing else in the harness knows it.
 
@@ -107,8 +107,8 @@ class Machine:
     def home(self) -> str:
         """The directory below which everything of the system lies.
 
-        Relative paths of a :class:`Role` are below it, and logs in ``<home>/log``.  Where an artifact lies is told by
-        ``harness.systems.artifacts.on_node``.
+        Relative paths of a :class:`Role` are below it, and logs in ``<home>/log``.  The place of an artifact is given
+        by ``harness.systems.artifacts.on_node``.
         """
         return f"{self.data_dir}/harness"
 

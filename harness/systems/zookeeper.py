@@ -88,7 +88,7 @@ def leads(setup: Setup) -> str | None:
 def figures(srvr: str) -> dict[str, Any]:
     """The figures in an answer to ``srvr``.  Raises ValueError when the server does not serve.
 
-    It applies a transaction when it learns that it is committed, and tells of no other index.
+    It applies a transaction when it learns that it is committed, and reports no other index.
     """
     fields = dict(line.split(": ", 1) for line in srvr.splitlines() if ": " in line)
     if not {"Mode", "Zxid"} <= fields.keys():
@@ -100,8 +100,8 @@ def figures(srvr: str) -> dict[str, Any]:
 class Prober:
     """Asks one server by a four-letter word.
 
-    A server tells the epoch of its last transaction, and the one it leads in before that has any.  So one that led and
-    was killed goes back by its word and not by its disk: the highest that it has answered counts.
+    A server reports the epoch of its last transaction, and the one it leads in before that has any.  So one that led
+    and was killed goes back by its word and not by its disk: the highest that it has answered counts.
     """
 
     def __init__(self, address: str) -> None:

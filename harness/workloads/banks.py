@@ -12,7 +12,7 @@ from history.records.counted import counted
 from history.records.violations import details_of
 
 BANK: Final = "bank-0"
-#: Amounts up to this differ from each other nearly always, so that a balance tells which transfers made it.
+#: Amounts up to this differ from each other nearly always, so that a balance shows which transfers made it.
 MAX_AMOUNT: Final = 1_000_000
 _ASKED: Final = "every read of all accounts has the total 0, which no transfer changes"
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from harness.generators import Generator, Invocation, operations, seeded
 
-#: The largest number that is added.  With several numbers a read tells which adds it has seen better than with one.
+#: The largest number that is added.  With several numbers a read shows which adds it has seen better than with one.
 MAX_AMOUNT: Final = 5
 
 

@@ -1,7 +1,7 @@
 """Locks with fencing tokens.
 
-A worker may hold several, each for a while; who holds one gives it back, and one that nobody is known to hold is freed
-by its token.
+A worker may hold several, each for a while; who holds one gives it back, and one without a known holder is freed by its
+token.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class Locks:
 class _Contend(Struct, frozen=True):
     """``held`` maps locks and their tokens to the workers that hold them; ``released`` is what each gave back last.
 
-    ``doubted`` are the locks of which an acquire or a release is in doubt: a token of theirs that nobody is known to
-    hold has no holder who would give it back, and is in ``orphans`` until somebody does.
+    ``doubted`` are the locks of which an acquire or a release is in doubt: a token of theirs without a
+    known holder has none who would give it back, and is in ``orphans`` until some worker does.
     """
 
     keys: tuple[str, ...]

@@ -187,7 +187,7 @@ def severity_of(check: str, kind: str, details: Mapping[str, Any] | None = None)
 def is_outage(details: Mapping[str, Any]) -> bool:
     """Whether a cluster that did not recover committed nothing any more: by the ``details`` of that check.
 
-    Of nodes that report no commit index the clients tell: none was served after the heal.
+    For nodes that report no commit index the clients decide: none was served after the heal.
     """
     committed, served, end = (details.get(name) for name in ("last_commit_ns", "last_served_ns", "end_ns"))
     if not isinstance(committed, int) or not isinstance(end, int):

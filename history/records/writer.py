@@ -21,9 +21,9 @@ class HistoryWriter:
     """Appends events; index and time are given under one lock, so file order is time order.
 
     Events are buffered: call :meth:`sync` every 100 ms, which brings them to the disk.  Those of the nemesis reach the
-    kernel before :meth:`append` returns, with all before them, because what a fault is about to do must be known to
-    whoever heals after us.  A process that is killed loses the events of the last moments, never one in the middle:
-    what is left is the history up to an earlier time.
+    kernel before :meth:`append` returns, with all before them, because what a fault is about to do must be known to the
+    process that heals after us.  A process that is killed loses the events of the last moments, never one in the
+    middle: what is left is the history up to an earlier time.
 
     After a failed write the file is cut back to its last whole line and every later append raises the same ``OSError``:
     half a line in the middle of a file would make all of it unreadable.

@@ -274,7 +274,7 @@ class Ring(Partition):
 
 
 PARTITIONS: tuple[RuleFault, ...] = (
-    Partition("partition-random-node", "one random node hears nobody and nobody hears it", grudges.random_node),
+    Partition("partition-random-node", "one random node hears no other and no other hears it", grudges.random_node),
     Partition("partition-random-halves", "two random halves; one of them keeps a quorum", grudges.random_halves),
     Bridge("bridge", "two halves that only meet in one node of the larger", grudges.bridge, at_least=3),
     Ring(

@@ -161,7 +161,7 @@ def leader_hit(targets: Targets) -> Witness:
 
 
 def _in_term(term: int) -> str:
-    """The leader's term for a receipt; empty for a system that reports no terms."""
+    """Write " in term N"; nothing for a system that reports no terms."""
     return f" in term {term}" if term >= 0 else ""
 
 

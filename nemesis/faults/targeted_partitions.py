@@ -187,7 +187,7 @@ TARGETED_PARTITIONS: tuple[RuleFault, ...] = (
     LeaderPartition(
         "partition-leader-majority", "the leader keeps a bare majority, the rest is cut off", leads_majority=True
     ),
-    OneWay("partition-one-way", "the leader is heard but hears nobody, or the reverse"),
+    OneWay("partition-one-way", "the leader is heard but hears no other node, or the reverse"),
     Swizzle("swizzle", "links between two halves cut one by one, restored in another order"),
     Reset("reset", "two halves refuse each other's connections with a TCP reset", "reset"),
     IsolateUntilSnapshot(

@@ -4,7 +4,7 @@ A table is a directory ``<name>.parquet`` with files in it.  All tables of a run
 the final one, read back, and listed in ``manifest.json``; then that directory takes the final name.  A job that is
 killed leaves the old tables, or none.
 
-Nobody asks whether another writer lives, which no process can know of one on another host.  What a writer left is
+It is not checked whether another writer lives, which no process can know of one on another host.  What a writer left is
 removed once it was not written to for a day, and it is renamed first: a writer that was only paused so long finds its
 directory gone, and fails, and never publishes what is left of it.
 """

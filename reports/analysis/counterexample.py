@@ -188,7 +188,7 @@ def _rows(example: Counterexample, beside: Sequence[Operation]) -> list[tuple[in
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """The parts that operations play in the picture, by their places; ``says`` of a broken promise only."""
+    """An operation's part in the picture; ``says`` of a broken promise only."""
 
     says: str
     culprit: bool

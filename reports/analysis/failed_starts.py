@@ -16,7 +16,7 @@ from reports.load.run import Run
 ENDED: Final = re.compile(r"\bthe [\w -]+? on (\S+) ended while starting\b")
 #: Lines at the end of a log in which the reason is looked for where the harness recorded that the server ended.
 TAIL_LINES: Final = 200
-#: The same where only the log tells that it ended: an error before them is not what it ended with.
+#: The same where only the log says that it ended: an error before them is not what it ended with.
 LAST: Final = 40
 MAX_LINES: Final = 60
 _CAUSE: Final = re.compile(r"^Caused by: ")
@@ -32,7 +32,7 @@ class FailedStart:
     """A node that does not start again; seconds.
 
     ``last``: its last answer (None: it never gave one); ``started``: when the healing of a fault started its server for
-    the last time (None: not recorded).  ``line`` is the last line of its logs that tells why, ``lines`` are the last of
+    the last time (None: not recorded).  ``line`` is the last line of its logs that says why, ``lines`` are the last of
     that file.  ``logged`` is when that line was logged, None without a date at it or above it; ``at`` is that moment,
     else the last that is known of the node.
     """

@@ -31,7 +31,7 @@ FIGURES: Final = ("rate_before", "rate_during", "rate_after", "longest_gap_ms", 
 class FaultWindow:
     """One fault.  Times in seconds since the run's start, rates in ok operations a second, the rest in ms.
 
-    None is unknown or *never*: ``reports.text.recovery.way_back`` tells which.
+    None is unknown or *never*: ``reports.text.recovery.way_back`` says which.
     ``leader_cut``: whether the leader could not reach a majority (None: unknown).
     """
 

@@ -149,8 +149,8 @@ def counts_of(operations: Operations) -> list[CountRow]:
 def errors_of(operations: Operations, limit: int = MAX_ERRORS) -> list[tuple[str, str, int]]:
     """Count errors, those that differ in a duration only as one: (outcome, error, number), most frequent first.
 
-    Beyond ``limit`` those of one outcome are counted together, and so are the operations that failed, or ended nobody
-    knows how, without an error on record: all rows of such an outcome add up to its operations.
+    Beyond ``limit`` those of one outcome are counted together, and so are the operations that failed, or ended in an
+    unknown way, without an error on record: all rows of such an outcome add up to its operations.
     """
     merged: dict[tuple[str, str], list[tuple[str, int]]] = {}
     counted = _counted(operations)

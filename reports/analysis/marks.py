@@ -49,7 +49,7 @@ class Marks:
     """The earliest :data:`reports.analysis.findings.MAX_LISTED` of each, and when the others were (``further_…``, s).
 
     Of those others that fall together in one of :data:`BUCKETS` parts of the run, one stands for all.
-    ``violated`` counts all violations, ``recorded`` those that the results tell and that have a mark.
+    ``violated`` counts all violations, ``recorded`` those that the results hold and that have a mark.
     """
 
     violations: tuple[ViolationMark, ...]

@@ -2,7 +2,7 @@
 
 Rows are remembered by the times and sizes of the files that they are made of, in memory and in ``.index.jsonl`` in the
 store: a line a row, of which the last of each run counts.  A run that is judged adds its line (:func:`remember`), and
-whoever lists the store adds those that are missing, so it is never wrong without them.  Symbolic links in a store
+a listing of the store adds those that are missing, so it is never wrong without them.  Symbolic links in a store
 (``latest``) are never followed.
 """
 

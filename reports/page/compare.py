@@ -41,7 +41,7 @@ def comparison(
 ) -> dict[str, Any]:
     """Collect rows and curves of some runs; ``links`` map a run's place to its page.
 
-    ``choices`` are further runs that can be chosen, from whoever serves the page.
+    ``choices`` are further runs that can be chosen, from the server of the page.
 
     A run whose files cannot be read has no curves; its row is there.
     """

@@ -242,7 +242,7 @@ def marked_text(drawn: Drawn) -> str:
     recorded, found, framed = len(recorded_examples(drawn.run)), violation_count(drawn.run), len(examples_of(drawn.run))
     text = f"all {recorded:,} marked" if recorded != 1 else "it is marked"
     if found > recorded:
-        text = f"{recorded:,} of {found:,} marked, the earliest of each key; when others were, the results do not tell"
+        text = f"{recorded:,} of {found:,} marked, the earliest of each key; when others were, the results do not say"
     return f"{text}; framed are the operations of {framed}" if framed < recorded else text
 
 

@@ -83,7 +83,7 @@ def operation_columns(
 ) -> tuple[dict[str, Ints], dict[str, Any]]:
     """List the columns of all operations, times in microseconds, and the names that their codes stand for.
 
-    ``w`` is what the model tells of each; there is no such column where it tells nothing.
+    ``w`` is what the model says of each; there is no such column where it says nothing.
     """
     done = operations.returned != NONE
     started = operations.invoked // 1000

@@ -86,7 +86,7 @@ def marks_data(marks: Marks) -> dict[str, Any]:
     """List what charts mark: ``ops``, ``culprit`` and ``suspects`` are indexes of invocations, ``at`` is in seconds.
 
     ``says`` has a text for each of ``ops`` if the violation is of a promise other than linearizability; ``labels`` has
-    one if an answer is too long to be shown, in words that tell it from the others.
+    one if an answer is too long to be shown, in words that distinguish it from the others.
     """
     return {
         "violations": [

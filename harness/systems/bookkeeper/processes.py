@@ -66,8 +66,8 @@ addEntryQuorumTimeoutSec=5
 clientConnectTimeoutMillis=1000
 zkTimeout=4000
 """
-#: The planted bug ``wiped-bookies``: from its second start on a bookie finds nothing, and nobody knows that it had had
-#: anything.
+#: The planted bug ``wiped-bookies``: from its second start on a bookie finds nothing, and no other process knows that
+#: it had had anything.
 _WIPED: Final = """if [ -e "$1/journal" ]; then
   rm -rf "$1"; shift
   java "$@" org.apache.bookkeeper.bookie.BookieShell -conf bookie.conf bookieformat \

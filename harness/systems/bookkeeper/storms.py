@@ -41,7 +41,7 @@ AGAIN_S: Final = 0.3
 TRIES: Final = 4
 #: Windows of one ledger, at most: what is added must be read by all at the end.
 WINDOWS: Final = 40
-#: This share of the ledgers is closed by the writer, if nobody recovers it before.
+#: This share of the ledgers is closed by the writer, if no client recovers it before.
 CLOSES: Final = 0.3
 #: A writer that was refused goes on for so many windows in this share: it does not know that it was fenced.
 STUBBORN: Final = 0.3
@@ -162,7 +162,7 @@ def storms(workers: int, window: int, most: int, late_s: int = 0) -> Generator:
     """Ledgers one after the other in each group of workers.
 
     Writers have up to ``window`` adds in flight, and up to ``most`` clients recover a ledger.  With ``late_s`` some of
-    the writers add again that long (s) after the end was told.
+    the writers add again that long (s) after the end was answered.
     """
     size = min(GROUP, workers)
 
