@@ -1,4 +1,4 @@
-"""How often each bug that a server can be told to have is caught, in short real runs.  Needs root.
+"""How often each bug that a server can be made to have is caught, in short real runs.  Needs root.
 
     python -m bench.planted [--runs 20] [--bugs skip-entry,vote-twice] [--cluster netns] [--store DIR] [--results FILE]
 
@@ -6,7 +6,7 @@ Every row is written to the results as it comes, and a later call goes on from t
 the table of docs/planted-bugs.md is written anew from them.  A run in which the harness failed counts for nothing and
 is made again.  The runs of a bug that was caught are removed; one that was missed stays in the store.  A series bears
 its bug's name, and its workload's where that is not ``register``: ``apply-twice:set``.  Beside the bugs there is
-``none``: runs in which 0.4.0 has defects of its own, without a bug, to tell the one from the other.
+``none``: runs in which 0.4.0 has defects of its own, without a bug, to distinguish the one from the other.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Final
 from bench.series import MAX_FAILURES, ROOT, Row, counts, known, options, run_once, save, write_table
 from harness.systems.dledger import SYSTEM
 
-#: Each bug that the server can be told to have, and the checks that look for it.
+#: Each bug that the server can be made to have, and the checks that look for it.
 PLANTED_BUGS: Final = {canary.name: canary.found_by for canary in SYSTEM.canaries}
 PAGE: Final = ROOT / "docs" / "planted-bugs.md"
 COMMAND: Final = "python -m bench.planted"
@@ -57,7 +57,7 @@ class Trial:
         ]  # fmt: skip
 
 
-#: Many keys where a wrong value must still be there when somebody looks: a register written again is right again.
+#: Many keys where a wrong value must still be there when a client looks: a register written again is right again.
 #: And so slowly that two nodes are often asked at the same index.
 _SNAPSHOTS: Final = ("--snapshot", "--snapshot-threshold", "100", "--keys", "500", "--rate", "60")
 TRIALS: Final = (

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from history.codes import FAIL, OK
 from reports.load.columns import NONE, Flags, Ints, Operations
 
 #: The completion of an operation that may take effect at any later time.
@@ -93,7 +94,7 @@ def history_of(operations: Operations, key: Any) -> RegisterHistory | None:
     if not 0 < len(rows) <= MAX_OPERATIONS or not set(np.unique(operations.f.codes[rows]).tolist()) <= set(kinds):
         return None
     writes = operations.f.codes[rows] == operations.f.code("write")
-    ok, failed = operations.outcome[rows] == 0, operations.outcome[rows] == 2
+    ok, failed = operations.which(OK)[rows], operations.which(FAIL)[rows]
     kept = np.where(writes, ~failed, ok)
     rows, writes, ok = rows[kept], writes[kept], ok[kept]
     codes = {"null": 0}
