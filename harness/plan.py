@@ -31,8 +31,8 @@ PLAN_VERSION: Final = 2
 _EARLIER: Final = 1
 
 Loop: TypeAlias = Literal["closed", "open"]
-MOST_RUNS: Final = 10_000
-_MOST_FAULTS: Final = 1_000_000
+MAX_RUNS: Final = 10_000
+_MAX_FAULTS: Final = 1_000_000
 _WEEK: Final = 604_800
 _LONG: Final = "waiting longer does not help"
 
@@ -135,7 +135,7 @@ class Plan:
 
     @property
     def label(self) -> str:
-        """What is tested, as runs are grouped by it: ``0.4.0 snapshot``, or ``zookeeper 3.9.3``."""
+        """The version under test, by which runs are grouped: ``0.4.0 snapshot``, or ``zookeeper 3.9.3``."""
         return " ".join([*([] if self.system == DEFAULT else [self._name]), *self._chosen()])
 
     @property
@@ -157,7 +157,7 @@ class Plan:
         return find_system(self.system)
 
     def setup(self, nodes: Iterable[Machine] = ()) -> Setup:
-        """What the plan chose of the system, on these machines."""
+        """The choices that the plan made for the system, on these machines."""
         return Setup(
             version=self.version, options=self.options, canary=self.canary, nodes=tuple(nodes),
             client_timeout=self.client_timeout, workload=self.workload,
@@ -165,14 +165,14 @@ class Plan:
 
     @property
     def load(self) -> Workload:
-        """What clients do.  Raises UsageError for a workload that the system does not have."""
+        """The workload of the clients.  Raises UsageError for one that the system does not have."""
         known = {one.name: one for one in self.under_test.workloads}
         if self.workload not in known:
             raise UsageError(f"--workload: {self.system} has no {self.workload!r}; {hint(self.workload, known)}")
         return known[self.workload]
 
     def scale(self, used: Iterable[str | int] = ()) -> Scale:
-        """What the workload is made for, once these keys have had operations."""
+        """The sizes that the workload is made for, once these keys have had operations."""
         return Scale(keys=self.keys, workers=self.concurrency, setup=self.setup(), used=tuple(used))
 
     @property
@@ -276,7 +276,7 @@ def is_free(name: str) -> bool:
 
 
 def _table_words(name: str, table: Mapping[str, Any]) -> list[str]:
-    """How a field that is a table is written on a command line: Spark's settings one by one, figures together."""
+    """Write a field that is a table for a command line: Spark's settings one by one, figures together."""
     option = option_of(name)
     if name == "spark_conf":
         return [word for setting, text in table.items() for word in (option, f"{setting}={text}")]
@@ -284,7 +284,7 @@ def _table_words(name: str, table: Mapping[str, Any]) -> list[str]:
 
 
 def option_words(name: str, value: OptionValue) -> list[str]:
-    """How an option of a system is written on a command line."""
+    """Write an option of a system for a command line."""
     flag = option_of(name)
     if not is_free(name):
         return ["-o", f"{name}={_word(value)}"]
@@ -326,9 +326,9 @@ def _validate_turns(plan: Plan) -> Plan:
     for name in plan.weights:
         if name not in plan.nemesis and "all" not in plan.nemesis:
             raise UsageError(f"--weights: {name} is no turn of --nemesis {','.join(plan.nemesis) or '(none)'}")
-    if turns and plan.time_limit / plan.interval > _MOST_FAULTS:
+    if turns and plan.time_limit / plan.interval > _MAX_FAULTS:
         raise UsageError(
-            f"--interval {plan.interval:g} makes more than {_MOST_FAULTS} faults of --time-limit {plan.time_limit:g}: "
+            f"--interval {plan.interval:g} makes more than {_MAX_FAULTS} faults of --time-limit {plan.time_limit:g}: "
             "take a longer one"
         )
     if plan.shortest_fault > plan.interval:

@@ -92,7 +92,7 @@ def _without_bounds(wanted: Any) -> type[Any]:
 
 
 def hint(name: str, known: Iterable[str]) -> str:
-    """What was probably meant by an unknown name, or else all that are known."""
+    """Suggest what was meant by an unknown name, or else list all that are known."""
     choices = sorted(known)
     near = difflib.get_close_matches(name, choices, n=2)
     return f"did you mean {' or '.join(near)}?" if near else f"known are {', '.join(choices)}"
@@ -170,7 +170,7 @@ def _replaced(record: Any, path: list[tuple[str, str]], value: Any) -> Any:
 
 
 def _at(record: Any, path: Iterable[tuple[str, str]]) -> Any:
-    """What stands at a path; None where there is nothing."""
+    """The value at a path; None where there is nothing."""
     for name, number in path:
         try:
             record = record[int(number) if number else name]
@@ -204,7 +204,7 @@ def _inside(schemas: Iterable[Mapping[str, Any]], name: str) -> list[Mapping[str
 
 
 def _words(schemas: list[Mapping[str, Any]], number: int = 0) -> str:
-    """What is allowed: ``a number from 1 to 5, or a list of such``; ``number`` 1: in the plural."""
+    """Name what is allowed: ``a number from 1 to 5, or a list of such``; ``number`` 1: in the plural."""
     if len(schemas) > 1 and schemas[-1].get("type") == "array":
         return f"{_words(schemas[:-1], number)}, or a list of such"
     return " or ".join(_one(schema, number) for schema in schemas) or "something else"

@@ -17,7 +17,7 @@ from harness.cli.shared_options import CLUSTER_HELP, spark_options, store_option
 from harness.errors import HarnessError
 from harness.execution.progress import Progress
 from harness.exits import EXIT_FAILURE, EXIT_INTERRUPTED, worst_code
-from harness.plan import MOST_RUNS, VERSION_OPTION, Plan, is_free, validate
+from harness.plan import MAX_RUNS, VERSION_OPTION, Plan, is_free, validate
 from harness.systems import DEFAULT as DEFAULT_SYSTEM
 from harness.systems import split_version
 from history.extras import require
@@ -120,8 +120,8 @@ def run(
     require("run", *(("spark",) if options["spark"] else ()))
     from harness.execution.run import Run
 
-    if not 1 <= test_count <= MOST_RUNS:
-        raise click.UsageError(f"--test-count must be from 1 to {MOST_RUNS}, not {test_count}")
+    if not 1 <= test_count <= MAX_RUNS:
+        raise click.UsageError(f"--test-count must be from 1 to {MAX_RUNS}, not {test_count}")
     first = secrets.randbits(32) if seed is None else seed
     name, chosen = _version(system, version)
     own = {"seed": first, "nemesis": _turns(nemesis), "system": name, "version": chosen}

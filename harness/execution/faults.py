@@ -122,7 +122,7 @@ def view_of(system: Target, probes: Callable[[], Mapping[str, Probe]]) -> System
 
 
 def settings_of(surface: Surface, members: tuple[str, ...], data_dirs: Mapping[str, str]) -> Settings:
-    """What faults need to know of the system."""
+    """The settings of the system that faults need."""
     return Settings(
         members=members,
         peer_ports=surface.peer_ports,
@@ -236,7 +236,7 @@ class Faults:
         Faults that only ``all`` names are left out instead (see ``left_out``).  Raises UsageError with the reasons.
         """
         if not system.surface.heartbeat and any(AFTER_HEARTBEAT in (step.when or "") for step in self.schedule):
-            why = "nothing tells this system's heartbeats from its other packets"
+            why = "this system's heartbeats cannot be distinguished from its other packets"
             raise UsageError(f"--schedule: {AFTER_HEARTBEAT!r}: {why}")
         context = self._context(nodes, system, dict, lambda: 0)
         reasons = {name: why for name, why in prechecks(context, self.names).items() if why}
@@ -259,7 +259,7 @@ class Faults:
         system.set_environments({node: clocks.environment(facts, node, file) for node in nodes.names})
 
     def describe(self) -> dict[str, Any]:
-        """What the results record of the faults beyond the plan."""
+        """The facts about the faults that the results record beyond the plan."""
         record: dict[str, Any] = {}
         if self.faketime:
             record["clocks"] = "the servers run under libfaketime, because a clock fault is among the faults"
@@ -284,7 +284,7 @@ class Faults:
         return LeasedRunner(context, self.schedule, record, rng, timer)
 
     def _refused(self, surface: Surface) -> dict[str, str]:
-        """Which of the faults this system cannot take, whatever its nodes are, with the reasons."""
+        """The faults that this system cannot take, whatever its nodes are, with the reasons."""
         lacking: dict[type, str] = {}
         if not surface.clock:
             lacking[clocks.ClockFault] = "this system reports no clock of its own: a wrong one could not be seen"

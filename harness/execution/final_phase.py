@@ -33,7 +33,7 @@ RECOVERY_RATE: Final = 20.0
 #: How long the nodes may take to come to rest, beyond the recovery time.
 QUIET_S: Final = 10.0
 FINAL_READS_S: Final = 10.0
-#: On top, for each register: a read through the log on a slow disk, and one that is forwarded to another node.
+#: Seconds on top for each register: a read through the log on a slow disk, and one that is forwarded to another node.
 FINAL_READ_EACH_S: Final = 0.1
 ASK_AGAIN_S: Final = 0.1
 
@@ -115,7 +115,7 @@ class FinalPhase:
     # -- quiescence ------------------------------------------------------------------------------------------------
 
     async def _come_to_rest(self, moment: str) -> None:
-        """Of a system whose nodes say nothing of themselves there is nothing to wait for."""
+        """Wait until the nodes rest; not at all for a system whose nodes cannot be probed."""
         if self._plan.under_test.prober is None:
             return
         self._tally.note = "waiting for the nodes to come to rest"

@@ -1,4 +1,4 @@
-"""One generator after the other, again, or until something happened."""
+"""Put generators in an order: in sequence, in phases, repeated, or until a condition holds."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ class FlipFlop(Struct, frozen=True):
 
 
 def chain(generators: Iterable[Generator]) -> Generator:
-    """One generator after the other; the iterable is read lazily, and belongs to the generator."""
+    """Run generators in sequence; the iterable is read lazily, and belongs to the generator."""
     return Chain(NOTHING, Lazy(generators))
 
 
@@ -137,7 +137,7 @@ def then(first: Generator, second: Generator) -> Generator:
 
 
 def phases(*generators: Generator) -> Generator:
-    """One generator after the other, each when no operation of the one before is open."""
+    """Run generators in sequence, each when no operation of the one before is open."""
     return chain([synchronize(generator) for generator in generators])
 
 
@@ -147,7 +147,7 @@ def synchronize(generator: Generator) -> Generator:
 
 
 def limit(count: int, generator: Generator) -> Generator:
-    """So many operations."""
+    """End a generator after this many operations."""
     return Limit(generator, count)
 
 

@@ -1,4 +1,4 @@
-"""When operations are due: rates, time limits.
+"""Pace operations: rates, time limits.
 
 An open loop keeps its arrivals whatever the system does: where no worker is free they wait for one, so an outage is
 followed by the operations that it held up, and their latency counts from the time at which they were due.  A closed

@@ -104,7 +104,7 @@ def on(workers: Iterable[int], generator: Generator) -> Generator:
 
 
 def reserve(*reserved: tuple[int, Generator], rest: Generator) -> Generator:
-    """So many workers each for the first generators, and those that are left for ``rest``."""
+    """Give each of the first generators its number of workers, and ``rest`` those that are left."""
 
     def make(ctx: Context) -> Generator:
         groups, begin = [], 0

@@ -32,7 +32,8 @@ from harness.terminal import tables
 from history import RunFiles
 from history.extras import require
 
-#: In a suite's directory once it has brought its cluster up: if it is killed, the resumed suite takes the nodes down.
+#: A file in a suite's directory once it has brought its cluster up: if it is killed, the resumed suite takes the nodes
+#: down.
 OURS: Final = "cluster-is-ours"
 
 
@@ -97,7 +98,7 @@ def list_cells(asked: SuiteOptions) -> Iterator[str]:
 
 
 def judged(cells: Sequence[Cell]) -> str:
-    """How many cells are judged through Spark."""
+    """The number of cells that are judged through Spark."""
     through = sum(cell.plan.spark for cell in cells)
     return f"{through} judged through Spark, {len(cells) - through} in their own process"
 

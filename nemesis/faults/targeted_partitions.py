@@ -165,7 +165,7 @@ def _standing(probes: Mapping[str, Probe]) -> dict[str, Any]:
 
 
 def _lag(probes: Mapping[str, Probe], follower: str) -> int:
-    """How far the furthest of the others has applied beyond what the follower has."""
+    """The number of entries that the furthest of the others has applied beyond the follower."""
     others = [probe.applied for node, probe in probes.items() if node != follower and probe.answered]
     return max(others, default=-1) - probes[follower].applied
 
@@ -190,7 +190,7 @@ TARGETED_PARTITIONS: tuple[RuleFault, ...] = (
     LeaderPartition(
         "partition-leader-majority", "the leader keeps a bare majority, the rest is cut off", leads_majority=True
     ),
-    OneWay("partition-one-way", "the leader is heard but hears nobody, or the reverse"),
+    OneWay("partition-one-way", "the leader is heard but hears no other node, or the reverse"),
     Swizzle("swizzle", "links between two halves cut one by one, restored in another order"),
     Reset("reset", "two halves refuse each other's connections with a TCP reset", "reset"),
     IsolateUntilSnapshot(

@@ -18,9 +18,9 @@ from nemesis.core.targets import check_words
 
 Action: TypeAlias = Literal["inject", "heal"]
 
-# The shortest and the longest calm, as shares of the interval.  Their difference keeps the faults from locking into
-# step with the system's timers: 4 s at the default interval, twice the longest heartbeat in use.  With 0.9 at most,
-# three whole cycles fit into six intervals whatever is drawn.
+#: The shortest and the longest calm, as shares of the interval.  Their difference keeps the faults from locking into
+#: step with the system's timers: 4 s at the default interval, twice the longest heartbeat in use.  With 0.9 at most,
+#: three whole cycles fit into six intervals whatever is drawn.
 CALM: Final = (0.5, 0.9)
 
 

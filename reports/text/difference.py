@@ -1,4 +1,4 @@
-"""What differs between two runs: plan, environment, verdict, checks, figures."""
+"""Compare two runs: plan, environment, verdict, checks, figures."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def render_difference(found: Difference, names: tuple[str, str], columns: int | 
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """What is compared of one run."""
+    """The side of one run in a comparison."""
 
     plan: dict[str, Any]
     environment: dict[str, Any]

@@ -57,7 +57,7 @@ def _steps(plan: Plan) -> list[Step]:
 
 
 def origins_of(ctx: click.Context) -> dict[str, str]:
-    """Where each value comes from that is not a default, by parameter."""
+    """Map each parameter whose value is not the default to the source of its value."""
     planned = ctx.meta.get("planned", ())
     found = {}
     for param in ctx.command.get_params(ctx):

@@ -51,7 +51,7 @@ Value: TypeAlias = bool | int | float | str
 
 
 class Ready(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """How it is seen that a process is ready: by one of these, the role's port when left out."""
+    """The sign that a process is ready: one of these, the role's port when left out."""
 
     port: Annotated[Port | None, Meta(description="it accepts connections")] = None
     command: Annotated[Command | None, Meta(description="a command on the node that ends with 0")] = None
@@ -116,7 +116,7 @@ class AlarmTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class FaultsTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What faults may rely on; the first role's port when left out."""
+    """The properties that faults rely on; the first role's port when left out."""
 
     peer_port: Port | None = None
     client_port: Port | None = None
@@ -145,9 +145,9 @@ class SystemFile(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     promises: tuple[Text, ...] = ()
 
 
-#: Of a role's command, besides the options.
+#: What may stand for values in a role's command, besides the options.
 OF_A_NODE: Final = ("node", "index", "address", "peers", "others", "files", "data", "home", "version", "canary")
-#: Of the client's and the probe's; where there is one process a worker, or a node, also those of its node.
+#: The same of the client's and the probe's; where there is one process a worker, or a node, also its node's.
 OF_A_CLIENT: Final = ("peers", "version", "canary")
 OF_A_PEER: Final = ("node", "index", "address")
 
