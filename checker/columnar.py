@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checker.core.calls import Call, thaw
+from checker.core.engine import PLAIN_SEARCH_CALLS
 from checker.core.intervals import IntArray
 from checker.core.model import CasRegister, Model, ModelError, is_register
 from checker.core.options import DEFAULTS, CheckOptions
@@ -31,7 +32,6 @@ from history import KeyVerdict, worst
 from history.codes import ABSENT, FAIL, OK, READ, WRITE
 from history.readers.columns import OperationColumns
 
-_SMALL: Final = 400
 # With so many operations even loading the compiled zones is worth it.
 _LARGE: Final = 5_000_000
 # Of many keys so much work is done before the clock is looked at again.
@@ -161,7 +161,7 @@ class _Check:
         None where the code is not loaded yet, and for what it is not made for.
         """
         columns, keys, size = self.columns, len(self.columns.keys), self.columns.kind.size
-        if self.model.initial is not None or not (COMPILED.ready and keys and _SMALL < size <= _SHORT):
+        if self.model.initial is not None or not (COMPILED.ready and keys and PLAIN_SEARCH_CALLS < size <= _SHORT):
             return None
         from checker.kernels import many_keys as kernel
 
@@ -191,7 +191,7 @@ class _Check:
             return verdicts, rest
         if engine in (None, "zones"):
             verdicts, rest = self.by_zones()
-        if len(rest) > 1 and self.columns.kind.size > _SMALL and engine in (None, "automaton"):
+        if len(rest) > 1 and self.columns.kind.size > PLAIN_SEARCH_CALLS and engine in (None, "automaton"):
             rest = self.many(rest, verdicts)
         return verdicts, rest
 
@@ -282,7 +282,7 @@ class _Check:
     def one(self, rows: IntArray, key: int, engine: str | None) -> KeyVerdict:
         """Check one key that the zones cannot decide."""
         columns = self.columns
-        if columns.kind.size > _SMALL and self.model.initial is None and engine in (None, "automaton"):
+        if columns.kind.size > PLAIN_SEARCH_CALLS and self.model.initial is None and engine in (None, "automaton"):
             found = _gathered(columns, rows)
             if not found.kind.size:
                 return self.verdict(EngineResult("valid", VALUES), key, 0)

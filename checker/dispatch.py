@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from checker.core.calls import Call, asked_by, made_by
-from checker.core.engine import BY_NAME_ONLY, SMALL, Engine, only
+from checker.core.engine import BY_NAME_ONLY, PLAIN_SEARCH_CALLS, Engine, only
 from checker.core.model import ANY, NOWHERE, Model, ModelError, Register, is_register
 from checker.core.result import EngineResult, Limits, OutOfTimeError
 from checker.engines.automaton import AUTOMATON
@@ -153,7 +153,7 @@ def _quick(calls: Sequence[Call], model: Model, limits: Limits) -> EngineResult 
 
     After the search comes classic WGL: taking calls early finds orders that taking them late misses.
     """
-    if len(calls) > SMALL:
+    if len(calls) > PLAIN_SEARCH_CALLS:
         return None
     answer = search(calls, model, replace(limits, memory=_PATIENCE * NODE_BYTES))
     if answer.verdict == "unknown" and not limits.over() and not isinstance(model, Register):

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from checker.core.calls import Call
-from checker.core.definition import SMALL, linearizable
+from checker.core.definition import MAX_DEFINITION_CALLS, linearizable
 from checker.core.model import Model
 from checker.core.result import Limits
 from checker.counterexamples.minimize import Least
@@ -117,7 +117,7 @@ class _Parts:
         others = (call for call in self.calls if call.f == "add" and call.invoke < read.ret)
         start = 0 if all(call.source in sources for call in others) else None
         model = PartOfCounter(start)
-        small = len(core) <= SMALL
+        small = len(core) <= MAX_DEFINITION_CALLS
         for call in reversed(core) if small else ():
             if call.f != "add" and not linearizable(fewer := [one for one in core if one is not call], model):
                 core = fewer

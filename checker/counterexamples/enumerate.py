@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from checker.core.calls import Call
-from checker.core.definition import SMALL, linearizable
+from checker.core.definition import MAX_DEFINITION_CALLS, linearizable
 from checker.core.model import Model
 from checker.core.result import EngineResult, Limits
 from checker.counterexamples.minimize import fewest, irreducible
@@ -129,7 +129,7 @@ def _lasts(answer: EngineResult) -> tuple[int | None, ...]:
 
 
 def _smallest(core: tuple[Call, ...], model: Model, answer: EngineResult) -> tuple[Call, ...]:
-    if answer.engine not in (LOG_SWEEP, SET_SWEEP) or answer.kind in OF_THE_WHOLE or len(core) > SMALL:
+    if answer.engine not in (LOG_SWEEP, SET_SWEEP) or answer.kind in OF_THE_WHOLE or len(core) > MAX_DEFINITION_CALLS:
         return core
     core = tuple({call.source: call for call in core}.values())
     return tuple(irreducible(core, model, lambda part: not _possible(part, model, answer)))

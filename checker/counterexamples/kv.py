@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from checker.core.calls import Call
-from checker.core.definition import SMALL, linearizable
+from checker.core.definition import MAX_DEFINITION_CALLS, linearizable
 from checker.core.model import CasRegister
 from checker.core.result import EngineResult, Limits
 from checker.counterexamples.cas_chains import chain_core, made_pending
@@ -20,7 +20,7 @@ from history.records.counted import counted
 
 
 def possible(part: Sequence[Call], pieces: Pieces) -> bool:
-    """May these calls, ``SMALL`` at most, be a part of a linearizable history?"""
+    """May these calls, ``MAX_DEFINITION_CALLS`` at most, be a part of a linearizable history?"""
     return linearizable(part, PartOfKv(part, pieces))
 
 
@@ -41,7 +41,7 @@ class _Texts:
                 witness = self.reading.witness(value)
                 core[witness.source] = witness
         least, pieces = sorted(core.values(), key=lambda call: call.invoke), self.reading.pieces
-        if len(least) <= SMALL:
+        if len(least) <= MAX_DEFINITION_CALLS:
             least = irreducible(least, PartOfKv(least, pieces), lambda part: not possible(part, pieces))
         return Finding(tuple(least), EngineResult("invalid", ENGINE, kind=kind))
 
@@ -53,7 +53,11 @@ class _Texts:
         kept = []
         for call in of_register:
             alike = call.f == due.f == "read" and call.result == due.result and call.ret > due.ret
-            again = alike and len(rest) < SMALL and not possible([*rest, whole[call.source]], self.reading.pieces)
+            again = (
+                alike
+                and len(rest) < MAX_DEFINITION_CALLS
+                and not possible([*rest, whole[call.source]], self.reading.pieces)
+            )
             if call.source != due.source and not again:
                 kept.append(call)
             elif call.f != "read":
@@ -89,7 +93,9 @@ def find_in_kv(calls: Sequence[Call], pieces: Pieces, limits: Limits) -> Finding
         of_register = texts.without(found, held[-1], of_register)
         count += 1
     # Every core is judged anew.  Where the same text was appended twice, a few calls may not show what all of them do.
-    held = [finding for finding in held if len(finding.core) > SMALL or not possible(finding.core, pieces)]
+    held = [
+        finding for finding in held if len(finding.core) > MAX_DEFINITION_CALLS or not possible(finding.core, pieces)
+    ]
     if not held:
         return None
     held.sort(key=lambda finding: finding.moment)

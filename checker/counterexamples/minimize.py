@@ -1,6 +1,6 @@
 """Minimize a contradiction: leave out operations until none can go.
 
-What goes is judged by the definition, or, of more than ``SMALL`` calls, by an engine.
+What goes is judged by the definition, or, of more than ``MAX_DEFINITION_CALLS`` calls, by an engine.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from checker.core.calls import Call, asked_by, made_by
-from checker.core.definition import SMALL, linearizable
+from checker.core.definition import MAX_DEFINITION_CALLS, linearizable
 from checker.core.model import ANY, Model
 from checker.core.result import Limits
 from checker.counterexamples.shrink import Core, cut_at, free_to_go, without_useless
@@ -50,7 +50,7 @@ class Least:
 
 
 def fewest(core: Core, calls: Sequence[Call], model: Model, limits: Limits) -> Least:
-    """Leave out, one by one, what the definition (or for more than ``SMALL`` calls an engine) says is not needed.
+    """Leave out, one by one, what is not needed to contradict.
 
     What the shrinking had left out of a call is put back first, to show whole operations.  So is what made
     the values that are asked for, if that was before the core starts: it is a history of its own then (``support``).
@@ -72,7 +72,7 @@ def fewest(core: Core, calls: Sequence[Call], model: Model, limits: Limits) -> L
 def _wider(core: Core, known: Sequence[Call], model: Model, judged: Judged, limits: Limits) -> Least:
     """The least part of the core and of what made the values that it asks for."""
     wide = _explained(core.calls, known, model)
-    if len(wide) > SMALL and core.start and model.initial is not ANY:
+    if len(wide) > MAX_DEFINITION_CALLS and core.start and model.initial is not ANY:
         makers, _ = newest_before(known, core.start)
         asked = {asked_by(call) for call in core.calls}
         roots = [call for value, call in makers.items() if value in asked]
@@ -120,7 +120,7 @@ def _asked(call: Call, model: Model) -> list[tuple[bool, Any]]:
 
 def _judge(model: Model, limits: Limits) -> Judged:
     def judged(part: Sequence[Call]) -> bool | None:
-        if len(part) <= SMALL:
+        if len(part) <= MAX_DEFINITION_CALLS:
             return not linearizable(part, model)
         verdict = decide(part, model, replace(limits, memory=_ENOUGH), proof=False).verdict
         return None if verdict == "unknown" else verdict == "invalid"

@@ -20,7 +20,7 @@ from typing import Any, Final
 import numpy as np
 
 from checker.core.calls import Call, made_by
-from checker.core.engine import ANY_SIZE, SMALL, Engine
+from checker.core.engine import ANY_SIZE, PLAIN_SEARCH_CALLS, Engine
 from checker.core.intervals import IntArray
 from checker.core.model import ANY, Model, is_register
 from checker.core.result import EngineResult, Limits
@@ -263,5 +263,5 @@ CHAINS: Final = Engine(
     "O(n log n)",
     _applies,
     _decide,
-    unasked=ANY_SIZE[SMALL + 1 :],
+    unasked=ANY_SIZE[PLAIN_SEARCH_CALLS + 1 :],
 )

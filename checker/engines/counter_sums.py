@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checker.core.calls import Call
-from checker.core.engine import SMALL, Engine
+from checker.core.engine import PLAIN_SEARCH_CALLS, Engine
 from checker.core.model import ILLEGAL, Model, State
 from checker.core.result import EngineResult
 from checker.models.objects import Counter as CounterModel
@@ -194,5 +194,5 @@ COUNTER: Final = Engine(
     "O(n log n)",
     lambda model, _calls: type(model) is CounterModel,
     lambda calls, _model, _limits, _proof: refute(calls),
-    unasked=range(SMALL + 1),
+    unasked=range(PLAIN_SEARCH_CALLS + 1),
 )  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from checker.core.calls import Call, ranked
-from checker.core.definition import SMALL, linearizable
+from checker.core.definition import MAX_DEFINITION_CALLS, linearizable
 from checker.core.engine import READS_AND_WRITES, Engine
 from checker.core.intervals import IntArray
 from checker.core.model import ANY, Model, is_register
@@ -140,7 +140,7 @@ def minimal(core: Sequence[Call], calls: Sequence[Call], model: Model) -> list[i
     A write stays while a read of its value stays: a read of what is then never written would be another violation.
     """
     kept = list(core)
-    if len(kept) <= SMALL:
+    if len(kept) <= MAX_DEFINITION_CALLS:
         for call in sorted(core, key=lambda call: call.f == "write"):
             fewer = [other for other in kept if other is not call]
             if call.f == "write" and any(other.f == "read" and other.result == call.value for other in fewer):

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from checker.core.calls import freeze_all
+from checker.core.engine import PLAIN_SEARCH_CALLS
 from checker.core.intervals import spans_of
 from checker.core.model import UNKNOWN, Model, ModelError, Register
 from checker.core.result import EngineResult, Limits, not_begun
@@ -20,8 +21,6 @@ from checker.search.jit import ENGINE, Shapes
 from checker.search.transition_table import Table
 from history import Operation
 
-# Fewer calls are decided sooner without compiled code.
-_FEW: Final = 400
 _OTHERS: Final = (Register, Log, GrowSet, KeyValue, FifoQueue)
 
 
@@ -42,10 +41,10 @@ def decide_operations(operations: Sequence[Operation], model: Model, limits: Lim
     None where something else decides: other engines, for other models and short histories, and the search over calls,
     which also says what is wrong with operations that are none of the model's.
     """
-    if isinstance(model, _OTHERS) or len(operations) <= _FEW:
+    if isinstance(model, _OTHERS) or len(operations) <= PLAIN_SEARCH_CALLS:
         return None
     part = [one for one in operations if one.outcome == "ok" or (one.outcome != "fail" and one.f not in model.reads)]
-    if len(part) <= _FEW:
+    if len(part) <= PLAIN_SEARCH_CALLS:
         return None
     if limits.over():
         return not_begun(ENGINE, len(part)), len(part)
