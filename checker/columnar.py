@@ -16,6 +16,7 @@ from checker.core.model import CasRegister, Model, ModelError, is_register
 from checker.core.options import DEFAULTS, CheckOptions
 from checker.core.result import EngineResult, Limits, Report
 from checker.core.scene import Scene
+from checker.counterexamples.enumerate import MAX_AUTOMATON_CORES
 from checker.counterexamples.minimize import Least, fewest
 from checker.counterexamples.shrink import shrink
 from checker.dispatch import VALUES, decide
@@ -31,6 +32,7 @@ from checker.warmup import COMPILED
 from history import KeyVerdict, worst
 from history.codes import ABSENT, FAIL, OK, READ, WRITE
 from history.readers.columns import OperationColumns
+from history.records.verdicts import MAX_COUNTEREXAMPLES
 
 # With so many operations even loading the compiled zones is worth it.
 _LARGE: Final = 5_000_000
@@ -41,8 +43,6 @@ _SHORT: Final = 10_000
 _SHORT_WORK: Final = 500_000
 _NEAR: Final = 120
 _TAIL: Final = 4000
-_SHOWN: Final = 8
-_CORES: Final = 4
 _Keys = IntArray | Sequence[int]
 _NONE: Final = np.empty(0, np.int64)
 
@@ -264,7 +264,7 @@ class _Check:
         finder = Finder(prepared.clusters)
         for key, groups in by_key.items() if self.proofs else ():
             cores = []
-            for group in groups[:_SHOWN]:
+            for group in groups[:MAX_COUNTEREXAMPLES]:
                 core = calls_at(self.columns, prepared.rows[finder.core(found, *group)])
                 cores.append(tuple(core[place] for place in minimal(core, core, self.model)))
             answer = EngineResult("invalid", ZONES, cores=tuple(cores), violations=len(groups))
@@ -304,7 +304,7 @@ class _Check:
         strays = _never_written(columns, rows)
         kept = rows[(columns.kind[rows] != READ) | ~np.isin(columns.value[rows], columns.value[strays])]
         rest = self._automaton(_gathered(columns, kept), kept) if kept.size else EngineResult("valid", VALUES)
-        cores = (*((call,) for call in calls_at(columns, strays[:_SHOWN])), *rest.cores)
+        cores = (*((call,) for call in calls_at(columns, strays[:MAX_COUNTEREXAMPLES])), *rest.cores)
         violations = int(strays.size) + rest.violations
         answer = EngineResult("invalid", VALUES, cores=cores, violations=violations, reason=rest.reason)
         return self.verdict(answer, key, rows.size)
@@ -320,7 +320,7 @@ class _Check:
         # What nothing explains is always a return.
         events = np.array([answer.last, *answer.further])
         lasts = self.columns.ret[rows[~found.code[events]]].tolist()
-        shown = lasts[:_CORES] if self.proofs else ()
+        shown = lasts[:MAX_AUTOMATON_CORES] if self.proofs else ()
         found = [_tail_core(self.columns, rows, self.model, last, self.limits) for last in shown]
         cores, notes = tuple(tuple(core.calls) for core in found), "; ".join(core.note for core in found if core.note)
         return replace(answer, last=lasts[0], further=tuple(lasts[1:]), cores=cores, reason=notes or None)

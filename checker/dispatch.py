@@ -27,10 +27,10 @@ from checker.search.jit import ENGINE as SEARCH
 from checker.search.jit import NODE_BYTES, search
 from checker.search.wgl import ENGINE as WGL
 from checker.search.wgl import wgl
+from history.records.verdicts import MAX_COUNTEREXAMPLES
 
 # Beyond these the compiled code (0.3 s to load) is worth it.
 _PATIENCE: Final = 4000
-_CORES: Final = 8
 _PROOF_BYTES: Final = 64 << 20
 VALUES: Final = "values"
 
@@ -144,7 +144,7 @@ def _never_written(calls: Sequence[Call], model: Model) -> list[Call]:
 def _each_alone(calls: Sequence[Call]) -> EngineResult:
     """Return an invalid result with each of these calls as a core of its own."""
     first = sorted(calls, key=lambda call: call.ret)
-    cores = tuple((call,) for call in first[:_CORES])
+    cores = tuple((call,) for call in first[:MAX_COUNTEREXAMPLES])
     return EngineResult("invalid", VALUES, cores=cores, violations=len(first), last=first[0].ret)
 
 

@@ -12,7 +12,14 @@ from checker.core.model import Model, ModelError
 from checker.core.options import DEFAULTS, CheckOptions
 from checker.core.result import CertificateError, EngineResult, Limits, Report, not_begun
 from checker.core.scene import Scene
-from checker.counterexamples.enumerate import MOST, Finding, Findings, completed_by, find_all, refuted, second_pass
+from checker.counterexamples.enumerate import (
+    MAX_FOLDED_READS,
+    Finding,
+    Findings,
+    completed_by,
+    find_all,
+    has_linearization,
+)
 from checker.dispatch import decide
 from checker.engines.log_columns import Bounds, LogColumns, bounds, is_log_linearization, linearization, log_columns
 from checker.engines.logs import ENGINE as LOG_SWEEP
@@ -30,12 +37,11 @@ from checker.models.registry import model_named
 from history import KeyVerdict, Operation, worst
 from history.codes import NEVER
 from history.records.counted import counted
+from history.records.verdicts import MAX_COUNTEREXAMPLES
 
 _PROVEN: Final = 2000
 # Fewer are decided sooner one by one than by columns.
 _FEW: Final = 60
-# So many reads that answer the same are tried whether they are the same violation.
-_FOLDED: Final = 2000
 
 
 def check_operations(
@@ -117,7 +123,7 @@ def check_log(
     pending = set(columns.begun[columns.ended == NEVER].tolist())
     if any(late in pending for _, late in crossings):
         return None
-    cores = _cores(operations, model, crossings[:MOST])
+    cores = _cores(operations, model, crossings[:MAX_COUNTEREXAMPLES])
     thinner = columns.without(completed_by(core, model).invoke for core in cores)
     # Without its longest list the log's entries may be known in part only.
     rest = bounds(thinner) if thinner.listed.size == columns.listed.size else None
@@ -166,9 +172,9 @@ def _set_findings(operations: Sequence[Operation], model: Model, columns: SetCol
     """The contradictions, one after the other, each without what completed those before it."""
     held: list[Finding] = []
     gone: set[int] = set()
-    more, note = second_pass(limits), None
+    more, note = limits.extended(), None
     while (wrong := contradiction(columns, levels(columns))) is not None:
-        if len(held) >= MOST or more.over():
+        if len(held) >= MAX_COUNTEREXAMPLES or more.over():
             note = f"there may be more than the first {counted(len(held), 'violation')}: the rest was not looked for"
             break
         core = _begun_at(operations, model, wrong.begun, gone)
@@ -176,8 +182,8 @@ def _set_findings(operations: Sequence[Operation], model: Model, columns: SetCol
         held += find_all(answer, (), model, limits).held
         due = completed_by(held[-1].core, model)
         rest = [call for call in held[-1].core if call.source != due.source]
-        again = [replace(due, invoke=begun, ret=ended) for begun, ended in columns.again(due.invoke)[:_FOLDED]]
-        alike = {call.invoke for call in again if not refuted(Finding((*rest, call), answer), model)}
+        again = [replace(due, invoke=begun, ret=ended) for begun, ended in columns.again(due.invoke)[:MAX_FOLDED_READS]]
+        alike = {call.invoke for call in again if not has_linearization(Finding((*rest, call), answer), model)}
         gone |= {due.invoke, *alike}
         columns = columns.without(gone)
     return Findings(tuple(sorted(held, key=lambda finding: finding.moment)), len(held), note)

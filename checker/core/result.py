@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from checker.core.calls import Call
@@ -71,6 +71,12 @@ class Limits:
 
     def over(self) -> bool:
         return self.deadline is not None and self.clock() >= self.deadline
+
+    def extended(self, at_least_s: float = 1.0) -> Limits:
+        """From now on as long again as it took until now, ``at_least_s`` at least, and never beyond the deadline."""
+        now = self.clock()
+        end = now + max(at_least_s, now - self.started)
+        return replace(self, deadline=end if self.deadline is None else min(end, self.deadline))
 
     def paced(self, calls: Sequence[Call], engine: str) -> Iterator[Call]:
         """Yield the calls, looking at the clock every few thousand.  Raises OutOfTimeError."""

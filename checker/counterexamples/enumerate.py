@@ -23,11 +23,14 @@ from checker.engines.logs import ENGINE as LOG_SWEEP
 from checker.engines.sets import ENGINE as SET_SWEEP
 from checker.models.objects import SparseLog
 from history.records.counted import counted
+from history.records.verdicts import MAX_COUNTEREXAMPLES
 
-MOST: Final = 8
-_AUTOMATON_SHOWN: Final = 4
-_AGAIN_S: Final = 1.0
-_FOLDED: Final = 2000
+#: At most this many of the returns that the automaton cannot explain are shown: each is a search of its own.
+MAX_AUTOMATON_CORES: Final = 4
+#: Cores of more calls are not tried by the definition once more.
+MAX_TRIED_CORE: Final = 8
+#: At most this many reads of one answer are tried whether they are the same violation.
+MAX_FOLDED_READS: Final = 2000
 # A core of more operations after the deadline was never reduced, and is of no use.
 TOO_MANY: Final = 2000
 # Statements about the whole history, which no few operations can contradict by their order.
@@ -70,12 +73,12 @@ def find_all(answer: EngineResult, calls: Sequence[Call], model: Model, limits: 
         note = f"the deadline passed when {len(held)} of the violations had been told by a few operations each"
     if answer.engine in FINDING_ALL or not calls:
         return _sorted(held, max(answer.violations, len(held)), note)
-    more = second_pass(limits)
+    more = limits.extended()
     count, left = max(answer.violations, len(held)), list(calls)
     fresh = held
     while fresh:
         left = _neutralised(left, fresh, model)
-        if len(held) >= MOST or more.over():
+        if len(held) >= MAX_COUNTEREXAMPLES or more.over():
             note = _note(left, model, more, len(held))
             break
         again = decide(left, model, more, proof=False)
@@ -90,16 +93,9 @@ def find_all(answer: EngineResult, calls: Sequence[Call], model: Model, limits: 
 
 
 def _sorted(held: list[Finding], count: int, note: str | None) -> Findings:
-    shown = tuple(sorted(held, key=lambda finding: finding.moment)[:MOST])
+    shown = tuple(sorted(held, key=lambda finding: finding.moment)[:MAX_COUNTEREXAMPLES])
     notes = [note, *(finding.note for finding in shown)]
     return Findings(shown, count, "; ".join(note for note in notes if note) or None)
-
-
-def second_pass(limits: Limits) -> Limits:
-    """As long again as the first pass took, a second at least, and never beyond the deadline."""
-    now = limits.clock()
-    end = now + max(_AGAIN_S, now - limits.started)
-    return replace(limits, deadline=end if limits.deadline is None else min(end, limits.deadline))
 
 
 def _note(left: list[Call], model: Model, limits: Limits, held: int) -> str | None:
@@ -125,7 +121,7 @@ def _findings(answer: EngineResult, calls: Sequence[Call], model: Model, limits:
 
 def _lasts(answer: EngineResult) -> tuple[int | None, ...]:
     """The returns at which the violations that are shown came to exist, as far as the engine knows them."""
-    return (answer.last, *answer.further)[:_AUTOMATON_SHOWN]
+    return (answer.last, *answer.further)[:MAX_AUTOMATON_CORES]
 
 
 def _smallest(core: tuple[Call, ...], model: Model, answer: EngineResult) -> tuple[Call, ...]:
@@ -142,13 +138,13 @@ def _possible(part: Sequence[Call], model: Model, answer: EngineResult) -> bool:
     return linearizable(part_of_set(part) if answer.engine == SET_SWEEP else part, model)
 
 
-def refuted(finding: Finding, model: Model) -> bool:
-    """Does the definition find an order for what should have none?  Small cores only; others are not tried.
+def has_linearization(finding: Finding, model: Model) -> bool:
+    """Does the definition find a linearization of what should have none?  Small cores only; others are not tried.
 
     That too few appends exist for a log's length, or that a value was never written, is no matter of order: the engines
     have counted it.
     """
-    if len(finding.core) > MOST or finding.answer.kind in OF_THE_WHOLE:
+    if len(finding.core) > MAX_TRIED_CORE or finding.answer.kind in OF_THE_WHOLE:
         return False
     return _possible(finding.core, model, finding.answer)
 
@@ -193,7 +189,7 @@ def _has_others(calls: list[Call], due: Call, core: Sequence[Call], model: Model
 
 def _alike(calls: list[Call], due: Call, finding: Finding, model: Model) -> list[Call]:
     """Later reads with the same answer that contradict the rest of the core as this one does."""
-    if due.f not in model.reads or len(finding.core) > MOST:
+    if due.f not in model.reads or len(finding.core) > MAX_TRIED_CORE:
         return []
     same = [call for call in calls if (call.f, call.value, call.result) == (due.f, due.value, due.result)]
     rest = [call for call in finding.core if call.source != due.source]
@@ -202,8 +198,8 @@ def _alike(calls: list[Call], due: Call, finding: Finding, model: Model) -> list
         return same
     if finding.answer.engine not in (LOG_SWEEP, SET_SWEEP) and _has_others(calls, due, finding.core, model):
         return []
-    later = [call for call in same if call.ret > due.ret and call.source not in taken][:_FOLDED]
-    return [call for call in later if not refuted(Finding((*rest, call), finding.answer), model)]
+    later = [call for call in same if call.ret > due.ret and call.source not in taken][:MAX_FOLDED_READS]
+    return [call for call in later if not has_linearization(Finding((*rest, call), finding.answer), model)]
 
 
 def part_of_set(core: Sequence[Call]) -> list[Call]:

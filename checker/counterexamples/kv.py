@@ -10,13 +10,14 @@ from checker.core.definition import MAX_DEFINITION_CALLS, linearizable
 from checker.core.model import CasRegister
 from checker.core.result import EngineResult, Limits
 from checker.counterexamples.cas_chains import chain_core, made_pending
-from checker.counterexamples.enumerate import MOST, TOO_MANY, Finding, Findings, completed_by, second_pass
+from checker.counterexamples.enumerate import TOO_MANY, Finding, Findings, completed_by
 from checker.counterexamples.minimize import irreducible
 from checker.dispatch import decide
 from checker.engines.kv import ENGINE, INITIAL, Reading, Way, read_values, register_calls
 from checker.engines.kv_partial import PartOfKv
 from checker.engines.kv_pieces import Pieces
 from history.records.counted import counted
+from history.records.verdicts import MAX_COUNTEREXAMPLES
 
 
 def possible(part: Sequence[Call], pieces: Pieces) -> bool:
@@ -67,7 +68,7 @@ class _Texts:
 
 def find_in_kv(calls: Sequence[Call], pieces: Pieces, limits: Limits) -> Findings | None:
     """All violations of one object of texts, for as long again as the check took; None if it cannot find them."""
-    more = second_pass(limits)
+    more = limits.extended()
     # This took a part of the time of the check only, and is not given up in the midst of it.
     reading, ways = read_values(calls, pieces, replace(more, deadline=None))
     if len(ways) > 1:
@@ -75,13 +76,13 @@ def find_in_kv(calls: Sequence[Call], pieces: Pieces, limits: Limits) -> Finding
     texts, of_register = _Texts(calls, reading, ways[0]), register_calls(calls, reading, ways[0])
     register = CasRegister(INITIAL)
     conflicts = sorted(reading.conflicts.values(), key=lambda conflict: conflict.core[-1].ret)
-    held = [texts.finding(conflict.kind, conflict.core) for conflict in conflicts[:MOST]]
+    held = [texts.finding(conflict.kind, conflict.core) for conflict in conflicts[:MAX_COUNTEREXAMPLES]]
     count, note = len(conflicts), None
     # ``decide`` returns unknown when the time is over.  The first one is looked for until the deadline.
     while (
         answer := decide(of_register, register, more if held else limits, engine="chains", proof=False)
     ).verdict != "valid":
-        if answer.verdict == "unknown" or (held and more.over()) or len(held) >= 2 * MOST:
+        if answer.verdict == "unknown" or (held and more.over()) or len(held) >= 2 * MAX_COUNTEREXAMPLES:
             note = f"there may be more than the first {counted(len(held), 'violation')}: the rest was not looked for"
             break
         found = chain_core(of_register, register, more if held else limits)
@@ -99,4 +100,4 @@ def find_in_kv(calls: Sequence[Call], pieces: Pieces, limits: Limits) -> Finding
     if not held:
         return None
     held.sort(key=lambda finding: finding.moment)
-    return Findings(tuple(held[:MOST]), count, note)
+    return Findings(tuple(held[:MAX_COUNTEREXAMPLES]), count, note)

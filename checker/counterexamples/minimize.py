@@ -60,7 +60,7 @@ def fewest(core: Core, calls: Sequence[Call], model: Model, limits: Limits) -> L
     after the end stays pending.  Of very many of them the newest earlier ones will do.  For reads and writes that is
     exact: of two earlier writes of a value the one that returned last can stand wherever the other had to stand last.
     """
-    limits = _bounded(limits)
+    limits = limits.extended(_LEAST_S)
     judged, known = _judge(model, limits), without_useless(cut_at(calls, core.end), model)
     part = rooted(whole(core.calls, calls), known, core.start, model)
     found = _reduced(part, model, judged, limits)
@@ -126,12 +126,6 @@ def _judge(model: Model, limits: Limits) -> Judged:
         return None if verdict == "unknown" else verdict == "invalid"
 
     return judged
-
-
-def _bounded(limits: Limits) -> Limits:
-    now = limits.clock()
-    end = now + max(_LEAST_S, now - limits.started)
-    return replace(limits, deadline=end if limits.deadline is None else min(end, limits.deadline))
 
 
 def irreducible(core: Sequence[Call], model: Model, contradicts: Judged) -> list[Call]:

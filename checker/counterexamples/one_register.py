@@ -15,9 +15,10 @@ from checker.core.calls import Call
 from checker.core.model import UNKNOWN, CasRegister
 from checker.core.result import Limits
 from checker.core.scene import Scene
-from checker.counterexamples.enumerate import MOST, Finding, find_all
+from checker.counterexamples.enumerate import Finding, find_all
 from checker.dispatch import decide
 from history import Counterexample, Operation
+from history.records.verdicts import MAX_COUNTEREXAMPLES
 
 _WRITES: Final = ("write", "w")
 _MODEL: Final = CasRegister()
@@ -58,7 +59,7 @@ def find_alone(calls: Sequence[Call], limits: Limits) -> AllAlone | None:
         return None
     notes.append("what contradicts itself only on several registers together was not looked for")
     held.sort(key=lambda alone: alone.finding.moment)
-    return AllAlone(tuple(held[:MOST]), count, "; ".join(dict.fromkeys(notes)))
+    return AllAlone(tuple(held[:MAX_COUNTEREXAMPLES]), count, "; ".join(dict.fromkeys(notes)))
 
 
 def _half_known(finding: Finding) -> bool:

@@ -43,9 +43,9 @@ from checker.engines.queue_sentences import explain_queue
 from checker.models.objects import FifoQueue
 from history import Operation
 from history.codes import NEVER
+from history.records.verdicts import MAX_COUNTEREXAMPLES
 
 ENGINE: Final = "queue sweep"
-_SHOWN: Final = 8
 # Fewer are decided sooner as calls.
 _FEW: Final = 60
 _BY_INVOCATION: Final = attrgetter("invoke")
@@ -73,9 +73,9 @@ class _Queue:
     def report(self, due: Call, others: Iterable[Call]) -> None:
         """A violation that came to exist when ``due`` returned; only the earliest are kept."""
         self.violations += 1
-        if len(self.cores) < _SHOWN or due.ret < self.cores[-1][0].ret:
+        if len(self.cores) < MAX_COUNTEREXAMPLES or due.ret < self.cores[-1][0].ret:
             insort(self.cores, (due, *others), key=lambda core: core[0].ret)
-            del self.cores[_SHOWN:]
+            del self.cores[MAX_COUNTEREXAMPLES:]
         if due.result is None:
             self.reported_empty.add(due.source)
         else:

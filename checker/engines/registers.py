@@ -16,8 +16,7 @@ from checker.core.model import ANY, Model, is_register
 from checker.core.result import EngineResult, Limits
 from checker.engines.zones import ENGINE, ClusterColumns, Zones, linearization, zones
 from history.codes import NEVER
-
-SHOWN: Final = 8
+from history.records.verdicts import MAX_COUNTEREXAMPLES
 
 
 def values_written_once(calls: Sequence[Call], initial: Any) -> bool:
@@ -42,7 +41,7 @@ def decide_by_zones(calls: Sequence[Call], model: Model, limits: Limits, *, proo
     finder = Finder(columns)
     cores = tuple(
         tuple(calls[row] for row in minimal([calls[row] for row in finder.core(found, *group)], calls, model))
-        for group in groups[:SHOWN]
+        for group in groups[:MAX_COUNTEREXAMPLES]
     )
     return EngineResult(
         "invalid", ENGINE, cores=cores, violations=len(groups), last=min(core[-1].ret for core in cores)

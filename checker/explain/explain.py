@@ -12,7 +12,7 @@ from checker.core.model import Model
 from checker.core.result import CertificateError, EngineResult, Limits
 from checker.core.scene import Scene
 from checker.counterexamples.counters import find_in_counter
-from checker.counterexamples.enumerate import MOST, Findings, find_all, refuted
+from checker.counterexamples.enumerate import MAX_TRIED_CORE, Findings, find_all, has_linearization
 from checker.counterexamples.kv import find_in_kv
 from checker.counterexamples.one_register import Alone, as_transactions, find_alone, on_register
 from checker.dispatch import EXPLAIN
@@ -61,7 +61,7 @@ def with_legal_answers(
 def explain_findings(found: Findings, answer: EngineResult, scene: Scene) -> Explanation:
     """Explain what was found.  Raises CertificateError for a finding that is linearizable."""
     for finding in found.held:
-        if refuted(finding, scene.model):
+        if has_linearization(finding, scene.model):
             raise _false(answer)
     examples = (_example(finding.core, scene, finding.answer) for finding in found.held)
     shown = tuple(with_points(example, scene.model) for example in examples)
@@ -87,7 +87,7 @@ def _kv(answer: EngineResult, calls: Sequence[Call], scene: Scene, limits: Limit
 
 def _counter(answer: EngineResult, calls: Sequence[Call], scene: Scene, limits: Limits) -> Explanation:
     found = find_in_counter(answer, calls, limits)
-    if any(len(one.core) <= MOST and linearizable(one.core, one.model) for one in found.held):
+    if any(len(one.core) <= MAX_TRIED_CORE and linearizable(one.core, one.model) for one in found.held):
         raise _false(answer)
     examples = tuple(explain_counter(one, scene) for one in found.held)
     return Explanation(examples, found.count, answer.reason or found.note)
@@ -101,7 +101,7 @@ def _one_register(answer: EngineResult, calls: Sequence[Call], scene: Scene, lim
 
     def example(one: Alone) -> Counterexample:
         there = on_register(scene, one.register)
-        if refuted(one.finding, there.model):
+        if has_linearization(one.finding, there.model):
             raise _false(answer)
         return as_transactions(_example(one.finding.core, there, one.finding.answer), one.register)
 

@@ -15,11 +15,10 @@ from checker.core.calls import Call, thaw
 from checker.core.model import ILLEGAL, UNKNOWN, Model, State
 from checker.core.scene import Scene
 from history import Counterexample
+from history.records.verdicts import MAX_COUNTEREXAMPLES
 
 #: So many steps of so many orders are tried for one operation, those of a large state count for several.
 MOST_STEPS: Final = 100_000
-#: Of so many counterexamples at most the answers are looked for.
-MOST_EXAMPLES: Final = 8
 
 TOO_MANY: Final = "there are too many orders to try them all"
 UNBOUNDED: Final = "the answers cannot be listed"
@@ -54,7 +53,7 @@ def with_answers(examples: Sequence[Counterexample], calls: Sequence[Call], scen
     known = [call for index, call in by_index.items() if index not in blamed]
     doubted = [by_index[index].made_pending() for index in blamed if index in by_index]
     return tuple(
-        _with_answers(example, by_index, known, doubted, scene) if number < MOST_EXAMPLES else example
+        _with_answers(example, by_index, known, doubted, scene) if number < MAX_COUNTEREXAMPLES else example
         for number, example in enumerate(examples)
     )
 
