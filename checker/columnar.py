@@ -17,14 +17,14 @@ from checker.core.options import DEFAULTS, CheckOptions
 from checker.core.result import EngineResult, Limits, Report
 from checker.core.scene import Scene
 from checker.counterexamples.enumerate import MAX_AUTOMATON_CORES
-from checker.counterexamples.minimize import Least, fewest
+from checker.counterexamples.minimize import MinimalCore, minimize_core
 from checker.counterexamples.shrink import shrink
 from checker.dispatch import VALUES, decide
 from checker.engines.automaton import ENGINE as AUTOMATON
 from checker.engines.registers import Finder, groups_of, minimal
 from checker.engines.zones import ENGINE as ZONES
 from checker.engines.zones import zones
-from checker.engines.zones_columns import Prepared, Rows, calls_at, numbered, prepare, takes_part, writes_beside
+from checker.engines.zones_columns import Prepared, Rows, calls_at, dense_ids, prepare, takes_part, writes_beside
 from checker.explain.explain import explain, unexplained
 from checker.models.registry import model_named
 from checker.per_key import key_verdict
@@ -369,7 +369,7 @@ def _cas(found: Any, limits: Limits) -> EngineResult | None:
 
 def _never_written(columns: OperationColumns, rows: IntArray) -> IntArray:
     """One read, the first to return, of each value that was never written."""
-    distinct, value = numbered(columns.value[rows])
+    distinct, value = dense_ids(columns.value[rows])
     reads = columns.kind[rows] == READ
     written = np.zeros(distinct.size, np.bool_)
     written[value[~reads]] = True
@@ -383,7 +383,7 @@ def _never_written(columns: OperationColumns, rows: IntArray) -> IntArray:
     return found
 
 
-def _tail_core(columns: OperationColumns, rows: IntArray, model: Model, last: int, limits: Limits) -> Least:
+def _tail_core(columns: OperationColumns, rows: IntArray, model: Model, last: int, limits: Limits) -> MinimalCore:
     """The violation's core from the operations just before it if that will do, else from all of them."""
     everything, rows = rows, rows[columns.invoke[rows] <= last]
     for size in (_NEAR, _TAIL, rows.size):
@@ -396,5 +396,5 @@ def _tail_core(columns: OperationColumns, rows: IntArray, model: Model, last: in
         if near.size == rows.size or core.start:
             asked = [call.result for call in core.calls if call.f == "read"]
             known = np.union1d(near, writes_beside(columns, everything, asked, core.start, core.end))
-            return fewest(core, calls_at(columns, known), model, limits)
-    return Least([])
+            return minimize_core(core, calls_at(columns, known), model, limits)
+    return MinimalCore([])

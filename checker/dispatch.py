@@ -86,7 +86,7 @@ NAMES: Final = tuple(engine.name for engine in ENGINES)
 FINDING_ALL: Final = frozenset(engine.title for engine in ENGINES if engine.finds_all)
 
 #: How the engines with words of their own explain a core, by their titles.
-EXPLAIN: Final = {engine.title: engine.explain for engine in ENGINES if engine.explain is not None}
+EXPLAINERS: Final = {engine.title: engine.explain for engine in ENGINES if engine.explain is not None}
 
 
 def decide(

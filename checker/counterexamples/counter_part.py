@@ -16,7 +16,7 @@ from checker.core.calls import Call
 from checker.core.definition import MAX_DEFINITION_CALLS, linearizable
 from checker.core.model import Model
 from checker.core.result import Limits
-from checker.counterexamples.minimize import Least
+from checker.counterexamples.minimize import MinimalCore
 from checker.dispatch import decide
 from checker.engines.counter_sums import PartOfCounter
 from checker.models.objects import Counter
@@ -125,7 +125,7 @@ class _Parts:
         begun = min(call.invoke for call in reads) if start is None else -1
         ended = max(call.ret for call in reads)
         core = [call for call in core if call.ret > begun and call.invoke < ended]
-        return Part(model, tuple(core), Least(core, 0 if small else undecided).note)
+        return Part(model, tuple(core), MinimalCore(core, 0 if small else undecided).note)
 
 
 def part_of(calls: Sequence[Call], last: int | None, limits: Limits) -> Part:

@@ -16,7 +16,7 @@ from checker.core.calls import Call
 from checker.core.definition import MAX_DEFINITION_CALLS, linearizable
 from checker.core.model import Model
 from checker.core.result import EngineResult, Limits
-from checker.counterexamples.minimize import fewest, irreducible
+from checker.counterexamples.minimize import irreducible, minimize_core
 from checker.counterexamples.shrink import shrink
 from checker.dispatch import FINDING_ALL, decide
 from checker.engines.logs import ENGINE as LOG_SWEEP
@@ -114,7 +114,7 @@ def _findings(answer: EngineResult, calls: Sequence[Call], model: Model, limits:
         core = shrink(calls, model, last, limits)
         if limits.over() and len(core.calls) > TOO_MANY:
             break
-        least = fewest(core, calls, model, limits)
+        least = minimize_core(core, calls, model, limits)
         held.append(Finding(tuple(least.calls), answer, least.note))
     return held
 

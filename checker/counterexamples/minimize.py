@@ -16,7 +16,7 @@ from checker.core.definition import MAX_DEFINITION_CALLS, linearizable
 from checker.core.model import ANY, Model
 from checker.core.result import Limits
 from checker.counterexamples.shrink import Core, cut_at, free_to_go, without_useless
-from checker.counterexamples.support import newest_before, rooted, whole, with_later
+from checker.counterexamples.support import calls_as_recorded, newest_before, with_later, with_makers_before
 from checker.dispatch import decide
 from checker.models.objects import MultiRegister
 
@@ -32,7 +32,7 @@ _LEAST_S: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Least:
+class MinimalCore:
     """What is left of a contradiction; ``untried`` of its calls may be superfluous, too."""
 
     calls: list[Call]
@@ -49,7 +49,7 @@ class Least:
         )
 
 
-def fewest(core: Core, calls: Sequence[Call], model: Model, limits: Limits) -> Least:
+def minimize_core(core: Core, calls: Sequence[Call], model: Model, limits: Limits) -> MinimalCore:
     """Leave out, one by one, what is not needed to contradict.
 
     What the shrinking had left out of a call is put back first, to show whole operations.  So is what made
@@ -62,21 +62,21 @@ def fewest(core: Core, calls: Sequence[Call], model: Model, limits: Limits) -> L
     """
     limits = limits.extended(_LEAST_S)
     judged, known = _judge(model, limits), without_useless(cut_at(calls, core.end), model)
-    part = rooted(whole(core.calls, calls), known, core.start, model)
+    part = with_makers_before(calls_as_recorded(core.calls, calls), known, core.start, model)
     found = _reduced(part, model, judged, limits)
     if not judged(_explained(found.calls, known, model)):
         found = _wider(core, known, model, judged, limits)
     return replace(found, calls=with_later(found.calls, calls, core.end, model))
 
 
-def _wider(core: Core, known: Sequence[Call], model: Model, judged: Judged, limits: Limits) -> Least:
+def _wider(core: Core, known: Sequence[Call], model: Model, judged: Judged, limits: Limits) -> MinimalCore:
     """The least part of the core and of what made the values that it asks for."""
     wide = _explained(core.calls, known, model)
     if len(wide) > MAX_DEFINITION_CALLS and core.start and model.initial is not ANY:
         makers, _ = newest_before(known, core.start)
         asked = {asked_by(call) for call in core.calls}
         roots = [call for value, call in makers.items() if value in asked]
-        part = sorted([*roots, *whole(core.calls, known)], key=lambda call: call.invoke)
+        part = sorted([*roots, *calls_as_recorded(core.calls, known)], key=lambda call: call.invoke)
         found = _reduced(part, model, judged, limits)
         if all(call.f in ("read", "write") for call in part) or judged(_explained(found.calls, known, model)):
             return found
@@ -85,7 +85,7 @@ def _wider(core: Core, known: Sequence[Call], model: Model, judged: Judged, limi
 
 def _explained(part: Sequence[Call], known: Sequence[Call], model: Model) -> list[Call]:
     """The part, as it is ``known``, with all operations on what is asked for, by it or by one of these."""
-    kept = {call.source: call for call in whole(part, known)}
+    kept = {call.source: call for call in calls_as_recorded(part, known)}
     asking = list(kept.values())
     makers: dict[Any, list[Call]] = {}
     for call in known:
@@ -133,7 +133,7 @@ def irreducible(core: Sequence[Call], model: Model, contradicts: Judged) -> list
     return _reduced(list(core), model, contradicts, Limits(lambda: 0.0)).calls
 
 
-def _reduced(core: list[Call], model: Model, judged: Judged, limits: Limits) -> Least:
+def _reduced(core: list[Call], model: Model, judged: Judged, limits: Limits) -> MinimalCore:
     """The smallest part of a contradiction that is contradiction enough.
 
     Of more than nine calls it is not the smallest one, but none of them may be left out alone.
@@ -143,14 +143,14 @@ def _reduced(core: list[Call], model: Model, judged: Judged, limits: Limits) -> 
     and not the system's.
     """
     if judged(core) is False:
-        return Least(core)
+        return MinimalCore(core)
     if len(core) <= _PARTS:
-        return Least(_smallest_part(core, model, judged))
+        return MinimalCore(_smallest_part(core, model, judged))
     removal = _Removal(core, model, judged, limits)
     removal.run()
     if len(removal.kept) > _PARTS:
-        return Least(removal.kept, removal.untried())
-    return Least(_smallest_part(removal.kept, model, judged))
+        return MinimalCore(removal.kept, removal.untried())
+    return MinimalCore(_smallest_part(removal.kept, model, judged))
 
 
 class _Removal:

@@ -176,10 +176,11 @@ def free_to_go(call: Call, others: Sequence[Call], model: Model) -> bool:
         new = made_by(call)
         # An unread write may still be why a CAS was refused.
         plain = bool(about) or (isinstance(model, CasRegister) and all(other.f != "refused" for other in others))
-        return plain and not any(asks(other, new) for other in others if other is not call)
+        return plain and not any(needs_value(other, new) for other in others if other is not call)
     users = (model.about(other.f, other.value, other.result) for other in others if other.f != call.f)
     return bool(about) and all(about.isdisjoint(used) for used in users)
 
 
-def asks(call: Call, value: Any) -> bool:
+def needs_value(call: Call, value: Any) -> bool:
+    """Does the call need that value to be there: a read of it, or a CAS that replaces it?"""
     return (call.f == "read" and call.result == value) or (call.f == "cas" and call.value[0] == value)

@@ -20,14 +20,14 @@ def as_write(call: Call) -> Call:
     return replace(call, f="write", value=call.value[1]) if call.f == "cas" else call
 
 
-def whole(some: Iterable[Call], calls: Iterable[Call]) -> list[Call]:
+def calls_as_recorded(some: Iterable[Call], calls: Iterable[Call]) -> list[Call]:
     """The calls as they are in ``calls``, each once, in the order of their invocations; what is a write stays one."""
     writes = {call.source: call.f == "write" for call in some}
     kept = ((as_write(call) if writes[call.source] else call) for call in calls if call.source in writes)
     return sorted(kept, key=lambda call: call.invoke)
 
 
-def rooted(part: Sequence[Call], calls: Iterable[Call], start: int, model: Model) -> list[Call]:
+def with_makers_before(part: Sequence[Call], calls: Iterable[Call], start: int, model: Model) -> list[Call]:
     """The part, and for each value that it asks for and does not make what made it last before ``start``.
 
     So is the CAS that replaced it last, for that is the plainest reason why it cannot be there.

@@ -78,9 +78,9 @@ class _Clash:
 def decide_by_chains(calls: Sequence[Call], model: Model, limits: Limits, *, proof: bool = True) -> EngineResult:
     """Decide a cas register whose new values are unique (``new_values_unique``); with ``proof``, an order if valid."""
     links = _Links(_collect(calls, limits), model.initial)
-    roots = _roots(links)
+    starts = _start_values(links)
     bad = _bad_value(links)
-    chains = [] if bad is not None else [_chain(links, root) for root in roots]
+    chains = [] if bad is not None else [_chain(links, root) for root in starts]
     if bad is None and sum(len(chain) for chain in chains) < len(links.values):
         bad = max(call.invoke for call in calls)
     if bad is not None:
@@ -106,7 +106,7 @@ def suspects(calls: Sequence[Call], model: Model, limits: Limits) -> list[Call]:
     links = _Links(_collect(calls, limits), model.initial)
     if _bad_value(links) is not None:
         return []
-    bounds = [_bounds(links, _chain(links, root)) for root in _roots(links)]
+    bounds = [_bounds(links, _chain(links, root)) for root in _start_values(links)]
     found = [(clash.invocation, {clash.invocation}, {clash.earlier}) for clash in bounds if isinstance(clash, _Clash)]
     sound = [bound for bound in bounds if isinstance(bound, _Bounds)]
     first, last = (np.array([getattr(bound, end) for bound in sound], np.int64) for end in ("first", "last"))
@@ -148,11 +148,12 @@ def _include(call: Call, values: dict[Any, _Value]) -> list[Any]:
     return [call.value[0]]
 
 
-def _roots(links: _Links) -> list[Any]:
-    roots = [links.initial]
+def _start_values(links: _Links) -> list[Any]:
+    """The values that chains start with: the initial one, and those that were written."""
+    starts = [links.initial]
     links.values.setdefault(links.initial, _Value())
-    roots += [value for value, of in links.values.items() if of.maker is not None and of.maker.f == "write"]
-    return roots
+    starts += [value for value, of in links.values.items() if of.maker is not None and of.maker.f == "write"]
+    return starts
 
 
 def _bad_value(links: _Links) -> Any:

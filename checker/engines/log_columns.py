@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from checker.core.intervals import IntArray, keeps_time, spans_of
+from checker.core.intervals import IntArray, intervals_of, keeps_time
 from history import Operation
 from history.codes import NEVER
 
@@ -85,7 +85,7 @@ def log_columns(operations: Sequence[Operation]) -> LogColumns | None:
     if longest is None:
         return None
     known, places = _indexes(answered), _indexes(asked)
-    appending, getting, listing = spans_of(appends), spans_of(gets), spans_of(lists)
+    appending, getting, listing = intervals_of(appends), intervals_of(gets), intervals_of(lists)
     if known is None or places is None or appending is None or getting is None or listing is None:
         return None
     index = np.full(len(appends), _NOTHING, np.int64)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from checker.core.calls import Call
-from checker.core.intervals import IntArray, spans_of
+from checker.core.intervals import IntArray, intervals_of
 from history import Operation
 from history.codes import NEVER
 
@@ -101,7 +101,7 @@ def columns_of_operations(operations: Sequence[Operation]) -> QueueColumns | Non
     item = _places(items, answers) if plain else None
     if item is None:
         return None
-    coming, going = spans_of(enqueues), spans_of(dequeues)
+    coming, going = intervals_of(enqueues), intervals_of(dequeues)
     return None if coming is None or going is None else QueueColumns(*coming, *going, item)
 
 

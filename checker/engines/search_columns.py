@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from checker.core.calls import freeze_all
 from checker.core.engine import PLAIN_SEARCH_CALLS
-from checker.core.intervals import spans_of
+from checker.core.intervals import intervals_of
 from checker.core.model import UNKNOWN, Model, ModelError, Register
 from checker.core.result import EngineResult, Limits, not_begun
 from checker.engines.cas_chains import ENGINE as CHAINS
@@ -48,7 +48,7 @@ def decide_operations(operations: Sequence[Operation], model: Model, limits: Lim
         return None
     if limits.over():
         return not_begun(ENGINE, len(part)), len(part)
-    spans = spans_of(part)
+    spans = intervals_of(part)
     if spans is None or (spans[0][1:] <= spans[0][:-1]).any() or (numbers := _numbers(part, model)) is None:
         return None
     answer = decide_columns(numbers, *spans, limits)

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from checker.core.intervals import IntArray, keeps_time, spans_of
+from checker.core.intervals import IntArray, intervals_of, keeps_time
 from history import Operation
 from history.codes import NEVER
 
@@ -69,7 +69,7 @@ def set_columns(operations: Sequence[Operation]) -> SetColumns | None:
     numbers = _numbered([operation.result for operation in reads])
     if numbers is None or not numbers.keys() <= set(added):
         return None
-    adding, reading = spans_of(adds), spans_of(reads)
+    adding, reading = intervals_of(adds), intervals_of(reads)
     if adding is None or reading is None:
         return None
     element = np.array([numbers.setdefault(element, len(numbers)) for element in added], np.int64)

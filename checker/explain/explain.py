@@ -14,8 +14,13 @@ from checker.core.scene import Scene
 from checker.counterexamples.counters import find_in_counter
 from checker.counterexamples.enumerate import MAX_TRIED_CORE, Findings, find_all, has_linearization
 from checker.counterexamples.kv import find_in_kv
-from checker.counterexamples.one_register import Alone, as_transactions, find_alone, on_register
-from checker.dispatch import EXPLAIN
+from checker.counterexamples.one_register import (
+    SingleRegisterFinding,
+    as_transactions,
+    find_in_single_registers,
+    on_register,
+)
+from checker.dispatch import EXPLAINERS
 from checker.engines.kv import KV
 from checker.engines.kv_pieces import pieces_of
 from checker.explain import registers
@@ -44,7 +49,7 @@ def unexplained(answer: EngineResult) -> Explanation:
 
 def explain(answer: EngineResult, calls: Sequence[Call], scene: Scene, limits: Limits) -> Explanation:
     """Make the counterexamples of a result, each verified by the definition.  Raises CertificateError."""
-    find = _OWN_WAYS.get(type(scene.model)) if answer.verdict == "invalid" else None
+    find = _FINDERS.get(type(scene.model)) if answer.verdict == "invalid" else None
     found = None if find is None else find(answer, calls, scene, limits)
     if found is None:
         found = explain_findings(find_all(answer, calls, scene.model, limits), answer, scene)
@@ -70,7 +75,7 @@ def explain_findings(found: Findings, answer: EngineResult, scene: Scene) -> Exp
 
 def _example(core: Sequence[Call], scene: Scene, answer: EngineResult) -> Counterexample:
     scene = scene.as_known(core)
-    if (own := EXPLAIN.get(answer.engine)) is not None:
+    if (own := EXPLAINERS.get(answer.engine)) is not None:
         return own(core, scene, answer)
     example = registers.explain(core, scene) or explain_generic(core, scene, answer)
     return replace(example, sentence=example.sentence + scene.aside(core))
@@ -95,11 +100,11 @@ def _counter(answer: EngineResult, calls: Sequence[Call], scene: Scene, limits: 
 
 def _one_register(answer: EngineResult, calls: Sequence[Call], scene: Scene, limits: Limits) -> Explanation | None:
     """Transactions of which one of several registers alone is wrong."""
-    found = find_alone(calls, limits)
+    found = find_in_single_registers(calls, limits)
     if found is None:
         return None
 
-    def example(one: Alone) -> Counterexample:
+    def example(one: SingleRegisterFinding) -> Counterexample:
         there = on_register(scene, one.register)
         if has_linearization(one.finding, there.model):
             raise _false(answer)
@@ -115,4 +120,4 @@ def _false(answer: EngineResult) -> CertificateError:
 _Find: TypeAlias = Callable[[EngineResult, Sequence[Call], Scene, Limits], Explanation | None]
 
 # Models whose violations are found in another way than by ``find_all``; None: not those of this history.
-_OWN_WAYS: Final[Mapping[type[Model], _Find]] = {KeyValue: _kv, Counter: _counter, MultiRegister: _one_register}
+_FINDERS: Final[Mapping[type[Model], _Find]] = {KeyValue: _kv, Counter: _counter, MultiRegister: _one_register}
