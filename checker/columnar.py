@@ -92,9 +92,9 @@ def check_columns(
     if not is_register(chosen):
         raise ModelError(f"columns are for registers, not for a {chosen.name}")
     check = _Check(columns, chosen, limits, options.proofs)
-    verdicts, rest = (check.at_once() if engine is None else None) or check.in_passes(engine)
+    verdicts, rest = (check.check_short_in_one_pass() if engine is None else None) or check.in_passes(engine)
     for key, rows in _rows_by_key(columns, rest):
-        verdicts.others[key] = check.one(rows, key, engine)
+        verdicts.others[key] = check.check_key(rows, key, engine)
     return Report(worst(verdict.verdict for verdict in verdicts.others.values()), verdicts)
 
 
@@ -155,7 +155,7 @@ class _Check:
     limits: Limits
     proofs: bool
 
-    def at_once(self) -> tuple[_Verdicts, _Keys] | None:
+    def check_short_in_one_pass(self) -> tuple[_Verdicts, _Keys] | None:
         """Check a short history in one compiled pass, zones and automaton; returns what ``in_passes`` does.
 
         None where the code is not loaded yet, and for what it is not made for.
@@ -165,7 +165,7 @@ class _Check:
             return None
         from checker.kernels import many_keys as kernel
 
-        judged = None if self.limits.over() else kernel.judge_all(*_behaved(_fields(columns)), keys, _SHORT_WORK)
+        judged = None if self.limits.over() else kernel.judge_all(*_contiguous(_fields(columns)), keys, _SHORT_WORK)
         if judged is None:
             return None
         state, counts, present = judged
@@ -176,10 +176,10 @@ class _Check:
             np.flatnonzero(state == which) if present >> which & 1 else _NONE
             for which in (kernel.CONTRADICTED, kernel.REPEATED, kernel.UNEXPLAINED)
         )
-        self._contradicted(contradicted, verdicts)
+        self._explain_zones(contradicted, verdicts)
         if self.proofs:
             return verdicts, np.concatenate([repeated, unexplained])
-        self._wrong(unexplained, AUTOMATON, verdicts)
+        self._record_invalid_without_proof(unexplained, AUTOMATON, verdicts)
         return verdicts, repeated
 
     def in_passes(self, engine: str | None) -> tuple[_Verdicts, _Keys]:
@@ -192,33 +192,33 @@ class _Check:
         if engine in (None, "zones"):
             verdicts, rest = self.by_zones()
         if len(rest) > 1 and self.columns.kind.size > PLAIN_SEARCH_CALLS and engine in (None, "automaton"):
-            rest = self.many(rest, verdicts)
+            rest = self.check_keys_by_automaton(rest, verdicts)
         return verdicts, rest
 
     def by_zones(self) -> tuple[_Verdicts, IntArray]:
         """(a verdict a key, the keys that the zones cannot decide)."""
         columns, keys = self.columns, len(self.columns.keys)
         kernel = _zones_kernel(columns.kind.size)
-        judged = kernel.judge(*_behaved(_fields(columns)), keys) if kernel is not None and keys else None
+        judged = kernel.judge(*_contiguous(_fields(columns)), keys) if kernel is not None and keys else None
         if judged is None:
             prepared = prepare(columns)
             verdicts = self._verdicts(np.bincount(prepared.key, minlength=keys))
             bad = self._find_contradictions(prepared, verdicts)
             if not self.proofs:
-                self._wrong(bad, ZONES, verdicts)
+                self._record_invalid_without_proof(bad, ZONES, verdicts)
             return verdicts, np.flatnonzero(~prepared.simple)
         state, counts = judged
         verdicts = self._verdicts(counts)
-        self._contradicted(np.flatnonzero(state == kernel.INVALID), verdicts)
+        self._explain_zones(np.flatnonzero(state == kernel.INVALID), verdicts)
         return verdicts, np.flatnonzero(state == kernel.REPEATED)
 
-    def many(self, rest: _Keys, verdicts: _Verdicts) -> IntArray:
+    def check_keys_by_automaton(self, rest: _Keys, verdicts: _Verdicts) -> IntArray:
         """Decide keys that the zones cannot by the automaton, in one compiled pass; returns those that are left."""
         from checker.kernels import many_keys as kernel
 
         columns, wanted = self.columns, np.zeros(len(self.columns.keys), np.bool_)
         wanted[rest] = True
-        keyed = kernel.arrange_keys(*_behaved(_fields(columns)), wanted)
+        keyed = kernel.arrange_keys(*_contiguous(_fields(columns)), wanted)
         if keyed is None:
             return np.flatnonzero(wanted)
         state, key = np.full(wanted.size, kernel.OPEN, np.int8), 0
@@ -228,7 +228,7 @@ class _Check:
         decided = wanted & ((state == kernel.VALID) if self.proofs else (state != kernel.OPEN))
         verdicts.counts[decided] = np.diff(keyed.starts)[decided]
         verdicts.timed[decided] = True
-        self._wrong(np.flatnonzero(decided & (state == kernel.INVALID)), AUTOMATON, verdicts)
+        self._record_invalid_without_proof(np.flatnonzero(decided & (state == kernel.INVALID)), AUTOMATON, verdicts)
         return np.flatnonzero(wanted & ~decided)
 
     def _verdicts(self, counts: IntArray) -> _Verdicts:
@@ -238,14 +238,14 @@ class _Check:
         """A key's share of the time that it took."""
         return (self.limits.clock() - self.limits.started) / max(1, len(self.columns.keys))
 
-    def _contradicted(self, bad: IntArray, verdicts: _Verdicts) -> None:
+    def _explain_zones(self, bad: IntArray, verdicts: _Verdicts) -> None:
         """Verdicts on the keys that the compiled zones found invalid."""
         if bad.size and self.proofs:
             self._find_contradictions(prepare(self.columns), verdicts)
         else:
-            self._wrong(bad, ZONES, verdicts)
+            self._record_invalid_without_proof(bad, ZONES, verdicts)
 
-    def _wrong(self, bad: IntArray, engine: str, verdicts: _Verdicts) -> None:
+    def _record_invalid_without_proof(self, bad: IntArray, engine: str, verdicts: _Verdicts) -> None:
         """Plain verdicts on invalid keys."""
         for key in bad.tolist():
             name, count = self.columns.keys[key], int(verdicts.counts[key])
@@ -267,19 +267,19 @@ class _Check:
             for group in groups[:MAX_COUNTEREXAMPLES]:
                 core = calls_at(self.columns, prepared.rows[finder.core(found, *group)])
                 cores.append(tuple(core[place] for place in minimal(core, core, self.model)))
-            answer = EngineResult("invalid", ZONES, cores=tuple(cores), violations=len(groups))
-            verdicts.others[key] = self.verdict(answer, key, int(verdicts.counts[key]))
+            result = EngineResult("invalid", ZONES, cores=tuple(cores), violations=len(groups))
+            verdicts.others[key] = self.verdict(result, key, int(verdicts.counts[key]))
         return np.array(sorted(by_key), np.int64)
 
-    def verdict(self, answer: EngineResult, key: int, operations: int, calls: Sequence[Call] = ()) -> KeyVerdict:
-        """The verdict for an answer, with its counterexamples if proofs are wanted."""
+    def verdict(self, result: EngineResult, key: int, operations: int, calls: Sequence[Call] = ()) -> KeyVerdict:
+        """The verdict for a result, with its counterexamples if proofs are wanted."""
         if self.proofs:
-            explained = explain(answer, calls, _ColumnScene(self.columns, self.model, key), self.limits)
+            explained = explain(result, calls, _ColumnScene(self.columns, self.model, key), self.limits)
         else:
-            explained = unexplained(answer)
-        return key_verdict(self.columns.keys[key], answer, operations, explained, self.limits)
+            explained = unexplained(result)
+        return key_verdict(self.columns.keys[key], result, operations, explained, self.limits)
 
-    def one(self, rows: IntArray, key: int, engine: str | None) -> KeyVerdict:
+    def check_key(self, rows: IntArray, key: int, engine: str | None) -> KeyVerdict:
         """Check one key that the zones cannot decide."""
         columns = self.columns
         if columns.kind.size > PLAIN_SEARCH_CALLS and self.model.initial is None and engine in (None, "automaton"):
@@ -293,8 +293,8 @@ class _Check:
                 return self.verdict(answered, key, found.kind.size)
         rows = rows[takes_part(columns)[rows]]
         calls = calls_at(columns, rows)
-        answer = decide(calls, self.model, self.limits, engine=engine, proof=False)
-        return self.verdict(answer, key, rows.size, calls)
+        result = decide(calls, self.model, self.limits, engine=engine, proof=False)
+        return self.verdict(result, key, rows.size, calls)
 
     def _by_automaton(self, found: Any, rows: IntArray, key: int) -> KeyVerdict:
         columns, rows = self.columns, rows[found.row]
@@ -306,24 +306,24 @@ class _Check:
         rest = self._automaton(_gathered(columns, kept), kept) if kept.size else EngineResult("valid", VALUES)
         cores = (*((call,) for call in calls_at(columns, strays[:MAX_COUNTEREXAMPLES])), *rest.cores)
         violations = int(strays.size) + rest.violations
-        answer = EngineResult("invalid", VALUES, cores=cores, violations=violations, reason=rest.reason)
-        return self.verdict(answer, key, rows.size)
+        result = EngineResult("invalid", VALUES, cores=cores, violations=violations, reason=rest.reason)
+        return self.verdict(result, key, rows.size)
 
     def _automaton(self, found: Any, rows: IntArray) -> EngineResult:
-        from checker.engines.automaton import TimelineColumns, answer_of, timeline
+        from checker.engines.automaton import TimelineColumns, result_of, timeline
 
         timed = TimelineColumns(found.kind == WRITE, found.value, found.invoke, found.ret, found.code, found.names.size)
-        answer = answer_of(timeline(timed, np.zeros(1, np.int64), self.limits), timed, _Names(found.names))
-        if answer.verdict != "invalid":
-            return answer
-        assert answer.last is not None
+        result = result_of(timeline(timed, np.zeros(1, np.int64), self.limits), timed, _Names(found.names))
+        if result.verdict != "invalid":
+            return result
+        assert result.last is not None
         # What nothing explains is always a return.
-        events = np.array([answer.last, *answer.further])
+        events = np.array([result.last, *result.further])
         lasts = self.columns.ret[rows[~found.code[events]]].tolist()
         shown = lasts[:MAX_AUTOMATON_CORES] if self.proofs else ()
         found = [_tail_core(self.columns, rows, self.model, last, self.limits) for last in shown]
         cores, notes = tuple(tuple(core.calls) for core in found), "; ".join(core.note for core in found if core.note)
-        return replace(answer, last=lasts[0], further=tuple(lasts[1:]), cores=cores, reason=notes or None)
+        return replace(result, last=lasts[0], further=tuple(lasts[1:]), cores=cores, reason=notes or None)
 
 
 def _gathered(columns: OperationColumns, rows: IntArray) -> Any:
@@ -332,7 +332,7 @@ def _gathered(columns: OperationColumns, rows: IntArray) -> Any:
 
     fields = (columns.kind, columns.outcome, columns.value, columns.old, columns.invoke, columns.ret)
     part = fields if rows.size == columns.kind.size else [field[rows] for field in fields]
-    return gather(*_behaved(part))
+    return gather(*_contiguous(part))
 
 
 def _fields(columns: OperationColumns) -> tuple[NDArray[Any], ...]:
@@ -340,7 +340,7 @@ def _fields(columns: OperationColumns) -> tuple[NDArray[Any], ...]:
     return columns.kind, columns.outcome, columns.value, columns.key, columns.invoke, columns.ret
 
 
-def _behaved(fields: Iterable[NDArray[Any]]) -> list[NDArray[Any]]:
+def _contiguous(fields: Iterable[NDArray[Any]]) -> list[NDArray[Any]]:
     """Copy arrays that have gaps or are read-only: the code is compiled for plain ones."""
     return [field if field.flags.carray else np.array(field) for field in fields]
 

@@ -100,7 +100,7 @@ def decide(
             return _forced(engine, calls, model, limits, proof=proof)
         return _fittest(calls, model, limits, proof=proof)
     except OutOfTimeError as late:
-        return late.answer
+        return late.result
 
 
 def _fittest(calls: Sequence[Call], model: Model, limits: Limits, *, proof: bool) -> EngineResult:
@@ -123,10 +123,10 @@ def _forced(name: str, calls: Sequence[Call], model: Model, limits: Limits, *, p
     engine = next((engine for engine in ENGINES if engine.name == name), None)
     if engine is None:
         raise ModelError(f"there is no engine {name!r}; the engines are {', '.join(NAMES)}")
-    answer = engine.decide(calls, model, limits, proof) if engine.applies(model, calls) else None
-    if answer is None:
+    result = engine.decide(calls, model, limits, proof) if engine.applies(model, calls) else None
+    if result is None:
         raise ModelError(f"the engine {name} cannot decide this history of a {model.name}")
-    return answer
+    return result
 
 
 def _never_written(calls: Sequence[Call], model: Model) -> list[Call]:
@@ -155,15 +155,15 @@ def _quick(calls: Sequence[Call], model: Model, limits: Limits) -> EngineResult 
     """
     if len(calls) > PLAIN_SEARCH_CALLS:
         return None
-    answer = search(calls, model, replace(limits, memory=_PATIENCE * NODE_BYTES))
-    if answer.verdict == "unknown" and not limits.over() and not isinstance(model, Register):
-        answer = wgl(calls, model, replace(limits, memory=_PATIENCE * 10 * (len(calls) // 8 + 180)))
-    return answer if answer.verdict != "unknown" or limits.over() else None
+    result = search(calls, model, replace(limits, memory=_PATIENCE * NODE_BYTES))
+    if result.verdict == "unknown" and not limits.over() and not isinstance(model, Register):
+        result = wgl(calls, model, replace(limits, memory=_PATIENCE * 10 * (len(calls) // 8 + 180)))
+    return result if result.verdict != "unknown" or limits.over() else None
 
 
-def _with_order(answer: EngineResult, calls: Sequence[Call], model: Model, limits: Limits) -> EngineResult:
+def _with_order(result: EngineResult, calls: Sequence[Call], model: Model, limits: Limits) -> EngineResult:
     """Add to a valid result the linearization that the search finds, if it soon does."""
-    if answer.verdict != "valid":
-        return answer
+    if result.verdict != "valid":
+        return result
     found = compiled_search(calls, model, replace(limits, memory=min(limits.memory, _PROOF_BYTES)))
-    return replace(answer, order=found.order) if found is not None and found.verdict == "valid" else answer
+    return replace(result, order=found.order) if found is not None and found.verdict == "valid" else result

@@ -79,10 +79,10 @@ def check_object(operations: Sequence[Operation], model: Model, options: CheckOp
     if found is not None and not (proofs and found[0].verdict == "invalid"):
         return key_verdict(key, *found, unexplained(found[0]), limits)
     calls = calls_of(operations, model)
-    answer = decide(calls, model, limits, engine=engine, proof=proofs and len(calls) <= _PROVEN)
-    _verify(answer, calls, model)
-    explained = explain(answer, calls, Scene(operations, model, key), limits) if proofs else unexplained(answer)
-    return key_verdict(key, answer, len(calls), explained, limits)
+    result = decide(calls, model, limits, engine=engine, proof=proofs and len(calls) <= _PROVEN)
+    _verify(result, calls, model)
+    explained = explain(result, calls, Scene(operations, model, key), limits) if proofs else unexplained(result)
+    return key_verdict(key, result, len(calls), explained, limits)
 
 
 def _without_holes(verdict: KeyVerdict) -> KeyVerdict:
@@ -117,8 +117,8 @@ def check_log(
         proven = proofs and columns.size <= _PROVEN
         return replace(verdict, certificate=_proof(columns, found)) if proven else verdict
     if not proofs:
-        answer = EngineResult("invalid", LOG_SWEEP)
-        return key_verdict(key, answer, columns.size, unexplained(answer), limits)
+        result = EngineResult("invalid", LOG_SWEEP)
+        return key_verdict(key, result, columns.size, unexplained(result), limits)
     crossings = found.crossings()
     pending = set(columns.begun[columns.ended == NEVER].tolist())
     if any(late in pending for _, late in crossings):
@@ -129,9 +129,9 @@ def check_log(
     rest = bounds(thinner) if thinner.listed.size == columns.listed.size else None
     if rest is None or not rest.valid:
         return None
-    answer = EngineResult("invalid", LOG_SWEEP, cores=cores, violations=len(crossings), last=crossings[0][0])
-    explained = explain(answer, (), Scene(operations, model, key), limits)
-    return key_verdict(key, answer, columns.size, explained, limits)
+    result = EngineResult("invalid", LOG_SWEEP, cores=cores, violations=len(crossings), last=crossings[0][0])
+    explained = explain(result, (), Scene(operations, model, key), limits)
+    return key_verdict(key, result, columns.size, explained, limits)
 
 
 def _proof(columns: LogColumns, found: Bounds) -> int:
@@ -153,9 +153,9 @@ def check_set(
         late = not_begun(SET_SWEEP, columns.calls)
         return key_verdict(key, late, columns.calls, Explanation((), 0, late.reason), limits)
     found = levels(columns)
-    answer = EngineResult("valid" if found.valid else "invalid", SET_SWEEP)
+    result = EngineResult("valid" if found.valid else "invalid", SET_SWEEP)
     if found.valid or not proofs:
-        verdict = key_verdict(key, answer, columns.calls, unexplained(answer), limits)
+        verdict = key_verdict(key, result, columns.calls, unexplained(result), limits)
         if not (found.valid and proofs and columns.calls <= _PROVEN):
             return verdict
         order = order_of_set(columns, found)
@@ -163,9 +163,9 @@ def check_set(
             raise CertificateError(f"the engine {SET_SWEEP} gave an order that is no linearization")
         return replace(verdict, certificate=order.size)
     scene = Scene(operations, model, key)
-    explained = explain_findings(_set_findings(operations, model, columns, limits), answer, scene)
+    explained = explain_findings(_set_findings(operations, model, columns, limits), result, scene)
     explained = with_legal_answers(explained, lambda: calls_of(operations, model), scene, limits)
-    return key_verdict(key, answer, columns.calls, explained, limits)
+    return key_verdict(key, result, columns.calls, explained, limits)
 
 
 def _set_findings(operations: Sequence[Operation], model: Model, columns: SetColumns, limits: Limits) -> Findings:
@@ -178,12 +178,12 @@ def _set_findings(operations: Sequence[Operation], model: Model, columns: SetCol
             note = f"there may be more than the first {counted(len(held), 'violation')}: the rest was not looked for"
             break
         core = _begun_at(operations, model, wrong.begun, gone)
-        answer = EngineResult("invalid", SET_SWEEP, cores=(core,), violations=1, kind=wrong.kind)
-        held += find_all(answer, (), model, limits).held
+        result = EngineResult("invalid", SET_SWEEP, cores=(core,), violations=1, kind=wrong.kind)
+        held += find_all(result, (), model, limits).held
         due = completed_by(held[-1].core, model)
         rest = [call for call in held[-1].core if call.source != due.source]
         again = [replace(due, invoke=begun, ret=ended) for begun, ended in columns.again(due.invoke)[:MAX_FOLDED_READS]]
-        alike = {call.invoke for call in again if not has_linearization(Finding((*rest, call), answer), model)}
+        alike = {call.invoke for call in again if not has_linearization(Finding((*rest, call), result), model)}
         gone |= {due.invoke, *alike}
         columns = columns.without(gone)
     return Findings(tuple(sorted(held, key=lambda finding: finding.moment)), len(held), note)
@@ -259,14 +259,14 @@ def by_key(operations: Iterable[Operation]) -> dict[str | int | None, list[Opera
 
 
 def key_verdict(
-    key: str | int | None, answer: EngineResult, operations: int, explained: Explanation, limits: Limits
+    key: str | int | None, result: EngineResult, operations: int, explained: Explanation, limits: Limits
 ) -> KeyVerdict:
     """The verdict on one key, with the size of its certificate."""
-    order = None if answer.order is None else len(answer.order)
+    order = None if result.order is None else len(result.order)
     return KeyVerdict(
         key=key,
-        verdict=answer.verdict,
-        engine=answer.engine,
+        verdict=result.verdict,
+        engine=result.engine,
         operations=operations,
         seconds=limits.clock() - limits.started,
         violations=explained.violations,
@@ -276,9 +276,9 @@ def key_verdict(
     )
 
 
-def _verify(answer: EngineResult, calls: Sequence[Call], model: Model) -> None:
-    if answer.order is not None and not is_linearization(answer.order, calls, model):
-        raise CertificateError(f"the engine {answer.engine} gave an order that is no linearization")
+def _verify(result: EngineResult, calls: Sequence[Call], model: Model) -> None:
+    if result.order is not None and not is_linearization(result.order, calls, model):
+        raise CertificateError(f"the engine {result.engine} gave an order that is no linearization")
 
 
 _ByColumns: TypeAlias = Callable[[Sequence[Operation], Model, str | int | None, Limits, bool], KeyVerdict | None]

@@ -49,7 +49,7 @@ class OutOfTimeError(Exception):
 
     def __init__(self, engine: str, reason: str) -> None:
         super().__init__(reason)
-        self.answer = EngineResult("unknown", engine, reason=reason)
+        self.result = EngineResult("unknown", engine, reason=reason)
 
 
 def is_loaded(kernel: Callable[..., object]) -> bool:

@@ -32,16 +32,16 @@ class InCounter:
     note: str | None
 
 
-def find_in_counter(answer: EngineResult, calls: Sequence[Call], limits: Limits) -> InCounter:
+def find_in_counter(result: EngineResult, calls: Sequence[Call], limits: Limits) -> InCounter:
     """All violations of an invalid history; after the first one for as long again as the check took."""
     more, whole = limits.extended(), are_whole(calls)
-    parts, again = list[Shown](), answer
+    parts, again = list[Shown](), result
     left = list(calls)
     while True:
         wrong = out_of_bounds(left) if whole else []
         rest = _without(left, (read for read, _ in wrong))
         first = not wrong and not parts
-        again = answer if first else decide(rest, Counter(), more, proof=False)
+        again = result if first else decide(rest, Counter(), more, proof=False)
         if again.verdict != "invalid" or len(parts) >= MAX_COUNTEREXAMPLES:
             break
         found = _within_bounds(rest, again, limits if first else more, whole=whole)
@@ -59,9 +59,9 @@ def find_in_counter(answer: EngineResult, calls: Sequence[Call], limits: Limits)
     return InCounter(tuple(held[:MAX_COUNTEREXAMPLES]), count, "; ".join(note for note in notes if note) or None)
 
 
-def _within_bounds(calls: Sequence[Call], answer: EngineResult, limits: Limits, *, whole: bool) -> Shown:
+def _within_bounds(calls: Sequence[Call], result: EngineResult, limits: Limits, *, whole: bool) -> Shown:
     """Find what is wrong where the adds alone do not show it: with an earlier read they often do."""
-    found = part_of(calls, answer.last, limits)
+    found = part_of(calls, result.last, limits)
     if whole:
         evidence = Evidence(calls)
         sides = (evidence.of(_latest(found), low=low) for low in (True, False))

@@ -39,13 +39,13 @@ OF_THE_WHOLE: Final = ("log-hole", "never-written")
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One violation: the core, and the answer of the engine that found it (for its kind and states).
+    """One violation: the core, and the result of the engine that found it (for its kind and states).
 
     ``note`` says what is not known about the core.
     """
 
     core: tuple[Call, ...]
-    answer: EngineResult
+    result: EngineResult
     note: str | None = None
 
     @property
@@ -63,18 +63,18 @@ class Findings:
     note: str | None = None
 
 
-def find_all(answer: EngineResult, calls: Sequence[Call], model: Model, limits: Limits) -> Findings:
+def find_all(result: EngineResult, calls: Sequence[Call], model: Model, limits: Limits) -> Findings:
     """Find all violations of an invalid history; ``calls`` may be empty if the result has all cores."""
-    if answer.verdict != "invalid":
+    if result.verdict != "invalid":
         return Findings()
-    held = _findings(answer, calls, model, limits)
+    held = _findings(result, calls, model, limits)
     note = None
-    if not answer.cores and len(held) < len(_lasts(answer)):
+    if not result.cores and len(held) < len(_lasts(result)):
         note = f"the deadline passed when {len(held)} of the violations had been told by a few operations each"
-    if answer.engine in FINDING_ALL or not calls:
-        return _sorted(held, max(answer.violations, len(held)), note)
+    if result.engine in FINDING_ALL or not calls:
+        return _sorted(held, max(result.violations, len(held)), note)
     more = limits.extended()
-    count, left = max(answer.violations, len(held)), list(calls)
+    count, left = max(result.violations, len(held)), list(calls)
     fresh = held
     while fresh:
         left = _neutralised(left, fresh, model)
@@ -105,37 +105,37 @@ def _note(left: list[Call], model: Model, limits: Limits, held: int) -> str | No
     return f"there may be more than the first {counted(held, 'violation')}: the rest was not looked for"
 
 
-def _findings(answer: EngineResult, calls: Sequence[Call], model: Model, limits: Limits) -> list[Finding]:
-    """The violations of one answer about these calls."""
-    if answer.cores:
-        return [Finding(_smallest(core, model, answer), answer) for core in answer.cores]
+def _findings(result: EngineResult, calls: Sequence[Call], model: Model, limits: Limits) -> list[Finding]:
+    """The violations of one result about these calls."""
+    if result.cores:
+        return [Finding(_smallest(core, model, result), result) for core in result.cores]
     held: list[Finding] = []
-    for last in _lasts(answer):
+    for last in _lasts(result):
         core = shrink(calls, model, last, limits)
         if limits.over() and len(core.calls) > TOO_MANY:
             break
         least = minimize_core(core, calls, model, limits)
-        held.append(Finding(tuple(least.calls), answer, least.note))
+        held.append(Finding(tuple(least.calls), result, least.note))
     return held
 
 
-def _lasts(answer: EngineResult) -> tuple[int | None, ...]:
+def _lasts(result: EngineResult) -> tuple[int | None, ...]:
     """The returns at which the violations that are shown came to exist, as far as the engine knows them."""
-    return (answer.last, *answer.further)[:MAX_AUTOMATON_CORES]
+    return (result.last, *result.further)[:MAX_AUTOMATON_CORES]
 
 
-def _smallest(core: tuple[Call, ...], model: Model, answer: EngineResult) -> tuple[Call, ...]:
-    if answer.engine not in (LOG_SWEEP, SET_SWEEP) or answer.kind in OF_THE_WHOLE or len(core) > MAX_DEFINITION_CALLS:
+def _smallest(core: tuple[Call, ...], model: Model, result: EngineResult) -> tuple[Call, ...]:
+    if result.engine not in (LOG_SWEEP, SET_SWEEP) or result.kind in OF_THE_WHOLE or len(core) > MAX_DEFINITION_CALLS:
         return core
     core = tuple({call.source: call for call in core}.values())
-    return tuple(irreducible(core, model, lambda part: not _possible(part, model, answer)))
+    return tuple(irreducible(core, model, lambda part: not _possible(part, model, result)))
 
 
-def _possible(part: Sequence[Call], model: Model, answer: EngineResult) -> bool:
+def _possible(part: Sequence[Call], model: Model, result: EngineResult) -> bool:
     """Does the definition find an order?  A log's core is judged as part of a log, a set's by what it adds."""
-    if answer.engine == LOG_SWEEP:
+    if result.engine == LOG_SWEEP:
         return linearizable(part, SparseLog())
-    return linearizable(part_of_set(part) if answer.engine == SET_SWEEP else part, model)
+    return linearizable(part_of_set(part) if result.engine == SET_SWEEP else part, model)
 
 
 def has_linearization(finding: Finding, model: Model) -> bool:
@@ -144,16 +144,16 @@ def has_linearization(finding: Finding, model: Model) -> bool:
     That too few appends exist for a log's length, or that a value was never written, is no matter of order: the engines
     have counted it.
     """
-    if len(finding.core) > MAX_TRIED_CORE or finding.answer.kind in OF_THE_WHOLE:
+    if len(finding.core) > MAX_TRIED_CORE or finding.result.kind in OF_THE_WHOLE:
         return False
-    return _possible(finding.core, model, finding.answer)
+    return _possible(finding.core, model, finding.result)
 
 
 def _neutralised(calls: list[Call], found: Sequence[Finding], model: Model) -> list[Call]:
     """Without what completed these violations, and without the reads that are the same violation again."""
     gone: set[int] = set()
     for finding in found:
-        due = completed_by(finding.core, model, finding.answer.last)
+        due = completed_by(finding.core, model, finding.result.last)
         gone |= {due.source, *(call.source for call in _alike(calls, due, finding, model))}
     kept = []
     for call in calls:
@@ -194,12 +194,12 @@ def _alike(calls: list[Call], due: Call, finding: Finding, model: Model) -> list
     same = [call for call in calls if (call.f, call.value, call.result) == (due.f, due.value, due.result)]
     rest = [call for call in finding.core if call.source != due.source]
     taken = {call.source for call in rest}
-    if finding.answer.kind in OF_THE_WHOLE or not rest:
+    if finding.result.kind in OF_THE_WHOLE or not rest:
         return same
-    if finding.answer.engine not in (LOG_SWEEP, SET_SWEEP) and _has_others(calls, due, finding.core, model):
+    if finding.result.engine not in (LOG_SWEEP, SET_SWEEP) and _has_others(calls, due, finding.core, model):
         return []
     later = [call for call in same if call.ret > due.ret and call.source not in taken][:MAX_FOLDED_READS]
-    return [call for call in later if not has_linearization(Finding((*rest, call), finding.answer), model)]
+    return [call for call in later if not has_linearization(Finding((*rest, call), finding.result), model)]
 
 
 def part_of_set(core: Sequence[Call]) -> list[Call]:

@@ -80,9 +80,9 @@ def find_in_kv(calls: Sequence[Call], pieces: Pieces, limits: Limits) -> Finding
     count, note = len(conflicts), None
     # ``decide`` returns unknown when the time is over.  The first one is looked for until the deadline.
     while (
-        answer := decide(of_register, register, more if held else limits, engine="chains", proof=False)
+        result := decide(of_register, register, more if held else limits, engine="chains", proof=False)
     ).verdict != "valid":
-        if answer.verdict == "unknown" or (held and more.over()) or len(held) >= 2 * MAX_COUNTEREXAMPLES:
+        if result.verdict == "unknown" or (held and more.over()) or len(held) >= 2 * MAX_COUNTEREXAMPLES:
             note = f"there may be more than the first {counted(len(held), 'violation')}: the rest was not looked for"
             break
         found = chain_core(of_register, register, more if held else limits)

@@ -47,8 +47,8 @@ def find_in_single_registers(calls: Sequence[Call], limits: Limits) -> SingleReg
     notes: list[str] = []
     count = 0
     for register, part in _by_register(calls).items():
-        answer = decide(part, _MODEL, limits, proof=False)
-        found = find_all(answer, part, _MODEL, limits)
+        result = decide(part, _MODEL, limits, proof=False)
+        found = find_all(result, part, _MODEL, limits)
         held += [SingleRegisterFinding(register, finding) for finding in found.held if not _half_known(finding)]
         count += found.count
         notes += [found.note] if found.note else []

@@ -327,9 +327,9 @@ def decide_by_kv_chains(calls: Sequence[Call], limits: Limits, *, proof: bool = 
         return EngineResult("invalid", ENGINE, violations=1)
     if not proof:
         return EngineResult("valid", ENGINE)
-    answer = decide_by_chains(register_calls(calls, reading, way), CasRegister(INITIAL), limits)
+    result = decide_by_chains(register_calls(calls, reading, way), CasRegister(INITIAL), limits)
     whole = {call.source: call for call in calls}
-    return replace(answer, engine=ENGINE, order=[whole[call.source] for call in answer.order or ()])
+    return replace(result, engine=ENGINE, order=[whole[call.source] for call in result.order or ()])
 
 
 class Ends(NamedTuple):

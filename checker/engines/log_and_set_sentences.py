@@ -46,10 +46,10 @@ class _Stage:
         return Counterexample(kind, sentence, self.operations, alone)
 
 
-def explain_log(core: Sequence[Call], scene: Scene, answer: EngineResult) -> Counterexample:
+def explain_log(core: Sequence[Call], scene: Scene, result: EngineResult) -> Counterexample:
     """Explain a log's core."""
     stage = _Stage(core, scene)
-    name, kind = scene.name, answer.kind
+    name, kind = scene.name, result.kind
     if kind == "never-written":
         return _never_made(stage, f"{stage.did(core[0])} on {name}, but nobody ever appended that")
     if kind == "log-hole":
@@ -95,10 +95,10 @@ def _log_order(stage: _Stage, core: Sequence[Call]) -> Counterexample:
     )
 
 
-def explain_set(core: Sequence[Call], scene: Scene, answer: EngineResult) -> Counterexample:
+def explain_set(core: Sequence[Call], scene: Scene, result: EngineResult) -> Counterexample:
     """Explain a set's core."""
     stage = _Stage(core, scene)
-    kind = answer.kind or "not-linearizable"
+    kind = result.kind or "not-linearizable"
     if kind == "never-written":
         added = {
             freeze(operation.value)

@@ -14,7 +14,7 @@ from history import Counterexample, Operation
 _LISTED: Final = 6
 
 
-def explain_queue(core: Sequence[Call], scene: Scene, _answer: EngineResult) -> Counterexample:
+def explain_queue(core: Sequence[Call], scene: Scene, _result: EngineResult) -> Counterexample:
     """Explain a queue's core."""
     return _Sentences(core, scene).explain()
 

@@ -156,8 +156,8 @@ def _applies(model: Model, calls: Sequence[Call]) -> bool:
 
 def _decide(calls: Sequence[Call], model: Model, limits: Limits, proof: bool) -> EngineResult | None:
     """Decide by zones; None where an unknown initial value may also equal one that is written later."""
-    answer = decide_by_zones(calls, model, limits, proof=proof)
-    return None if answer.verdict == "invalid" and model.initial is ANY else answer
+    result = decide_by_zones(calls, model, limits, proof=proof)
+    return None if result.verdict == "invalid" and model.initial is ANY else result
 
 
 ZONES: Final = Engine(

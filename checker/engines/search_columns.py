@@ -51,8 +51,8 @@ def decide_operations(operations: Sequence[Operation], model: Model, limits: Lim
     spans = intervals_of(part)
     if spans is None or (spans[0][1:] <= spans[0][:-1]).any() or (numbers := _numbers(part, model)) is None:
         return None
-    answer = decide_columns(numbers, *spans, limits)
-    return None if answer is None else (answer, len(part))
+    result = decide_columns(numbers, *spans, limits)
+    return None if result is None else (result, len(part))
 
 
 def _numbers(part: Sequence[Operation], model: Model) -> Numbers | None:

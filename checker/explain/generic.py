@@ -18,17 +18,17 @@ _PATIENCE: Final = 4 << 20
 _ANSWERED_WITH_NULL: Final = ("dequeue", "get")
 
 
-def explain_generic(core: Sequence[Call], scene: Scene, answer: EngineResult) -> Counterexample:
+def explain_generic(core: Sequence[Call], scene: Scene, result: EngineResult) -> Counterexample:
     """Explain the core by the first return in it that no order of the calls explains."""
     operations = tuple(scene.operations[call.source] for call in core)
     clock = Clock.of(operations)
     found = search(core, scene.model, Limits(lambda: 0.0, memory=_PATIENCE))
-    last = found.last if found.last is not None else answer.last
+    last = found.last if found.last is not None else result.last
     due = next((call for call in core if call.ret == last), core[-1])
     operation = scene.operations[due.source]
     # What the whole history allows says more than what these few operations do.
-    same = answer.states and answer.last == due.ret
-    states = answer.states if same else found.states or answer.states
+    same = result.states and result.last == due.ret
+    states = result.states if same else found.states or result.states
     could = (" or ".join(states[:_LISTED]) or "something else") + (" or others" if len(states) > _LISTED else "")
     others = len(core) - 1
     given = f", given the {others} operations beside it" if others > 1 else ", given the other one" if others else ""

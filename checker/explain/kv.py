@@ -108,6 +108,6 @@ class _Sentences:
         return None
 
 
-def explain_kv(core: Sequence[Call], scene: Scene, answer: EngineResult, pieces: Pieces) -> Counterexample:
+def explain_kv(core: Sequence[Call], scene: Scene, result: EngineResult, pieces: Pieces) -> Counterexample:
     """Explain a core of texts, in a history of these pieces."""
-    return _Sentences(core, scene, pieces).counterexample(answer.kind)
+    return _Sentences(core, scene, pieces).counterexample(result.kind)

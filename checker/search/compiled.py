@@ -176,9 +176,8 @@ def compiled_search(calls: Sequence[Call], model: Model, limits: Limits, *, proo
     if moments is None:
         raise ModelError("two events have the same place in the history")
     numbers, (invoke, ret) = numbers_of(shapes_of(useful), model), _ranked(moments, invoke, ret)
-    if rises(numbers) and (answer := refuted(numbers, invoke, ret)) is not None:
-        found: EngineResult | None = answer
-    else:
+    found = refuted(numbers, invoke, ret) if rises(numbers) else None
+    if found is None:
         run = _Run(numbers, invoke, ret, limits.memory)
         found = _explored(run, limits, proof=proof)
         if proof and found is not None and found.verdict == "valid":
@@ -196,8 +195,8 @@ def decide_columns(numbers: Numbers, invoke: IntArray, ret: IntArray, limits: Li
     invoke, ret = _ranked(moments, invoke, ret)
     # The search needs room.
     del moments
-    answer = refuted(numbers, invoke, ret) if rises(numbers) else None
-    return answer or _explored(_Run(numbers, invoke, ret, limits.memory), limits)
+    found = refuted(numbers, invoke, ret) if rises(numbers) else None
+    return found or _explored(_Run(numbers, invoke, ret, limits.memory), limits)
 
 
 def _moments(invoke: IntArray, ret: IntArray) -> IntArray | None:
