@@ -147,8 +147,8 @@ def synthetic_log(  # noqa: C901 (one loop, for speed)
     return Synthetic(kind, value, old, invoke, ret, process)
 
 
-class _Texts:
-    """A text: a tenth of the operations puts, four tenths append, the rest gets.
+class _Strings:
+    """A string: a tenth of the operations puts, four tenths append, the rest gets.
 
     A piece is named by its invocation.  ``old`` is the put with which the text of an append or a get began (-1: none),
     ``value`` how many pieces were before an append, or how many a get answers.
@@ -294,7 +294,7 @@ def steps_of(value: int) -> list[tuple[int, int, int]]:
 
 
 OBJECTS = {
-    "texts": _Texts, "counter": _Counter, "queue": _Queue, "set": _Set, "mutex": _Mutex,
+    "texts": _Strings, "counter": _Counter, "queue": _Queue, "set": _Set, "mutex": _Mutex,
     "multi-register": _Transactions, "own semaphore": Semaphore, "own priority queue": PriorityQueue, "own bank": Bank,
 }  # fmt: skip
 ASKING = (GOT, SUM, DEQUEUE, ELEMENTS, POLL, BALANCES)

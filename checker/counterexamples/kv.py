@@ -1,4 +1,4 @@
-"""The violations of texts that are put, appended to and got, each with the few operations that show it."""
+"""The violations of strings that are put, appended to and got, each with the few operations that show it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from checker.counterexamples.cas_chains import chain_core, made_pending
 from checker.counterexamples.enumerate import TOO_MANY, Finding, Findings, completed_by
 from checker.counterexamples.minimize import irreducible
 from checker.dispatch import decide
-from checker.engines.kv import ENGINE, INITIAL, Reading, Way, read_values, register_calls
+from checker.engines.kv import ENGINE, INITIAL, Assignment, Reading, read_values, register_calls
 from checker.engines.kv_partial import PartOfKv
 from checker.engines.kv_pieces import Pieces
 from history.records.counted import counted
@@ -26,19 +26,19 @@ def possible(part: Sequence[Call], pieces: Pieces) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Texts:
-    """An invalid history of texts that the gets allow to be read in one way only."""
+class _KvHistory:
+    """An invalid history of strings that the gets allow to be read in one way only."""
 
     calls: Sequence[Call]
     reading: Reading
-    way: Way
+    assignment: Assignment
 
     def finding(self, kind: str | None, found: Sequence[Call]) -> Finding:
         """The least contradiction in these calls and the gets that show where their appends stand."""
         whole = {call.source: call for call in self.calls}
         core = {call.source: whole[call.source] for call in found}
         for call in found:
-            if (value := self.way.get(call.source)) is not None:
+            if (value := self.assignment.get(call.source)) is not None:
                 witness = self.reading.witness(value)
                 core[witness.source] = witness
         least, pieces = sorted(core.values(), key=lambda call: call.invoke), self.reading.pieces
@@ -67,16 +67,16 @@ class _Texts:
 
 
 def find_in_kv(calls: Sequence[Call], pieces: Pieces, limits: Limits) -> Findings | None:
-    """All violations of one object of texts, for as long again as the check took; None if it cannot find them."""
+    """All violations of one object of strings, for as long again as the check took; None if it cannot find them."""
     more = limits.extended()
     # This took a part of the time of the check only, and is not given up in the midst of it.
-    reading, ways = read_values(calls, pieces, replace(more, deadline=None))
-    if len(ways) > 1:
+    reading, assignments = read_values(calls, pieces, replace(more, deadline=None))
+    if len(assignments) > 1:
         return None
-    texts, of_register = _Texts(calls, reading, ways[0]), register_calls(calls, reading, ways[0])
+    history, of_register = _KvHistory(calls, reading, assignments[0]), register_calls(calls, reading, assignments[0])
     register = CasRegister(INITIAL)
     conflicts = sorted(reading.conflicts.values(), key=lambda conflict: conflict.core[-1].ret)
-    held = [texts.finding(conflict.kind, conflict.core) for conflict in conflicts[:MAX_COUNTEREXAMPLES]]
+    held = [history.finding(conflict.kind, conflict.core) for conflict in conflicts[:MAX_COUNTEREXAMPLES]]
     count, note = len(conflicts), None
     # ``decide`` returns unknown when the time is over.  The first one is looked for until the deadline.
     while (
@@ -90,10 +90,10 @@ def find_in_kv(calls: Sequence[Call], pieces: Pieces, limits: Limits) -> Finding
             continue
         if limits.over() and len(found) > TOO_MANY:
             break
-        held.append(texts.finding(None, found))
-        of_register = texts.without(found, held[-1], of_register)
+        held.append(history.finding(None, found))
+        of_register = history.without(found, held[-1], of_register)
         count += 1
-    # Every core is judged anew.  Where the same text was appended twice, a few calls may not show what all of them do.
+    # Every core is judged anew.  If one string was appended twice, a few calls may not show what all do.
     held = [
         finding for finding in held if len(finding.core) > MAX_DEFINITION_CALLS or not possible(finding.core, pieces)
     ]

@@ -1,4 +1,4 @@
-"""Explain a violation of texts that are put and appended to, in one sentence."""
+"""Explain a violation of strings that are put and appended to, in one sentence."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _DID: Final = {"put": "put", "append": "appended", "get": "got"}
 _TAIL: Final = 40
 
 
-def elided(text: str) -> str:
-    """A text as it is shown in a sentence: of a long one the end, which distinguishes it."""
-    return shown(text if len(text) <= _TAIL else "…" + text[-_TAIL:])
+def elided(string: str) -> str:
+    """A string as it is shown in a sentence: of a long one the end, which distinguishes it."""
+    return shown(string if len(string) <= _TAIL else "…" + string[-_TAIL:])
 
 
 class _Sentences:
@@ -29,7 +29,7 @@ class _Sentences:
         self.clock = Clock.of(self.operations)
         self.gets = [call for call in self.core if call.f == "get"]
         self.makers = [call for call in self.core if call.f != "get"]
-        # Texts are long: each is taken apart once.
+        # Strings are long: each is taken apart once.
         self.parts = {get.source: frozenset(pieces.split(get.result or START) or ()) for get in self.gets}
 
     def counterexample(self, kind: str | None) -> Counterexample:
@@ -42,18 +42,18 @@ class _Sentences:
 
     def _did(self, call: Call) -> str:
         operation = self._op(call)
-        text = elided(call.result or START) if call.f == "get" else elided(call.value)
-        return f"{who(operation)} {_DID[call.f]} {text} ({self.clock.span(operation)})"
+        string = elided(call.result or START) if call.f == "get" else elided(call.value)
+        return f"{who(operation)} {_DID[call.f]} {string} ({self.clock.span(operation)})"
 
     def _alone(self, kind: str | None) -> tuple[str, str]:
         """One get whose answer is wrong by itself."""
-        text = self.gets[0].result
+        string = self.gets[0].result
         parts, start = [], 0
-        while (piece := self.pieces.at(text, start)) is not None:
+        while (piece := self.pieces.at(string, start)) is not None:
             parts.append(piece)
             start += len(piece)
-        if start < len(text):
-            return self._out_of_nowhere(text[start:], parts)
+        if start < len(string):
+            return self._out_of_nowhere(string[start:], parts)
         often = next((piece for piece in parts if parts.count(piece) > self.pieces.makers(piece)), None)
         if often is not None:
             return "duplicate", f"{elided(often)} is there more often than it was asked for"
@@ -61,7 +61,7 @@ class _Sentences:
         return kind or "not-linearizable", (
             f"{elided(puts[0])} was put, which replaces the whole text, so nothing can stand before it"
             if puts
-            else f"{elided(text)} was never put, and the text at the start was empty"
+            else f"{elided(string)} was never put, and the text at the start was empty"
         )
 
     def _out_of_nowhere(self, rest: str, parts: Sequence[str]) -> tuple[str, str]:
@@ -109,5 +109,5 @@ class _Sentences:
 
 
 def explain_kv(core: Sequence[Call], scene: Scene, result: EngineResult, pieces: Pieces) -> Counterexample:
-    """Explain a core of texts, in a history of these pieces."""
+    """Explain a core of strings, in a history of these pieces."""
     return _Sentences(core, scene, pieces).counterexample(result.kind)

@@ -7,7 +7,7 @@ mutex           ``acquire``, ``release``
 multi-register  ``txn`` with a list of ["read" or "r", key, null] and ["write" or "w", key, value]; answered likewise
 log             ``append`` value -> index; ``get`` index -> value or null; ``list`` -> all values in order
 set             ``add`` element; ``read`` -> all elements
-kv              ``put`` text, ``append`` text, ``get`` -> text
+kv              ``put`` string, ``append`` string, ``get`` -> string
 counter         ``add`` number; ``read`` -> sum
 queue           ``enqueue`` value; ``dequeue`` -> value, or null when empty
 ==============  ==================================================================================================
@@ -188,7 +188,7 @@ def _by_kind(item: Any) -> tuple[bool, Any]:
 
 
 class KeyValue(Model):
-    """One key of porcupine's key-value store: a text that is ``put``, ``append``ed to, and ``get``; "" at the start."""
+    """One key of porcupine's key-value store: a string, "" at the start, for ``put``, ``append`` and ``get``."""
 
     name = "kv"
     noun = "text"
