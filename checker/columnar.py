@@ -25,9 +25,8 @@ from checker.engines.registers import Finder, groups_of, minimal
 from checker.engines.zones import ENGINE as ZONES
 from checker.engines.zones import zones
 from checker.engines.zones_columns import Prepared, Rows, calls_at, dense_ids, prepare, takes_part, writes_beside
-from checker.explain.explain import explain, unexplained
+from checker.explain.explain import explain, key_verdict, unexplained
 from checker.models.registry import model_named
-from checker.per_key import key_verdict
 from checker.warmup import COMPILED
 from history import KeyVerdict, worst
 from history.codes import ABSENT, FAIL, OK, READ, WRITE

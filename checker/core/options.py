@@ -5,9 +5,19 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypedDict
 
 from checker.core.result import Limits
+
+
+class CheckKeywords(TypedDict, total=False):
+    """The fields of ``CheckOptions`` as the arguments of a function."""
+
+    deadline_s: float | None
+    memory_cap: int
+    engine: str | None
+    proofs: bool
+    clock: Callable[[], float]
 
 
 @dataclass(frozen=True, slots=True)

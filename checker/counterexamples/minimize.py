@@ -11,14 +11,13 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from checker.core.calls import Call, asked_by, made_by
+from checker.core.calls import Call, asked_by
 from checker.core.definition import MAX_DEFINITION_CALLS, linearizable
 from checker.core.model import ANY, Model
 from checker.core.result import Limits
 from checker.counterexamples.shrink import Core, cut_at, free_to_go, without_useless
 from checker.counterexamples.support import calls_as_recorded, newest_before, with_later, with_makers_before
 from checker.dispatch import decide
-from checker.models.objects import MultiRegister
 
 # Does a part contradict itself?  None: that could not be decided.
 Judged: TypeAlias = Callable[[Sequence[Call]], bool | None]
@@ -90,32 +89,16 @@ def _explained(part: Sequence[Call], known: Sequence[Call], model: Model) -> lis
     makers: dict[Any, list[Call]] = {}
     for call in known:
         if call.source not in kept and call.f not in model.reads:
-            for made in _made(call, model):
+            for made in model.made(call.f, call.value, call.result):
                 makers.setdefault(made, []).append(call)
     while asking:
-        for made in _asked(asking.pop(), model):
+        due = asking.pop()
+        for made in model.asked(due.f, due.value, due.result):
             for call in makers.pop(made, ()):
                 if call.source not in kept:
                     kept[call.source] = call
                     asking.append(call)
     return sorted(kept.values(), key=lambda call: call.invoke)
-
-
-def _made(call: Call, model: Model) -> list[tuple[bool, Any]]:
-    """What a call makes: a value, or parts of the object."""
-    if isinstance(model, MultiRegister):
-        return [(True, part) for part in model.parts(call.value, call.result)[1]]
-    if call.f in ("write", "cas"):
-        return [(True, made_by(call))]
-    return [(False, part) for part in model.about(call.f, call.value, call.result)]
-
-
-def _asked(call: Call, model: Model) -> list[tuple[bool, Any]]:
-    """What of that explains the call."""
-    if isinstance(model, MultiRegister):
-        return [(True, part) for part in model.parts(call.value, call.result)[0]]
-    parts = [(False, part) for part in model.about(call.f, call.value, call.result)]
-    return [*parts, (True, asked_by(call))] if call.f in ("read", "cas") else parts
 
 
 def _judge(model: Model, limits: Limits) -> Judged:
@@ -219,6 +202,6 @@ def _part(core: list[Call], part: int) -> list[Call]:
 
 def _misses(kept: list[Call], core: list[Call], model: Model) -> bool:
     """Was a call left out that made a value which is asked for in what is kept?"""
-    asked = {part for call in kept for part in _asked(call, model) if part[0]}
+    asked = {part for call in kept for part in model.asked(call.f, call.value, call.result) if part[0]}
     gone = [call for call in core if call not in kept]
-    return any(part in asked for call in gone for part in _made(call, model))
+    return any(part in asked for call in gone for part in model.made(call.f, call.value, call.result))

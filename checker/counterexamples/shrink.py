@@ -20,7 +20,6 @@ from checker.core.calls import Call, asked_by, made_by
 from checker.core.model import UNKNOWN, CasRegister, Model, Register
 from checker.core.result import Limits
 from checker.dispatch import decide
-from checker.models.objects import MultiRegister
 from history.codes import NEVER
 
 Judge: TypeAlias = Callable[[Sequence[Call], Model], bool]
@@ -167,10 +166,10 @@ def free_to_go(call: Call, others: Sequence[Call], model: Model) -> bool:
     """May this one call be left out: is it a read, or needed by no other call?"""
     if call.f in model.reads:
         return True
-    if isinstance(model, MultiRegister):
-        # A read of a register before it is written again needs what was written.
-        _, left = model.parts(call.value, call.result)
-        return all(model.parts(other.value, other.result)[0].isdisjoint(left) for other in others if other is not call)
+    if model.only_values:
+        made = set(model.made(call.f, call.value, call.result))
+        rest = (other for other in others if other is not call)
+        return all(made.isdisjoint(model.asked(other.f, other.value, other.result)) for other in rest)
     about = model.about(call.f, call.value, call.result)
     if call.f in ("write", "cas"):
         new = made_by(call)

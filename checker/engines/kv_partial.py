@@ -18,8 +18,8 @@ class PartOfKv(Model):
     a linearizable history is a linearizable history of this object.  An append of something that was appended or put
     more than once is taken for one that is not looked at, because it is not known where it stands.
 
-    The state is the string (None if it may have pieces that no get shows), and how often what is not looked at made each
-    piece.
+    The state is the string (None if it may have pieces that no get shows), and how often what is not looked at made
+    each piece.
     """
 
     name = "part of strings"

@@ -30,7 +30,7 @@ from checker.explain.kv import explain_kv
 from checker.explain.legal_answers import with_answers
 from checker.explain.points import with_points
 from checker.models.objects import Counter, KeyValue, MultiRegister
-from history import Counterexample
+from history import Counterexample, KeyVerdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,24 @@ class Explanation:
 def unexplained(result: EngineResult) -> Explanation:
     """Only the verdict, and at least one violation if there is any."""
     return Explanation((), max(result.violations, result.verdict == "invalid"), result.reason)
+
+
+def key_verdict(
+    key: str | int | None, result: EngineResult, operations: int, explained: Explanation, limits: Limits
+) -> KeyVerdict:
+    """The verdict on one key, with the size of its certificate."""
+    order = None if result.order is None else len(result.order)
+    return KeyVerdict(
+        key=key,
+        verdict=result.verdict,
+        engine=result.engine,
+        operations=operations,
+        seconds=limits.clock() - limits.started,
+        violations=explained.violations,
+        counterexamples=explained.examples,
+        reason=explained.reason,
+        certificate=len(explained.examples[0].operations) if explained.examples else order,
+    )
 
 
 def explain(result: EngineResult, calls: Sequence[Call], scene: Scene, limits: Limits) -> Explanation:
