@@ -10,8 +10,8 @@ from typing import Any, Final
 from checker.core.calls import Call
 from checker.core.model import ILLEGAL, Model, State
 from checker.core.result import Limits
-from checker.core.scene import Scene
-from checker.core.wording import Clock, shown, who
+from checker.core.scene import CoreWords, Scene
+from checker.core.wording import shown
 from checker.counterexamples.counter_part import Part
 from checker.counterexamples.counters import Shown
 from checker.engines.counter_sums import Wrong
@@ -40,7 +40,6 @@ def explain_counter(one: Shown, scene: Scene) -> Counterexample:
 
 
 def _explain_part(part: Part, read: Call, legal: Sequence[float], scene: Scene) -> str:
-    clock = Clock.of([scene.operations[call.source] for call in part.core])
     others = len(part.core) - 1
     beside = "the operation" if others == 1 else f"the {others} operations"
     could = ""
@@ -49,7 +48,7 @@ def _explain_part(part: Part, read: Call, legal: Sequence[float], scene: Scene) 
         listed = " or ".join(map(_stretch, sorted(stretches[:_LISTED])))
         could = f"{scene.name} can only have been {listed}" + (" or others" if len(stretches) > _LISTED else "")
         could += f" in that time, given {beside} beside it: "
-    return f"{_did(read, scene, clock)}, but {could}no order of these operations explains that answer."
+    return f"{_did(CoreWords(part.core, scene), read)}, but {could}no order of these operations explains that answer."
 
 
 def _stretches(numbers: Sequence[float]) -> list[tuple[float, float]]:
@@ -100,22 +99,21 @@ def possible_answers(part: Part, read: Call) -> tuple[float, ...]:
     return () if None in answers else tuple(sorted(answers))
 
 
-def _did(read: Call, scene: Scene, clock: Clock) -> str:
-    operation = scene.operations[read.source]
-    return f"{who(operation)} read {shown(read.result)} ({clock.span(operation)})"
+def _did(words: CoreWords, read: Call) -> str:
+    return words.by(read, f"read {shown(read.result)}")
 
 
-class _Sentences:
+class _Sentences(CoreWords):
     def __init__(self, wrong: Wrong, scene: Scene) -> None:
-        self.wrong, self.scene, self.name = wrong, scene, scene.name
-        self.clock = Clock.of([scene.operations[call.source] for call in wrong.core])
+        super().__init__(wrong.core, scene)
+        self.wrong = wrong
         self.sign = 1 if wrong.low else -1
         self.away, self.towards = _DONE[:: self.sign]
 
     def explain(self) -> tuple[str, str]:
         """Return the kind and the sentence."""
         wrong = self.wrong
-        answer = f"{self._did(wrong.read)}, but"
+        answer = f"{_did(self, wrong.read)}, but"
         if not wrong.adds:
             kind, why = self._inverted(wrong.before) if wrong.before is not None else self._beyond()
         elif wrong.before is None and not wrong.against:
@@ -124,11 +122,8 @@ class _Sentences:
             kind, why = "stale-read", f"{self._bound()}: a stale read"
         return kind, f"{answer} {why}."
 
-    def _did(self, read: Call) -> str:
-        return _did(read, self.scene, self.clock)
-
     def _had(self, before: Call) -> str:
-        return self._did(before).replace(" read ", " had read ", 1)
+        return _did(self, before).replace(" read ", " had read ", 1)
 
     def _most(self) -> str:
         """How much can have made the answer what it is."""

@@ -7,10 +7,10 @@ from typing import Final
 
 from checker.core.calls import Call
 from checker.core.result import EngineResult
-from checker.core.scene import Scene
-from checker.core.wording import Clock, shown, who
+from checker.core.scene import CoreWords, Scene
+from checker.core.wording import shown, who
 from checker.engines.kv_pieces import START, Pieces
-from history import Counterexample, Operation
+from history import Counterexample
 
 _DID: Final = {"put": "put", "append": "appended", "get": "got"}
 _TAIL: Final = 40
@@ -21,12 +21,10 @@ def elided(string: str) -> str:
     return shown(string if len(string) <= _TAIL else "…" + string[-_TAIL:])
 
 
-class _Sentences:
+class _Sentences(CoreWords):
     def __init__(self, core: Sequence[Call], scene: Scene, pieces: Pieces) -> None:
-        self.scene, self.pieces = scene, pieces
-        self.core = sorted(core, key=lambda call: call.invoke)
-        self.operations = tuple(scene.operations[call.source] for call in self.core)
-        self.clock = Clock.of(self.operations)
+        super().__init__(core, scene)
+        self.pieces = pieces
         self.gets = [call for call in self.core if call.f == "get"]
         self.makers = [call for call in self.core if call.f != "get"]
         # Strings are long: each is taken apart once.
@@ -35,15 +33,11 @@ class _Sentences:
     def counterexample(self, kind: str | None) -> Counterexample:
         kind, why = self._alone(kind) if len(self.core) == 1 else self._together(kind)
         said = "; ".join(map(self._did, self.core))
-        return Counterexample(kind, f"On {self.scene.name}, {said}: {why}.", self.operations)
-
-    def _op(self, call: Call) -> Operation:
-        return self.scene.operations[call.source]
+        return self.example(kind, f"On {self.name}, {said}: {why}.")
 
     def _did(self, call: Call) -> str:
-        operation = self._op(call)
-        string = elided(call.result or START) if call.f == "get" else elided(call.value)
-        return f"{who(operation)} {_DID[call.f]} {string} ({self.clock.span(operation)})"
+        string = (call.result or START) if call.f == "get" else call.value
+        return self.by(call, f"{_DID[call.f]} {elided(string)}")
 
     def _alone(self, kind: str | None) -> tuple[str, str]:
         """One get whose answer is wrong by itself."""
@@ -99,7 +93,7 @@ class _Sentences:
             if late:
                 seen = any(maker.value in (operation.result or START) for operation in self.scene.operations
                            if operation.f == "get" and operation.outcome == "ok")  # fmt: skip
-                get = self._op(late[0])
+                get = self.op(late[0])
                 return "stale-read" if seen else "lost-write", (
                     f"{elided(maker.value)} was acknowledged before {who(get)} began to get, at "
                     f"{self.clock.at(get.invoked)}, and is not in that answer, though nothing that was asked for can "
