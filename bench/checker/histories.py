@@ -12,9 +12,9 @@ from random import Random
 
 from own_objects import BALANCES, GIVE, POLL, TAKE, Bank, PriorityQueue, Semaphore
 
-READ, WRITE, CAS, APPEND, GET, LIST = range(6)
-PUT, TEXT, GOT, ADD, SUM, ENQUEUE, DEQUEUE, INSERT, ELEMENTS, ACQUIRE, RELEASE, TXN = range(6, 18)
-NEVER = 1 << 62
+from history.codes import CAS, NEVER, READ, WRITE
+
+APPEND, GET, LIST, PUT, TEXT, GOT, ADD, SUM, ENQUEUE, DEQUEUE, INSERT, ELEMENTS, ACQUIRE, RELEASE, TXN = range(3, 18)
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,7 +82,7 @@ class _Run:
         if isinstance(self.numbers, Transactions) and states == len(self.numbers.rows.cells):
             self.numbers.grow(states)
             return True
-        if steps < self.progress["stack"] + self.kernel.MOST:
+        if steps < self.progress["stack"] + self.kernel.MAX_PUSHED:
             steps *= 2
         else:
             size *= 2

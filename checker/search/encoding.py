@@ -18,6 +18,7 @@ from checker.models.objects import Counter, MultiRegister
 from checker.search.jit import Shapes
 from checker.search.transactions import transactions_of
 from checker.search.transition_table import Table
+from history.codes import CAS, READ, WRITE
 
 _SUMS: Final = 1 << 30
 
@@ -59,7 +60,7 @@ class Values:
         self.model = model
         ids: dict[Any, int] = {} if model.initial is ANY else {model.initial: 0}
         self.initial = kernel.ANY_STATE if model.initial is ANY else 0
-        kinds = {"read": kernel.READ, "write": kernel.WRITE, "cas": kernel.CAS}
+        kinds = {"read": READ, "write": WRITE, "cas": CAS}
         for f, value, result in zip(shapes.f[:1], shapes.value, shapes.result, strict=False):
             model.step(model.initial, f, value, result)
         self.kind = np.array([kinds[f] for f in shapes.f], np.int8)
@@ -108,7 +109,7 @@ class Sums:
         numbers *= self.sign
         self.initial = -int(np.minimum(numbers[~reads], 0).sum())
         self.rising = self.initial == 0
-        self.kind = np.where(reads, kernel.READ, kernel.ADD).astype(np.int8)
+        self.kind = np.where(reads, READ, kernel.ADD).astype(np.int8)
         # What a read answers below all that can be is no state.
         self.value = np.where(reads, np.maximum(-3, numbers + self.initial), numbers)
         self.old = np.zeros(reads.size, np.int64)
