@@ -33,11 +33,11 @@ from history.codes import ABSENT, FAIL, OK, READ, WRITE
 from history.readers.columns import OperationColumns
 from history.records.verdicts import MAX_COUNTEREXAMPLES
 
-# With so many operations even loading the compiled zones is worth it.
+#: With so many operations even loading the compiled zones is worth it.
 _LARGE: Final = 5_000_000
-# Of many keys so much work is done before the clock is looked at again.
+#: Of many keys so much work is done before the clock is looked at again.
 _AT_ONCE: Final = 100_000
-# So many operations are decided without leaving compiled code, if that takes no more work (some milliseconds).
+#: So many operations are decided without leaving compiled code, if that takes no more work (some milliseconds).
 _SHORT: Final = 10_000
 _SHORT_WORK: Final = 500_000
 _NEAR: Final = 120

@@ -29,7 +29,7 @@ from checker.search.wgl import ENGINE as WGL
 from checker.search.wgl import wgl
 from history.records.verdicts import MAX_COUNTEREXAMPLES
 
-# Beyond these the compiled code (0.3 s to load) is worth it.
+#: Beyond these the compiled code (0.3 s to load) is worth it.
 _PATIENCE: Final = 4000
 _PROOF_BYTES: Final = 64 << 20
 VALUES: Final = "values"

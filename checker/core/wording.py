@@ -10,8 +10,8 @@ from typing import Any, Final
 from history import Operation
 from history.records.time_format import digits_of, seconds_text
 
+#: Characters of an error that a sentence takes.
 LONGEST_ERROR: Final = 60
-"""Characters of an error that a sentence takes."""
 
 
 def shown(value: Any) -> str:

@@ -21,7 +21,7 @@ from checker.dispatch import decide
 from checker.engines.counter_sums import PartOfCounter
 from checker.models.objects import Counter
 
-# So many reads on either side are tried first; so much memory is for each trial, and compiled code for those of more.
+#: So many reads on either side are tried first; so much memory is for each trial, and compiled code for those of more.
 _NEAR: Final = 4
 _ENOUGH: Final = 4 << 20
 _FEW: Final = 40

@@ -31,9 +31,9 @@ MAX_AUTOMATON_CORES: Final = 4
 MAX_TRIED_CORE: Final = 8
 #: At most this many reads of one answer are tried whether they are the same violation.
 MAX_FOLDED_READS: Final = 2000
-# A core of more operations after the deadline was never reduced, and is of no use.
+#: A core of more operations after the deadline was never reduced, and is of no use.
 TOO_MANY: Final = 2000
-# Statements about the whole history, which no few operations can contradict by their order.
+#: Statements about the whole history, which no few operations can contradict by their order.
 OF_THE_WHOLE: Final = ("log-hole", "never-written")
 
 

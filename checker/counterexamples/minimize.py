@@ -19,13 +19,13 @@ from checker.counterexamples.shrink import Core, cut_at, free_to_go, without_use
 from checker.counterexamples.support import calls_as_recorded, newest_before, with_later, with_makers_before
 from checker.dispatch import decide
 
-# Does a part contradict itself?  None: that could not be decided.
+#: Does a part contradict itself?  None: that could not be decided.
 Judged: TypeAlias = Callable[[Sequence[Call]], bool | None]
-# Of more calls, batches are removed first.
+#: Of more calls, batches are removed first.
 _LARGEST: Final = 2000
-# All parts of so many calls are soon looked at.
+#: All parts of so many calls are soon looked at.
 _PARTS: Final = 9
-# For one trial of leaving out a call of a large contradiction; and so long (s) at least all of them may take.
+#: For one trial of leaving out a call of a large contradiction; and so long (s) at least all of them may take.
 _ENOUGH: Final = 4 << 20
 _LEAST_S: Final = 5.0
 

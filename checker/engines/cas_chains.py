@@ -256,7 +256,7 @@ def _decide(calls: Sequence[Call], model: Model, limits: Limits, proof: bool) ->
     return decide_by_chains(calls, model, limits, proof=proof)
 
 
-# Of fewer the search makes better counterexamples.
+#: Of fewer the search makes better counterexamples.
 CHAINS: Final = Engine(
     "chains",
     ENGINE,

@@ -31,7 +31,7 @@ from checker.core.result import EngineResult
 from checker.models.objects import Counter as CounterModel
 from checker.search.jit import ENGINE
 
-# So many earlier reads are tried with adds beside them, the newest first.
+#: So many earlier reads are tried with adds beside them, the newest first.
 _TRIED: Final = 64
 _WIDE: Final = 1 << 61
 
@@ -188,7 +188,7 @@ def _fewest(values: NDArray[Any], need: Any) -> NDArray[np.int64] | None:
     return order[: enough[0] + 1] if enough.size else None
 
 
-# Of more the compiled search knows the bounds by itself.
+#: Of more the compiled search knows the bounds by itself.
 COUNTER: Final = Engine(
     "counter-bounds", ENGINE, "counters with an answer out of its bounds in any order; says nothing of others",
     "O(n log n)",

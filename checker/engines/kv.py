@@ -44,7 +44,7 @@ from checker.models.objects import KeyValue
 from history.codes import NEVER
 
 ENGINE: Final = "text chains"
-# The value of the string at the start; that of the string up to a piece comes after that of the string before it.
+#: The value of the string at the start; that of the string up to a piece comes after that of the string before it.
 INITIAL: Final = 0
 _NOBODY: Final = -2
 #: By the source of an append the value that it made.

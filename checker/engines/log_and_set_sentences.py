@@ -12,8 +12,8 @@ from checker.core.wording import shown, who
 from history import Counterexample
 
 _PAST: Final = {"add": "added", "append": "appended", "read": "read", "get": "asked for"}
+#: So many items of an answer are listed.
 _LISTED: Final = 8
-"""So many items of an answer are listed."""
 
 
 class _Words(CoreWords):

@@ -17,7 +17,7 @@ from history.codes import NEVER
 NOTHING: Final = -1
 NOWHERE: Final = -2
 _FUNCTIONS: Final = frozenset({"enqueue", "dequeue"})
-# What is equal to nothing of another type.
+#: What is equal to nothing of another type.
 _ITEMS: Final = frozenset({int, str, type(None)})
 
 

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from checker.core.calls import Call
 from history.codes import NEVER
 
-# An enqueue and its dequeue: its own, or a pending one that is given to it, or None.
+#: An enqueue and its dequeue: its own, or a pending one that is given to it, or None.
 Pair: TypeAlias = tuple[Call, Call | None]
 Span: TypeAlias = tuple[float, float]
 

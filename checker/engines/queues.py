@@ -46,7 +46,7 @@ from history.codes import NEVER
 from history.records.verdicts import MAX_COUNTEREXAMPLES
 
 ENGINE: Final = "queue sweep"
-# Fewer are decided sooner as calls.
+#: Fewer are decided sooner as calls.
 _FEW: Final = 60
 _BY_INVOCATION: Final = attrgetter("invoke")
 _BY_RETURN: Final = attrgetter("ret")

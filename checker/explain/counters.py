@@ -18,10 +18,10 @@ from checker.engines.counter_sums import Wrong
 from checker.search.jit import search
 from history import Counterexample, Linearization, Operation
 
-# What was done to the counter where an answer is too low, and what would have made it so; the other way round if not.
+#: What was done to the counter where an answer is too low, and what would have made it so; the other way round if not.
 _DONE: Final = ("added to", "taken away from")
 _LISTED: Final = 6
-# So much memory is for finding out what a read could have answered.
+#: So much memory is for finding out what a read could have answered.
 _PATIENCE: Final = 1 << 20
 
 

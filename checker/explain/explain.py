@@ -137,5 +137,5 @@ def _false(result: EngineResult) -> CertificateError:
 
 _Find: TypeAlias = Callable[[EngineResult, Sequence[Call], Scene, Limits], Explanation | None]
 
-# Models whose violations are found in another way than by ``find_all``; None: not those of this history.
+#: Models whose violations are found in another way than by ``find_all``; None: not those of this history.
 _FINDERS: Final[Mapping[type[Model], _Find]] = {KeyValue: _kv, Counter: _counter, MultiRegister: _one_register}

@@ -13,7 +13,7 @@ from checker.search.jit import search
 from history import Counterexample, Linearization, Operation
 
 _LISTED: Final = 6
-# So much memory is for finding out which answer of a large core is the strange one.
+#: So much memory is for finding out which answer of a large core is the strange one.
 _PATIENCE: Final = 4 << 20
 _ANSWERED_WITH_NULL: Final = ("dequeue", "get")
 

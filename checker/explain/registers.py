@@ -15,7 +15,7 @@ from checker.engines.zones import zones
 from history import Counterexample, Operation
 from history.codes import NEVER
 
-# Two CAS operations, and what made the value that both of them replaced.
+#: Two CAS operations, and what made the value that both of them replaced.
 _CAS_ALONE: Final = 3
 
 
@@ -93,7 +93,7 @@ def _double_cas(core: Sequence[Call], scene: Scene) -> Counterexample | None:
     )
 
 
-# (function, as a part of a CAS) -> forms of the verb.
+#: (function, as a part of a CAS) -> forms of the verb.
 _VERBS: Final = {
     ("read", False): {"past": "read", "had": "read", "to": "read"},
     ("write", False): {"past": "wrote", "had": "written", "to": "write"},

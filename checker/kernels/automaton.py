@@ -27,7 +27,7 @@ from checker.kernels.slots import PLACE, earliest
 from history.codes import NEVER
 from history.compiled import compiled_loop, step
 
-# Values of ``status``.
+#: Values of ``status``.
 RUNNING, DEAD, TOO_WIDE, TOO_MANY_SLOTS, TOO_MANY_PENDING = range(5)
 #: Where the automaton is: an array of one row.  ``count`` configurations are on the ``side`` that is read, ``peak`` at
 #: most so far; ``reads`` and ``writes`` are the slots of open ones, ``free`` the others; so many ``columns`` of counts

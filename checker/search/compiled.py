@@ -27,11 +27,11 @@ from history.codes import NEVER
 NODE_BYTES: Final = 40
 _STEP_BYTES: Final = 8
 _BUDGET: Final = 20_000
-# A model of few states asks no more; looking ahead would cost more room than time is worth.
+#: A model of few states asks no more; looking ahead would cost more room than time is worth.
 _FEW_QUESTIONS: Final = 8
 _ROOM: Final = 1 << 10
 _NO_CEILING: Final = np.zeros(0, np.int64)
-# A search that hardly errs remembers so many configurations a call at most; it need not grow then.
+#: A search that hardly errs remembers so many configurations a call at most; it need not grow then.
 _AHEAD: Final = 2
 _PENDING: Final = 62
 

@@ -26,7 +26,7 @@ ENGINE: Final = "just-in-time search"
 NODE_BYTES: Final = 260
 _LOOK_EVERY: Final = 512
 
-# What was linearized on the way to a node, newest first.
+#: What was linearized on the way to a node, newest first.
 _Trail: TypeAlias = "tuple[_Trail, int] | None"
 _Node: TypeAlias = tuple[int, int, int, Any]
 

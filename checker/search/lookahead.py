@@ -15,22 +15,22 @@ from numpy.typing import NDArray
 from checker.core.result import Limits
 from checker.search.jit import Transitions
 
-# So many steps of the search at most between two looks at the clock, one where they took more than so many seconds.
+#: So many steps of the search at most between two looks at the clock, one where they took more than so many seconds.
 _LOOK_EVERY: Final = 256
 _SOON: Final = 0.02
-# So many steps are taken, and so many more for each transition that is learned.
+#: So many steps are taken, and so many more for each transition that is learned.
 _IDLE: Final = 64
 _PAYS: Final = 6
-# What a transition takes here and in a table that is at least a quarter full, a configuration, and a state beside
-# itself; and of how many states the size is looked at.
+#: What a transition takes here and in a table that is at least a quarter full, a configuration, and a state beside
+#: itself; and of how many states the size is looked at.
 _TRANSITION_BYTES: Final = 90 + 64
 _NODE_BYTES: Final = 350
 _STATE_BYTES: Final = 110
 _SAMPLE: Final = 64
-# The search has so many bits for calls that return; those of pending calls stand above them.
+#: The search has so many bits for calls that return; those of pending calls stand above them.
 SLOTS: Final = 62
-# The number of the next return, the state, the calls that are done, the open reads that are not, and the call to be
-# taken, or one of these: no call, and all but the one that is due.
+#: The number of the next return, the state, the calls that are done, the open reads that are not, and the call to be
+#: taken, or one of these: no call, and all but the one that is due.
 _Step: TypeAlias = tuple[int, int, int, list[int], int]
 _NOTHING: Final = -1
 _OTHERS: Final = -2

@@ -19,7 +19,7 @@ from checker.search.encoding import Numbers, Sums
 from checker.search.jit import ENGINE
 from history.codes import NEVER, READ
 
-# Above every sum.
+#: Above every sum.
 _BEYOND: Final = 1 << 40
 _NO_CEILING: Final = np.zeros(0, np.int64)
 
