@@ -33,15 +33,15 @@ from history.codes import ABSENT, FAIL, OK, READ, WRITE
 from history.readers.columns import OperationColumns
 from history.records.verdicts import MAX_COUNTEREXAMPLES
 
-#: With so many operations even loading the compiled zones is worth it.
-_LARGE: Final = 5_000_000
-#: Of many keys so much work is done before the clock is looked at again.
-_AT_ONCE: Final = 100_000
-#: So many operations are decided without leaving compiled code, if that takes no more work (some milliseconds).
-_SHORT: Final = 10_000
-_SHORT_WORK: Final = 500_000
-_NEAR: Final = 120
-_TAIL: Final = 4000
+#: From this many operations on even loading the compiled zones is worth it.
+_MIN_TO_LOAD: Final = 5_000_000
+#: At most this much work is done on many keys before the clock is looked at again.
+_WORK_AT_ONCE: Final = 100_000
+#: At most this many operations, and this much work (some milliseconds), are done without leaving compiled code.
+_MAX_SHORT: Final = 10_000
+_MAX_SHORT_WORK: Final = 500_000
+#: Before a violation this many operations are looked at first, and then all of them.
+_TAILS: Final = (120, 4000)
 _Keys = IntArray | Sequence[int]
 _NONE: Final = np.empty(0, np.int64)
 
@@ -138,7 +138,7 @@ class _Verdicts(Sequence[KeyVerdict]):
 
 def _zones_kernel(size: int) -> Any:
     """The compiled zones if they are loaded, or if there is so much to do that they are worth it; else None."""
-    if size < _LARGE and not COMPILED.ready:
+    if size < _MIN_TO_LOAD and not COMPILED.ready:
         return None
     from checker.kernels import zones as kernel
 
@@ -160,11 +160,11 @@ class _Check:
         None where the code is not loaded yet, and for what it is not made for.
         """
         columns, keys, size = self.columns, len(self.columns.keys), self.columns.kind.size
-        if self.model.initial is not None or not (COMPILED.ready and keys and PLAIN_SEARCH_CALLS < size <= _SHORT):
+        if self.model.initial is not None or not (COMPILED.ready and keys and PLAIN_SEARCH_CALLS < size <= _MAX_SHORT):
             return None
         from checker.kernels import many_keys as kernel
 
-        judged = None if self.limits.over() else kernel.judge_all(*_contiguous(_fields(columns)), keys, _SHORT_WORK)
+        judged = None if self.limits.over() else kernel.judge_all(*_contiguous(_fields(columns)), keys, _MAX_SHORT_WORK)
         if judged is None:
             return None
         state, counts, present = judged
@@ -222,7 +222,7 @@ class _Check:
             return np.flatnonzero(wanted)
         state, key = np.full(wanted.size, kernel.OPEN, np.int8), 0
         while key < wanted.size and not self.limits.over():
-            key = kernel.judge_keys(keyed, key, _AT_ONCE, state)
+            key = kernel.judge_keys(keyed, key, _WORK_AT_ONCE, state)
         COMPILED.mark_ready()
         decided = wanted & ((state == kernel.VALID) if self.proofs else (state != kernel.OPEN))
         verdicts.counts[decided] = np.diff(keyed.starts)[decided]
@@ -385,7 +385,7 @@ def _never_written(columns: OperationColumns, rows: IntArray) -> IntArray:
 def _tail_core(columns: OperationColumns, rows: IntArray, model: Model, last: int, limits: Limits) -> MinimalCore:
     """The violation's core from the operations just before it if that will do, else from all of them."""
     everything, rows = rows, rows[columns.invoke[rows] <= last]
-    for size in (_NEAR, _TAIL, rows.size):
+    for size in (*_TAILS, rows.size):
         moment = columns.invoke[rows[-size:][0]]
         still_open = (columns.outcome[rows] != OK) | (columns.ret[rows] > moment)
         near = rows[(columns.invoke[rows] >= moment) | still_open]

@@ -29,8 +29,8 @@ from checker.search.wgl import ENGINE as WGL
 from checker.search.wgl import wgl
 from history.records.verdicts import MAX_COUNTEREXAMPLES
 
-#: Beyond these the compiled code (0.3 s to load) is worth it.
-_PATIENCE: Final = 4000
+#: Above this many configurations, compiled code is worth the 0.3 s that it takes to load.
+_MAX_PLAIN_NODES: Final = 4000
 _PROOF_BYTES: Final = 64 << 20
 VALUES: Final = "values"
 
@@ -155,9 +155,9 @@ def _quick(calls: Sequence[Call], model: Model, limits: Limits) -> EngineResult 
     """
     if len(calls) > PLAIN_SEARCH_CALLS:
         return None
-    result = search(calls, model, replace(limits, memory=_PATIENCE * NODE_BYTES))
+    result = search(calls, model, replace(limits, memory=_MAX_PLAIN_NODES * NODE_BYTES))
     if result.verdict == "unknown" and not limits.over() and not isinstance(model, Register):
-        result = wgl(calls, model, replace(limits, memory=_PATIENCE * 10 * (len(calls) // 8 + 180)))
+        result = wgl(calls, model, replace(limits, memory=_MAX_PLAIN_NODES * 10 * (len(calls) // 8 + 180)))
     return result if result.verdict != "unknown" or limits.over() else None
 
 

@@ -230,7 +230,7 @@ class LookedAhead:
 
 
 def of_tables(random: Random, samples: int) -> list[Trial]:
-    constrain(_FEW_QUESTIONS=0)
+    constrain(_MAX_QUESTIONS=0)
     trials: list[Trial] = []
     for _ in range(samples):
         doubt = random.choice([0, 0.3])

@@ -20,7 +20,7 @@ from checker.engines.cas_chains import suspects
 from history.codes import NEVER
 
 _START: Final = -2
-_NEAR: Final = (2, 4, 8, 16, 32)
+_SIZES: Final = (2, 4, 8, 16, 32)
 Contradict: TypeAlias = Callable[[Sequence[Call]], bool]
 
 
@@ -78,7 +78,7 @@ def _nearest(calls: Sequence[Call], found: list[Call], contradict: Contradict) -
     """The last few calls up to what completed the contradiction, or those that were found."""
     last = max(call.ret for call in found)
     until = sorted((call for call in calls if call.ret <= last), key=lambda call: (call.ret, call.invoke))
-    near = (until[-size:] for size in _NEAR)
+    near = (until[-size:] for size in _SIZES)
     return next((some for some in near if contradict(some)), found)
 
 

@@ -21,10 +21,11 @@ from checker.dispatch import decide
 from checker.engines.counter_sums import PartOfCounter
 from checker.models.objects import Counter
 
-#: So many reads on either side are tried first; so much memory is for each trial, and compiled code for those of more.
-_NEAR: Final = 4
-_ENOUGH: Final = 4 << 20
-_FEW: Final = 40
+#: At least this many reads on either side are tried, each trial with this much memory, and in plain Python up to this
+#: many calls.
+_MIN_READS: Final = 4
+_TRIAL_BYTES: Final = 4 << 20
+_MAX_PLAIN: Final = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +56,14 @@ class _Parts:
     """The windows of an invalid history, from one read to another by their places in the order of the returns."""
 
     def __init__(self, calls: Sequence[Call], limits: Limits) -> None:
-        self.calls, self.limits = calls, replace(limits, memory=_ENOUGH)
+        self.calls, self.limits = calls, replace(limits, memory=_TRIAL_BYTES)
         self.reads = sorted((call for call in calls if call.f != "add"), key=lambda call: call.ret)
 
     def wrong(self, part: Sequence[Call]) -> bool | None:
         """Is this part invalid?  None: that could not be decided."""
         if self.limits.over():
             return None
-        engine = "search" if len(part) > _FEW else None
+        engine = "search" if len(part) > _MAX_PLAIN else None
         verdict = decide(part, Counter(), self.limits, engine=engine, proof=False).verdict
         return None if verdict == "unknown" else verdict == "invalid"
 
@@ -78,7 +79,7 @@ class _Parts:
         """The earliest end, and for that the latest start, of an invalid one about the return at ``last``."""
         newest = len(self.reads) - 1
         about = next((place for place, read in enumerate(self.reads) if last is not None and read.ret >= last), newest)
-        width = _NEAR
+        width = _MIN_READS
         while not self.window(start := max(-1, about - width), end := min(newest, about + width)):
             width *= 4
         low = start

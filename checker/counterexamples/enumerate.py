@@ -31,8 +31,8 @@ MAX_AUTOMATON_CORES: Final = 4
 MAX_TRIED_CORE: Final = 8
 #: At most this many reads of one answer are tried whether they are the same violation.
 MAX_FOLDED_READS: Final = 2000
-#: A core of more operations after the deadline was never reduced, and is of no use.
-TOO_MANY: Final = 2000
+#: Above this many operations, a core after the deadline was never reduced, and is of no use.
+MAX_UNREDUCED_CORE: Final = 2000
 #: Statements about the whole history, which no few operations can contradict by their order.
 OF_THE_WHOLE: Final = ("log-hole", "never-written")
 
@@ -112,7 +112,7 @@ def _findings(result: EngineResult, calls: Sequence[Call], model: Model, limits:
     held: list[Finding] = []
     for last in _lasts(result):
         core = shrink(calls, model, last, limits)
-        if limits.over() and len(core.calls) > TOO_MANY:
+        if limits.over() and len(core.calls) > MAX_UNREDUCED_CORE:
             break
         least = minimize_core(core, calls, model, limits)
         held.append(Finding(tuple(least.calls), result, least.note))

@@ -10,7 +10,7 @@ from checker.core.definition import MAX_DEFINITION_CALLS, linearizable
 from checker.core.model import CasRegister
 from checker.core.result import EngineResult, Limits
 from checker.counterexamples.cas_chains import chain_core, made_pending
-from checker.counterexamples.enumerate import TOO_MANY, Finding, Findings, completed_by
+from checker.counterexamples.enumerate import MAX_UNREDUCED_CORE, Finding, Findings, completed_by
 from checker.counterexamples.minimize import irreducible
 from checker.dispatch import decide
 from checker.engines.kv import ENGINE, INITIAL, Assignment, Reading, read_values, register_calls
@@ -88,7 +88,7 @@ def find_in_kv(calls: Sequence[Call], pieces: Pieces, limits: Limits) -> Finding
         found = chain_core(of_register, register, more if held else limits)
         if held and more.over():
             continue
-        if limits.over() and len(found) > TOO_MANY:
+        if limits.over() and len(found) > MAX_UNREDUCED_CORE:
             break
         held.append(history.finding(None, found))
         of_register = history.without(found, held[-1], of_register)

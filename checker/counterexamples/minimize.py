@@ -21,13 +21,13 @@ from checker.dispatch import decide
 
 #: Does a part contradict itself?  None: that could not be decided.
 Judged: TypeAlias = Callable[[Sequence[Call]], bool | None]
-#: Of more calls, batches are removed first.
-_LARGEST: Final = 2000
-#: All parts of so many calls are soon looked at.
-_PARTS: Final = 9
-#: For one trial of leaving out a call of a large contradiction; and so long (s) at least all of them may take.
-_ENOUGH: Final = 4 << 20
-_LEAST_S: Final = 5.0
+#: Above this many calls, batches are removed first.
+_MAX_ONE_BY_ONE: Final = 2000
+#: Up to this many calls, all parts are looked at.
+_MAX_ALL_PARTS: Final = 9
+#: Memory for one trial of leaving out a call, and the least time (s) for all trials.
+_TRIAL_BYTES: Final = 4 << 20
+_MIN_S: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def minimize_core(core: Core, calls: Sequence[Call], model: Model, limits: Limit
     after the end stays pending.  Of very many of them the newest earlier ones will do.  For reads and writes that is
     exact: of two earlier writes of a value the one that returned last can stand wherever the other had to stand last.
     """
-    limits = limits.extended(_LEAST_S)
+    limits = limits.extended(_MIN_S)
     judged, known = _judge(model, limits), without_useless(cut_at(calls, core.end), model)
     part = with_makers_before(calls_as_recorded(core.calls, calls), known, core.start, model)
     found = _reduced(part, model, judged, limits)
@@ -105,7 +105,7 @@ def _judge(model: Model, limits: Limits) -> Judged:
     def judged(part: Sequence[Call]) -> bool | None:
         if len(part) <= MAX_DEFINITION_CALLS:
             return not linearizable(part, model)
-        verdict = decide(part, model, replace(limits, memory=_ENOUGH), proof=False).verdict
+        verdict = decide(part, model, replace(limits, memory=_TRIAL_BYTES), proof=False).verdict
         return None if verdict == "unknown" else verdict == "invalid"
 
     return judged
@@ -127,11 +127,11 @@ def _reduced(core: list[Call], model: Model, judged: Judged, limits: Limits) -> 
     """
     if judged(core) is False:
         return MinimalCore(core)
-    if len(core) <= _PARTS:
+    if len(core) <= _MAX_ALL_PARTS:
         return MinimalCore(_smallest_part(core, model, judged))
     removal = _Removal(core, model, judged, limits)
     removal.run()
-    if len(removal.kept) > _PARTS:
+    if len(removal.kept) > _MAX_ALL_PARTS:
         return MinimalCore(removal.kept, removal.untried())
     return MinimalCore(_smallest_part(removal.kept, model, judged))
 
@@ -150,7 +150,7 @@ class _Removal:
         self.undecided: set[int] = set()
 
     def run(self) -> None:
-        width = 1 if len(self.kept) <= _LARGEST else _LARGEST // 2
+        width = 1 if len(self.kept) <= _MAX_ONE_BY_ONE else _MAX_ONE_BY_ONE // 2
         before = None
         while before != len(self.kept) and not self.limits.over():
             before = len(self.kept)
@@ -180,7 +180,7 @@ class _Removal:
     def untried(self) -> int:
         """How many calls may perhaps be left out, too."""
         left = [call for call in self.kept if call.source not in self.needed]
-        if len(left) > _LARGEST:
+        if len(left) > _MAX_ONE_BY_ONE:
             return len(left)
         return sum(free_to_go(call, self.kept, self.model) for call in left)
 

@@ -23,7 +23,8 @@ from checker.dispatch import decide
 from history.codes import NEVER
 
 Judge: TypeAlias = Callable[[Sequence[Call], Model], bool]
-_LARGEST: Final = 2000
+#: Above this many calls, none is left out one by one.
+_MAX_THINNED: Final = 2000
 
 
 def cut_at(calls: Sequence[Call], last: int) -> list[Call]:
@@ -77,7 +78,7 @@ def shrink(calls: Sequence[Call], model: Model, last: int | None, limits: Limits
         last = _first_unexplained(calls, model, invalid)
         cut = without_useless(cut_at(calls, last), model)
     core = _latest_start(cut, model, invalid)
-    if len(core.calls) <= _LARGEST:
+    if len(core.calls) <= _MAX_THINNED:
         core = replace(core, calls=tuple(_thinned(list(core.calls), core.model, invalid)))
     return replace(core, end=last)
 

@@ -256,13 +256,8 @@ def _decide(calls: Sequence[Call], model: Model, limits: Limits, proof: bool) ->
     return decide_by_chains(calls, model, limits, proof=proof)
 
 
-#: Of fewer the search makes better counterexamples.
+#: Up to this many calls, the search makes better counterexamples.
 CHAINS: Final = Engine(
-    "chains",
-    ENGINE,
-    "cas registers whose new values are unique",
-    "O(n log n)",
-    _applies,
-    _decide,
+    "chains", ENGINE, "cas registers whose new values are unique", "O(n log n)", _applies, _decide,
     unasked=ANY_SIZE[PLAIN_SEARCH_CALLS + 1 :],
-)
+)  # fmt: skip

@@ -31,8 +31,8 @@ from checker.core.result import EngineResult
 from checker.models.objects import Counter as CounterModel
 from checker.search.jit import ENGINE
 
-#: So many earlier reads are tried with adds beside them, the newest first.
-_TRIED: Final = 64
+#: At most this many earlier reads are tried with adds beside them, the newest first.
+_MAX_EARLIER_READS: Final = 64
 _WIDE: Final = 1 << 61
 
 
@@ -162,7 +162,7 @@ class Evidence:
         after = np.searchsorted(self.begun[sure], self.read_ended[earlier])
         rest = np.concatenate([np.cumsum(up[sure][::-1])[::-1], np.zeros(1, up.dtype)])
         alone = np.flatnonzero(need < 0)[:1]
-        for place in [*alone, *np.flatnonzero(rest[after] > need)[:_TRIED]]:
+        for place in [*alone, *np.flatnonzero(rest[after] > need)[:_MAX_EARLIER_READS]]:
             found = _fewest(up[sure[after[place] :]], need[place])
             if found is not None and 2 + found.size < size:
                 best, taken, size = found + after[place], place, 2 + found.size
@@ -188,7 +188,7 @@ def _fewest(values: NDArray[Any], need: Any) -> NDArray[np.int64] | None:
     return order[: enough[0] + 1] if enough.size else None
 
 
-#: Of more the compiled search knows the bounds by itself.
+#: Above this many calls, the compiled search knows the bounds by itself.
 COUNTER: Final = Engine(
     "counter-bounds", ENGINE, "counters with an answer out of its bounds in any order; says nothing of others",
     "O(n log n)",

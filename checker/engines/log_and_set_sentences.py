@@ -12,8 +12,8 @@ from checker.core.wording import shown, who
 from history import Counterexample
 
 _PAST: Final = {"add": "added", "append": "appended", "read": "read", "get": "asked for"}
-#: So many items of an answer are listed.
-_LISTED: Final = 8
+#: At most this many items of an answer are listed.
+_MAX_LISTED: Final = 8
 
 
 class _Words(CoreWords):
@@ -23,7 +23,7 @@ class _Words(CoreWords):
         verb = f"began to {operation.f}" if call.pending else _PAST.get(operation.f, f"had a {operation.f} of")
         asked = "" if operation.value is None else f" {shown(operation.value)}"
         result, silent = operation.result, call.pending or (call.f == "add" and operation.result is None)
-        answer = f"{len(result)} items" if isinstance(result, list) and len(result) > _LISTED else shown(result)
+        answer = f"{len(result)} items" if isinstance(result, list) and len(result) > _MAX_LISTED else shown(result)
         between = " " if operation.f == "read" else " and was answered "
         answered = "" if silent else between + answer
         return self.by(call, f"{verb}{asked}{answered}{note}")

@@ -11,7 +11,7 @@ from checker.core.scene import CoreWords, Scene
 from checker.core.wording import shown, who
 from history import Counterexample
 
-_LISTED: Final = 6
+_MAX_LISTED: Final = 6
 
 
 def explain_queue(core: Sequence[Call], scene: Scene, _result: EngineResult) -> Counterexample:
@@ -54,8 +54,8 @@ class _Sentences(CoreWords):
     def _all(self, calls: Iterable[Call]) -> str:
         """What they did, or the first of them."""
         done = [self._did(call) for call in calls]
-        rest = [f"{len(done) - _LISTED} more"] if len(done) > _LISTED else []
-        return _listed([*done[:_LISTED], *rest])
+        rest = [f"{len(done) - _MAX_LISTED} more"] if len(done) > _MAX_LISTED else []
+        return _listed([*done[:_MAX_LISTED], *rest])
 
     def _dequeued(self, item: Any) -> bool:
         """Was it ever dequeued?"""

@@ -46,8 +46,8 @@ from history.codes import NEVER
 from history.records.verdicts import MAX_COUNTEREXAMPLES
 
 ENGINE: Final = "queue sweep"
-#: Fewer are decided sooner as calls.
-_FEW: Final = 60
+#: Up to this many operations calls are faster than columns.
+_MAX_BY_CALLS: Final = 60
 _BY_INVOCATION: Final = attrgetter("invoke")
 _BY_RETURN: Final = attrgetter("ret")
 
@@ -135,7 +135,7 @@ def decide_by_queue_sweep(calls: Sequence[Call], limits: Limits, *, proof: bool 
 
 def decide_operations_of_queue(operations: Sequence[Operation], limits: Limits) -> tuple[EngineResult, int] | None:
     """Decide without making calls: the result, and how many took part; None if they are few or need calls."""
-    columns = columns_of_operations(operations) if len(operations) > _FEW else None
+    columns = columns_of_operations(operations) if len(operations) > _MAX_BY_CALLS else None
     if columns is None:
         return None
     if limits.over():

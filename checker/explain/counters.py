@@ -20,9 +20,9 @@ from history import Counterexample, Linearization, Operation
 
 #: What was done to the counter where an answer is too low, and what would have made it so; the other way round if not.
 _DONE: Final = ("added to", "taken away from")
-_LISTED: Final = 6
-#: So much memory is for finding out what a read could have answered.
-_PATIENCE: Final = 1 << 20
+_MAX_LISTED: Final = 6
+#: Memory for finding out what a read could have answered.
+_SEARCH_BYTES: Final = 1 << 20
 
 
 def explain_counter(one: Shown, scene: Scene) -> Counterexample:
@@ -45,8 +45,8 @@ def _explain_part(part: Part, read: Call, legal: Sequence[float], scene: Scene) 
     could = ""
     if legal:
         stretches = sorted(_stretches(legal), key=lambda ends: min(abs(end - read.result) for end in ends))
-        listed = " or ".join(map(_stretch, sorted(stretches[:_LISTED])))
-        could = f"{scene.name} can only have been {listed}" + (" or others" if len(stretches) > _LISTED else "")
+        listed = " or ".join(map(_stretch, sorted(stretches[:_MAX_LISTED])))
+        could = f"{scene.name} can only have been {listed}" + (" or others" if len(stretches) > _MAX_LISTED else "")
         could += f" in that time, given {beside} beside it: "
     return f"{_did(CoreWords(part.core, scene), read)}, but {could}no order of these operations explains that answer."
 
@@ -94,7 +94,7 @@ def possible_answers(part: Part, read: Call) -> tuple[float, ...]:
     """
     others = [replace(call, f="asked", result=None) if call is read else call for call in part.core]
     end = Call("end", None, None, read.ret + 1, read.ret + 2, read.source)
-    found = search([*others, end], _Asked(part.model), Limits(lambda: 0.0, memory=_PATIENCE))
+    found = search([*others, end], _Asked(part.model), Limits(lambda: 0.0, memory=_SEARCH_BYTES))
     answers: set[Any] = set(map(json.loads, found.states)) if found.last == end.ret else set()
     return () if None in answers else tuple(sorted(answers))
 

@@ -13,12 +13,12 @@ from checker.engines.kv_pieces import START, Pieces
 from history import Counterexample
 
 _DID: Final = {"put": "put", "append": "appended", "get": "got"}
-_TAIL: Final = 40
+_MAX_SHOWN: Final = 40
 
 
 def elided(string: str) -> str:
     """A string as it is shown in a sentence: of a long one the end, which distinguishes it."""
-    return shown(string if len(string) <= _TAIL else "…" + string[-_TAIL:])
+    return shown(string if len(string) <= _MAX_SHOWN else "…" + string[-_MAX_SHOWN:])
 
 
 class _Sentences(CoreWords):

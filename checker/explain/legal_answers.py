@@ -17,8 +17,8 @@ from checker.core.scene import Scene
 from history import Counterexample
 from history.records.verdicts import MAX_COUNTEREXAMPLES
 
-#: So many steps of so many orders are tried for one operation, those of a large state count for several.
-MOST_STEPS: Final = 100_000
+#: At most this many steps are tried for one operation; those of a large state count for several.
+MAX_STEPS: Final = 100_000
 
 TOO_MANY: Final = "there are too many orders to try them all"
 UNBOUNDED: Final = "the answers cannot be listed"
@@ -76,7 +76,7 @@ def _with_answers(
     return replace(example, linearization=named)
 
 
-def answers_of(suspect: Call, calls: Sequence[Call], model: Model, most: int = MOST_STEPS) -> Answers:
+def answers_of(suspect: Call, calls: Sequence[Call], model: Model, most: int = MAX_STEPS) -> Answers:
     """List the answers of a call, which is one of the ``calls``, beside what they had done until it returned."""
     mine = [call if call.ret <= suspect.ret else call.made_pending() for call in calls if call.invoke < suspect.ret]
     mine = [call for call in mine if not (call.pending and call.f in model.reads)]

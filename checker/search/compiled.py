@@ -27,11 +27,11 @@ from history.codes import NEVER
 NODE_BYTES: Final = 40
 _STEP_BYTES: Final = 8
 _BUDGET: Final = 20_000
-#: A model of few states asks no more; looking ahead would cost more room than time is worth.
-_FEW_QUESTIONS: Final = 8
+#: Up to this many questions a model has few states, and looking ahead would cost more room than it saves time.
+_MAX_QUESTIONS: Final = 8
 _ROOM: Final = 1 << 10
 _NO_CEILING: Final = np.zeros(0, np.int64)
-#: A search that hardly errs remembers so many configurations a call at most; it need not grow then.
+#: A search that hardly errs remembers at most this many configurations a call; it need not grow then.
 _AHEAD: Final = 2
 _PENDING: Final = 62
 
@@ -104,7 +104,7 @@ class _Run:
         """
         assert isinstance(self.numbers, Table)
         self.asked += 1
-        if self.ahead is None and self.asked > _FEW_QUESTIONS:
+        if self.ahead is None and self.asked > _MAX_QUESTIONS:
             self.ahead = LookAhead(self.numbers.transitions, self.events, self.ret, self.numbers.is_read)
         asked = ("event", "state", "class", "call", "done", "pending")
         event, state, kind, taken, done, pending = (int(self.progress[f"asked_{name}"]) for name in asked)

@@ -66,7 +66,7 @@ class Transactions:
 
     @property
     def held(self) -> int:
-        """So many bytes are held by the states."""
+        """The memory that the states take, in bytes."""
         return int(self.rows.cells.nbytes + _STATE_BYTES * len(self.rows.cells))
 
     def describe(self, state: int) -> str:

@@ -28,7 +28,7 @@ NO_LIMITS = Limits(lambda: 0.0)
 @pytest.fixture(autouse=True)
 def looking_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
     """From the first question on, which short histories would not come to."""
-    monkeypatch.setattr("checker.search.compiled._FEW_QUESTIONS", 0)
+    monkeypatch.setattr("checker.search.compiled._MAX_QUESTIONS", 0)
 
 
 ACCOUNTS = 3
