@@ -47,7 +47,7 @@ _NONE: Final = np.empty(0, np.int64)
 
 
 class _ColumnScene(Scene):
-    """What sentences refer to, looked up in the columns instead of in a list of operations."""
+    """The scene of one key, looked up in the columns instead of in a list of operations."""
 
     def __init__(self, columns: OperationColumns, model: Model, key: int) -> None:
         self.columns, self.number = columns, key
@@ -147,7 +147,7 @@ def _zones_kernel(size: int) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class _Check:
-    """What is to be decided, and whether proofs are wanted."""
+    """One check of a history of registers by columns."""
 
     columns: OperationColumns
     model: Model
@@ -182,7 +182,7 @@ class _Check:
         return verdicts, repeated
 
     def in_passes(self, engine: str | None) -> tuple[_Verdicts, _Keys]:
-        """(a verdict a key, the keys that neither zones nor automaton decided in a pass over all keys)."""
+        """Check all keys in a pass each of zones and automaton; returns the verdicts, and the keys left undecided."""
         keys = len(self.columns.keys)
         rest: _Keys = range(keys)
         verdicts = self._verdicts(np.zeros(keys, np.int64))
@@ -195,7 +195,7 @@ class _Check:
         return verdicts, rest
 
     def by_zones(self) -> tuple[_Verdicts, IntArray]:
-        """(a verdict a key, the keys that the zones cannot decide)."""
+        """Check all keys by the zones; returns the verdicts, and the keys that they cannot decide."""
         columns, keys = self.columns, len(self.columns.keys)
         kernel = _zones_kernel(columns.kind.size)
         judged = kernel.judge(*_contiguous(_fields(columns)), keys) if kernel is not None and keys else None
@@ -238,14 +238,14 @@ class _Check:
         return (self.limits.clock() - self.limits.started) / max(1, len(self.columns.keys))
 
     def _explain_zones(self, bad: IntArray, verdicts: _Verdicts) -> None:
-        """Verdicts on the keys that the compiled zones found invalid."""
+        """Make the verdicts on the keys that the compiled zones found invalid."""
         if bad.size and self.proofs:
             self._find_contradictions(prepare(self.columns), verdicts)
         else:
             self._record_invalid_without_proof(bad, ZONES, verdicts)
 
     def _record_invalid_without_proof(self, bad: IntArray, engine: str, verdicts: _Verdicts) -> None:
-        """Plain verdicts on invalid keys."""
+        """Make verdicts on invalid keys, without counterexamples."""
         for key in bad.tolist():
             name, count = self.columns.keys[key], int(verdicts.counts[key])
             verdicts.others[key] = KeyVerdict(name, "invalid", engine, count, verdicts.seconds, violations=1)
@@ -326,7 +326,7 @@ class _Check:
 
 
 def _gathered(columns: OperationColumns, rows: IntArray) -> Any:
-    """These rows as the compiled engines take them."""
+    """Convert these rows to the columns that compiled engines take."""
     from checker.kernels.encode import gather
 
     fields = (columns.kind, columns.outcome, columns.value, columns.old, columns.invoke, columns.ret)
@@ -383,7 +383,7 @@ def _never_written(columns: OperationColumns, rows: IntArray) -> IntArray:
 
 
 def _tail_core(columns: OperationColumns, rows: IntArray, model: Model, last: int, limits: Limits) -> MinimalCore:
-    """The violation's core from the operations just before it if that will do, else from all of them."""
+    """Shrink a violation to its core: from the operations just before it if they do, else from all of them."""
     everything, rows = rows, rows[columns.invoke[rows] <= last]
     for size in (*_TAILS, rows.size):
         moment = columns.invoke[rows[-size:][0]]

@@ -118,7 +118,7 @@ _Decide: TypeAlias = Callable[[Sequence[Operation], Model, Limits], tuple[Engine
 
 
 class Shortcut(NamedTuple):
-    """What one model has beside the engines on calls, each None where it does not apply.
+    """The ways of one model around the engines on calls; both return None where they do not apply.
 
     ``check`` makes the whole verdict; ``decide`` an engine's result, and of how many operations, without proofs.
     """

@@ -75,7 +75,7 @@ class _Truth:
 
 @dataclass(frozen=True, slots=True)
 class _Map:
-    """A map, which is no list of its pairs."""
+    """A frozen JSON object, different from a list of its pairs."""
 
     items: tuple[tuple[str, Any], ...]
 

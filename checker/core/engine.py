@@ -1,4 +1,4 @@
-"""The interface of engines: how to decide the calls on one object, and which."""
+"""The interface of engines: where one applies, how it decides and how it explains."""
 
 from __future__ import annotations
 

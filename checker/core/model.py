@@ -45,7 +45,7 @@ State: TypeAlias = Any
 
 
 class ModelError(ValueError):
-    """An operation that the model has no meaning for: an unknown function, a value of the wrong shape."""
+    """Raised for an operation that the model does not have: an unknown function, a value of the wrong shape."""
 
 
 class Model:

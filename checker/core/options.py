@@ -1,4 +1,4 @@
-"""The options of a check, as all its layers hand them on."""
+"""The options of a check."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class CheckKeywords(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class CheckOptions:
-    """How to check, and what may be spent.
+    """Engine, proofs and resource limits of a check.
 
     ``deadline_s`` is in seconds of ``clock`` (None: no end), ``memory_cap`` in bytes; the verdict is unknown, with a
     reason, when one of them does not suffice.  ``engine`` forces one (``checker.dispatch.NAMES``).  Without ``proofs``

@@ -45,7 +45,7 @@ def not_begun(engine: str, operations: int) -> EngineResult:
 
 
 class OutOfTimeError(Exception):
-    """The deadline passed in the middle of a loop over a history; ``decide`` makes an unknown result of it."""
+    """Raised when the deadline passes in a loop over a history; ``decide`` makes an unknown result of it."""
 
     def __init__(self, engine: str, reason: str) -> None:
         super().__init__(reason)
@@ -73,7 +73,7 @@ class Limits:
         return self.deadline is not None and self.clock() >= self.deadline
 
     def extended(self, at_least_s: float = 1.0) -> Limits:
-        """From now on as long again as it took until now, ``at_least_s`` at least, and never beyond the deadline."""
+        """Limits from now on: as long again as it took so far, ``at_least_s`` at least, within the deadline."""
         now = self.clock()
         end = now + max(at_least_s, now - self.started)
         return replace(self, deadline=end if self.deadline is None else min(end, self.deadline))

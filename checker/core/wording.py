@@ -52,7 +52,7 @@ class Clock:
 
 
 def ended(operation: Operation) -> str:
-    """How a client gave up an operation whose outcome is unknown: ``ConnectionLoss at``; the moment follows."""
+    """Say how an operation of unknown outcome ended: ``ConnectionLoss at``, to be followed by the moment."""
     error = plain(operation.error or "")
     return (
         f"{error if len(error) <= LONGEST_ERROR else error[: LONGEST_ERROR - 1] + '…'} at" if error else "given up at"

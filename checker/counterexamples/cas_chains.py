@@ -1,4 +1,4 @@
-"""The few CAS operations that contradict each other, of a register whose new values are unique.
+"""Find the core of an invalid CAS register whose new values are unique.
 
 A call is *made pending* if nothing is known of it but that it may have happened: at any moment, or never; a read that
 was made pending is no call at all.  That keeps linearizable histories linearizable, whatever is made pending.  So a
@@ -30,7 +30,7 @@ def made_pending(call: Call) -> Call:
 
 
 def known_of(kept: Sequence[Call], makers: dict[Any, Call]) -> list[Call]:
-    """The calls to look at when only these are known: they, and what made the values that are needed.
+    """These calls, and those that made the values that they need.
 
     Others are pending and write what no call needs: no read would miss them.
     """

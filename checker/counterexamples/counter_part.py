@@ -1,4 +1,4 @@
-"""The part that refutes a counter whose answers are within their bounds, but fit no order.
+"""Find the core of an invalid counter whose answers are all within their bounds.
 
 What came before a read is in its answer, so a history may start there: with what the read answered, and the adds that
 had not returned when it began.  Those that were under way may be in that answer, or may come later, or never.  That
@@ -53,7 +53,7 @@ def since(calls: Sequence[Call], start: Call | None, until: int) -> list[Call]:
 
 
 class _Parts:
-    """The windows of an invalid history, from one read to another by their places in the order of the returns."""
+    """Search for the smallest invalid window of a history, from one read to another in the order of the returns."""
 
     def __init__(self, calls: Sequence[Call], limits: Limits) -> None:
         self.calls, self.limits = calls, replace(limits, memory=_TRIAL_BYTES)
@@ -111,7 +111,7 @@ class _Parts:
         return self._describe(part, read, undecided)
 
     def _describe(self, part: Sequence[Call], read: Call, undecided: int) -> Part:
-        """The part as it was recorded; of a small one the definition may know more to leave out."""
+        """The part with its calls as recorded, a small one reduced further by the definition."""
         sources = {call.source for call in part}
         core = [call for call in self.calls if call.source in sources]
         core = [call if call.ret <= read.ret else call.made_pending() for call in core if call.f != "add" or call.value]

@@ -75,7 +75,7 @@ def _without(calls: Sequence[Call], gone: Iterable[Call]) -> list[Call]:
 
 
 def _groups(wrong: Sequence[tuple[Call, bool]]) -> list[tuple[Call, bool]]:
-    """Of each answer the first that was too low, and the first that was too high."""
+    """Keep the first read of each answer that was too low, and the first that was too high."""
     first: dict[tuple[int, bool], Call] = {}
     for read, low in wrong:
         first.setdefault((read.result, low), read)

@@ -106,7 +106,7 @@ def _note(left: list[Call], model: Model, limits: Limits, held: int) -> str | No
 
 
 def _findings(result: EngineResult, calls: Sequence[Call], model: Model, limits: Limits) -> list[Finding]:
-    """The violations of one result about these calls."""
+    """Reduce the violations that one result knows to cores."""
     if result.cores:
         return [Finding(_smallest(core, model, result), result) for core in result.cores]
     held: list[Finding] = []
@@ -150,7 +150,7 @@ def has_linearization(finding: Finding, model: Model) -> bool:
 
 
 def _neutralised(calls: list[Call], found: Sequence[Finding], model: Model) -> list[Call]:
-    """Without what completed these violations, and without the reads that are the same violation again."""
+    """Neutralise what completed these violations, and the reads that are the same violations again."""
     gone: set[int] = set()
     for finding in found:
         due = completed_by(finding.core, model, finding.result.last)
@@ -165,7 +165,7 @@ def _neutralised(calls: list[Call], found: Sequence[Finding], model: Model) -> l
 
 
 def completed_by(core: Sequence[Call], model: Model, last: int | None = None) -> Call:
-    """What completed the violation: the read that returned last, or else the operation; the one at ``last`` if known.
+    """Find the call that completed the violation: the read that returned last, else the last operation.
 
     A write never does: one that returns last may stand last.
     """

@@ -32,7 +32,7 @@ _MIN_S: Final = 5.0
 
 @dataclass(frozen=True, slots=True)
 class MinimalCore:
-    """What is left of a contradiction; ``untried`` of its calls may be superfluous, too."""
+    """A contradiction of which no call can be left out; ``untried`` calls were not decided about."""
 
     calls: list[Call]
     untried: int = 0
@@ -83,7 +83,7 @@ def _wider(core: Core, known: Sequence[Call], model: Model, judged: Judged, limi
 
 
 def _explained(part: Sequence[Call], known: Sequence[Call], model: Model) -> list[Call]:
-    """The part, as it is ``known``, with all operations on what is asked for, by it or by one of these."""
+    """Add to the part all operations that made what it asks for, and what they ask for in turn."""
     kept = {call.source: call for call in calls_as_recorded(part, known)}
     asking = list(kept.values())
     makers: dict[Any, list[Call]] = {}
@@ -117,7 +117,7 @@ def irreducible(core: Sequence[Call], model: Model, contradicts: Judged) -> list
 
 
 def _reduced(core: list[Call], model: Model, judged: Judged, limits: Limits) -> MinimalCore:
-    """The smallest part of a contradiction that is contradiction enough.
+    """Leave out of a contradiction all that can go.
 
     Of more than nine calls it is not the smallest one, but none of them may be left out alone.
 
@@ -186,7 +186,7 @@ class _Removal:
 
 
 def _smallest_part(core: list[Call], model: Model, contradicts: Judged) -> list[Call]:
-    """All parts of the core are judged once each; a part is a number with one bit a call."""
+    """Try all parts of the core; a part is a number with one bit a call."""
     parts = np.arange(1 << len(core))
     wrong = np.array([contradicts(_part(core, part)) for part in parts.tolist()])
     for part in sorted(parts.tolist(), key=int.bit_count):

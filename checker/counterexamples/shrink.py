@@ -135,7 +135,7 @@ def _groups(calls: Sequence[Call], model: Model) -> Iterator[set[int]]:
 
 
 def _idle(calls: Sequence[Call], model: Model) -> set[int]:
-    """Pending calls that no order needs: only others of them need what they may have done."""
+    """Find the pending calls whose effects only other pending calls need."""
     if not isinstance(model, Register) or any(call.f == "refused" for call in calls):
         return {call.source for call in calls if call.pending and free_to_go(call, calls, model)}
     idle = [call for call in calls if call.pending and call.f in ("write", "cas")]

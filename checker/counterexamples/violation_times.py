@@ -20,7 +20,7 @@ MAX_OPERATIONS: Final = 200_000
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """``by`` shows the violation: the first read that returned the old value again; ``newer`` is what it missed."""
+    """The first read that shows a violation, ``by``, and the operation that it missed, ``newer``."""
 
     newer: Operation
     by: Operation

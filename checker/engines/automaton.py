@@ -71,7 +71,7 @@ class TimelineColumns:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """``dead``: the events that nothing explains, in order; ``states``: value ids possible before the first of them."""
+    """The unexplained events in order, ``dead``, and the value ids that were possible before the first of them."""
 
     dead: tuple[int, ...]
     states: tuple[int, ...]

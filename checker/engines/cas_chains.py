@@ -60,7 +60,7 @@ class _Links:
 
 @dataclass(frozen=True, slots=True)
 class _Bounds:
-    """A chain's f and s, and L of each of its values."""
+    """The bounds of a chain: its f and s, and L of each of its values."""
 
     first: int
     last: int
@@ -193,7 +193,7 @@ def _bounds(links: _Links, chain: list[Any]) -> _Bounds | _Clash:
 def chain_zones(
     starts: IntArray, begun: IntArray, ended: IntArray, first_read: IntArray, last_read: IntArray
 ) -> tuple[IntArray, IntArray] | None:
-    """(f, s) of each chain, or None if one contradicts itself.
+    """The zones of the chains, (f, s) each, or None if a chain contradicts itself.
 
     By value: the invocation and return of what made it, the first return and the last invocation of its reads.  The
     values of a chain lie one after the other, from its place in ``starts`` on.
@@ -216,7 +216,7 @@ def chain_zones(
 
 
 def _free_moments(first: IntArray, last: IntArray) -> IntArray:
-    """For chains that are done by f: s, or the end of the chain that lasts over s."""
+    """Find a free moment for each chain that is done by f: s, or the end of the chain that covers s."""
     lasting = np.flatnonzero(first < last)
     lasting = lasting[np.argsort(first[lasting])]
     # They do not intersect, so of those that began before s only the newest can still last.

@@ -1,4 +1,4 @@
-"""Counters: answers out of their bounds in any order, and the fewest operations that show it.
+"""Refute counters by bounds: a read that is out of them in any order, and the fewest operations that show it.
 
 Let R be a read, and R0 a read that returned before R began, or the start, when the sum was 0 and nothing had begun.
 In any linearization what takes effect between the two makes the difference of their answers, and
@@ -140,7 +140,7 @@ class Evidence:
         self.by_end = np.argsort(self.ended)
 
     def _within(self, answer: int) -> int:
-        """An answer that is beyond everything, as one that a column holds."""
+        """Clip an answer to what a column holds."""
         return answer if self.limit is None else max(-self.limit, min(self.limit, answer))
 
     def of(self, read: Call, *, low: bool) -> Wrong | None:

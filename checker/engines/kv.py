@@ -53,7 +53,7 @@ _MAX_ASSIGNMENTS: Final = 64
 
 
 class AmbiguousError(Exception):
-    """The gets do not show how the strings came about: this engine cannot decide."""
+    """Raised when the gets do not show how the strings came about, so that this engine cannot decide."""
 
 
 @dataclass(slots=True)
@@ -72,7 +72,7 @@ class ReadValue:
 
     @property
     def value(self) -> int | None:
-        """The value that stands for it, once the chains have theirs."""
+        """The register value of this string; None while its chain has none."""
         return None if self.chain is None else self.chain.base + self.size - 1
 
 
@@ -129,7 +129,7 @@ class Conflict:
 
 @dataclass(slots=True)
 class Reading:
-    """What the gets say: the chains, and the contradictions."""
+    """The history as the gets show it: chains of appends, and conflicts."""
 
     pieces: Pieces
     gets: dict[str, ReadValue] = field(default_factory=dict)
@@ -215,7 +215,7 @@ class Reading:
         return chain.by(value - chain.base)
 
     def assignments(self) -> list[Assignment]:
-        """By the source of an append the value that it made: all ways that are not impossible for a single one.
+        """List all assignments in which each append stands where it may stand by itself.
 
         Raises AmbiguousError if they are too many.
         """
@@ -238,7 +238,7 @@ class Reading:
 
 
 def _assigned(certain: Assignment, doubtful: list[tuple[int, list[Call]]]) -> list[Assignment]:
-    """First what has one way only, then all ways for the rest.  Raises AmbiguousError."""
+    """List all assignments, those with one choice first.  Raises AmbiguousError."""
     before = None
     while before != len(doubtful):
         before = len(doubtful)
@@ -334,7 +334,7 @@ def decide_by_kv_chains(calls: Sequence[Call], limits: Limits, *, proof: bool = 
 
 
 class Ends(NamedTuple):
-    """When the strings began and ended to be there, as far as is known.
+    """The times at which the values began and ended to be current, as far as they are known.
 
     Of each value: when what made it began and ended, the first return and the last invocation of its gets.  ``starts``
     are the values that chains start with.  ``unread``: the rank by which, and that from which on, what is never read
@@ -350,7 +350,7 @@ class Ends(NamedTuple):
 
 
 def ends_of(reading: Reading, assignment: Assignment) -> Ends | None:
-    """By value, if its makers are as assigned; None if one has none.  What is pending and unread is left out."""
+    """Find the ends of all values under one assignment; None if a value has no maker.  Skips pending unread calls."""
     chains = sorted(reading.chains.values(), key=lambda chain: chain.base)
     values = 1 + sum(len(chain.pieces) for chain in chains)
     begun, ended, first, last = (array("q", [rank]) * values for rank in (_NOBODY, -1, NEVER, -1))

@@ -12,7 +12,7 @@ from checker.engines.kv_pieces import START, Pieces
 
 
 class PartOfKv(Model):
-    """What is left of a history of strings when some of its operations are not looked at.
+    """A key-value store of which only some operations are known.
 
     They may have put or appended their pieces at any moment, each as often as it was put or appended.  So every part of
     a linearizable history is a linearizable history of this object.  An append of something that was appended or put

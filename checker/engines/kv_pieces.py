@@ -15,7 +15,7 @@ START: Final = ""
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """Which calls put or appended which string; no string is the beginning of another."""
+    """The calls by the string that they put or appended; no string is a prefix of another."""
 
     puts: dict[str, Call]
     appends: dict[str, list[Call]]

@@ -114,7 +114,7 @@ def _indexes(numbers: list[int]) -> IntArray | None:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """``filled``: the append of each index; ``low`` and ``high``: no sooner and no later was it filled."""
+    """The append of each index, ``filled``, and the ranks between which it was filled, ``low`` and ``high``."""
 
     filled: IntArray
     low: IntArray
@@ -174,7 +174,7 @@ def _filled(columns: LogColumns) -> IntArray | None:
 
 
 def linearization(columns: LogColumns, found: Bounds) -> IntArray:
-    """Rows, the gets' after the appends', then the lists'.
+    """The linearization as rows: the appends', then the gets', then the lists'.
 
     Appends are at their earliest moments, reads as early as can be.
     """

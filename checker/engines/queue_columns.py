@@ -58,7 +58,7 @@ class QueueColumns:
         )
 
     def _until(self, taken: IntArray, asked: IntArray, takers: IntArray) -> IntArray:
-        """Up to when each item must be there; those that stay are given to the pending dequeues."""
+        """The rank until which each item must be there; items that stay go to the pending dequeues."""
         until = np.full(self.begun.size, NEVER)
         until[taken] = asked
         staying = np.flatnonzero((until == NEVER) & (self.ended != NEVER))
@@ -73,7 +73,7 @@ class QueueColumns:
         return longest[np.searchsorted(self.ended[by_return], since)] > answered
 
     def _empty(self, until: IntArray, asked: IntArray, answered: IntArray) -> npt.NDArray[np.bool_]:
-        """By answer that found nothing: is there a moment at which nothing must have been there?"""
+        """For each answer that found nothing: is there a moment at which the queue may be empty?"""
         lasting = self.ended < until
         begins, ends = np.sort(self.ended[lasting]), np.sort(until[lasting])
         # As many have come as have gone.

@@ -17,7 +17,7 @@ Span: TypeAlias = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class _Stay:
-    """What is put in and taken out, each between two moments; a dequeue that finds nothing does both at once."""
+    """The stay of an item in the queue; a dequeue that finds nothing is a stay that ends where it begins."""
 
     put: Span
     out: Span

@@ -199,7 +199,7 @@ def _waits(enqueue: Call, answer: Call, queue: _Queue) -> bool:
 
 
 class _Cover:
-    """When something must have been in the queue."""
+    """The intervals in which something must have been in the queue."""
 
     def __init__(self, queue: _Queue) -> None:
         pairs = sorted(queue.pairs(), key=lambda pair: pair[0].ret)
@@ -252,7 +252,7 @@ def _empty_at(queue: _Queue, limits: Limits) -> list[tuple[float, Call]]:
 
 
 def _chain(answer: Call, pairs: Sequence[Pair], queue: _Queue, limits: Limits) -> Iterator[Call]:
-    """What shows that the queue was not empty; where items stayed, with the pending calls that may have taken them."""
+    """The calls that show that the queue was not empty, with pending ones that may have taken items that stayed."""
     taken = [pair for pair in pairs if pair[0].value in queue.taken]
     involved = [call for pair in taken for call in pair if call is not None and call.invoke < answer.ret]
     if len(taken) < len(pairs):

@@ -122,7 +122,7 @@ class Finder:
         yield from self._first(rows, -1)
 
     def _side(self, cluster: int, after: int) -> Iterator[int]:
-        """With what returned and began earliest it is current both before and after a moment of the other cluster."""
+        """The rows that show a cluster current both before and after a moment of the other cluster."""
         rows = self._of(cluster)
         yield from self._base(rows)
         yield from self._first(rows, after)

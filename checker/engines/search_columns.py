@@ -25,7 +25,7 @@ _OTHERS: Final = (Register, Log, GrowSet, KeyValue, FifoQueue)
 
 
 def decide_cas(columns: RegisterColumns, limits: Limits) -> EngineResult | None:
-    """By chains if they apply, else by the compiled search; None where neither can."""
+    """Decide a CAS register by chains, else by the compiled search; None where neither can."""
     from checker.kernels import cas_chains as kernel
 
     fields = (columns.kind, columns.value, columns.old, columns.invoke, columns.ret)

@@ -144,14 +144,14 @@ def _first_of_each(element: IntArray, ranks: IntArray) -> IntArray:
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """Operations that no order explains, by the ranks of their invocations; and what kind of contradiction it is."""
+    """A contradiction of its ``kind``: operations that fit no order, by the ranks of their invocations."""
 
     begun: tuple[int, ...]
     kind: str
 
 
 def contradiction(columns: SetColumns, found: Levels) -> Contradiction | None:
-    """The first that the sweep meets on its way upwards; None if there is none."""
+    """Find the first contradiction on the sweep's way upwards; None if there is none."""
     wrong = np.flatnonzero((found.start > found.first) | (found.end >= found.unseen))
     if not wrong.size:
         return None
@@ -179,7 +179,7 @@ def _between(columns: SetColumns, late: int, size: int) -> list[int]:
 
 
 def linearization(columns: SetColumns, found: Levels) -> IntArray:
-    """Rows, the reads' after the adds': adds as soon as their level may begin, reads as soon as theirs has."""
+    """The linearization as rows, the adds' then the reads': all as early as their level allows."""
     above = np.searchsorted(found.size, columns.element, side="right")
     adds = np.flatnonzero((above < found.size.size) | (columns.ended != NEVER))
     above, level = above[adds], np.searchsorted(found.size, columns.size)

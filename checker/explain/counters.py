@@ -126,11 +126,11 @@ class _Sentences(CoreWords):
         return _did(self, before).replace(" read ", " had read ", 1)
 
     def _most(self) -> str:
-        """How much can have made the answer what it is."""
+        """The greatest sum that speaks for the answer, in words."""
         return f"at most {self.wrong.against}" if self.wrong.against else "nothing"
 
     def _sure(self, when: str) -> str:
-        """How much there was that the answer does not show."""
+        """The sum that the answer must show and does not, in words."""
         wrong = self.wrong
         known = sum(abs(call.value) for call in wrong.adds)
         beside = "the one operation" if len(wrong.adds) == 1 else f"the {len(wrong.adds)} operations"
@@ -182,7 +182,7 @@ class _Sentences(CoreWords):
         return f" ({' and '.join(parts)})" if parts and total == self.wrong.against else ""
 
     def _beyond(self) -> tuple[str, str]:
-        """More, or less, than there can be."""
+        """Explain an answer beyond all that was added or taken away."""
         wrong = self.wrong
         towards = [one for one in self.scene.operations if one.f == "add" and self.sign * one.value < 0]
         asked = abs(wrong.read.result)

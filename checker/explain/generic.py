@@ -29,9 +29,8 @@ def explain_generic(core: Sequence[Call], scene: Scene, result: EngineResult) ->
     # What the whole history allows says more than what these few operations do.
     same = result.states and result.last == due.ret
     states = result.states if same else found.states or result.states
-    could = (" or ".join(states[:_MAX_LISTED]) or "something else") + (
-        " or others" if len(states) > _MAX_LISTED else ""
-    )
+    named = [*states[:_MAX_LISTED], *["others"] * (len(states) > _MAX_LISTED)]
+    could = " or ".join(named) or "something else"
     others = len(core) - 1
     given = f", given the {others} operations beside it" if others > 1 else ", given the other one" if others else ""
     words = plain(scene.model.wording(operation))

@@ -40,7 +40,7 @@ class _Sentences(CoreWords):
         return self.by(call, f"{_DID[call.f]} {elided(string)}")
 
     def _alone(self, kind: str | None) -> tuple[str, str]:
-        """One get whose answer is wrong by itself."""
+        """Explain a get whose answer is wrong by itself."""
         string = self.gets[0].result
         parts, start = [], 0
         while (piece := self.pieces.at(string, start)) is not None:

@@ -40,7 +40,7 @@ PROGRESS: Final = np.dtype([(name, np.int64) for name in (
 
 
 class History(NamedTuple):
-    """What does not change.
+    """The history as the automaton reads it.
 
     By event: ``code``, the call that begins, or the complement of the one that returns.  By call: ``write``, ``value``,
     ``ret``.  By value: the return of its ``last_read``, and where its pending writes begin in ``pending``, which holds

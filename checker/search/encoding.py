@@ -24,7 +24,7 @@ _SUMS: Final = 1 << 30
 
 
 class Numbers(Protocol):
-    """What the kernel has to know of calls, and what its states mean."""
+    """The calls as columns of integers for the kernel, and the meaning of its states."""
 
     @property
     def kind(self) -> NDArray[np.int8]: ...

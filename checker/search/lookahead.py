@@ -37,7 +37,7 @@ _OTHERS: Final = -2
 
 
 class Question(NamedTuple):
-    """What the compiled search has to know: what a call of that ``kind`` does in a state.
+    """A transition that the compiled search asks for: what a call of that ``kind`` does in a state.
 
     In the configuration that asks, ``event`` is the number of the return that comes next, ``done`` are the calls that
     are done, as bits, and ``opened`` the ones that return; ``taken`` is the call, or -1 if a read is only looked at.
@@ -52,7 +52,7 @@ class Question(NamedTuple):
 
 
 class LookAhead:
-    """One history's returns in their order, and what is to be looked at there.
+    """A search in Python through one history, ahead of the compiled one.
 
     Of each return the ``_reads`` that were invoked after the one before it, the ``_writes`` that are open and return,
     the first of them first, and how many pending calls are open.

@@ -30,7 +30,7 @@ def rises(numbers: Numbers) -> TypeGuard[Sums]:
 
 
 def ceilings(numbers: Sums, invoke: IntArray, returns: IntArray) -> IntArray:
-    """For each return, and for the end, the least answer of the reads that are invoked after it.
+    """The ceilings: for each return, and for the end, the least answer of the reads invoked after it.
 
     None where the counter may fall again.
     """
