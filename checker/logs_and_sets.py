@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from typing import Final
 
 from checker.core.calls import Call, call_of, calls_of
@@ -13,14 +14,7 @@ from checker.core.model import Model
 from checker.core.options import CheckOptions
 from checker.core.result import CertificateError, EngineResult, Limits, not_begun
 from checker.core.scene import Scene
-from checker.counterexamples.enumerate import (
-    MAX_FOLDED_READS,
-    Finding,
-    Findings,
-    completed_by,
-    find_all,
-    has_linearization,
-)  # fmt: skip
+from checker.counterexamples import enumerate as violations
 from checker.engines import log_columns as logs
 from checker.engines import set_columns as sets
 from checker.engines.logs import LOG
@@ -57,10 +51,13 @@ def check_log(
         return _certified(verdict, order, is_sound=logs.is_log_linearization(order, columns))
     crossings = found.crossings()
     pending = set(columns.begun[columns.ended == NEVER].tolist())
-    if any(late in pending for _, late in crossings):
+    if any(invoked in pending for _, invoked in crossings):
         return None
-    cores = _cores(operations, model, crossings[:MAX_COUNTEREXAMPLES])
-    thinner = columns.without(completed_by(core, model).invoke for core in cores)
+    shown = crossings[:MAX_COUNTEREXAMPLES]
+    early = _calls_at(operations, model, "return_index", {rank for rank, _ in shown})
+    late = _calls_at(operations, model, "invoke_index", {rank for _, rank in shown})
+    cores = tuple((early[returned], late[invoked]) for returned, invoked in shown)
+    thinner = columns.without(violations.completed_by(core, model).invoke for core in cores)
     # Without its longest list the log's entries may be known in part only.
     rest = logs.bounds(thinner) if thinner.listed.size == columns.listed.size else None
     if rest is None or not rest.valid:
@@ -112,48 +109,34 @@ def _certified(verdict: KeyVerdict, order: IntArray, *, is_sound: bool) -> KeyVe
     return replace(verdict, certificate=order.size)
 
 
-def _set_findings(operations: Sequence[Operation], model: Model, columns: sets.SetColumns, limits: Limits) -> Findings:
+def _set_findings(
+    operations: Sequence[Operation], model: Model, columns: sets.SetColumns, limits: Limits
+) -> violations.Findings:
     """The contradictions, one after the other, each without what completed those before it."""
-    held: list[Finding] = []
+    held: list[violations.Finding] = []
     gone: set[int] = set()
     more, note = limits.extended(), None
     while (wrong := sets.contradiction(columns, sets.levels(columns))) is not None:
         if len(held) >= MAX_COUNTEREXAMPLES or more.over():
             note = f"there may be more than the first {counted(len(held), 'violation')}: the rest was not looked for"
             break
-        core = _begun_at(operations, model, wrong.begun, gone)
+        begun = sorted(_calls_at(operations, model, "invoke_index", wrong.begun).items())
+        core = tuple(call.made_pending() if rank in gone else call for rank, call in begun)
         result = EngineResult("invalid", SET.title, cores=(core,), violations=1, kind=wrong.kind)
-        held += find_all(result, (), model, limits).held
-        due = completed_by(held[-1].core, model)
+        held += violations.find_all(result, (), model, limits).held
+        due = violations.completed_by(held[-1].core, model)
         rest = [call for call in held[-1].core if call.source != due.source]
-        again = [replace(due, invoke=begun, ret=ended) for begun, ended in columns.again(due.invoke)[:MAX_FOLDED_READS]]
-        alike = {call.invoke for call in again if not has_linearization(Finding((*rest, call), result), model)}
+        again = columns.again(due.invoke)[: violations.MAX_FOLDED_READS]
+        trials = [violations.Finding((*rest, replace(due, invoke=since, ret=until)), result) for since, until in again]
+        alike = (trial.core[-1].invoke for trial in trials if not violations.has_linearization(trial, model))
         gone |= {due.invoke, *alike}
         columns = columns.without(gone)
-    return Findings(tuple(sorted(held, key=lambda finding: finding.moment)), len(held), note)
+    return violations.Findings(tuple(sorted(held, key=lambda finding: finding.moment)), len(held), note)
 
 
-def _begun_at(
-    operations: Sequence[Operation], model: Model, begun: Collection[int], unanswered: Collection[int]
-) -> tuple[Call, ...]:
-    """The calls that were invoked at these ranks, in that order."""
-    found = ((source, operation) for source, operation in enumerate(operations) if operation.invoke_index in begun)
-    calls = [call for source, operation in found if (call := call_of(operation, source, model)) is not None]
-    calls.sort(key=lambda call: call.invoke)
-    return tuple(call.made_pending() if call.invoke in unanswered else call for call in calls)
-
-
-def _cores(
-    operations: Sequence[Operation], model: Model, crossings: Sequence[tuple[int, int]]
-) -> tuple[tuple[Call, ...], ...]:
-    """The pairs of calls by (return of the first, invocation of the second)."""
-    returns, invocations = {early for early, _ in crossings}, {late for _, late in crossings}
-    by_return: dict[int | None, Call | None] = {}
-    by_invocation: dict[int, Call | None] = {}
-    for source, operation in enumerate(operations):
-        if operation.return_index in returns:
-            by_return[operation.return_index] = call_of(operation, source, model)
-        if operation.invoke_index in invocations:
-            by_invocation[operation.invoke_index] = call_of(operation, source, model)
-    pairs = ((by_return[early], by_invocation[late]) for early, late in crossings)
-    return tuple((before, after) for before, after in pairs if before is not None and after is not None)
+def _calls_at(operations: Sequence[Operation], model: Model, end: str, ranks: Collection[int]) -> dict[int, Call]:
+    """The calls whose ``end`` (``invoke_index`` or ``return_index``) is one of these ranks, by that."""
+    rank_of = attrgetter(end)
+    found = ((source, one) for source, one in enumerate(operations) if rank_of(one) in ranks)
+    calls = ((rank_of(one), call_of(one, source, model)) for source, one in found)
+    return {rank: call for rank, call in calls if call is not None}

@@ -20,9 +20,9 @@ from history.records.counted import counted
 from history.records.verdicts import MAX_COUNTEREXAMPLES
 
 
-def possible(part: Sequence[Call], pieces: Pieces) -> bool:
-    """May these calls, ``MAX_DEFINITION_CALLS`` at most, be a part of a linearizable history?"""
-    return linearizable(part, PartOfKv(part, pieces))
+def contradicts(part: Sequence[Call], pieces: Pieces) -> bool:
+    """Can these few calls be no part of a linearizable history?  More than the definition takes are not tried."""
+    return len(part) <= MAX_DEFINITION_CALLS and not linearizable(part, PartOfKv(part, pieces))
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class _KvHistory:
                 core[witness.source] = witness
         least, pieces = sorted(core.values(), key=lambda call: call.invoke), self.reading.pieces
         if len(least) <= MAX_DEFINITION_CALLS:
-            least = irreducible(least, PartOfKv(least, pieces), lambda part: not possible(part, pieces))
+            least = irreducible(least, PartOfKv(least, pieces), lambda part: contradicts(part, pieces))
         return Finding(tuple(least), EngineResult("invalid", ENGINE, kind=kind))
 
     def without(self, found: Sequence[Call], finding: Finding, of_register: Sequence[Call]) -> list[Call]:
@@ -53,12 +53,8 @@ class _KvHistory:
         rest = [call for call in finding.core if call.source != due.source]
         kept = []
         for call in of_register:
-            alike = call.f == due.f == "read" and call.result == due.result and call.ret > due.ret
-            again = (
-                alike
-                and len(rest) < MAX_DEFINITION_CALLS
-                and not possible([*rest, whole[call.source]], self.reading.pieces)
-            )
+            again = call.f == due.f == "read" and call.result == due.result and call.ret > due.ret
+            again = again and contradicts([*rest, whole[call.source]], self.reading.pieces)
             if call.source != due.source and not again:
                 kept.append(call)
             elif call.f != "read":
@@ -94,9 +90,7 @@ def find_in_kv(calls: Sequence[Call], pieces: Pieces, limits: Limits) -> Finding
         of_register = history.without(found, held[-1], of_register)
         count += 1
     # Every core is judged anew.  If one string was appended twice, a few calls may not show what all do.
-    held = [
-        finding for finding in held if len(finding.core) > MAX_DEFINITION_CALLS or not possible(finding.core, pieces)
-    ]
+    held = [one for one in held if len(one.core) > MAX_DEFINITION_CALLS or contradicts(one.core, pieces)]
     if not held:
         return None
     held.sort(key=lambda finding: finding.moment)

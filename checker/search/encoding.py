@@ -48,7 +48,7 @@ def numbers_of(shapes: Shapes, model: Model) -> Numbers:
 
 def numbers_of_lists(shapes: Shapes, model: Model) -> Numbers | None:
     """The calls as integers where lists may stay lists; None where values must be hashable (see ``numbers_of``)."""
-    return transactions_of(shapes) if type(model) in _OF_LISTS else None
+    return transactions_of(shapes) if type(model) is MultiRegister else None
 
 
 class Values:
@@ -122,15 +122,10 @@ def _sums(shapes: Shapes, model: Model) -> Numbers | None:
     return Sums(shapes, model) if is_whole(shapes) else None
 
 
-def _transactions(shapes: Shapes, _model: Model) -> Numbers | None:
-    return transactions_of(shapes)
-
-
 #: Of the models themselves; a class derived from one may do anything.  None: these calls do not fit the encoding.
 _ENCODINGS: Final[Mapping[type[Model], Callable[[Shapes, Model], Numbers | None]]] = {
     Register: Values,
     CasRegister: Values,
     Counter: _sums,
-    MultiRegister: _transactions,
+    MultiRegister: lambda shapes, _model: transactions_of(shapes),
 }
-_OF_LISTS: Final = frozenset({MultiRegister})
