@@ -25,14 +25,13 @@ def check(history: Any, model: str | Model | None = None, **options: Unpack[Chec
 
     ``history`` is a list of events or operations, a pandas or Arrow table of events (columns process, type, f, value,
     and if there are any index, time, key, node), columns, what ``history.readers.read_any`` returned, or a file's path.
-    Without a ``model`` the one that the file names is used, else a register.  ``options`` are the fields of
-    ``CheckOptions``.
+    Without a ``model`` the one that the file names is used, else a register.  ``options``: fields of ``CheckOptions``.
     Raises FormatError for a history that is none, ModelError for operations that are none of the model's.
     """
+    chosen = CheckOptions(**options)
     if isinstance(history, (str, Path)):
         name: Any = getattr(model, "name", None) or model
         history = read_any(Path(history), model=name)
-    chosen = CheckOptions(**options)
     if isinstance(history, Foreign):
         model = model or history.model
         history = history.columns if history.columns is not None else history.operations
