@@ -82,7 +82,7 @@ def test_a_million_small_histories() -> None:
 def test_columns_themselves_decide_the_common_cases(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the sweep over calls to fall back on; elements may be texts."""
     monkeypatch.setattr(api, "_MAX_BY_CALLS", -1)
-    monkeypatch.setattr(api, "decide", None)
+    monkeypatch.setattr("checker.per_key.decide", None)
     first, second = op(0, "add", "a", None, 0, 3), op(1, "add", "b", "b", 1, 4)
     reads = [op(2, "read", None, ["b"], 2, 5), op(0, "read", None, ["b", "a"], 6, 7)]
     good = check_operations([first, second, *reads], "set")
