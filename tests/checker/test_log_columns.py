@@ -52,7 +52,7 @@ def test_columns_and_calls_answer_the_same_to_the_letter(
 def test_columns_themselves_decide_the_common_cases(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the sweep over calls to fall back on; entries may be texts."""
     monkeypatch.setattr(api, "_MAX_BY_CALLS", -1)
-    monkeypatch.setattr(api, "calls_of", None)
+    monkeypatch.setattr("checker.per_key.calls_of", None)
     first, second = op(0, "append", "a", 0, 0, 3), op(1, "append", "b", 1, 1, 4)
     good = check_operations([first, second, op(2, "get", 1, "b", 2, 5), op(0, "get", 2, None, 6, 7)], "log")
     assert (good.verdict, good.certificate, good.operations) == ("valid", 4, 4)
