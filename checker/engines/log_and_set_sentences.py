@@ -63,13 +63,14 @@ def _never_made(words: _Words, said: str) -> Counterexample:
 
 
 def _log_order(words: _Words, core: Sequence[Call]) -> Counterexample:
-    before, after = core
+    before, after, *witness = core
     saw, later = words.op(before), words.op(after)
     said = f"{words.did(before)} on {words.name}, so that entry was there by {words.clock.at(saw.returned)}. "
     if after.f == "append":
+        also = f", as {words.did(witness[0])}" if witness else ""
         return words.example(
             "future-read" if before.f != "append" else "log-order",
-            f"{said}But {words.did(after)}, which was begun only after that and stands at or before that entry.",
+            f"{said}But {words.did(after)}, which was begun only after that and stands at or before that entry{also}.",
         )
     return words.example(
         "lost-write" if before.f == "append" else "read-inversion",
