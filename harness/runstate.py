@@ -16,7 +16,7 @@ STATE_VERSION: Final = 1
 #: (``restart_at_end``).
 MOMENTS: Final = (
     "warm-up", "main", "main-end", "healed", "recovered", "quiet", "final-reads",
-    "restarting", "restarted", "restarted-quiet", "end",
+    "restarting", "restarted", "restarted-recovered", "restarted-reads", "restarted-quiet", "end",
 )  # fmt: skip
 
 
