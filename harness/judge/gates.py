@@ -3,9 +3,9 @@
 What was seen stands alone at the head of a page, so beside what is too little it says what was asked for.
 
 The required amount is a share of what was asked for, :data:`MIN_SHARE` of the plan's rate and no less than
-:data:`FEW`: far below what any healthy system serves beside a fault (an election costs a few seconds of ten), far above
-a single stray answer.  Only operations that were applied count: an acknowledgement of an entry that was never applied
-shows nothing of the cluster's health.
+:data:`MIN_OPERATIONS`: far below what any healthy system serves beside a fault (an election costs a few seconds of
+ten), far above a single stray answer.  Only operations that were applied count: an acknowledgement of an entry that was
+never applied shows nothing of the cluster's health.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from nemesis.schedule.steps import fault_names
 
 #: The least share of operations that must be ok: of each kind in the main phase, and of all under each fault.
 MIN_SHARE: Final = 0.01
-#: At least this many must be ok, or every fifth where fewer than five times as many were asked for.
-FEW: Final = 5
+#: The least number of them; every fifth where fewer than five times as many were asked for.
+MIN_OPERATIONS: Final = 5
 #: The highest 99th percentile (ms) of how late operations may be issued by the harness.
 LATE_MS: Final = 1000.0
 #: The share of the main phase in which the harness may have stood still.
@@ -61,7 +61,7 @@ def _nothing_to_judge(name: str, asked: str, why: str) -> Check:
 def least(recorded: Recorded, seconds: float, share: float = 1.0) -> int:
     """Return how many operations are required in so much time at the plan's rate, of a ``share`` of all."""
     asked = recorded.plan.rate * seconds * share
-    return max(1, math.floor(MIN_SHARE * asked), min(FEW, math.ceil(asked / FEW)))
+    return max(1, math.floor(MIN_SHARE * asked), min(MIN_OPERATIONS, math.ceil(asked / MIN_OPERATIONS)))
 
 
 def main_phase(recorded: Recorded) -> tuple[int, int] | None:
@@ -160,7 +160,7 @@ def _under_fault(recorded: Recorded, windows: Sequence[Window]) -> Check:
 
 
 def _together(recorded: Recorded, windows: Sequence[Window], inside: dict[int, list[Operation]]) -> tuple[int, int]:
-    """The numbers of operations that were ok under these, and that had to be."""
+    """How many operations were ok under these, and how many had to be."""
     number = len({id(op) for window in windows for op in inside[window.id]})
     return number, least(recorded, sum(window.answerable_s for window in windows))
 

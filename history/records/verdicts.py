@@ -10,6 +10,8 @@ from history.records.operations import Operation
 
 Verdict: TypeAlias = Literal["valid", "invalid", "unknown"]
 RESULTS_VERSION: Final = 1
+#: At most this many violations of one object are shown by a counterexample; all are counted.
+MAX_COUNTEREXAMPLES: Final = 8
 
 _BADNESS: Final[dict[str, int]] = {"valid": 0, "unknown": 1, "invalid": 2}
 
@@ -148,7 +150,8 @@ class KeyVerdict:
     ``reason`` says why an unknown verdict is unknown and how far the engine came.  ``seconds`` is time spent.
     ``violations`` counts all of them; ``counterexamples`` holds those that are shown, earliest first.
     ``certificate`` is the number of operations in the proof: the linearization that was verified (None if the engine
-    keeps none), or the first counterexample.
+    keeps none), or the first counterexample.  ``failure`` is how the checker itself broke down on this key, whose
+    verdict is then unknown: a failure of the harness.
     """
 
     key: str | int | None
@@ -160,6 +163,13 @@ class KeyVerdict:
     counterexamples: tuple[Counterexample, ...] = ()
     reason: str | None = None
     certificate: int | None = None
+    failure: str | None = None
+
+    @classmethod
+    def of_failure(cls, key: str | int | None, operations: int, error: Exception) -> KeyVerdict:
+        """The verdict on a key on which the checker raised ``error``."""
+        failure = f"{type(error).__module__}.{type(error).__qualname__}: {error}"
+        return cls(key, "unknown", "none", operations, 0.0, reason="the checker failed", failure=failure)
 
     def to_json(self) -> dict[str, Any]:
         record = {name: getattr(self, name) for name in self.__slots__}
