@@ -16,6 +16,7 @@ from harness.spark_settings import require_recordable
 from harness.systems import DEFAULT, Machine, Setup, System, find_system, installed
 from harness.systems.api import Canary, OptionValue, Scale, Workload
 from harness.systems.choices import check_options, choices
+from harness.systems.declared import require_able
 from history.json_object import load_object
 from history.schema import convert, convert_recorded, hint
 from history.toml_file import read_text
@@ -312,8 +313,7 @@ def validate(plan: Plan) -> Plan:
         require_watchable(plan)
     if plan.restart_at_end and (why := plan.under_test.surface(plan.setup()).memory_only):
         raise UsageError(f"--restart-at-end {why}")
-    if (refused := plan.under_test.refuse(plan.setup())) is not None:
-        raise UsageError(refused)
+    require_able(plan.under_test, plan.setup())
     _validate_canary(plan)
     require_recordable(plan.spark_conf)
     return plan if plan.schedule else _validate_turns(plan)
@@ -359,11 +359,11 @@ def _watchable(workload: Workload) -> bool:
 
 def _validate_choices(plan: Plan) -> None:
     """Check what the system decides: its version, workload, canary and options."""
-    system = plan.under_test
     chosen = {"version": plan.version, "workload": plan.workload, "canary": plan.canary}
+    spelled = {"version": f"--system {plan.system}@VERSION"}
     try:
-        convert(chosen, choices(system), option_of)
-        check_options(system, plan.options, option_of)
+        convert(chosen, choices(plan.under_test), lambda name: spelled.get(name) or option_of(name))
+        check_options(plan.under_test, plan.options, option_of)
     except ValueError as error:
         raise UsageError(str(error)) from None
 

@@ -215,7 +215,7 @@ def test_the_fields_of_every_file_are_told(tmp_path: Path) -> None:
     state.save()
     results = Results("valid", "", (), (), {}, (), ())
     assert documented("plan.json") == {*Plan(seed=1).to_json(), "replay_command"}
-    header = Header(extra={"nodes": [], "members": []})
+    header = Header(extra={"nodes": [], "members": [], "initial": 5})
     assert documented("history.jsonl") == {*header.to_json(), *Event.__struct_fields__}
     assert documented("probes.jsonl") == fields(Probe)
     assert documented("run.json") == set(json.loads((tmp_path / "run.json").read_text()))

@@ -60,7 +60,7 @@ def judge(
     checks = tuple(excused(check, keys, voided) for check in (of_clients, *common, *of_system, *ours))
     verdict = worst(check.verdict for check in checks)
     detailed = with_details(windows, recorded.receipts, recorded.operations, recorded.probes, recorded.nodes)
-    failures = [*recorded.state.failures, *setup_failures(recorded)]
+    failures = [*recorded.state.failures, *setup_failures(recorded), *_checker_failures(keys)]
     return Results(
         verdict=verdict,
         sentence=planted(recorded.plan, checks) + sentence(checks, keys, recovery, failures),
@@ -123,6 +123,14 @@ def linearizability(keys: Sequence[KeyVerdict], recorded: int, when: dict[str, A
     asked = "every key's operations fit into one order that respects real time"
     details = {"engines": engines, **({"seen": when} if when else {})}
     return Check("linearizable", "check", verdict, asked, seen, details)
+
+
+def _checker_failures(keys: Sequence[KeyVerdict]) -> list[str]:
+    """The failure of the checker itself, whose keys are unknown; the verdicts on all other keys stand."""
+    failed = [key for key in keys if key.failure is not None]
+    if not failed:
+        return []
+    return [f"the checker failed on {', '.join(str(key.key) for key in failed)}: {failed[0].failure}"]
 
 
 def unread(recorded: Recorded) -> str:

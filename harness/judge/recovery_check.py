@@ -85,9 +85,11 @@ def recovery_of(recorded: Recorded, damages: Damages) -> Found | None:
         recorded, clock, _before_the_restart(recorded), damages.refused(recorded.probes),
         since=(healed, swept), until=moments["final-reads"], event=_event(recorded),
     )  # fmt: skip
-    if "restarted-reads" not in moments:
+    if "restarting" not in moments:
         return found
     refused = damages.refused(recorded.probes, gone_at=moments["restarting"])
+    if "restarted-reads" not in moments:
+        return replace(found, refused={**_lines(refused), **found.refused}) if recorded.state.restart_failed else found
     again = _found(
         recorded, clock, recorded.probes, refused, since=(clock.at(moments["restarted"]),) * 2,
         until=moments["restarted-reads"], event=RESTART,
@@ -138,8 +140,12 @@ def _found(
         unseen=tuple(gaps(looked, healed, end)),
         unasked=tuple(node for node in since_heal.behind if node not in asked),
         seconds=(end - healed) / 1e9,
-        refused={node: f"{node} did not start again on {damage.describe()}" for node, damage in refused.items()},
+        refused=_lines(refused),
     )  # fmt: skip
+
+
+def _lines(refused: dict[str, Damage]) -> dict[str, str]:
+    return {node: f"{node} did not start again on {damage.describe()}" for node, damage in refused.items()}
 
 
 def _event(recorded: Recorded) -> str:

@@ -298,7 +298,7 @@ class Workload:
 # -- what nodes say ---------------------------------------------------------------------------------------------------
 
 #: The figures of a probe that everything understands, with their units.  Everything else that a prober returns is the
-#: system's own: numbers and texts, drawn and asked for by their names.
+#: system's own: numbers and texts, which conditions of scripts and checks ask for by their names; no chart has them.
 FIGURES: Final[Mapping[str, str]] = {
     "role": "leader, follower, candidate or unknown",
     "term": "number of the term, epoch or ballot",

@@ -123,9 +123,11 @@ def _probes(system: System, trial: Trial) -> Finding:
 
 
 def _collect(trial: Trial) -> Finding:
-    logs = {node: [path for path in (trial.files / node).glob("*.log*") if path.stat().st_size] for node in trial.nodes}
+    logs = {node: list((trial.files / node).glob("*.log*")) for node in trial.nodes}
     if missing := [node for node, found in logs.items() if not found]:
         return Finding("collect", "invalid", f"no log of {', '.join(missing)}")
+    if silent := [node for node, found in logs.items() if not any(path.stat().st_size for path in found)]:
+        return Finding("collect", "unknown", f"nothing stands in the logs of {', '.join(silent)}")
     return Finding("collect", "valid", f"{sum(map(len, logs.values()))} logs of {len(logs)} nodes")
 
 

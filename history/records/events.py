@@ -78,6 +78,10 @@ class Event(msgspec.Struct, frozen=True):
         return record
 
 
+#: The field of a header with the value with which each register starts; left out where that is nothing.
+INITIAL: Final = "initial"
+
+
 @dataclass(frozen=True, slots=True)
 class Header:
     """The first line: format, version, and what a reader without ``plan.json`` must know.

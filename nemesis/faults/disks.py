@@ -16,7 +16,7 @@ from nemesis.core.errors import FaultError, SkippedError
 from nemesis.core.fault import Context, Family, Fault, Targets, Witness, as_recorded, wanted_nodes
 from nemesis.core.grudges import majority
 from nemesis.core.ports import Command
-from nemesis.faults.power import mounts, places
+from nemesis.faults.power import WRITER, mounts, places
 from nemesis.faults.processes import kill, last_probes, pids_of, random_subset, restart, running_pids, see_gone, spare
 
 FILLER: Final = ".harness-full"
@@ -127,14 +127,15 @@ class DiskFull:
         said = {node: answer.stdout.strip() for node, answer in answers.items()}
         if any("No space left" not in text for text in said.values()):
             raise FaultError(f"a write of 64 KiB was answered: {said}")
-        return {"writes_answered": said}
+        return {"writes_answered": said, **WRITER}
 
     def heal(self, ctx: Context, targets: Targets) -> Witness:
         ctx.run_checked(ctx.at_data(targets.nodes, _FREE, FILLER))
         answers = ctx.nodes.run(ctx.at_data(targets.nodes, _TRY))
         said = {node: answer.stdout.strip() for node, answer in answers.items()}
         if any("written" not in text for text in said.values()):
-            raise FaultError(f"a write of 64 KiB is still answered: {said}")
+            # Ours to say, and not the system's: the filesystem that we gave it is too small for what it wrote.
+            raise FaultError(f"our filler is gone, and a write of 64 KiB is still answered: {said}")
         return {**restart(ctx, targets.nodes), "writes_answered_now": said}
 
 

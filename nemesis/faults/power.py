@@ -192,6 +192,10 @@ def refused_writes(ctx: Context, targets: Targets) -> Witness:
     return {"writes_refused": list(targets.nodes)}
 
 
+#: Who met a fault of the disk: the kernel does not count a process's failed writes, and a mapped file has none.
+WRITER: Final[Witness] = {"writer": "ours, on the same filesystem; whether the process wrote meanwhile is not seen"}
+
+
 class PowerCut:
     """Shut down the nodes' data filesystems without a flush, and kill their processes."""
 
@@ -284,7 +288,8 @@ class DiskError(PowerCut):
 
     def witness(self, ctx: Context, targets: Targets) -> Witness:
         now = states(ctx, pids_of(targets))
-        return {**refused_writes(ctx, targets), "process": {node: letter or "gone" for node, letter in now.items()}}
+        letters = {node: letter or "gone" for node, letter in now.items()}
+        return {**refused_writes(ctx, targets), **WRITER, "process": letters}
 
     def heal(self, ctx: Context, targets: Targets) -> Witness:
         """Restart processes that met the errors: they hold the filesystem, and their state is unknown."""

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, TypeAlias
 from nemesis.core.errors import FaultError, SkippedError
 from nemesis.core.fault import Context, Family, Targets, Witness, wanted_nodes
 from nemesis.core.grudges import majority
-from nemesis.core.ports import Command
+from nemesis.core.ports import Command, StartError
 from nemesis.core.targets import leader_of, mostly_small
 
 Choose: TypeAlias = Callable[[Context, random.Random], list[str]]
@@ -181,11 +181,11 @@ class Kill(ProcessFault):
 
 
 def restart(ctx: Context, nodes: tuple[str, ...]) -> Witness:
-    """Start what does not run, and see a process on every node.  Raises FaultError and the system's StartError."""
+    """Start what does not run, and see a process on every node.  Raises the system's StartError."""
     ctx.system.start(nodes)
     pids = ctx.system.pids(nodes)
     if down := [node for node in nodes if pids.get(node) is None]:
-        raise FaultError(f"no process on {', '.join(down)} after the start")
+        raise StartError(dict.fromkeys(down, "it died after it had answered"))
     return {"pids_now": {node: pids[node] for node in nodes}}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from history import Probe
 from nemesis.core import grudges
@@ -96,6 +96,9 @@ class Swizzle(RuleFault):
         ctx.run_checked(install_commands(ctx, self.name, now, "drop"))
 
 
+NO_SNAPSHOTS: Final = "the system saves no snapshots in this run (--snapshot turns them on)"
+
+
 class IsolateUntilSnapshot(RuleFault):
     """Cut off one follower until it can only catch up by a snapshot.
 
@@ -107,7 +110,7 @@ class IsolateUntilSnapshot(RuleFault):
 
     def precheck(self, ctx: Context) -> str | None:
         if not ctx.settings.snapshots:
-            return "the system saves no snapshots in this run (--snapshot turns them on)"
+            return NO_SNAPSHOTS
         return super().precheck(ctx)
 
     def draw(self, ctx: Context, rng: random.Random) -> grudges.Grudge:

@@ -90,8 +90,8 @@ def run_tables(
     checking of all keys together (see ``pipeline.tables.judging.Budget``); keys of more than
     ``sizes.key`` operations are not bound by it.  ``history`` is its URI if it is not in the run's directory.
     Raises history.FormatError for bad recorded data, FileNotFoundError without a history, OSError when the disk
-    refuses, PackageMissingError for a URI that no file system here reads, JobError when Spark or the checker fails,
-    or a worker does not see the run's directory.
+    refuses, PackageMissingError for a URI that no file system here reads, JobError when Spark fails, or
+    a worker does not see the run's directory.
     """
     if history is None:
         source = Source(uri_of(run.history), run.history.stat().st_size, str(run.history))
