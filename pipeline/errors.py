@@ -1,4 +1,4 @@
-"""What the pipeline raises when it cannot do its work.  None of these says anything about the system under test.
+"""Errors of the pipeline.  None of these says anything about the system under test.
 
 ::
 

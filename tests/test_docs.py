@@ -76,6 +76,22 @@ def test_the_readme_is_short() -> None:
     assert "./scripts/test" in text
 
 
+#: Not prose: tables, code, pictures, and parts that a program writes.
+UNWRAPPED = re.compile(
+    r"^```.*?^```|^<!-- (?:made by|Generated) .*?(?:^<!-- end.*?$|\Z)|^ {4,}.*?$|^\s*\|.*?$|^!\[.*?$", re.M | re.S
+)
+# The checker's pages are rewritten apart.
+WRAPPED = [
+    page for page in [*PAGES, ROOT / "README.md", ROOT / "CONTRIBUTING.md"] if not page.stem.startswith("checker")
+]
+
+
+@pytest.mark.parametrize("page", WRAPPED, ids=name)
+def test_prose_is_wrapped_at_120_characters(page: Path) -> None:
+    prose = UNWRAPPED.sub("", page.read_text()).splitlines()
+    assert [line for line in prose if len(line) > 120 and " " in line.strip()] == []
+
+
 # -- commands --------------------------------------------------------------------------------------------------------
 
 #: What stands before the words of a harness command on a line.

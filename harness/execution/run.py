@@ -36,6 +36,7 @@ from harness.judge.conclude import WITHOUT_SPARK, add_to_index, append_to_wareho
 from harness.remote.nodes import Remote
 from harness.runstate import RunState
 from harness.store import create_run, discard_run, link_latest
+from harness.systems.declared import require_able
 from harness.systems.deployment import Deployment, fetch, machines
 from history import Header, HistoryWriter, Results, RunFiles
 from pipeline import SessionError, WarmSession
@@ -137,9 +138,10 @@ class Run:
         *,
         kept: bool,
     ) -> None:
-        plan = self._plan
+        plan, setup = self._plan, self._plan.setup(machines(cluster.nodes))
+        require_able(plan.under_test, setup)
         system = Deployment(
-            plan.under_test, plan.setup(machines(cluster.nodes)), remote, self._standstills.active_s,
+            plan.under_test, setup, remote, self._standstills.active_s,
             plan.ready_timeout, self._progress.say,
         )  # fmt: skip
         names = remote.names

@@ -26,7 +26,7 @@ from history import Check, KeyVerdict, Operation, Results, worst
 from history.records.counted import counted
 from history.records.violations import LINEARIZABLE
 
-#: So long without a read that succeeded, though clients asked (ns), is said beside a verdict.
+#: A verdict names a stretch without a successful read, though clients asked, from this length on (ns).
 UNREAD_NS: Final = 10_000_000_000
 #: Checks, and kinds of contradictions, that no loss of entries explains.
 _NEVER_BY_LOSS: Final = frozenset(
@@ -83,7 +83,7 @@ def judge(
 
 
 def _of_system(plan: Plan) -> dict[str, Any]:
-    """What readers need that do not know the system.
+    """The facts about the system for readers that do not know it.
 
     What the planted bug does; how many lower bits of indexes count within an epoch; what its log lines mean.
     """

@@ -31,9 +31,9 @@ from harness.suite.known_defects import Defect, unexplained
 from history import RunFiles
 from history.records.violations import Violation, violations_of
 
-#: Beyond what the plan itself allows: start, collecting, tables, drawing, on a busy machine.
+#: Seconds beyond what the plan itself allows: start, collecting, tables, drawing, on a busy machine.
 GRACE_S: Final = 180.0
-#: From SIGTERM, on which a run heals and collects, to SIGKILL.
+#: Seconds from SIGTERM, on which a run heals and collects, to SIGKILL.
 ORDERLY_END_S: Final = 60.0
 _LOOK_EVERY_S: Final = 0.1
 _PR_SET_PDEATHSIG: Final = 1

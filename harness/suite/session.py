@@ -32,7 +32,8 @@ from harness.terminal import tables
 from history import RunFiles
 from history.extras import require
 
-#: In a suite's directory once it has brought its cluster up: if it is killed, the resumed suite takes the nodes down.
+#: A file in a suite's directory once it has brought its cluster up: if it is killed, the resumed suite takes the nodes
+#: down.
 OURS: Final = "cluster-is-ours"
 
 
@@ -68,10 +69,9 @@ def cells_of(asked: SuiteOptions, suite: Suite, seed: int) -> list[Cell]:
 
     cells = suite.cells(seed, asked.cluster, changes, is_wanted)
     if not cells:
-        raise UsageError(
-            f"no cell of {asked.file} has this --nemesis and --system; `harness suite {asked.file} "
-            "--dry-run` lists them"
-        )
+        given = {"--nemesis": ",".join(asked.nemesis), "--system": asked.system}
+        words = " and ".join(f"{option} {value}" for option, value in given.items() if value)
+        raise UsageError(f"no cell of {asked.file} has {words}; `harness suite {asked.file} --dry-run` lists them")
     return Shard.parse(asked.shard).of(cells)  # empty where few cells were selected: other shards have them
 
 
@@ -98,7 +98,7 @@ def list_cells(asked: SuiteOptions) -> Iterator[str]:
 
 
 def judged(cells: Sequence[Cell]) -> str:
-    """How many cells are judged through Spark."""
+    """The number of cells that are judged through Spark."""
     through = sum(cell.plan.spark for cell in cells)
     return f"{through} judged through Spark, {len(cells) - through} in their own process"
 

@@ -47,14 +47,14 @@ def read_any(path: Path, *, model: str | None = None, large: int = LARGE) -> For
 
 
 def _unread(path: Path, why: str) -> FormatError:
-    """What is wrong with a text that is too large to ask the other reader: with the line, if one line is to blame."""
+    """Say what is wrong with a text too large for the other reader, and in which line, if it is one."""
     from history.readers.convert import convert_history  # imports pyarrow, which small files do not need
 
     try:
         convert_history(path, Path(os.devnull), large=0, by_rows=0)
     except FormatError as error:
         return error
-    return too_large(path, f"{why}; `harness ingest` of it tells more", BY_ROWS)
+    return too_large(path, f"{why}; `harness ingest` of it says more", BY_ROWS)
 
 
 def _parquet(path: Path) -> Foreign:

@@ -56,7 +56,8 @@ class Linearization:
 class Role:
     """The part of an operation in a broken promise.
 
-    ``says``, in a few words, what it did or was told; ``contradicts``: that cannot be true beside what the others say.
+    ``says``, in a few words, what it did or was answered; ``contradicts``: that cannot be true beside what the others
+    say.
     """
 
     says: str

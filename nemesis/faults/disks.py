@@ -22,7 +22,7 @@ from nemesis.faults.processes import kill, last_probes, pids_of, random_subset, 
 FILLER: Final = ".harness-full"
 REPORT: Final = "/run/harness-damage.json"
 
-# Reserved blocks and remainders too: first what fallocate gives at once, in halves, then blocks until none is left.
+#: Reserved blocks and remainders too: first what fallocate gives at once, in halves, then blocks until none is left.
 _FILL: Final = """n=0
 size=$(( $(stat -f -c %a "$0") * $(stat -f -c %S "$0") ))
 while [ "$size" -ge 4096 ]; do
@@ -42,9 +42,9 @@ SWEEP: Final = f"""if [ -e "$2/{FILLER}" ]; then
 fi
 rm -f {REPORT}"""
 
-# Class first, then the file, then the place: a store of one large file and ten small ones is not hit in the small ones
-# ten times in eleven.  Files that are full of zeros have no content that could be damaged.  Of several directories (a
-# snapshot each) only the newest one is read.
+#: Class first, then the file, then the place: a store of one large file and ten small ones is not hit in the small ones
+#: ten times in eleven.  Files that are full of zeros have no content that could be damaged.  Of several directories (a
+#: snapshot each) only the newest one is read.
 _DAMAGE: Final = """
 import glob, hashlib, json, os, pathlib, random, sys
 store, kind, amount, seed, report = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4], sys.argv[5]

@@ -23,7 +23,7 @@ REGISTERS: Final = ("register", "cas-register")
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How long the checking of one run may take.
+    """The time that the checking of one run may take.
 
     ``until`` is a reading of ``clock`` (seconds) by which all keys shall be done; ``share`` is what every key gets at
     least, so that one hard key cannot leave the others unjudged.

@@ -10,10 +10,10 @@ import numpy as np
 from history import SECOND, Counterexample, Operation
 from reports.load.columns import NONE, Operations
 
-NEAREST: Final = 3
-"""So many operations are shown around each one of the violation,"""
-NEAR: Final = SECOND
-"""if no more than this (ns) lies between the two."""
+#: At most this many operations are shown on each side of one of the violation.
+MAX_BESIDE: Final = 3
+#: They are shown if at most this much time (ns) lies between the two.
+MAX_GAP_NS: Final = SECOND
 
 
 def operations_beside(operations: Operations, example: Counterexample) -> list[Operation]:
@@ -32,6 +32,6 @@ def operations_beside(operations: Operations, example: Counterexample) -> list[O
     for one in example.operations:
         end = one.invoked if one.returned is None else one.returned
         away = np.maximum(np.maximum(begun - end, one.invoked - done), 0)
-        nearest = np.lexsort((np.abs(begun - one.invoked), away))[:NEAREST]
-        chosen.update(rows[nearest[away[nearest] <= NEAR]].tolist())
+        nearest = np.lexsort((np.abs(begun - one.invoked), away))[:MAX_BESIDE]
+        chosen.update(rows[nearest[away[nearest] <= MAX_GAP_NS]].tolist())
     return [operations.at(row) for row in sorted(chosen)]

@@ -25,20 +25,20 @@ LEFT: Final = 150.0
 RIGHT: Final = 24.0
 ROW: Final = 44.0
 TOP: Final = 30.0
+#: Width of a folded stretch.
 FOLD: Final = 72.0
-"""Width of a folded stretch."""
+#: Least distance between the times below the axis.
 TICK: Final = 60.0
-"""Least distance between the times below the axis."""
 STRONG_SIGN: Final = 6.9
+#: About the width of a character of a label, and of the times after it.
 SIGN: Final = 6.3
-"""About the width of a character of a label, and of the times after it."""
+#: Limit of an operation that its model puts into words.
 LONGEST_WORDING: Final = 110
-"""Limit of an operation that its model puts into words."""
+#: A read of more items is labelled by their number, and by which of the counterexample's elements it holds.
 LISTED: Final = 8
-"""A read of more items is labelled by their number, and by which of the counterexample's elements it holds."""
 NAMED: Final = 3
-MOST: Final = 40
-"""More rows are no picture: of more, the last :data:`LAST` are drawn."""
+#: Above this many rows, the last :data:`LAST` are drawn.
+MAX_ROWS: Final = 40
 LAST: Final = 16
 
 
@@ -63,10 +63,10 @@ class Box:
     point: float | None
     index: int
     anchor: str
+    #: Where the text above the bar begins, or ends (``anchor``): where it begins at the bar's begin, it ends within.
     label_x: float
-    """Where the text above the bar begins, or ends (``anchor``): where it begins at the bar's begin, it ends within."""
+    #: The label before it was cut to the room that there is.
     whole: str
-    """The label before it was cut to the room that there is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +173,7 @@ def picture_of(
 def _rows(example: Counterexample, beside: Sequence[Operation]) -> list[tuple[int, Operation]]:
     """List (place, operation) of what is drawn, by invocation: of too many the suspects and the last to take effect."""
     numbered = list(enumerate([*example.operations, *beside]))
-    if len(numbered) > MOST:
+    if len(numbered) > MAX_ROWS:
         effects = {point.operation: point.at for point in example.linearization.points} if example.linearization else {}
         suspects = {operation.invoke_index for operation in example.suspects}
 
@@ -188,7 +188,7 @@ def _rows(example: Counterexample, beside: Sequence[Operation]) -> list[tuple[in
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What an operation is in the picture, by its place; ``says`` of a broken promise only."""
+    """An operation's part in the picture; ``says`` of a broken promise only."""
 
     says: str
     culprit: bool
@@ -301,7 +301,7 @@ def _anchor(left: float, right: float, wide: float) -> tuple[str, float]:
 
 
 def _times(operation: Operation, digits: int) -> str:
-    """From when to when; one whose outcome is unknown ended for its client, and may take effect later."""
+    """Begin and end of an operation; one whose outcome is unknown ended for its client, and may take effect later."""
     invoked = seconds_text(operation.invoked, digits)
     if operation.returned is None:
         return f"{invoked} – never answered"

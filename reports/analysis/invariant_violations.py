@@ -19,23 +19,23 @@ from reports.analysis.sketch import Sketch, sketch_of
 from reports.load import logs
 from reports.load.alarm_lines import AlarmLine
 
+#: When (seconds), which node, and what it did, in words.
 Observation: TypeAlias = tuple[float, str, str]
-"""When (seconds), which node, and what it did, in words."""
+#: How an index is written.
 Write: TypeAlias = Callable[[int], str]
-"""How an index is written."""
 
 ELSEWHERE: Final = LINEARIZABLE | {"recovery"}
 MAX_MOMENTS: Final = 12
 LOGS_TOO_SHORT: Final = ("committed-entries-deleted", "commit-beyond-log", "leader-lacks-committed")
+#: Characters of a digest that are shown.
 DIGEST: Final = 12
-"""Characters of a digest that are shown."""
+#: Seconds before and after a moment from which log lines are shown.
 ROOM_S: Final = (1.0, 0.5)
-"""Seconds before and after a moment from which log lines are shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """When one node was seen to break the rule (seconds), and what the cluster was doing then."""
+    """A moment at which one node was seen to break the rule (seconds), and what the cluster was doing then."""
 
     seconds: float
     node: str
@@ -61,8 +61,8 @@ class InvariantViolation:
     moments: list[Moment]
     picture: Sketch | None
     of_nodes: bool
+    #: Its lines of the logs, where it is about these.
     lines: list[AlarmLine] = field(default_factory=list)
-    """Its lines of the logs, where it is about these."""
 
     counted: int = 0
     recorded: int = 0
@@ -71,7 +71,7 @@ class InvariantViolation:
 
     @property
     def marked_text(self) -> str:
-        """How many of those that were counted have a mark."""
+        """Say how many of those that were counted have a mark."""
         if self.counted == 1:
             return "the only one"
         return f"all {self.counted:,}" if self.recorded >= self.counted else f"{self.recorded:,} of {self.counted:,}"
@@ -170,6 +170,7 @@ def _contents(moment: Mapping[str, Any], write: Write) -> str:
     return f"contents {str(moment['digest'])[:DIGEST]} at {moment['of']} {write(moment['index'])}"
 
 
+#: Kind of violation, of those whose checks record moments -> writes in words what a node did then.
 _WORDING: Final = {
     "committed-entries-deleted": _deletion,
     "term-forgotten": _step_back,
@@ -177,13 +178,12 @@ _WORDING: Final = {
     "leader-lacks-committed": _short_leader,
     "replicas-differ": _contents,
 }
-"""Kind of violation, of those whose checks record moments -> writes in words what a node did then."""
+#: What is counted of a kind of violation.
 _COUNTED: Final = {
     "committed-entries-deleted": "falls of a log",
     "commit-beyond-log": "answers",
     "leader-lacks-committed": "answers",
 }
-"""What is counted of a kind of violation."""
 
 
 def _leaders(drawn: Drawn, details: Mapping[str, Any]) -> list[Observation]:

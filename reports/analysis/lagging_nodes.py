@@ -12,8 +12,8 @@ from reports.analysis.faults import FaultWindow, when
 from reports.analysis.node_timeline import SILENT, NodeTimeline, last_progress
 from reports.style.format import number
 
+#: Seconds: a node is behind when it has not applied what some node had committed that long ago.
 AGE_S: Final = 1.0
-"""Seconds: a node is behind when it has not applied what some node had committed that long ago."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ def _front(timelines: Sequence[NodeTimeline]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _behind(timeline: NodeTimeline, time: np.ndarray, front: np.ndarray) -> np.ndarray:
-    """In which of its answers a node was behind (see :data:`AGE_S`)."""
+    """Mark the answers in which a node was behind (see :data:`AGE_S`)."""
     answered = timeline.role != SILENT
     mine, applied = timeline.time[answered], timeline.applied[answered]
     place = np.searchsorted(time, mine - AGE_S, side="right") - 1

@@ -87,7 +87,7 @@ class RunRow:
 
     @property
     def finding(self) -> str:
-        """What was found in a few words: the worst violation, or what kept the run from proving anything."""
+        """The finding in a few words: the worst violation, or what kept the run from proving anything."""
         return finding_name(self.severity, self.kind, self.canary, self.beside)
 
     @property

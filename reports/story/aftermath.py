@@ -1,4 +1,4 @@
-"""What came after something broke: how clients and leaders fared, and when nothing succeeded at all."""
+"""The aftermath of a break: clients, leaders, and stretches in which nothing succeeded."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from reports.load.columns import Floats
 from reports.load.run import Run
 from reports.style.format import number
 
+#: Nothing is said of what came in less than this many seconds before the end of the load or of the record.
 SPOKEN_S: Final = 1.0
-"""Of what came in fewer seconds, until the end of the load or of the record, nothing is said."""
 
 
 def after_onset(drawn: Drawn, onset: float) -> str:
@@ -87,7 +87,7 @@ def _unserved(drawn: Drawn, lasting: Sequence[Outage]) -> Iterator[str]:
 def _elected(drawn: Drawn, onset: float, leader: str | None) -> str:
     """Say how often leaders were elected since a moment, whether the same again, and which led at the end."""
     changes, before = _leaders_since(drawn, onset), leader_at(drawn.timelines, onset)
-    ending = f"at the end {f'{leader} led' if leader else 'nobody led'}"
+    ending = f"at the end {f'{leader} led' if leader else 'no node led'}"
     if len(changes) == 1 and changes[0] == (before or _last_leader(drawn, onset)):
         return f"leader {changes[0]} was elected again since {onset:.1f} s, {ending}"
     return f"{len(changes) or 'no'} new leader{'' if len(changes) == 1 else 's'} since {onset:.1f} s, {ending}"
@@ -115,12 +115,12 @@ def _leaders_since(drawn: Drawn, onset: float) -> list[str]:
 
 
 def _served(run: Run) -> Floats:
-    """When operations were acknowledged by a node that had applied them, in seconds, in order."""
+    """The times at which operations were acknowledged by a node that had applied them, in seconds, in order."""
     return run.operations.served_at() / 1e9
 
 
 def last_seen(drawn: Drawn, committed: float | None) -> dict[str, int | None]:
-    """What :func:`is_outage` asks for; the judge of an earlier release did not record it."""
+    """The details for :func:`is_outage`; the judge of an earlier release did not record them."""
     if committed is None:
         return {}
     served = _served(drawn.run)

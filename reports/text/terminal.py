@@ -27,9 +27,9 @@ from reports.style.format import number, one_line, printable, seconds
 from reports.style.wording import Wording
 from reports.text import recovery as recovery_text
 from reports.text import text_diagram
-from reports.text.summary import LEAST, Paint, check_lines, spark, table, wrapped
+from reports.text.summary import MIN_COLUMNS, Paint, check_lines, spark, table, wrapped
 
-MOST: Final = 160
+MAX_COLUMNS: Final = 160
 MAX_EXAMPLES: Final = 2
 MAX_MOMENTS: Final = 4
 MAX_FAULTS: Final = 20
@@ -39,8 +39,8 @@ _CODES: Final = {
 
 
 def render(drawn: Drawn, columns: int = 80, *, colour: bool = False) -> str:
-    """Render the text, ``columns`` wide (between :data:`LEAST` and :data:`MOST`) but for commands, which stay whole."""
-    columns = min(max(columns, LEAST), MOST)
+    """Render the text in at most ``columns``, from 60 to 160, but for commands, which stay whole."""
+    columns = min(max(columns, MIN_COLUMNS), MAX_COLUMNS)
     run = drawn.run
 
     def paint(text: str, name: str) -> str:
@@ -142,7 +142,7 @@ def _invariant_violations(drawn: Drawn, columns: int, paint: Paint) -> str:
 def _moment(moment: Moment) -> str:
     struck = ", ".join(one_line(window.fault, 40) for window in moment.faults)
     in_term = f" in term {moment.term}" if moment.term >= 0 else ""
-    led = f"{moment.leader} led{in_term}" if moment.leader else "nobody led"
+    led = f"{moment.leader} led{in_term}" if moment.leader else "no node led"
     return f"{moment.seconds:.2f} s {moment.node}: {moment.text}; {led}; fault: {struck or 'none'}"
 
 

@@ -27,7 +27,7 @@ from history import Header, HistoryWriter
 from history.readers import read_any
 from reports.site.serve import make
 
-# Without an initial value Jepsen's register starts as nil.
+#: Without an initial value Jepsen's register starts as nil.
 EDN_GOOD = """{:process 0, :type :invoke, :f :write, :value [1 7]}
 {:process 0, :type :ok, :f :write, :value [1 7]}
 {:process 1, :type :invoke, :f :read, :value [1 nil]}
