@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import numpy as np
 
+from history.records.probes import last_commit
 from history.records.violations import (
     LINEARIZABLE,
     OF_KEYS,
@@ -244,7 +245,8 @@ def _short_at_the_end(timelines: Sequence[NodeTimeline]) -> tuple[dict[str, int]
 
 def _no_recovery(drawn: Drawn, row: Mapping[str, Any], about: Mapping[str, Any]) -> Break:
     end = drawn.run.end / 1e9
-    last = last_commit(drawn.timelines)
+    moment = last_commit(drawn.run.probes)
+    last = None if moment is None else moment / 1e9
     answered = [timeline.node for timeline in drawn.timelines if silent_since(timeline, end) is None]
     named = set(map(str, about.get("behind") or ()))
     behind = [timeline for timeline in drawn.timelines if timeline.node in named]
@@ -284,20 +286,6 @@ def _other(drawn: Drawn, row: Mapping[str, Any], about: Mapping[str, Any], place
     if onset is None and logged:
         dated = f"; line {number(logged[0].number)} of {logged[0].node}'s {logged[0].file}, which has no dates"
     return Break(severity, f"{row['name']}: {row['seen']}{dated}.", onset, place, (row["name"],), nodes)
-
-
-# -- the nodes --------------------------------------------------------------------------------------------------------
-
-
-def last_commit(timelines: Sequence[NodeTimeline]) -> float | None:
-    """The last moment (s) at which a node was seen to have committed more than before; None where none was."""
-    return max((moment for one in timelines if (moment := _last_rise(one, "committed")) is not None), default=None)
-
-
-def _last_rise(timeline: NodeTimeline, name: Literal["committed", "applied"]) -> float | None:
-    rows = timeline.role != SILENT
-    rises = np.flatnonzero(np.diff(getattr(timeline, name)[rows]) > 0)
-    return float(timeline.time[rows][rises[-1] + 1]) if len(rises) else None
 
 
 # -- what next --------------------------------------------------------------------------------------------------------
