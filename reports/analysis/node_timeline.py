@@ -56,6 +56,11 @@ class NodeTimeline:
         """Whether the node ever said where its log stands; without that nothing is known of its progress."""
         return any(bool((column >= 0).any()) for column in (self.log_end, self.committed, self.applied))
 
+    @property
+    def held(self) -> Ints:
+        """How far it holds what it applied: no further than its log, of a node that ever said where that ends."""
+        return np.minimum(self.applied, self.log_end) if logs(self) else self.applied
+
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
