@@ -51,7 +51,7 @@ def _at_rest(path: Path) -> Iterator[Path]:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class FileCheckOptions:
     """How to check a history file; ``model`` None: the one that it names, else a register.
 
     ``initial`` is the value with which the register starts, as JSON or as a plain word (None: absent).
@@ -77,7 +77,7 @@ class Checked:
         return _wording(model_named(self.model))
 
 
-def check_file(path: Path, asked: Asked) -> Checked:
+def check_file(path: Path, asked: FileCheckOptions) -> Checked:
     """Check one history file or pipe (``-``: standard input).
 
     Raises UsageError for a file that is no history, or no history of that model.
@@ -136,7 +136,7 @@ def _wording(model: Model) -> Wording:
     return by_values if type(model).wording is Model.wording else model.wording
 
 
-def shrink_file(path: Path, asked: Asked, target: Path) -> tuple[Counterexample, int]:
+def shrink_file(path: Path, asked: FileCheckOptions, target: Path) -> tuple[Counterexample, int]:
     """Write the first counterexample of a history as a history of its own; return it and its number of operations.
 
     Raises UsageError when the history has none or ``target`` exists, StoreError when it cannot be written.

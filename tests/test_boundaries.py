@@ -205,6 +205,18 @@ def test_nothing_of_ours_imports_spark_before_it_is_asked_for_a_session() -> Non
     assert subprocess.run([sys.executable, "-c", program], cwd=ROOT).returncode == 0
 
 
+def test_no_module_sets_up_logging_when_it_is_imported() -> None:
+    calls = {"setLevel", "addHandler", "basicConfig", "dictConfig", "disable"}
+    wrong = {
+        f"{module(path)}:{node.lineno}"
+        for path in MODULES
+        for node in tree(path).body
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
+        if isinstance(node.value.func, ast.Attribute) and node.value.func.attr in calls
+    }
+    assert wrong == set()
+
+
 def test_no_module_is_too_long_to_be_read_at_once() -> None:
     lengths = {str(path.relative_to(ROOT)): len(path.read_text().splitlines()) for path in MODULES}
     assert {name: lines for name, lines in lengths.items() if lines > LONGEST and name not in TOO_LONG} == {}

@@ -23,7 +23,7 @@ from history.extras import require
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from harness.files import Asked
+    from harness.files import FileCheckOptions
     from history import RunFiles
 
 DEADLINE_S: Final = 60.0
@@ -58,11 +58,11 @@ def check(
     Or decide whether the history in FILE is linearizable: our history.jsonl and Parquet, Jepsen's history.edn and
     console log, porcupine's kv format.  FILE may be a pipe; - is standard input.
     """
-    from harness.files import Asked, file_type
+    from harness.files import FileCheckOptions, file_type
     from harness.store import LATEST
 
     if target != LATEST and file_type(Path(target)) in (stat.S_IFREG, stat.S_IFIFO):
-        asked = Asked(model, initial, engine, DEADLINE_S if deadline is None else deadline)
+        asked = FileCheckOptions(model, initial, engine, DEADLINE_S if deadline is None else deadline)
         return _check_file(Path(target), asked, as_json=as_json)
     files = _found(target, store)
     if model or engine or initial is not None or deadline is not None:
@@ -129,7 +129,7 @@ def _check_run(files: RunFiles, store: Path, start: dict[str, Any], *, spark: bo
     return code
 
 
-def _check_file(path: Path, asked: Asked, *, as_json: bool) -> int:
+def _check_file(path: Path, asked: FileCheckOptions, *, as_json: bool) -> int:
     from checker.explain.report import render
     from harness.exits import EXIT_OF_VERDICT
     from harness.files import check_file

@@ -5,7 +5,6 @@ It works on new and old runs alike; raw data is read, never changed.
 
 from __future__ import annotations
 
-import json
 import logging
 import time
 from collections import Counter
@@ -24,6 +23,7 @@ from harness.runstate import RunState
 from harness.store import read_object_if_any, require_history, write_json
 from harness.systems.api import Alarm
 from history import FormatError, Results, RunFiles, pair, read_history, read_probes, receipts_of
+from history.json_object import read_object
 from history.records.events import torn_end
 from history.records.layout import WAREHOUSE
 from pipeline import PipelineError, SessionError, Tables, append_run, local_tables, run_tables
@@ -148,7 +148,7 @@ def _counted(directory: Path) -> Counter[str] | None:
     counted: Counter[str] | None = None
     for path in sorted(directory.glob("alarms-*.json")):
         try:
-            alarms = json.loads(path.read_text())["alarms"]
+            alarms = read_object(path)["alarms"]
             counts = Counter({str(pattern): int(count) for pattern, count in alarms.items()})
         except (ValueError, TypeError, KeyError, AttributeError) as error:  # cut off by a kill or a power cut
             log.warning("%s: not counts of alarms: %s", path, error)

@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final
 
 from harness.judge.awake import AwakeClock
 from harness.judge.recorded import Recorded
 from history import Receipt
 from nemesis.core.errors import UnknownFaultError
-from nemesis.faults.registry import find
-
-#: Stop all their nodes, but one after another.
-ONE_BY_ONE: Final = ("restart-rolling", "rolling-kill")
+from nemesis.faults.registry import find, one_at_a_time
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +110,6 @@ def quorum_left(members: Sequence[str], receipts: Iterable[Receipt]) -> bool:
 def _stops(fault: str) -> bool:
     """Whether its nodes do not serve while it stands; False for a fault unknown to this release."""
     try:
-        return find(fault).stops and fault not in ONE_BY_ONE
+        return find(fault).stops and not one_at_a_time(fault)
     except UnknownFaultError:
         return False

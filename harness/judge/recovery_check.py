@@ -15,7 +15,7 @@ from harness.judge.awake import AwakeClock, gaps
 from harness.judge.committed_prefix import falls
 from harness.judge.damage import NONE, Damages
 from harness.judge.leader_complete import short_leaders
-from harness.judge.log_order import breaches
+from harness.judge.log_order import order_violations
 from harness.judge.node_alarms import setup_failures
 from harness.judge.recorded import Recorded
 from harness.judge.recovery import (
@@ -43,7 +43,7 @@ _ASKED: Final = {
     "operations": "operations succeed again",
 }
 _SINCE: Final = {HEAL: "last heal", TRIED: "last attempt to heal", LOAD: "end of the load"}
-#: A breach so shortly before a node's last answer (ns) stood until the end: that answer itself is not judged.
+#: A violation so shortly before a node's last answer (ns) stood until the end: that answer itself is not judged.
 _STANDS_NS: Final = 1_500_000_000
 
 
@@ -285,9 +285,9 @@ def _lost(recorded: Recorded, recovery: Recovery) -> dict[str, str]:
         return {}
     lost = {one.node: one.describe() for one in reversed(short_leaders(recorded.probes))}
     last = {probe.node: probe.time for probe in recorded.probes if probe.answered}
-    for breach in breaches(recorded.probes):
-        if breach.above == "committed" and breach.time >= last[breach.node] - _STANDS_NS:
-            lost.setdefault(breach.node, breach.describe())
+    for violation in order_violations(recorded.probes):
+        if violation.above == "committed" and violation.time >= last[violation.node] - _STANDS_NS:
+            lost.setdefault(violation.node, violation.describe())
     return dict(sorted(lost.items()))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from harness.files import wording_of
 from harness.store import read_object_if_any
@@ -18,6 +18,7 @@ from harness.suite.outcome import CellResult, SuiteResults
 from history import RunFiles
 from history.records.violations import counterexamples_of
 from reports.style.format import xml_text
+from reports.text.junit_xml import add_properties, count_cases, write_document
 from reports.text.text_diagram import draw
 
 _TAG: Final[dict[Outcome, str]] = {
@@ -37,23 +38,19 @@ def junit_of(results: SuiteResults, store: Path) -> ET.Element:
     root = ET.Element("testsuites", name="harness")
     suite = ET.SubElement(root, "testsuite", name=xml_text(begun.name), time=f"{results.seconds:.1f}")
     properties = {"seed": begun.seed, "shard": begun.shard, "suite_file": begun.file, "directory": results.journal.root}
-    _properties(suite, properties)
+    add_properties(suite, properties)
     for result in results.cells:
         _case(suite, result, begun.name, store)
     if results.failure:
         case = ET.SubElement(suite, "testcase", classname=xml_text(begun.name), name="the suite itself")
         ET.SubElement(case, "error", type="harness-failure", message=xml_text(results.failure))
-    for name, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
-        suite.set(name, str(len(suite.findall(f"testcase/{tag}"))))
-    suite.set("tests", str(len(suite.findall("testcase"))))
+    count_cases(suite)
     return root
 
 
 def write(results: SuiteResults, store: Path, path: Path) -> None:
-    """Raises OSError."""
-    tree = ET.ElementTree(junit_of(results, store))
-    ET.indent(tree)
-    tree.write(path, encoding="utf-8", xml_declaration=True)
+    """Write the document.  Raises OSError."""
+    write_document(junit_of(results, store), path)
 
 
 def _case(suite: ET.Element, result: CellResult, name: str, store: Path) -> None:
@@ -68,7 +65,7 @@ def _case(suite: ET.Element, result: CellResult, name: str, store: Path) -> None
         known = {"verdict": last.verdict, "kinds": ", ".join(last.kinds), "run": last.run, **last.environment}
         properties |= {key: value for key, value in known.items() if value}
         properties["attempts"] = len(result.attempts)
-    _properties(case, properties)
+    add_properties(case, properties)
     text = "\n\n".join(part for part in (result.sentence, *_examples(result, store)) if part)
     if (tag := _TAG.get(result.outcome)) is None:
         ET.SubElement(case, "system-out").text = xml_text(text)
@@ -76,12 +73,6 @@ def _case(suite: ET.Element, result: CellResult, name: str, store: Path) -> None
     message = result.sentence.splitlines()[0] if result.sentence else result.outcome
     found = ET.SubElement(case, tag, type=result.outcome, message=xml_text(message))
     found.text = xml_text(f"{text}\n\nagain: {result.cell.command}")
-
-
-def _properties(parent: ET.Element, values: dict[str, Any]) -> None:
-    properties = ET.SubElement(parent, "properties")
-    for name, value in values.items():
-        ET.SubElement(properties, "property", name=name, value=xml_text(value))
 
 
 def _examples(result: CellResult, store: Path) -> list[str]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import count
 from typing import Any, Final
 
@@ -18,9 +19,9 @@ SIZE: Final = 1000
 #: Of all operations this share reads.
 READS: Final = 0.05
 _ASKED: Final = "at the end every set holds what was added to it, once, and nothing else"
-#: So many elements of a class are named in the details, which are all of them but in the largest of runs,
+#: At most this many elements of a class are named in the details: all of them but in the largest of runs.
 _NAMED: Final = 10_000
-#: and so many, with their adds, in a counterexample.
+#: At most this many elements, with their adds, are shown in a counterexample.
 _SHOWN: Final = 3
 #: Class of elements -> kind of violation, and what a read does; the gravest first.
 _KINDS: Final = {
@@ -28,10 +29,11 @@ _KINDS: Final = {
     "unexpected": ("never-written", "holds {} that were never added"),
     "duplicated": ("duplicate", "holds {} twice"),
 }
+_COUNTED: Final = ("ok", "lost", "unexpected", "recovered", "duplicated")
 _WORDS: Final = {
     "lost": "an element whose add was acknowledged before the last read of its set began, and that the read lacks",
-    "recovered": "an element that is there though nobody was told so: its add was in doubt",
-    "unexpected": "an element that nobody added, or whose add certainly failed",
+    "recovered": "an element that is there though no client was answered so: its add was in doubt",
+    "unexpected": "an element that was never added, or whose add certainly failed",
     "duplicated": "an element that a read had more than once",
 }
 
@@ -67,6 +69,46 @@ def _adds_and_reads(rng: random.Random, key: str, elements: Iterator[int]) -> It
         yield Invocation("read", key) if rng.random() < READS else Invocation("add", key, next(elements))
 
 
+@dataclass(frozen=True, slots=True)
+class SetAccount:
+    """One set's elements by class, and a counterexample for each class that breaks a promise.
+
+    ``unread``: no read at the end of the run, so that only duplicates can be seen.
+    """
+
+    classes: Mapping[str, list[Any]]
+    wrong: Sequence[tuple[str, Counterexample]]
+    unread: bool = False
+
+
+def account_of(operations: Sequence[Operation]) -> SetAccount:
+    """Account for every element of one set, by the last read of the node that lacks the most."""
+    reads = [op for op in operations if op.f == "read" and op.applied and isinstance(op.result, list)]
+    twice = {one: op for op in reversed(reads) for one, times in Counter(op.result).items() if times > 1}
+    wrong = []
+    if twice:
+        first = min(twice.values(), key=lambda op: op.invoke_index)
+        wrong.append(_wrong("duplicated", [one for one, where in twice.items() if where is first], [], first))
+    finals = sorted((op for op in reads if op.phase == "final"), key=lambda op: op.invoke_index)
+    if not finals:
+        return SetAccount({"duplicated": list(twice)}, wrong, unread=True)
+    of_nodes = {op.node: op for op in finals}.values()
+    lost, last = max(
+        ((_lost(operations, op), op) for op in of_nodes), key=lambda one: (len(one[0]), one[1].invoke_index)
+    )
+    held = set(last.result)
+    added = {op.value: op for op in operations if op.f == "add" and op.invoke_index < (last.return_index or 0)}
+    outcomes = {one: added[one].outcome if one in added else None for one in held}
+    if unexpected := [one for one in held if outcomes[one] in (None, "fail")]:
+        wrong.append(_wrong("unexpected", unexpected, [added[one] for one in unexpected if one in added], last))
+    missing = [op.value for op in lost]
+    if lost:
+        wrong.append(_wrong("lost", missing, lost, last))
+    ok, recovered = ([one for one in held if outcomes[one] in which] for which in (("ok", "info"), ("info",)))
+    classes = {"ok": ok, "lost": missing, "unexpected": unexpected, "recovered": recovered, "duplicated": list(twice)}
+    return SetAccount(classes, wrong)
+
+
 def elements_check(operations: Sequence[Operation]) -> Check:
     """Account for every element, as Jepsen's ``checker/set`` does, by the last read of each set.
 
@@ -74,46 +116,22 @@ def elements_check(operations: Sequence[Operation]) -> Check:
 
     ``ok``: it is there; for the others see :data:`_WORDS`.
     """
-    found: defaultdict[str, list[Any]] = defaultdict(list)
-    unread: list[str] = []
     sets: defaultdict[str | int | None, list[Operation]] = defaultdict(list)
     for operation in operations:
         sets[operation.key].append(operation)
-    wrong: list[tuple[str, Counterexample]] = []
-    for key, mine in sets.items():
-        reads = [op for op in mine if op.f == "read" and op.applied and isinstance(op.result, list)]
-        twice = {one: op for op in reversed(reads) for one, times in Counter(op.result).items() if times > 1}
-        found["duplicated"] += sorted(twice)
-        if twice:
-            first = min(twice.values(), key=lambda op: op.invoke_index)
-            wrong.append(_wrong("duplicated", [one for one, where in twice.items() if where is first], [], first))
-        finals = [op for op in reads if op.phase == "final"]
-        if not finals:
-            unread.append(str(key))
-            continue
-        of_nodes = {op.node: op for op in sorted(finals, key=lambda op: op.invoke_index)}.values()
-        lost, last = max(((_lost(mine, op), op) for op in of_nodes), key=lambda one: (len(one[0]), one[1].invoke_index))
-        held = set(last.result)
-        added = {op.value: op for op in mine if op.f == "add" and op.invoke_index < (last.return_index or 0)}
-        adds = {element: op.outcome for element, op in added.items()}
-        found["ok"] += [one for one in held if adds.get(one) in ("ok", "info")]
-        found["recovered"] += [one for one in held if adds.get(one) == "info"]
-        if unexpected := [one for one in held if adds.get(one) in (None, "fail")]:
-            failed = [added[one] for one in unexpected if one in added]
-            wrong.append(_wrong("unexpected", unexpected, failed, last))
-        if lost:
-            wrong.append(_wrong("lost", [op.value for op in lost], lost, last))
-        found["unexpected"] += unexpected
-        found["lost"] += [op.value for op in lost]
-    counts = {name: len(found[name]) for name in ("ok", "lost", "unexpected", "recovered", "duplicated")}
+    accounts = {key: account_of(mine) for key, mine in sets.items()}
+    found = {name: [one for account in accounts.values() for one in account.classes.get(name, ())] for name in _COUNTED}
+    counts = {name: len(elements) for name, elements in found.items()}
     classes = [name for name in _KINDS if counts[name]]
     seen = ", ".join(f"{number} {name}" for name, number in counts.items())
     named = {name: sorted(found[name])[:_NAMED] for name in classes}
     details: dict[str, Any] = {**counts, "elements": named, "words": _WORDS}
+    wrong = [one for account in accounts.values() for one in account.wrong]
     if wrong:
         examples = sorted(wrong, key=lambda one: classes.index(one[0]))
         details |= details_of([example for _, example in examples])
         return Check("elements", "check", "invalid", _ASKED, seen, details)
+    unread = [str(key) for key, account in accounts.items() if account.unread]
     if unread or not sets:
         what = f"not read at the end: {', '.join(unread)}" if unread else "nothing was added"
         return Check("elements", "check", "unknown", _ASKED, f"{seen}; {what}", details)

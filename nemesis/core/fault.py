@@ -185,6 +185,9 @@ class Fault(Protocol):
     ``stops``: the targeted nodes do not serve while it stands, and the quorum guard counts them.
     ``beyond_quorum``: stopping a majority is the purpose of the fault (kill-all), or it keeps the
     quorum itself.
+    A fault may have more attributes, all read through the registry: ``one_at_a_time``, it stops its nodes one after
+    another, never all at once; ``takes_memory``, it may be why a kernel kills processes; ``unaimed``, why its targets
+    cannot be chosen by words.
     """
 
     @property

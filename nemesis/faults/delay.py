@@ -146,7 +146,7 @@ def helper_source() -> str:
     return Path(__file__).with_name("queue_helper.py").read_text()
 
 
-class Shaping:
+class QueuedPackets:
     """Delay, reorder or duplicate what the smaller of two random halves receives from the larger."""
 
     family: Family = "packet"
@@ -310,16 +310,16 @@ def _duplicate(ctx: Context) -> Shape:
     return Shape(62, duplicate=ctx.settings.option("duplicate"))
 
 
-DELAY: tuple[Shaping, ...] = (
-    Shaping("packet-delay", "packets between two halves come 50 ms later, give or take 10", _delay, delayed),
-    Shaping(
+DELAY: tuple[QueuedPackets, ...] = (
+    QueuedPackets("packet-delay", "packets between two halves come 50 ms later, give or take 10", _delay, delayed),
+    QueuedPackets(
         "packet-reorder",
         "a share of the packets between two halves overtakes the others",
         _reorder,
         reordered,
         "overtook",
     ),
-    Shaping(
+    QueuedPackets(
         "packet-duplicate", "a share of the packets between two halves comes twice", _duplicate, doubled, "doubled"
     ),
 )

@@ -182,6 +182,7 @@ class Starve:
         self.name = name
         self.summary = summary
         self.limits = limits
+        self.takes_memory = limits.kind == "memory"
 
     def precheck(self, ctx: Context) -> str | None:
         tries = dict.fromkeys(ctx.nodes.names, Command(("sh", "-c", _TRY, self.limits.kind)))

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Final
 
 from history import Counterexample, Operation
-from history.records.violation_times import occasions_text
+from history.records.violation_times import violation_times_text
 from history.records.violations import LINEARIZABLE, Shown, counterexamples_of, counts_of, state_of
 from reports.analysis import faults, node_timeline
 from reports.analysis.beside import operations_beside
@@ -175,7 +175,7 @@ def violation_times_of(run: Run) -> str:
     seen = details.get("seen") if isinstance(details, dict) else None
     if not isinstance(seen, dict) or not seen.get("counted"):
         return ""
-    return occasions_text(seen, "no installed fault")
+    return violation_times_text(seen, "no installed fault")
 
 
 def violation_count(run: Run) -> int:

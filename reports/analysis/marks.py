@@ -16,7 +16,7 @@ BUCKETS: Final = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Violation:
+class ViolationMark:
     """``operations``, ``culprit`` and ``suspects`` are indexes of invocations; ``at`` is in seconds of the run.
 
     ``culprit`` is the operation whose answer leaves no order, and ``at`` when that was answered.
@@ -35,7 +35,7 @@ class Violation:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class FindingMark:
     """At ``at`` seconds of the run ``node`` was seen to fail ``check``; ``text`` says how."""
 
     check: str
@@ -52,8 +52,8 @@ class Marks:
     ``violated`` counts all violations, ``recorded`` those that the results tell and that have a mark.
     """
 
-    violations: tuple[Violation, ...]
-    findings: tuple[Finding, ...]
+    violations: tuple[ViolationMark, ...]
+    findings: tuple[FindingMark, ...]
     violated: int
     recorded: int = 0
     further_violations: tuple[float, ...] = ()
@@ -63,7 +63,7 @@ class Marks:
 def marks_of(drawn: Drawn) -> Marks:
     """List all marks of a run: violations in the order of the page, findings in the order of their times."""
     recorded = [_violation(one.key, one.example) for one in recorded_examples(drawn.run)]
-    observed = [Finding(name, *one) for name, every in moments_by_check(drawn) for one in every]
+    observed = [FindingMark(name, *one) for name, every in moments_by_check(drawn) for one in every]
     observed.sort(key=lambda mark: mark.at)
     end = drawn.run.end / 1e9
     return Marks(
@@ -85,10 +85,10 @@ def _bucketed(moments: Sequence[float], end: float) -> tuple[float, ...]:
     return tuple(first.values())
 
 
-def _violation(key: Any, example: Counterexample) -> Violation:
+def _violation(key: Any, example: Counterexample) -> ViolationMark:
     order = sorted(range(len(example.operations)), key=lambda place: example.operations[place].invoked)
     culprit, words = example.completing, labels_by_elements(example)
-    return Violation(
+    return ViolationMark(
         kind=example.kind,
         key=key,
         operations=tuple(example.operations[place].invoke_index for place in order),

@@ -20,7 +20,7 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 from reports.analysis import trends
 from reports.load.run_row import RunRow
-from reports.load.safe_open import NotServedError, files_of, names_of, open_inside
+from reports.load.safe_open import NotServedError, files_of, names_of, open_in_store
 from reports.load.store_index import StoreIndex
 from reports.site import site
 
@@ -118,7 +118,7 @@ class Site:
                 start_response("302 Found", [("Location", site.href(row.place, "/") + "/"), *HEADERS])
                 return []
             return _page(start_response, site.folder_page(row, files_of(self._store / test / run), "../../../"))
-        return _file(open_inside(self._store, names), inside, start_response)
+        return _file(open_in_store(self._store, names), inside, start_response)
 
 
 def _host(header: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from typing import Any, Final
@@ -30,6 +31,12 @@ def short(text: str, limit: int = LONGEST) -> str:
         return text
     end = text.rfind(" ", limit - 1 - limit // 5, limit - 1)
     return (text[:end] + " …") if end > 0 else text[: limit - 1] + "…"
+
+
+def compact(value: Any, limit: int = 160) -> str:
+    """Write a JSON value in one short line, without the outermost braces."""
+    text = json.dumps(value, ensure_ascii=False, separators=(", ", ": "), default=str)
+    return one_line(text[1:-1] if text[:1] == "{" else text, limit)
 
 
 def xml_text(text: object) -> str:

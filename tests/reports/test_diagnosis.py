@@ -18,7 +18,7 @@ from reports.analysis.findings import prepare, recovery_of
 from reports.analysis.invariant_violations import invariant_violations
 from reports.analysis.lagging_nodes import lagging_nodes
 from reports.load.run import read_run
-from reports.page.page import places_of
+from reports.page.context import places_of
 from reports.story.aftermath import outages_text
 from reports.story.diagnosis import Diagnosis, diagnosis_of
 from tests.support.reports.raw import Raw, S

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from harness.judge.committed_prefix import committed_kept, falls
+from harness.judge.committed_prefix import check_committed_prefix, falls
 from harness.judge.damage import NONE
 from harness.judge.fault_windows import quorum_left, windows_of
 from harness.judge.judge import planted
@@ -331,7 +331,7 @@ KEPT = (
 
 
 def test_every_fall_of_every_node_is_told_also_that_of_one_that_was_restarted() -> None:
-    check = committed_kept(KEPT)
+    check = check_committed_prefix(KEPT)
     assert check.details["moments"] == [
         {"node": "n1", "time": 6 * S, "log_end": 10, "committed": 90, "restarted": False, "index_fell": None},
         {"node": "n1", "time": 9 * S, "log_end": 20, "committed": 190, "restarted": False, "index_fell": None},
@@ -348,14 +348,14 @@ def test_a_commit_index_that_fell_is_no_restart_unless_the_pid_shows_one(pids: t
     (fall,) = falls([was, now])
     assert (fall.restarted, fall.index_fell, fall.committed, fall.proves) == (False, (27, 3), 27, False)
     assert fall.describe().endswith("27 had been committed there; its commit index itself fell from 27 to 3")
-    assert committed_kept([was, now]).verdict == "valid"
+    assert check_committed_prefix([was, now]).verdict == "valid"
     (again,) = falls([replace(was, pid=7), replace(now, pid=8)])
     assert (again.restarted, again.index_fell) == (True, None)
     assert again.describe().endswith("27 had been committed there before it was restarted")
 
 
 def test_a_fall_after_a_restart_alone_proves_nothing() -> None:
-    check = committed_kept([probe for probe in KEPT if probe.node == "n2"])
+    check = check_committed_prefix([probe for probe in KEPT if probe.node == "n2"])
     assert (check.verdict, check.details) == ("valid", {})
 
 
