@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -41,11 +41,9 @@ from reports.analysis.node_timeline import SILENT, NodeTimeline, leader_at, sile
 from reports.load import logs
 from reports.story.aftermath import after_onset, last_seen
 from reports.story.elsewhere import held_elsewhere
+from reports.story.repeated_lines import repeated_at_the_end, stuck_text
 from reports.story.replicas_behind import behind_text, reason_of, starts_text
 from reports.style.format import number, one_line
-
-REPEATED: Final = 100
-"""A warning that a node logs so often in the last :data:`OUTAGE_S` of the record is what it is stuck at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,6 +264,8 @@ def _no_recovery(drawn: Drawn, row: Mapping[str, Any], about: Mapping[str, Any])
     if not behind:
         return Break("no commits" if outage else "replica behind", row["seen"], None, "recovery", ("recovery",))
     text, onset = behind_text(drawn, behind)
+    if onset is not None:
+        text += drawn.run.notes.attempt("repeated lines", lambda: stuck_text(drawn, nodes, onset), "")
     return Break("replica behind", text, onset, "recovery", ("recovery",), nodes, starts)
 
 
@@ -300,7 +300,7 @@ def _step(drawn: Drawn, worst: Break) -> tuple[str, float | None]:
         why = reason_of(one).removesuffix(".")
         return f"Read the last lines of the {one.file} of {one.node}, which does not start again: {why}", one.at
     if worst.severity in ("no commits", "replica behind"):
-        repeated = drawn.run.notes.attempt("repeated lines", lambda: _repeated(drawn, worst), None)
+        repeated = drawn.run.notes.attempt("repeated lines", lambda: repeated_at_the_end(drawn, worst.nodes), None)
         if repeated is not None:
             often = f"{number(repeated.times)} times in the last {OUTAGE_S:.0f} s"
             return f"{repeated.node} logged this {often}: {one_line(repeated.text, 160)}", worst.onset
@@ -318,12 +318,3 @@ def _logged(drawn: Drawn, worst: Break) -> bool:
     onset, room = worst.onset or 0.0, (0.5, RECOVERY_S) if worst.place == "recovery" else ROOM_S
     found = logs.around(drawn.run.files, drawn.run.started, (onset, onset), worst.nodes, room, 8)
     return bool(found.lines)
-
-
-def _repeated(drawn: Drawn, worst: Break) -> logs.LogLine | None:
-    """The warning or error that a node, one of those that are behind if possible, logs again and again at the end."""
-    end = drawn.run.end / 1e9
-    lines = logs.excerpt(drawn.run.files, drawn.run.started, end - OUTAGE_S, end, limit=200)
-    found = [line for line in lines if line.weight and line.times >= REPEATED]
-    mine = [line for line in found if line.node in worst.nodes]
-    return max(mine or found, key=lambda line: line.times, default=None)

@@ -77,7 +77,9 @@ def no_commits(raw: Raw, match: re.Match[str]) -> None:
 def stopped(raw: Raw, match: re.Match[str]) -> None:
     behind = [node for node in raw.nodes if raw.end - raw.last_rise(node, "applied") > 10]
     assert (int(match["some"]), int(match["all"])) == (len(behind), len(raw.nodes))
-    assert_placed(raw, match, min(raw.last_rise(node, "applied") for node in behind))
+    moments = [raw.last_rise(node, "applied") for node in behind]
+    assert_placed(raw, match, min(moments))
+    assert close(match["last"] or match["at"], max(moments))
     told = {node: number(index) for node, index in re.findall(r"(n\d+) at ([\d,]*\d)", match["stand"])}
     assert told == {node: raw.of(node)[-1]["applied"] for node in behind}
     assert number(match["target"]) == max(probe["committed"] for probe in raw.answers)
@@ -301,7 +303,8 @@ CLAIMS: list[tuple[str, Claim]] = [
     ),
     (
         (
-            rf"(?P<some>\d+) of (?P<all>\d+) replicas stopped applying at {WHEN}, and never resumed: (?P<stand>.*?), "
+            rf"(?P<some>\d+) of (?P<all>\d+) replicas stopped applying at {WHEN}(?:, the last at (?P<last>[\d.]+) s)?, "
+            r"and never resumed: (?P<stand>.*?), "
             r"of (?P<target>[\d,]+) that were committed"
         ),
         stopped,
