@@ -67,6 +67,8 @@ class Box:
     """Where the text above the bar begins, or ends (``anchor``): where it begins at the bar's begin, it ends within."""
     whole: str
     """The label before it was cut to the room that there is."""
+    narrow_times: str
+    """The times without the error, for a narrow screen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,6 +292,7 @@ def _box(
         anchor=anchor,
         label_x=label_x,
         whole=whole,
+        narrow_times=_times(operation, digits, named=False),
     )
 
 
@@ -300,7 +303,7 @@ def _anchor(left: float, right: float, wide: float) -> tuple[str, float]:
     return ("start", left) if left + wide <= WIDTH else ("end", WIDTH)
 
 
-def _times(operation: Operation, digits: int) -> str:
+def _times(operation: Operation, digits: int, *, named: bool = True) -> str:
     """From when to when; one whose outcome is unknown ended for its client, and may take effect later."""
     invoked = seconds_text(operation.invoked, digits)
     if operation.returned is None:
@@ -308,7 +311,7 @@ def _times(operation: Operation, digits: int) -> str:
     returned = f"{seconds_text(operation.returned, digits)} s"
     if operation.outcome != "info":
         return f"{invoked} – {returned}"
-    error = f"{short(operation.error, 24)} at " if operation.error else "given up at "
+    error = f"{short(operation.error, 24)} at " if operation.error and named else "given up at "
     return f"{invoked} s, outcome unknown ({error}{returned})"
 
 
