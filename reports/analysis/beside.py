@@ -1,8 +1,10 @@
-"""Operations on the same object around those of a broken promise."""
+"""Which operations are drawn: those of a counterexample that matter, and on the same object around a broken promise."""
 
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import numpy as np
@@ -14,6 +16,11 @@ NEAREST: Final = 3
 """So many operations are shown around each one of the violation,"""
 NEAR: Final = SECOND
 """if no more than this (ns) lies between the two."""
+MOST: Final = 40
+"""More rows are no picture: of more, at most :data:`LAST` are drawn."""
+LAST: Final = 16
+BEFORE: Final = 2
+"""So many of those that ended before a suspect began are drawn, where no order of the others is known."""
 
 
 def operations_beside(operations: Operations, example: Counterexample) -> list[Operation]:
@@ -35,3 +42,54 @@ def operations_beside(operations: Operations, example: Counterexample) -> list[O
         nearest = np.lexsort((np.abs(begun - one.invoked), away))[:NEAREST]
         chosen.update(rows[nearest[away[nearest] <= NEAR]].tolist())
     return [operations.at(row) for row in sorted(chosen)]
+
+
+def rows_of(example: Counterexample, beside: Sequence[Operation]) -> list[tuple[int, Operation]]:
+    """List (place, operation) of what is drawn, by invocation: of too many the suspects and those that matter to them.
+
+    These are the last to take effect.  Where that is not known, what may have taken effect while a suspect was open, and
+    the last that ended before: from where they left the object, only what was open can have led elsewhere.
+    """
+    numbered = list(enumerate([*example.operations, *beside]))
+    if len(numbered) > MOST:
+        effects = {point.operation: point.at for point in example.linearization.points} if example.linearization else {}
+        suspects = {operation.invoke_index for operation in example.suspects}
+        if suspects and not effects and not example.roles:
+            numbered = _open_with(example.suspects, list(enumerate(example.operations)))
+
+        def last_first(one: tuple[int, Operation]) -> tuple[bool, bool, int]:
+            place, operation = one
+            mine = place < len(example.operations)
+            return mine and operation.invoke_index in suspects, mine, effects.get(place, operation.invoked)
+
+        numbered = sorted(numbered, key=last_first, reverse=True)[:LAST]
+    return sorted(numbered, key=lambda one: one[1].invoked)
+
+
+def _open_with(suspects: Sequence[Operation], own: Sequence[tuple[int, Operation]]) -> list[tuple[int, Operation]]:
+    """Choose the operations that may have taken effect while a suspect was open, and the last ones before them.
+
+    Of those in doubt the ones that began after these, if there are any: an older one would have had to wait.
+    """
+    began = min(suspect.invoked for suspect in suspects)
+
+    def over(operation: Operation) -> bool:
+        return operation.outcome != "info" and operation.returned is not None and operation.returned < began
+
+    before = sorted((one for one in own if over(one[1])), key=lambda one: one[1].returned or 0)[-BEFORE:]
+    since = max((one[1].invoked for one in before), default=0)
+    opened = [one for one in own if not over(one[1])]
+    doubtful = [one for one in opened if one[1].outcome == "info"]
+    younger = [one for one in doubtful if one[1].invoked > since] or doubtful
+    return [*before, *(one for one in opened if one not in doubtful or one in younger)]
+
+
+def in_doubt(example: Counterexample, wording: Callable[[Operation], str]) -> list[tuple[str, int]]:
+    """List, in words, what is drawn that may have taken effect before a suspect was answered, and how often.
+
+    Empty for a broken promise, where this explains nothing.
+    """
+    until = max((one.invoked if one.returned is None else one.returned for one in example.suspects), default=0)
+    shown = [one for _, one in rows_of(example, ())] if not example.roles else []
+    found = [one for one in shown if one.outcome == "info" and one.invoked < until]
+    return list(Counter(map(wording, found)).items())

@@ -11,8 +11,8 @@ from history import Counterexample, Operation
 from history.records.violation_times import violation_times_text
 from history.records.violations import LINEARIZABLE, Shown, counterexamples_of, counts_of, state_of
 from reports.analysis import faults, node_timeline
-from reports.analysis.beside import operations_beside
-from reports.analysis.counterexample import Picture, labels_by_elements, picture_of, text_of
+from reports.analysis.beside import in_doubt, operations_beside
+from reports.analysis.counterexample import Picture, label_of, labels_by_elements, picture_of, text_of
 from reports.analysis.failed_starts import FailedStart, failed_starts
 from reports.analysis.faults import FaultWindow
 from reports.analysis.lagging_nodes import LaggingNode, caught_up, lagging_nodes
@@ -50,6 +50,7 @@ class Violation:
     stood during those.  ``suspects`` are the answers of which one is wrong, usually a single one; ``missed`` is the
     last acknowledged change that a single one shows no sign of.  ``prefix``: at which completion (s) the key's whole
     history ceases to be linearizable, and how many operations had completed before; of the first violation of a key.
+    ``in_doubt``: what may have taken effect before a suspect was answered, in words, and how often.
     """
 
     check: str
@@ -71,6 +72,7 @@ class Violation:
     missed: Response | None
     legal: Legal
     prefix: tuple[float, int] | None
+    in_doubt: Sequence[tuple[str, int]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,6 +328,7 @@ def _violation(run: Run, found: list[NodeTimeline], windows: list[FaultWindow], 
         missed=response(missed) if missed else None,
         legal=Legal((), whole=False),
         prefix=None,
+        in_doubt=in_doubt(example, lambda one: label_of(one, wording=wording)),
     )
 
 

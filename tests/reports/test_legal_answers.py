@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,10 @@ from typing import Any
 import pytest
 
 import reports
+from checker.models.sync_state_set import SyncStateSet
 from history import RunFiles
+from reports.analysis.findings import prepare
+from reports.load.run import read_run
 from tests.support.reports.recorded_runs import recorded_run
 
 Change = Callable[[dict[str, Any]], dict[str, Any]]
@@ -40,6 +44,24 @@ def test_a_read_of_a_sync_state_set_has_all_its_answers_named(tmp_path: Path) ->
     for answer in ("[2, 10, [1, 2, 3], 69]", *(f"[2, 10, {members}, 70]" for members in asked)):
         assert answer in named
     assert named.count(" or ") == len(asked)
+
+
+def test_its_drawing_holds_what_matters_and_its_words_say_which_were_in_doubt(tmp_path: Path) -> None:
+    """Four alters of epoch 69 are in doubt; of what ended before, the two that led to that epoch say all."""
+    files = RunFiles(recorded_run("epoch-granted-twice", tmp_path))
+    (first, *_) = prepare(read_run(files, SyncStateSet().wording)).violations
+    assert first.picture is not None
+    asked = [box.label.partition(": expected ")[2][:8] for box in first.picture.boxes]
+    assert asked == ["epoch 67", "epoch 68", "epoch 69", "epoch 69", "epoch 69", "epoch 69", ""]
+    assert [box.culprit for box in first.picture.boxes] == [False] * 6 + [True]
+    assert first.picture.left_out == len(first.example.operations) - 7
+    assert {text.partition(": expected ")[2][:8] for text, _ in first.in_doubt} == {"epoch 69"}
+    assert sum(times for _, times in first.in_doubt) == 4
+    for answer in first.legal.answers:
+        assert re.fullmatch(r"master 2 of epoch 10, sync state set \[[\d, ]+\] of epoch (69|70)", answer)
+    reports.write_report(files, SyncStateSet().wording)
+    page = " ".join(files.report.read_text().split())
+    assert "In doubt when it was answered, each with effect or without: " in page
 
 
 def test_why_they_are_not_named_is_said(tmp_path: Path) -> None:

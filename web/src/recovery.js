@@ -2,19 +2,30 @@
 
 import { el, svg } from "./dom.js";
 
-const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [760, 220, 64, 16, 8, 28];
+const [WIDEST, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [760, 220, 64, 16, 8, 28];
 
-export function drawRecovery(host, runs) {
-  const drawn = runs.filter(({ curve }) => curve?.faults);
+export function drawRecovery(a, b) {
+  const host = document.getElementById("c-recovery");
+  const drawn = Object.entries({ a, b })
+    .map(([letter, run]) => ({ letter, curve: run.curves?.recovery }))
+    .filter(({ curve }) => curve?.faults);
   if (!drawn.length) {
     host.replaceChildren(el("p", "No fault of either run was healed with a rate before it.", "quiet"));
     return;
   }
+  // As many units as there are pixels: the lettering has the size of every other drawing's, on any screen.
+  const width = Math.min(host.clientWidth || WIDEST, WIDEST);
   const { time } = drawn[0].curve;
   const top = Math.max(1.25, ...drawn.flatMap(({ curve }) => curve.share.map((v) => v ?? 0)));
-  const x = (seconds) => LEFT + ((seconds - time[0]) / (time.at(-1) - time[0])) * (WIDTH - LEFT - RIGHT);
+  const x = (seconds) => LEFT + ((seconds - time[0]) / (time.at(-1) - time[0])) * (width - LEFT - RIGHT);
   const y = (share) => HEIGHT - BOTTOM - (share / top) * (HEIGHT - TOP - BOTTOM);
-  const picture = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "recovery", role: "img" });
+  const picture = svg("svg", {
+    viewBox: `0 0 ${width} ${HEIGHT}`,
+    width,
+    height: HEIGHT,
+    class: "recovery",
+    role: "img",
+  });
   picture.setAttribute("aria-label", "Share of the rate before, around the heals of both runs");
   const text = (content, attributes) => {
     const made = svg("text", attributes);
@@ -22,7 +33,7 @@ export function drawRecovery(host, runs) {
     picture.append(made);
   };
   for (const share of [0, 0.5, 1]) {
-    picture.append(svg("line", { class: "grid", x1: LEFT, x2: WIDTH - RIGHT, y1: y(share), y2: y(share) }));
+    picture.append(svg("line", { class: "grid", x1: LEFT, x2: width - RIGHT, y1: y(share), y2: y(share) }));
     text(`${share * 100} %`, { x: LEFT - 8, y: y(share) + 4, "text-anchor": "end" });
   }
   for (let tick = Math.ceil(time[0] / 5) * 5; tick <= time.at(-1); tick += 5)
