@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, Final
 
 from history import Counterexample, Operation
+from history.records.doubts import doubts_of, is_least, violations_text
 from history.records.violation_times import violation_times_text
 from history.records.violations import LINEARIZABLE, Shown, counterexamples_of, counts_of, state_of
 from reports.analysis import faults, node_timeline
@@ -182,6 +183,19 @@ def violation_times_of(run: Run) -> str:
 
 def violation_count(run: Run) -> int:
     return sum(counts_of(run.results).values())
+
+
+def violations_counted(run: Run) -> str:
+    """Write how many violations there are, or at least are."""
+    return violations_text(violation_count(run), least=is_least(run.results))
+
+
+def doubts_text(run: Run) -> str:
+    """Write what the checker left open about the violations; empty where nothing is."""
+    found = doubts_of(run.results)
+    named = [f"{key}: {reason}" for key, reason in found[:MAX_EXAMPLES]]
+    more = [f"and of {len(found) - len(named)} more keys"] if len(found) > len(named) else []
+    return "; ".join([*named, *more])
 
 
 def violating_keys(run: Run) -> list[tuple[str, list[str], int]]:

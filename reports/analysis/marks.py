@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from history import Counterexample
+from history.records.doubts import is_least
 from reports.analysis.counterexample import labels_by_elements
 from reports.analysis.findings import MAX_LISTED, Drawn, recorded_examples, violation_count
 from reports.analysis.invariant_violations import moments_by_check
@@ -49,7 +50,8 @@ class Marks:
     """The earliest :data:`reports.analysis.findings.MAX_LISTED` of each, and when the others were (``further_…``, s).
 
     Of those others that fall together in one of :data:`BUCKETS` parts of the run, one stands for all.
-    ``violated`` counts all violations, ``recorded`` those that the results tell and that have a mark.
+    ``violated`` counts all violations, ``recorded`` those that the results tell and that have a mark; ``least``:
+    there may be more than were looked for.
     """
 
     violations: tuple[ViolationMark, ...]
@@ -58,6 +60,7 @@ class Marks:
     recorded: int = 0
     further_violations: tuple[float, ...] = ()
     further_findings: tuple[float, ...] = ()
+    least: bool = False
 
 
 def marks_of(drawn: Drawn) -> Marks:
@@ -73,6 +76,7 @@ def marks_of(drawn: Drawn) -> Marks:
         len(recorded),
         _bucketed([mark.at for mark in recorded[MAX_LISTED:]], end),
         _bucketed([mark.at for mark in observed[MAX_LISTED:]], end),
+        is_least(drawn.run.results),
     )
 
 

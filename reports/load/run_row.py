@@ -18,6 +18,7 @@ from typing import Any, Final
 from history import RunFiles
 from history.json_object import read_object
 from history.metrics.recovery import never_recovered
+from history.records.doubts import is_least
 from history.records.plans import faults_of, nemesis_name, system_version
 from history.records.settings import machine_of, settings_of
 from history.records.violations import (
@@ -47,6 +48,7 @@ class RunRow:
     ``recovery_s`` is the longest time until the rate was back after a fault, ``never`` after how many it was not,
     ``gap_s`` the longest stretch without an ok around any fault.  ``checks`` holds (name, verdict).  ``settings`` is a
     digest of those that move the figures; ``machine`` is None in runs of earlier releases, and ``system`` empty.
+    ``least``: there may be more ``violations`` than were looked for.
     """
 
     test: str
@@ -75,6 +77,7 @@ class RunRow:
     severity: str = ""
     canary: str = ""
     beside: str = ""
+    least: bool = False
 
     @property
     def place(self) -> str:
@@ -164,6 +167,7 @@ def _row(files: RunFiles, plan: dict[str, Any], state: dict[str, Any], results: 
         severity=worst.severity if worst else "",
         canary="" if failure else canary_outcome(plan, results),
         beside="" if failure else beside_planted(plan, results),
+        least=is_least(results),
     )
 
 

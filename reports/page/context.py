@@ -12,6 +12,7 @@ from typing import Any, Final, TypeAlias
 from urllib.parse import quote, urlencode
 
 from history.metrics.recovery import CALM_S
+from history.records.doubts import is_least
 from history.records.violations import checks_looking, counts_of
 from reports.analysis import elections, figures, node_timeline, outages, snapshots, topology
 from reports.analysis.faults import late_of, summaries_of
@@ -20,6 +21,7 @@ from reports.analysis.findings import (
     Drawn,
     around,
     checks_of,
+    doubts_text,
     examples_of,
     judged_without_suspects,
     recorded_examples,
@@ -28,6 +30,7 @@ from reports.analysis.findings import (
     violating_keys,
     violation_count,
     violation_times_of,
+    violations_counted,
 )
 from reports.analysis.invariant_violations import InvariantViolation, invariant_violations
 from reports.load import logs
@@ -110,6 +113,8 @@ def violations_context(drawn: Drawn) -> dict[str, Any]:
         "examples": part("counterexamples", lambda: examples_of(run), []),
         "judged_without_suspects": part("counterexamples", lambda: judged_without_suspects(run), None),
         "violation_count": part("counterexamples", lambda: violation_count(run), 0),
+        "violations_counted": part("counterexamples", lambda: violations_counted(run), ""),
+        "doubts": part("counterexamples", lambda: doubts_text(run), ""),
         "violation_counts": part("counterexamples", lambda: counts_of(run.results), {}),
         "violating_keys": part("counterexamples", lambda: violating_keys(run), []),
         "violation_times": part("counterexamples", lambda: violation_times_of(run), ""),
@@ -241,6 +246,8 @@ def marked_text(drawn: Drawn) -> str:
     """Say how many of the violations have a mark in charts and timeline."""
     recorded, found, framed = len(recorded_examples(drawn.run)), violation_count(drawn.run), len(examples_of(drawn.run))
     text = f"all {recorded:,} marked" if recorded != 1 else "it is marked"
+    if is_least(drawn.run.results):
+        text = f"the {recorded:,} that were looked for marked, and there may be more"
     if found > recorded:
         text = f"{recorded:,} of {found:,} marked, the earliest of each key; when others were, the results do not tell"
     return f"{text}; framed are the operations of {framed}" if framed < recorded else text

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from history.records.counted import counted
+from history.records.doubts import violations_text
 from reports.analysis.faults import FaultWindow
 from reports.analysis.findings import Drawn
 from reports.analysis.marks import Marks
@@ -182,7 +182,7 @@ def _distinct(marks: Sequence[Any], further: Sequence[float]) -> list[float]:
 
 def _mark_keys(marks: Marks) -> list[Line2D]:
     keys = [
-        (len(marks.violations), MARK, counted(marks.violated, "violation")),
+        (len(marks.violations), MARK, violations_text(marks.violated, least=marks.least)),
         (len(marks.findings), "white", "a node broke a rule"),
     ]
     if marks.recorded < marks.violated:

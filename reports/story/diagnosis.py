@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from history.records.doubts import is_least, violations_text
 from history.records.probes import last_commit
 from history.records.violations import (
     LINEARIZABLE,
@@ -23,6 +24,7 @@ from history.records.violations import (
     checks_looking,
     counts_of,
     is_outage,
+    losses_of,
     severity_of,
 )
 from reports.analysis.failed_starts import FailedStart
@@ -41,6 +43,7 @@ from reports.analysis.node_timeline import SILENT, NodeTimeline, leader_at, sile
 from reports.load import logs
 from reports.story.aftermath import after_onset, last_seen
 from reports.story.elsewhere import held_elsewhere
+from reports.story.lost_elements import lost_elements
 from reports.story.repeated_lines import repeated_at_the_end, stuck_text
 from reports.story.replicas_behind import behind_text, reason_of, starts_text
 from reports.style.format import number, one_line
@@ -90,9 +93,9 @@ def diagnosis_of(drawn: Drawn) -> Diagnosis | None:
     """Say what broke in a run in which a check failed; None for any other."""
     looking = checks_looking(drawn.run.plan)  # what a planted bug is found by comes first
 
-    def order(one: Break) -> tuple[bool, int, bool, float]:
-        known = one.onset is not None
-        return looking.isdisjoint(one.checks), SEVERITIES.index(one.severity), not known, one.onset or 0.0
+    def order(one: Break) -> tuple[bool, int, bool, float, int]:
+        known, wider = one.onset is not None, -len(one.lost_on)
+        return looking.isdisjoint(one.checks), SEVERITIES.index(one.severity), not known, one.onset or 0.0, wider
 
     breaks = sorted(_breaks(drawn), key=order)
     if not breaks:
@@ -140,6 +143,10 @@ def _contradiction(drawn: Drawn, check: str, row: Mapping[str, Any], about: Mapp
     It is dated by the first answer that contradicts others, whichever counterexample that is of.
     """
     mine = [(place, one) for place, one in enumerate(drawn.violations, 1) if one.check == check]
+    if losses := losses_of({"details": about}):
+        lost = lost_elements(losses, drawn.windows)
+        place = _drawn_at(mine[0][0]) if mine else "counterexample" if drawn.violations else "coverage"
+        return Break("data lost", f"{lost.text}.", lost.onset, place, (row["name"],), lost_on=lost.lost_on)
     if not mine:
         # Another check's counterexample of that kind is drawn; this one's own words may say how much is lost.
         said = next((str(one["sentence"]) for one in about.get("counterexamples") or ()), row["seen"])
@@ -153,7 +160,8 @@ def _contradiction(drawn: Drawn, check: str, row: Mapping[str, Any], about: Mapp
     count = counts_of(drawn.run.results)[check]
     onset = min(one.example.completed_at for one in examples_of(drawn.run) if one.check == check) / 1e9
     answered = when(onset, drawn.windows)
-    more = f"{number(count)} violations, the first answered at" if count > 1 else "answered at"
+    some = violations_text(count, least=check == OF_KEYS and is_least(drawn.run.results))
+    more = f"{some}, the first answered at" if some != "1 violation" else "answered at"
     elsewhere = held_elsewhere(drawn, first)
     text = f"{first.example.kind}: {first.example.sentence.rstrip('.')} ({more} {answered}).{elsewhere.text}"
     place = _drawn_at(number_drawn)

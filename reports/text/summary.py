@@ -8,7 +8,7 @@ from itertools import accumulate
 from math import isnan
 from typing import Any, Final
 
-from history.records.counted import counted
+from history.records.doubts import doubts_of, is_least, violations_text
 from history.records.violations import counterexamples_of, counts_of, state_of, verdict_words
 from reports.errors import Notes
 from reports.load.run import tidy
@@ -144,7 +144,9 @@ def _examples(results: Mapping[str, Any], columns: int | None, wording: Wording)
     if not found:
         return ""
     total = sum(counts_of(results).values())
-    parts = [f"Counterexamples: {counted(total, 'violation')}, {min(len(found), MAX_EXAMPLES)} shown"]
+    head = violations_text(total, least=is_least(results))
+    parts = [f"Counterexamples: {head}, {min(len(found), MAX_EXAMPLES)} shown"]
+    parts += [wrapped(f"Left open by the checker: {key}: {reason}.", columns) for key, reason in doubts_of(results)[:8]]
     for one in found[:MAX_EXAMPLES]:
         key, example = one.key, one.example
         title = (

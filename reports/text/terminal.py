@@ -12,11 +12,18 @@ from typing import Final
 
 import numpy as np
 
-from history.records.counted import counted
 from history.records.violations import MISSED
 from reports.analysis import figures, node_timeline, outages
 from reports.analysis.faults import FaultWindow, late_of
-from reports.analysis.findings import Drawn, Violation, checks_of, recovery_of, undecided_of, violation_count
+from reports.analysis.findings import (
+    Drawn,
+    Violation,
+    checks_of,
+    doubts_text,
+    recovery_of,
+    undecided_of,
+    violations_counted,
+)
 from reports.analysis.invariant_violations import Moment, invariant_violations
 from reports.load.run import HARNESS_FAILURE, Run, commands_of
 from reports.load.staleness import STALE, is_stale
@@ -101,11 +108,12 @@ def _examples(drawn: Drawn, columns: int, paint: Paint) -> str:
     shown = [violation for violation in drawn.violations if violation.picture][:MAX_EXAMPLES]
     if not shown:
         return ""
-    total = violation_count(drawn.run)
-    head = f"Counterexamples: {counted(total, 'violation')}, {len(shown)} shown"
+    head = f"Counterexamples: {violations_counted(drawn.run)}, {len(shown)} shown"
+    doubts = doubts_text(drawn.run)
+    left_open = [wrapped(f"Left open by the checker: {doubts}.", columns)] if doubts else []
     wording, roles = drawn.run.wording, node_timeline.have_roles(drawn.timelines)
     told = (_example(violation, columns, wording, roles=roles) for violation in shown)
-    return "\n\n".join([paint(head, "strong"), *told])
+    return "\n\n".join(["\n".join([paint(head, "strong"), *left_open]), *told])
 
 
 def _example(violation: Violation, columns: int, wording: Wording, *, roles: bool) -> str:
