@@ -261,7 +261,7 @@ def _no_recovery(drawn: Drawn, row: Mapping[str, Any], about: Mapping[str, Any])
     outage = is_outage({**about, **last_seen(drawn, last)})
     if last is not None and outage:
         leader = leader_at(drawn.timelines, end)
-        led = f"{leader} led" if leader else "nobody led"
+        led = f"{leader} led" if leader else "no node led"
         running = f"{len(answered)} of {len(drawn.timelines)} nodes answered at the end, where {led}"
         text = (
             f"Nothing was committed from {when(last, drawn.windows)}, to the end ({end - last:.1f} s later); {running}."

@@ -150,7 +150,7 @@ def _invariant_violations(drawn: Drawn, columns: int, paint: Paint) -> str:
 def _moment(moment: Moment) -> str:
     struck = ", ".join(one_line(window.fault, 40) for window in moment.faults)
     in_term = f" in term {moment.term}" if moment.term >= 0 else ""
-    led = f"{moment.leader} led{in_term}" if moment.leader else "nobody led"
+    led = f"{moment.leader} led{in_term}" if moment.leader else "no node led"
     return f"{moment.seconds:.2f} s {moment.node}: {moment.text}; {led}; fault: {struck or 'none'}"
 
 

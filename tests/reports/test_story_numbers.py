@@ -133,11 +133,18 @@ CLAIMS: list[tuple[str, Claim]] = [
     (
         (
             r"(?P<before>[\d.]+) operations a second succeeded from the load's beginning at (?P<from>[\d.]+) s to "
-            r"(?P<onset>[\d.]+) s, (?P<since>[\d.]+) from then until the load ended at (?P<until>[\d.]+) s"
+            r"(?P<onset>[\d.]+) s, (?P<since>[\d.]+) from then (?:to (?P<stop>[\d.]+) s, none from then )?"
+            r"until the load ended at (?P<until>[\d.]+) s"
         ),
         rates,
     ),
-    (r"(?P<new>\d+|[Nn]o) new leaders? since (?P<onset>[\d.]+) s, at the end (?P<node>n\d+) led", elected),
+    (
+        (
+            r"(?P<new>\d+|[Nn]o) new leaders? since (?P<onset>[\d.]+) s(?P<just> \([^)]*\))?, "
+            r"at the end (?P<node>n\d+) led"
+        ),
+        elected,
+    ),
     (
         r"No operation succeeded after (?P<since>[\d.]+) s, though clients asked until (?P<until>[\d.]+) s",
         unserved,

@@ -120,7 +120,12 @@ def _shape(text: str) -> str:
 def rates(raw: Raw, match: re.Match[str]) -> None:
     onset, served, load = raw.told[match["onset"]], raw.served(), raw.asked(final=False)
     assert close(match["before"], sum(at < onset for at in served) / (onset - load[0]))
-    assert close(match["since"], sum(onset <= at <= load[-1] for at in served) / (load[-1] - onset))
+    stop = load[-1]
+    if match["stop"]:
+        stop = max(served)
+        assert close(match["stop"], stop)
+        assert stop < load[-1] - 5
+    assert close(match["since"], sum(onset <= at <= stop for at in served) / (stop - onset))
     assert close(match["from"], load[0])
     assert close(match["until"], load[-1])
 
@@ -132,6 +137,14 @@ def elected(raw: Raw, match: re.Match[str]) -> None:
     led = {(p["node"], p["term"]) for p in leading if p["time"] / S >= onset}
     led -= {(p["node"], p["term"]) for p in leading if p["time"] / S < onset}
     assert (0 if match["new"] in ("No", "no") else int(match["new"])) == len(led)
+    firsts: dict[tuple[str, int], float] = {}
+    for probe in sorted(leading, key=lambda one: one["time"]):
+        firsts.setdefault((probe["node"], probe["term"]), probe["time"] / S)
+    # The first leadership of a run began with it.
+    begun = [(node, at) for (node, _), at in list(firsts.items())[1:] if onset - 2 <= at < onset]
+    said = re.findall(r"(n\d+) was first seen to lead at ([\d.]+) s", match["just"] or "")
+    assert [node for node, _ in said] == [node for node, _ in begun]
+    assert all(close(moment, at) for (_, moment), (_, at) in zip(said, begun, strict=True))
     assert match["node"] == max(leading, key=lambda p: (p["term"], p["time"]))["node"]
 
 
