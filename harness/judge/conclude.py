@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,8 +53,18 @@ def conclude(run: RunFiles, session: Callable[[], SparkSession] | None) -> Resul
     log.info("seconds: %s", timings)
     results = judge(recorded, tables.key_verdicts, tables.faults, timings)
     write_json(run.results, results.to_json())
+    if any(check.verdict == "invalid" for check in results.checks):
+        results = replace(results, story=_story(run))
+        write_json(run.results, results.to_json())
     _write_summary(run, results)
     return results
+
+
+def _story(run: RunFiles) -> tuple[str, ...]:
+    """What broke, in the sentences on top of the page; they are made from the records and the results just written."""
+    import reports
+
+    return tuple(_try("the story", lambda: reports.story_of(run, wording_of(run.history)), []) or ())
 
 
 def summary_of(run: RunFiles, results: Results, columns: int | None) -> str:

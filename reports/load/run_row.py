@@ -21,6 +21,7 @@ from history.metrics.recovery import never_recovered
 from history.records.doubts import is_least
 from history.records.plans import faults_of, nemesis_name, system_version
 from history.records.settings import machine_of, settings_of
+from history.records.verdicts import story_of
 from history.records.violations import (
     Violation,
     beside_planted,
@@ -146,7 +147,8 @@ def _row(files: RunFiles, plan: dict[str, Any], state: dict[str, Any], results: 
         started=_started(files, plan),
         verdict=verdict if verdict in ("valid", "invalid", HARNESS_FAILURE) else "unknown",
         kind=one_line(worst.kind if worst else missing.why if missing else "" if failure else _unknown(results), 60),
-        sentence=stale + one_line(failure or (missing.sentence if missing else _describe(results, violations)), 400),
+        sentence=stale
+        + one_line(failure or (missing.sentence if missing else _describe(results, plan, violations)), 400),
         nemesis=one_line(nemesis_name(plan), 120),
         version=one_line(system_version(plan), 60),
         seed=one_line(plan.get("seed", ""), 24),
@@ -209,8 +211,13 @@ def _unknown(results: Mapping[str, Any]) -> str:
     return next((str(c.get("name", "")) for c in results.get("checks", ()) if c.get("verdict") == "unknown"), "")
 
 
-def _describe(results: Mapping[str, Any], violations: Sequence[Violation]) -> str:
-    """Return the sentence, failed checks in front of "linearizable: yes", since a list shows only its beginning."""
+def _describe(results: Mapping[str, Any], plan: Mapping[str, Any], violations: Sequence[Violation]) -> str:
+    """Return the story; of earlier releases, which recorded none, the sentence.
+
+    Of that failed checks come in front of "linearizable: yes", since a list shows only its beginning.
+    """
+    if story := story_of(results, plan):
+        return " ".join(story)
     sentence = str(results.get("sentence") or "")
     worst = [violation.check for violation in violations]
     failed = [check for check in results.get("checks", ()) if check.get("verdict") == "invalid"]
