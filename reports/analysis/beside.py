@@ -93,3 +93,25 @@ def in_doubt(example: Counterexample, wording: Callable[[Operation], str]) -> li
     shown = [one for _, one in rows_of(example, ())] if not example.roles else []
     found = [one for one in shown if one.outcome == "info" and one.invoked < until]
     return list(Counter(map(wording, found)).items())
+
+
+def set_bounds(operations: Operations, example: Counterexample, key: object) -> str:
+    """Say what every legal answer of a blamed read of a set holds, and what it may hold besides; else nothing.
+
+    It holds what was acknowledged before it began, or shown by a read that had ended by then, and beside that nothing
+    but elements whose adds had begun before it ended.  Such sets only grow.
+    """
+    (blamed, *others) = example.suspects or (None,)
+    if blamed is None or others or blamed.f != "read" or blamed.returned is None or example.roles:
+        return ""
+    name = json.dumps(key, ensure_ascii=False, separators=(",", ":"))
+    rows = np.flatnonzero(operations.key.codes == (-1 if key is None else operations.key.code(name)))
+    if {operations.f.names[code] for code in np.unique(operations.f.codes[rows])} != {"add", "read"}:
+        return ""
+    mine = [operations.at(row) for row in rows.tolist() if operations.invoked[row] < blamed.returned]
+    ended = [one for one in mine if one.outcome == "ok" and one.returned is not None and one.returned < blamed.invoked]
+    held = {one.value for one in ended if one.f == "add"}
+    held.update(*(one.result for one in ended if one.f == "read" and isinstance(one.result, list)))
+    doubtful = {one.value for one in mine if one.f == "add" and one.outcome != "fail"} - held
+    all_of = f"all of {len(held):,} elements that had been acknowledged or read before"
+    return f"{all_of}, with or without some of {len(doubtful):,} whose adds were under way or in doubt"

@@ -8,11 +8,10 @@ from functools import partial
 from typing import Any, Final
 
 from history import Counterexample, Operation
-from history.records.doubts import doubts_of, is_least, violations_text
 from history.records.violation_times import violation_times_text
-from history.records.violations import LINEARIZABLE, Shown, counterexamples_of, counts_of, state_of
+from history.records.violations import LINEARIZABLE, Shown, counterexamples_of, counts_of, losses_of, state_of
 from reports.analysis import faults, node_timeline
-from reports.analysis.beside import in_doubt, operations_beside
+from reports.analysis.beside import in_doubt, operations_beside, set_bounds
 from reports.analysis.counterexample import Picture, label_of, labels_by_elements, picture_of, text_of
 from reports.analysis.failed_starts import FailedStart, failed_starts
 from reports.analysis.faults import FaultWindow
@@ -88,10 +87,14 @@ class Legal:
     whole: bool
     doubtful: tuple[str, ...] = ()
     unnamed: str = ""
+    bounds: str = ""
+    """In place of a list, what every legal answer holds and what it may hold besides."""
 
     @property
     def text(self) -> str:
         """The plain answers first: ``2585, or what one of 9 writes wrote whose outcome is not known``."""
+        if self.bounds:
+            return self.bounds
         if not self.answers or len(self.answers) + len(self.doubtful) <= _FEW:
             return _either((*self.answers, *self.doubtful))
         if not self.doubtful:
@@ -147,8 +150,13 @@ def checks_of(run: Run) -> list[dict[str, Any]]:
     ``elements`` are those that a check of sets names, by class (see :func:`_elements_of`).
     """
     rows = []
-    for check in run.results.get("checks", ()) or ():
+    checks = run.results.get("checks", ()) or ()
+    failed = [one for one in checks if state_of(one) == "invalid"]
+    differ = [str(one.get("name")) for one in failed if one.get("name") == "replicas-agree" or losses_of(one)]
+    for check in checks:
         texts_of_it = {name: str(check.get(name) or "") for name in ("name", "kind", "asked", "seen")}
+        if differ and (texts_of_it["name"], state_of(check)) == ("recovery", "valid"):
+            texts_of_it["seen"] += f"; but what nodes hold differs: {', '.join(differ)}"
         rows.append({**texts_of_it, "state": state_of(check), "elements": _elements_of(check.get("details"))})
     return sorted(rows, key=lambda row: _STATES.index(row["state"]))
 
@@ -183,19 +191,6 @@ def violation_times_of(run: Run) -> str:
 
 def violation_count(run: Run) -> int:
     return sum(counts_of(run.results).values())
-
-
-def violations_counted(run: Run) -> str:
-    """Write how many violations there are, or at least are."""
-    return violations_text(violation_count(run), least=is_least(run.results))
-
-
-def doubts_text(run: Run) -> str:
-    """Write what the checker left open about the violations; empty where nothing is."""
-    found = doubts_of(run.results)
-    named = [f"{key}: {reason}" for key, reason in found[:MAX_EXAMPLES]]
-    more = [f"and of {len(found) - len(named)} more keys"] if len(found) > len(named) else []
-    return "; ".join([*named, *more])
 
 
 def violating_keys(run: Run) -> list[tuple[str, list[str], int]]:
@@ -265,6 +260,8 @@ def violations_of(run: Run, found: list[NodeTimeline], windows: list[FaultWindow
                 histories[name] = run.notes.attempt("history of a key", partial(_register_of, run, one.key), None)
                 prefix = run.notes.attempt("longest linearizable prefix", partial(_prefix, histories[name]), None)
             legal = _legal(one.example, violation.picture, histories[name], blamed[name])
+            if not legal.whole and (bounds := set_bounds(run.operations, one.example, one.key)):
+                legal = Legal((), whole=True, bounds=bounds)
             violation = replace(violation, legal=legal, prefix=prefix)
         shown.append(violation)
     return shown

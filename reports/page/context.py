@@ -21,7 +21,6 @@ from reports.analysis.findings import (
     Drawn,
     around,
     checks_of,
-    doubts_text,
     examples_of,
     judged_without_suspects,
     recorded_examples,
@@ -30,7 +29,6 @@ from reports.analysis.findings import (
     violating_keys,
     violation_count,
     violation_times_of,
-    violations_counted,
 )
 from reports.analysis.invariant_violations import InvariantViolation, invariant_violations
 from reports.load import logs
@@ -43,6 +41,7 @@ from reports.page.series import data_of
 from reports.story.aftermath import outages_text
 from reports.story.canary import bug_of, grouped, longer, meaning_of, next_step, verdict_shown, word_of
 from reports.story.diagnosis import Break, Diagnosis, diagnosis_of
+from reports.story.doubts import doubts_text, violations_counted
 from reports.style.format import compact, short
 from reports.text import recovery as recovery_text
 

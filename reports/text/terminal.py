@@ -19,10 +19,8 @@ from reports.analysis.findings import (
     Drawn,
     Violation,
     checks_of,
-    doubts_text,
     recovery_of,
     undecided_of,
-    violations_counted,
 )
 from reports.analysis.invariant_violations import Moment, invariant_violations
 from reports.load.cut_record import cut_of
@@ -31,6 +29,7 @@ from reports.load.staleness import STALE, is_stale
 from reports.story.aftermath import outages_text
 from reports.story.canary import grouped, longer, meaning_of, next_step, verdict_shown, word_of
 from reports.story.diagnosis import diagnosis_of
+from reports.story.doubts import doubts_text, violations_counted
 from reports.style.format import number, one_line, printable, seconds
 from reports.style.wording import Wording
 from reports.text import recovery as recovery_text

@@ -56,6 +56,7 @@ def test_every_node_that_lost_elements_is_named_first_and_has_a_counterexample(t
     head = " ".join(reports.render_run(files).split())
     assert head.startswith("INVALID data lost on n1, n3, n5: n1 lacks ")
     assert head.index("n5 lacks 455, seen since ") < head.index("data lost on n1: lost-element: ")
+    assert "1.0 s after the heal; but what nodes hold differs: elements" in head, "recovered, as far as indexes tell"
     reports.write_report(files)
     page = files.report.read_text()
     for node in ("n5", "n3"):
