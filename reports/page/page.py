@@ -224,6 +224,7 @@ def render(drawn: Drawn) -> str:
         "settings": part("settings", lambda: settings_of(run), []),
         "links": part("links", lambda: links_of(run.files), []),
         "does": summaries_of(drawn.windows),
+        "logs_held": bool(part("logs", lambda: logs.log_files(run.files), [])),
         "tails": part("logs", lambda: tails_of(run), []),
         "recorded": run.recorded,
         "data": part("data of the charts", lambda: data_of(drawn), ""),
