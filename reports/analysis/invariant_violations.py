@@ -40,7 +40,7 @@ class Observation(NamedTuple):
 Write: TypeAlias = Callable[[int], str]
 """How an index is written."""
 Stands: TypeAlias = Callable[[NodeTimeline, Mapping[str, Any], int, int], bool]
-"""Whether a node's later answer, by its place, still shows what a moment tells of the answer at the first place."""
+"""Whether a node's later answer, by its place, still shows what a moment records of the answer at the first place."""
 
 ELSEWHERE: Final = LINEARIZABLE | {"recovery"}
 MAX_MOMENTS: Final = 12

@@ -42,9 +42,11 @@ from reports.load import logs
 from reports.load.cut_record import cut_of
 from reports.load.last_valid import last_valid_run
 from reports.load.run import Run, commands_of
+from reports.load.run_row import timers_of
 from reports.load.staleness import digest_of
 from reports.page.links import links_of
 from reports.page.series import data_of
+from reports.page.words import words_of
 from reports.story.aftermath import outages_text
 from reports.story.canary import bug_of, grouped, longer, meaning_of, next_step, verdict_shown, word_of
 from reports.story.diagnosis import Break, Diagnosis, diagnosis_of
@@ -188,7 +190,7 @@ def render(drawn: Drawn) -> str:
             "moments", lambda: around(drawn, onset), (max(onset - ROOM_AROUND_S, 0.0), onset + ROOM_AROUND_S)
         ),
         "outage": part("outages", lambda: outages_text(drawn), ""),
-        "words": part("words", lambda: words_of(run), []),
+        "words": part("words", lambda: words_of(drawn), []),
         "undecided": part("headlines", lambda: undecided_of(run), []),
         "sections": sections_of(breaks),
         "breaks": breaks,
@@ -272,23 +274,13 @@ def facts_of(run: Run) -> list[tuple[str, str]]:
         ("run", run.name),
         ("nemesis", (", ".join(map(str, nemesis)) or "none") if isinstance(nemesis, list) else nemesis),
         ("system", system or run.plan.get("version")),
-        ("timers", run.plan.get("timers")),
+        ("timers", timers_of(run.plan)),
         ("planted bug", run.plan.get("canary")),
         ("seed", run.seed),
         ("started", run.started),
         ("length", f"{run.end / 1e9:.1f} s" if run.recorded else ""),
     ]
     return [(title, compact(value) if isinstance(value, list | dict) else str(value)) for title, value in rows if value]
-
-
-def words_of(run: Run) -> list[tuple[str, str]]:
-    """List the words of this run's workload and what they mean, as its checks recorded them."""
-    found: dict[str, str] = {}
-    for check in run.results.get("checks", ()):
-        details = check.get("details")
-        words = details.get("words") if isinstance(details, Mapping) else None
-        found |= words if isinstance(words, Mapping) else {}
-    return [(str(name), str(meaning)) for name, meaning in found.items()]
 
 
 def costs_of(drawn: Drawn) -> list[tuple[str, list[tuple[str, ...]]]]:
