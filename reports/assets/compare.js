@@ -94,17 +94,19 @@ return{distr:3,range:(_,low,high)=>[Math.max(10**Math.floor(Math.log10(Math.max(
 stroke:()=>Ink.rule,width:1,filter:decades},values:(_,ticks)=>ticks.map(tick=>Math.abs(Math.log10(tick)%1)<1e-6?logText(tick):null)};function shareView(){View.listeners.
 push(()=>{for(let{plot}of Charts.plots)plot.setScale("x",{min:View.from,max:View.to})}),View.cursorListeners.push(seconds=>{if(!(Charts.syncing||!Charts.plots.length)){
 Charts.syncing=!0;for(let{plot}of Charts.plots)plot.setCursor(seconds===null?{left:-10,top:-10}:{left:plot.valToPos(seconds,"x"),top:10},!1);Charts.syncing=!1}})}
-function resizeCharts(){for(let{plot,host,height}of Charts.plots)plot.setSize({width:Math.max(host.clientWidth,200),height}),drawKeys(plot)}var[WIDEST,HEIGHT,LEFT,RIGHT,TOP,BOTTOM]=[760,220,64,16,8,28];function drawRecovery(a,b){let host=document.getElementById("c-recovery"),drawn=Object.entries({a,
-b}).map(([letter,run])=>({letter,curve:run.curves?.recovery})).filter(({curve})=>curve?.faults);if(!drawn.length){host.replaceChildren(el("p","No fault of eithe\
-r run was healed with a rate before it.","quiet"));return}let width=Math.min(host.clientWidth||WIDEST,WIDEST),{time}=drawn[0].curve,top=Math.max(1.25,...drawn.flatMap(
-({curve})=>curve.share.map(v=>v??0))),x=seconds=>LEFT+(seconds-time[0])/(time.at(-1)-time[0])*(width-LEFT-RIGHT),y=share=>HEIGHT-BOTTOM-share/top*(HEIGHT-TOP-BOTTOM),
-picture=svg("svg",{viewBox:`0 0 ${width} ${HEIGHT}`,width,height:HEIGHT,class:"recovery",role:"img"});picture.setAttribute("aria-label","Share of the rate befor\
-e, around the heals of both runs");let text=(content,attributes)=>{let made=svg("text",attributes);made.textContent=content,picture.append(made)};for(let share of[
-0,.5,1])picture.append(svg("line",{class:"grid",x1:LEFT,x2:width-RIGHT,y1:y(share),y2:y(share)})),text(`${share*100} %`,{x:LEFT-8,y:y(share)+4,"text-anchor":"en\
-d"});for(let tick=Math.ceil(time[0]/5)*5;tick<=time.at(-1);tick+=5)text(String(tick),{x:x(tick),y:HEIGHT-8,"text-anchor":"middle"});picture.append(svg("line",{class:"\
-heal",x1:x(0),x2:x(0),y1:TOP,y2:HEIGHT-BOTTOM}));for(let{letter,curve}of drawn){let path="";curve.share.forEach((share,i)=>{share!==null&&(path+=`${path&&curve.
-share[i-1]!==null?"L":"M"}${x(time[i])} ${y(share)}`)}),picture.append(svg("path",{class:`run-${letter}`,d:path}))}let said=drawn.map(({letter,curve})=>`${letter.
-toUpperCase()}: ${curve.faults} faults`).join(", ");host.replaceChildren(picture,el("p",`${said}; A drawn through, B dashed.`,"quiet small"))}function wirePrint(redraw){let root=document.documentElement,theme=null,begin=()=>{theme===null&&(theme=root.dataset.theme??"",root.dataset.theme="light",root.classList.
+function resizeCharts(){for(let{plot,host,height}of Charts.plots)plot.setSize({width:Math.max(host.clientWidth,200),height}),drawKeys(plot)}var[WIDEST,HEIGHT,LEFT,RIGHT,TOP,BOTTOM]=[760,220,64,16,8,28],SHORTEST=20;function drawRecovery(a,b){let host=document.getElementById("c-recovery"),every=Object.
+entries({a,b}).map(([letter,run])=>({letter,curve:run.curves?.recovery})),drawn=every.filter(({curve})=>curve?.faults);if(!drawn.length){host.replaceChildren(el(
+"p","No fault of either run was healed under load, with a rate before it.","quiet"));return}let width=Math.min(host.clientWidth||WIDEST,WIDEST),last=Math.max(...drawn.
+map(({curve})=>curve.share.findLastIndex(v=>v!==null))),time=drawn[0].curve.time.slice(0,Math.max(last+1,SHORTEST)),top=Math.max(1.25,...drawn.flatMap(({curve})=>curve.
+share.map(v=>v??0))),x=seconds=>LEFT+(seconds-time[0])/(time.at(-1)-time[0])*(width-LEFT-RIGHT),y=share=>HEIGHT-BOTTOM-share/top*(HEIGHT-TOP-BOTTOM),picture=svg(
+"svg",{viewBox:`0 0 ${width} ${HEIGHT}`,width,height:HEIGHT,class:"recovery",role:"img"});picture.setAttribute("aria-label","Share of the rate before, around th\
+e heals of both runs");let write=(content,attributes)=>{let made=svg("text",attributes);made.textContent=content,picture.append(made)};for(let share of[0,.5,1])
+picture.append(svg("line",{class:"grid",x1:LEFT,x2:width-RIGHT,y1:y(share),y2:y(share)})),write(`${share*100} %`,{x:LEFT-8,y:y(share)+4,"text-anchor":"end"});for(let tick=Math.
+ceil(time[0]/5)*5;tick<=time.at(-1);tick+=5)write(String(tick),{x:x(tick),y:HEIGHT-8,"text-anchor":"middle"});picture.append(svg("line",{class:"heal",x1:x(0),x2:x(
+0),y1:TOP,y2:HEIGHT-BOTTOM}));for(let{letter,curve}of drawn){let path="";curve.share.forEach((share,i)=>{share!==null&&(path+=`${path&&curve.share[i-1]!==null?"\
+L":"M"}${x(time[i])} ${y(share)}`)}),picture.append(svg("path",{class:`run-${letter}`,d:path}))}let many=curve=>curve?.faults?`${curve.faults} fault${curve.faults>
+1?"s":""}`:"none healed under load",text=`${every.map(({letter,curve})=>`${letter.toUpperCase()}: ${many(curve)}`).join(", ")}; A drawn through, B dashed; a cur\
+ve ends with the next fault, or with the load.`;host.replaceChildren(picture,el("p",text,"quiet small"))}function wirePrint(redraw){let root=document.documentElement,theme=null,begin=()=>{theme===null&&(theme=root.dataset.theme??"",root.dataset.theme="light",root.classList.
 add("paper"),drawNow(redraw))},end=()=>{theme!==null&&(theme?root.dataset.theme=theme:delete root.dataset.theme,theme=null,root.classList.remove("paper"),drawNow(
 redraw))};addEventListener("beforeprint",begin),addEventListener("afterprint",end)}function drawNow(redraw){redraw();for(let listener of View.listeners)listener()}function wireTheme(redraw){wirePrint(redraw),document.getElementById("theme").addEventListener("click",()=>{let root=document.documentElement,dark=root.dataset.
 theme?root.dataset.theme==="dark":matchMedia("(prefers-color-scheme: dark)").matches;root.dataset.theme=dark?"light":"dark",redraw()}),matchMedia("(prefers-colo\
