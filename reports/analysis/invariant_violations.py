@@ -23,7 +23,6 @@ from reports.load import logs
 from reports.load.alarm_lines import AlarmLine
 
 
-
 class Observation(NamedTuple):
     """When (seconds), which node, and what it did, in words.
 
@@ -198,7 +197,7 @@ def _still_beyond(timeline: NodeTimeline, moment: Mapping[str, Any], first: int,
     column, bound = getattr(timeline, above), timeline.log_end if above == "committed" else timeline.committed
     reached = max(moment["index"], int(column[first:place].max()))
     proven = above == "applied" or _answers(timeline, place + 1)
-    return _answers(timeline, place) and bool(bound[place] < reached) and proven
+    return bool(_answers(timeline, place) and bound[place] < reached and proven)
 
 
 def _answers(timeline: NodeTimeline, place: int) -> bool:

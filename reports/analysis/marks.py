@@ -67,7 +67,9 @@ class Marks:
 def marks_of(drawn: Drawn) -> Marks:
     """List all marks of a run: violations in the order of the page, findings in the order of their times."""
     recorded = [_violation(one.key, one.example) for one in recorded_examples(drawn.run)]
-    observed = [Finding(name, one.at, one.node, one.text, one.until) for name, every in moments_by_check(drawn) for one in every]
+    observed = [
+        Finding(name, one.at, one.node, one.text, one.until) for name, every in moments_by_check(drawn) for one in every
+    ]
     observed.sort(key=lambda mark: mark.at)
     end = drawn.run.end / 1e9
     return Marks(

@@ -262,10 +262,12 @@ def test_what_a_node_shows_in_answer_after_answer_is_one_moment_that_lasts(tmp_p
     assert not marks.further_findings
     assert len(marks.findings) == leads.stretches + order.stretches + kept.counted < 20
     (stands,) = [mark for mark in marks.findings if mark.check == "leader-complete"]
-    assert (stands.node, stands.until) == ("n5", pytest.approx(last["time"] / 1e9))
+    assert stands.node == "n5"
+    assert stands.until == pytest.approx(last["time"] / 1e9)
     assert stands.text.endswith(f", and so in {leads.counted} answers until {last['time'] / 1e9:.2f} s")
     assert all(mark.until is None for mark in marks.findings if mark.check == "committed-kept")
-    assert [one["until"] for one in marks_data(marks)["findings"] if one["check"] == "leader-complete"] == [stands.until]
+    packed = marks_data(marks)["findings"]
+    assert [one["until"] for one in packed if one["check"] == "leader-complete"] == [stands.until]
     assert leads.picture is not None
     assert (order.picture, order.drawn_in, kept.picture, kept.drawn_in) == (None, leads.name, None, leads.name)
     reports.write_report(drawn.run.files)
