@@ -15,7 +15,7 @@ STATE_VERSION: Final = 1
 #: In the order in which they are reached; those of a restart only where one was asked for (``restart_at_end``).
 MOMENTS: Final = (
     "warm-up", "main", "main-end", "healed", "recovered", "quiet", "final-reads",
-    "restarting", "restarted", "restarted-quiet", "end",
+    "restarting", "restarted", "restarted-recovered", "restarted-reads", "restarted-quiet", "end",
 )  # fmt: skip
 
 

@@ -20,6 +20,7 @@ from checker.counterexamples.minimize import fewest, irreducible
 from checker.counterexamples.shrink import shrink
 from checker.dispatch import FINDING_ALL, decide
 from checker.engines.logs import ENGINE as LOG_SWEEP
+from checker.engines.logs import index_said
 from checker.engines.sets import ENGINE as SET_SWEEP
 from checker.models.objects import SparseLog
 from history.records.counted import counted
@@ -138,7 +139,7 @@ def _smallest(core: tuple[Call, ...], model: Model, answer: EngineResult) -> tup
 def _possible(part: Sequence[Call], model: Model, answer: EngineResult) -> bool:
     """Does the definition find an order?  A log's core is judged as part of a log, a set's by what it adds."""
     if answer.engine == LOG_SWEEP:
-        return linearizable(part, SparseLog())
+        return linearizable(part_of_log(part), SparseLog())
     return linearizable(part_of_set(part) if answer.engine == SET_SWEEP else part, model)
 
 
@@ -204,6 +205,16 @@ def _alike(calls: list[Call], due: Call, finding: Finding, model: Model) -> list
         return []
     later = [call for call in same if call.ret > due.ret and call.source not in taken][:_FOLDED]
     return [call for call in later if not refuted(Finding((*rest, call), finding.answer), model)]
+
+
+def part_of_log(core: Sequence[Call]) -> list[Call]:
+    """A log's core in which an append that was never answered is where, and done when, a call first says so."""
+
+    def placed(call: Call) -> Call:
+        said = [(other.ret, index) for other in core if (index := index_said(other, call.value)) is not None]
+        return replace(call, ret=min(said)[0], result=min(said)[1]) if said else call
+
+    return [placed(call) if call.f == "append" and call.pending else call for call in core]
 
 
 def part_of_set(core: Sequence[Call]) -> list[Call]:

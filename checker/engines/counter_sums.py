@@ -29,6 +29,7 @@ from checker.core.engine import SMALL, Engine
 from checker.core.model import ILLEGAL, Model, State
 from checker.core.result import EngineResult
 from checker.models.objects import Counter as CounterModel
+from checker.models.objects import exact
 from checker.search.jit import ENGINE
 
 # So many earlier reads are tried with adds beside them, the newest first.
@@ -50,11 +51,13 @@ class PartOfCounter(Model):
     def step(self, state: State, f: str, value: Any, result: Any) -> State:
         known, rise, fall = state
         if f == "add":
-            return (None if known is None else known + value, rise, fall)
+            return (None if known is None else exact(known + value), rise, fall)
+        if known is not None and result != known and not (rise or fall):
+            return ILLEGAL  # also where their difference, of a fraction and a large number, is rounded to none
         change = 0 if known is None else result - known
         if change > rise or -change > fall:
             return ILLEGAL
-        return result, rise - max(0, change), fall - max(0, -change)
+        return exact(result), rise - max(0, change), fall - max(0, -change)
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,13 +80,14 @@ def _never_made(stage: _Stage, said: str) -> Counterexample:
 
 
 def _log_order(stage: _Stage, core: Sequence[Call]) -> Counterexample:
-    before, after = core
+    before, after, *witness = core
     saw, later = stage.op(before), stage.op(after)
     said = f"{stage.did(before)} on {stage.scene.name}, so that entry was there by {stage.clock.at(saw.returned)}. "
     if after.f == "append":
+        also = f", as {stage.did(witness[0])}" if witness else ""
         return stage.example(
             "future-read" if before.f != "append" else "log-order",
-            f"{said}But {stage.did(after)}, which was begun only after that and stands at or before that entry.",
+            f"{said}But {stage.did(after)}, which was begun only after that and stands at or before that entry{also}.",
         )
     return stage.example(
         "lost-write" if before.f == "append" else "read-inversion",

@@ -23,12 +23,14 @@ from checker.engines.log_and_set_sentences import explain_log
 from checker.models.objects import Log
 
 ENGINE: Final = "log sweep"
+_FUNCTIONS: Final = ("append", "get", "list")
 
 
 def entries_unique(calls: Sequence[Call]) -> bool:
-    """Does the sweep apply: was no value appended twice, and are all indexes numbers?"""
+    """Does the sweep apply: was no value appended twice, and none that a get of no entry answers as well?"""
     appended = [call.value for call in calls if call.f == "append"]
-    return len(set(appended)) == len(appended) and all(call.f in ("append", "get", "list") for call in calls)
+    known = set(appended)
+    return len(known) == len(appended) and None not in known and all(call.f in _FUNCTIONS for call in calls)
 
 
 @dataclass(slots=True)
@@ -49,7 +51,7 @@ class _Entries:
     left_out: list[tuple[int, Call]] = field(default_factory=list)
 
     def claim(self, index: int, value: Any, call: Call) -> None:
-        if value is None and None not in self.appends:
+        if value is None:
             self.left_out.append((index, call))
             return
         known = self.at.setdefault(index, (value, call))
@@ -72,16 +74,19 @@ class _Entries:
 def decide_by_log_sweep(calls: Sequence[Call], limits: Limits, *, proof: bool = True) -> EngineResult:
     """Decide one log whose values are appended once each."""
     try:
-        filled = _agree(calls, limits)
-        return _sweep(calls, filled, limits, proof=proof)
+        filled, seen = _agree(calls, limits)
+        return _sweep(calls, filled, seen, limits, proof=proof)
     except _Disagreement as found:
         core = tuple(sorted(found.calls, key=lambda call: call.invoke))
         last = max((call.ret for call in core if not call.pending), default=None)
         return EngineResult("invalid", ENGINE, cores=(core,), violations=1, last=last, kind=found.kind)
 
 
-def _agree(calls: Sequence[Call], limits: Limits) -> list[Call]:
-    """The append of every index, gaps filled.  Raises _Disagreement."""
+def _agree(calls: Sequence[Call], limits: Limits) -> tuple[list[Call], dict[int, Call]]:
+    """The append of every index, gaps filled; and the calls that said first where an append is, by its source.
+
+    Raises _Disagreement.
+    """
     entries = _Entries(appends={call.value: call for call in calls if call.f == "append"})
     longest: tuple[int, Call] | None = None
     for call in limits.paced(sorted(calls, key=lambda call: call.ret), ENGINE):
@@ -91,7 +96,7 @@ def _agree(calls: Sequence[Call], limits: Limits) -> list[Call]:
                 longest = (index, call)
     entries.refuse_left_out()
     if longest is None:
-        return []
+        return [], {}
     spare = [call for call in calls if call.f == "append" and call.pending and call.value not in entries.place]
     spare.sort(key=lambda call: call.invoke, reverse=True)
     filled = []
@@ -102,7 +107,7 @@ def _agree(calls: Sequence[Call], limits: Limits) -> list[Call]:
             filled.append(spare.pop())
         else:
             raise _Disagreement("log-hole", (longest[1],))
-    return filled
+    return filled, {entries.appends[value].source: call for value, (_, call) in entries.place.items()}
 
 
 def _claims(call: Call) -> list[tuple[int, Any]]:
@@ -115,7 +120,9 @@ def _claims(call: Call) -> list[tuple[int, Any]]:
     return list(enumerate(call.result))
 
 
-def _sweep(calls: Sequence[Call], filled: list[Call], limits: Limits, *, proof: bool) -> EngineResult:
+def _sweep(
+    calls: Sequence[Call], filled: list[Call], witnesses: dict[int, Call], limits: Limits, *, proof: bool
+) -> EngineResult:
     size = len(filled)
     low: list[tuple[int, Call]] = [(call.invoke, call) for call in filled]
     high: list[tuple[int, Call]] = [(call.ret, call) for call in filled]
@@ -131,12 +138,16 @@ def _sweep(calls: Sequence[Call], filled: list[Call], limits: Limits, *, proof: 
         low[index] = max(low[index], low[index - 1], key=lambda bound: bound[0])
     for index in range(size - 2, -1, -1):
         high[index] = min(high[index], high[index + 1], key=lambda bound: bound[0])
-    cores = _crossings(low, high)
-    if cores and cores[0][1].f == "append" and cores[0][1].pending:
+    pairs = _crossings(low, high)
+    if pairs and pairs[0][1].pending and pairs[0][1].source not in witnesses:
         # A pending append that fills a gap came too late, and there is no earlier one.
-        raise _Disagreement("log-hole", cores[0][:1])
+        raise _Disagreement("log-hole", pairs[0][:1])
     # A later one is no matter of order either, and is found once the others are out of its way.
-    cores = [core for core in cores if not core[1].pending]
+    cores = list(
+        dict.fromkeys(
+            _witnessed(*pair, witnesses) for pair in pairs if not pair[1].pending or pair[1].source in witnesses
+        )
+    )
     if cores:
         return EngineResult("invalid", ENGINE, cores=tuple(cores[:8]), violations=len(cores), last=cores[0][0].ret)
     return EngineResult("valid", ENGINE, order=_order(calls, filled, [bound[0] for bound in low]) if proof else None)
@@ -149,9 +160,22 @@ def _sight(call: Call) -> tuple[int | None, int | None]:
     return (call.value, None) if call.result is None else (None, call.value)
 
 
-def _crossings(low: list[tuple[int, Call]], high: list[tuple[int, Call]]) -> list[tuple[Call, ...]]:
+def _witnessed(before: Call, after: Call, witnesses: dict[int, Call]) -> tuple[Call, ...]:
+    """The core; of an append that was never answered it needs a call that said where the entry is."""
+    if not after.pending or index_said(before, after.value) is not None:
+        return before, after
+    witness = witnesses[after.source]
+    return (witness, after) if witness.ret < after.invoke else (before, after, witness)
+
+
+def index_said(call: Call, value: Any) -> int | None:
+    """The index at which a call says that this value is, if it does."""
+    return next((index for index, said in _claims(call) if said == value), None)
+
+
+def _crossings(low: list[tuple[int, Call]], high: list[tuple[int, Call]]) -> list[tuple[Call, Call]]:
     """Pairs (saw it by then, did not see it later), one for each that came too early, earliest first."""
-    pairs: dict[int, tuple[Call, ...]] = {}
+    pairs: dict[int, tuple[Call, Call]] = {}
     for (late, after), (early, before) in zip(low, high, strict=True):
         if late > early:
             pairs.setdefault(before.source, (before, after))

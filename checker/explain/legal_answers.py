@@ -11,7 +11,7 @@ from collections.abc import Sequence, Sized
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from checker.core.calls import Call, thaw
+from checker.core.calls import Call, call_of, thaw
 from checker.core.model import ILLEGAL, UNKNOWN, Model, State
 from checker.core.scene import Scene
 from history import Counterexample
@@ -52,11 +52,16 @@ def with_answers(examples: Sequence[Counterexample], calls: Sequence[Call], scen
     blamed = {suspect.invoke_index for example in examples for suspect in example.suspects}
     by_index = {scene.operations[call.source].invoke_index: call for call in calls}
     known = [call for index, call in by_index.items() if index not in blamed]
-    doubted = [by_index[index].made_pending() for index in blamed if index in by_index]
+    doubted = [call for index in blamed if index in by_index if (call := _unanswered(by_index[index], scene))]
     return tuple(
         _with_answers(example, by_index, known, doubted, scene) if number < MOST_EXAMPLES else example
         for number, example in enumerate(examples)
     )
+
+
+def _unanswered(call: Call, scene: Scene) -> Call | None:
+    """The call as if its answer had been lost; a cas that was refused, or so it was answered, may have swapped then."""
+    return call_of(replace(scene.operations[call.source], outcome="info"), call.source, scene.model)
 
 
 def _with_answers(
@@ -115,6 +120,8 @@ def _taken(at: _At, place: int, call: Call, model: Model, *, is_suspect: bool) -
     possible = model.answers(at.state, call.f, call.value) if is_suspect else (call.result,)
     if possible is None:
         return None
+    # What it was answered may be one of them in another order, as of a set.
+    possible = dict.fromkeys((call.result, *possible))
     places = ((answer, model.step(at.state, call.f, call.value, answer)) for answer in possible)
     return [
         _At(at.done | {place}, state, answer if is_suspect else at.answer)

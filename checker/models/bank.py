@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from checker.core.model import ILLEGAL, UNKNOWN, Model, ModelError, State
+from checker.models.objects import by_kind
 
 
 class Bank(Model):
@@ -41,10 +42,15 @@ class Bank(Model):
         return _present(balances.items())
 
     def answers(self, state: State, f: str, value: Any) -> tuple[Any, ...] | None:  # noqa: ARG002
-        return (tuple(sorted(state)),) if f == "read" else None
+        return (tuple(_in_order(state)),) if f == "read" else None
 
     def describe(self, state: State) -> str:
-        return "{" + ", ".join(f"{account}: {balance}" for account, balance in sorted(state)) + "}"
+        return "{" + ", ".join(f"{account}: {balance}" for account, balance in _in_order(state)) + "}"
+
+
+def _in_order(state: State) -> list[Any]:
+    """The balances by their accounts, which may be numbers and names."""
+    return sorted(state, key=lambda held: by_kind(held[0]))
 
 
 def _present(balances: Any) -> frozenset[Any]:

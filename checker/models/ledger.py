@@ -1,7 +1,7 @@
 """A log of which others use some indexes: indexes grow, and need not follow each other.
 
-``append`` value -> index; ``get`` index -> value, or null where no entry of a client is; ``list`` -> all entries as
-[index, value], in order.  So are the logs of consensus libraries, which have entries of their own.
+``append`` value, which is not null -> index; ``get`` index -> value, or null where no entry of a client is; ``list`` ->
+all entries as [index, value], in order.  So are the logs of consensus libraries, which have entries of their own.
 
 A history of it is linearizable iff that of a ``log`` is in which only the indexes are counted at which a client's entry
 is known to be: an index that nobody knows constrains nothing, and between two known ones there may be any number.
@@ -34,7 +34,7 @@ class Ledger(Model):
 
     def admit(self, f: str, value: Any, result: Any) -> None:
         if f == "append":
-            wrong = result is not UNKNOWN and not _is_index(result)
+            wrong = value is None or (result is not UNKNOWN and not _is_index(result))
         elif f == "get":
             wrong = not _is_index(value)
         elif f == "list":
@@ -91,6 +91,8 @@ def dense(operations: Sequence[Operation]) -> list[Operation]:
     for one in ok:
         model.admit(one.f, freeze(one.value), freeze(one.result))
     appended = [freeze(one.value) for one in operations if one.f == "append"]
+    if None in appended:
+        raise ModelError("a ledger holds no null: that is the answer where no entry of a client is")
     if len(set(appended)) < len(appended):
         raise ModelError("a ledger is judged by values that are appended once each, and one was appended twice")
     known = sorted({index for one in ok for index in _known(one)})

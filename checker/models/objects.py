@@ -176,14 +176,14 @@ class GrowSet(Model):
         return state if result is UNKNOWN or frozenset(result or ()) == state else ILLEGAL
 
     def answers(self, state: State, f: str, value: Any) -> tuple[Any, ...] | None:  # noqa: ARG002
-        return (tuple(sorted(state, key=_by_kind)),) if f == "read" else None
+        return (tuple(sorted(state, key=by_kind)),) if f == "read" else None
 
     def describe(self, state: State) -> str:
         return f"a set of {len(state)} elements"
 
 
-def _by_kind(item: Any) -> tuple[bool, Any]:
-    """Numbers by their size, and then all else by how it is written."""
+def by_kind(item: Any) -> tuple[bool, Any]:
+    """Sort by it: numbers by their size, and then all else by how it is written."""
     return (False, item) if type(item) in (int, float) else (True, repr(item))
 
 
@@ -216,6 +216,11 @@ class KeyValue(Model):
         return (state,) if f == "get" else None
 
 
+def exact(total: float) -> float:
+    """The sum as a state: an integer where it is whole, as equal states must behave alike, and 2^53 + 1.0 is 2^53."""
+    return int(total) if isinstance(total, float) and total.is_integer() else total
+
+
 class Counter(Model):
     """A sum that numbers are added to."""
 
@@ -230,7 +235,7 @@ class Counter(Model):
 
     def step(self, state: State, f: str, value: Any, result: Any) -> State:
         if f == "add":
-            return state + value
+            return exact(state + value)
         if f != "read":
             raise ModelError(f"a counter has no operation {f!r}")
         return state if result in (UNKNOWN, state) else ILLEGAL

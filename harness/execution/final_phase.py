@@ -3,7 +3,7 @@
 1. *recovery*: light reads go on until every node has caught up, or the recovery time is over
 2. *quiescence*: no operations until no node's state changes any more; contents can be compared then
 3. *final reads*: each register is read through every node
-4. *restart* (on request): all servers are killed and started again, each register is read again, quiescence again
+4. *restart* (on request): all servers are killed and started again; recovery, final reads and quiescence again
 
 No deadline counts the times in which this process itself stood still.
 """
@@ -19,7 +19,7 @@ from harness.errors import NotReadyError
 from harness.execution.interpreter import LOOK_S, follow
 from harness.execution.load import Load, Tally
 from harness.generators import Invocation, Stream, each_worker, on, operations, stagger
-from harness.judge.recovery import waiting_for
+from harness.judge.recovery import committed_by, waiting_for
 from harness.workloads import until_applied
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class FinalPhase:
 
     async def run(self, heals: Iterable[int]) -> None:
         """``heals`` are the times whose commit index every node must pass (nanoseconds since the run's start)."""
-        await self._recover(heals)
+        await self._recover("recovered", heals)
         await self._come_to_rest("quiet")
         self._tally.note = "final reads"
         self._reach("final-reads")
@@ -91,10 +91,11 @@ class FinalPhase:
 
     # -- recovery --------------------------------------------------------------------------------------------------
 
-    async def _recover(self, heals: Iterable[int]) -> None:
+    async def _recover(self, moment: str, since: Iterable[int], committed_before: int = -1) -> None:
+        """Reach the ``moment`` when every node has caught up with what was committed at those times, and before."""
         self._tally.note = "waiting for every node to catch up"
-        system = self._plan.under_test
-        caught_up = [waiting_for(system, self._probes.all, self._nodes, moment) for moment in heals]
+        system, probes = self._plan.under_test, self._probes.all
+        caught_up = [waiting_for(system, probes, self._nodes, one, committed_before) for one in since]
         self._load.served = False
 
         def recovered() -> bool:
@@ -109,7 +110,7 @@ class FinalPhase:
         stream = Stream(self._plan.rng(f"pace {RECOVERY_RATE}"))
         await follow(self._load, stagger(RECOVERY_RATE, stream, reads), lambda: recovered() or late())
         if not self._stopped() and recovered():
-            self._reach("recovered")
+            self._reach(moment)
 
     # -- quiescence ------------------------------------------------------------------------------------------------
 
@@ -151,7 +152,11 @@ class FinalPhase:
             self._state.restart_failed = str(error)
             return
         self._reach("restarted")
+        moments = self._state.moments
+        before = committed_by(self._probes.all, moments["restarting"])
+        await self._recover("restarted-recovered", [moments["restarted"]], before)
         self._tally.note = "final reads after the restart"
+        self._reach("restarted-reads")
         await self._read_everything()
         if not self._stopped():
             await self._come_to_rest("restarted-quiet")

@@ -66,6 +66,21 @@ class Excused:
 
 
 @dataclass(frozen=True, slots=True)
+class Voided:
+    """From ``since`` (ns) on too few whole logs were seen for what was committed: ``whole`` of ``members``."""
+
+    since: int
+    nodes: tuple[str, ...]
+    whole: int
+    members: int
+
+    def describe(self) -> str:
+        """Why a loss since then proves nothing against the system."""
+        of = f"{self.whole} of {self.members} members were seen to hold all that was committed then on a log not cut"
+        return f"faults of ours cut the log on {', '.join(self.nodes)} at {self.since / 1e9:.1f} s, and only {of}"
+
+
+@dataclass(frozen=True, slots=True)
 class Damages:
     """All damage of a run; ``may_refuse`` are the classes of file that a node may answer by not starting."""
 
@@ -94,13 +109,14 @@ class Damages:
         kinds = cast(Iterable[FileClass], self.may_refuse)
         return tuple(damage for damage in self.all if self.may_refuse and damage.may_be(*kinds))
 
-    def refused(self, probes: Sequence[Probe]) -> dict[str, Damage]:
+    def refused(self, probes: Sequence[Probe], gone_at: int = -1) -> dict[str, Damage]:
         """The nodes that never answered again after a damage on which they may refuse to start, with that damage.
 
-        None where no node ever answered: then nothing is known of any.
+        Or not after ``gone_at`` (ns), at which all were ended.  None where no node ever answered: then nothing is known
+        of any.
         """
         last = {probe.node: probe.time for probe in probes if probe.answered}
-        return {one.node: one for one in self.refusable if last and last.get(one.node, -1) <= one.end}
+        return {one.node: one for one in self.refusable if last and last.get(one.node, -1) <= max(one.end, gone_at)}
 
     def excused_logs(self, probes: Sequence[Probe]) -> Excused:
         """From the damage of a log's file until the log is as long again as what had been committed in it."""
@@ -109,6 +125,25 @@ class Damages:
             if damage.may_be(*LOG):
                 spans.setdefault(damage.node, []).append((damage.begin, _whole_again(damage, probes)))
         return Excused(spans)
+
+    def voided(self, members: Iterable[str], probes: Sequence[Probe]) -> Voided | None:
+        """From when on committed entries may have been lost by our damage to logs; None where that cannot be shown.
+
+        A replicated log keeps an entry that a majority of disks holds.  One that we cut is none of them: what had been
+        committed by then is safe only if a majority of the members held all of it on others.  Where nodes do not say
+        what is committed nothing can be shown.
+        """
+        everyone = list(members)
+        logs = sorted((damage for damage in self.all if damage.may_be(*LOG)), key=lambda damage: damage.begin)
+        for damage in logs:
+            cut = {one.node for one in logs if one.begin <= damage.begin}
+            committed = max((p.committed for p in probes if p.answered and p.time <= damage.end), default=-1)
+            near = [p for p in probes if p.answered and damage.begin <= p.time <= damage.end + _FRESH_NS]
+            hold = {p.node for p in near if max(p.ledger_end, p.applied) >= committed}
+            whole = len((hold - cut) & {*everyone})
+            if committed >= 0 and whole <= len(everyone) // 2:
+                return Voided(damage.begin, tuple(sorted(cut)), whole, len(everyone))
+        return None
 
     def forgot_term(self, node: str, before: int, after: int) -> bool:
         """Whether the node's term was damaged between two of its answers."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from harness.judge.awake import AwakeClock
@@ -18,7 +18,8 @@ class Window:
     """From the fault's last command to the begin of its healing, cut to the main phase (ns since the run's start).
 
     ``exempt`` is the reason why no operation needs to have ended; empty where some must.  ``answerable_s`` are the most
-    seconds on end for which a quorum was left.
+    seconds on end for which a quorum was left.  ``together``: it was too short by itself, and counts with others that
+    were.
     """
 
     id: int
@@ -27,6 +28,7 @@ class Window:
     end: int
     exempt: str = ""
     answerable_s: float = 0.0
+    together: bool = False
 
     @property
     def asked(self) -> bool:
@@ -54,6 +56,9 @@ def windows_of(recorded: Recorded) -> list[Window]:
             answerable, stood = _answerable_s(recorded, begin, end, clock), (clock.at(end) - clock.at(begin)) / 1e9
             exempt = _exempt(answerable, stood, notices)
             found.append(Window(receipt.id, receipt.fault, begin, end, exempt, answerable))
+    short = [window for window in found if window.exempt and window.answerable_s]
+    if len(short) > 1 and sum(window.answerable_s for window in short) >= notices:
+        return [replace(one, exempt="", together=True) if one in short else one for one in found]
     return found
 
 

@@ -2,9 +2,10 @@
 
 What was seen stands alone at the head of a page, so beside what is too little it says what was asked for.
 
-The required amount is a share of what was asked for, :data:`LEAST_SHARE` of the plan's rate: far below what any healthy
-system serves beside a fault (an election costs a few seconds of ten), far above a single stray answer.  Only operations
-that were applied count: an acknowledgement of an entry that was never applied shows nothing of the cluster's health.
+The required amount is a share of what was asked for, :data:`LEAST_SHARE` of the plan's rate and no less than
+:data:`FEW`: far below what any healthy system serves beside a fault (an election costs a few seconds of ten), far above
+a single stray answer.  Only operations that were applied count: an acknowledgement of an entry that was never applied
+shows nothing of the cluster's health.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from nemesis.schedule.steps import fault_names
 
 #: Of the operations asked for, this share must have been ok: of each kind in the main phase, of all under each fault.
 LEAST_SHARE: Final = 0.01
+#: And at least so many, or every fifth where fewer than five times as many were asked for.
+FEW: Final = 5
 #: The highest 99th percentile (ms) of how late operations may be issued by the harness.
 LATE_MS: Final = 1000.0
 #: The share of the main phase in which the harness may have stood still.
@@ -55,9 +58,10 @@ def _nothing_to_judge(name: str, asked: str, why: str) -> Check:
     return _gate(name, met=True, asked=asked, seen=why, details={"skipped": why})
 
 
-def least(recorded: Recorded, seconds: float) -> int:
-    """The number of operations required in so much time at the plan's rate; at least one."""
-    return max(1, math.floor(LEAST_SHARE * recorded.plan.rate * seconds))
+def least(recorded: Recorded, seconds: float, share: float = 1.0) -> int:
+    """Return how many operations are required in so much time at the plan's rate, of a ``share`` of all."""
+    asked = recorded.plan.rate * seconds * share
+    return max(1, math.floor(LEAST_SHARE * asked), min(FEW, math.ceil(asked / FEW)))
 
 
 def main_phase(recorded: Recorded) -> tuple[int, int] | None:
@@ -121,8 +125,8 @@ def _under_fault(recorded: Recorded, windows: Sequence[Window]) -> Check:
     inside = {number: [op for op in ops if op.applied] for number, ops in ended.items()}
     counts = {window.id: len(inside[window.id]) for window in windows}
     enough = {window.id: least(recorded, window.answerable_s) for window in windows}
-    bare = [window for window in windows if window.asked and counts[window.id] < enough[window.id]]
-    exempt = [window for window in windows if not window.asked]
+    alone = [window for window in windows if window.asked and not window.together]
+    bare = [window for window in alone if counts[window.id] < enough[window.id]]
     total = len({id(op) for ops in inside.values() for op in ops})
     parts = [counted(total, "ok operation") if total else "no operation was ok"]
     if not windows:
@@ -132,18 +136,33 @@ def _under_fault(recorded: Recorded, windows: Sequence[Window]) -> Check:
             "too few ok operations under "
             + _listed(bare, lambda w: f"{w.describe()}: {counts[w.id]} of at least {enough[w.id]} asked for")
         )
+    met = not bare and any(window.asked for window in windows)
+    if short := [window for window in windows if window.together]:
+        number, needed = _together(recorded, short, inside)
+        met = met and number >= needed
+        less = f" of at least {needed} asked for" if number < needed else ""
+        names = _listed(short, Window.describe)
+        parts.append(f"{number}{less} under those that were too short to be asked one by one: {names}")
     parts += _without_effect({id(op): op for ops in ended.values() for op in ops if not op.refused}.values())
-    if exempt:
-        parts.append("not asked of " + _listed(exempt, lambda w: f"{w.describe()}: {w.exempt}"))
+    if exempt := [window for window in windows if not window.asked]:
+        which = (
+            "" if met or bare or len(exempt) < len(windows) else ", so nothing was shown: add a fault that leaves one"
+        )
+        parts.append("not asked of " + _listed(exempt, lambda w: f"{w.describe()}: {w.exempt}") + which)
     details: dict[str, Any] = {
         "faults": [
-            {"id": w.id, "fault": w.fault, "ok": counts[w.id], "least": enough[w.id], "exempt": w.exempt}
+            {"id": w.id, "fault": w.fault, "ok": counts[w.id], "least": 0 if w.together else enough[w.id],
+             "exempt": w.exempt}
             for w in windows
         ]
-    }
-    if total and not bare and len(exempt) == len(windows):
-        details["skipped"] = "it was asked under no fault"
-    return _gate("under-fault", total > 0 and not bare, asked, "; ".join(parts), details)
+    }  # fmt: skip
+    return _gate("under-fault", met, asked, "; ".join(parts), details)
+
+
+def _together(recorded: Recorded, windows: Sequence[Window], inside: dict[int, list[Operation]]) -> tuple[int, int]:
+    """How many operations were ok under these, and how many had to be."""
+    number = len({id(op) for window in windows for op in inside[window.id]})
+    return number, least(recorded, sum(window.answerable_s for window in windows))
 
 
 def within(windows: Sequence[Window], operations: Iterable[Operation]) -> dict[int, list[Operation]]:
@@ -162,14 +181,22 @@ def _listed(windows: Sequence[Window], word: Callable[[Window], str]) -> str:
 
 
 def _read_back(recorded: Recorded, windows: Sequence[Window]) -> Check:
-    """Check that writes acknowledged under faults were read back: without a read they prove nothing."""
+    """Check that writes acknowledged under faults were read back: without a read they prove nothing.
+
+    They must be as many as operations under faults, of the share that writes have of all.
+    """
     asked = "writes acknowledged under a fault, and their keys read afterwards"
     reads = recorded.plan.load.reads
-    writes = [op for op in recorded.operations if op.outcome == "ok" and op.phase == "main" and op.f not in reads]
-    if not any(window.asked for window in windows) or not writes:
+    main = [op for op in recorded.operations if op.phase == "main"]
+    writes = [op for op in main if op.f not in reads and not op.refused]
+    acknowledged = [op for op in writes if op.outcome == "ok"]
+    if not any(window.asked for window in windows) or not acknowledged:
         return _nothing_to_judge("read-back", asked, "under no fault could one be acknowledged")
+    enough = least(recorded, sum(w.answerable_s for w in windows if w.asked), len(writes) / len(main))
     last: dict[Any, int] = {}
-    for ops in within(windows, writes).values():
+    number = 0
+    for ops in within(windows, acknowledged).values():
+        number += len(ops)
         for op in ops:
             last[op.key] = max(last.get(op.key, 0), op.returned or 0)
     read = {
@@ -179,6 +206,9 @@ def _read_back(recorded: Recorded, windows: Sequence[Window]) -> Check:
     }
     if not last:
         return _gate("read-back", met=False, asked=asked, seen="no write was acknowledged under a fault")
+    if number < enough:
+        seen = f"{counted(number, 'write')} acknowledged under faults of at least {enough} asked for"
+        return _gate("read-back", met=False, asked=asked, seen=seen)
     never = sorted(str(key) for key in last.keys() - read)
     missing = f", not on {', '.join(never)}; a read of each is asked for" if never else ""
     seen = f"on {counted(len(last), 'key')}, read on {len(read)}{missing}"

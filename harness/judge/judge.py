@@ -11,7 +11,7 @@ from dataclasses import replace
 from operator import attrgetter
 from typing import Any, Final
 
-from harness.judge.damage import damages_of
+from harness.judge.damage import Voided, damages_of
 from harness.judge.fault_figures import by_fault, with_details
 from harness.judge.gates import gates
 from harness.judge.node_alarms import node_alarms, setup_failures
@@ -25,9 +25,14 @@ from harness.runstate import RunState
 from history import Check, KeyVerdict, Operation, Results, worst
 from history.records.counted import counted
 from history.records.doubts import leaves_more
+from history.records.violations import LINEARIZABLE
 
 #: So long without a read that succeeded, though clients asked (ns), is said beside a verdict.
 UNREAD_NS: Final = 10_000_000_000
+#: Checks, and kinds of contradictions, that no loss of entries explains.
+_NEVER_BY_LOSS: Final = frozenset(
+    {"node-logs", "election-safety", "terms-kept", "recovery", "never-written", "future-read"}
+)
 _ANSWERS: Final = {"valid": "yes", "invalid": "no", "unknown": "undecided"}
 
 
@@ -38,6 +43,7 @@ def judge(
     damages = damages_of(recorded.receipts, recorded.plan)
     recovery = recovery_of(recorded, damages)
     evidence = recorded.evidence(recovery.recovered if recovery else ())
+    voided = damages.voided(recorded.members, recorded.probes)
     of_nodes, left_out = node_checks(recorded, recovery, damages)
     common = [recovery_check(recorded, recovery, damages), *of_nodes, *node_alarms(recorded, damages)]
     ours = gates(recorded)
@@ -52,7 +58,7 @@ def judge(
     of_system = own_checks(
         (*recorded.plan.load.checks, *recorded.plan.under_test.invariants), evidence, [of_clients, *common, *ours]
     )
-    checks = (of_clients, *common, *of_system, *ours)
+    checks = tuple(excused(check, keys, voided) for check in (of_clients, *common, *of_system, *ours))
     verdict = worst(check.verdict for check in checks)
     detailed = with_details(windows, recorded.receipts, recorded.operations, recorded.probes, recorded.nodes)
     failures = [*recorded.state.failures, *setup_failures(recorded)]
@@ -135,6 +141,18 @@ def _unconfirmed(state: RunState, of_clients: Check) -> list[str]:
     if not state.stopped or of_clients.verdict == "invalid":
         return []
     return [f"the run was stopped for a violation that the check does not confirm ({state.stopped})"]
+
+
+def excused(check: Check, keys: Sequence[KeyVerdict], voided: Voided | None) -> Check:
+    """Leave undecided what may follow from entries that were lost by our own damage (``voided``)."""
+    if voided is None or check.verdict != "invalid" or check.kind == "gate" or check.name in _NEVER_BY_LOSS:
+        return check
+    examples = [example for key in keys for example in key.counterexamples] if check.name in LINEARIZABLE else []
+    if any(one.kind in _NEVER_BY_LOSS or one.completed_at < voided.since for one in examples):
+        return check
+    if int(check.details.get("since", voided.since)) < voided.since:
+        return check
+    return replace(check, verdict="unknown", seen=f"{check.seen}; but {voided.describe()}")
 
 
 # -- words ------------------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ report them, but never answered, is unknown.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,7 +17,7 @@ from harness.judge.leader_complete import leader_complete
 from harness.judge.log_order import log_order
 from harness.judge.recorded import Recorded
 from harness.judge.recovery_check import Found
-from harness.judge.replicas import replicas_agree
+from harness.judge.replicas import End, replicas_agree
 from harness.judge.stretches import reporting
 from history import Check
 
@@ -46,10 +46,7 @@ def node_checks(recorded: Recorded, recovery: Found | None, damages: Damages) ->
     probes, moments = recorded.probes, recorded.state.moments
     every = (
         _NodeCheck("replicas-agree", ("digest", "state_index"), lambda: replicas_agree(
-            probes,
-            quiet=moments.get("quiet"),
-            recovered=recovery.recovered if recovery else (),
-            since=moments.get("healed") if recovery else None,
+            probes, quiet=moments.get("quiet"), ends=_ends(recovery, moments),
         )),
         _NodeCheck("election-safety", ("role", "term"), lambda: election_safety(probes, damages)),
         _NodeCheck("terms-kept", ("term",), lambda: check_terms(probes, damages)),
@@ -72,6 +69,17 @@ def node_checks(recorded: Recorded, recovery: Found | None, damages: Damages) ->
     return [one.make() for one in every if one.name not in left_out], [
         _left_out(names, why) for why, names in missing.items()
     ]
+
+
+def _ends(recovery: Found | None, moments: Mapping[str, int]) -> list[End]:
+    """The ends of a run at which contents are to be compared: after the last heal, and after a restart."""
+    if recovery is None:
+        return []
+    ends = [End("the last heal", recovery.recovered, moments["healed"], moments.get("quiet"))]
+    if recovery.restarted is not None:
+        nodes = recovery.restarted.recovered
+        ends.append(End("the restart", nodes, moments["restarted"], moments.get("restarted-quiet")))
+    return ends
 
 
 def _left_out(names: list[str], why: str) -> str:

@@ -29,6 +29,7 @@ NO_ANSWER: Final = "no node ever answered a probe"
 HEAL: Final = "the heal"
 TRIED: Final = "the attempt to heal"
 LOAD: Final = "the load"
+RESTART: Final = "the restart"
 
 Rule: TypeAlias = Literal["own", "indexes", "operations"]
 
@@ -213,26 +214,30 @@ def assess_own(
     return Recovery(healed_at, -1, leader, of_nodes, reached, committed_again, "own", together, why)
 
 
-def waiting_for(system: System, probes: Sequence[Probe], nodes: Sequence[str], healed_at: int) -> Callable[[], bool]:
+def waiting_for(
+    system: System, probes: Sequence[Probe], nodes: Sequence[str], healed_at: int, committed_before: int = -1
+) -> Callable[[], bool]:
     """Whether the nodes have caught up, by the system's rule and probes that are still coming in.
 
-    The function raises whatever a system's own rule raises.
+    By indexes they must pass ``committed_before`` as well.  The function raises whatever a system's own rule raises.
     """
     if system.recovered is not None:
         return partial(system.recovered, probes, nodes, healed_at)
     if rule_of(system, probes) == "operations":
         return lambda: True
-    return CatchingUp(probes, nodes, healed_at).done
+    return CatchingUp(probes, nodes, healed_at, committed_before).done
 
 
 class CatchingUp:
     """Like :func:`assess`, for probes that are still coming in; each is examined once."""
 
-    def __init__(self, probes: Sequence[Probe], nodes: Iterable[str], healed_at: int) -> None:
+    def __init__(
+        self, probes: Sequence[Probe], nodes: Iterable[str], healed_at: int, committed_before: int = -1
+    ) -> None:
         """``probes`` grows; those up to the heal are there already."""
         self._probes = probes
         self._healed_at = healed_at
-        self._target = _target(probes, healed_at)[1]
+        self._target = _target(probes, healed_at, committed_before)[1]
         self._missing = set(nodes)
         self._seen = 0
 
@@ -244,6 +249,11 @@ class CatchingUp:
                 self._missing.discard(probe.node)
         self._seen = end
         return not self._missing
+
+
+def committed_by(probes: Iterable[Probe], moment: int) -> int:
+    """Return the highest commit index that any node had reported by then (ns); -1 without one."""
+    return max((probe.committed for probe in probes if probe.answered and probe.time <= moment), default=-1)
 
 
 def last_heal(receipts: Iterable[Receipt], swept: int) -> int:
@@ -274,5 +284,4 @@ def _target(probes: Sequence[Probe], healed_at: int, committed_before: int = -1)
         return leader, max(committed_before, newest[leader].committed)
     # No leader, or one that was just elected by servers that had all been restarted and has not committed yet:
     # what had been committed before stays committed.
-    known = [probe.committed for probe in probes if probe.answered and probe.time <= healed_at]
-    return leader, max([committed_before, *known])
+    return leader, max(committed_before, committed_by(probes, healed_at))

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from harness.judge.awake import AwakeClock, gaps
 from harness.judge.committed_prefix import falls
-from harness.judge.damage import NONE, Damages
+from harness.judge.damage import NONE, Damage, Damages
 from harness.judge.leader_complete import short_leaders
 from harness.judge.log_order import order_violations
 from harness.judge.node_alarms import setup_failures
@@ -21,11 +21,13 @@ from harness.judge.recorded import Recorded
 from harness.judge.recovery import (
     HEAL,
     LOAD,
+    RESTART,
     TRIED,
     Recovery,
     assess,
     assess_operations,
     assess_own,
+    committed_by,
     last_heal,
     rule_of,
     silent_before,
@@ -54,6 +56,7 @@ class Found:
     The clients' load goes on after the last heal, and a node may fall behind in it: so what was committed when the load
     had ended must be reached as well.  ``unseen`` are times without any probe, ``unasked`` nodes without a probe since
     the heal, ``seconds`` is the observed time; ``refused`` are nodes that did not start on a file that we damaged.
+    ``restarted`` are the findings since all nodes were restarted at the end.
     """
 
     since_heal: Recovery
@@ -63,6 +66,7 @@ class Found:
     unasked: tuple[str, ...]
     seconds: float
     refused: dict[str, str]
+    restarted: Found | None = None
 
     @property
     def recovered(self) -> tuple[str, ...]:
@@ -76,10 +80,36 @@ def recovery_of(recorded: Recorded, damages: Damages) -> Found | None:
     if "healed" not in moments or recorded.state.interrupted or "final-reads" not in moments:
         return None
     clock = AwakeClock(recorded.state.standstills)
-    probes = clock.probes(_before_the_restart(recorded))
     swept = clock.at(moments["healed"])
     healed = last_heal(clock.receipts(recorded.receipts), swept)
-    refused = damages.refused(recorded.probes)
+    found = _found(
+        recorded, clock, _before_the_restart(recorded), damages.refused(recorded.probes),
+        since=(healed, swept), until=moments["final-reads"], event=_event(recorded),
+    )  # fmt: skip
+    if "restarted-reads" not in moments:
+        return found
+    refused = damages.refused(recorded.probes, gone_at=moments["restarting"])
+    again = _found(
+        recorded, clock, recorded.probes, refused, since=(clock.at(moments["restarted"]),) * 2,
+        until=moments["restarted-reads"], event=RESTART,
+        committed_before=committed_by(recorded.probes, moments["restarting"]),
+    )  # fmt: skip
+    return replace(found, restarted=again)
+
+
+def _found(
+    recorded: Recorded,
+    clock: AwakeClock,
+    seen: Sequence[Probe],
+    refused: dict[str, Damage],
+    *,
+    since: tuple[int, int],
+    until: int,
+    event: str,
+    committed_before: int = -1,
+) -> Found:
+    """The findings since the two times (awake ns), of probes until a moment of the run."""
+    probes = clock.probes(seen)
     nodes = [node for node in recorded.serving if node not in refused]
     operations = clock.operations(recorded.operations)
     final = [operation for operation in operations if operation.phase == "final"]
@@ -91,21 +121,22 @@ def recovery_of(recorded: Recorded, damages: Damages) -> Found | None:
             return assess_own(system.recovered, probes, nodes, moment, again)
         if rule == "operations":
             return assess_operations(moment, again, ever=ever)
-        return assess(probes, nodes, moment, again)
+        return assess(probes, nodes, moment, again, committed_before)
 
-    def since(moment: int, among: Sequence[Operation]) -> Recovery:
+    def followed(moment: int, among: Sequence[Operation]) -> Recovery:
         found = assessed(moment, _committed_again(among, moment, recorded))
-        silent = silent_before(probes, nodes, moment)
+        silent = silent_before(probes, nodes, moment) if event != RESTART else {}
         before = {node: clock.maybe_back(last) for node, last in silent.items()}
-        return replace(found, silent=before, event=_event(recorded), epoch_bits=system.epoch_bits)
+        return replace(found, silent=before, event=event, epoch_bits=system.epoch_bits)
 
-    since_heal, since_load = since(healed, operations), since(swept, final)
+    healed, swept = since
+    since_heal, since_load = followed(healed, operations), followed(swept, final)
     asked = {probe.node for probe in probes if probe.time >= healed}
-    end = max([clock.at(moments["final-reads"]), *(probe.time for probe in probes[-1:])])
-    seen = _moments_of(operations, end) if rule == "operations" else [probe.time for probe in probes]
+    end = max([clock.at(until), *(probe.time for probe in probes[-1:])])
+    looked = _moments_of(operations, end) if rule == "operations" else [probe.time for probe in probes]
     return Found(
         since_heal, since_load, clock,
-        unseen=tuple(gaps(seen, healed, end)),
+        unseen=tuple(gaps(looked, healed, end)),
         unasked=tuple(node for node in since_heal.behind if node not in asked),
         seconds=(end - healed) / 1e9,
         refused={node: f"{node} did not start again on {damage.describe()}" for node, damage in refused.items()},
@@ -172,23 +203,24 @@ def recovery_check(recorded: Recorded, found: Found | None, damages: Damages = N
     if restart := _restart_failed(recorded, damages):
         details = {**_reached(found, found.since_heal), "kind": "no-recovery", **_last_seen(recorded)}
         return check(*_blame(f"did not start again after all were restarted: {restart}", _failed(recorded)), details)
-    wrong = _wrong(found, limit)
+    looked = [found, found.restarted] if found.restarted else [found]
+    wrong = next(((one, *one_wrong) for one in looked if (one_wrong := _wrong(one, limit))), None)
     if wrong is None:
         if why := found.since_heal.undecidable or found.since_load.undecidable:
             return check("unknown", why)
-        return check("valid", _well(found, limit), _seconds(found))
-    recovery, seen = wrong
-    if ours := _ours(found, recorded, limit):
+        return check("valid", "; ".join(_well(one, limit) for one in looked), _seconds(found))
+    where, recovery, seen = wrong
+    if ours := _ours(where, recorded, limit):
         return check("unknown", f"{seen}, but {ours}")
     lost = _lost(recorded, recovery)
     whole = _whole(recorded, recovery, lost) if lost else []
     at_fault = sorted({*lost, *recovery.behind} - set(whole))
-    details = {**_reached(found, recovery), "kind": "no-recovery", "nodes": at_fault, **_last_seen(recorded)}
+    details = {**_reached(where, recovery), "kind": "no-recovery", "nodes": at_fault, **_last_seen(recorded)}
     if recovery.seconds is not None:
         details["seconds"] = recovery.seconds
     if lost:
         seen = "; ".join([*lost.values(), seen]) + (f" with whole logs: {' and '.join(whole)}" if whole else "")
-    return check("invalid", seen + _refusals(found), details)
+    return check("invalid", seen + _refusals(where), details)
 
 
 def _restart_failed(recorded: Recorded, damages: Damages) -> str | None:
@@ -206,7 +238,8 @@ def _wrong(found: Found, limit: float) -> tuple[Recovery, str] | None:
     """The kind of the failure, and its sentence."""
     heal, load = found.since_heal, found.since_load
     if not heal.undecidable and heal.seconds is None:
-        return heal, heal.sentence() + _late(heal, limit)
+        after = "after all were restarted " if heal.event == RESTART else ""
+        return heal, after + heal.sentence() + _late(heal, limit)
     if not load.undecidable and load.seconds is None:
         before = f"{heal.reached_sentence()}, but " if _reached_at(heal) else ""
         return load, f"{before}after the load {load.sentence()}"

@@ -64,6 +64,24 @@ class Difference:
         ]
 
 
+@dataclass(frozen=True, slots=True)
+class End:
+    """An end of the run at which contents must have been compared: when the nodes had caught up (``recovered``).
+
+    It is named by ``after``, begins at ``since`` and came to rest at ``quiet`` (ns; None: never).
+    """
+
+    after: str
+    recovered: tuple[str, ...]
+    since: int
+    quiet: int | None
+
+    def alone(self, probes: Sequence[Probe]) -> list[str]:
+        """The nodes whose contents could not be compared with another's; none where only one caught up."""
+        at_the_end = compared(probes, self.since, self.quiet) if len(self.recovered) > 1 else set(self.recovered)
+        return [node for node in self.recovered if node not in at_the_end]
+
+
 def differences(probes: Sequence[Probe], quiet: int | None) -> list[Difference]:
     """Every index at which digests differ, in order; ``quiet`` (ns) is the end of the load."""
     found = _differing("index", ((probe.state_index, probe) for probe in comparable(probes)))
@@ -146,12 +164,11 @@ def compared(probes: Sequence[Probe], since: int, quiet: int | None) -> set[str]
     return {node for found in nodes_at.values() if len(found) > 1 for node in found}
 
 
-def replicas_agree(probes: Sequence[Probe], *, quiet: int | None, recovered: Iterable[str], since: int | None) -> Check:
+def replicas_agree(probes: Sequence[Probe], *, quiet: int | None, ends: Sequence[End]) -> Check:
     """Check that replicas agree (see above).
 
-    ``recovered`` are the nodes that caught up after the last heal, at ``since`` (ns; None: the run was cut before).
-    Contents of one of them that could not be compared with another's make the check unknown: a valid run has seen that
-    all nodes hold the same.
+    Contents that could not be compared at one of the ``ends`` make the check unknown: a valid run has seen that all
+    nodes hold the same.
     """
     answers = comparable(probes)
     if not answers:
@@ -163,13 +180,11 @@ def replicas_agree(probes: Sequence[Probe], *, quiet: int | None, recovered: Ite
     if not compared(probes, 0, quiet):
         seen = f"{counted(len(answers), 'digest')}, none of an index that several nodes reported: not compared"
         return Check("replicas-agree", "check", "unknown", _ASKED, seen)
-    back = list(recovered)
-    at_the_end = compared(probes, since, quiet) if since is not None and len(back) > 1 else set(back)
-    alone = [node for node in back if node not in at_the_end]
-    if alone:
-        names = " and ".join(alone)
-        seen = f"after the last heal {names} reported no index that another node reported: contents not compared"
-        return Check("replicas-agree", "check", "unknown", _ASKED, seen, {"nodes": alone})
+    for end in ends:
+        if alone := end.alone(probes):
+            names = " and ".join(alone)
+            seen = f"after {end.after} {names} reported no index that another node reported: contents not compared"
+            return Check("replicas-agree", "check", "unknown", _ASKED, seen, {"nodes": alone})
     indexes = {probe.state_index: set[str]() for probe in answers}
     for probe in answers:
         indexes[probe.state_index].add(probe.node)

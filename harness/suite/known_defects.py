@@ -13,24 +13,34 @@ written once, in TOML, and suites refer to them by name::
     faults = ["crash-all"]            # one of these was installed, on a node that the check names; none: any
     only_with = ["log-alarm"]         # some of the kinds: any other counts only beside one of these; none: by itself
     why = "docs/findings.md"
+
+A group ``(?P<log_end>…)`` in the regex is where a node's log ends after what the line tells.  Then a line counts only
+where that is below what this very node had reported as committed before: a log is cut at every election, but a healthy
+one never there.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
 
 from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
 from harness.errors import UsageError
 from history import RunFiles
+from history.records.events import parse_header, parse_object
+from history.records.probes import each_probe
 from history.records.violations import Violation
 from history.schema import convert, hint
 from history.toml_file import read_toml
+from reports.load.logs import seconds_of
 
+#: The group of a mark that is where a log ends.
+LOG_END: Final = "log_end"
 Text: TypeAlias = Annotated[str, Meta(min_length=1)]
 
 
@@ -67,21 +77,28 @@ class Defect(Struct, frozen=True, forbid_unknown_fields=True):
             return False
         if self.faults and not any(self._struck(receipt, violation) for receipt in receipts):
             return False
-        return self._lines(violation, run.nodes) >= self.times
+        return self._lines(violation, run) >= self.times
 
     def _struck(self, receipt: Mapping[str, Any], violation: Violation) -> bool:
         hit = receipt.get("state") == "installed" and receipt.get("fault") in self.faults
         return hit and (not violation.nodes or not {*violation.nodes}.isdisjoint(receipt.get("nodes", ())))
 
-    def _lines(self, violation: Violation, logs: Path) -> int:
+    def _lines(self, violation: Violation, run: RunFiles) -> int:
         """Count the mark in the logs of the nodes named, or in all where the mark itself contains the node."""
+        logs = run.nodes
         every_node = sorted(path.name for path in logs.glob("*") if path.is_dir())
-        named = [node for node in violation.nodes if node in every_node] or every_node
-        searched, pattern = named, self.log
+        named = list(violation.nodes) or every_node
+        searched, pattern = [node for node in named if node in every_node], self.log
         if "{node}" in self.log:
             searched, pattern = every_node, self.log.replace("{node}", f"(?:{'|'.join(map(re.escape, named))})")
         mark = re.compile(pattern)
-        return sum(_count(mark, logs / node, self.times) for node in searched)
+        committed = _Committed(run) if LOG_END in mark.groupindex else None
+
+        def counts(node: str, line: str) -> bool:
+            found = mark.search(line)
+            return found is not None and (committed is None or committed.above(node, line, int(found[LOG_END])))
+
+        return sum(_count(partial(counts, node), logs / node, self.times) for node in searched)
 
 
 class Defects(Struct, forbid_unknown_fields=True):
@@ -90,12 +107,32 @@ class Defects(Struct, forbid_unknown_fields=True):
     defect: tuple[Defect, ...] = ()
 
 
-def _count(mark: re.Pattern[str], directory: Path, enough: int) -> int:
+class _Committed:
+    """What the nodes of a run had reported as committed by a time."""
+
+    def __init__(self, run: RunFiles) -> None:
+        """Raises OSError, and FormatError where the history's header or the probes cannot be read."""
+        with run.history.open("rb") as source:
+            self._started = parse_header(parse_object(source.readline(), run.history, 1), run.history).started
+        self._probes: dict[str, list[tuple[float, int]]] = {}
+        for probe in each_probe(run.probes):
+            if probe.answered:
+                self._probes.setdefault(probe.node, []).append((probe.time / 1e9, probe.committed))
+
+    def above(self, node: str, line: str, log_end: int) -> bool:
+        """Whether the node had reported a commit index above this before the line was logged."""
+        logged = seconds_of(line, self._started)
+        if logged is None:
+            return False
+        return any(committed > log_end for time, committed in self._probes.get(node, ()) if time < logged)
+
+
+def _count(counts: Callable[[str], bool], directory: Path, enough: int) -> int:
     found = 0
     for path in sorted(directory.glob("*.log*")):
         with path.open(errors="replace") as lines:
             for line in lines:
-                found += mark.search(line) is not None
+                found += counts(line)
                 if found >= enough:
                     return found
     return found

@@ -45,10 +45,10 @@ def operations_beside(operations: Operations, example: Counterexample) -> list[O
 
 
 def rows_of(example: Counterexample, beside: Sequence[Operation]) -> list[tuple[int, Operation]]:
-    """List (place, operation) of what is drawn, by invocation: of too many the suspects and those that matter to them.
+    """List (place, operation) of what is drawn, by invocation: of too many the suspects and what matters to them.
 
-    These are the last to take effect.  Where that is not known, what may have taken effect while a suspect was open, and
-    the last that ended before: from where they left the object, only what was open can have led elsewhere.
+    These are the last to take effect.  Where that is not known, what may have taken effect while a suspect was open,
+    and the last that ended before: from where they left the object, only what was open can have led elsewhere.
     """
     numbered = list(enumerate([*example.operations, *beside]))
     if len(numbered) > MOST:

@@ -9,7 +9,8 @@ from typing import Final
 import numpy as np
 
 from reports.analysis.faults import FaultWindow, about_to_strike, when
-from reports.analysis.node_timeline import SILENT, NodeTimeline, last_progress
+from reports.analysis.node_timeline import SILENT, NodeTimeline, last_progress, logs
+from reports.load.columns import Ints
 from reports.style.format import number, one_line
 
 AGE_S: Final = 1.0
@@ -55,6 +56,11 @@ class LaggingNode:
         return f"it fell behind at {when(self.fell, self.windows, self.node)}, at {at}"
 
 
+def held_of(timeline: NodeTimeline) -> Ints:
+    """How far a node holds what it applied: no further than its log, if it ever said where that ends."""
+    return np.minimum(timeline.applied, timeline.log_end) if logs(timeline) else timeline.applied
+
+
 def lagging_nodes(timelines: Sequence[NodeTimeline], windows: Sequence[FaultWindow]) -> list[LaggingNode]:
     """List the nodes that were behind at their last answer, in the order of the timelines."""
     time, front = _front(timelines)
@@ -84,7 +90,7 @@ def caught_up(timeline: NodeTimeline, timelines: Sequence[NodeTimeline]) -> Caug
     before = np.flatnonzero(~behind[:last])
     first = int(before[-1]) + 1 if len(before) else 0
     answered = timeline.role != SILENT
-    mine, held = timeline.time[answered], timeline.held[answered]
+    mine, held = timeline.time[answered], held_of(timeline)[answered]
     still = bool(held[first : last + 1].max() <= held[first])
     return CaughtUp(float(mine[first]), float(mine[last + 1]), still)
 
@@ -101,7 +107,7 @@ def _front(timelines: Sequence[NodeTimeline]) -> tuple[np.ndarray, np.ndarray]:
 def _behind(timeline: NodeTimeline, time: np.ndarray, front: np.ndarray) -> np.ndarray:
     """In which of its answers a node was behind (see :data:`AGE_S`)."""
     answered = timeline.role != SILENT
-    mine, held = timeline.time[answered], timeline.held[answered]
+    mine, held = timeline.time[answered], held_of(timeline)[answered]
     place = np.searchsorted(time, mine - AGE_S, side="right") - 1
     return (place >= 0) & (held < front[np.maximum(place, 0)]) if len(mine) else np.zeros(0, bool)
 
@@ -115,7 +121,7 @@ def _lagging_node(
     if not len(behind) or not behind[-1]:
         return None
     answered = timeline.role != SILENT
-    mine, held = timeline.time[answered], timeline.held[answered]
+    mine, held = timeline.time[answered], held_of(timeline)[answered]
     kept_up = np.flatnonzero(~behind)
     since = int(kept_up[-1]) if len(kept_up) else 0
     moved = last_progress(held)
@@ -133,5 +139,5 @@ def _lagging_node(
         int(held[-1]),
         tuple(windows),
         timeline.index,
-        cut=int(timeline.held[answered][-1]) < int(timeline.applied[answered][-1]),
+        cut=int(held_of(timeline)[answered][-1]) < int(timeline.applied[answered][-1]),
     )

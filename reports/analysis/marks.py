@@ -37,12 +37,16 @@ class ViolationMark:
 
 @dataclass(frozen=True, slots=True)
 class FindingMark:
-    """At ``at`` seconds of the run ``node`` was seen to fail ``check``; ``text`` says how."""
+    """At ``at`` seconds of the run ``node`` was seen to fail ``check``; ``text`` says how.
+
+    ``until``: of several answers in a row that showed it, the moment of the last one.
+    """
 
     check: str
     at: float
     node: str
     text: str
+    until: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +70,11 @@ class Marks:
 def marks_of(drawn: Drawn) -> Marks:
     """List all marks of a run: violations in the order of the page, findings in the order of their times."""
     recorded = [_violation(one.key, one.example) for one in recorded_examples(drawn.run)]
-    observed = [FindingMark(name, *one) for name, every in moments_by_check(drawn) for one in every]
+    observed = [
+        FindingMark(name, one.at, one.node, one.text, one.until)
+        for name, every in moments_by_check(drawn)
+        for one in every
+    ]
     observed.sort(key=lambda mark: mark.at)
     end = drawn.run.end / 1e9
     return Marks(

@@ -152,7 +152,7 @@ def _row(files: RunFiles, plan: dict[str, Any], state: dict[str, Any], results: 
         nemesis=one_line(nemesis_name(plan), 120),
         version=one_line(system_version(plan), 60),
         seed=one_line(plan.get("seed", ""), 24),
-        timers=one_line(plan.get("timers") or "", 16),
+        timers=one_line(timers_of(plan), 16),
         operations=operations,
         rate=_rate(results, main),
         gap_s=_largest(faults, "longest_gap_ms"),
@@ -171,6 +171,12 @@ def _row(files: RunFiles, plan: dict[str, Any], state: dict[str, Any], results: 
         beside="" if failure else beside_planted(plan, results),
         least=is_least(results),
     )
+
+
+def timers_of(plan: Mapping[str, Any]) -> str:
+    """Which timers the nodes ran with: an option of some systems, which plans of earlier releases had beside these."""
+    found = plan.get("timers") or _at(plan, "options", "timers")
+    return found if isinstance(found, str) else ""
 
 
 def _bare(files: RunFiles) -> RunRow:

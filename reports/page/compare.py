@@ -100,7 +100,8 @@ def recovery_of(operations: Operations, windows: Sequence[FaultWindow]) -> dict[
     """Take the rate around the heals, as a share of the rate before each fault: the mean over all of its windows.
 
     ``time`` is in seconds from the heal; None where no window counts.  A window counts until the next fault begins, and
-    while clients ask at the usual rate: the few reads that follow the load say nothing of how fast the cluster is.
+    while clients ask at the usual rate: the few reads that follow the load say nothing of how fast the cluster is.  One
+    that was healed after the load counts nowhere.
     """
     edges = np.arange(RECOVERY_S[0], RECOVERY_S[1] + STEP_S / 2, STEP_S)
     oks, asked = operations.served_at() / 1e9, _last_asked(operations)
@@ -110,6 +111,8 @@ def recovery_of(operations: Operations, windows: Sequence[FaultWindow]) -> dict[
             continue
         after = [other.started for other in windows if other.state != "skipped" and other.started >= window.healed]
         until = min([*after, asked]) - window.healed
+        if until <= 0:
+            continue
         found = np.histogram(oks - window.healed, edges)[0] / STEP_S / window.rate_before
         rows.append(np.where(edges[1:] <= until, found, np.nan))
     shares = np.array(rows).reshape(len(rows), len(edges) - 1)

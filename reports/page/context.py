@@ -35,9 +35,11 @@ from reports.load import logs
 from reports.load.cut_record import cut_of
 from reports.load.last_valid import last_valid_run
 from reports.load.run import Run, commands_of
+from reports.load.run_row import timers_of
 from reports.load.staleness import digest_of
 from reports.page.links import links_of
 from reports.page.series import data_of
+from reports.page.words import words_of
 from reports.story.aftermath import outages_text
 from reports.story.canary import bug_of, grouped, longer, meaning_of, next_step, verdict_shown, word_of
 from reports.story.diagnosis import Break, Diagnosis, diagnosis_of
@@ -157,10 +159,11 @@ def record_context(drawn: Drawn) -> dict[str, Any]:
     run = drawn.run
     part: _Part = run.notes.attempt
     return {
-        "words": part("words", lambda: words_of(run), []),
+        "words": part("words", lambda: words_of(drawn), []),
         "commands": part("commands", lambda: commands_of(run.plan, faults=bool(run.receipts)), []),
         "settings": part("settings", lambda: settings_of(run), []),
         "links": part("links", lambda: links_of(run.files), []),
+        "logs_held": bool(part("logs", lambda: logs.log_files(run.files), [])),
         "tails": part("logs", lambda: tails_of(run), []),
         "digest": part("digest of the results", lambda: digest_of(run.results), ""),
     }
@@ -201,23 +204,13 @@ def facts_of(run: Run) -> list[tuple[str, str]]:
         ("run", run.name),
         ("nemesis", (", ".join(map(str, nemesis)) or "none") if isinstance(nemesis, list) else nemesis),
         ("system", system or run.plan.get("version")),
-        ("timers", run.plan.get("timers")),
+        ("timers", timers_of(run.plan)),
         ("planted bug", run.plan.get("canary")),
         ("seed", run.seed),
         ("started", run.started),
         ("length", f"{run.end / 1e9:.1f} s" if run.recorded else ""),
     ]
     return [(title, compact(value) if isinstance(value, list | dict) else str(value)) for title, value in rows if value]
-
-
-def words_of(run: Run) -> list[tuple[str, str]]:
-    """List the words of this run's workload and what they mean, as its checks recorded them."""
-    found: dict[str, str] = {}
-    for check in run.results.get("checks", ()):
-        details = check.get("details")
-        words = details.get("words") if isinstance(details, Mapping) else None
-        found |= words if isinstance(words, Mapping) else {}
-    return [(str(name), str(meaning)) for name, meaning in found.items()]
 
 
 def costs_of(drawn: Drawn) -> list[tuple[str, list[tuple[str, ...]]]]:

@@ -151,12 +151,17 @@ def _bands(axes: Axes, windows: Sequence[FaultWindow], end: float) -> None:
 
 
 def _marks(axes: Axes, marks: Marks) -> None:
-    """Draw a triangle at the upper edge and a thin line for each mark, as on the page; hollow for nodes."""
+    """Draw a triangle at the upper edge and a thin line for each mark, as on the page; hollow for nodes.
+
+    What a node showed in answer after answer has one mark, and a bar along the edge.
+    """
     across = axes.get_xaxis_transform()
     every = (
         (_distinct(marks.findings, marks.further_findings), "white"),
         (_distinct(marks.violations, marks.further_violations), MARK),
     )
+    spans = [(mark.at, mark.until - mark.at) for mark in marks.findings if mark.until is not None]
+    axes.broken_barh(spans, (0.985, 0.015), transform=across, color=MARK, lw=0, zorder=5)
     for times, face in every:
         if not times:
             continue

@@ -317,6 +317,8 @@ def _step(drawn: Drawn, worst: Break) -> tuple[str, float | None]:
         return f"Look at {section}", None
     named = ", ".join(worst.nodes)
     if worst.nodes and not drawn.run.notes.attempt("log lines", lambda: _logged(drawn, worst), True):  # noqa: FBT003
+        if not logs.log_files(drawn.run.files):
+            return f"Look at what {named} answered, in {section}: this run holds no logs of nodes", None
         return f"Look at what the nodes answered, in {section}: no log of {named} has a line of that time", None
     return f"Look at what the logs{f' of {named}' if named else ''} say around {worst.onset:.1f} s", worst.onset
 

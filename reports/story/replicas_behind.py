@@ -9,7 +9,7 @@ from typing import Final, Literal, TypeAlias
 from reports.analysis.failed_starts import FailedStart
 from reports.analysis.faults import FaultWindow, when
 from reports.analysis.findings import Drawn
-from reports.analysis.lagging_nodes import CaughtUp, caught_up
+from reports.analysis.lagging_nodes import CaughtUp, caught_up, held_of
 from reports.analysis.node_timeline import GONE_S, ROLES, SILENT, NodeTimeline, last_progress, left_at, silent_since
 from reports.style.format import number, one_line, undated
 
@@ -181,7 +181,7 @@ def reason_of(start: FailedStart, limit: int = 160) -> str:
 def _stands(timeline: NodeTimeline) -> tuple[float | None, int]:
     """When a node came to where it stands (s; None if no answer shows it), and where that is."""
     rows = timeline.role != SILENT
-    held = timeline.held[rows]
+    held = held_of(timeline)[rows]
     place = last_progress(held)
     return None if place is None else float(timeline.time[rows][place]), int(held[-1])
 

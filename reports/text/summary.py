@@ -74,7 +74,7 @@ def _verdict(results: Mapping[str, Any], columns: int | None, plan: Mapping[str,
     verdict = str(results.get("verdict", "unknown"))
     word = "HARNESS FAILURE" if failure else verdict_words(verdict, plan, results).upper()
     story = story_of(results, plan)
-    texts = (failure, *(story or [results.get("sentence")]))
+    texts = (failure, *(story or [str(results.get("sentence") or "")]))
     sentences = [wrapped(str(text), columns, hang="  " if story else "") for text in texts if text]
     return "\n".join([word, *sentences])
 

@@ -269,3 +269,35 @@ def test_of_many_operations_too_the_possible_answers_are_told_as_ranges() -> Non
     known = [read(20, 42, 43), add(100, 44, 2000, "info"), read(31, 50, 51)]
     (example,) = check_operations([*steps, add(20, 40, 41), *known], "counter").counterexamples
     assert "can only have been 20 to 29 or 120 to 129 in that time" in example.sentence
+
+
+def test_a_difference_that_is_rounded_to_none_is_one() -> None:
+    """Once no verdict came of it: 2^53 + 1 is not 2^53, though as fractions they cannot be told apart."""
+    big = 1 << 53
+    history = [
+        Operation(1, "add", "c", 1, None, "ok", 0, 1, 0, 1), Operation(2, "read", "c", None, 1, "ok", 2, 3, 2, 3),
+        Operation(3, "add", "c", big, None, "ok", 4, 5, 4, 5),
+        Operation(4, "read", "c", None, float(big), "ok", 6, 7, 6, 7),
+    ]  # fmt: skip
+    assert check_operations(history, "counter").verdict == "invalid"
+
+
+def test_sums_that_are_equal_are_the_same_sum() -> None:
+    """Once a valid history was invalid: 2^53 + 2 as a fraction and as an integer were one state, and behaved as two."""
+    big = 1 << 53
+
+    def add(value: float, begun: int, ended: int | None) -> Operation:
+        outcome = "info" if ended is None else "ok"
+        return Operation(begun, "add", "c", value, None, outcome, begun, ended, begun, ended)  # type: ignore[arg-type]
+
+    def read(result: float, begun: int, ended: int) -> Operation:
+        return Operation(begun, "read", "c", None, result, "ok", begun, ended, begun, ended)
+
+    def judged(history: list[Operation]) -> set[str]:
+        engines = (None, "search", "python-search", "wgl")
+        return {check_operations(history, "counter", engine=engine).verdict for engine in engines}
+
+    adds = [add(1, 0, 3), add(1.5, 1, 9), add(big, 2, 5), add(1, 6, None)]
+    assert judged([*adds, read(float(big + 2), 10, 12), read(float(big + 2), 13, 14)]) == {"valid"}
+    assert judged([*adds, read(float(big + 2), 10, 12), read(big + 3, 13, 14)]) == {"valid"}
+    assert judged([*adds, read(float(big + 2), 10, 12), read(big + 4, 13, 14)]) == {"invalid"}

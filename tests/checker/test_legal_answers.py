@@ -17,7 +17,7 @@ from checker import check
 from checker.core.calls import Call, freeze
 from checker.core.definition import linearizable
 from checker.core.model import UNKNOWN, CasRegister, Model, Register
-from checker.explain.legal_answers import NO_ORDER, TOO_MANY, UNBOUNDED, answers_of
+from checker.explain.legal_answers import DOUBTED, NO_ORDER, TOO_MANY, UNBOUNDED, answers_of
 from checker.models.bank import Bank
 from checker.models.fenced_lock import FencedLock
 from checker.models.objects import Counter, FifoQueue, GrowSet, KeyValue, Log
@@ -174,3 +174,25 @@ def test_an_answer_that_others_make_doubtful_is_not_told_to_be_impossible(tmp_pa
     for example in found:
         if example.linearization and example.linearization.whole:
             assert example.suspects[0].result not in example.linearization.legal
+
+
+def test_a_refusal_that_is_blamed_may_have_swapped(tmp_path: Path) -> None:
+    """Nobody wrote the 5 by which it was refused; and if it swapped, then 1 was the right answer."""
+    asked, refused = ("invoke", 0, "cas", [None, 1]), ("ok", 0, "cas", [None, 1, 5])
+    events = [asked, *one(1, "read", None, 1), refused]
+    found = check(history(tmp_path / "history.jsonl", "cas-register", events)).counterexamples
+    found_of = {example.suspects[0].f: example.linearization for example in found if example.suspects}
+    assert found_of["read"] is not None
+    assert (found_of["read"].whole, found_of["read"].unnamed) == (False, DOUBTED)
+
+
+@pytest.mark.parametrize(
+    ("model", "f", "value", "result"),
+    [(GrowSet(), "add", (2, 1), (2, 1)), (Bank(), "transfer", ("b", "a", 1), (("b", -1), ("a", 1)))],
+)
+def test_an_answer_in_another_order_is_the_same_answer(model: Model, f: str, value: Any, result: Any) -> None:
+    """Once what an operation had answered was named as what it could only have answered."""
+    asked = [value] if f == "transfer" else value
+    others = [call(f, one, UNKNOWN, place, NEVER) for place, one in enumerate(asked)]
+    read = call("read", None, result, 5, 6)
+    assert read.result in answers_of(read, [*others, read], model).all

@@ -49,6 +49,26 @@ def test_columns_and_calls_answer_the_same_to_the_letter(
     assert min(seen.values()) > samples / 20
 
 
+def test_a_log_of_which_an_entry_is_null_is_judged_as_by_the_definition(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A get that finds nothing and one that finds null are answered alike."""
+    random, seen = Random(13), {"valid": 0, "invalid": 0}
+
+    def emptied(value: object) -> object:
+        return [emptied(item) for item in value] if isinstance(value, list) else None if value == 2 else value
+
+    for _ in range(600):
+        operations = [
+            replace(o, value=o.value if o.f == "get" else emptied(o.value),
+                    result=o.result if o.f == "append" else emptied(o.result))
+            for o in history(random, random.randint(2, 8), 4, random.choice([0.8, 1.0]), lists=True)
+        ]  # fmt: skip
+        columns, calls = both(operations, monkeypatch)
+        assert columns == calls, operations
+        assert (calls.verdict == "valid") == linearizable(calls_of(operations, Log()), Log()), operations
+        seen[calls.verdict] += 1
+    assert min(seen.values()) > 100, seen
+
+
 def test_columns_themselves_decide_the_common_cases(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the sweep over calls to fall back on; entries may be texts."""
     monkeypatch.setattr(api, "_FEW", -1)

@@ -93,6 +93,29 @@ def test_kinds_of_logs() -> None:
     assert kind("log", op(0, "append", 7, None, 0, 1, "info"), op(1, "append", 8, 1, 2, 3)) == "valid"
 
 
+def test_an_entry_that_was_seen_before_its_append_began_came_from_the_future() -> None:
+    """The append was never answered: once that was called a hole, as if too few appends had begun."""
+    late = op(0, "append", 5, None, 6, 7, "info")
+    assert kind("log", op(1, "list", None, [5], 0, 1), late) == "future-read"
+    early = [op(2, "append", 7, 1, 0, 1), op(1, "get", 0, 5, 2, 3), late]
+    assert {one.kind for one in check_operations(early, "log").counterexamples} == {"log-hole", "future-read"}
+    acknowledged, seen = op(2, "append", 7, 1, 0, 5), op(1, "get", 0, 5, 8, 9)
+    hole, example = check_operations([acknowledged, late, seen], "log").counterexamples
+    assert (hole.kind, example.kind, len(example.operations)) == ("log-hole", "log-order", 3)
+    assert example.sentence.endswith(
+        "at or before that entry, as process 1 asked for 0 and was answered 5 (0.008–0.009 s)."
+    )
+
+
+@pytest.mark.parametrize("operations", [1, 80])
+def test_an_entry_that_is_null_is_no_missing_one(operations: int) -> None:
+    """By columns, and by calls."""
+    log = [op(0, "append", None if n == 0 else n, n, 2 * n, 2 * n + 1) for n in range(operations)]
+    there = op(1, "get", 0, None, 1000, 1001)
+    assert check_operations([*log, there], "log").verdict == "valid"
+    assert check_operations([*log, there, op(1, "get", 0, 9, 1002, 1003)], "log").verdict == "invalid"
+
+
 def test_kinds_of_sets() -> None:
     add = op(0, "add", 7, None, 0, 1)
     assert kind("set", add, op(1, "read", None, [], 2, 3)) == "lost-element"

@@ -266,8 +266,10 @@ def test_small_histories_are_judged_as_by_trying_everything(name: str) -> None:
     random, seen = Random(5), {"valid": 0, "invalid": 0}
     for _ in range(250):
         operations = made(name, random, 5)
-        verdict = check_operations(operations, name).verdict
+        found = check_operations(operations, name)
+        verdict = found.verdict
         assert verdict == ("valid" if right(name, operations) else "invalid"), operations
+        assert bool(found.counterexamples) == bool(found.violations) == (verdict == "invalid"), operations
         seen[verdict] += 1
     assert min(seen.values()) > 30, seen
 
@@ -276,14 +278,17 @@ def test_small_histories_are_judged_as_by_trying_everything(name: str) -> None:
 def test_histories_are_judged_as_by_the_definition_of_the_model(name: str, seed: int) -> None:
     operations, model = made(name, Random(seed), 8), model_named(name)
     expected = linearizable(calls_of(operations, model), model)
-    assert check_operations(operations, name).verdict == ("valid" if expected else "invalid")
+    found = check_operations(operations, name)
+    assert found.verdict == ("valid" if expected else "invalid")
+    assert bool(found.counterexamples) == bool(found.violations) == (not expected)
 
 
 @pytest.mark.parametrize(
     ("name", "f", "value", "result"),
     [
         ("ledger", "list", None, [[2, 1], [0, 2]]), ("ledger", "list", None, [[0, 1], [0, 2]]),
-        ("ledger", "append", 1, -1), ("ledger", "get", "x", 1), ("ledger", "list", None, [1]), ("ledger", "put", 1, 1),
+        ("ledger", "append", 1, -1), ("ledger", "append", None, 0), ("ledger", "get", "x", 1),
+        ("ledger", "list", None, [1]), ("ledger", "put", 1, 1),
         ("fenced-lock", "acquire", None, 7), ("fenced-lock", "release", None, ["released", 1]),
         ("fenced-lock", "read", None, "x"), ("fenced-lock", "free", None, None),
         ("sync-state-set", "read", None, None), ("sync-state-set", "alter", [1, 1], 2), ("sync-state-set", "cas", 1, 1),
@@ -325,3 +330,27 @@ def test_a_list_that_leaves_an_entry_out_and_goes_beyond_it() -> None:
     report = check_operations(in_turn(*APPENDED, ("list", None, [[0, 1], [4, 7]])), "ledger")
     assert report.verdict == "invalid"
     assert report.counterexamples[0].kind == "log-overwrite"
+
+
+def test_an_entry_that_was_listed_before_its_append_began_is_shown() -> None:
+    """The append was never answered: once the verdict was invalid, with no violation and nothing to show."""
+    listed = Operation(1, "list", "x", None, [[3, 5]], "ok", 0, 1, 0, 1)
+    late = Operation(0, "append", "x", 5, None, "info", 2, None, 2, None)
+    found = check_operations([listed, late], "ledger")
+    assert (found.verdict, found.violations) == ("invalid", 1)
+    assert [example.kind for example in found.counterexamples] == ["future-read"]
+
+
+def test_a_ledger_has_no_null() -> None:
+    with pytest.raises(ModelError, match="no null"):
+        check_operations([Operation(0, "append", "x", None, None, "info", 0, None, 0, None)], "ledger")
+
+
+def test_accounts_may_be_numbers_and_names() -> None:
+    """Once no verdict came of it where such a bank had to be put into words."""
+    moved = ("transfer", ["vault", 7, 3], [["vault", -3], [7, 3]])
+    assert check_operations(in_turn(moved, ("read", None, [["vault", -3], [7, 3]])), "bank").verdict == "valid"
+    (example,) = check_operations(in_turn(moved, ("read", None, [["vault", -3]])), "bank").counterexamples
+    assert "{7: 3, vault: -3}" in example.sentence
+    assert example.linearization is not None
+    assert example.linearization.legal == ([[7, 3], ["vault", -3]],)

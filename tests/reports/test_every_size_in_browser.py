@@ -66,10 +66,12 @@ def test_the_lettering_of_every_drawing_has_one_size(shown: Tab) -> None:
 
 
 RUN_OFF = (
-    "[...document.querySelectorAll('svg.slim text')].filter((e) => e.checkVisibility() && e.getBoundingClientRect().right"
-    " > e.ownerSVGElement.getBoundingClientRect().right + 1).map((e) => e.textContent)"
+    "[...document.querySelectorAll('svg.slim text')].filter((e) => e.checkVisibility() &&"
+    " e.getBoundingClientRect().right > e.ownerSVGElement.getBoundingClientRect().right + 1).map((e) => e.textContent)"
+    ".concat([...document.querySelectorAll('.sketch > svg text')].filter((e) => e.checkVisibility() &&"
+    " e.getBoundingClientRect().left < e.closest('.sketch').getBoundingClientRect().left).map((e) => e.textContent))"
 )
-"""Texts of the narrow drawings that end beyond them."""
+"""Texts of the narrow drawings that end beyond them, and of the sketches that begin before them."""
 OVERLAPS = (Path(__file__).parents[1] / "support" / "reports" / "overlaps.js").read_text(encoding="utf-8")
 
 

@@ -9,8 +9,10 @@ import pytest
 
 from harness.judge.damage import NONE, Damage, Damages, damages_of
 from harness.judge.election_safety import check_terms, election_safety
+from harness.judge.judge import excused
 from harness.plan import Plan
-from history import Probe, Receipt
+from history import Check, Counterexample, KeyVerdict, Probe, Receipt
+from tests.support.harness.good_run import operation
 
 S = 1_000_000_000
 PLAN = Plan(seed=1)
@@ -115,3 +117,67 @@ def test_where_clients_lost_data_a_log_that_we_cut_is_told() -> None:
     assert cut.warnings(nodes) == TERM.warnings(nodes, lost=True) == []
     (line,) = cut.warnings(nodes, lost=True)
     assert line.startswith("a fault cut the log on n1:")
+
+
+# -- data lost by our own damage --------------------------------------------------------------------------------------
+
+
+def cut(*nodes: str) -> Damages:
+    return Damages(tuple(Damage(node, "data/0", "data", (40 + n) * S, (41 + n) * S) for n, node in enumerate(nodes)))
+
+
+def holding(ends: dict[str, int], at: float = 40.2) -> list[Probe]:
+    return [
+        Probe(round(at * S), node, "follower", 1, ledger_end=end, committed=min(end, 90)) for node, end in ends.items()
+    ]
+
+
+def test_a_cut_log_loses_nothing_that_a_majority_holds_on_others() -> None:
+    assert cut("n1").voided(("n1", "n2", "n3"), holding({"n1": 90, "n2": 90, "n3": 95})) is None
+
+
+def test_an_entry_that_was_on_a_bare_majority_with_the_cut_log_may_be_lost_by_that() -> None:
+    found = cut("n1").voided(("n1", "n2", "n3"), holding({"n1": 90, "n2": 90, "n3": 60}))
+    assert found is not None
+    assert (found.since, found.nodes, found.whole, found.members) == (40 * S, ("n1",), 1, 3)
+    later = [*holding({"n1": 90, "n2": 90, "n3": 60}), *holding({"n3": 90}, at=44)]
+    assert cut("n1").voided(("n1", "n2", "n3"), later) == found, "what was copied later may have been lost before"
+
+
+def test_two_cut_logs_of_three_leave_no_majority_whoever_holds_what() -> None:
+    full = [*holding({"n1": 90, "n2": 90, "n3": 90}), *holding({"n1": 90, "n2": 90, "n3": 90}, at=41.5)]
+    found = cut("n1", "n2").voided(("n1", "n2", "n3"), full)
+    assert found is not None
+    assert (found.since, found.whole) == (41 * S, 1)
+
+
+def test_where_nodes_do_not_say_what_is_committed_nothing_can_be_shown() -> None:
+    silent = [Probe(41 * S, node, ledger_end=9) for node in ("n1", "n2", "n3")]
+    assert cut("n1", "n2").voided(("n1", "n2", "n3"), silent) is None
+
+
+VOIDED = cut("n1").voided(("n1", "n2", "n3"), holding({"n1": 90, "n2": 90, "n3": 60}))
+
+
+def lost(at: float, kind: str = "lost-write") -> KeyVerdict:
+    example = Counterexample(kind, "A write was lost.", (operation(at, "read"),))
+    return KeyVerdict("k0", "invalid", "zones", 5, 0.1, 1, (example,))
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "verdict"),
+    [
+        ("linearizable", lost(45), "unknown"),
+        ("linearizable", lost(20), "invalid"),
+        ("linearizable", lost(45, "never-written"), "invalid"),
+        ("elements", lost(45), "unknown"),
+        ("election-safety", lost(45), "invalid"),
+        ("node-logs", lost(45), "invalid"),
+    ],
+)
+def test_a_loss_after_such_a_cut_is_undecided_and_nothing_else_is(name: str, key: KeyVerdict, verdict: str) -> None:
+    check = Check(name, "check", "invalid", "all is kept", "one is lost")
+    found = excused(check, (key,), VOIDED)
+    assert found.verdict == verdict
+    assert ("n1 at 40.0 s, and only 1 of 3 members" in found.seen) == (verdict == "unknown")
+    assert excused(check, (key,), None) is check

@@ -13,6 +13,7 @@ import pytest
 from harness.judge.committed_prefix import check_committed_prefix, falls
 from harness.judge.damage import NONE
 from harness.judge.fault_windows import quorum_left, windows_of
+from harness.judge.gates import least
 from harness.judge.judge import planted
 from harness.judge.recorded import Recorded
 from harness.judge.recovery import last_heal
@@ -492,15 +493,42 @@ def test_gate_under_fault_wants_them_under_every_fault_and_names_the_bare_one() 
 
 
 def test_gate_under_fault_wants_a_share_of_what_was_asked_for() -> None:
-    """Of 40 a second for 10 s, 1 in 100: four are enough, three are not."""
-    plan = replace(good().plan, rate=40.0)
-    three = tuple(operation(21 + n, "read") for n in range(2))
-    check = under_fault(receipt(), operations=(*OPERATIONS, *three), plan=plan)
+    """Of 60 a second for 10 s, 1 in 100: six are enough, five are not."""
+    plan = replace(good().plan, rate=60.0)
+    five = tuple(operation(21 + n, "read") for n in range(4))
+    check = under_fault(receipt(), operations=(*OPERATIONS, *five), plan=plan)
     assert (check.verdict, check.seen) == (
         "unknown",
-        f"3 ok operations; too few ok operations under {KILLED}: 3 of at least 4 asked for",
+        f"5 ok operations; too few ok operations under {KILLED}: 5 of at least 6 asked for",
     )
-    assert under_fault(receipt(), operations=(*OPERATIONS, *three, operation(28, "read")), plan=plan).verdict == "valid"
+    assert under_fault(receipt(), operations=(*OPERATIONS, *five, operation(28, "read")), plan=plan).verdict == "valid"
+
+
+@pytest.mark.parametrize(("rate", "needed"), [(0.05, 1), (0.5, 1), (1.0, 2), (2.0, 4), (20.0, 5), (50.0, 5), (51.0, 5)])
+def test_a_gate_is_not_met_by_a_single_operation_unless_hardly_any_were_asked_for(rate: float, needed: int) -> None:
+    assert least(replace(good(), plan=replace(good().plan, rate=rate)), 10.0) == needed
+
+
+def short(number: int) -> Receipt:
+    at = (10 + 4 * number) * S
+    return receipt(id=number, started=at, stood=at, heal_started=at + 3 * S, healed=at + 3 * S)
+
+
+def test_faults_too_short_to_be_asked_one_by_one_are_asked_together() -> None:
+    """Ten of 3 s at 2 operations a second: of the sixty that were due five are wanted, under whichever."""
+    plan = replace(good().plan, rate=2.0)
+    ten = tuple(short(number) for number in range(10))
+    more = tuple(operation(10.5 + 4 * n, f) for n in range(2) for f in ("read", "write"))
+    beside = tuple(operation(at / 4, f) for at in range(208, 228) for f in ("read", "write"))
+    check = under_fault(*ten, operations=(*OPERATIONS, *more, *beside), plan=plan)
+    assert check.verdict == "unknown"
+    assert check.seen.startswith("4 ok operations; 4 of at least 5 asked for under those that were too short to be")
+    writes = tuple(operation(at, "write") for at in (18.5, 22.5, 26.5))
+    met = replace(good(), receipts=ten, operations=(*OPERATIONS, *more, *writes, *beside), plan=plan)
+    assert [check.name for check in judged(met).checks if check.verdict != "valid"] == []
+    assert {window.together for window in windows_of(met)} == {True}
+    one = replace(good(), receipts=ten[:1])
+    assert [window.exempt for window in windows_of(one)] == ["stood for only 3.00 s of the load"]
 
 
 STRUCK = receipt("kill-all", id=1, nodes=NODES, started=40 * S, stood=40 * S, heal_started=50 * S, healed=51 * S)
@@ -511,7 +539,10 @@ def test_gate_under_fault_asks_nothing_of_a_fault_that_stops_everybody_and_names
     nobody = "not asked of #1 kill-all (40.0 to 50.0 s): no quorum could have answered"
     assert (check.verdict, check.seen) == ("valid", f"1 ok operation; {nobody}")
     alone = under_fault(STRUCK)
-    assert (alone.verdict, alone.seen) == ("unknown", f"no operation was ok; {nobody}")
+    nothing = f"{nobody}, so nothing was shown: add a fault that leaves one"
+    assert (alone.verdict, alone.seen) == ("unknown", f"no operation was ok; {nothing}")
+    stray = under_fault(STRUCK, operations=(*OPERATIONS, operation(45, "read")))
+    assert (stray.verdict, stray.seen) == ("unknown", f"1 ok operation; {nothing}")
 
 
 def test_gate_under_fault_counts_as_down_only_who_is_down_at_the_same_time() -> None:
@@ -599,6 +630,7 @@ def test_gate_under_fault_says_when_no_fault_stood() -> None:
     ("changes", "seen"),
     [
         ({"f": "read"}, "no write was acknowledged under a fault"),
+        ({"f": "cas", "value": [1, 2], "result": [1, 2, 3]}, "no write was acknowledged under a fault"),
         ({"key": "k1"}, "on 1 key, read on 0, not on k1; a read of each is asked for"),
     ],
 )
@@ -615,8 +647,18 @@ def test_gate_read_back_does_not_count_a_read_of_a_node_that_had_not_applied_it(
     assert (check.verdict, check.seen.partition(",")[0]) == ("unknown", "on 1 key")
 
 
+def test_gate_read_back_wants_as_many_writes_as_are_due_under_faults() -> None:
+    """Of 2 a second, half of them writes, in 10 s: two are wanted."""
+    plan = replace(good().plan, rate=2.0)
+    main = tuple(operation(at / 2, f) for at in range(70, 100) for f in ("read", "write"))
+    reads = tuple(operation(at / 2, "read") for at in range(41, 58))
+    few = replace(good(), plan=plan, operations=(*OPERATIONS, *main, *reads, operation(34, "write")))
+    assert unknown_because("read-back", few) == "1 write acknowledged under faults of at least 2 asked for"
+    assert judged(replace(few, operations=(*few.operations, operation(26, "write")))).verdict == "valid"
+
+
 def test_gates_about_faults_ask_nothing_of_a_run_without_any() -> None:
-    calm = replace(good(), plan=Plan(seed=1, rate=1.0), receipts=())
+    calm = replace(good(), plan=Plan(seed=1, rate=0.05), receipts=())
     assert judged(calm).verdict == "valid"
 
 

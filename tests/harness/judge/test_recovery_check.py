@@ -370,3 +370,72 @@ def test_followers_that_are_stuck_behind_a_whole_leader_are_the_ones_at_fault() 
 def test_the_damage_of_a_run_is_read_from_its_receipts() -> None:
     (one,) = damages_of([damaged(), receipt()], good().plan).all
     assert (one.node, one.kind, one.begin, one.end) == ("n3", "data", 20 * S, 21 * S)
+
+
+# -- the restart at the end -------------------------------------------------------------------------------------------
+
+RESTARTED = {**LATE, "restarting": 125 * S, "restarted": 127 * S, "restarted-reads": 190 * S, "end": 192 * S}
+#: What was committed when all were killed.
+COMMITTED = 495
+
+
+def after_restart(stays_at: dict[str, int | None], moments: dict[str, int] | None = None, **state: Any) -> Recorded:
+    """All nodes come back at 127 s; these apply no more than so many entries, or (None) never answer."""
+    found = list(probes_of())
+    for quarter in range(127 * 4, 191 * 4):
+        for node in NODES:
+            applied = stays_at.get(node, COMMITTED + 5)
+            if applied is None:
+                found.append(Probe(quarter * S // 4, node, error="no connection"))
+                continue
+            role: Any = "leader" if node == "n1" else "follower"
+            end = COMMITTED + 5
+            found.append(Probe(quarter * S // 4, node, role, 2, "n1", 0, end, applied, applied, pid=9))
+    run = recorded(tuple(found), **state)
+    run.state.moments |= RESTARTED if moments is None else moments
+    reads = (operation(128, "read", phase="final"), operation(190.5, "read", phase="final"))
+    return replace(run, operations=(*OPERATIONS, *reads))
+
+
+def test_nodes_that_come_back_whole_from_the_restart_have_recovered() -> None:
+    check = check_of(after_restart({}))
+    seen = "all nodes at 124, 31.1 s after the heal; all nodes at 500, 1.1 s after the restart"
+    assert (check.verdict, check.seen) == ("valid", seen)
+
+
+@pytest.mark.parametrize(
+    ("stays_at", "seen"),
+    [
+        ({"n3": 5}, "n3 stuck at 5 of 500"),
+        ({"n2": None, "n3": 5}, "n3 stuck at 5 of 500; n2 silent since the restart"),
+        (dict.fromkeys(NODES, 60), "n1, n2, n3 stuck at 60 of 495"),
+    ],
+)
+def test_a_node_that_the_restart_costs_what_it_had_applied_is_no_recovery(
+    stays_at: dict[str, int | None], seen: str
+) -> None:
+    """Also where all of them lost it: what had been committed before stays committed."""
+    check = check_of(after_restart(stays_at))
+    assert (check.verdict, check.seen) == ("invalid", f"after all were restarted {seen}")
+    assert check.details["nodes"] == sorted(stays_at)
+
+
+def test_what_was_not_waited_for_after_the_restart_is_not_judged() -> None:
+    """A recording of before, or one that was cut."""
+    cut = {name: time for name, time in RESTARTED.items() if name != "restarted-reads"}
+    assert check_of(after_restart({"n3": 5}, cut)).verdict == "valid"
+
+
+def test_our_own_failure_after_the_restart_is_not_the_systems() -> None:
+    check = check_of(after_restart({"n3": 5}, failures=["ssh broke"]))
+    assert check.verdict == "unknown"
+    assert check.seen.endswith(", but the harness failed (ssh broke)")
+
+
+def test_a_damaged_node_that_refuses_that_restart_is_not_waited_for() -> None:
+    witness = {"damaged": {"n3": {"file": "/data/store/data/0", "class": "data"}}}
+    damage = receipt("file-bitflip", id=1, started=50 * S, stood=51 * S, healed=53 * S, nodes=("n3",), witness=witness)
+    run = after_restart({"n3": None})
+    check = check_of(replace(run, receipts=(*run.receipts, damage)))
+    assert check.verdict == "valid"
+    assert check.seen.endswith("n3 did not start again on its damaged data file /data/store/data/0, which is an answer")

@@ -40,7 +40,7 @@ def tested(monkeypatch: pytest.MonkeyPatch) -> Tested:
         system = replace(DLEDGER, **{"name": "other", **parts})
         monkeypatch.setattr("harness.plan.installed", lambda name: system)
         monkeypatch.setattr("harness.plan.find_system", lambda name: system)
-        plan = Plan(seed=1, nemesis=("kill-one",), rate=1.0, system="other")
+        plan = Plan(seed=1, nemesis=("kill-one",), rate=0.05, system="other")
         return replace(good(), plan=plan, **(run or {}))
 
     return recorded

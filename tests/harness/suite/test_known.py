@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,8 @@ import pytest
 from harness.errors import UsageError
 from harness.suite.known_defects import Defect, read_defects, unexplained
 from harness.suite.suitefile import read_suite
-from history import RunFiles
+from history import Probe, RunFiles
+from history.records.probes import probes_header
 from history.records.violations import SHORT_LOGS, Violation, violations_of
 
 SUITES = Path(__file__).parents[3] / "suites"
@@ -90,15 +92,42 @@ def test_the_kind_that_proves_a_defect_wants_its_marks_all_the_same(run: RunFile
     assert unexplained([LOST, DELETED], [PROVED], run, [], found) == [LOST, DELETED]
 
 
+def truncated(run: RunFiles, node: str, second: int, log_end: int) -> None:
+    stamp = f"2026-11-25 10:00:{second:02d},000"
+    log(run, node, f"{stamp} INFO [TRUNCATE] truncateIndex: 0, after truncate, ledgerEndIndex: {log_end}")
+
+
+def committed(run: RunFiles, node: str, second: int, index: int) -> None:
+    started = "2026-11-25T10:00:00+00:00"
+    header = {"format": "harness-history", "version": 2, "test": "t", "model": "register", "seed": 1,
+              "started": started, "nodes": ["n1", "n2", "n3"]}  # fmt: skip
+    run.history.write_text(json.dumps(header) + "\n")
+    probe = Probe(second * 10**9, node, "follower", 1, ledger_end=index, committed=index, applied=index)
+    run.probes.write_text(probes_header() + "\n" + json.dumps(probe.to_json()) + "\n")
+
+
 def test_a_truncation_of_0_4_0_makes_no_lost_write_a_known_one_while_no_committed_entry_is_gone(run: RunFiles) -> None:
     deleted_logs = read_defects(SUITES / "defects" / "dledger.toml")["deleted-logs"]
     assert set(deleted_logs.only_with) == SHORT_LOGS
-    log(run, "n3", "[TRUNCATE] truncateIndex: 0, after truncate, ledgerEndIndex: -1")
+    truncated(run, "n3", 20, -1)
+    committed(run, "n3", 19, 90)
     for kind in set(deleted_logs.kinds) - SHORT_LOGS:
         assert not deleted_logs.explains(Violation("any", kind), run, (), {kind})
         assert all(deleted_logs.explains(Violation("any", kind), run, (), {kind, proof}) for proof in SHORT_LOGS)
     for proof in SHORT_LOGS:
         assert deleted_logs.explains(Violation("any", proof, ("n3",)), run, (), {proof})
+        assert not deleted_logs.explains(Violation("any", proof, ("n2",)), run, (), {proof}), "no line of that node"
+
+
+@pytest.mark.parametrize(("second", "index"), [(21, 90), (19, 40), (19, -1)], ids=["later", "not below", "nothing yet"])
+def test_a_truncation_of_what_was_not_committed_there_is_an_election_like_any_other(
+    run: RunFiles, second: int, index: int
+) -> None:
+    """A committed entry that is gone without a truncation below it is a new defect of the same kind."""
+    deleted_logs = read_defects(SUITES / "defects" / "dledger.toml")["deleted-logs"]
+    truncated(run, "n3", 20, 40)
+    committed(run, "n3", second, index)
+    assert not deleted_logs.explains(DELETED, run, (), {DELETED.kind})
 
 
 def test_without_logs_nothing_is_explained(run: RunFiles) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.judge.replicas import MOMENTS, differences, replicas_agree
+from harness.judge.replicas import MOMENTS, End, differences, replicas_agree
 from history import Check, Probe
 
 S = 1_000_000_000
@@ -23,7 +23,8 @@ def probe(at: float, node: str, index: int, digest: str | None, *, applied: int 
 def check(*probes: Probe, quiet: float | None = None, since: float | None = 0, back: tuple[str, ...] = NODES) -> Check:
     ordered = sorted(probes, key=lambda one: one.time)
     in_ns = [None if moment is None else round(moment * S) for moment in (quiet, since)]
-    return replicas_agree(ordered, quiet=in_ns[0], recovered=back, since=in_ns[1])
+    ends = [] if in_ns[1] is None else [End("the last heal", back, in_ns[1], in_ns[0])]
+    return replicas_agree(ordered, quiet=in_ns[0], ends=ends)
 
 
 def same(at: float, index: int = 9, digest: str = "a") -> list[Probe]:
@@ -214,3 +215,13 @@ def test_a_node_that_leaves_an_entry_out_differs_wherever_it_can_be_seen(
     told = {(one.node == "n3", one.state_index) for one in probes if one.state_index >= left_out}
     seen = any((not mine, index) in told for mine, index in told)
     assert bool(differences(probes, None)) == seen
+
+
+def test_contents_are_compared_again_after_a_restart() -> None:
+    """Digests from before it say nothing of what the servers read from their disks."""
+    ends = [End("the last heal", NODES, 10 * S, None), End("the restart", NODES, 70 * S, None)]
+    before = same(20)
+    found = replicas_agree([*before, *same(80, 9)[:2], probe(80, "n3", 5, "old")], quiet=None, ends=ends)
+    assert (found.verdict, found.details["nodes"]) == ("unknown", ["n3"])
+    assert found.seen.startswith("after the restart n3 reported no index that another node reported")
+    assert replicas_agree([*before, *same(80, 12, "b")], quiet=None, ends=ends).verdict == "valid"

@@ -13,7 +13,7 @@ from checker import Model, Register
 from checker.core.calls import calls_of
 from checker.core.definition import linearizable
 from checker.core.wording import who
-from checker.counterexamples.enumerate import part_of_set
+from checker.counterexamples.enumerate import part_of_log, part_of_set
 from checker.models.objects import GrowSet, Log, SparseLog
 from history import Counterexample, Operation
 from tests.support.checker.oracle import is_linearizable
@@ -35,7 +35,7 @@ def contradicts(operations: Sequence[Operation], model: Model) -> bool:
             else _none(operations, model)
         )
     if isinstance(model, Log):
-        return not linearizable(calls_of(operations, model), SparseLog())
+        return not linearizable(part_of_log(calls_of(operations, model)), SparseLog())
     if isinstance(model, GrowSet):
         return not linearizable(part_of_set(calls_of(operations, model)), model)
     return _none(operations, model)

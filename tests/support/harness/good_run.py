@@ -63,7 +63,7 @@ PROBES = (
 
 def good() -> Recorded:
     return Recorded(
-        plan=Plan(seed=1, nemesis=("kill-one",), rate=1.0),
+        plan=Plan(seed=1, nemesis=("kill-one",), rate=0.05),
         operations=OPERATIONS,
         receipts=(receipt(),),
         probes=PROBES,

@@ -28,7 +28,7 @@ PLAN = Plan(
 
 
 #: ``end`` is recorded by whoever closes the files.
-RESTART = ("restarting", "restarted", "restarted-quiet")
+RESTART = ("restarting", "restarted", "restarted-recovered", "restarted-reads", "restarted-quiet")
 
 
 REACHED = tuple(moment for moment in MOMENTS if moment not in (*RESTART, "end"))
