@@ -34,7 +34,8 @@ def check(
 
     ``history`` is a list of events or operations, a pandas or Arrow table of events (columns process, type, f, value,
     and if there are any index, time, key, node), columns, what ``history.readers.read_any`` returned, or a file's path.
-    Without a ``model`` the one that the file names is used, else a register.  The others are ``CheckOptions``.
+    Without a ``model`` the one that the file names is used, else a register; it starts with the value that the file
+    names, unless ``model`` is an instance.  The others are ``CheckOptions``.
     Raises FormatError for a history that is none, ModelError for operations that are none of the model's.
     """
     if isinstance(history, (str, Path)):
@@ -42,7 +43,11 @@ def check(
         history = read_any(Path(history), model=name)
     options = CheckOptions(deadline_s, memory_cap, engine, proofs, clock)
     if isinstance(history, Foreign):
+        from checker.models.registry import starting_with
+
         model = model or history.model
+        if history.initial is not None and not isinstance(model, Model):
+            model = starting_with(model or "register", history.initial)
         history = history.columns if history.columns is not None else history.operations
     model = model or "register"
     if isinstance(history, OperationColumns):

@@ -125,7 +125,7 @@ def _available_memory() -> int:
 
 @dataclass(frozen=True, slots=True)
 class FaultFinding:
-    """One fault: whether it can be used on the nodes that were tried, or why not."""
+    """A fault, and the reason why it cannot be used on the nodes that were tried, if there is one."""
 
     name: str
     family: str

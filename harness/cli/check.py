@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from harness.cli.completion import complete_runs
+from harness.cli.completion import complete_models, complete_runs
 from harness.cli.json_output import json_line, json_option, progress_of, run_document
 from harness.cli.shared_options import spark_option, spark_options, store_option
 from harness.errors import UsageError
@@ -31,7 +31,10 @@ DEADLINE_S: Final = 60.0
 
 @click.command("check")
 @click.argument("target", metavar="RUN|FILE", shell_complete=complete_runs)
-@click.option("--model", help="The object that a history FILE is of.  [default: what the file names, else register]")
+@click.option(
+    "--model", shell_complete=complete_models,
+    help="The object that a history FILE is of.  [default: what the file names, else register]",
+)  # fmt: skip
 @click.option("--initial", metavar="VALUE", help="What the register of a FILE holds at the start.  [default: nothing]")
 @click.option("--engine", help="Force one of the checker's engines on a FILE.")
 @click.option(
@@ -112,20 +115,26 @@ def _check_run(files: RunFiles, store: Path, start: dict[str, Any], *, spark: bo
         return found
 
     try:
-        results = conclude(files, begun if session else None)
+        conclusion = conclude(files, begun if session else None)
     finally:
         if session is not None:
             session.stop()
+    results = conclusion.results
     progress.result(summary_of(files, results, progress.columns))
-    progress.warn(draw(files))
-    progress.result(f"report: {files.report}")
-    home = files.root.parents[1]
-    if home == store.resolve() or (home / WAREHOUSE).is_dir():
-        add_to_index(files, home)
-        progress.warn(append_to_warehouse(files, home))
+    if conclusion.unwritten is not None:
+        progress.say(f"harness failure: not written: {conclusion.unwritten}")
+    else:
+        drawn = draw(files)
+        progress.warn(drawn.warnings)
+        if files.report in drawn.paths:
+            progress.result(f"report: {files.report}")
+        home = files.root.parents[1]
+        if home == store.resolve() or (home / WAREHOUSE).is_dir():
+            add_to_index(files, home)
+            progress.warn(append_to_warehouse(files, home))
     code = exit_code(results.verdict, results.harness_failure)
     if as_json:
-        Progress().result(json_line({**run_document(files, code), "spark": bool(started)}))
+        Progress().result(json_line({**run_document(files, code, results), "spark": bool(started)}))
     return code
 
 

@@ -1,6 +1,7 @@
 """Judge a run directory and write tables, ``results.json``, ``summary.txt``, plots and page.
 
-It works on new and old runs alike; raw data is read, never changed.
+It works on new and old runs alike; raw data is read, never changed.  A verdict does not depend on whether it can be
+written down.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from harness.clusters import netns_names
 from harness.errors import CheckError, UsageError
@@ -27,41 +28,66 @@ from history import FormatError, Results, RunFiles, pair, read_history, read_pro
 from history.json_object import read_object
 from history.records.events import torn_end
 from history.records.layout import WAREHOUSE
-from pipeline import PipelineError, SessionError, Tables, append_run, local_tables, run_tables
+from pipeline import PipelineError, SessionError, Tables, append_run, computed_tables, run_tables, store_tables
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from reports import ReportOutcome
+
 log = logging.getLogger("harness.judge.conclude")
 
+#: The beginning of the warning that Spark was asked for and did not judge.
+WITHOUT_SPARK: Final = "judged without Spark, by the same functions"
 
-def conclude(run: RunFiles, session: Callable[[], SparkSession] | None) -> Results:
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """What was concluded from a run; ``unwritten`` is why not all of it could be written into the run's directory."""
+
+    results: Results
+    unwritten: OSError | FormatError | None = None
+
+
+def conclude(run: RunFiles, session: Callable[[], SparkSession] | None) -> Conclusion:
     """Judge a run and write tables, ``results.json`` and ``summary.txt``.
 
-    ``session`` gives a Spark session; None judges in this process, with the same functions.  Raises CheckError when the
-    recorded files cannot be read or the pipeline fails: that is never the system's fault.
+    ``session`` gives a Spark session; None judges in this process, with the same functions, as does a Spark that fails.
+    Raises CheckError when the recorded files cannot be read or the pipeline fails: that is never the system's fault.
+    What cannot be written is a failure of the harness in the results.
     """
     timings: dict[str, float] = {}
     try:
         with _timed(timings, "read"):
             recorded = read_recorded(run)
-        tables = _tables(run, recorded.plan, session, timings, recorded.state.warnings)
+        tables, unwritten = _tables(run, recorded.plan, session, timings, recorded.state.warnings)
     except (FormatError, PipelineError) as error:
         raise CheckError(str(error)) from None
     except FileNotFoundError as error:
         raise CheckError(f"{run.root} is not a whole run: {error.filename} is missing") from None
     log.info("seconds: %s", timings)
-    results = judge(recorded, tables.key_verdicts, tables.faults, timings)
-    write_json(run.results, results.to_json())
-    if any(check.verdict == "invalid" for check in results.checks):
-        results = replace(results, story=_story(run))
+    results = _with_failure(judge(recorded, tables.key_verdicts, tables.faults, timings), unwritten)
+    try:
         write_json(run.results, results.to_json())
-    _write_summary(run, results)
-    return results
+        if any(check.verdict == "invalid" for check in results.checks):
+            results = replace(results, story=_story(run))
+            write_json(run.results, results.to_json())
+        run.summary.write_text(summary_of(run, results, None) + "\n")
+    except OSError as error:
+        unwritten = unwritten or error
+        results = _with_failure(results, error)
+    return Conclusion(results, unwritten)
+
+
+def _with_failure(results: Results, unwritten: Exception | None) -> Results:
+    if unwritten is None:
+        return results
+    failures = [results.harness_failure, f"not written: {unwritten}"]
+    return replace(results, harness_failure="; ".join(text for text in failures if text))
 
 
 def _story(run: RunFiles) -> tuple[str, ...]:
-    """What broke, in the sentences on top of the page; they are made from the records and the results just written."""
+    """List the sentences on top of the page; they are made from the records and the results just written."""
     import reports
 
     return tuple(_try("the story", lambda: reports.story_of(run, wording_of(run.history)), []) or ())
@@ -69,20 +95,20 @@ def _story(run: RunFiles) -> tuple[str, ...]:
 
 def summary_of(run: RunFiles, results: Results, columns: int | None) -> str:
     """The text of ``summary.txt``; for a terminal of so many ``columns`` only what fits."""
-    if columns is not None:
-        text = _try("the summary", lambda: _render_summary(run, results, columns), [])
-        if text is not None:
-            return str(text).rstrip()
-    return run.summary.read_text().rstrip()
+    warnings: list[str] = []
+    text = _try("summary.txt", lambda: _render_summary(run, results, columns), warnings)
+    if text is None:
+        text = f"{results.verdict}: {results.sentence}\n" + "".join(f"warning: {warning}\n" for warning in warnings)
+    return str(text).rstrip()
 
 
-def draw(run: RunFiles) -> list[str]:
-    """Report, plots and JUnit file.  Returns warnings; a failure to draw never changes a verdict."""
+def draw(run: RunFiles) -> ReportOutcome:
+    """Report, plots and JUnit file.  A failure to draw is a warning and never changes a verdict."""
     import reports
 
     warnings: list[str] = []
     outcome = _try("the report", lambda: reports.write_all(run, wording_of(run.history)), warnings)
-    return warnings + (list(outcome.warnings) if outcome is not None else [])
+    return reports.ReportOutcome([], warnings) if outcome is None else outcome
 
 
 def add_to_index(run: RunFiles, store: Path) -> None:
@@ -96,9 +122,11 @@ def append_to_warehouse(run: RunFiles, store: Path) -> list[str]:
     """Bring a judged run into the store's warehouse.  Returns warnings: a missing run can be brought in later."""
     try:
         append_run(store / WAREHOUSE, run)
-    except (FormatError, PipelineError, OSError) as error:
-        log.warning("not in the warehouse", exc_info=error)
-        return [f"not in the warehouse: {error}; `harness ingest {run.root}` brings it there"]
+    except Exception as error:  # as for a drawing, it never changes a verdict
+        log.info("not in the warehouse", exc_info=error)
+        known = isinstance(error, FormatError | PipelineError | OSError)
+        text = str(error) if known else f"{type(error).__name__}: {error}"
+        return [f"not in the warehouse: {text}; `harness ingest {run.root}` brings it there"]
     return []
 
 
@@ -174,12 +202,23 @@ def _tables(
     session: Callable[[], SparkSession] | None,
     timings: dict[str, float],
     warnings: list[str],
-) -> Tables:
+) -> tuple[Tables, OSError | FormatError | None]:
+    """The tables, and why they could not be written."""
     spark = None if session is None else _started(session, timings, warnings)
     with _timed(timings, "tables"):
-        if spark is None:
-            return local_tables(run, model=plan.model, deadline_s=plan.check_deadline)
-        return run_tables(spark, run, model=plan.model, deadline_s=plan.check_deadline)
+        if spark is not None:
+            try:
+                return run_tables(spark, run, model=plan.model, deadline_s=plan.check_deadline), None
+            except FormatError:
+                raise
+            except Exception as error:  # noqa: BLE001 (whatever became of the JVM, a verdict needs none)
+                _without_spark(error, warnings)
+        tables = computed_tables(run, model=plan.model, deadline_s=plan.check_deadline)
+        try:
+            store_tables(run, tables)
+        except (OSError, FormatError) as error:
+            return Tables.of(tables["verdicts"], tables["faults"]), error
+        return Tables.of(tables["verdicts"], tables["faults"]), None
 
 
 def _started(
@@ -190,9 +229,14 @@ def _started(
         with _timed(timings, "session"):
             return session()
     except SessionError as error:
-        log.warning("judging without Spark: %s", error)
-        warnings.append(f"judged without Spark, by the same functions: {error}")
+        _without_spark(error, warnings)
         return None
+
+
+def _without_spark(error: Exception, warnings: list[str]) -> None:
+    log.warning("judging without Spark: %s", error)
+    text = str(error) if isinstance(error, PipelineError) else f"{type(error).__name__}: {error}"
+    warnings.append(f"{WITHOUT_SPARK}: {text}")
 
 
 @contextmanager
@@ -210,18 +254,10 @@ def _render_summary(run: RunFiles, results: Results, columns: int | None) -> str
     return reports.render_summary(results.to_json(), columns, read_object_if_any(run.plan), wording_of(run.history))
 
 
-def _write_summary(run: RunFiles, results: Results) -> None:
-    warnings: list[str] = []
-    text = _try("summary.txt", lambda: _render_summary(run, results, None), warnings)
-    if text is None:
-        text = f"{results.verdict}: {results.sentence}\n" + "".join(f"warning: {warning}\n" for warning in warnings)
-    run.summary.write_text(text)
-
-
 def _try(what: str, action: Callable[[], Any], warnings: list[str]) -> Any:
     try:
         return action()
-    except Exception as error:
-        log.exception("%s could not be drawn", what)
+    except Exception as error:  # its traceback is for the log of a run, which is none of the screen
+        log.info("%s could not be drawn", what, exc_info=error)
         warnings.append(f"{what} could not be drawn: {type(error).__name__}: {error}")
         return None

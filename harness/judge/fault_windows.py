@@ -15,7 +15,7 @@ from nemesis.faults.registry import find, one_at_a_time
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """From the fault's last command to the begin of its healing, cut to the main phase (ns since the run's start).
+    """The time from a fault's last command to the begin of its healing, in the main phase (ns since the run's start).
 
     ``exempt`` is the reason why no operation needs to have ended; empty where some must.  ``answerable_s`` are the most
     seconds on end for which a quorum was left.  ``together``: it was too short by itself, and counts with others that

@@ -81,7 +81,7 @@ def setup_failures(recorded: Recorded) -> list[str]:
 
 
 def _wanted(recorded: Recorded, hits: Hits) -> dict[str, dict[str, int]]:
-    """Those of the hits that a fault was for which may have struck their node."""
+    """The hits that a fault on their node was to cause."""
     struck = {(r.fault, node) for r in recorded.receipts if r.state != "skipped" for node in r.nodes}
     pairs = [(alarm.pattern, node) for alarm in recorded.alarms for name, node in struck if name in alarm.wanted_by]
     return {node: {one: count for one, count in found.items() if (one, node) in pairs} for node, found in hits.items()}
@@ -102,7 +102,7 @@ def log_lines(
 
 
 def _patterns(alarms: Sequence[Alarm], hits: Hits, damages: Damages) -> list[dict[str, Any]]:
-    """By what the lines of the violations are found in the logs again, and on which nodes."""
+    """The patterns by which the lines of the violations are found in the logs again, and their nodes."""
     found: list[dict[str, Any]] = []
     for alarm in (one for one in alarms if one.follows == "violation"):
         nodes = sorted(node for node, counts in hits.items() if counts.get(alarm.pattern))
@@ -184,7 +184,7 @@ def _counts(probes: Sequence[Probe]) -> list[str]:
 
 
 def _per_process(probes: Sequence[Probe], name: str) -> dict[tuple[str, int], tuple[Probe, int]]:
-    """For each process with a count above 0: the first such probe, and the highest count."""
+    """List each process with a count above 0: the first such probe, and the highest count."""
     found: dict[tuple[str, int], tuple[Probe, int]] = {}
     for probe in probes:
         if probe.answered and (number := int(getattr(probe, name))):

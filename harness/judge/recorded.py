@@ -42,7 +42,7 @@ class Recorded:
         return tuple(node for node in self.nodes if not isinstance(roles, dict) or roles.get(node, True))
 
     def evidence(self, recovered: Iterable[str]) -> Evidence:
-        """What a system's own checks are given; ``recovered`` are the nodes that caught up after the last heal."""
+        """The evidence for a system's own checks; ``recovered`` are the nodes that caught up after the last heal."""
         addresses = self.state.environment.get("nodes")
         known = addresses if isinstance(addresses, dict) else {}
         return Evidence(

@@ -29,7 +29,7 @@ _TAG: Final[dict[Outcome, str]] = {
     "not-run": "error",
     "skipped": "skipped",
 }
-_MOST_EXAMPLES: Final = 3
+_MAX_EXAMPLES: Final = 3
 
 
 def junit_of(results: SuiteResults, store: Path) -> ET.Element:
@@ -82,7 +82,7 @@ def _examples(result: CellResult, store: Path) -> list[str]:
     try:
         files = RunFiles(store / result.last.run)
         record, wording = read_object_if_any(files.results), wording_of(files.history)
-        examples = [one.example for one in counterexamples_of(record)[:_MOST_EXAMPLES]]
+        examples = [one.example for one in counterexamples_of(record)[:_MAX_EXAMPLES]]
         return [f"{example.kind}: {example.sentence}\n{draw(example, wording=wording)}" for example in examples]
     except (KeyError, TypeError):
         return []

@@ -9,7 +9,7 @@ from harness.errors import UsageError
 from harness.store import is_file
 from history.schema import hint
 
-#: In an installed package, and in a source tree.
+#: Where they lie in an installed package, and in a source tree.
 _PACKAGED: Final = Path(__file__).resolve().parents[1] / "files" / "suites"
 _TREE: Final = Path(__file__).resolve().parents[2] / "suites"
 #: Where a project keeps its own; they come before those of this package.

@@ -16,7 +16,7 @@ from history.records.violations import details_of
 
 #: How many operations a set gets before the next one takes its place: a read costs as much as the set is large.
 SIZE: Final = 1000
-#: Of all operations this share reads.
+#: The share of all operations that are reads.
 READS: Final = 0.05
 _ASKED: Final = "at the end every set holds what was added to it, once, and nothing else"
 #: At most this many elements of a class are named in the details: all of them but in the largest of runs.

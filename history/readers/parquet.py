@@ -32,7 +32,7 @@ _INTEGER_OR_NULL: Final = r"^(0|-?[1-9][0-9]{0,17}|null)$"
 _ITEM: Final = "(?:0|-?[1-9][0-9]{0,17}|null)"
 _PAIR: Final = rf"^\[\s*(?P<old>{_ITEM})\s*,\s*(?P<new>{_ITEM})\s*\]$"
 _TRIPLE: Final = rf"^\[\s*{_ITEM}\s*,\s*{_ITEM}\s*,\s*(?P<seen>{_ITEM})\s*\]$"
-# What a completion repeats of the invocation in the spelling of our own writer.
+#: What a completion repeats of the invocation in the spelling of our own writer.
 _REPEATED: Final = (r"^(\[[^,\[\]]*,[^,\[\]]*),[^,\[\]]*\]$", r"\1]")
 _Ints = NDArray[np.int64]
 
@@ -224,7 +224,7 @@ class _Source:
 
 
 def may_differ(cas: pa.Array, asked: pa.Array, answered: pa.Array) -> pa.Array:
-    """Where an answer may not be that of what was asked, both as JSON text: ``contradiction`` decides.
+    """Mark the answers that may not belong to what was asked, both as JSON text: ``contradiction`` decides.
 
     A refused ``cas`` answers with one item more than was asked; of nested items the expression cannot say which.
     """

@@ -82,7 +82,7 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a node says of leadership: does it lead, in which term (-1 without), and the name of its leader."""
+    """A node's claim about leadership: whether it leads, in which term (-1 without), and the name of its leader."""
 
     node: str
     leads: bool
@@ -91,7 +91,7 @@ class Claim:
 
 
 def claim_of(probe: Probe) -> Claim:
-    """What a probe that answered says of leadership."""
+    """The claim about leadership in a probe that answered."""
     return Claim(probe.node, probe.role == "leader", probe.term, probe.leader)
 
 

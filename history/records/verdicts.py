@@ -56,7 +56,8 @@ class Linearization:
 class Role:
     """The part of an operation in a broken promise.
 
-    ``says``, in a few words, what it did or was told; ``contradicts``: that cannot be true beside what the others say.
+    ``says``, in a few words, what it did or was answered; ``contradicts``: that cannot be true beside what the others
+    say.
     """
 
     says: str
@@ -147,7 +148,8 @@ class KeyVerdict:
     ``reason`` says why an unknown verdict is unknown and how far the engine came.  ``seconds`` is time spent.
     ``violations`` counts all of them; ``counterexamples`` holds those that are shown, earliest first.
     ``certificate`` is the number of operations in the proof: the linearization that was verified (None if the engine
-    keeps none), or the first counterexample.
+    keeps none), or the first counterexample.  ``failure`` is how the checker itself broke down on this key, whose
+    verdict is then unknown: a failure of the harness.
     """
 
     key: str | int | None
@@ -159,6 +161,13 @@ class KeyVerdict:
     counterexamples: tuple[Counterexample, ...] = ()
     reason: str | None = None
     certificate: int | None = None
+    failure: str | None = None
+
+    @classmethod
+    def of_failure(cls, key: str | int | None, operations: int, error: Exception) -> KeyVerdict:
+        """The verdict on a key on which the checker raised ``error``."""
+        failure = f"{type(error).__module__}.{type(error).__qualname__}: {error}"
+        return cls(key, "unknown", "none", operations, 0.0, reason="the checker failed", failure=failure)
 
     def to_json(self) -> dict[str, Any]:
         record = {name: getattr(self, name) for name in self.__slots__}

@@ -1,4 +1,4 @@
-"""When violations were seen, as the check ``linearizable`` records it, in words."""
+"""Write when violations were seen, from what the check ``linearizable`` records."""
 
 from __future__ import annotations
 

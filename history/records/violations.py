@@ -28,25 +28,25 @@ AS_INTENDED: Final = "as intended"
 MORE_FOUND: Final = "as intended, and more was found"
 
 Severity: TypeAlias = Literal["data lost", "log truncated", "inconsistent", "no commits", "replica behind", "alarm"]
+#: From the worst down; a log is truncated where committed entries went from it and every log reaches as far again.
 SEVERITIES: Final[tuple[Severity, ...]] = (
     "data lost", "log truncated", "inconsistent", "no commits", "replica behind", "alarm",
 )  # fmt: skip
-"""From the worst down; a log is truncated where committed entries went from it and every log reaches as far again."""
+#: Kinds of counterexamples in which something acknowledged or confirmed is gone.
 LOST: Final = frozenset(
     {"lost-write", "lost-element", "lost-append", "lost-add", "acknowledged-beyond-end", "unreadable-entry"}
     | {"ledger-gone", "read-then-gone"}
 )
-"""Kinds of counterexamples in which something acknowledged or confirmed is gone."""
+#: Checks of what nodes reported and logged; all others rest on what clients were answered, or also on that.
 OF_NODES: Final = frozenset(
     {"replicas-agree", "election-safety", "terms-kept", "leader-complete", "log-order", "committed-kept", "node-logs"}
 )
-"""Checks of what nodes reported and logged; all others rest on what clients were answered, or also on that."""
+#: Kinds of violations in which committed entries are gone from a log.
 SHORT_LOGS: Final = frozenset({"committed-entries-deleted", "commit-beyond-log", "leader-lacks-committed"})
-"""Kinds of violations in which committed entries are gone from a log."""
-MOST_SHOWN: Final = 20
-"""So many counterexamples of one check are recorded at most."""
+#: At most this many counterexamples of one check are recorded.
+MAX_SHOWN: Final = 20
+#: Seconds without a commit, until the end of the record, that are called an outage.
 OUTAGE_S: Final = 10.0
-"""Seconds without a commit, until the end of the record, that are called an outage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ class Shown(NamedTuple):
 
 
 def details_of(examples: Sequence[Counterexample]) -> dict[str, Any]:
-    """What a check of other promises than linearizability records of its violations, the gravest first.
+    """The details that a check other than of linearizability records of its violations, the gravest first.
 
     One of each kind and object is enough, as the record of each holds its operations.
     """
@@ -124,7 +124,7 @@ def details_of(examples: Sequence[Counterexample]) -> dict[str, Any]:
         "kind": examples[0].kind,
         "kinds": list(dict.fromkeys(one.kind for one in examples)),
         "violations": len(examples),
-        "counterexamples": [one.to_json() for one in examples[:MOST_SHOWN]],
+        "counterexamples": [one.to_json() for one in examples[:MAX_SHOWN]],
     }
 
 
@@ -212,7 +212,7 @@ def severity_of(check: str, kind: str, details: Mapping[str, Any] | None = None)
 def is_outage(details: Mapping[str, Any]) -> bool:
     """Whether a cluster that did not recover committed nothing any more: by the ``details`` of that check.
 
-    Of nodes that report no commit index the clients tell: none was served after the heal.
+    For nodes that report no commit index the clients decide: none was served after the heal.
     """
     committed, served, end = (details.get(name) for name in ("last_commit_ns", "last_served_ns", "end_ns"))
     if not isinstance(committed, int) or not isinstance(end, int):

@@ -1,4 +1,4 @@
-"""What a fault is, its targets, and the context it works in.
+"""Faults, their targets, and the context they work in.
 
 A fault is one small class without state.  A run calls its methods in this order:
 
@@ -202,7 +202,7 @@ class Fault(Protocol):
     def beyond_quorum(self) -> bool: ...
 
     def precheck(self, ctx: Context) -> str | None:
-        """Why this fault cannot work here, or None."""
+        """The reason why this fault cannot work here, or None."""
         ...
 
     def plan(self, ctx: Context, rng: random.Random) -> Targets:

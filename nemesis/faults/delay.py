@@ -40,7 +40,7 @@ while [ ! -s "$ready" ]; do
   sleep 0.02
 done"""
 
-# Prints what the helper has counted so far.
+#: Prints what the helper has counted so far.
 COUNTS: Final = """ready=$1; counts=${ready%.ready}.counts
 rm -f "$counts"
 kill -s USR1 "$(cat "$ready")" || exit
@@ -48,7 +48,7 @@ i=0
 while [ ! -e "$counts" ]; do i=$((i + 1)); [ $i -lt 100 ] || exit 1; sleep 0.02; done
 cat "$counts" """
 
-# Ends the helper and prints what it counted.  Only a process that runs our program is touched.
+#: Ends the helper and prints what it counted.  Only a process that runs our program is touched.
 _STOP: Final = """ready=$1
 pid=$(cat "$ready" 2>/dev/null) || pid=
 if [ -n "$pid" ] && tr '\\0' ' ' 2>/dev/null <"/proc/$pid/cmdline" | grep -qF -- "$0"; then

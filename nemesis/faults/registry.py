@@ -44,7 +44,7 @@ def find(name: str) -> Fault:
 
 
 def aim_refusal(name: str) -> str:
-    """Why its targets cannot be chosen by words; empty where they can.  Raises UnknownFaultError."""
+    """The reason why its targets cannot be chosen by words; empty where they can.  Raises UnknownFaultError."""
     return str(getattr(find(name), "unaimed", ""))
 
 

@@ -45,7 +45,7 @@ SHOWN: Final = 8
 _RANGES: Final = 64
 _RANGE: Final = 1_000_000
 
-# An unkeyed object gets the key '' here, which is no JSON and so the key of none.
+#: An unkeyed object gets the key '' here, which is no JSON and so the key of none.
 _CALLED: Final = """
 SELECT coalesce(key, '') AS key, f, invoke_index AS invoked,
   CASE WHEN f = 'read' THEN result ELSE value END AS value,
@@ -55,8 +55,8 @@ FROM {operations} WHERE outcome = 'ok' OR (outcome = 'info' AND f <> 'read')
 _CALLS: Final = "key string, f string, invoked bigint, value string, returned bigint"
 
 _ITEM: Final = "(null|0|-?[1-9][0-9]*)"
+#: Texts that are canonical as they are; nearly all values are of these.
 CANONICAL: Final = rf'^({_ITEM}|true|false|"[^"\\]*"|\[\]|\[{_ITEM}(,{_ITEM})*\])$'
-"""Texts that are canonical as they are; nearly all values are of these."""
 
 _CLUSTERS: Final = """
 SELECT key, value, count(*) AS calls, count_if(f = 'write') AS writes, count_if(f NOT IN ('read', 'write')) AS strange,
@@ -177,7 +177,7 @@ def _canonical(value: Any) -> Any:
 
 
 def _misfit(row: Any, model: str) -> str | None:
-    """Why zones do not apply to a key."""
+    """The reason why zones do not apply to a key."""
     if model not in REGISTERS:
         return f"{row.calls} operations on one object are too many for the engines of a {model}"
     if row.strange:
@@ -199,7 +199,7 @@ def _verdict(row: Any, model: str, violations: int, examples: tuple[Counterexamp
 def _counterexamples(
     operations: DataFrame, broken: list[Any], fit: set[str]
 ) -> defaultdict[str, tuple[Counterexample, ...]]:
-    """What the checker says of the few operations that carry each violation."""
+    """Check the few operations that carry each violation, and return the counterexamples."""
     cores: dict[tuple[str, int], set[int]] = defaultdict(set)
     for row in broken:
         if row.key in fit:

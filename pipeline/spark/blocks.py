@@ -53,7 +53,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What the driver needs to know of a block; ``returned`` is when its operations returned (ns), None if none did."""
+    """A block's report to the driver; ``returned`` is when its operations returned (ns), None if none did."""
 
     block: Block
     nemesis: list[Event]

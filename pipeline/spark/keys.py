@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _AT_ONCE: Final = 500_000
+#: For each core, if there are as many keys.
 _TASKS: Final = 3
-"""For each core, if there are as many keys."""
 
 
 def write_table(path: Path, table: pa.Table) -> None:

@@ -45,14 +45,14 @@ if TYPE_CHECKING:
 _WORKER: Final = "spark.executor.pyspark.memory"
 _WORKER_BYTES: Final = 2 << 30
 COLUMN_BYTES: Final = 640
+#: Memory for each operation of a key that is checked: of a register of integers as columns, and of anything else.
 ROW_BYTES: Final = 4096
-"""Memory for each operation of a key that is checked: of a register of integers as columns, and of anything else."""
 _UNITS: Final = {"k": 10, "m": 20, "g": 30, "t": 40}
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How large the pieces are.
+    """The sizes of the pieces.
 
     ``piece``: bytes of the history in one block; ``key``: the most operations on one key that a single task checks, by
     default as many as fit into what a Python worker may take (``spark.executor.pyspark.memory``, or 2 GiB).
@@ -66,7 +66,7 @@ class Sizes:
 
 
 def worker_bytes(spark: SparkSession) -> int:
-    """What a Python worker may take."""
+    """The memory that a Python worker may take."""
     text = str(spark.conf.get(_WORKER, "")).strip().lower()
     found = re.fullmatch(r"(\d+)([kmgt]?)b?", text)
     if found is None:
@@ -90,8 +90,8 @@ def run_tables(
     checking of all keys together (see ``pipeline.tables.judging.Budget``); keys of more than
     ``sizes.key`` operations are not bound by it.  ``history`` is its URI if it is not in the run's directory.
     Raises history.FormatError for bad recorded data, FileNotFoundError without a history, OSError when the disk
-    refuses, PackageMissingError for a URI that no file system here reads, JobError when Spark or the checker fails,
-    or a worker does not see the run's directory.
+    refuses, PackageMissingError for a URI that no file system here reads, JobError when Spark fails, or
+    a worker does not see the run's directory.
     """
     if history is None:
         source = Source(uri_of(run.history), run.history.stat().st_size, str(run.history))

@@ -112,7 +112,7 @@ def cluster_settings(master: str, scratch: Path, memory: str) -> dict[str, str]:
 
 
 def scratch_prefix() -> str:
-    """How the directories of this process's sessions begin; it stands on the command lines of all their JVMs."""
+    """The common prefix of this process's session directories; it is on the command lines of all their JVMs."""
     return f"{SCRATCH}-{os.getpid()}-"
 
 
@@ -138,7 +138,7 @@ def _java_home() -> Path | None:
 
 @contextlib.contextmanager
 def _environment(scratch: Path, java_home: Path | None, master: str) -> Iterator[None]:
-    """What the JVM inherits, in this process's environment only while it starts."""
+    """Set what the JVM inherits in this process's environment, only while it starts."""
     import pyspark
 
     wanted = {

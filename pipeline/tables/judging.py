@@ -15,7 +15,7 @@ from checker.core.options import CheckOptions
 from history import KeyVerdict
 from history.readers.parquet import columns_of
 from history.tables.schemas import VERDICTS
-from pipeline.tables.columns import json_text, operations_of
+from pipeline.tables.columns import json_text, key_of, operations_of
 
 COLUMNAR: Final = 5_000
 REGISTERS: Final = ("register", "cas-register")
@@ -23,7 +23,7 @@ REGISTERS: Final = ("register", "cas-register")
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How long the checking of one run may take.
+    """The time that the checking of one run may take.
 
     ``until`` is a reading of ``clock`` (seconds) by which all keys shall be done; ``share`` is what every key gets at
     least, so that one hard key cannot leave the others unjudged.
@@ -50,18 +50,28 @@ def judge(group: pa.Table, model: str, budget: Budget, columnar: int = COLUMNAR,
     """The verdict on the operations of one key, which are the rows of ``group`` in any order.
 
     A register with at least ``columnar`` rows is checked as columns, which takes a fraction of time and memory.
+    If the checker fails on it, the verdict is unknown and names the failure: the verdicts on other keys stand.
     Raises TooManyRowsError if there are more than ``rows`` operations and they do not fit into columns.
     """
+    try:
+        return verdict_table(_verdicts(group, model, budget, columnar, rows))
+    except TooManyRowsError:
+        raise
+    except Exception as error:  # noqa: BLE001 (whatever is wrong with the checker is wrong on this key)
+        return verdict_table([KeyVerdict.of_failure(key_of(group["key"][0].as_py()), group.num_rows, error)])
+
+
+def _verdicts(group: pa.Table, model: str, budget: Budget, columnar: int, rows: int | None) -> list[KeyVerdict]:
     if group.num_rows >= columnar and model in REGISTERS:
         columns = columns_of(group, "operations")
         if columns is not None:
             from checker.columnar import check_columns
 
-            return verdict_table(list(check_columns(columns, model, CheckOptions(budget.left())).keys))
+            return list(check_columns(columns, model, CheckOptions(budget.left())).keys)
     if rows is not None and group.num_rows > rows:
         raise TooManyRowsError
     operations = operations_of(group.sort_by("invoke_index"))
-    return verdict_table([check_operations(operations, model, deadline_s=budget.left())])
+    return [check_operations(operations, model, deadline_s=budget.left())]
 
 
 def verdict_table(verdicts: list[KeyVerdict]) -> pa.Table:

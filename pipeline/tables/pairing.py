@@ -25,17 +25,17 @@ from history.tables.schemas import OPERATIONS
 from pipeline.tables.columns import EVENTS, events_of
 from pipeline.tables.lines import CODED, COLUMNS, Ints
 
+#: The index of an event that does not pair, and what is wrong.
 Problem: TypeAlias = tuple[int, str]
-"""The index of an event that does not pair, and what is wrong."""
 
 _NEVER: Final = -2
 _TEXT: Final = pa.dictionary(pa.int32(), pa.string())
+#: The columns of ``operations.parquet``, repeated texts as a dictionary.
 CODED_OPERATIONS: Final = pa.schema(
     [(field.name, _TEXT if field.name in (*CODED, "outcome") else field.type) for field in OPERATIONS]
 )
-"""The columns of ``operations.parquet``, repeated texts as a dictionary."""
+#: The same columns without dictionaries.
 PLAIN_OPERATIONS: Final = pa.schema([(field.name, field.type) for field in OPERATIONS])
-"""The same columns without dictionaries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +164,7 @@ def _first_contradiction(events: pa.Table, begun: Ints, ended: Ints) -> Problem 
 
 
 def _complaint(events: pa.Table, rows: Ints) -> Problem | None:
-    """What ``history.pair`` says of two events of one process, one after the other."""
+    """The problem that ``history.pair`` finds in two successive events of one process."""
     first, second = events_of(events.take(pa.array(rows)).cast(EVENTS))
     if first.type != "invoke":
         return _refusal([second])

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 State: TypeAlias = Literal["added", "unchanged", "failed"]
+#: Writes the tables of a run.
 Compute: TypeAlias = Callable[..., object]
-"""Writes the tables of a run."""
 
+#: The most runs that one task adds, which are done again if it dies; else there are a few tasks for each core.
 AT_ONCE: Final = 500
-"""The most runs that one task adds, which are done again if it dies; else there are a few tasks for each core."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,15 +12,15 @@ import numpy as np
 from history import SECOND, Counterexample, Operation
 from reports.load.columns import NONE, Operations
 
-NEAREST: Final = 3
-"""So many operations are shown around each one of the violation,"""
-NEAR: Final = SECOND
-"""if no more than this (ns) lies between the two."""
-MOST: Final = 40
-"""More rows are no picture: of more, at most :data:`LAST` are drawn."""
+#: At most this many operations are shown on each side of one of the violation.
+MAX_BESIDE: Final = 3
+#: They are shown if at most this much time (ns) lies between the two.
+MAX_GAP_NS: Final = SECOND
+#: Above this many rows, at most :data:`LAST` are drawn.
+MAX_ROWS: Final = 40
 LAST: Final = 16
+#: At most this many of those that ended before a suspect began are drawn, where no order of the others is known.
 BEFORE: Final = 2
-"""So many of those that ended before a suspect began are drawn, where no order of the others is known."""
 
 
 def operations_beside(operations: Operations, example: Counterexample) -> list[Operation]:
@@ -39,8 +39,8 @@ def operations_beside(operations: Operations, example: Counterexample) -> list[O
     for one in example.operations:
         end = one.invoked if one.returned is None else one.returned
         away = np.maximum(np.maximum(begun - end, one.invoked - done), 0)
-        nearest = np.lexsort((np.abs(begun - one.invoked), away))[:NEAREST]
-        chosen.update(rows[nearest[away[nearest] <= NEAR]].tolist())
+        nearest = np.lexsort((np.abs(begun - one.invoked), away))[:MAX_BESIDE]
+        chosen.update(rows[nearest[away[nearest] <= MAX_GAP_NS]].tolist())
     return [operations.at(row) for row in sorted(chosen)]
 
 
@@ -51,7 +51,7 @@ def rows_of(example: Counterexample, beside: Sequence[Operation]) -> list[tuple[
     and the last that ended before: from where they left the object, only what was open can have led elsewhere.
     """
     numbered = list(enumerate([*example.operations, *beside]))
-    if len(numbered) > MOST:
+    if len(numbered) > MAX_ROWS:
         effects = {point.operation: point.at for point in example.linearization.points} if example.linearization else {}
         suspects = {operation.invoke_index for operation in example.suspects}
         if suspects and not effects and not example.roles:

@@ -1,4 +1,4 @@
-"""What was found wrong in a run: checks, violations with what the cluster did then, no recovery."""
+"""Findings of a run: checks, violations with what the cluster did then, no recovery."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from reports.load.alarm_lines import AlarmLine, alarm_lines
 from reports.load.run import Run
 
 MAX_EXAMPLES: Final = 8
-MOST_ANSWERS: Final = 8
-"""So many answers that a read could have had are listed."""
+#: At most this many answers that a read could have had are listed.
+MAX_ANSWERS: Final = 8
 _FEW: Final = 3
+#: Limit of violations that are listed by their sentence, and whose operations are framed in the timeline.
 MAX_LISTED: Final = 100
-"""Limit of violations that are listed by their sentence, and whose operations are framed in the timeline."""
 LAST_SHOWN: Final = 3
 ROOM_AROUND_S: Final = 3.0
+#: Seconds before and after a violation from which log lines are shown.
 ROOM_S: Final = (1.0, 1.0)
-"""Seconds before and after a violation from which log lines are shown."""
+#: Seconds of log lines that are shown from when the first node that did not recover stopped.
 RECOVERY_S: Final = 8.0
-"""Seconds of log lines that are shown from when the first node that did not recover stopped."""
 _STATES: Final = ("invalid", "unknown", "skipped", "valid")
 
 
@@ -77,7 +77,7 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class Legal:
-    """What a single suspect could have answered; ``whole``: beside all until then, not only what is drawn.
+    """The answers that a single suspect could have had; ``whole``: beside all until then, not only what is drawn.
 
     ``doubtful`` are the answers that only a write of unknown outcome would explain; ``unnamed`` says why not all are
     known.
@@ -87,8 +87,8 @@ class Legal:
     whole: bool
     doubtful: tuple[str, ...] = ()
     unnamed: str = ""
+    #: In place of a list, what every legal answer holds and what it may hold besides.
     bounds: str = ""
-    """In place of a list, what every legal answer holds and what it may hold besides."""
 
     @property
     def text(self) -> str:
@@ -104,8 +104,8 @@ class Legal:
 
 
 def _either(answers: Sequence[str]) -> str:
-    more = f" or {len(answers) - MOST_ANSWERS} more" if len(answers) > MOST_ANSWERS else ""
-    return " or ".join(answers[:MOST_ANSWERS]) + more
+    more = f" or {len(answers) - MAX_ANSWERS} more" if len(answers) > MAX_ANSWERS else ""
+    return " or ".join(answers[:MAX_ANSWERS]) + more
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,7 +344,7 @@ def _violation(run: Run, found: list[NodeTimeline], windows: list[FaultWindow], 
 
 
 def _details(run: Run, name: str) -> Mapping[str, Any]:
-    """What a check recorded beside its sentence."""
+    """The details that a check recorded beside its sentence."""
     details = next((one.get("details") for one in run.results.get("checks", ()) if one.get("name") == name), None)
     return details if isinstance(details, Mapping) else {}
 

@@ -13,8 +13,9 @@ from reports.analysis.node_timeline import SILENT, NodeTimeline, last_progress, 
 from reports.load.columns import Ints
 from reports.style.format import number, one_line
 
+#: Seconds: a node is behind when it has not applied, or no more holds, what some node had
+#: committed that long ago.
 AGE_S: Final = 1.0
-"""Seconds: a node is behind when it has not applied, or no more holds, what some node had committed that long ago."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,7 @@ def _front(timelines: Sequence[NodeTimeline]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _behind(timeline: NodeTimeline, time: np.ndarray, front: np.ndarray) -> np.ndarray:
-    """In which of its answers a node was behind (see :data:`AGE_S`)."""
+    """Mark the answers in which a node was behind (see :data:`AGE_S`)."""
     answered = timeline.role != SILENT
     mine, held = timeline.time[answered], held_of(timeline)[answered]
     place = np.searchsorted(time, mine - AGE_S, side="right") - 1

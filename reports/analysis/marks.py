@@ -1,4 +1,4 @@
-"""What charts and plots mark on the time axis: the operations of violations, and moments of findings about nodes."""
+"""Marks of charts and plots on the time axis: the operations of violations, and moments of findings about nodes."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from reports.analysis.counterexample import labels_by_elements
 from reports.analysis.findings import MAX_LISTED, Drawn, recorded_examples, violation_count
 from reports.analysis.invariant_violations import moments_by_check
 
+#: A wide chart has room for this many marks.
 BUCKETS: Final = 2000
-"""As many marks as a wide chart can tell apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Marks:
     """The earliest :data:`reports.analysis.findings.MAX_LISTED` of each, and when the others were (``further_…``, s).
 
     Of those others that fall together in one of :data:`BUCKETS` parts of the run, one stands for all.
-    ``violated`` counts all violations, ``recorded`` those that the results tell and that have a mark; ``least``:
+    ``violated`` counts all violations, ``recorded`` those that the results hold and that have a mark; ``least``:
     there may be more than were looked for.
     """
 

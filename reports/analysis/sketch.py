@@ -18,17 +18,17 @@ WIDTH: Final = 720.0
 HEIGHT: Final = 190.0
 LEFT: Final = 52.0
 RIGHT: Final = 168.0
+#: Room right of the chart for the piece of a line that stands before its label.
 KEY: Final = 26.0
-"""Room right of the chart for the piece of a line that stands before its label."""
+#: Limit of a node's name, in characters.
 NAME: Final = 8
-"""Limit of a node's name, in characters."""
 BOTTOM: Final = 22.0
+#: Limit of points a line; four a second are as many as there are probes.
 POINTS: Final = 361
-"""Limit of points a line; four a second are as many as there are probes."""
+#: Least distance between two labels.
 LABEL: Final = 14.0
-"""Least distance between two labels."""
+#: Widths of the lines in the order in which they are drawn, so that lines on top of each other are all visible.
 WIDTHS: Final = (5.5, 4.25, 3.25, 2.25, 1.25)
-"""Of the lines, in the order in which they are drawn, so that lines on top of each other are all visible."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,7 +91,7 @@ class RunRow:
 
     @property
     def finding(self) -> str:
-        """What was found in a few words: the worst violation, or what kept the run from proving anything."""
+        """The finding in a few words: the worst violation, or what kept the run from proving anything."""
         return finding_name(self.severity, self.kind, self.canary, self.beside)
 
     @property
@@ -218,7 +218,7 @@ def _unknown(results: Mapping[str, Any]) -> str:
 
 
 def _describe(results: Mapping[str, Any], plan: Mapping[str, Any], violations: Sequence[Violation]) -> str:
-    """Return the story; of earlier releases, which recorded none, the sentence.
+    """Return the story; where an earlier release recorded none, the sentence.
 
     Of that failed checks come in front of "linearizable: yes", since a list shows only its beginning.
     """

@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 
 class NotServedError(Exception):
-    """No file at that path, or none that may be served."""
+    """There is no file at that path, or none that may be served."""
 
 
 def names_of(path: str) -> list[str]:

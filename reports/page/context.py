@@ -50,10 +50,10 @@ from reports.text import recovery as recovery_text
 _Part: TypeAlias = Callable[[str, Callable[[], Any], Any], Any]
 
 MAX_TOPOLOGIES: Final = 24
+#: The section of a place that is not named after it.
 _SECTIONS: Final = {"violation": "counterexample"}
-"""The section of a place that is not named after it."""
+#: The sections of what can break, in the order in which they come where the diagnosis has none.
 BROKEN_SECTIONS: Final = ("counterexample", "invariant", "recovery")
-"""The sections of what can break, in the order in which they come where the diagnosis has none."""
 CHECK_PLACES: Final = {
     "linearizable": "coverage",
     "recovery": "faults",
@@ -73,8 +73,8 @@ CHECK_PLACES: Final = {
 }
 
 
+#: Settings whose names in the files read as something else.
 _SAID: Final = {"canary_found_by": "canary looked for by"}
-"""Settings whose names in the files read as something else."""
 
 
 def head_context(drawn: Drawn) -> dict[str, Any]:
@@ -241,7 +241,7 @@ def marked_text(drawn: Drawn) -> str:
     if is_least(drawn.run.results):
         text = f"the {recorded:,} that were looked for marked, and there may be more"
     if found > recorded:
-        text = f"{recorded:,} of {found:,} marked, the earliest of each key; when others were, the results do not tell"
+        text = f"{recorded:,} of {found:,} marked, the earliest of each key; when others were, the results do not say"
     return f"{text}; framed are the operations of {framed}" if framed < recorded else text
 
 

@@ -1,4 +1,4 @@
-"""What the plots over a run's time share: style, fault bands with a named bar for each fault, marks, legends.
+"""The frame of plots over a run's time: style, fault bands with a named bar for each fault, marks, legends.
 
 Outcomes differ by marker, lines by their dashes, faults by their names, so that all of it holds up in grey print and
 for colour-blind readers.
@@ -45,15 +45,15 @@ STYLE: Final[dict[Any, Any]] = {
     "text.parse_math": False,
 }
 MARK: Final = "#c00018"
+#: Inches, legends included.
 WIDTH: Final = 9.0
-"""Inches, legends included."""
+#: Room for a letter of a fault's name, as a part of the run's time: a panel is about 7.2 inches wide.
 LETTER: Final = 1 / 110
-"""Room for a letter of a fault's name, as a part of the run's time: a panel is about 7.2 inches wide."""
+#: Inches a row of faults.
 ROW: Final = 0.17
-"""Inches a row of faults."""
 MAX_ROWS: Final = 10
+#: Limit of names that stand in the legend, because bars are too short for them.
 MAX_NAMED: Final = 16
-"""Limit of names that stand in the legend, because bars are too short for them."""
 
 
 def figure_of(width: float, height: float) -> Figure:

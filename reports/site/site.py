@@ -28,8 +28,8 @@ from reports.page.page import asset, environment, page_styles, policy, with_char
 from reports.site.coverage import matrix_of
 
 COPIED: Final = ("report.html", "summary.txt", "results.json", "junit.xml")
+#: Number of rows that the page holds as plain HTML, for readers without scripts; the packed list holds all.
 PLAIN_ROWS: Final = 200
-"""Number of rows that the page holds as plain HTML, for readers without scripts; the packed list holds all."""
 
 
 @lru_cache(1024)

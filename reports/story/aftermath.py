@@ -1,4 +1,4 @@
-"""What came after something broke: how clients and leaders fared, and when nothing succeeded at all."""
+"""The aftermath of a break: clients, leaders, and stretches in which nothing succeeded."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from reports.load.columns import Floats
 from reports.load.run import Run
 from reports.style.format import number
 
+#: Nothing is said of what came in less than this many seconds before the end of the load or of the record.
 SPOKEN_S: Final = 1.0
-"""Of what came in fewer seconds, until the end of the load or of the record, nothing is said."""
+#: A leader that took over this many seconds or less before a break is named: its election may have caused it.
 JUST_S: Final = 2.0
-"""A leader that took over within so many seconds before something broke is named: its election may have broken it."""
 
 
 def after_onset(drawn: Drawn, onset: float) -> str:
@@ -142,12 +142,12 @@ def _leaders_since(drawn: Drawn, onset: float) -> list[str]:
 
 
 def _served(run: Run) -> Floats:
-    """When operations were acknowledged by a node that had applied them, in seconds, in order."""
+    """The times at which operations were acknowledged by a node that had applied them, in seconds, in order."""
     return run.operations.served_at() / 1e9
 
 
 def last_seen(drawn: Drawn, committed: float | None) -> dict[str, int | None]:
-    """What :func:`is_outage` asks for; the judge of an earlier release did not record it."""
+    """The details for :func:`is_outage`; the judge of an earlier release did not record them."""
     if committed is None:
         return {}
     served = _served(drawn.run)

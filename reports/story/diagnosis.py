@@ -59,14 +59,14 @@ class Break:
     place: str
     checks: tuple[str, ...]
     nodes: tuple[str, ...] = ()
+    #: Those of its nodes that do not start again, of which the first is looked at next.
     starts: tuple[FailedStart, ...] = ()
-    """Those of its nodes that do not start again, of which the first is looked at next."""
+    #: The nodes alone on which data is lost; none where that is not known, or all lack it.
     lost_on: tuple[str, ...] = ()
-    """The nodes alone on which data is lost; none where that is not known, or all lack it."""
 
     @property
     def title(self) -> str:
-        """How bad it is, in words, and where."""
+        """The severity in words, and the place."""
         return f"{self.severity} on {', '.join(self.lost_on)}" if self.lost_on else self.severity
 
     @property
@@ -77,7 +77,7 @@ class Break:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """What broke, the worst first; how clients and leaders fared from the first onset on; where to look next.
+    """The breaks, the worst first; how clients and leaders fared from the first onset on; where to look next.
 
     ``place`` is the section that the next ``step`` is about, and ``at`` the moment (s) whose log lines it names there.
     """
@@ -169,7 +169,7 @@ def _contradiction(drawn: Drawn, check: str, row: Mapping[str, Any], about: Mapp
 
 
 def _drawn_at(place: int) -> str:
-    """Where the page has the counterexample of this number: the first stands open at the head of its section."""
+    """The place of the counterexample of this number: the first stands open at the head of its section."""
     return "counterexample" if place == 1 else f"violation-{place}"
 
 
@@ -225,7 +225,7 @@ def _again_by(found: Sequence[tuple[str, str, Mapping[str, Any]]]) -> str:
 
 
 def _last_held(timelines: Sequence[NodeTimeline], index: int) -> tuple[float, str]:
-    """When a log was seen for the last time to reach this index (s), and whose."""
+    """The last time that a log was seen to reach this index (s), and its node."""
     found = []
     for one in timelines:
         rows = np.flatnonzero((one.role != SILENT) & (one.log_end >= index))
@@ -234,7 +234,7 @@ def _last_held(timelines: Sequence[NodeTimeline], index: int) -> tuple[float, st
 
 
 def _short_at_the_end(timelines: Sequence[NodeTimeline]) -> tuple[dict[str, int], int]:
-    """Where logs end that, by their node's last answer, lack what any node had committed a second before; and that."""
+    """The ends of logs that lack, by the last answers, what any node had committed a second before; and that index."""
     short: dict[str, int] = {}
     highest = -1
     for one in timelines:

@@ -10,10 +10,10 @@ from reports.analysis.findings import RECOVERY_S, Drawn
 from reports.load import logs
 from reports.style.format import number, one_line, undated
 
+#: A warning that a node logs this often within :data:`OUTAGE_S`, or soon after it stopped, is what it is stuck at.
 REPEATED: Final = 100
-"""A warning that a node logs so often within :data:`OUTAGE_S`, or so soon after it stopped, is what it is stuck at."""
+#: Seconds before a replica was seen to have stopped from which its lines count: probes are that late.
 _BEFORE_S: Final = 1.0
-"""Seconds before a replica was seen to have stopped from which its lines count: probes are that late."""
 
 
 def repeated_at_the_end(drawn: Drawn, nodes: Sequence[str]) -> logs.LogLine | None:

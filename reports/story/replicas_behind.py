@@ -134,7 +134,7 @@ def _target(drawn: Drawn) -> int:
 
 
 def _logs_end(drawn: Drawn) -> int:
-    """Where the longest log ends, by the last answers; -1 where no node says so."""
+    """The end of the longest log, by the last answers; -1 where no node says so."""
     answered = [(one, one.role != SILENT) for one in drawn.timelines]
     return max((int(one.log_end[rows][-1]) for one, rows in answered if rows.any()), default=-1)
 
@@ -179,7 +179,7 @@ def reason_of(start: FailedStart, limit: int = 160) -> str:
 
 
 def _stands(timeline: NodeTimeline) -> tuple[float | None, int]:
-    """When a node came to where it stands (s; None if no answer shows it), and where that is."""
+    """The time at which a node came to where it stands (s; None if no answer shows it), and that index."""
     rows = timeline.role != SILENT
     held = held_of(timeline)[rows]
     place = last_progress(held)

@@ -1,4 +1,4 @@
-"""How numbers, moments and hostile text are written, the same in the page, the summary and JUnit."""
+"""Write numbers, moments and hostile text the same in the page, the summary and JUnit."""
 
 from __future__ import annotations
 

@@ -22,13 +22,13 @@ MARKS: Final = {"valid": "✓", "invalid": "✕", "unknown": "?"}
 SPARKS: Final = "▁▂▃▄▅▆▇█"
 MAX_EXAMPLES: Final = 3
 SPARK_COLUMNS: Final = 80
+#: Limit of what a check saw, in characters: it is wrapped rather than cut, as its end may say what was not tested.
 LONGEST_SEEN: Final = 400
-"""Limit of what a check saw, in characters: it is wrapped rather than cut, as its end may say what was not tested."""
-LEAST: Final = 60
-"""Columns of the narrowest supported terminal."""
+#: Columns of the narrowest supported terminal.
+MIN_COLUMNS: Final = 60
 
+#: Colours a text: (text, name of the colour) -> text.
 Paint = Callable[[str, str], str]
-"""Colours a text: (text, name of the colour) -> text."""
 
 
 def render_summary(
@@ -43,7 +43,7 @@ def render_summary(
     With ``columns`` (a terminal's width) sentences are wrapped, and tables leave out what has no room.
     """
     results = tidy(results, Notes())
-    columns = None if columns is None else max(columns, LEAST)
+    columns = None if columns is None else max(columns, MIN_COLUMNS)
     parts = [
         _verdict(results, columns, plan or {}),
         _checks(results.get("checks") or (), columns),

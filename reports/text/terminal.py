@@ -34,22 +34,22 @@ from reports.style.format import number, one_line, printable, seconds
 from reports.style.wording import Wording
 from reports.text import recovery as recovery_text
 from reports.text import text_diagram
-from reports.text.summary import LEAST, Paint, check_lines, spark, table, wrapped
+from reports.text.summary import MIN_COLUMNS, Paint, check_lines, spark, table, wrapped
 
-MOST: Final = 160
+MAX_COLUMNS: Final = 160
 MAX_EXAMPLES: Final = 2
 MAX_MOMENTS: Final = 4
 MAX_FAULTS: Final = 20
+#: Least columns for the name of a fault; in a narrower table the figures of its end stand on a line below.
 _LEAST_NAME: Final = 12
-"""Columns that the name of a fault has at least; in a narrower table the figures of its end stand on a line below."""
 _CODES: Final = {
     "valid": "32", "invalid": "31", MISSED: "31", "unknown": "33", HARNESS_FAILURE: "35", "quiet": "2", "strong": "1",
 }  # fmt: skip
 
 
 def render(drawn: Drawn, columns: int = 80, *, colour: bool = False) -> str:
-    """Render the text, ``columns`` wide (between :data:`LEAST` and :data:`MOST`) but for commands, which stay whole."""
-    columns = min(max(columns, LEAST), MOST)
+    """Render the text in at most ``columns``, from 60 to 160, but for commands, which stay whole."""
+    columns = min(max(columns, MIN_COLUMNS), MAX_COLUMNS)
     run = drawn.run
 
     def paint(text: str, name: str) -> str:

@@ -11,8 +11,8 @@ from reports.style.format import one_line
 from reports.style.wording import Wording, by_values
 
 WIDTH: Final = 113
-LEAST: Final = 60
-"""Columns of the narrowest drawing."""
+#: Columns of the narrowest drawing.
+MIN_COLUMNS: Final = 60
 WHO: Final = 17
 
 
@@ -21,7 +21,7 @@ def draw(example: Counterexample, width: int = WIDTH, wording: Wording = by_valu
 
     ``●`` stands where it may have taken effect, ``✕`` on the suspects.
     """
-    picture, columns = picture_of(example, wording=wording), max(width, LEAST) - WHO
+    picture, columns = picture_of(example, wording=wording), max(width, MIN_COLUMNS) - WHO
     if picture is None:
         return ""
     between = ", " if example.roles else " "

@@ -91,7 +91,7 @@ def test_where_time_runs_out_the_report_says_that_a_counterexample_may_not_be_mi
     assert fewest(core, calls, Register(), NO_LIMITS).note is None
 
 
-# The violation is the last read's; before it, an earlier or a later operation explains what the others answered.
+#: The violation is the last read's; before it, an earlier or a later operation explains what the others answered.
 EXPLAINED: dict[str, list[tuple[str, int, int, int | None]]] = {
     "by an earlier write": [
         ("write", 1, 0, 1), ("write", 1, 2, 100), ("write", 2, 3, 101), ("read", 1, 4, 5), ("read", 2, 6, 7),

@@ -65,10 +65,10 @@ def test_the_judge_records_the_story_of_a_run_in_which_a_check_failed(
         )
         return Results(verdict, "", checks, (), {}, (), ())  # type: ignore[arg-type]
 
-    monkeypatch.setattr(conclude, "_tables", lambda *_: type("T", (), {"key_verdicts": (), "faults": []})())
+    monkeypatch.setattr(conclude, "_tables", lambda *_: (type("T", (), {"key_verdicts": (), "faults": []})(), None))
     for verdict in ("invalid", "valid"):
         monkeypatch.setattr(conclude, "judge", lambda *_, verdict=verdict: judged(verdict))
-        found = conclude.conclude(files, None)
+        found = conclude.conclude(files, None).results
         written = json.loads(files.results.read_text())["story"]
         assert list(found.story) == written
         assert written[:1] == [one for one in written if one.startswith("data lost on n1, n3, n5: ")]

@@ -95,6 +95,15 @@ def test_each_check_is_there_once_and_gates_are_called_gates() -> None:
 # -- linearizability ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(("other", "verdict"), [("valid", "unknown"), ("invalid", "invalid")])
+def test_a_checker_that_breaks_down_on_one_key_is_ours_and_hides_no_violation(other: Any, verdict: str) -> None:
+    failed = KeyVerdict.of_failure("k1", 3, ZeroDivisionError("a bug"))
+    results = judged(good(), (KeyVerdict("k0", other, "zones", 5, 0.1, 1), failed))
+    assert results.verdict == verdict
+    assert results.harness_failure == "the checker failed on k1: builtins.ZeroDivisionError: a bug"
+    assert KeyVerdict.from_json(failed.to_json()) == failed
+
+
 def test_a_violation_on_one_key_makes_the_run_invalid() -> None:
     example = Counterexample("lost-write", "A write was lost.", (OPERATIONS[1],))
     results = judged(good(), (*KEYS, KeyVerdict("k1", "invalid", "zones", 3, 0.1, 2, (example,))))
