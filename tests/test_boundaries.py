@@ -33,7 +33,7 @@ LAYERS = {
     ],
     "checker": [
         "core", "models kernels fenced_ledgers", "search", "engines", "dispatch warmup", "counterexamples", "explain",
-        "per_key", "columnar monitor", "check", "__init__",
+        "logs_and_sets columnar", "per_key", "monitor", "check", "__init__",
     ],
     "nemesis": ["core", "faults", "schedule sweep", "deadman", "__init__"],
     "reports": [

@@ -3,9 +3,9 @@
 What was seen stands alone at the head of a page, so beside what is too little it says what was asked for.
 
 The required amount is a share of what was asked for, :data:`MIN_SHARE` of the plan's rate and no less than
-:data:`MIN_OPERATIONS`: far below what any healthy system serves beside a fault (an election costs a few seconds of ten),
-far above a single stray answer.  Only operations that were applied count: an acknowledgement of an entry that was never
-applied shows nothing of the cluster's health.
+:data:`MIN_OPERATIONS`: far below what any healthy system serves beside a fault (an election costs a few seconds of
+ten), far above a single stray answer.  Only operations that were applied count: an acknowledgement of an entry that was
+never applied shows nothing of the cluster's health.
 """
 
 from __future__ import annotations

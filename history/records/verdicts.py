@@ -10,6 +10,8 @@ from history.records.operations import Operation
 
 Verdict: TypeAlias = Literal["valid", "invalid", "unknown"]
 RESULTS_VERSION: Final = 1
+#: At most this many violations of one object are shown by a counterexample; all are counted.
+MAX_COUNTEREXAMPLES: Final = 8
 
 _BADNESS: Final[dict[str, int]] = {"valid": 0, "unknown": 1, "invalid": 2}
 

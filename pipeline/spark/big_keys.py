@@ -31,6 +31,7 @@ from history import Counterexample, KeyVerdict, Operation
 from history.codes import NEVER
 from history.records.counted import counted
 from history.records.events import load_json
+from history.records.verdicts import MAX_COUNTEREXAMPLES
 from history.tables.schemas import OPERATIONS
 from pipeline.spark.actions import run_action
 from pipeline.tables.columns import json_text, key_of, operations_of
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 ENGINE: Final = "zones-distributed"
-SHOWN: Final = 8
 _RANGES: Final = 64
 _RANGE: Final = 1_000_000
 
@@ -136,7 +136,9 @@ def judge_big_keys(
         places = (end or 0) + 1
         width = places // (ranges or max(_RANGES, places // _RANGE)) + 1
         conflicts = spark.sql(_CONFLICTS, clusters=clusters, never=NEVER, width=width)
-        broken = run_action(spark.sql(_VIOLATIONS, clusters=clusters, conflicts=conflicts, shown=SHOWN).collect)
+        broken = run_action(
+            spark.sql(_VIOLATIONS, clusters=clusters, conflicts=conflicts, shown=MAX_COUNTEREXAMPLES).collect
+        )
         shown = _counterexamples(operations, broken, {row.key for row in keys if _misfit(row, model) is None})
     finally:
         clusters.unpersist()

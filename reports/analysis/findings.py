@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, Final
 
 from history import Counterexample, Operation
+from history.records.verdicts import MAX_COUNTEREXAMPLES
 from history.records.violation_times import violation_times_text
 from history.records.violations import LINEARIZABLE, Shown, counterexamples_of, counts_of, losses_of, state_of
 from reports.analysis import faults, node_timeline
@@ -25,7 +26,6 @@ from reports.load import logs
 from reports.load.alarm_lines import AlarmLine, alarm_lines
 from reports.load.run import Run
 
-MAX_EXAMPLES: Final = 8
 #: At most this many answers that a read could have had are listed.
 MAX_ANSWERS: Final = 8
 _FEW: Final = 3
@@ -252,7 +252,7 @@ def violations_of(run: Run, found: list[NodeTimeline], windows: list[FaultWindow
         blamed.setdefault(str(one.key), set()).update(suspect.invoke_index for suspect in one.example.suspects)
     histories: dict[str, RegisterHistory | None] = {}
     shown = []
-    for one in every[:MAX_EXAMPLES]:
+    for one in every[:MAX_COUNTEREXAMPLES]:
         name, prefix = str(one.key), None
         violation = _violation(run, found, windows, one)
         if one.check in LINEARIZABLE:
