@@ -71,6 +71,9 @@ def conclude(run: RunFiles, session: Callable[[], SparkSession] | None) -> Concl
     results = _with_failure(judge(recorded, tables.key_verdicts, tables.faults, timings), unwritten)
     try:
         write_json(run.results, results.to_json())
+        if any(check.verdict == "invalid" for check in results.checks):
+            results = replace(results, story=_story(run))
+            write_json(run.results, results.to_json())
         run.summary.write_text(summary_of(run, results, None) + "\n")
     except OSError as error:
         unwritten = unwritten or error
@@ -83,6 +86,13 @@ def _with_failure(results: Results, unwritten: Exception | None) -> Results:
         return results
     failures = [results.harness_failure, f"not written: {unwritten}"]
     return replace(results, harness_failure="; ".join(text for text in failures if text))
+
+
+def _story(run: RunFiles) -> tuple[str, ...]:
+    """List the sentences on top of the page; they are made from the records and the results just written."""
+    import reports
+
+    return tuple(_try("the story", lambda: reports.story_of(run, wording_of(run.history)), []) or ())
 
 
 def summary_of(run: RunFiles, results: Results, columns: int | None) -> str:

@@ -24,6 +24,7 @@ from harness.plan import Plan
 from harness.runstate import RunState
 from history import Check, KeyVerdict, Operation, Results, worst
 from history.records.counted import counted
+from history.records.doubts import leaves_more
 from history.records.violations import LINEARIZABLE
 
 #: A verdict names a stretch without a successful read, though clients asked, from this length on (ns).
@@ -113,7 +114,8 @@ def linearizability(keys: Sequence[KeyVerdict], recorded: int, when: dict[str, A
         verdict = "unknown"
     if bad:
         violations = sum(key.violations for key in keys)
-        seen += f", {counted(violations, 'violation')} on {', '.join(bad)}"
+        least = leaves_more(key.reason or "" for key in keys if key.verdict == "invalid")
+        seen += f", {'at least ' if least else ''}{counted(violations, 'violation')} on {', '.join(bad)}"
         seen += f": {describe(when)}" if when else ""
     else:
         seen += unread

@@ -34,6 +34,7 @@ from harness.judge.recovery import (
 )
 from history import Check, Operation, Probe, Verdict
 from history.records.indexes import index_text
+from history.records.probes import last_commit
 
 #: What a node reached within the limit may be seen by a probe this much later (s).
 SLACK_S: Final = 1.0
@@ -340,20 +341,18 @@ def _seconds(found: Found) -> dict[str, Any]:
 
 
 def _last_seen(recorded: Recorded) -> dict[str, Any]:
-    """The times of the last commit and of the last served client (ns; null: never), and of the end of the records."""
-    committed: dict[str, int] = {}
-    last = None
-    for probe in recorded.probes:
-        if probe.answered:
-            last = probe.time if probe.committed > committed.get(probe.node, probe.committed) else last
-            committed[probe.node] = probe.committed
+    """The times of the last new commit and of the last served client (ns; null: never), and of the records' end."""
     served = [one.returned for one in recorded.operations if one.applied and one.returned is not None]
     ends = [
         *(one.returned or one.invoked for one in recorded.operations),
         *(probe.time for probe in recorded.probes[-1:]),
         *(receipt.healed or receipt.started for receipt in recorded.receipts),
     ]
-    return {"last_commit_ns": last, "last_served_ns": max(served, default=None), "end_ns": max(ends, default=0)}
+    return {
+        "last_commit_ns": last_commit(recorded.probes),
+        "last_served_ns": max(served, default=None),
+        "end_ns": max(ends, default=0),
+    }
 
 
 def _reached(found: Found, recovery: Recovery) -> dict[str, Any]:

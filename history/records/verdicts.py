@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
@@ -209,6 +209,7 @@ class Results:
     ``windows`` are the faults with what they cost, each by kind of operation (``kinds``) and by node (``caught_up``,
     ``behind``, ``silent``);
     ``fault_figures`` are the distributions over all windows of one fault (see ``docs/nemeses.md``).
+    ``story`` says what broke, the worst first, as the page does on top; lists of runs and the summary show it.
     """
 
     verdict: Verdict
@@ -223,9 +224,19 @@ class Results:
     environment: dict[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     timings: dict[str, float] = field(default_factory=dict)
+    story: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         record = {name: getattr(self, name) for name in self.__slots__}
         record["checks"] = [asdict(check) for check in self.checks]
         record["keys"] = [key.to_json() for key in self.keys]
         return {"format": "harness-results", "version": RESULTS_VERSION, **record}
+
+
+def story_of(results: Mapping[str, Any], plan: Mapping[str, Any]) -> list[str]:
+    """List the sentences about what broke, by ``results.json``; empty where none are recorded.
+
+    Nor are any listed of a run with a planted bug: its verdict's sentence begins with what became of that.
+    """
+    found = results.get("story")
+    return [str(one) for one in found] if isinstance(found, list | tuple) and not plan.get("canary") else []

@@ -129,19 +129,44 @@ def details_of(examples: Sequence[Counterexample]) -> dict[str, Any]:
 
 
 def counterexamples_of(results: Mapping[str, Any]) -> list[Shown]:
-    """List the counterexamples of the keys, and then those of other checks that say more than these."""
+    """List the counterexamples of the keys, and then those of other checks that say more than these.
+
+    One of the same kind about the same key says no more, but where a check counts by node, if it is about another node.
+    """
     found = [
         Shown(OF_KEYS, key.get("key"), record)
         for key in results.get("keys") or ()
         for record in key.get("counterexamples") or ()
     ]
     known = {(str(one.key), one.record.get("kind")) for one in found}
+    shown = {(str(one.key), one.record.get("kind"), answered_by(one.record)) for one in found}
     for check in results.get("checks") or ():
+        by_node = bool(losses_of(check))
         for record in _recorded(check):
             one = Shown(str(check.get("name", "")), Counterexample.from_json(record).key, record)
-            if (str(one.key), record.get("kind")) not in known:
+            said = (str(one.key), record.get("kind"))
+            if (*said, answered_by(record)) not in shown if by_node else said not in known:
                 found.append(one)
     return found
+
+
+def losses_of(check: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """List what a check of sets recorded of each node whose last read lacks elements; empty for any other check.
+
+    Records of ``node``, ``lost``, ``elsewhere`` (how many of them another node's last read has) and ``seen_ns``.
+    """
+    details = check.get("details")
+    found = details.get("losses") if isinstance(details, Mapping) else None
+    return [one for one in found if isinstance(one, Mapping)] if isinstance(found, list) else []
+
+
+def answered_by(record: Mapping[str, Any]) -> str | None:
+    """Name the node whose answer leaves no order, by a counterexample's JSON that may be malformed."""
+    try:
+        last = Counterexample.from_json(dict(record)).completing
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return None
+    return last.node if last else None
 
 
 def counts_of(results: Mapping[str, Any]) -> dict[str, int]:

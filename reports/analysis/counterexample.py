@@ -2,7 +2,8 @@
 
 Time is drawn to scale, except that long stretches in which none of the operations was open are folded and marked with
 their length.  A row is labelled with what the operation asked and was answered, or with its role in a broken promise.
-Operations beside these, faint, show what else went on.  Of many operations the last are drawn and the others counted.
+Operations beside these, faint, show what else went on.  Of many operations those that matter are drawn, the others
+counted.
 Geometry only; the page and the static plots draw it.
 """
 
@@ -12,11 +13,12 @@ import itertools
 import json
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from history import Counterexample, Linearization, Operation
 from history.records.time_format import digits_of, seconds_text
+from reports.analysis.beside import rows_of
 from reports.style.format import short
 from reports.style.wording import Wording, by_values
 
@@ -37,9 +39,6 @@ LONGEST_WORDING: Final = 110
 #: A read of more items is labelled by their number, and by which of the counterexample's elements it holds.
 LISTED: Final = 8
 NAMED: Final = 3
-#: Above this many rows, the last :data:`LAST` are drawn.
-MAX_ROWS: Final = 40
-LAST: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +66,8 @@ class Box:
     label_x: float
     #: The label before it was cut to the room that there is.
     whole: str
+    #: The times without the error, for a narrow screen.
+    narrow_times: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +140,7 @@ def picture_of(
     if not example.operations:
         return None
     wording = labels_by_elements(example, wording)
-    rows = _rows(example, beside)
+    rows = rows_of(example, beside)
     operations = [operation for _, operation in rows]
     suspects = example.suspects
     parts = [_Part.of(example, suspects, place) for place, _ in rows]
@@ -165,25 +166,9 @@ def picture_of(
         ),
         states=_states(found, axis, absent),
         ticks=_ticks(axis, digits),
-        legal=_legal(found, absent) if found else (),
+        legal=_legal(example, found, absent, wording) if found else (),
         left_out=len(example.operations) - sum(not part.beside for part in parts),
     )
-
-
-def _rows(example: Counterexample, beside: Sequence[Operation]) -> list[tuple[int, Operation]]:
-    """List (place, operation) of what is drawn, by invocation: of too many the suspects and the last to take effect."""
-    numbered = list(enumerate([*example.operations, *beside]))
-    if len(numbered) > MAX_ROWS:
-        effects = {point.operation: point.at for point in example.linearization.points} if example.linearization else {}
-        suspects = {operation.invoke_index for operation in example.suspects}
-
-        def last_first(one: tuple[int, Operation]) -> tuple[bool, bool, int]:
-            place, operation = one
-            mine = place < len(example.operations)
-            return mine and operation.invoke_index in suspects, mine, effects.get(place, operation.invoked)
-
-        numbered = sorted(numbered, key=last_first, reverse=True)[:LAST]
-    return sorted(numbered, key=lambda one: one[1].invoked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,6 +275,7 @@ def _box(
         anchor=anchor,
         label_x=label_x,
         whole=whole,
+        narrow_times=_times(operation, digits, named=False),
     )
 
 
@@ -300,7 +286,7 @@ def _anchor(left: float, right: float, wide: float) -> tuple[str, float]:
     return ("start", left) if left + wide <= WIDTH else ("end", WIDTH)
 
 
-def _times(operation: Operation, digits: int) -> str:
+def _times(operation: Operation, digits: int, *, named: bool = True) -> str:
     """Begin and end of an operation; one whose outcome is unknown ended for its client, and may take effect later."""
     invoked = seconds_text(operation.invoked, digits)
     if operation.returned is None:
@@ -308,7 +294,7 @@ def _times(operation: Operation, digits: int) -> str:
     returned = f"{seconds_text(operation.returned, digits)} s"
     if operation.outcome != "info":
         return f"{invoked} – {returned}"
-    error = f"{short(operation.error, 24)} at " if operation.error else "given up at "
+    error = f"{short(operation.error, 24)} at " if operation.error and named else "given up at "
     return f"{invoked} s, outcome unknown ({error}{returned})"
 
 
@@ -317,15 +303,22 @@ def _absent(operations: Sequence[Operation]) -> bool:
     return any(o.f == "read" and o.outcome == "ok" and o.result is None for o in operations)
 
 
-def _legal(found: Linearization, absent: bool) -> tuple[str, ...]:
-    """Write what the suspect could have answered; of lists that differ in some of many elements, how long they are."""
+def _legal(example: Counterexample, found: Linearization, absent: bool, wording: Wording) -> tuple[str, ...]:
+    """Write what the suspect could have answered, in the words of its label.
+
+    Of lists that differ in some of many elements, how long they are.
+    """
     if not found.whole:
         return tuple(_before(value, absent, "an earlier value") for value in found.legal)
-    texts = (
-        f"a list of {len(one)}" if isinstance(one, list) and len(one) > LISTED else text_of(one, 60)
-        for one in found.legal
-    )
-    return tuple(dict.fromkeys(texts))
+    suspect = next(iter(example.suspects), None)
+
+    def text(answer: Any) -> str:
+        if isinstance(answer, list) and len(answer) > LISTED:
+            return f"a list of {len(answer)}"
+        said = wording(replace(suspect, result=answer)).removeprefix(f"{suspect.f}: ") if suspect else ""
+        return said or text_of(answer, 60)
+
+    return tuple(dict.fromkeys(map(text, found.legal)))
 
 
 def _before(value: Any, absent: bool, otherwise: str) -> str:

@@ -85,10 +85,7 @@ def when(seconds: float, windows: Sequence[FaultWindow], node: str | None = None
     At the last that is known of a ``node`` before a fault struck it: ``8.5 s, 0.1 s before #0 kill-leader struck it``.
     When a killed successor was struck is not recorded, and nothing is said of it.
     """
-    near = [window for window in windows if window.state != "skipped" and 0 < window.started - seconds <= HIT_S]
-    struck = [one for one in near if node in one.nodes and one.witness.get("successor") != node]
-    if struck:
-        first = min(struck, key=lambda window: window.started)
+    if node is not None and (first := about_to_strike(node, seconds, windows)) is not None:
         return (
             f"{seconds:.1f} s, {first.started - seconds:.1f} s before #{first.id} {one_line(first.fault, 60)} struck it"
         )
@@ -103,6 +100,13 @@ def when(seconds: float, windows: Sequence[FaultWindow], node: str | None = None
         ago = seconds - (last.healed or 0.0)
         return f"{text}, {ago:.1f} s after #{last.id} {one_line(last.fault, 60)} was healed"
     return f"{text}, before any fault" if windows else text
+
+
+def about_to_strike(node: str, seconds: float, windows: Sequence[FaultWindow]) -> FaultWindow | None:
+    """Find the first fault that struck a node within :data:`HIT_S` after a moment; None if none did."""
+    near = [window for window in windows if window.state != "skipped" and 0 < window.started - seconds <= HIT_S]
+    struck = [one for one in near if node in one.nodes and one.witness.get("successor") != node]
+    return min(struck, key=lambda window: window.started, default=None)
 
 
 def fault_windows(run: Run, timelines: Sequence[NodeTimeline]) -> list[FaultWindow]:

@@ -10,10 +10,10 @@ from typing import Any, Final
 from history import Counterexample, Operation
 from history.records.verdicts import MAX_COUNTEREXAMPLES
 from history.records.violation_times import violation_times_text
-from history.records.violations import LINEARIZABLE, Shown, counterexamples_of, counts_of, state_of
+from history.records.violations import LINEARIZABLE, Shown, counterexamples_of, counts_of, losses_of, state_of
 from reports.analysis import faults, node_timeline
-from reports.analysis.beside import operations_beside
-from reports.analysis.counterexample import Picture, labels_by_elements, picture_of, text_of
+from reports.analysis.beside import in_doubt, operations_beside, set_bounds
+from reports.analysis.counterexample import Picture, label_of, labels_by_elements, picture_of, text_of
 from reports.analysis.failed_starts import FailedStart, failed_starts
 from reports.analysis.faults import FaultWindow
 from reports.analysis.lagging_nodes import LaggingNode, caught_up, lagging_nodes
@@ -50,6 +50,7 @@ class Violation:
     stood during those.  ``suspects`` are the answers of which one is wrong, usually a single one; ``missed`` is the
     last acknowledged change that a single one shows no sign of.  ``prefix``: at which completion (s) the key's whole
     history ceases to be linearizable, and how many operations had completed before; of the first violation of a key.
+    ``in_doubt``: what may have taken effect before a suspect was answered, in words, and how often.
     """
 
     check: str
@@ -71,6 +72,7 @@ class Violation:
     missed: Response | None
     legal: Legal
     prefix: tuple[float, int] | None
+    in_doubt: Sequence[tuple[str, int]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +87,14 @@ class Legal:
     whole: bool
     doubtful: tuple[str, ...] = ()
     unnamed: str = ""
+    #: In place of a list, what every legal answer holds and what it may hold besides.
+    bounds: str = ""
 
     @property
     def text(self) -> str:
         """The plain answers first: ``2585, or what one of 9 writes wrote whose outcome is not known``."""
+        if self.bounds:
+            return self.bounds
         if not self.answers or len(self.answers) + len(self.doubtful) <= _FEW:
             return _either((*self.answers, *self.doubtful))
         if not self.doubtful:
@@ -144,8 +150,13 @@ def checks_of(run: Run) -> list[dict[str, Any]]:
     ``elements`` are those that a check of sets names, by class (see :func:`_elements_of`).
     """
     rows = []
-    for check in run.results.get("checks", ()) or ():
+    checks = run.results.get("checks", ()) or ()
+    failed = [one for one in checks if state_of(one) == "invalid"]
+    differ = [str(one.get("name")) for one in failed if one.get("name") == "replicas-agree" or losses_of(one)]
+    for check in checks:
         texts_of_it = {name: str(check.get(name) or "") for name in ("name", "kind", "asked", "seen")}
+        if differ and (texts_of_it["name"], state_of(check)) == ("recovery", "valid"):
+            texts_of_it["seen"] += f"; but what nodes hold differs: {', '.join(differ)}"
         rows.append({**texts_of_it, "state": state_of(check), "elements": _elements_of(check.get("details"))})
     return sorted(rows, key=lambda row: _STATES.index(row["state"]))
 
@@ -249,6 +260,8 @@ def violations_of(run: Run, found: list[NodeTimeline], windows: list[FaultWindow
                 histories[name] = run.notes.attempt("history of a key", partial(_register_of, run, one.key), None)
                 prefix = run.notes.attempt("longest linearizable prefix", partial(_prefix, histories[name]), None)
             legal = _legal(one.example, violation.picture, histories[name], blamed[name])
+            if not legal.whole and (bounds := set_bounds(run.operations, one.example, one.key)):
+                legal = Legal((), whole=True, bounds=bounds)
             violation = replace(violation, legal=legal, prefix=prefix)
         shown.append(violation)
     return shown
@@ -326,6 +339,7 @@ def _violation(run: Run, found: list[NodeTimeline], windows: list[FaultWindow], 
         missed=response(missed) if missed else None,
         legal=Legal((), whole=False),
         prefix=None,
+        in_doubt=in_doubt(example, lambda one: label_of(one, wording=wording)),
     )
 
 

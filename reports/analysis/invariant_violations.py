@@ -8,21 +8,38 @@ their own, and checks that recorded counterexamples are shown by these.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, NamedTuple, TypeAlias
+
+import numpy as np
 
 from history.records.violations import LINEARIZABLE, OF_NODES
 from reports.analysis import node_timeline
 from reports.analysis.faults import FaultWindow
 from reports.analysis.findings import Drawn, checks_of, shown_as_counterexamples
+from reports.analysis.node_timeline import NodeTimeline
 from reports.analysis.sketch import Sketch, sketch_of
 from reports.load import logs
 from reports.load.alarm_lines import AlarmLine
 
-#: When (seconds), which node, and what it did, in words.
-Observation: TypeAlias = tuple[float, str, str]
+
+class Observation(NamedTuple):
+    """When (seconds), which node, and what it did, in words.
+
+    ``until``: the last of so many ``answers`` in a row that showed the same; None where a moment is all that there is.
+    """
+
+    at: float
+    node: str
+    text: str
+    until: float | None = None
+    answers: int = 1
+
+
 #: How an index is written.
 Write: TypeAlias = Callable[[int], str]
+#: Whether a node's later answer, by its place, still shows what a moment records of the answer at the first place.
+Stands: TypeAlias = Callable[[NodeTimeline, Mapping[str, Any], int, int], bool]
 
 ELSEWHERE: Final = LINEARIZABLE | {"recovery"}
 MAX_MOMENTS: Final = 12
@@ -48,7 +65,9 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class InvariantViolation:
-    """One failed check.  ``facts``: the clauses of its own sentence; ``picture``: the ends of the logs, or None.
+    """One failed check.  ``facts``: the clauses of its own sentence; ``nodes``: those that it is about.
+
+    ``picture``: the ends of the logs, or None, as where they are ``drawn_in`` the section of another check.
 
     ``of_nodes``: it rests on what nodes reported, so that clients may not have noticed.
     ``counted``: how often the check saw it, of ``what``.  The results hold the moments of ``recorded`` of these, which
@@ -59,14 +78,19 @@ class InvariantViolation:
     asked: str
     facts: list[str]
     moments: list[Moment]
+    nodes: tuple[str, ...]
     picture: Sketch | None
     of_nodes: bool
+    drawn_in: str = ""
     #: Its lines of the logs, where it is about these.
     lines: list[AlarmLine] = field(default_factory=list)
 
     counted: int = 0
     recorded: int = 0
     what: str = "moments"
+    #: Number of stretches of answers, each of which is one moment; 0 where every moment is by itself.
+    stretches: int = 0
+
     unlisted: tuple[str, ...] = ()
 
     @property
@@ -78,8 +102,22 @@ class InvariantViolation:
 
 
 def invariant_violations(drawn: Drawn) -> list[InvariantViolation]:
-    """List the failed checks of the system without a section of their own, in the order of the results."""
-    return [_invariant_violation(drawn, row, details) for row, details in _failed(drawn)]
+    """List the failed checks of the system without a section of their own, in the order of the results.
+
+    The ends of the logs are drawn once: in the first section that is about them, for all that are.
+    """
+    failed = _failed(drawn)
+    sections = [_invariant_violation(drawn, row, details) for row, details in failed]
+    about = [place for place, (_, details) in enumerate(failed) if details.get("kind") in LOGS_TOO_SHORT]
+    nodes = sorted({node for place in about for node in sections[place].nodes})
+    marked = nodes if len(nodes) < len(drawn.timelines) else []
+    picture = sketch_of(drawn.timelines, drawn.windows, drawn.run.end / 1e9, marked, "log_end") if about else None
+    for place in about if picture else ():
+        first = place == about[0]
+        sections[place] = replace(
+            sections[place], picture=picture if first else None, drawn_in="" if first else sections[about[0]].name
+        )
+    return sections
 
 
 def moments_by_check(drawn: Drawn) -> list[tuple[str, list[Observation]]]:
@@ -88,7 +126,7 @@ def moments_by_check(drawn: Drawn) -> list[tuple[str, list[Observation]]]:
     What a check saw before anything was wrong, of ``since`` (ns) on by its own record, is no mark of a violation.
     """
     return [
-        (row["name"], [one for one in _describe(drawn, details) if one[0] >= details.get("since", 0) / 1e9])
+        (row["name"], [one for one in _describe(drawn, details) if one.at >= details.get("since", 0) / 1e9])
         for row, details in _failed(drawn)
     ]
 
@@ -102,29 +140,89 @@ def _failed(drawn: Drawn) -> list[tuple[dict[str, Any], Mapping[str, Any]]]:
 
 
 def _describe(drawn: Drawn, details: Mapping[str, Any]) -> list[Observation]:
-    if say := _WORDING.get(str(details.get("kind"))):
-        return [(one["time"] / 1e9, str(one["node"]), say(one, drawn.run.index)) for one in _moments(details)]
+    kind = str(details.get("kind"))
+    if say := _WORDING.get(kind):
+        moments = _moments(details)
+        found = [Observation(one["time"] / 1e9, str(one["node"]), say(one, drawn.run.index)) for one in moments]
+        return _stretches(drawn, moments, found, _STANDS[kind]) if kind in _STANDS else found
     return _leaders(drawn, details)
 
 
+def _stretches(
+    drawn: Drawn, moments: Sequence[Mapping[str, Any]], found: Sequence[Observation], stands: Stands
+) -> list[Observation]:
+    """Merge what a node showed in one answer after the other; the results hold the earliest of many answers only.
+
+    A stretch ends with the last answer that shows it, and at the latest where the node falls silent.
+    """
+    timelines = {one.node: one for one in drawn.timelines}
+    merged: list[Observation] = []
+    latest: dict[str, int] = {}
+    for moment, one in zip(moments, found, strict=True):
+        timeline = timelines.get(one.node)
+        place = int(np.searchsorted(timeline.time, one.at - 1e-9)) if timeline else 0
+        if timeline is None or not _is_of(moment, timeline, place):
+            merged.append(one)
+            continue
+        if place <= latest.get(one.node, -1):
+            continue
+        last = place
+        while last + 1 < len(timeline.time) and stands(timeline, moment, place, last + 1):
+            last += 1
+        latest[one.node] = last
+        merged.append(_over(one, float(timeline.time[last]), last - place + 1) if last > place else one)
+    return merged
+
+
+def _is_of(moment: Mapping[str, Any], timeline: NodeTimeline, place: int) -> bool:
+    """Whether a moment is of the answer at a place of a node's timeline."""
+    bound = timeline.committed if moment.get("above") == "applied" else timeline.log_end
+    if place >= len(bound) or abs(float(timeline.time[place]) - moment["time"] / 1e9) > 1e-6:
+        return False
+    return bool(int(bound[place]) == moment.get("bound", moment.get("log_end")))
+
+
+def _over(first: Observation, until: float, answers: int) -> Observation:
+    text = f"{first.text}, and so in {answers:,} answers until {until:.2f} s"
+    return first._replace(text=text, until=until, answers=answers)
+
+
+def _leads_short(timeline: NodeTimeline, moment: Mapping[str, Any], _: int, place: int) -> bool:
+    leads = timeline.role[place] == node_timeline.ROLES.index("leader")
+    return bool(leads and timeline.log_end[place] < moment["committed"]) and _answers(timeline, place + 1)
+
+
+def _still_beyond(timeline: NodeTimeline, moment: Mapping[str, Any], first: int, place: int) -> bool:
+    above = moment["above"]
+    column, bound = getattr(timeline, above), timeline.log_end if above == "committed" else timeline.committed
+    reached = max(moment["index"], int(column[first:place].max()))
+    proven = above == "applied" or _answers(timeline, place + 1)
+    return bool(_answers(timeline, place) and bound[place] < reached and proven)
+
+
+def _answers(timeline: NodeTimeline, place: int) -> bool:
+    """Whether a node answered the probe at a place; the answer after one is needed to prove what its log lacks."""
+    return place < len(timeline.time) and bool(timeline.role[place] != node_timeline.SILENT)
+
+
 def _invariant_violation(drawn: Drawn, row: Mapping[str, Any], details: Mapping[str, Any]) -> InvariantViolation:
-    deleted = details.get("kind") in LOGS_TOO_SHORT
     observed = _describe(drawn, details)
-    moments = [_moment(drawn, *one) for one in _listed(observed)]
-    dated, count = {node for _, node, _ in observed}, details.get("count")
+    moments = [_moment(drawn, one) for one in _listed(observed)]
+    dated, count = {one.node for one in observed}, details.get("count")
+    answers = sum(one.answers for one in observed)
     nodes = dated | {str(node) for node in details.get("nodes") or ()}
-    marked = sorted(nodes) if len(nodes) < len(drawn.timelines) else []
-    end = drawn.run.end / 1e9
     return InvariantViolation(
         name=row["name"],
         asked=row["asked"],
         facts=[clause for clause in row["seen"].split("; ") if clause],
         moments=moments,
-        picture=sketch_of(drawn.timelines, drawn.windows, end, marked, "log_end") if deleted else None,
+        nodes=tuple(sorted(nodes)),
+        picture=None,
         of_nodes=row["name"] in OF_NODES,
         lines=drawn.alarm_lines if details.get("patterns") else [],
-        counted=max(len(observed), count if isinstance(count, int) else 0),
-        recorded=len(observed),
+        counted=max(len(observed), count if isinstance(count, int) else answers),
+        recorded=answers,
+        stretches=len(observed) if any(one.until is not None for one in observed) else 0,
         what=_COUNTED.get(str(details.get("kind")), "moments"),
         unlisted=tuple(sorted(nodes - dated)) if observed else (),
     )
@@ -132,8 +230,8 @@ def _invariant_violation(drawn: Drawn, row: Mapping[str, Any], details: Mapping[
 
 def _listed(observed: Sequence[Observation]) -> list[Observation]:
     """Choose the first observation of each node, and the earliest of the others."""
-    by_time = sorted(range(len(observed)), key=lambda place: observed[place][0])
-    first = set({observed[place][1]: place for place in reversed(by_time)}.values())
+    by_time = sorted(range(len(observed)), key=lambda place: observed[place].at)
+    first = set({observed[place].node: place for place in reversed(by_time)}.values())
     chosen = sorted(by_time, key=lambda place: place not in first)[:MAX_MOMENTS]
     return [observed[place] for place in sorted(chosen)]
 
@@ -184,6 +282,8 @@ _COUNTED: Final = {
     "commit-beyond-log": "answers",
     "leader-lacks-committed": "answers",
 }
+#: Kind of violation that stands for as long as a node's answers show it -> whether a later answer still does.
+_STANDS: Final[Mapping[str, Stands]] = {"commit-beyond-log": _still_beyond, "leader-lacks-committed": _leads_short}
 
 
 def _leaders(drawn: Drawn, details: Mapping[str, Any]) -> list[Observation]:
@@ -194,11 +294,13 @@ def _leaders(drawn: Drawn, details: Mapping[str, Any]) -> list[Observation]:
         for timeline in drawn.timelines:
             mine = [s for s in node_timeline.stretches(timeline) if s.role == "leader" and str(s.term) == str(term)]
             if timeline.node in nodes and mine:
-                found.append((mine[0].start, timeline.node, f"led in term {term} until {mine[-1].end:.2f} s"))
+                text = f"led in term {term} until {mine[-1].end:.2f} s"
+                found.append(Observation(mine[0].start, timeline.node, text))
     return sorted(found)
 
 
-def _moment(drawn: Drawn, seconds: float, node: str, text: str) -> Moment:
+def _moment(drawn: Drawn, one: Observation) -> Moment:
+    seconds, node, text = one.at, one.node, one.text
     run, leader = drawn.run, node_timeline.leader_at(drawn.timelines, seconds)
     return Moment(
         seconds=seconds,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from history import Counterexample
+from history.records.doubts import is_least
 from reports.analysis.counterexample import labels_by_elements
 from reports.analysis.findings import MAX_LISTED, Drawn, recorded_examples, violation_count
 from reports.analysis.invariant_violations import moments_by_check
@@ -36,12 +37,16 @@ class ViolationMark:
 
 @dataclass(frozen=True, slots=True)
 class FindingMark:
-    """At ``at`` seconds of the run ``node`` was seen to fail ``check``; ``text`` says how."""
+    """At ``at`` seconds of the run ``node`` was seen to fail ``check``; ``text`` says how.
+
+    ``until``: of several answers in a row that showed it, the moment of the last one.
+    """
 
     check: str
     at: float
     node: str
     text: str
+    until: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +54,8 @@ class Marks:
     """The earliest :data:`reports.analysis.findings.MAX_LISTED` of each, and when the others were (``further_…``, s).
 
     Of those others that fall together in one of :data:`BUCKETS` parts of the run, one stands for all.
-    ``violated`` counts all violations, ``recorded`` those that the results hold and that have a mark.
+    ``violated`` counts all violations, ``recorded`` those that the results hold and that have a mark; ``least``:
+    there may be more than were looked for.
     """
 
     violations: tuple[ViolationMark, ...]
@@ -58,12 +64,17 @@ class Marks:
     recorded: int = 0
     further_violations: tuple[float, ...] = ()
     further_findings: tuple[float, ...] = ()
+    least: bool = False
 
 
 def marks_of(drawn: Drawn) -> Marks:
     """List all marks of a run: violations in the order of the page, findings in the order of their times."""
     recorded = [_violation(one.key, one.example) for one in recorded_examples(drawn.run)]
-    observed = [FindingMark(name, *one) for name, every in moments_by_check(drawn) for one in every]
+    observed = [
+        FindingMark(name, one.at, one.node, one.text, one.until)
+        for name, every in moments_by_check(drawn)
+        for one in every
+    ]
     observed.sort(key=lambda mark: mark.at)
     end = drawn.run.end / 1e9
     return Marks(
@@ -73,6 +84,7 @@ def marks_of(drawn: Drawn) -> Marks:
         len(recorded),
         _bucketed([mark.at for mark in recorded[MAX_LISTED:]], end),
         _bucketed([mark.at for mark in observed[MAX_LISTED:]], end),
+        is_least(drawn.run.results),
     )
 
 

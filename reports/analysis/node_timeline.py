@@ -240,6 +240,15 @@ def progress_of(timelines: Sequence[NodeTimeline], end_s: float, points: int = 6
     return progress_at(timelines, time[:: -(-len(time) // points)])
 
 
+def _highest_committed(timelines: Sequence[NodeTimeline], node: NodeTimeline, time: Floats) -> Floats:
+    """The highest commit index that any node had said a round before the newest answer of ``node``; -1 is none."""
+    said, index = (np.concatenate([getattr(one, name) for one in timelines]) for name in ("time", "committed"))
+    order = np.argsort(said, kind="stable")
+    known = np.concatenate(([-1], np.maximum.accumulate(index[order])))
+    own = np.concatenate(([-np.inf], node.time))[np.searchsorted(node.time, time, side="right")]
+    return known[np.searchsorted(said[order], own - ROUND_S, side="right")].astype(np.float64)
+
+
 def _moments(timeline: NodeTimeline) -> Floats:
     """List a node's probes, and where the one before a long silence ceases to count."""
     stale = np.diff(timeline.time, append=np.inf) > STALE_S
@@ -249,6 +258,7 @@ def _moments(timeline: NodeTimeline) -> Floats:
 def progress_at(timelines: Sequence[NodeTimeline], time: Floats) -> Progress:
     """Resample to some moments.  ``lag``: the highest commit index of any node so far minus the node's applied.
 
+    0 where only what was committed since the round of probes before is missing: nodes are asked one after the other.
     Where a log ends before the applied index, minus that end, as :class:`LastStatus` counts it; NaN across epochs.
     """
 
@@ -263,9 +273,10 @@ def progress_at(timelines: Sequence[NodeTimeline], time: Floats) -> Progress:
         return Progress(time, log_end, applied, committed, applied)
     known = np.where(np.isnan(committed), -1.0, committed)
     highest = np.maximum.accumulate(known.max(axis=0))
+    before = np.array([_highest_committed(timelines, one, time) for one in timelines])
     held = np.array([[np.inf] if not logs(one) else [0.0] for one in timelines]) + log_end
     own = np.fmin(applied, held)
-    lag = np.where(np.isnan(applied) | (highest < 0), np.nan, np.maximum(highest - own, 0.0))
+    lag = np.where(np.isnan(applied) | (highest < 0), np.nan, np.where(own < before, highest - own, 0.0))
     if bits := timelines[0].epoch_bits:
         lag[np.floor(highest / 2.0**bits) != np.floor(own / 2.0**bits)] = np.nan
     return Progress(time, log_end, applied, committed, lag)

@@ -55,18 +55,18 @@ def _with_canaries(group: Group, rows: Sequence[RunRow]) -> Group:
 
 def groups_of(rows: Sequence[RunRow]) -> list[Group]:
     """Groups in the order of their names; ``flaky`` if the last twenty runs were neither all valid nor all invalid."""
-    return [_group(nemesis, version, members) for (nemesis, version), members in sorted(_kinds(rows).items())]
+    return [_group(*kind, members) for kind, members in sorted(_kinds(rows).items())]
 
 
-def _kinds(rows: Sequence[RunRow]) -> dict[tuple[str, str], list[RunRow]]:
-    """The runs by nemesis and version, oldest first."""
-    found: dict[tuple[str, str], list[RunRow]] = {}
+def _kinds(rows: Sequence[RunRow]) -> dict[tuple[str, str, str], list[RunRow]]:
+    """The runs by nemesis, version and workload, oldest first."""
+    found: dict[tuple[str, str, str], list[RunRow]] = {}
     for row in sorted(rows, key=lambda row: row.started):
-        found.setdefault((row.nemesis, row.version), []).append(row)
+        found.setdefault((row.nemesis, row.version, row.workload), []).append(row)
     return found
 
 
-def _group(nemesis: str, version: str, rows: list[RunRow]) -> Group:
+def _group(nemesis: str, version: str, workload: str, rows: list[RunRow]) -> Group:
     recoveries = [row.recovery_s for row in rows if row.recovery_s is not None]
     seen = [row.recovery_s for row in rows if row.recovery_s is not None and not row.never]
     back = Times(seen, [math.inf for row in rows if row.never])
@@ -74,7 +74,7 @@ def _group(nemesis: str, version: str, rows: list[RunRow]) -> Group:
     return Group(
         nemesis=nemesis,
         version=version,
-        workload="",
+        workload=workload,
         samples=tuple(Sample(row.place, row.verdict, row.recovery_s, row.canary) for row in rows),
         verdicts={verdict: sum(row.verdict == verdict for row in rows) for verdict in VERDICTS},
         flaky="flaky" if len(recent) > 1 else "",
@@ -94,14 +94,14 @@ def _median(values: Sequence[float]) -> float | None:
 
 
 def regressions_of(rows: Sequence[RunRow]) -> tuple[Regression, ...]:
-    """The regressions of each nemesis and version, in what a row has of the figures."""
+    """The regressions of each nemesis, version and workload, in what a row has of the figures."""
     ordered = sorted(rows, key=lambda row: row.started)
     names = series_names((row.settings, row.machine) for row in ordered)
     series = {row.place: name for row, name in zip(ordered, names, strict=True)}
     return open_first(
         [
-            drawn(nemesis, version, "", found)
-            for (nemesis, version), members in _kinds(rows).items()
+            drawn(nemesis, version, workload, found)
+            for (nemesis, version, workload), members in _kinds(rows).items()
             for found in find_regressions(
                 _measured(row, series[row.place]) for row in members if row.verdict != HARNESS_FAILURE
             )

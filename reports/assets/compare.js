@@ -53,15 +53,17 @@ lineTo(x,top+height),context.stroke())}context.restore()}function namePhases(con
 strokeStyle=Ink.paper,context.lineWidth=3*ratio,context.lineJoin="round",context.setLineDash([]),context.font=Ink.font.replace("12px",`${12*ratio}px`),context.textBaseline=
 "top";for(let{name,start}of data.phases){let x=toX(start),room=right-x>context.measureText(name).width+6*ratio;if(x<left||x>right)continue;let at=[x+(room?3:-3)*
 ratio,top+(data.findings?.length||data.violations?.length?11:1)*ratio];context.textAlign=room?"left":"right",context.strokeText(name,...at),context.fillText(name,
-...at)}context.restore()}function drawViolationMarks(context,data,toX,left,right,top,height,ratio){context.save(),context.strokeStyle=Ink.mark,context.lineWidth=
-ratio,context.setLineDash([]);let marked=[...(data.further?.findings??[]).map(at=>[at,!0]),...(data.findings??[]).map(({at})=>[at,!0]),...(data.further?.violations??
-[]).map(at=>[at,!1]),...(data.violations??[]).map(({at})=>[at,!1])];for(let[at,hollow]of marked){let x=toX(at);x<left||x>right||(context.globalAlpha=.4,context.
-beginPath(),context.moveTo(x,top),context.lineTo(x,top+height),context.stroke(),context.globalAlpha=1,triangle(context,x,top+(hollow?7:6)*ratio,4*ratio,hollow))}
-context.restore()}function dots(context,from,to,y){context.fillStyle=Ink.quiet;for(let x=from;x<to;x+=5)context.fillRect(x,y-.5,Math.min(2,to-x),1)}function drawAvailable(context,value,colour,from,to,top,step){
-if(value!==1&&value!==2){dots(context,from,to,top+step/2);return}context.fillStyle=value===1?colour:Ink["fail-ink"];let inset=value===1?5:3;context.fillRect(from,
-top+inset,to-from,step-2*inset)}function triangle(context,x,y,size,hollow=!1){context.beginPath(),context.moveTo(x,y),context.lineTo(x-size,y-size*1.5),context.
-lineTo(x+size,y-size*1.5),context.closePath(),context.strokeStyle=Ink.paper,context.lineWidth=3,context.stroke(),context.fillStyle=hollow?Ink.paper:Ink.mark,context.
-strokeStyle=Ink.mark,context.lineWidth=1.25,context.fill(),hollow&&context.stroke(),context.lineWidth=1}var HOLD_MS=450,STILL=8,Fingers={down:new Map};function wireTouch(element,secondsAt,read,moves){let hold=0,pinch=null,span=()=>{let[a,b]=[...Fingers.down.values()];return{wide:Math.max(Math.abs(a.x-b.x),20),
+...at)}context.restore()}var BAR=2;function drawViolationMarks(context,data,toX,left,right,top,height,ratio){context.save(),context.strokeStyle=Ink.mark,context.
+lineWidth=ratio,context.setLineDash([]);let marked=[...(data.further?.findings??[]).map(at=>[at,!0]),...(data.findings??[]).map(({at})=>[at,!0]),...(data.further?.
+violations??[]).map(at=>[at,!1]),...(data.violations??[]).map(({at})=>[at,!1])];context.fillStyle=Ink.mark;for(let{at,until}of data.findings??[]){let[a,b]=[Math.
+max(toX(at),left),Math.min(toX(until??at),right)];b>a&&context.fillRect(a,top,b-a,BAR*ratio)}for(let[at,hollow]of marked){let x=toX(at);x<left||x>right||(context.
+globalAlpha=.4,context.beginPath(),context.moveTo(x,top),context.lineTo(x,top+height),context.stroke(),context.globalAlpha=1,triangle(context,x,top+(hollow?7:6)*
+ratio,4*ratio,hollow))}context.restore()}function dots(context,from,to,y){context.fillStyle=Ink.quiet;for(let x=from;x<to;x+=5)context.fillRect(x,y-.5,Math.min(
+2,to-x),1)}function drawAvailable(context,value,colour,from,to,top,step){if(value!==1&&value!==2){dots(context,from,to,top+step/2);return}context.fillStyle=value===
+1?colour:Ink["fail-ink"];let inset=value===1?5:3;context.fillRect(from,top+inset,to-from,step-2*inset)}function triangle(context,x,y,size,hollow=!1){context.beginPath(),
+context.moveTo(x,y),context.lineTo(x-size,y-size*1.5),context.lineTo(x+size,y-size*1.5),context.closePath(),context.strokeStyle=Ink.paper,context.lineWidth=3,context.
+stroke(),context.fillStyle=hollow?Ink.paper:Ink.mark,context.strokeStyle=Ink.mark,context.lineWidth=1.25,context.fill(),hollow&&context.stroke(),context.lineWidth=
+1}var HOLD_MS=450,STILL=8,Fingers={down:new Map};function wireTouch(element,secondsAt,read,moves){let hold=0,pinch=null,span=()=>{let[a,b]=[...Fingers.down.values()];return{wide:Math.max(Math.abs(a.x-b.x),20),
 at:(a.at+b.at)/2}},forget=event=>{clearTimeout(hold),Fingers.down.delete(event.pointerId),pinch=null};element.style.touchAction="pan-y",element.addEventListener(
 "pointerdown",event=>{event.pointerType==="touch"&&(Fingers.down.set(event.pointerId,{x:event.clientX,first:event.clientX,at:secondsAt(event)}),clearTimeout(hold),
 Fingers.down.size===1&&(hold=setTimeout(()=>{View.point(secondsAt(event)),read(event)},HOLD_MS)),pinch=Fingers.down.size===2?{...span(),from:View.from,to:View.to}:
@@ -92,16 +94,19 @@ return{distr:3,range:(_,low,high)=>[Math.max(10**Math.floor(Math.log10(Math.max(
 stroke:()=>Ink.rule,width:1,filter:decades},values:(_,ticks)=>ticks.map(tick=>Math.abs(Math.log10(tick)%1)<1e-6?logText(tick):null)};function shareView(){View.listeners.
 push(()=>{for(let{plot}of Charts.plots)plot.setScale("x",{min:View.from,max:View.to})}),View.cursorListeners.push(seconds=>{if(!(Charts.syncing||!Charts.plots.length)){
 Charts.syncing=!0;for(let{plot}of Charts.plots)plot.setCursor(seconds===null?{left:-10,top:-10}:{left:plot.valToPos(seconds,"x"),top:10},!1);Charts.syncing=!1}})}
-function resizeCharts(){for(let{plot,host,height}of Charts.plots)plot.setSize({width:Math.max(host.clientWidth,200),height}),drawKeys(plot)}var[WIDTH,HEIGHT,LEFT,RIGHT,TOP,BOTTOM]=[760,220,64,16,8,28];function drawRecovery(host,runs){let drawn=runs.filter(({curve})=>curve?.faults);if(!drawn.length){
-host.replaceChildren(el("p","No fault of either run was healed with a rate before it.","quiet"));return}let{time}=drawn[0].curve,top=Math.max(1.25,...drawn.flatMap(
-({curve})=>curve.share.map(v=>v??0))),x=seconds=>LEFT+(seconds-time[0])/(time.at(-1)-time[0])*(WIDTH-LEFT-RIGHT),y=share=>HEIGHT-BOTTOM-share/top*(HEIGHT-TOP-BOTTOM),
-picture=svg("svg",{viewBox:`0 0 ${WIDTH} ${HEIGHT}`,class:"recovery",role:"img"});picture.setAttribute("aria-label","Share of the rate before, around the heals \
-of both runs");let text=(content,attributes)=>{let made=svg("text",attributes);made.textContent=content,picture.append(made)};for(let share of[0,.5,1])picture.append(
-svg("line",{class:"grid",x1:LEFT,x2:WIDTH-RIGHT,y1:y(share),y2:y(share)})),text(`${share*100} %`,{x:LEFT-8,y:y(share)+4,"text-anchor":"end"});for(let tick=Math.
-ceil(time[0]/5)*5;tick<=time.at(-1);tick+=5)text(String(tick),{x:x(tick),y:HEIGHT-8,"text-anchor":"middle"});picture.append(svg("line",{class:"heal",x1:x(0),x2:x(
+function resizeCharts(){for(let{plot,host,height}of Charts.plots)plot.setSize({width:Math.max(host.clientWidth,200),height}),drawKeys(plot)}var[WIDEST,HEIGHT,LEFT,RIGHT,TOP,BOTTOM]=[760,220,64,16,8,28],SHORTEST=20;function drawRecovery(a,b){let host=document.getElementById("c-recovery"),every=Object.
+entries({a,b}).map(([letter,run])=>({letter,curve:run.curves?.recovery})),drawn=every.filter(({curve})=>curve?.faults);if(!drawn.length){host.replaceChildren(el(
+"p","No fault of either run was healed under load, with a rate before it.","quiet"));return}let width=Math.min(host.clientWidth||WIDEST,WIDEST),last=Math.max(...drawn.
+map(({curve})=>curve.share.findLastIndex(v=>v!==null))),time=drawn[0].curve.time.slice(0,Math.max(last+1,SHORTEST)),top=Math.max(1.25,...drawn.flatMap(({curve})=>curve.
+share.map(v=>v??0))),x=seconds=>LEFT+(seconds-time[0])/(time.at(-1)-time[0])*(width-LEFT-RIGHT),y=share=>HEIGHT-BOTTOM-share/top*(HEIGHT-TOP-BOTTOM),picture=svg(
+"svg",{viewBox:`0 0 ${width} ${HEIGHT}`,width,height:HEIGHT,class:"recovery",role:"img"});picture.setAttribute("aria-label","Share of the rate before, around th\
+e heals of both runs");let write=(content,attributes)=>{let made=svg("text",attributes);made.textContent=content,picture.append(made)};for(let share of[0,.5,1])
+picture.append(svg("line",{class:"grid",x1:LEFT,x2:width-RIGHT,y1:y(share),y2:y(share)})),write(`${share*100} %`,{x:LEFT-8,y:y(share)+4,"text-anchor":"end"});for(let tick=Math.
+ceil(time[0]/5)*5;tick<=time.at(-1);tick+=5)write(String(tick),{x:x(tick),y:HEIGHT-8,"text-anchor":"middle"});picture.append(svg("line",{class:"heal",x1:x(0),x2:x(
 0),y1:TOP,y2:HEIGHT-BOTTOM}));for(let{letter,curve}of drawn){let path="";curve.share.forEach((share,i)=>{share!==null&&(path+=`${path&&curve.share[i-1]!==null?"\
-L":"M"}${x(time[i])} ${y(share)}`)}),picture.append(svg("path",{class:`run-${letter}`,d:path}))}let said=drawn.map(({letter,curve})=>`${letter.toUpperCase()}: ${curve.
-faults} faults`).join(", ");host.replaceChildren(picture,el("p",`${said}; A drawn through, B dashed.`,"quiet small"))}function wirePrint(redraw){let root=document.documentElement,theme=null,begin=()=>{theme===null&&(theme=root.dataset.theme??"",root.dataset.theme="light",root.classList.
+L":"M"}${x(time[i])} ${y(share)}`)}),picture.append(svg("path",{class:`run-${letter}`,d:path}))}let many=curve=>curve?.faults?`${curve.faults} fault${curve.faults>
+1?"s":""}`:"none healed under load",text=`${every.map(({letter,curve})=>`${letter.toUpperCase()}: ${many(curve)}`).join(", ")}; A drawn through, B dashed; a cur\
+ve ends with the next fault, or with the load.`;host.replaceChildren(picture,el("p",text,"quiet small"))}function wirePrint(redraw){let root=document.documentElement,theme=null,begin=()=>{theme===null&&(theme=root.dataset.theme??"",root.dataset.theme="light",root.classList.
 add("paper"),drawNow(redraw))},end=()=>{theme!==null&&(theme?root.dataset.theme=theme:delete root.dataset.theme,theme=null,root.classList.remove("paper"),drawNow(
 redraw))};addEventListener("beforeprint",begin),addEventListener("afterprint",end)}function drawNow(redraw){redraw();for(let listener of View.listeners)listener()}function wireTheme(redraw){wirePrint(redraw),document.getElementById("theme").addEventListener("click",()=>{let root=document.documentElement,dark=root.dataset.
 theme?root.dataset.theme==="dark":matchMedia("(prefers-color-scheme: dark)").matches;root.dataset.theme=dark?"light":"dark",redraw()}),matchMedia("(prefers-colo\
@@ -151,19 +156,19 @@ lt stood, paler while it was installed or healed")]:[],strip("some ok in a quart
 ["o-no-ok",0,10]),strip("no answer",["role",4.5,1]))}function showPair(keepAddress){let{a,b}=Compare;document.getElementById("cmp-body").hidden=!1;let without=[
 a,b].filter(run=>!run.curves).map(run=>run.place);document.getElementById("cmp-said").textContent=without.length?`No operations can be read of ${without.join(" \
 and of ")}: the curves are left out.`:"";for(let id of["c-rate","c-latency","c-availability"])document.getElementById(id).closest(".chart").hidden=id!=="c-avail\
-ability"&&without.length>0;if(drawTables(a,b),drawLegend(a,b),drawCurves(a,b),drawAvailability(),drawRecovery(document.getElementById("c-recovery"),["a","b"].map(
-letter=>({letter,curve:Compare[letter].curves?.recovery}))),document.getElementById("cmp-a").value=a.place,document.getElementById("cmp-b").value=b.place,!keepAddress)
-try{history.replaceState(null,"",`?${new URLSearchParams({a:a.place,b:b.place})}`)}catch{}}function wireChoice(){let{runs,choices}=Compare.data,all=choices.length?
-choices:runs.map(({place,verdict})=>[place,verdict]);for(let letter of["a","b"]){let select=document.getElementById(`cmp-${letter}`);for(let[place,verdict]of all)
-select.append(option(place,`${place} · ${verdict}`));select.addEventListener("input",()=>{let found=runs.find(run=>run.place===select.value),other=Compare[letter===
-"a"?"b":"a"].place;found?(Compare[letter]=found,showPair(!1)):location.search=new URLSearchParams({a:other,b:other,[letter]:select.value})})}document.getElementById(
-"cmp-swap").addEventListener("click",()=>{[Compare.a,Compare.b]=[Compare.b,Compare.a],showPair(!1)}),document.getElementById("cmp-choice").hidden=!1}async function startCompare(){
-readInk();let redraw=()=>{readInk(),resizeCharts(),View.changed()};wireTheme(redraw);let packed=document.getElementById("packed").textContent;Compare.data=packed.
-trim()?await unpack(packed):{runs:[]};let{runs}=Compare.data,asked=new URLSearchParams(location.search);if(runs.length>1){let find=(letter,otherwise)=>runs.find(
-run=>run.place===asked.get(letter))??(asked.has(letter)?null:otherwise);Compare.a=find("a",runs[1]),Compare.b=find("b",runs[0]);let missing=["a","b"].filter(letter=>!Compare[letter]).
-map(letter=>asked.get(letter));View.listeners.push(()=>{Compare.a&&Compare.b&&drawAvailability()}),shareView(),wireChoice(),missing.length?(document.getElementById(
-"cmp-said").textContent=`This copy holds the curves of the newest ${runs.length} runs only, not those of ${missing.join(" and ")}; harness serve compares any tw\
-o.`,Compare.a??=runs[1],Compare.b??=runs[0]):showPair(!0);let canvas=document.getElementById("c-availability");followPointer(canvas,!0),cursorLine(canvas.parentElement),
-canvas.addEventListener("keydown",event=>{ViewKeys[event.key]&&!event.ctrlKey&&!event.metaKey&&(event.preventDefault(),ViewKeys[event.key]())}),new ResizeObserver(
-redraw).observe(document.querySelector("main"))}document.documentElement.dataset.ready="yes",performance.mark("usable")}window.page={Charts,Compare,View};startCompare().
-catch(error=>{document.getElementById("cmp-said").textContent=`The comparison could not be drawn: ${error.message}`,console.error(error)});})();
+ability"&&without.length>0;if(drawTables(a,b),drawLegend(a,b),drawCurves(a,b),drawAvailability(),drawRecovery(a,b),document.getElementById("cmp-a").value=a.place,
+document.getElementById("cmp-b").value=b.place,!keepAddress)try{history.replaceState(null,"",`?${new URLSearchParams({a:a.place,b:b.place})}`)}catch{}}function wireChoice(){
+let{runs,choices}=Compare.data,all=choices.length?choices:runs.map(({place,verdict})=>[place,verdict]);for(let letter of["a","b"]){let select=document.getElementById(
+`cmp-${letter}`);for(let[place,verdict]of all)select.append(option(place,`${place} · ${verdict}`));select.addEventListener("input",()=>{let found=runs.find(run=>run.
+place===select.value),other=Compare[letter==="a"?"b":"a"].place;found?(Compare[letter]=found,showPair(!1)):location.search=new URLSearchParams({a:other,b:other,
+[letter]:select.value})})}document.getElementById("cmp-swap").addEventListener("click",()=>{[Compare.a,Compare.b]=[Compare.b,Compare.a],showPair(!1)}),document.
+getElementById("cmp-choice").hidden=!1}async function startCompare(){readInk();let redraw=()=>{readInk(),resizeCharts(),View.changed(),Compare.a&&Compare.b&&drawRecovery(
+Compare.a,Compare.b)};wireTheme(redraw);let packed=document.getElementById("packed").textContent;Compare.data=packed.trim()?await unpack(packed):{runs:[]};let{runs}=Compare.
+data,asked=new URLSearchParams(location.search);if(runs.length>1){let find=(letter,otherwise)=>runs.find(run=>run.place===asked.get(letter))??(asked.has(letter)?
+null:otherwise);Compare.a=find("a",runs[1]),Compare.b=find("b",runs[0]);let missing=["a","b"].filter(letter=>!Compare[letter]).map(letter=>asked.get(letter));View.
+listeners.push(()=>{Compare.a&&Compare.b&&drawAvailability()}),shareView(),wireChoice(),missing.length?(document.getElementById("cmp-said").textContent=`This co\
+py holds the curves of the newest ${runs.length} runs only, not those of ${missing.join(" and ")}; harness serve compares any two.`,Compare.a??=runs[1],Compare.
+b??=runs[0]):showPair(!0);let canvas=document.getElementById("c-availability");followPointer(canvas,!0),cursorLine(canvas.parentElement),canvas.addEventListener(
+"keydown",event=>{ViewKeys[event.key]&&!event.ctrlKey&&!event.metaKey&&(event.preventDefault(),ViewKeys[event.key]())}),new ResizeObserver(redraw).observe(document.
+querySelector("main"))}document.documentElement.dataset.ready="yes",performance.mark("usable")}window.page={Charts,Compare,View};startCompare().catch(error=>{document.
+getElementById("cmp-said").textContent=`The comparison could not be drawn: ${error.message}`,console.error(error)});})();

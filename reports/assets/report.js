@@ -72,7 +72,7 @@ wanted;if(sign==="="||sign===":")return i=>matches2(plainKey(textOfValue(data,"v
 sign,wanted,i=>ops.vk[i]===1?ops.va[i]:Number.NaN),answered=numberTest(sign,wanted,i=>ops.qk[i]===1?ops.qa[i]:Number.NaN);return i=>asked(i)||answered(i)}function duringTest(wanted,data){
 let installed=data.faults.filter(({state})=>state!=="skipped"),overlaps=i=>fault=>fault.start*1e6<=endOf(data,i)&&fault.end*1e6>=data.ops.t[i];if(wanted==="none")
 return i=>!installed.some(overlaps(i));let number=/^#(\d+)$/.exec(wanted)?.[1],chosen=installed.filter(({id,fault,family})=>number===void 0?fault.includes(wanted)||
-family===wanted:id===Number(number));if(!chosen.length)throw new Error(`no fault is ${wanted}`);return i=>chosen.some(overlaps(i))}var ROLE_NAMES=["leader","follower","candidate","not reported","no answer","its server is killed, another process answers"];function termText(term){return term>=
+family===wanted:id===Number(number));if(!chosen.length)throw new Error(`no fault is ${wanted}`);return i=>chosen.some(overlaps(i))}var ROLE_NAMES=["leader","follower","candidate","not reported","no answer to probes","its server is killed, another process answers"];function termText(term){return term>=
 0?`, term ${term}`:""}function stretchAt(data,place,seconds){return data.stretches?.[place]?.find(([,,from,to])=>from<=seconds&&seconds<to)}function answersAt(data,node,seconds){
 let place=data.nodes.findIndex(one=>one.name===node),found=stretchAt(data,place,seconds);return found!==void 0&&found[0]<4}function leaderAt(data,seconds){let found=data.
 led?.find(([,,from,to])=>from<=seconds&&seconds<to);return found?{node:data.nodes[found[0]].name,term:found[1]}:null}function describe(i){let{data}=Timeline,{ops}=data,ms=ops.d[i]/1e3;return[["operation",boxLabel(i)],["outcome",ops.o[i]===1?"info: unknown, may take effect late\
@@ -188,15 +188,17 @@ lineTo(x,top+height),context.stroke())}context.restore()}function namePhases(con
 strokeStyle=Ink.paper,context.lineWidth=3*ratio,context.lineJoin="round",context.setLineDash([]),context.font=Ink.font.replace("12px",`${12*ratio}px`),context.textBaseline=
 "top";for(let{name,start:start2}of data.phases){let x=toX(start2),room=right-x>context.measureText(name).width+6*ratio;if(x<left||x>right)continue;let at=[x+(room?
 3:-3)*ratio,top+(data.findings?.length||data.violations?.length?11:1)*ratio];context.textAlign=room?"left":"right",context.strokeText(name,...at),context.fillText(
-name,...at)}context.restore()}function drawViolationMarks(context,data,toX,left,right,top,height,ratio){context.save(),context.strokeStyle=Ink.mark,context.lineWidth=
-ratio,context.setLineDash([]);let marked=[...(data.further?.findings??[]).map(at=>[at,!0]),...(data.findings??[]).map(({at})=>[at,!0]),...(data.further?.violations??
-[]).map(at=>[at,!1]),...(data.violations??[]).map(({at})=>[at,!1])];for(let[at,hollow]of marked){let x=toX(at);x<left||x>right||(context.globalAlpha=.4,context.
-beginPath(),context.moveTo(x,top),context.lineTo(x,top+height),context.stroke(),context.globalAlpha=1,triangle(context,x,top+(hollow?7:6)*ratio,4*ratio,hollow))}
-context.restore()}function dots(context,from,to,y){context.fillStyle=Ink.quiet;for(let x=from;x<to;x+=5)context.fillRect(x,y-.5,Math.min(2,to-x),1)}function drawAvailable(context,value,colour,from,to,top,step2){
-if(value!==1&&value!==2){dots(context,from,to,top+step2/2);return}context.fillStyle=value===1?colour:Ink["fail-ink"];let inset=value===1?5:3;context.fillRect(from,
-top+inset,to-from,step2-2*inset)}function triangle(context,x,y,size,hollow=!1){context.beginPath(),context.moveTo(x,y),context.lineTo(x-size,y-size*1.5),context.
-lineTo(x+size,y-size*1.5),context.closePath(),context.strokeStyle=Ink.paper,context.lineWidth=3,context.stroke(),context.fillStyle=hollow?Ink.paper:Ink.mark,context.
-strokeStyle=Ink.mark,context.lineWidth=1.25,context.fill(),hollow&&context.stroke(),context.lineWidth=1}var HOLD_MS=450,STILL=8,Fingers={down:new Map};function severalFingers(){return Fingers.down.size>1}function wireTouch(element,secondsAt,read,moves){let hold=0,
+name,...at)}context.restore()}var BAR=2;function drawViolationMarks(context,data,toX,left,right,top,height,ratio){context.save(),context.strokeStyle=Ink.mark,context.
+lineWidth=ratio,context.setLineDash([]);let marked=[...(data.further?.findings??[]).map(at=>[at,!0]),...(data.findings??[]).map(({at})=>[at,!0]),...(data.further?.
+violations??[]).map(at=>[at,!1]),...(data.violations??[]).map(({at})=>[at,!1])];context.fillStyle=Ink.mark;for(let{at,until}of data.findings??[]){let[a,b]=[Math.
+max(toX(at),left),Math.min(toX(until??at),right)];b>a&&context.fillRect(a,top,b-a,BAR*ratio)}for(let[at,hollow]of marked){let x=toX(at);x<left||x>right||(context.
+globalAlpha=.4,context.beginPath(),context.moveTo(x,top),context.lineTo(x,top+height),context.stroke(),context.globalAlpha=1,triangle(context,x,top+(hollow?7:6)*
+ratio,4*ratio,hollow))}context.restore()}function dots(context,from,to,y){context.fillStyle=Ink.quiet;for(let x=from;x<to;x+=5)context.fillRect(x,y-.5,Math.min(
+2,to-x),1)}function drawAvailable(context,value,colour,from,to,top,step2){if(value!==1&&value!==2){dots(context,from,to,top+step2/2);return}context.fillStyle=value===
+1?colour:Ink["fail-ink"];let inset=value===1?5:3;context.fillRect(from,top+inset,to-from,step2-2*inset)}function triangle(context,x,y,size,hollow=!1){context.beginPath(),
+context.moveTo(x,y),context.lineTo(x-size,y-size*1.5),context.lineTo(x+size,y-size*1.5),context.closePath(),context.strokeStyle=Ink.paper,context.lineWidth=3,context.
+stroke(),context.fillStyle=hollow?Ink.paper:Ink.mark,context.strokeStyle=Ink.mark,context.lineWidth=1.25,context.fill(),hollow&&context.stroke(),context.lineWidth=
+1}var HOLD_MS=450,STILL=8,Fingers={down:new Map};function severalFingers(){return Fingers.down.size>1}function wireTouch(element,secondsAt,read,moves){let hold=0,
 pinch=null,span=()=>{let[a,b]=[...Fingers.down.values()];return{wide:Math.max(Math.abs(a.x-b.x),20),at:(a.at+b.at)/2}},forget=event=>{clearTimeout(hold),Fingers.
 down.delete(event.pointerId),pinch=null};element.style.touchAction="pan-y",element.addEventListener("pointerdown",event=>{event.pointerType==="touch"&&(Fingers.
 down.set(event.pointerId,{x:event.clientX,first:event.clientX,at:secondsAt(event)}),clearTimeout(hold),Fingers.down.size===1&&(hold=setTimeout(()=>{View.point(secondsAt(
@@ -304,17 +306,17 @@ let bytes=await inflate(bytesOfBase64(text.trim())),length=new DataView(bytes.bu
 4+length))),columns={},offset=4+length;for(let entry of head.columns)laterColumn(columns,entry,bytes,offset),offset+=entry.n*entry.width;return{ops:columns,...head.
 data}}var REACH=6;function markNear(data,seconds,perPixel){let marks=[...(data.violations??[]).map(({at},violation)=>({at,violation})),...(data.findings??[]).map(finding=>({
 at:finding.at,finding}))],away=mark2=>Math.abs(mark2.at-seconds),best=marks.reduce((a,b)=>a&&away(a)<=away(b)?a:b,void 0);return best&&away(best)<=REACH*perPixel?
-best:void 0}function openEvidence({violation,finding,at}){if(finding){let section=[...document.querySelectorAll(".invariant")].find(({dataset})=>dataset.check===
-finding.check);show(nearest([...section?.querySelectorAll("tr[data-at]")??[]],at)??section);return}let article=document.querySelectorAll("article.violation")[violation];
-article?show(article):Timeline.data&&showViolation(violation)}function wireNext(){for(let link of document.querySelectorAll(".next a, .headlines a"))link.addEventListener(
-"click",event=>{let place=document.getElementById(link.hash.slice(1)),folds=link.dataset.at===void 0?[]:[...place?.querySelectorAll("details[data-at]")??[]],target=nearest(
-folds,Number(link.dataset.at))??place?.closest(".violation");target&&(event.preventDefault(),target.tagName==="DETAILS"&&(target.open=!0),show(target,"start"))})}
-function nearest(elements,at){return elements.reduce((a,b)=>a&&Math.abs(a.dataset.at-at)<=Math.abs(b.dataset.at-at)?a:b,void 0)}function wireDrawings(){document.
-querySelectorAll("article.violation").forEach((article,violation)=>{for(let bar of article.querySelectorAll(".proof .op")){let i=placeOfIndex(Number(bar.dataset.
-index));i<0||(bar.classList.add("known"),bar.addEventListener("pointermove",({clientX,clientY})=>showCard(describe(i),clientX,clientY)),bar.addEventListener("po\
-interleave",hideCard),bar.addEventListener("click",()=>{hideCard(),showViolation(violation),reveal(i)}))}})}function show(element,block="center"){if(element){for(let fold=element.
-closest("details");fold;fold=fold.parentElement.closest("details"))fold.open=!0;for(let other of document.querySelectorAll(".shown"))other.classList.remove("sho\
-wn");element.classList.add("shown"),element.scrollIntoView({block})}}function wireFaults(data){let live=document.getElementById("live"),hot=null;live&&(live.calm=live.querySelector(".links").cloneNode(!0)),View.cursorListeners.push(
+best:marks.findLast(({at,finding})=>finding&&at<=seconds&&seconds<=(finding.until??at))}function openEvidence({violation,finding,at}){if(finding){let section=[...document.
+querySelectorAll(".invariant")].find(({dataset})=>dataset.check===finding.check);show(nearest([...section?.querySelectorAll("tr[data-at]")??[]],at)??section);return}
+let article=document.querySelectorAll("article.violation")[violation];article?show(article):Timeline.data&&showViolation(violation)}function wireNext(){for(let link of document.
+querySelectorAll(".next a, .headlines a"))link.addEventListener("click",event=>{let place=document.getElementById(link.hash.slice(1)),folds=link.dataset.at===void 0?
+[]:[...place?.querySelectorAll("details[data-at]")??[]],target=nearest(folds,Number(link.dataset.at))??place?.closest(".violation");target&&(event.preventDefault(),
+target.tagName==="DETAILS"&&(target.open=!0),show(target,"start"))})}function nearest(elements,at){return elements.reduce((a,b)=>a&&Math.abs(a.dataset.at-at)<=Math.
+abs(b.dataset.at-at)?a:b,void 0)}function wireDrawings(){document.querySelectorAll("article.violation").forEach((article,violation)=>{for(let bar of article.querySelectorAll(
+".proof .op")){let i=placeOfIndex(Number(bar.dataset.index));i<0||(bar.classList.add("known"),bar.addEventListener("pointermove",({clientX,clientY})=>showCard(describe(
+i),clientX,clientY)),bar.addEventListener("pointerleave",hideCard),bar.addEventListener("click",()=>{hideCard(),showViolation(violation),reveal(i)}))}})}function show(element,block="\
+center"){if(element){for(let fold=element.closest("details");fold;fold=fold.parentElement.closest("details"))fold.open=!0;for(let other of document.querySelectorAll(
+".shown"))other.classList.remove("shown");element.classList.add("shown"),element.scrollIntoView({block})}}function wireFaults(data){let live=document.getElementById("live"),hot=null;live&&(live.calm=live.querySelector(".links").cloneNode(!0)),View.cursorListeners.push(
 seconds=>{let fault=seconds===null?void 0:data.faults.find(f=>f.state==="installed"&&f.start<=seconds&&seconds<=f.end),id=fault?fault.id:null;if(live&&seconds!==
 null&&showMoment(data,live,seconds,fault),id!==hot){hot=id;for(let element of document.querySelectorAll(".network[data-fault], .faults tbody tr"))element.classList.
 toggle("hot",id!==null&&(element.dataset.fault===String(id)||element.id===`fault-${id}`))}})}function showMoment(data,live,seconds,fault){let shown=fault&&document.

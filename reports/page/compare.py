@@ -99,22 +99,33 @@ def _curves(run: Run) -> dict[str, Any] | None:
 def recovery_of(operations: Operations, windows: Sequence[FaultWindow]) -> dict[str, Any]:
     """Take the rate around the heals, as a share of the rate before each fault: the mean over all of its windows.
 
-    ``time`` is in seconds from the heal; a window counts until the next fault begins; None where none counts.
+    ``time`` is in seconds from the heal; None where no window counts.  A window counts until the next fault begins, and
+    while clients ask at the usual rate: the few reads that follow the load say nothing of how fast the cluster is.  One
+    that was healed after the load counts nowhere.
     """
     edges = np.arange(RECOVERY_S[0], RECOVERY_S[1] + STEP_S / 2, STEP_S)
-    oks = operations.served_at() / 1e9
+    oks, asked = operations.served_at() / 1e9, _last_asked(operations)
     rows = []
     for window in windows:
         if not window.installed or window.healed is None or not window.rate_before:
             continue
         after = [other.started for other in windows if other.state != "skipped" and other.started >= window.healed]
-        until = min([*after, operations.end / 1e9]) - window.healed
+        until = min([*after, asked]) - window.healed
+        if until <= 0:
+            continue
         found = np.histogram(oks - window.healed, edges)[0] / STEP_S / window.rate_before
         rows.append(np.where(edges[1:] <= until, found, np.nan))
     shares = np.array(rows).reshape(len(rows), len(edges) - 1)
     known = (~np.isnan(shares)).sum(axis=0)
     mean = np.nansum(shares, axis=0) / np.where(known, known, 1)
     return {"time": edges[:-1] + STEP_S / 2, "share": np.where(known, mean, np.nan), "faults": len(rows)}
+
+
+def _last_asked(operations: Operations) -> float:
+    """Return when the last operation of the main phase was invoked (s), of all where no phases are recorded."""
+    codes = operations.phase.codes
+    main = (codes == operations.phase.code("main")) | (codes < 0).all()
+    return float(operations.invoked[main].max(initial=0)) / 1e9
 
 
 def _lengths(cells: Any) -> list[list[int]]:

@@ -12,6 +12,7 @@ from typing import Any, Final, TypeAlias
 from urllib.parse import quote, urlencode
 
 from history.metrics.recovery import CALM_S
+from history.records.doubts import is_least
 from history.records.violations import checks_looking, counts_of
 from reports.analysis import elections, figures, node_timeline, outages, snapshots, topology
 from reports.analysis.faults import late_of, summaries_of
@@ -34,12 +35,15 @@ from reports.load import logs
 from reports.load.cut_record import cut_of
 from reports.load.last_valid import last_valid_run
 from reports.load.run import Run, commands_of
+from reports.load.run_row import timers_of
 from reports.load.staleness import digest_of
 from reports.page.links import links_of
 from reports.page.series import data_of
+from reports.page.words import words_of
 from reports.story.aftermath import outages_text
 from reports.story.canary import bug_of, grouped, longer, meaning_of, next_step, verdict_shown, word_of
 from reports.story.diagnosis import Break, Diagnosis, diagnosis_of
+from reports.story.doubts import doubts_text, violations_counted
 from reports.style.format import compact, short
 from reports.text import recovery as recovery_text
 
@@ -110,6 +114,8 @@ def violations_context(drawn: Drawn) -> dict[str, Any]:
         "examples": part("counterexamples", lambda: examples_of(run), []),
         "judged_without_suspects": part("counterexamples", lambda: judged_without_suspects(run), None),
         "violation_count": part("counterexamples", lambda: violation_count(run), 0),
+        "violations_counted": part("counterexamples", lambda: violations_counted(run), ""),
+        "doubts": part("counterexamples", lambda: doubts_text(run), ""),
         "violation_counts": part("counterexamples", lambda: counts_of(run.results), {}),
         "violating_keys": part("counterexamples", lambda: violating_keys(run), []),
         "violation_times": part("counterexamples", lambda: violation_times_of(run), ""),
@@ -153,10 +159,11 @@ def record_context(drawn: Drawn) -> dict[str, Any]:
     run = drawn.run
     part: _Part = run.notes.attempt
     return {
-        "words": part("words", lambda: words_of(run), []),
+        "words": part("words", lambda: words_of(drawn), []),
         "commands": part("commands", lambda: commands_of(run.plan, faults=bool(run.receipts)), []),
         "settings": part("settings", lambda: settings_of(run), []),
         "links": part("links", lambda: links_of(run.files), []),
+        "logs_held": bool(part("logs", lambda: logs.log_files(run.files), [])),
         "tails": part("logs", lambda: tails_of(run), []),
         "digest": part("digest of the results", lambda: digest_of(run.results), ""),
     }
@@ -197,23 +204,13 @@ def facts_of(run: Run) -> list[tuple[str, str]]:
         ("run", run.name),
         ("nemesis", (", ".join(map(str, nemesis)) or "none") if isinstance(nemesis, list) else nemesis),
         ("system", system or run.plan.get("version")),
-        ("timers", run.plan.get("timers")),
+        ("timers", timers_of(run.plan)),
         ("planted bug", run.plan.get("canary")),
         ("seed", run.seed),
         ("started", run.started),
         ("length", f"{run.end / 1e9:.1f} s" if run.recorded else ""),
     ]
     return [(title, compact(value) if isinstance(value, list | dict) else str(value)) for title, value in rows if value]
-
-
-def words_of(run: Run) -> list[tuple[str, str]]:
-    """List the words of this run's workload and what they mean, as its checks recorded them."""
-    found: dict[str, str] = {}
-    for check in run.results.get("checks", ()):
-        details = check.get("details")
-        words = details.get("words") if isinstance(details, Mapping) else None
-        found |= words if isinstance(words, Mapping) else {}
-    return [(str(name), str(meaning)) for name, meaning in found.items()]
 
 
 def costs_of(drawn: Drawn) -> list[tuple[str, list[tuple[str, ...]]]]:
@@ -241,6 +238,8 @@ def marked_text(drawn: Drawn) -> str:
     """Say how many of the violations have a mark in charts and timeline."""
     recorded, found, framed = len(recorded_examples(drawn.run)), violation_count(drawn.run), len(examples_of(drawn.run))
     text = f"all {recorded:,} marked" if recorded != 1 else "it is marked"
+    if is_least(drawn.run.results):
+        text = f"the {recorded:,} that were looked for marked, and there may be more"
     if found > recorded:
         text = f"{recorded:,} of {found:,} marked, the earliest of each key; when others were, the results do not say"
     return f"{text}; framed are the operations of {framed}" if framed < recorded else text

@@ -106,7 +106,15 @@ def marks_data(marks: Marks) -> dict[str, Any]:
         ],
         "violated": marks.violated,
         "further": {"violations": marks.further_violations, "findings": marks.further_findings},
-        "findings": [{"at": mark.at, "node": mark.node, "check": short(mark.check, 60)} for mark in marks.findings],
+        "findings": [
+            {
+                "at": mark.at,
+                "node": mark.node,
+                "check": short(mark.check, 60),
+                **({} if mark.until is None else {"until": mark.until}),
+            }
+            for mark in marks.findings
+        ],
     }
 
 

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from history.records.counted import counted
+from history.records.doubts import violations_text
 from reports.analysis.faults import FaultWindow
 from reports.analysis.findings import Drawn
 from reports.analysis.marks import Marks
@@ -151,12 +151,17 @@ def _bands(axes: Axes, windows: Sequence[FaultWindow], end: float) -> None:
 
 
 def _marks(axes: Axes, marks: Marks) -> None:
-    """Draw a triangle at the upper edge and a thin line for each mark, as on the page; hollow for nodes."""
+    """Draw a triangle at the upper edge and a thin line for each mark, as on the page; hollow for nodes.
+
+    What a node showed in answer after answer has one mark, and a bar along the edge.
+    """
     across = axes.get_xaxis_transform()
     every = (
         (_distinct(marks.findings, marks.further_findings), "white"),
         (_distinct(marks.violations, marks.further_violations), MARK),
     )
+    spans = [(mark.at, mark.until - mark.at) for mark in marks.findings if mark.until is not None]
+    axes.broken_barh(spans, (0.985, 0.015), transform=across, color=MARK, lw=0, zorder=5)
     for times, face in every:
         if not times:
             continue
@@ -182,7 +187,7 @@ def _distinct(marks: Sequence[Any], further: Sequence[float]) -> list[float]:
 
 def _mark_keys(marks: Marks) -> list[Line2D]:
     keys = [
-        (len(marks.violations), MARK, counted(marks.violated, "violation")),
+        (len(marks.violations), MARK, violations_text(marks.violated, least=marks.least)),
         (len(marks.findings), "white", "a node broke a rule"),
     ]
     if marks.recorded < marks.violated:

@@ -40,7 +40,7 @@ SNAPSHOT_MARKS: Final = (
     ("installed", "D", "#1b1f24", "sent by the leader"),
 )
 NETWORK_LEGEND: Final = (
-    "solid: link kept; dotted: link cut; arrow: packets pass one way only\n"
+    "solid: link not cut; dotted: link cut; arrow: packets pass one way only\n"
     "bold ring: leader at the start; red ring: killed, paused or shaped"
 )
 MAX_TOPOLOGIES: Final = 12

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
@@ -10,22 +9,25 @@ from typing import Final, Literal, TypeAlias
 from reports.analysis.failed_starts import FailedStart
 from reports.analysis.faults import FaultWindow, when
 from reports.analysis.findings import Drawn
-from reports.analysis.lagging_nodes import CaughtUp, caught_up
+from reports.analysis.lagging_nodes import CaughtUp, caught_up, held_of
 from reports.analysis.node_timeline import GONE_S, ROLES, SILENT, NodeTimeline, last_progress, left_at, silent_since
-from reports.style.format import number, one_line
+from reports.style.format import number, one_line, undated
 
-_PREFIX: Final = re.compile(r"^(?:\W{0,2}\d{4}-\d\d-\d\d[ T][\d:.,]+\s?(?:Z|[+-]\d\d:?\d\d)?\s*)|^Caused by: ")
 _State: TypeAlias = Literal["at the logs' end", "caught up", "moving", "never moved", "stopped", "apart", "silent"]
 
 
 @dataclass(frozen=True, slots=True)
 class _Behind:
-    """A replica that is behind, and since when (s; None where no answer shows it); ``applied`` is where it stands."""
+    """A replica that is behind, and since when (s; None where no answer shows it).
+
+    ``held`` is where it stands; ``cut``: its log ends there, before what it had applied.
+    """
 
     node: str
     state: _State
     since: float | None
-    applied: int = -1
+    held: int = -1
+    cut: bool = False
     caught_up: CaughtUp | None = None
 
 
@@ -57,12 +59,13 @@ def _classified(drawn: Drawn, timeline: NodeTimeline) -> _Behind:
         return _Behind(node, "apart", _left(timeline))
     if caught := caught_up(timeline, drawn.timelines):
         return _Behind(node, "caught up", caught.since, caught_up=caught)
-    since, applied = _stands(timeline)
-    if 0 <= _logs_end(drawn) <= applied < _target(drawn):
-        return _Behind(node, "at the logs' end", since, applied)
+    since, held = _stands(timeline)
+    if 0 <= _logs_end(drawn) <= held < _target(drawn):
+        return _Behind(node, "at the logs' end", since, held)
+    cut = held < int(timeline.applied[timeline.role != SILENT][-1])
     if since is None:
-        return _Behind(node, "never moved", since, applied)
-    return _Behind(node, "moving" if end - since < GONE_S else "stopped", since, applied)
+        return _Behind(node, "never moved", since, held, cut)
+    return _Behind(node, "moving" if end - since < GONE_S else "stopped", since, held, cut)
 
 
 def _at_the_logs_end(drawn: Drawn, nodes: Sequence[_Behind]) -> list[str]:
@@ -85,7 +88,8 @@ def _never_moved(drawn: Drawn, nodes: Sequence[_Behind]) -> list[str]:
 def _stopped(drawn: Drawn, nodes: Sequence[_Behind]) -> list[str]:
     moments = [one.since for one in nodes if one.since is not None]
     span = when(min(moments), drawn.windows)
-    span += f", the last at {max(moments):.1f} s" if max(moments) - min(moments) > 1 else ""
+    first, last = f"{min(moments):.1f} s", f"{max(moments):.1f} s"
+    span += f", the last at {last}" if last != first else ""
     stopped = f"{len(nodes)} of {len(drawn.timelines)} replicas stopped applying at {span}, and never resumed"
     return [f"{stopped}: {_stand(drawn, nodes)}, {_of_all(drawn)}"]
 
@@ -171,14 +175,15 @@ def _says(reason: str, said: str) -> str:
 
 def reason_of(start: FailedStart, limit: int = 160) -> str:
     """Write the line with the reason why a server ended, without its date."""
-    return one_line(_PREFIX.sub("", start.line), limit)
+    return one_line(undated(start.line), limit)
 
 
 def _stands(timeline: NodeTimeline) -> tuple[float | None, int]:
     """The time at which a node came to where it stands (s; None if no answer shows it), and that index."""
     rows = timeline.role != SILENT
-    place = last_progress(timeline.applied[rows])
-    return None if place is None else float(timeline.time[rows][place]), int(timeline.applied[rows][-1])
+    held = held_of(timeline)[rows]
+    place = last_progress(held)
+    return None if place is None else float(timeline.time[rows][place]), int(held[-1])
 
 
 def _caught(drawn: Drawn, node: str, one: CaughtUp) -> str:
@@ -199,6 +204,8 @@ def _left(timeline: NodeTimeline) -> float | None:
 def _stand(drawn: Drawn, nodes: Sequence[_Behind], stands: str = "at") -> str:
     write = _writer(drawn)
     return ", ".join(
-        f"{one.node} {stands} {write(one.applied)}" if one.applied >= 0 else f"{one.node} with nothing applied"
+        f"{one.node} {stands} {write(one.held)}{', where its log ends' if one.cut else ''}"
+        if one.held >= 0
+        else f"{one.node} with nothing applied"
         for one in nodes
     )

@@ -17,6 +17,7 @@ from reports.load.store_index import StoreIndex
 from reports.page import compare
 from reports.site import serve, site
 from tests.support.reports.answer import Answer
+from tests.support.reports.recorded_runs import recorded_run
 from tests.support.reports.runs import make
 from tests.support.reports.shapes import HOSTILE, Shape
 from tests.support.reports.unpack import unpack
@@ -111,3 +112,19 @@ def test_recovery_curves_are_the_mean_rate_around_the_heals(store: Path) -> None
     shares = [sum(heal + 0.5 <= at < heal + 1 for at in oks) / 0.5 / before for heal, before in healed]
     assert found["share"][place] == pytest.approx(float(np.mean(shares)), rel=0.02)
     assert np.isnan(compare.recovery_of(run.operations, [])["share"]).all()
+
+
+@pytest.mark.parametrize("name", ["replica-behind", "stale-reads", "element-lost"])
+def test_recovery_curves_end_with_the_load_and_not_with_the_final_reads(name: str, tmp_path: Path) -> None:
+    files = RunFiles(recorded_run(name, tmp_path))
+    run = read_run(files)
+    windows = faults.fault_windows(run, [])
+    found = compare.recovery_of(run.operations, windows)
+    events = [json.loads(line) for line in files.history.read_text().splitlines()[1:]]
+    of_clients = [one for one in events if one["process"] != "nemesis" and one["type"] == "invoke"]
+    asked = max(one["time"] / 1e9 for one in of_clients if one.get("phase") == "main")
+    assert max(one["time"] / 1e9 for one in of_clients) > asked, "there are final reads"
+    heals = [w.healed for w in windows if w.installed and w.healed is not None and w.rate_before]
+    room = max(asked - heal for heal in heals)
+    known = found["time"][~np.isnan(found["share"])]
+    assert known.max() + compare.STEP_S / 2 <= room

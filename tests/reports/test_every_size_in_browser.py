@@ -9,6 +9,7 @@ import pytest
 
 import reports
 from history import RunFiles
+from reports.site import site
 from tests.support.reports.browser import Pictures, Tab, serious_faults, tab
 from tests.support.reports.made import Maker
 from tests.support.reports.recorded_runs import recorded_run
@@ -28,8 +29,34 @@ def test_nothing_is_wider_than_the_screen_and_charts_fill_it(shown: Tab, picture
         assert box["width"] > min(width, 2560) * (0.75 if width != 768 else 0.9)
 
 
+OPEN_ALL = "for (const fold of document.querySelectorAll('details')) fold.open = true"
+LETTERS = (
+    "[...new Set([...document.querySelectorAll('svg text')].filter((e) => e.checkVisibility()).map((e) =>"
+    " Math.round(parseFloat(getComputedStyle(e).fontSize) * e.getScreenCTM().a * 10) / 10))]"
+)
+"""The heights of the letters of all drawings, in pixels of the screen: a drawing that is scaled scales its letters."""
+
+
+@pytest.mark.parametrize("width", [360, 1280, 2560])
+def test_letters_are_as_high_in_every_drawing_on_every_screen(width: int, tmp_path: Path, browser: Any) -> None:
+    store = tmp_path / "store"
+    for name in ("epoch-granted-twice", "stale-reads"):
+        (store / name).mkdir(parents=True)
+        reports.write_report(RunFiles(recorded_run(name, store / name)))
+    site.write_site(store, tmp_path / "site")
+    pages = [store / name / name / "report.html" for name in ("epoch-granted-twice", "stale-reads")]
+    for page in (*pages, tmp_path / "site" / "compare.html"):
+        with tab(browser, page.as_uri(), width=width) as found:
+            found.page.evaluate(OPEN_ALL)
+            found.settle()
+            letters = found.js(LETTERS)
+            assert letters, page
+            assert all(10 <= height <= 12.5 for height in letters), (page, letters)
+            assert found.js("document.documentElement.scrollWidth") <= width, page
+
+
 def test_the_lettering_of_every_drawing_has_one_size(shown: Tab) -> None:
-    shown.page.evaluate("for (const fold of document.querySelectorAll('details')) fold.open = true")
+    shown.page.evaluate(OPEN_ALL)
     sizes = shown.js(
         "[...new Set([...document.querySelectorAll('svg text, svg tspan, .uplot .u-legend')]"
         ".filter((e) => e.checkVisibility()).map((e) => getComputedStyle(e).fontSize))]"
@@ -38,6 +65,13 @@ def test_the_lettering_of_every_drawing_has_one_size(shown: Tab) -> None:
     assert shown.js("page.Charts.plots.every(({ plot }) => plot.axes.every((a) => a.font[0].includes('12px')))")
 
 
+RUN_OFF = (
+    "[...document.querySelectorAll('svg.slim text')].filter((e) => e.checkVisibility() &&"
+    " e.getBoundingClientRect().right > e.ownerSVGElement.getBoundingClientRect().right + 1).map((e) => e.textContent)"
+    ".concat([...document.querySelectorAll('.sketch > svg text')].filter((e) => e.checkVisibility() &&"
+    " e.getBoundingClientRect().left < e.closest('.sketch').getBoundingClientRect().left).map((e) => e.textContent))"
+)
+"""Texts of the narrow drawings that end beyond them, and of the sketches that begin before them."""
 OVERLAPS = (Path(__file__).parents[1] / "support" / "reports" / "overlaps.js").read_text(encoding="utf-8")
 
 
@@ -50,6 +84,12 @@ def test_nothing_lies_over_anything_else_on_any_screen_or_on_paper(name: str, tm
             found.look("light", width)
             assert found.js("document.documentElement.scrollWidth") <= width
             assert found.js(f"({OVERLAPS})()") == [], width
+        found.look("light", 360)
+        found.page.evaluate(OPEN_ALL)
+        found.settle()
+        assert found.js("document.documentElement.scrollWidth") <= 360, "with every fold open"
+        assert found.js(RUN_OFF) == []
+        found.page.evaluate(OPEN_ALL.replace("true", "false"))
         found.look("light", 718)  # as wide as what an A4 sheet holds
         found.page.emulate_media(media="print")
         found.js("dispatchEvent(new Event('beforeprint'))")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import reports
+from history import RunFiles
 from reports.analysis.findings import prepare, undecided_of
 from reports.analysis.invariant_violations import MAX_MOMENTS, invariant_violations
 from reports.analysis.marks import marks_of
@@ -17,6 +19,7 @@ from reports.story.canary import meaning_of
 from reports.story.diagnosis import diagnosis_of
 from tests.support.reports.checks import DELETED, S, with_checks
 from tests.support.reports.made import Maker
+from tests.support.reports.recorded_runs import recorded_run
 
 
 def test_deleted_entries_are_told_with_their_fault_and_leader(fresh: Maker) -> None:
@@ -241,3 +244,33 @@ def test_a_check_that_found_something_lost_says_so_first(fresh: Maker, kind: str
     assert [(one.severity, one.place, one.checks) for one in diagnosed.breaks] == [
         (severity, "invariant-1", ("elements",))
     ]
+
+
+def test_what_a_node_shows_in_answer_after_answer_is_one_moment_that_lasts(tmp_path: Path) -> None:
+    """The judge counted every answer, and lists the first hundred: the stretches hold all of them, to the last."""
+    root = recorded_run("data-lost", tmp_path)
+    probes = [json.loads(line) for line in (root / "probes.jsonl").read_text().splitlines()[1:]]
+    drawn = prepare(read_run(RunFiles(root)))
+    sections = {one.name: one for one in invariant_violations(drawn)}
+    leads, order, kept = (sections[name] for name in ("leader-complete", "log-order", "committed-kept"))
+    checks = {one["name"]: one["details"] for one in drawn.run.results["checks"] if one.get("details")}
+    for one in (leads, order):
+        assert one.recorded == one.counted == checks[one.name]["count"] > 100
+        assert one.marked_text == f"all {one.counted}"
+    last = [one for one in probes if one["node"] == "n5" and one.get("role") == "leader"][-2]
+    marks = marks_of(drawn)
+    assert not marks.further_findings
+    assert len(marks.findings) == leads.stretches + order.stretches + kept.counted < 20
+    (stands,) = [mark for mark in marks.findings if mark.check == "leader-complete"]
+    assert stands.node == "n5"
+    assert stands.until == pytest.approx(last["time"] / 1e9)
+    assert stands.text.endswith(f", and so in {leads.counted} answers until {last['time'] / 1e9:.2f} s")
+    assert all(mark.until is None for mark in marks.findings if mark.check == "committed-kept")
+    packed = marks_data(marks)["findings"]
+    assert [one["until"] for one in packed if one["check"] == "leader-complete"] == [stands.until]
+    assert leads.picture is not None
+    assert (order.picture, order.drawn_in, kept.picture, kept.drawn_in) == (None, leads.name, None, leads.name)
+    reports.write_report(drawn.run.files)
+    page = drawn.run.files.report.read_text()
+    assert page.count("a log that loses entries falls") == 2, "one drawing, which has a name and a caption"
+    assert "All 201 answers are in the stretch that the row begins." in " ".join(page.split())

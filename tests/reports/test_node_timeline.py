@@ -136,6 +136,25 @@ def test_replica_progress_and_last_words() -> None:
     assert late == {"n1": (0, False), "n2": (340, True), "n3": (3, False)}
 
 
+@pytest.mark.parametrize("name", ["element-lost", "stale-reads", "replica-behind"])
+def test_what_was_committed_since_the_round_of_probes_before_is_no_lag(name: str, tmp_path: Path) -> None:
+    """By the raw probes: at each answer, what any node had said a round before; the rest is the probes' own noise."""
+    root = recorded_run(name, tmp_path)
+    run = read_run(RunFiles(root))
+    records = [json.loads(line) for line in (root / "probes.jsonl").read_text().splitlines()[1:]]
+    said = [one for one in records if one.get("committed", -1) >= 0]
+    found = {one.node: one for one in timelines.timelines_of(run.probes, run.nodes, run.receipts, run.members)}
+    drawn = timelines.progress_at(list(found.values()), np.array([one["time"] / 1e9 + 1e-6 for one in said])).lag
+    nodes, noise = list(found), 0
+    for place, one in enumerate(said):
+        known = [other["committed"] for other in said if other["time"] <= one["time"] - 0.25e9]
+        held = one["applied"] if one["ledger_end"] < 0 else min(one["applied"], one["ledger_end"])
+        if known and max(known) <= held:
+            assert drawn[nodes.index(one["node"])][place] == 0, (one["node"], one["time"])
+            noise += max(other["committed"] for other in said[: place + 1]) > held
+    assert noise > 1
+
+
 def test_what_a_log_lost_below_the_applied_index_counts_as_behind_in_table_and_chart() -> None:
     """By one rule: n2 has applied what its log does not hold any more, n3 says nothing of its log, n4 holds more."""
     probes = [replace(probe(t / 4, "n1", "leader", applied=90, committed=90), ledger_end=95) for t in range(9)]
@@ -354,10 +373,12 @@ def test_a_replica_that_stopped_is_told_with_when_under_what_and_whether_it_move
         return [one.sentence() for one in lagging_nodes(found, windows)]
 
     assert reported({8.0: 800}) == ["n2 has not moved since 8.0 s, 0.0 s into #0 bridge: it stands at 800"]
-    fell = "n2 fell behind at 8.2 s, 0.2 s into #0 bridge, at 800; it last moved at "
-    assert reported({8.0: 800, 14.0: 900}) == [fell + "14.0 s, 6.0 s into #0 bridge: it stands at 900"]
+    fell = "; it fell behind at 8.2 s, 0.2 s into #0 bridge, at 800"
+    assert reported({8.0: 800, 14.0: 900}) == [
+        "n2 has not moved since 14.0 s, 6.0 s into #0 bridge: it stands at 900" + fell
+    ]
     assert reported({8.0: 800, 14.0: 900, 14.25: 950, 17.0: 999}) == [
-        fell + "17.0 s, 1.0 s after #0 bridge was healed: it stands at 999"
+        "n2 has not moved since 17.0 s, 1.0 s after #0 bridge was healed: it stands at 999" + fell
     ]
     assert reported({8.0: 800, 19.0: 1900}) == []
     assert reported({}) == []
@@ -379,7 +400,9 @@ def test_a_replica_that_stood_still_with_all_others_falls_behind_with_the_first_
             probes.append(probe(now, "n2", applied=mine, committed=mine))
         (one,) = lagging_nodes(timelines.timelines_of(probes, ("n1", "n2")), ())
         assert one.at == 70
-        assert one.sentence() == f"n2 fell behind at {one.fell:.1f} s, at 70; it last moved at 14.0 s: it stands at 75"
+        assert one.sentence() == (
+            f"n2 has not moved since 14.0 s: it stands at 75; it fell behind at {one.fell:.1f} s, at 70"
+        )
         return one.fell
 
     assert (fell(99), fell(9)) == (12.25, 9.0)

@@ -16,14 +16,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reports
+from history import RunFiles
+from history.records.violations import SEVERITIES
 from reports.analysis import trends
 from reports.load.logs import log_files
 from reports.load.run import read_run
-from reports.load.run_row import RunRow, row_of
+from reports.load.run_row import RunRow, row_of, timers_of
 from reports.load.store_index import INDEX_NAME, StoreIndex, runs_of
 from reports.page.compare import curves_of
+from reports.page.context import facts_of
 from reports.site import site
 from reports.site.coverage import matrix_of
+from tests.support.reports.recorded_runs import recorded_run
 from tests.support.reports.runs import make
 from tests.support.reports.shapes import KINDS, Shape
 from tests.support.reports.stores import many_runs
@@ -334,3 +338,23 @@ def test_a_run_is_listed_with_the_kind_of_the_violation_that_its_sentence_tells(
     results["keys"][1]["counterexamples"] = [{"kind": "odd", "operations": [3]}, {"kind": "odd", "operations": None}]
     files.results.write_text(json.dumps(results))
     assert row_of(files).kind == "odd"
+
+
+def test_timers_of_a_plan_are_read_wherever_it_has_them(tmp_path: Path) -> None:
+    """Plans of this release have them among the options of a system; those of ZooKeeper have none."""
+    named = {"stale-reads": "fast", "element-lost": ""}
+    for name, timers in named.items():
+        files = RunFiles(recorded_run(name, tmp_path))
+        assert row_of(files).timers == timers
+        assert ("timers", "fast") in facts_of(read_run(files)) or not timers
+    assert timers_of({"timers": "stock"}) == "stock"
+    assert timers_of({"options": {"timers": ["odd"]}}) == timers_of({"options": 7}) == timers_of({}) == ""
+
+
+def test_without_a_warehouse_runs_are_grouped_by_their_workload_too() -> None:
+    groups = trends.groups_of([row(1, workload="set"), row(2, workload="register"), row(3, workload="set")])
+    assert [(one.workload, len(one.samples)) for one in groups] == [("register", 1), ("set", 2)]
+
+
+def test_the_list_names_every_severity_in_its_order() -> None:
+    assert f"by the order {', '.join(SEVERITIES)};" in site.list_page([row(1)])

@@ -309,10 +309,7 @@ function showPair(keepAddress) {
   drawLegend(a, b);
   drawCurves(a, b);
   drawAvailability();
-  drawRecovery(
-    document.getElementById("c-recovery"),
-    ["a", "b"].map((letter) => ({ letter, curve: Compare[letter].curves?.recovery })),
-  );
+  drawRecovery(a, b);
   document.getElementById("cmp-a").value = a.place;
   document.getElementById("cmp-b").value = b.place;
   if (!keepAddress)
@@ -353,6 +350,7 @@ async function startCompare() {
     readInk();
     resizeCharts();
     View.changed();
+    if (Compare.a && Compare.b) drawRecovery(Compare.a, Compare.b);
   };
   wireTheme(redraw);
   const packed = document.getElementById("packed").textContent;

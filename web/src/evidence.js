@@ -8,7 +8,8 @@ import { showViolation } from "./violations.js";
 
 const REACH = 6;
 
-// The mark within some pixels of a moment: a violation by its place, or a finding; undefined if there is none.
+// The mark within some pixels of a moment: a violation by its place, or a finding; else the finding that stood then, by
+// its bar; undefined if there is none.
 export function markNear(data, seconds, perPixel) {
   const marks = [
     ...(data.violations ?? []).map(({ at }, violation) => ({ at, violation })),
@@ -16,7 +17,8 @@ export function markNear(data, seconds, perPixel) {
   ];
   const away = (mark) => Math.abs(mark.at - seconds);
   const best = marks.reduce((a, b) => (a && away(a) <= away(b) ? a : b), undefined);
-  return best && away(best) <= REACH * perPixel ? best : undefined;
+  if (best && away(best) <= REACH * perPixel) return best;
+  return marks.findLast(({ at, finding }) => finding && at <= seconds && seconds <= (finding.until ?? at));
 }
 
 export function openEvidence({ violation, finding, at }) {

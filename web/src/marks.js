@@ -63,8 +63,10 @@ export function namePhases(context, data, toX, left, right, top, ratio) {
   context.restore();
 }
 
+const BAR = 2;
+
 // A triangle at the top and a thin line down where an operation that cannot be placed was invoked, and (hollow) where a
-// node was seen to break a rule.
+// node was first seen to break a rule; a bar for as long as its answers showed that.
 export function drawViolationMarks(context, data, toX, left, right, top, height, ratio) {
   context.save();
   context.strokeStyle = Ink.mark;
@@ -76,6 +78,11 @@ export function drawViolationMarks(context, data, toX, left, right, top, height,
     ...(data.further?.violations ?? []).map((at) => [at, false]),
     ...(data.violations ?? []).map(({ at }) => [at, false]),
   ];
+  context.fillStyle = Ink.mark;
+  for (const { at, until } of data.findings ?? []) {
+    const [a, b] = [Math.max(toX(at), left), Math.min(toX(until ?? at), right)];
+    if (b > a) context.fillRect(a, top, b - a, BAR * ratio);
+  }
   for (const [at, hollow] of marked) {
     const x = toX(at);
     if (x < left || x > right) continue;

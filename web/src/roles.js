@@ -5,7 +5,7 @@ export const ROLE_NAMES = [
   "follower",
   "candidate",
   "not reported",
-  "no answer",
+  "no answer to probes",
   "its server is killed, another process answers",
 ];
 

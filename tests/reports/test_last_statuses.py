@@ -1,0 +1,31 @@
+"""The table of the nodes at the end: no column of which no node says anything."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from history import RunFiles
+from reports.analysis.findings import prepare
+from reports.analysis.node_timeline import last_statuses
+from reports.load.run import read_run
+from reports.page.page import environment
+from tests.support.reports.recorded_runs import RUNS, recorded_run
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_every_column_has_a_figure(name: str, tmp_path: Path) -> None:
+    drawn = prepare(read_run(RunFiles(recorded_run(name, tmp_path))))
+    context = {"last_statuses": last_statuses(drawn.timelines), "nodes": (*drawn.run.nodes, "n99")}
+    for snapshots in ({}, {"n1": {"saved": 1}}):
+        table = environment().get_template("last_statuses.html.j2").render(**context, snapshots=snapshots)
+        rows = [re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", row) for row in re.findall(r"<tr>.*?</tr>", table)]
+        heads, *nodes, never = rows
+        assert {len(row) for row in nodes} == {len(heads)}
+        (across,) = re.findall(r'colspan="(\d+)"', table)
+        assert never[0] == "n99"
+        assert int(across) + 1 == len(heads)
+        for place, head in enumerate(heads):
+            assert {row[place] for row in nodes} != {"–"}, head

@@ -1,0 +1,82 @@
+"""*Words*: every kind of violation and every headline that a page can show is explained on it."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import reports
+from checker.fenced_ledgers import KINDS as OF_LEDGERS
+from history import RunFiles
+from history.records.violations import LOST, SEVERITIES, SHORT_LOGS, violations_of
+from reports.analysis.findings import prepare
+from reports.load.run import read_run
+from reports.page.words import HEADLINES, KINDS, words_of
+from tests.support.reports.recorded_runs import RUNS, recorded_run
+
+ROOT = Path(__file__).resolve().parents[2]
+JUDGES = ("checker", "harness/judge", "harness/workloads", "harness/systems")
+NAME = '"([a-z]+(?:-[a-z]+)+)"'
+OF_ANSWERS = ("client.py", "outcomes.py")
+"""Of the systems: what becomes of an operation, and no violation."""
+PLACES = (
+    rf"(?:Counterexample|of_promise|broken|example|_counterexample|_conflict|_Disagreement|_invalid)\(\s*[^\"\n]*?{NAME}",
+    rf"return {NAME}(?: if \w+ else {NAME})?, ",
+    rf'"kind": {NAME}|\bkind = {NAME}|\bKIND: Final = {NAME}|\bkind={NAME}',
+    rf"\bkind(?:, \w+)? = {NAME}",
+    rf"\bkind = {NAME} if .* else {NAME}",
+)
+"""Where the judges' sources name a kind: where a counterexample is made, or the details of a check."""
+
+
+def kinds_in_the_sources() -> set[str]:
+    paths = (path for folder in JUDGES for path in (ROOT / folder).rglob("*.py"))
+    texts = [path.read_text() for path in paths if path.name not in OF_ANSWERS]
+    found = (match for text in texts for place in PLACES for match in re.finditer(place, text))
+    return {name for match in found for name in match.groups() if name}
+
+
+def test_every_kind_that_a_judge_can_name_has_its_words() -> None:
+    named = kinds_in_the_sources()
+    assert {"stale-read", "lost-write", "committed-entries-deleted", "not-linearizable", "wrong-total"} <= named
+    assert named - set(KINDS) == set()
+    assert (LOST | SHORT_LOGS | set(OF_LEDGERS)) - set(KINDS) == set()
+
+
+def test_every_headline_has_its_words() -> None:
+    assert tuple(HEADLINES) == SEVERITIES
+
+
+def test_no_entry_is_of_something_that_there_is_not() -> None:
+    sources = "\n".join(path.read_text() for folder in (*JUDGES, "history") for path in (ROOT / folder).rglob("*.py"))
+    assert [kind for kind in KINDS if f'"{kind}"' not in sources] == []
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_page_explains_what_stands_on_it_and_nothing_else(name: str, tmp_path: Path) -> None:
+    files = RunFiles(recorded_run(name, tmp_path))
+    reports.write_report(files)
+    page = files.report.read_text()
+    part = page.partition('id="words"')[2].partition("</section>")[0]
+    explained = set(re.findall(r"<dt>(.*?)</dt>", part))
+    results = json.loads(files.results.read_text())
+    found = violations_of(results)
+    assert {one.severity for one in found} == explained & set(SEVERITIES)
+    shown = set(re.findall(r'<article class="violation" id="violation-\d+">\s*<h3>([a-z-]+)', page))
+    kinds = (explained & set(KINDS)) - {check["name"] for check in results["checks"]}
+    assert shown | {one.kind for one in found} >= kinds >= shown
+    asked = {json.loads(line).get("f") for line in files.history.read_text().splitlines()[1:]}
+    for word in ("window", "tail", "alter"):
+        assert (word in explained) == (word in asked)
+    assert ("leader, follower" in explained) == ("candidate" in explained)
+
+
+def test_a_word_of_a_check_replaces_ours(tmp_path: Path) -> None:
+    files = RunFiles(recorded_run("ledgers-lost", tmp_path))
+    results = json.loads(files.results.read_text())
+    results["checks"][0].setdefault("details", {})["words"] = {"tail": "its own"}
+    files.results.write_text(json.dumps(results))
+    assert dict(words_of(prepare(read_run(files))))["tail"] == "its own"
