@@ -218,9 +218,10 @@ def _unknown(results: Mapping[str, Any]) -> str:
 
 
 def _describe(results: Mapping[str, Any], plan: Mapping[str, Any], violations: Sequence[Violation]) -> str:
-    """Return the story; where an earlier release recorded none, the sentence.
+    """Return what the page says first.
 
-    Of that failed checks come in front of "linearizable: yes", since a list shows only its beginning.
+    Of a run for which an earlier release recorded none of it, the verdict's sentence: the parts about failed checks in
+    front of "linearizable: yes", since a list shows only its beginning.
     """
     if story := story_of(results, plan):
         return " ".join(story)
