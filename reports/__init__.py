@@ -7,7 +7,7 @@
 ``plots``                  the static set: PNG and SVG
 ``text``                   summary, terminal, JUnit
 ``export``                 a run for other tools: a trace for Perfetto, CSV, Parquet
-``story``                  the page's first sentences, from what was computed
+``headlines``                  the page's first sentences, from what was computed
 ``analysis``               computed from the records: timelines, faults, findings, trends, layout of pictures
 ``load``                   reads those files of a run or a store that are there
 ``style``                  colours, and how numbers and hostile text are written
@@ -23,13 +23,21 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from reports.errors import ReportOutcome
-    from reports.write import render_run, render_summary, story_of, write_all, write_junit, write_plots, write_report
+    from reports.write import (
+        headlines_of,
+        render_run,
+        render_summary,
+        write_all,
+        write_junit,
+        write_plots,
+        write_report,
+    )
 
 __all__ = [
     "ReportOutcome",
+    "headlines_of",
     "render_run",
     "render_summary",
-    "story_of",
     "write_all",
     "write_junit",
     "write_plots",

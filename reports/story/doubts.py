@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from history.records.doubts import doubts_of, is_least, violations_text
-from reports.analysis.findings import MAX_EXAMPLES, violation_count
+from history.records.verdicts import MAX_COUNTEREXAMPLES
+from reports.analysis.findings import violation_count
 from reports.load.run import Run
 
 
@@ -15,6 +16,6 @@ def violations_counted(run: Run) -> str:
 def doubts_text(run: Run) -> str:
     """Write what the checker left open about the violations; empty where nothing is."""
     found = doubts_of(run.results)
-    named = [f"{key}: {reason}" for key, reason in found[:MAX_EXAMPLES]]
+    named = [f"{key}: {reason}" for key, reason in found[:MAX_COUNTEREXAMPLES]]
     more = [f"and of {len(found) - len(named)} more keys"] if len(found) > len(named) else []
     return "; ".join([*named, *more])
