@@ -12,6 +12,7 @@ from checker.core.calls import freeze
 from checker.core.model import Model, is_register
 from checker.core.options import CheckKeywords, CheckOptions
 from checker.core.result import Report
+from checker.models.registry import starting_with
 from checker.per_key import check_keys
 from history import Counterexample, Event, FormatError, Operation, pair
 from history.readers import Foreign, OperationColumns, read_any
@@ -26,7 +27,7 @@ def check(history: Any, model: str | Model | None = None, **options: Unpack[Chec
     ``history`` is a list of events or operations, a pandas or Arrow table of events (columns process, type, f, value,
     and if there are any index, time, key, node), columns, what ``history.readers.read_any`` returned, or a file's path.
     Without a ``model`` the one that the file names is used, else a register; it starts with the value that the file
-    names, unless ``model`` is an instance.  ``options``: fields of ``CheckOptions``.
+    names, unless ``model`` is an instance.  ``options`` are the fields of ``CheckOptions``.
     Raises FormatError for a history that is none, ModelError for operations that are none of the model's.
     """
     chosen = CheckOptions(**options)
@@ -34,8 +35,6 @@ def check(history: Any, model: str | Model | None = None, **options: Unpack[Chec
         name: Any = getattr(model, "name", None) or model
         history = read_any(Path(history), model=name)
     if isinstance(history, Foreign):
-        from checker.models.registry import starting_with
-
         model = model or history.model
         if history.initial is not None and not isinstance(model, Model):
             model = starting_with(model or "register", history.initial)

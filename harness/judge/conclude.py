@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from harness.clusters import netns_names
 from harness.errors import CheckError, UsageError
 from harness.files import wording_of
+from harness.judge.damage import Damages, damages_of
 from harness.judge.judge import judge
 from harness.judge.recorded import Recorded
 from harness.plan import Plan
@@ -29,6 +30,7 @@ from history.json_object import read_object
 from history.records.events import torn_end
 from history.records.layout import WAREHOUSE
 from pipeline import PipelineError, SessionError, Tables, append_run, computed_tables, run_tables, store_tables
+from reports.load.logs import seconds_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -145,16 +147,18 @@ def read_recorded(run: RunFiles) -> Recorded:
     if (note := torn_end(run.history)) is not None:
         state.warnings.append(f"{run.history.name}: {note}")
     names = tuple(history.header.extra.get("nodes") or netns_names(plan.nodes))
+    receipts, alarms = receipts_of(history.events), plan.under_test.alarms
     return Recorded(
         plan=plan,
         operations=pair(history.events, str(run.history)),
-        receipts=receipts_of(history.events),
+        receipts=receipts,
         probes=read_probes(run.probes) if run.probes.exists() else [],
         state=state,
         nodes=names,
         members=tuple(history.header.extra.get("members") or names),
-        log_hits=log_hits(run.nodes, names, plan.under_test.alarms),
+        log_hits=log_hits(run.nodes, names, alarms),
         files=run.nodes,
+        early_hits=early_hits(run.nodes, damages_of(receipts, plan), alarms, history.header.started),
     )
 
 
@@ -167,19 +171,42 @@ def log_hits(directory: Path, nodes: tuple[str, ...], alarms: Iterable[Alarm]) -
     hits: dict[str, dict[str, int]] = {}
     alarms = tuple(alarms)
     for node in nodes:
-        logs, counted = sorted((directory / node).glob("*.log*")), _counted(directory / node)
-        found: Counter[str] = Counter()
-        for path in logs:
-            with path.open(errors="replace") as lines:
-                for line in lines:
-                    found.update(
-                        alarm.pattern
-                        for alarm in alarms
-                        if alarm.pattern in line and not (alarm.unless and alarm.unless in line)
-                    )
-        if logs or counted is not None:
-            hits[node] = dict(found | (counted or Counter()))
+        found, counted = _lines_of(directory / node, alarms), _counted(directory / node)
+        if found is not None or counted is not None:
+            hits[node] = dict((found or Counter()) | (counted or Counter()))
     return hits
+
+
+def early_hits(directory: Path, damages: Damages, alarms: Iterable[Alarm], started: str) -> dict[str, dict[str, int]]:
+    """Count the alarms that nodes had logged before we damaged their files, by the dates of the lines."""
+    alarms = tuple(alarms)
+    hits = {}
+    for node in damages.nodes:
+        until = min(damage.begin for damage in damages.of(node)) / 1e9
+
+        def early(line: str, until: float = until) -> bool:
+            logged = seconds_of(line, started)
+            return logged is not None and logged < until
+
+        hits[node] = dict(_lines_of(directory / node, alarms, early) or {})
+    return hits
+
+
+def _lines_of(
+    directory: Path, alarms: Sequence[Alarm], counts: Callable[[str], bool] = lambda _: True
+) -> Counter[str] | None:
+    """The lines of each alarm in a node's logs; None without any log."""
+    logs = sorted(directory.glob("*.log*"))
+    found: Counter[str] = Counter()
+    for path in logs:
+        with path.open(errors="replace") as lines:
+            for line in lines:
+                found.update(
+                    alarm.pattern
+                    for alarm in alarms
+                    if alarm.pattern in line and not (alarm.unless and alarm.unless in line) and counts(line)
+                )
+    return found if logs else None
 
 
 def _counted(directory: Path) -> Counter[str] | None:

@@ -19,7 +19,7 @@ class Window:
 
     ``exempt`` is the reason why no operation needs to have ended; empty where some must.  ``answerable_s`` are the most
     seconds on end for which a quorum was left.  ``together``: it was too short by itself, and counts with others that
-    were.
+    were, if there are enough of them or nothing else is asked.
     """
 
     id: int
@@ -57,7 +57,7 @@ def windows_of(recorded: Recorded) -> list[Window]:
             exempt = _exempt(answerable, stood, notices)
             found.append(Window(receipt.id, receipt.fault, begin, end, exempt, answerable))
     short = [window for window in found if window.exempt and window.answerable_s]
-    if len(short) > 1 and sum(window.answerable_s for window in short) >= notices:
+    if sum(window.answerable_s for window in short) >= notices or not any(window.asked for window in found):
         return [replace(one, exempt="", together=True) if one in short else one for one in found]
     return found
 

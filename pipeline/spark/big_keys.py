@@ -114,17 +114,12 @@ WHERE number <= {shown}
 
 
 def judge_big_keys(
-    spark: SparkSession,
-    operations: DataFrame,
-    *,
-    model: str = "register",
-    ranges: int | None = None,
+    spark: SparkSession, operations: DataFrame, *, model: str = "register", ranges: int | None = None
 ) -> list[KeyVerdict]:
     """The verdict on every key of ``operations`` (columns of ``operations.parquet``), in the order of the keys' texts.
 
     Of a ``model`` that is no register every verdict is unknown.  ``ranges`` is into how many pieces time is cut
-    (by default so that a piece has a million places).
-    ``seconds`` of a verdict is the time that all keys took together.
+    (by default so that a piece has a million places).  ``seconds`` of a verdict is the time that all keys took together.
     Raises JobError.
     """
     began = time.monotonic()

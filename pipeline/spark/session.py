@@ -37,6 +37,8 @@ _UNPACKED: Final = "harness_packages"
 _UNRESOLVED: Final = re.compile(r"unresolved dependency: ([^#\s]+)#([^;\s]+);([^:\s]+)")
 _SETTINGS: Final = {
     "spark.python.daemon.module": "pipeline.spark.worker_daemon",
+    # Arrow's own allocators reserve a GiB of address space, which is what Spark limits where a limit is set.
+    "spark.executorEnv.ARROW_DEFAULT_MEMORY_POOL": "system",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.catalogImplementation": "in-memory",
     "spark.sql.session.timeZone": "UTC",

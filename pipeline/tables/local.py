@@ -6,16 +6,15 @@ For one small file, and for machines on which Spark does not start.  The tables 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from history import KeyVerdict, RunFiles
 from history.tables.schemas import PROBES, VERDICTS
-from pipeline.tables.judging import Budget, judge, verdicts_of
+from pipeline.tables.judging import Budget, each_key, judge, verdicts_of
 from pipeline.tables.recovery import Slice, fault_table, ok_times
 from pipeline.tables.sources import probe_batches, read_run
 from pipeline.tables.storage import replacing, write_tables
@@ -72,16 +71,6 @@ def store_tables(run: RunFiles, tables: Mapping[str, pa.Table]) -> None:
 def _verdicts(operations: pa.Table, model: str | None, deadline_s: float) -> pa.Table:
     if model is None:
         return VERDICTS.empty_table()
-    groups = list(_by_key(operations))
-    budget = Budget.of(deadline_s, len(groups))
-    judged = [judge(group, model, budget) for group in groups]
-    return pa.concat_tables([VERDICTS.empty_table(), *judged])
-
-
-def _by_key(operations: pa.Table) -> Iterator[pa.Table]:
-    ordered = operations.sort_by("key")
-    runs = pc.run_end_encode(ordered["key"].combine_chunks())
-    begin = 0
-    for end in runs.run_ends.to_pylist():
-        yield ordered.slice(begin, end - begin)
-        begin = end
+    keys = each_key(operations)
+    budget = Budget.of(deadline_s, len(keys))
+    return pa.concat_tables([VERDICTS.empty_table(), *(judge(one, model, budget) for one in keys)])

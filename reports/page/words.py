@@ -76,10 +76,10 @@ OPERATIONS: Final[Mapping[str, str]] = {
     "window": "a row of adds to a ledger, of which several are on the way at once; some may be answered and others not",
     "tail": "a read of the last entries that are confirmed, by a reader who does not close the ledger",
     "recover": "a client closes a ledger that another one writes to: it settles the end, and fences the writer off",
-    "alter": "a change of a sync state set that names the epoch it expects: granted with the next epoch, or refused",
-    "elect": "a request to choose a master among the members of a sync state set",
+    "alter": "a change of the set of replicas in sync, which names the epoch it expects: granted, or refused",
+    "elect": "a request to choose a master among the replicas in sync",
 }
-EPOCH: Final = "a number that grows with every new leader, or with every change of a sync state set; the higher wins"
+EPOCH: Final = "a number that grows with every new leader, or change of the set of replicas in sync; the higher wins"
 DIGEST: Final = "a hash of all that a node has applied up to an index: equal indexes must have equal digests"
 
 

@@ -246,6 +246,16 @@ def test_a_check_that_found_something_lost_says_so_first(fresh: Maker, kind: str
     ]
 
 
+def test_of_very_many_moments_the_later_ones_are_marked_by_parts_of_the_run(fresh: Maker) -> None:
+    moments = [{"node": "n1", "time": S + place * 10**6, "log_end": 5, "committed": 90} for place in range(300)]
+    drawn = with_checks(fresh("valid"), {**DELETED, "details": {**DELETED["details"], "moments": moments}})
+    marks = marks_of(drawn)
+    assert len(marks.findings) == 100
+    width, later = drawn.run.end / 1e9 / 2000, [one["time"] / 1e9 for one in moments[100:]]
+    assert 0 < len(marks.further_findings) < len(later)
+    assert all(any(-1e-9 <= at - mark <= width for mark in marks.further_findings) for at in later)
+
+
 def test_what_a_node_shows_in_answer_after_answer_is_one_moment_that_lasts(tmp_path: Path) -> None:
     """The judge counted every answer, and lists the first hundred: the stretches hold all of them, to the last."""
     root = recorded_run("data-lost", tmp_path)

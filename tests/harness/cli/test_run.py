@@ -29,6 +29,7 @@ def empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator
 class Recorder:
     """Stands for ``harness.execution.run.Run``: ends with the next of ``codes``."""
 
+    results = None
     codes: list[int]
     plans: list[Plan]
     options: list[tuple[Path, Any]]
