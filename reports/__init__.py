@@ -7,7 +7,7 @@
 ``plots``                  the static set: PNG and SVG
 ``text``                   summary, terminal, JUnit
 ``export``                 a run for other tools: a trace for Perfetto, CSV, Parquet
-``headlines``                  the page's first sentences, from what was computed
+``story``                  the page's first sentences, from what was computed
 ``analysis``               computed from the records: timelines, faults, findings, trends, layout of pictures
 ``load``                   reads those files of a run or a store that are there
 ``style``                  colours, and how numbers and hostile text are written
