@@ -17,7 +17,7 @@ from reports.style.wording import Wording, by_values
 from reports.text import junit, terminal
 from reports.text.summary import render_summary
 
-__all__ = ["render_run", "render_summary", "story_of", "write_all", "write_junit", "write_plots", "write_report"]
+__all__ = ["headlines_of", "render_run", "render_summary", "write_all", "write_junit", "write_plots", "write_report"]
 
 
 def write_report(files: RunFiles, wording: Wording = by_values) -> ReportOutcome:
@@ -44,7 +44,7 @@ def write_junit(files: RunFiles, path: Path) -> None:
     junit.write(read_run(files), path)
 
 
-def story_of(files: RunFiles, wording: Wording = by_values) -> list[str]:
+def headlines_of(files: RunFiles, wording: Wording = by_values) -> list[str]:
     """List the sentences on top of the page about what broke, the worst first; empty where no check failed."""
     found = diagnosis_of(prepare(read_run(files, wording)))
     return [f"{one.title}: {one.text}" for one in found.breaks] if found else []

@@ -72,7 +72,7 @@ def conclude(run: RunFiles, session: Callable[[], SparkSession] | None) -> Concl
     try:
         write_json(run.results, results.to_json())
         if any(check.verdict == "invalid" for check in results.checks):
-            results = replace(results, story=_first_sentences(run))
+            results = replace(results, headlines=_headlines(run))
             write_json(run.results, results.to_json())
         run.summary.write_text(summary_of(run, results, None) + "\n")
     except OSError as error:
@@ -88,11 +88,11 @@ def _with_failure(results: Results, unwritten: Exception | None) -> Results:
     return replace(results, harness_failure="; ".join(text for text in failures if text))
 
 
-def _first_sentences(run: RunFiles) -> tuple[str, ...]:
+def _headlines(run: RunFiles) -> tuple[str, ...]:
     """List the sentences on top of the page; they are made from the records and the results just written."""
     import reports
 
-    return tuple(_try("the story", lambda: reports.story_of(run, wording_of(run.history)), []) or ())
+    return tuple(_try("the headlines", lambda: reports.headlines_of(run, wording_of(run.history)), []) or ())
 
 
 def summary_of(run: RunFiles, results: Results, columns: int | None) -> str:

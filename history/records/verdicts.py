@@ -209,7 +209,7 @@ class Results:
     ``windows`` are the faults with what they cost, each by kind of operation (``kinds``) and by node (``caught_up``,
     ``behind``, ``silent``);
     ``fault_figures`` are the distributions over all windows of one fault (see ``docs/nemeses.md``).
-    ``story`` says what broke, the worst first, as the page does on top; lists of runs and the summary show it.
+    ``headlines`` says what broke, the worst first, as the page does on top; lists of runs and the summary show it.
     """
 
     verdict: Verdict
@@ -224,7 +224,7 @@ class Results:
     environment: dict[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     timings: dict[str, float] = field(default_factory=dict)
-    story: tuple[str, ...] = ()
+    headlines: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         record = {name: getattr(self, name) for name in self.__slots__}
@@ -233,10 +233,10 @@ class Results:
         return {"format": "harness-results", "version": RESULTS_VERSION, **record}
 
 
-def story_of(results: Mapping[str, Any], plan: Mapping[str, Any]) -> list[str]:
+def headlines_of(results: Mapping[str, Any], plan: Mapping[str, Any]) -> list[str]:
     """List the sentences about what broke, by ``results.json``; empty where none are recorded.
 
     Nor are any listed of a run with a planted bug: its verdict's sentence begins with what became of that.
     """
-    found = results.get("story")
+    found = results.get("headlines")
     return [str(one) for one in found] if isinstance(found, list | tuple) and not plan.get("canary") else []

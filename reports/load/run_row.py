@@ -21,7 +21,7 @@ from history.metrics.recovery import never_recovered
 from history.records.doubts import is_least
 from history.records.plans import faults_of, nemesis_name, system_version
 from history.records.settings import machine_of, settings_of
-from history.records.verdicts import story_of
+from history.records.verdicts import headlines_of
 from history.records.violations import (
     Violation,
     beside_planted,
@@ -218,13 +218,12 @@ def _unknown(results: Mapping[str, Any]) -> str:
 
 
 def _describe(results: Mapping[str, Any], plan: Mapping[str, Any], violations: Sequence[Violation]) -> str:
-    """Return what the page says first.
+    """Return the headlines; where an earlier release recorded none, the sentence.
 
-    Of a run for which an earlier release recorded none of it, the verdict's sentence: the parts about failed checks in
-    front of "linearizable: yes", since a list shows only its beginning.
+    Of that failed checks come in front of "linearizable: yes", since a list shows only its beginning.
     """
-    if story := story_of(results, plan):
-        return " ".join(story)
+    if headlines := headlines_of(results, plan):
+        return " ".join(headlines)
     sentence = str(results.get("sentence") or "")
     worst = [violation.check for violation in violations]
     failed = [check for check in results.get("checks", ()) if check.get("verdict") == "invalid"]

@@ -9,7 +9,7 @@ from math import isnan
 from typing import Any, Final
 
 from history.records.doubts import doubts_of, is_least, violations_text
-from history.records.verdicts import story_of
+from history.records.verdicts import headlines_of
 from history.records.violations import counterexamples_of, counts_of, state_of, verdict_words
 from reports.errors import Notes
 from reports.load.run import tidy
@@ -73,9 +73,9 @@ def _verdict(results: Mapping[str, Any], columns: int | None, plan: Mapping[str,
     failure = results.get("harness_failure")
     verdict = str(results.get("verdict", "unknown"))
     word = "HARNESS FAILURE" if failure else verdict_words(verdict, plan, results).upper()
-    story = story_of(results, plan)
-    texts = (failure, *(story or [str(results.get("sentence") or "")]))
-    sentences = [wrapped(str(text), columns, hang="  " if story else "") for text in texts if text]
+    headlines = headlines_of(results, plan)
+    texts = (failure, *(headlines or [str(results.get("sentence") or "")]))
+    sentences = [wrapped(str(text), columns, hang="  " if headlines else "") for text in texts if text]
     return "\n".join([word, *sentences])
 
 

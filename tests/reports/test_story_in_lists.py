@@ -21,7 +21,7 @@ def with_story(name: str, below: Path) -> RunFiles:
     """A recorded run whose results hold the story, as they do when this release judges it."""
     files = RunFiles(recorded_run(name, below))
     results = json.loads(files.results.read_text())
-    files.results.write_text(json.dumps({**results, "story": reports.story_of(files)}))
+    files.results.write_text(json.dumps({**results, "headlines": reports.headlines_of(files)}))
     return files
 
 
@@ -45,13 +45,13 @@ def test_a_planted_bug_is_told_first_and_an_earlier_release_recorded_no_story(tm
     planted = with_story("stale-reads", tmp_path)
     results, plan = json.loads(planted.results.read_text()), json.loads(planted.plan.read_text())
     assert plan["canary"]
-    assert results["story"]
+    assert results["headlines"]
     assert row_of(planted).sentence.startswith(results["sentence"][:60])
     older = RunFiles(recorded_run("replica-behind", tmp_path))
     assert SYMPTOM in row_of(older).sentence
 
 
-def test_the_judge_records_the_story_of_a_run_in_which_a_check_failed(
+def test_the_judge_records_the_headlines_of_a_run_in_which_a_check_failed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files = RunFiles(recorded_run("three-losses", tmp_path))
@@ -69,7 +69,7 @@ def test_the_judge_records_the_story_of_a_run_in_which_a_check_failed(
     for verdict in ("invalid", "valid"):
         monkeypatch.setattr(conclude, "judge", lambda *_, verdict=verdict: judged(verdict))
         found = conclude.conclude(files, None).results
-        written = json.loads(files.results.read_text())["story"]
-        assert list(found.story) == written
+        written = json.loads(files.results.read_text())["headlines"]
+        assert list(found.headlines) == written
         assert written[:1] == [one for one in written if one.startswith("data lost on n1, n3, n5: ")]
         assert bool(written) == (verdict == "invalid")
