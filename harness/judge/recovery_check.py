@@ -214,7 +214,8 @@ def recovery_check(recorded: Recorded, found: Found | None, damages: Damages = N
     if wrong is None:
         if why := found.since_heal.undecidable or found.since_load.undecidable:
             return check("unknown", why)
-        return check("valid", "; ".join(_well(one, limit) for one in looked), _seconds(found))
+        well = "; ".join(_well(one, limit).removesuffix(_refusals(one)) for one in looked)
+        return check("valid", well + _refusals(*looked), _seconds(found))
     where, recovery, seen = wrong
     if ours := _ours(where, recorded, limit):
         return check("unknown", f"{seen}, but {ours}")
@@ -285,8 +286,9 @@ def _well(found: Found, limit: float) -> str:
     return seen + _refusals(found)
 
 
-def _refusals(found: Found) -> str:
-    return "".join(f"; {line}, which is an answer" for line in found.refused.values())
+def _refusals(*found: Found) -> str:
+    lines = dict.fromkeys(line for one in found for line in one.refused.values())
+    return "".join(f"; {line}, which is an answer" for line in lines)
 
 
 def _ours(found: Found, recorded: Recorded, limit: float) -> str | None:

@@ -454,3 +454,7 @@ def test_a_damaged_node_that_refuses_that_restart_is_not_waited_for() -> None:
     check = check_of(replace(run, receipts=(*run.receipts, damage)))
     assert check.verdict == "valid"
     assert check.seen.endswith("n3 did not start again on its damaged data file /data/store/data/0, which is an answer")
+    for_good = after_restart({"n3": None})
+    gone = [one for one in for_good.probes if one.node != "n3" or one.time < 50 * S]
+    twice = check_of(replace(for_good, probes=tuple(gone), receipts=(*run.receipts, damage)))
+    assert (twice.verdict, twice.seen.count("n3 did not start again")) == ("valid", 1)
