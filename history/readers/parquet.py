@@ -225,7 +225,10 @@ class _Source:
         return bool(pc.all(listed, min_count=0).as_py())
 
     def _fill_in_cas(self, kind: NDArray[np.int8], value: _Ints, old: _Ints) -> bool:
-        """Fill in what each cas swaps; a refused one is a read of what it saw.  False if columns cannot hold it."""
+        """Fill in the old and the new value of each cas.
+
+        A refused one is a read of what it saw.  Returns False if columns cannot hold it.
+        """
         rows = np.flatnonzero(kind == CAS)
         if not rows.size:
             return True

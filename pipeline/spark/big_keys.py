@@ -119,8 +119,8 @@ def judge_big_keys(
     """The verdict on every key of ``operations`` (columns of ``operations.parquet``), in the order of the keys' texts.
 
     Of a ``model`` that is no register every verdict is unknown.  ``ranges`` is into how many pieces time is cut
-    (by default so that a piece has a million places).  ``seconds`` of a verdict is the time that all keys took together.
-    Raises JobError.
+    (by default so that a piece has a million places).  ``seconds`` of a verdict is the time that all keys took.  Raises
+    JobError.
     """
     began = time.monotonic()
     calls = spark.sql(_CALLED, operations=operations, never=NEVER).mapInArrow(_with_canonical_values, _CALLS)
