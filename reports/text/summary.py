@@ -74,7 +74,7 @@ def _verdict(results: Mapping[str, Any], columns: int | None, plan: Mapping[str,
     verdict = str(results.get("verdict", "unknown"))
     word = "HARNESS FAILURE" if failure else verdict_words(verdict, plan, results).upper()
     headlines = headlines_of(results, plan)
-    texts = (failure, *(headlines or [str(results.get("sentence") or "")]))
+    texts = (failure, *headlines, results.get("sentence"))
     sentences = [wrapped(str(text), columns, hang="  " if headlines else "") for text in texts if text]
     return "\n".join([word, *sentences])
 
