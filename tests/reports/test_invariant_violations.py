@@ -251,7 +251,7 @@ def test_of_very_many_moments_the_later_ones_are_marked_by_parts_of_the_run(fres
     drawn = with_checks(fresh("valid"), {**DELETED, "details": {**DELETED["details"], "moments": moments}})
     marks = marks_of(drawn)
     assert len(marks.findings) == 100
-    width, later = drawn.run.end / 1e9 / 2000, [one["time"] / 1e9 for one in moments[100:]]
+    width, later = drawn.run.end / 1e9 / 2000, [1 + place / 1e3 for place in range(100, 300)]
     assert 0 < len(marks.further_findings) < len(later)
     assert all(any(-1e-9 <= at - mark <= width for mark in marks.further_findings) for at in later)
 

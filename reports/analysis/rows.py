@@ -1,47 +1,18 @@
-"""Which operations are drawn: those of a counterexample that matter, and on the same object around a broken promise."""
+"""Which operations of a counterexample are drawn: all of a small one, and of a large one those that matter."""
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Final
 
-import numpy as np
+from history import Counterexample, Operation
 
-from history import SECOND, Counterexample, Operation
-from reports.load.columns import NONE, Operations
-
-NEAREST: Final = 3
-"""So many operations are shown around each one of the violation,"""
-NEAR: Final = SECOND
-"""if no more than this (ns) lies between the two."""
 MOST: Final = 40
 """More rows are no picture: of more, at most :data:`LAST` are drawn."""
 LAST: Final = 16
 BEFORE: Final = 2
 """So many of those that ended before a suspect began are drawn, where no order of the others is known."""
-
-
-def operations_beside(operations: Operations, example: Counterexample) -> list[Operation]:
-    """List the nearest operations on the object around each one of a broken promise, in the order of the history.
-
-    Of other counterexamples there are none: they say by themselves why nothing fits.
-    """
-    key = json.dumps(example.key, ensure_ascii=False, separators=(",", ":"))
-    if not example.roles or example.key is None:
-        return []
-    mine = [one.invoke_index for one in example.operations]
-    rows = np.flatnonzero((operations.key.codes == operations.key.code(key)) & ~np.isin(operations.index, mine))
-    begun = operations.invoked[rows]
-    done = np.where(operations.returned[rows] == NONE, begun, operations.returned[rows])
-    chosen: set[int] = set()
-    for one in example.operations:
-        end = one.invoked if one.returned is None else one.returned
-        away = np.maximum(np.maximum(begun - end, one.invoked - done), 0)
-        nearest = np.lexsort((np.abs(begun - one.invoked), away))[:NEAREST]
-        chosen.update(rows[nearest[away[nearest] <= NEAR]].tolist())
-    return [operations.at(row) for row in sorted(chosen)]
 
 
 def rows_of(example: Counterexample, beside: Sequence[Operation]) -> list[tuple[int, Operation]]:
