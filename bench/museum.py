@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from bench.series import MOST_FAILURES, ROOT, Row, counts, known, options, run_once, save, write_table
+from bench.series import MAX_FAILURES, ROOT, Row, counts, known, options, run_once, save, write_table
 
 COMMAND: Final = "python -m bench.museum"
 PAGE: Final = ROOT / "docs" / "museum.md"
@@ -133,7 +133,7 @@ def make(piece: Piece, asked: argparse.Namespace, results: dict[str, Rows]) -> N
     """Runs of one bug and its twin in turns, until there are as many of each as asked for."""
     of_piece = results.setdefault(piece.name, {})
     failures = 0
-    while failures < MOST_FAILURES:
+    while failures < MAX_FAILURES:
         made = {version: sum(map(counts, of_piece.get(version, ()))) for version in _twins(piece)}
         version = min(made, key=lambda one: made[one])
         if made[version] >= asked.runs:

@@ -1,4 +1,4 @@
-"""How often each bug that a server can be told to have is caught, in short real runs.  Needs root.
+"""How often each bug that a server can be made to have is caught, in short real runs.  Needs root.
 
     python -m bench.planted [--runs 20] [--bugs skip-entry,vote-twice] [--cluster netns] [--store DIR] [--results FILE]
 
@@ -6,7 +6,7 @@ Every row is written to the results as it comes, and a later call goes on from t
 the table of docs/planted-bugs.md is written anew from them.  A run in which the harness failed counts for nothing and
 is made again.  The runs of a bug that was caught are removed; one that was missed stays in the store.  A series bears
 its bug's name, and its workload's where that is not ``register``: ``apply-twice:set``.  Beside the bugs there is
-``none``: runs in which 0.4.0 has defects of its own, without a bug, to tell the one from the other.
+``none``: runs in which 0.4.0 has defects of its own, without a bug, to distinguish the one from the other.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from bench.series import MOST_FAILURES, ROOT, Row, counts, known, options, run_once, save, write_table
+from bench.series import MAX_FAILURES, ROOT, Row, counts, known, options, run_once, save, write_table
 from harness.systems.dledger import SYSTEM
 
-#: Each bug that the server can be told to have, and the checks that look for it.
+#: Each bug that the server can be made to have, and the checks that look for it.
 PLANTED_BUGS: Final = {canary.name: canary.found_by for canary in SYSTEM.canaries}
 PAGE: Final = ROOT / "docs" / "planted-bugs.md"
 COMMAND: Final = "python -m bench.planted"
@@ -57,8 +57,8 @@ class Trial:
         ]  # fmt: skip
 
 
-# Many keys where a wrong value must still be there when somebody looks: a register written again is right again.
-# And so slowly that two nodes are often asked at the same index.
+#: Many keys where a wrong value must still be there when a client looks: a register written again is right again.
+#: And so slowly that two nodes are often asked at the same index.
 _SNAPSHOTS: Final = ("--snapshot", "--snapshot-threshold", "100", "--keys", "500", "--rate", "60")
 TRIALS: Final = (
     Trial("stale-reads", seconds=6),
@@ -119,7 +119,7 @@ def make(trial: Trial, asked: argparse.Namespace, results: dict[str, list[Row]])
     """Runs of one bug until there are as many as asked for."""
     rows = results.setdefault(trial.name, [])
     failures = 0
-    while sum(map(counts, rows)) < asked.runs and failures < MOST_FAILURES:
+    while sum(map(counts, rows)) < asked.runs and failures < MAX_FAILURES:
         seed = asked.seed + len(rows)
         store = asked.store / f"{trial.name.replace(':', '-')}-{seed}"
         row = run_once(trial.words(asked.cluster), seed, store, lambda row: caught(trial.bug, row))

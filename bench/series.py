@@ -18,8 +18,8 @@ from history.records.violations import counterexamples_of
 ROOT: Final = Path(__file__).resolve().parents[1]
 #: Exit codes of a run that was judged; any other is a failure of the harness.
 JUDGED: Final = (0, 1, 2)
-#: So many harness failures of one series, and the bench gives up on it.
-MOST_FAILURES: Final = 5
+#: The bench gives up on a series after this many harness failures.
+MAX_FAILURES: Final = 5
 
 #: What the table needs of one run.
 Row = dict[str, Any]

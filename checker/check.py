@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
 from checker.core.calls import freeze
 from checker.core.model import Model, is_register
-from checker.core.options import DEFAULTS, CheckOptions
+from checker.core.options import CheckKeywords, CheckOptions
 from checker.core.result import Report
+from checker.models.registry import starting_with
 from checker.per_key import check_keys
 from history import Counterexample, Event, FormatError, Operation, pair
 from history.readers import Foreign, OperationColumns, read_any
@@ -20,34 +21,28 @@ from history.records.events import TYPES
 _NEEDED: Final = ("process", "type", "f", "value")
 
 
-def check(
-    history: Any,
-    model: str | Model | None = None,
-    *,
-    deadline_s: float | None = DEFAULTS.deadline_s,
-    memory_cap: int = DEFAULTS.memory_cap,
-    engine: str | None = None,
-    proofs: bool = True,
-    clock: Callable[[], float] = DEFAULTS.clock,
-) -> Report:
+def check(history: Any, model: str | Model | None = None, **options: Unpack[CheckKeywords]) -> Report:
     """Check a whole history, each key for itself.
 
     ``history`` is a list of events or operations, a pandas or Arrow table of events (columns process, type, f, value,
     and if there are any index, time, key, node), columns, what ``history.readers.read_any`` returned, or a file's path.
-    Without a ``model`` the one that the file names is used, else a register.  The others are ``CheckOptions``.
+    Without a ``model`` the one that the file names is used, else a register; it starts with the value that the file
+    names, unless ``model`` is an instance.  ``options`` are the fields of ``CheckOptions``.
     Raises FormatError for a history that is none, ModelError for operations that are none of the model's.
     """
+    chosen = CheckOptions(**options)
     if isinstance(history, (str, Path)):
         name: Any = getattr(model, "name", None) or model
         history = read_any(Path(history), model=name)
-    options = CheckOptions(deadline_s, memory_cap, engine, proofs, clock)
     if isinstance(history, Foreign):
         model = model or history.model
+        if history.initial is not None and not isinstance(model, Model):
+            model = starting_with(model or "register", history.initial)
         history = history.columns if history.columns is not None else history.operations
     model = model or "register"
     if isinstance(history, OperationColumns):
-        return _columns(history, model, options)
-    return check_keys(operations_of(history), model, options)
+        return _columns(history, model, chosen)
+    return check_keys(operations_of(history), model, chosen)
 
 
 def _columns(columns: OperationColumns, model: str | Model, options: CheckOptions) -> Report:

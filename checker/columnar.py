@@ -10,45 +10,44 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checker.core.calls import Call, thaw
+from checker.core.engine import PLAIN_SEARCH_CALLS
 from checker.core.intervals import IntArray
 from checker.core.model import CasRegister, Model, ModelError, is_register
 from checker.core.options import DEFAULTS, CheckOptions
 from checker.core.result import EngineResult, Limits, Report
 from checker.core.scene import Scene
-from checker.counterexamples.minimize import Least, fewest
+from checker.counterexamples.enumerate import MAX_AUTOMATON_CORES
+from checker.counterexamples.minimize import MinimalCore, minimize_core
 from checker.counterexamples.shrink import shrink
 from checker.dispatch import VALUES, decide
 from checker.engines.automaton import ENGINE as AUTOMATON
 from checker.engines.registers import Finder, groups_of, minimal
 from checker.engines.zones import ENGINE as ZONES
 from checker.engines.zones import zones
-from checker.engines.zones_columns import Prepared, Rows, calls_at, numbered, prepare, takes_part, writes_beside
-from checker.explain.explain import explain, unexplained
+from checker.engines.zones_columns import Prepared, Rows, calls_at, dense_ids, prepare, takes_part, writes_beside
+from checker.explain.explain import explain, key_verdict, unexplained
 from checker.models.registry import model_named
-from checker.per_key import key_verdict
 from checker.warmup import COMPILED
 from history import KeyVerdict, worst
 from history.codes import ABSENT, FAIL, OK, READ, WRITE
 from history.readers.columns import OperationColumns
+from history.records.verdicts import MAX_COUNTEREXAMPLES
 
-_SMALL: Final = 400
-# With so many operations even loading the compiled zones is worth it.
-_LARGE: Final = 5_000_000
-# Of many keys so much work is done before the clock is looked at again.
-_AT_ONCE: Final = 100_000
-# So many operations are decided without leaving compiled code, if that takes no more work (some milliseconds).
-_SHORT: Final = 10_000
-_SHORT_WORK: Final = 500_000
-_NEAR: Final = 120
-_TAIL: Final = 4000
-_SHOWN: Final = 8
-_CORES: Final = 4
+#: From this many operations on even loading the compiled zones is worth it.
+_MIN_TO_LOAD: Final = 5_000_000
+#: At most this much work is done on many keys before the clock is looked at again.
+_WORK_AT_ONCE: Final = 100_000
+#: At most this many operations, and this much work (some milliseconds), are done without leaving compiled code.
+_MAX_SHORT: Final = 10_000
+_MAX_SHORT_WORK: Final = 500_000
+#: Before a violation this many operations are looked at first, and then all of them.
+_TAILS: Final = (120, 4000)
 _Keys = IntArray | Sequence[int]
 _NONE: Final = np.empty(0, np.int64)
 
 
 class _ColumnScene(Scene):
-    """What sentences refer to, looked up in the columns instead of in a list of operations."""
+    """The scene of one key, looked up in the columns instead of in a list of operations."""
 
     def __init__(self, columns: OperationColumns, model: Model, key: int) -> None:
         self.columns, self.number = columns, key
@@ -92,9 +91,9 @@ def check_columns(
     if not is_register(chosen):
         raise ModelError(f"columns are for registers, not for a {chosen.name}")
     check = _Check(columns, chosen, limits, options.proofs)
-    verdicts, rest = (check.at_once() if engine is None else None) or check.in_passes(engine)
+    verdicts, rest = (check.check_short_in_one_pass() if engine is None else None) or check.in_passes(engine)
     for key, rows in _rows_by_key(columns, rest):
-        verdicts.others[key] = check.one(rows, key, engine)
+        verdicts.others[key] = check.check_key(rows, key, engine)
     return Report(worst(verdict.verdict for verdict in verdicts.others.values()), verdicts)
 
 
@@ -139,7 +138,7 @@ class _Verdicts(Sequence[KeyVerdict]):
 
 def _zones_kernel(size: int) -> Any:
     """The compiled zones if they are loaded, or if there is so much to do that they are worth it; else None."""
-    if size < _LARGE and not COMPILED.ready:
+    if size < _MIN_TO_LOAD and not COMPILED.ready:
         return None
     from checker.kernels import zones as kernel
 
@@ -148,24 +147,24 @@ def _zones_kernel(size: int) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class _Check:
-    """What is to be decided, and whether proofs are wanted."""
+    """One check of a history of registers by columns."""
 
     columns: OperationColumns
     model: Model
     limits: Limits
     proofs: bool
 
-    def at_once(self) -> tuple[_Verdicts, _Keys] | None:
+    def check_short_in_one_pass(self) -> tuple[_Verdicts, _Keys] | None:
         """Check a short history in one compiled pass, zones and automaton; returns what ``in_passes`` does.
 
         None where the code is not loaded yet, and for what it is not made for.
         """
         columns, keys, size = self.columns, len(self.columns.keys), self.columns.kind.size
-        if self.model.initial is not None or not (COMPILED.ready and keys and _SMALL < size <= _SHORT):
+        if self.model.initial is not None or not (COMPILED.ready and keys and PLAIN_SEARCH_CALLS < size <= _MAX_SHORT):
             return None
         from checker.kernels import many_keys as kernel
 
-        judged = None if self.limits.over() else kernel.judge_all(*_behaved(_fields(columns)), keys, _SHORT_WORK)
+        judged = None if self.limits.over() else kernel.judge_all(*_contiguous(_fields(columns)), keys, _MAX_SHORT_WORK)
         if judged is None:
             return None
         state, counts, present = judged
@@ -176,14 +175,14 @@ class _Check:
             np.flatnonzero(state == which) if present >> which & 1 else _NONE
             for which in (kernel.CONTRADICTED, kernel.REPEATED, kernel.UNEXPLAINED)
         )
-        self._contradicted(contradicted, verdicts)
+        self._explain_zones(contradicted, verdicts)
         if self.proofs:
             return verdicts, np.concatenate([repeated, unexplained])
-        self._wrong(unexplained, AUTOMATON, verdicts)
+        self._record_invalid_without_proof(unexplained, AUTOMATON, verdicts)
         return verdicts, repeated
 
     def in_passes(self, engine: str | None) -> tuple[_Verdicts, _Keys]:
-        """(a verdict a key, the keys that neither zones nor automaton decided in a pass over all keys)."""
+        """Check all keys in a pass each of zones and automaton; returns the verdicts, and the keys left undecided."""
         keys = len(self.columns.keys)
         rest: _Keys = range(keys)
         verdicts = self._verdicts(np.zeros(keys, np.int64))
@@ -191,44 +190,44 @@ class _Check:
             return verdicts, rest
         if engine in (None, "zones"):
             verdicts, rest = self.by_zones()
-        if len(rest) > 1 and self.columns.kind.size > _SMALL and engine in (None, "automaton"):
-            rest = self.many(rest, verdicts)
+        if len(rest) > 1 and self.columns.kind.size > PLAIN_SEARCH_CALLS and engine in (None, "automaton"):
+            rest = self.check_keys_by_automaton(rest, verdicts)
         return verdicts, rest
 
     def by_zones(self) -> tuple[_Verdicts, IntArray]:
-        """(a verdict a key, the keys that the zones cannot decide)."""
+        """Check all keys by the zones; returns the verdicts, and the keys that they cannot decide."""
         columns, keys = self.columns, len(self.columns.keys)
         kernel = _zones_kernel(columns.kind.size)
-        judged = kernel.judge(*_behaved(_fields(columns)), keys) if kernel is not None and keys else None
+        judged = kernel.judge(*_contiguous(_fields(columns)), keys) if kernel is not None and keys else None
         if judged is None:
             prepared = prepare(columns)
             verdicts = self._verdicts(np.bincount(prepared.key, minlength=keys))
             bad = self._find_contradictions(prepared, verdicts)
             if not self.proofs:
-                self._wrong(bad, ZONES, verdicts)
+                self._record_invalid_without_proof(bad, ZONES, verdicts)
             return verdicts, np.flatnonzero(~prepared.simple)
         state, counts = judged
         verdicts = self._verdicts(counts)
-        self._contradicted(np.flatnonzero(state == kernel.INVALID), verdicts)
+        self._explain_zones(np.flatnonzero(state == kernel.INVALID), verdicts)
         return verdicts, np.flatnonzero(state == kernel.REPEATED)
 
-    def many(self, rest: _Keys, verdicts: _Verdicts) -> IntArray:
+    def check_keys_by_automaton(self, rest: _Keys, verdicts: _Verdicts) -> IntArray:
         """Decide keys that the zones cannot by the automaton, in one compiled pass; returns those that are left."""
         from checker.kernels import many_keys as kernel
 
         columns, wanted = self.columns, np.zeros(len(self.columns.keys), np.bool_)
         wanted[rest] = True
-        keyed = kernel.arrange_keys(*_behaved(_fields(columns)), wanted)
+        keyed = kernel.arrange_keys(*_contiguous(_fields(columns)), wanted)
         if keyed is None:
             return np.flatnonzero(wanted)
         state, key = np.full(wanted.size, kernel.OPEN, np.int8), 0
         while key < wanted.size and not self.limits.over():
-            key = kernel.judge_keys(keyed, key, _AT_ONCE, state)
+            key = kernel.judge_keys(keyed, key, _WORK_AT_ONCE, state)
         COMPILED.mark_ready()
         decided = wanted & ((state == kernel.VALID) if self.proofs else (state != kernel.OPEN))
         verdicts.counts[decided] = np.diff(keyed.starts)[decided]
         verdicts.timed[decided] = True
-        self._wrong(np.flatnonzero(decided & (state == kernel.INVALID)), AUTOMATON, verdicts)
+        self._record_invalid_without_proof(np.flatnonzero(decided & (state == kernel.INVALID)), AUTOMATON, verdicts)
         return np.flatnonzero(wanted & ~decided)
 
     def _verdicts(self, counts: IntArray) -> _Verdicts:
@@ -238,15 +237,15 @@ class _Check:
         """A key's share of the time that it took."""
         return (self.limits.clock() - self.limits.started) / max(1, len(self.columns.keys))
 
-    def _contradicted(self, bad: IntArray, verdicts: _Verdicts) -> None:
-        """Verdicts on the keys that the compiled zones found invalid."""
+    def _explain_zones(self, bad: IntArray, verdicts: _Verdicts) -> None:
+        """Make the verdicts on the keys that the compiled zones found invalid."""
         if bad.size and self.proofs:
             self._find_contradictions(prepare(self.columns), verdicts)
         else:
-            self._wrong(bad, ZONES, verdicts)
+            self._record_invalid_without_proof(bad, ZONES, verdicts)
 
-    def _wrong(self, bad: IntArray, engine: str, verdicts: _Verdicts) -> None:
-        """Plain verdicts on invalid keys."""
+    def _record_invalid_without_proof(self, bad: IntArray, engine: str, verdicts: _Verdicts) -> None:
+        """Make verdicts on invalid keys, without counterexamples."""
         for key in bad.tolist():
             name, count = self.columns.keys[key], int(verdicts.counts[key])
             verdicts.others[key] = KeyVerdict(name, "invalid", engine, count, verdicts.seconds, violations=1)
@@ -264,25 +263,25 @@ class _Check:
         finder = Finder(prepared.clusters)
         for key, groups in by_key.items() if self.proofs else ():
             cores = []
-            for group in groups[:_SHOWN]:
+            for group in groups[:MAX_COUNTEREXAMPLES]:
                 core = calls_at(self.columns, prepared.rows[finder.core(found, *group)])
                 cores.append(tuple(core[place] for place in minimal(core, core, self.model)))
-            answer = EngineResult("invalid", ZONES, cores=tuple(cores), violations=len(groups))
-            verdicts.others[key] = self.verdict(answer, key, int(verdicts.counts[key]))
+            result = EngineResult("invalid", ZONES, cores=tuple(cores), violations=len(groups))
+            verdicts.others[key] = self.verdict(result, key, int(verdicts.counts[key]))
         return np.array(sorted(by_key), np.int64)
 
-    def verdict(self, answer: EngineResult, key: int, operations: int, calls: Sequence[Call] = ()) -> KeyVerdict:
-        """The verdict for an answer, with its counterexamples if proofs are wanted."""
+    def verdict(self, result: EngineResult, key: int, operations: int, calls: Sequence[Call] = ()) -> KeyVerdict:
+        """The verdict for a result, with its counterexamples if proofs are wanted."""
         if self.proofs:
-            explained = explain(answer, calls, _ColumnScene(self.columns, self.model, key), self.limits)
+            explained = explain(result, calls, _ColumnScene(self.columns, self.model, key), self.limits)
         else:
-            explained = unexplained(answer)
-        return key_verdict(self.columns.keys[key], answer, operations, explained, self.limits)
+            explained = unexplained(result)
+        return key_verdict(self.columns.keys[key], result, operations, explained, self.limits)
 
-    def one(self, rows: IntArray, key: int, engine: str | None) -> KeyVerdict:
+    def check_key(self, rows: IntArray, key: int, engine: str | None) -> KeyVerdict:
         """Check one key that the zones cannot decide."""
         columns = self.columns
-        if columns.kind.size > _SMALL and self.model.initial is None and engine in (None, "automaton"):
+        if columns.kind.size > PLAIN_SEARCH_CALLS and self.model.initial is None and engine in (None, "automaton"):
             found = _gathered(columns, rows)
             if not found.kind.size:
                 return self.verdict(EngineResult("valid", VALUES), key, 0)
@@ -293,8 +292,8 @@ class _Check:
                 return self.verdict(answered, key, found.kind.size)
         rows = rows[takes_part(columns)[rows]]
         calls = calls_at(columns, rows)
-        answer = decide(calls, self.model, self.limits, engine=engine, proof=False)
-        return self.verdict(answer, key, rows.size, calls)
+        result = decide(calls, self.model, self.limits, engine=engine, proof=False)
+        return self.verdict(result, key, rows.size, calls)
 
     def _by_automaton(self, found: Any, rows: IntArray, key: int) -> KeyVerdict:
         columns, rows = self.columns, rows[found.row]
@@ -304,35 +303,35 @@ class _Check:
         strays = _never_written(columns, rows)
         kept = rows[(columns.kind[rows] != READ) | ~np.isin(columns.value[rows], columns.value[strays])]
         rest = self._automaton(_gathered(columns, kept), kept) if kept.size else EngineResult("valid", VALUES)
-        cores = (*((call,) for call in calls_at(columns, strays[:_SHOWN])), *rest.cores)
+        cores = (*((call,) for call in calls_at(columns, strays[:MAX_COUNTEREXAMPLES])), *rest.cores)
         violations = int(strays.size) + rest.violations
-        answer = EngineResult("invalid", VALUES, cores=cores, violations=violations, reason=rest.reason)
-        return self.verdict(answer, key, rows.size)
+        result = EngineResult("invalid", VALUES, cores=cores, violations=violations, reason=rest.reason)
+        return self.verdict(result, key, rows.size)
 
     def _automaton(self, found: Any, rows: IntArray) -> EngineResult:
-        from checker.engines.automaton import TimelineColumns, answer_of, timeline
+        from checker.engines.automaton import TimelineColumns, result_of, timeline
 
         timed = TimelineColumns(found.kind == WRITE, found.value, found.invoke, found.ret, found.code, found.names.size)
-        answer = answer_of(timeline(timed, np.zeros(1, np.int64), self.limits), timed, _Names(found.names))
-        if answer.verdict != "invalid":
-            return answer
-        assert answer.last is not None
+        result = result_of(timeline(timed, np.zeros(1, np.int64), self.limits), timed, _Names(found.names))
+        if result.verdict != "invalid":
+            return result
+        assert result.last is not None
         # What nothing explains is always a return.
-        events = np.array([answer.last, *answer.further])
+        events = np.array([result.last, *result.further])
         lasts = self.columns.ret[rows[~found.code[events]]].tolist()
-        shown = lasts[:_CORES] if self.proofs else ()
+        shown = lasts[:MAX_AUTOMATON_CORES] if self.proofs else ()
         found = [_tail_core(self.columns, rows, self.model, last, self.limits) for last in shown]
         cores, notes = tuple(tuple(core.calls) for core in found), "; ".join(core.note for core in found if core.note)
-        return replace(answer, last=lasts[0], further=tuple(lasts[1:]), cores=cores, reason=notes or None)
+        return replace(result, last=lasts[0], further=tuple(lasts[1:]), cores=cores, reason=notes or None)
 
 
 def _gathered(columns: OperationColumns, rows: IntArray) -> Any:
-    """These rows as the compiled engines take them."""
+    """Convert these rows to the columns that compiled engines take."""
     from checker.kernels.encode import gather
 
     fields = (columns.kind, columns.outcome, columns.value, columns.old, columns.invoke, columns.ret)
     part = fields if rows.size == columns.kind.size else [field[rows] for field in fields]
-    return gather(*_behaved(part))
+    return gather(*_contiguous(part))
 
 
 def _fields(columns: OperationColumns) -> tuple[NDArray[Any], ...]:
@@ -340,7 +339,7 @@ def _fields(columns: OperationColumns) -> tuple[NDArray[Any], ...]:
     return columns.kind, columns.outcome, columns.value, columns.key, columns.invoke, columns.ret
 
 
-def _behaved(fields: Iterable[NDArray[Any]]) -> list[NDArray[Any]]:
+def _contiguous(fields: Iterable[NDArray[Any]]) -> list[NDArray[Any]]:
     """Copy arrays that have gaps or are read-only: the code is compiled for plain ones."""
     return [field if field.flags.carray else np.array(field) for field in fields]
 
@@ -369,7 +368,7 @@ def _cas(found: Any, limits: Limits) -> EngineResult | None:
 
 def _never_written(columns: OperationColumns, rows: IntArray) -> IntArray:
     """One read, the first to return, of each value that was never written."""
-    distinct, value = numbered(columns.value[rows])
+    distinct, value = dense_ids(columns.value[rows])
     reads = columns.kind[rows] == READ
     written = np.zeros(distinct.size, np.bool_)
     written[value[~reads]] = True
@@ -383,10 +382,10 @@ def _never_written(columns: OperationColumns, rows: IntArray) -> IntArray:
     return found
 
 
-def _tail_core(columns: OperationColumns, rows: IntArray, model: Model, last: int, limits: Limits) -> Least:
-    """The violation's core from the operations just before it if that will do, else from all of them."""
+def _tail_core(columns: OperationColumns, rows: IntArray, model: Model, last: int, limits: Limits) -> MinimalCore:
+    """Shrink a violation to its core: from the operations just before it if they do, else from all of them."""
     everything, rows = rows, rows[columns.invoke[rows] <= last]
-    for size in (_NEAR, _TAIL, rows.size):
+    for size in (*_TAILS, rows.size):
         moment = columns.invoke[rows[-size:][0]]
         still_open = (columns.outcome[rows] != OK) | (columns.ret[rows] > moment)
         near = rows[(columns.invoke[rows] >= moment) | still_open]
@@ -396,5 +395,5 @@ def _tail_core(columns: OperationColumns, rows: IntArray, model: Model, last: in
         if near.size == rows.size or core.start:
             asked = [call.result for call in core.calls if call.f == "read"]
             known = np.union1d(near, writes_beside(columns, everything, asked, core.start, core.end))
-            return fewest(core, calls_at(columns, known), model, limits)
-    return Least([])
+            return minimize_core(core, calls_at(columns, known), model, limits)
+    return MinimalCore([])

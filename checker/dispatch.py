@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from checker.core.calls import Call, asked_by, made_by
-from checker.core.engine import BY_NAME_ONLY, SMALL, Engine, only
+from checker.core.engine import BY_NAME_ONLY, PLAIN_SEARCH_CALLS, Engine, only
 from checker.core.model import ANY, NOWHERE, Model, ModelError, Register, is_register
 from checker.core.result import EngineResult, Limits, OutOfTimeError
 from checker.engines.automaton import AUTOMATON
@@ -27,10 +27,10 @@ from checker.search.jit import ENGINE as SEARCH
 from checker.search.jit import NODE_BYTES, search
 from checker.search.wgl import ENGINE as WGL
 from checker.search.wgl import wgl
+from history.records.verdicts import MAX_COUNTEREXAMPLES
 
-# Beyond these the compiled code (0.3 s to load) is worth it.
-_PATIENCE: Final = 4000
-_CORES: Final = 8
+#: Above this many configurations, compiled code is worth the 0.3 s that it takes to load.
+_MAX_PLAIN_NODES: Final = 4000
 _PROOF_BYTES: Final = 64 << 20
 VALUES: Final = "values"
 
@@ -86,7 +86,7 @@ NAMES: Final = tuple(engine.name for engine in ENGINES)
 FINDING_ALL: Final = frozenset(engine.title for engine in ENGINES if engine.finds_all)
 
 #: How the engines with words of their own explain a core, by their titles.
-EXPLAIN: Final = {engine.title: engine.explain for engine in ENGINES if engine.explain is not None}
+EXPLAINERS: Final = {engine.title: engine.explain for engine in ENGINES if engine.explain is not None}
 
 
 def decide(
@@ -100,7 +100,7 @@ def decide(
             return _forced(engine, calls, model, limits, proof=proof)
         return _fittest(calls, model, limits, proof=proof)
     except OutOfTimeError as late:
-        return late.answer
+        return late.result
 
 
 def _fittest(calls: Sequence[Call], model: Model, limits: Limits, *, proof: bool) -> EngineResult:
@@ -123,10 +123,10 @@ def _forced(name: str, calls: Sequence[Call], model: Model, limits: Limits, *, p
     engine = next((engine for engine in ENGINES if engine.name == name), None)
     if engine is None:
         raise ModelError(f"there is no engine {name!r}; the engines are {', '.join(NAMES)}")
-    answer = engine.decide(calls, model, limits, proof) if engine.applies(model, calls) else None
-    if answer is None:
+    result = engine.decide(calls, model, limits, proof) if engine.applies(model, calls) else None
+    if result is None:
         raise ModelError(f"the engine {name} cannot decide this history of a {model.name}")
-    return answer
+    return result
 
 
 def _never_written(calls: Sequence[Call], model: Model) -> list[Call]:
@@ -144,7 +144,7 @@ def _never_written(calls: Sequence[Call], model: Model) -> list[Call]:
 def _each_alone(calls: Sequence[Call]) -> EngineResult:
     """Return an invalid result with each of these calls as a core of its own."""
     first = sorted(calls, key=lambda call: call.ret)
-    cores = tuple((call,) for call in first[:_CORES])
+    cores = tuple((call,) for call in first[:MAX_COUNTEREXAMPLES])
     return EngineResult("invalid", VALUES, cores=cores, violations=len(first), last=first[0].ret)
 
 
@@ -153,17 +153,17 @@ def _quick(calls: Sequence[Call], model: Model, limits: Limits) -> EngineResult 
 
     After the search comes classic WGL: taking calls early finds orders that taking them late misses.
     """
-    if len(calls) > SMALL:
+    if len(calls) > PLAIN_SEARCH_CALLS:
         return None
-    answer = search(calls, model, replace(limits, memory=_PATIENCE * NODE_BYTES))
-    if answer.verdict == "unknown" and not limits.over() and not isinstance(model, Register):
-        answer = wgl(calls, model, replace(limits, memory=_PATIENCE * 10 * (len(calls) // 8 + 180)))
-    return answer if answer.verdict != "unknown" or limits.over() else None
+    result = search(calls, model, replace(limits, memory=_MAX_PLAIN_NODES * NODE_BYTES))
+    if result.verdict == "unknown" and not limits.over() and not isinstance(model, Register):
+        result = wgl(calls, model, replace(limits, memory=_MAX_PLAIN_NODES * 10 * (len(calls) // 8 + 180)))
+    return result if result.verdict != "unknown" or limits.over() else None
 
 
-def _with_order(answer: EngineResult, calls: Sequence[Call], model: Model, limits: Limits) -> EngineResult:
+def _with_order(result: EngineResult, calls: Sequence[Call], model: Model, limits: Limits) -> EngineResult:
     """Add to a valid result the linearization that the search finds, if it soon does."""
-    if answer.verdict != "valid":
-        return answer
+    if result.verdict != "valid":
+        return result
     found = compiled_search(calls, model, replace(limits, memory=min(limits.memory, _PROOF_BYTES)))
-    return replace(answer, order=found.order) if found is not None and found.verdict == "valid" else answer
+    return replace(result, order=found.order) if found is not None and found.verdict == "valid" else result

@@ -158,7 +158,7 @@ def _judge(ledger: LedgerHistory) -> Iterator[Counterexample]:
 
 
 def _acknowledgements(ledger: LedgerHistory) -> Iterator[Counterexample]:
-    """Ids of acknowledged adds are unique and grow."""
+    """Check that ids of acknowledged adds are unique and grow."""
     highest = (-1, -1, ledger.operations[0])
     for one in ledger.of("window"):
         for payload, id_ in _acknowledged(one):
@@ -176,7 +176,7 @@ def _acknowledgements(ledger: LedgerHistory) -> Iterator[Counterexample]:
 
 
 def _ends(ledger: LedgerHistory) -> Iterator[Counterexample]:
-    """All see one end, and nothing beyond it is acknowledged or confirmed."""
+    """Check that all see one end, and that nothing beyond it is acknowledged or confirmed."""
     if not ledger.ends:
         return
     first, teller = min(ledger.ends, key=lambda end: _return_index(end[1]))
@@ -228,7 +228,7 @@ def _ended(end: _End) -> str:
 
 
 def _contents(ledger: LedgerHistory) -> Iterator[Counterexample]:
-    """The whole ledger as each reader saw it after recovery."""
+    """Check the whole ledger as each reader saw it after recovery."""
     windows = {payload: one for one in ledger.of("window") for payload in _payloads(one)}
     for whole in ledger.wholes:
         entries = whole.result["entries"]
@@ -241,7 +241,7 @@ def _contents(ledger: LedgerHistory) -> Iterator[Counterexample]:
 
 
 def _sequence(ledger: LedgerHistory, whole: Operation, windows: dict[int, Operation]) -> Iterator[Counterexample]:
-    """Payloads are unique, were added, and stand in the order of their adds."""
+    """Check that payloads are unique, were added, and stand in the order of their adds."""
     place: dict[int, int] = {}
     highest = -1
     highest_of: dict[int, int] = {}
@@ -287,7 +287,7 @@ def _against_acknowledged(ledger: LedgerHistory, whole: Operation) -> Iterator[C
 
 
 def _tails(ledger: LedgerHistory) -> Iterator[Counterexample]:
-    """What was read without recovery is the same for ever, and what all readers of the whole see."""
+    """Check that reads without recovery agree for ever with those of the whole ledger."""
     seen: dict[int, tuple[int, Operation]] = {}
     for one in ledger.of("tail"):
         if one.outcome != "ok":

@@ -27,7 +27,7 @@ _SWEEP: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """Found at the event with this index; the counterexample holds at most a handful of operations."""
+    """A violation, found at the event with this index, with a counterexample of a few operations."""
 
     index: int
     key: str | int | None
@@ -131,7 +131,7 @@ class Monitor:
         return self._describe([*zone.operations(), operation], None) if zone.first != NEVER else None
 
     def _writes(self, *zones: _Value) -> list[Operation]:
-        """The writes of these values as they stand: what is still open may take effect at any time."""
+        """The writes of these values, open ones as pending: they may take effect at any time."""
         known = {operation.invoke_index for zone in zones for operation in zone.operations()}
         writes = [zone.write for zone in zones if zone.write is not None and zone.write.index not in known]
         return [pair([write])[0] for write in writes]

@@ -28,7 +28,7 @@ class CompiledCode:
         return self._loaded.is_set()
 
     def mark_ready(self) -> None:
-        """Say that it is loaded, from now on."""
+        """Mark compiled code as loaded."""
         self._loaded.set()
 
 

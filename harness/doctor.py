@@ -27,7 +27,7 @@ JAVA_MAJOR: Final = 17
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Examined:
     """One line of the table.  ``value`` is what was found; ``mend`` is the remedy, empty when it is good."""
 
     name: str
@@ -37,7 +37,7 @@ class Finding:
     mend: str = ""
 
 
-def examine(directory: Path = Path()) -> tuple[Finding, ...]:
+def examine(directory: Path = Path()) -> tuple[Examined, ...]:
     """Examine everything; ``directory`` is where runs will be stored.  Takes about a second, changes nothing."""
     return (
         _finding(
@@ -60,39 +60,39 @@ def examine(directory: Path = Path()) -> tuple[Finding, ...]:
     )
 
 
-def java(run: Callable[..., subprocess.CompletedProcess[str]] = subprocess.run) -> Finding:
+def java(run: Callable[..., subprocess.CompletedProcess[str]] = subprocess.run) -> Examined:
     """The Java that nodes start."""
     mend = f"apt-get install openjdk-{JAVA_MAJOR}-jdk-headless, or run scripts/bootstrap"
     try:
         said = run(["java", "-version"], capture_output=True, text=True, check=False).stderr
     except FileNotFoundError:
-        return Finding("java", good=False, weight="needed", value="not found", mend=mend)
+        return Examined("java", good=False, weight="needed", value="not found", mend=mend)
     found = re.search(r'version "(?:1\.)?(\d+)[^"]*"', said)
     good = found is not None and int(found[1]) >= JAVA_MAJOR
     return _finding("java", good, "needed", found[0] if found else said[:60].strip(), mend)
 
 
-def faketime(directory: Path = Path("/usr/lib")) -> Finding:
+def faketime(directory: Path = Path("/usr/lib")) -> Examined:
     """The library for wrong clocks, where the nodes look for it."""
     found = next(directory.glob("*/faketime/libfaketimeMT.so.1"), None)
     mend = "apt-get install libfaketime, or run scripts/bootstrap"
     return _finding("faketime", found is not None, "wanted", str(found or "not found"), mend)
 
 
-def _finding(name: str, good: bool, weight: Weight, value: str, mend: str) -> Finding:
-    return Finding(name, good, weight, value, "" if good else mend)
+def _finding(name: str, good: bool, weight: Weight, value: str, mend: str) -> Examined:
+    return Examined(name, good, weight, value, "" if good else mend)
 
 
-def _program(name: str, weight: Weight, package: str) -> Finding:
+def _program(name: str, weight: Weight, package: str) -> Examined:
     path = which(name)
     return _finding(name, path is not None, weight, path or "not found", f"apt-get install {package}")
 
 
-def _kernel(name: str, good: bool, mend: str) -> Finding:
+def _kernel(name: str, good: bool, mend: str) -> Examined:
     return _finding(name, good, "wanted", "in the kernel" if good else "not in the kernel", mend)
 
 
-def _tried(name: str, weight: Weight, package: str, *words: str) -> Finding:
+def _tried(name: str, weight: Weight, package: str, *words: str) -> Examined:
     """Try a command in a network namespace that goes away with it."""
     if which(words[0]) is None:
         return _finding(name, False, weight, "not found", f"apt-get install {package or 'iproute2'}")  # noqa: FBT003
@@ -110,7 +110,7 @@ def _tried(name: str, weight: Weight, package: str, *words: str) -> Finding:
     return _finding(name, done.returncode == 0, weight, "works" if done.returncode == 0 else said[:60], mend)
 
 
-def _amount(name: str, found: float, wanted: float, unit: str) -> Finding:
+def _amount(name: str, found: float, wanted: float, unit: str) -> Examined:
     return _finding(name, found >= wanted, "wanted", f"{found:.4g} {unit}", f"{wanted:g} {unit} are better")
 
 
@@ -125,7 +125,7 @@ def _available_memory() -> int:
 
 @dataclass(frozen=True, slots=True)
 class FaultFinding:
-    """One fault: whether it can be used on the nodes that were tried, or why not."""
+    """A fault, and the reason why it cannot be used on the nodes that were tried, if there is one."""
 
     name: str
     family: str

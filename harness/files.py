@@ -22,7 +22,7 @@ from checker.models.registry import model_named, starting_with
 from harness.errors import StoreError, UsageError
 from history import Counterexample, FormatError, Header, HistoryWriter, KeyVerdict
 from history.readers import Foreign, read_any
-from history.records.events import load_json, parse_header
+from history.records.events import INITIAL, load_json, parse_header
 from reports.style.wording import Wording, by_values
 
 
@@ -51,8 +51,8 @@ def _at_rest(path: Path) -> Iterator[Path]:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """How to check a history file; ``model`` None: the one that it names, else a register.
+class FileCheckOptions:
+    """Options for checking a history file; ``model`` None: the one that it names, else a register.
 
     ``initial`` is the value with which the register starts, as JSON or as a plain word (None: absent).
     """
@@ -77,7 +77,7 @@ class Checked:
         return _wording(model_named(self.model))
 
 
-def check_file(path: Path, asked: Asked) -> Checked:
+def check_file(path: Path, asked: FileCheckOptions) -> Checked:
     """Check one history file or pipe (``-``: standard input).
 
     Raises UsageError for a file that is no history, or no history of that model.
@@ -136,7 +136,7 @@ def _wording(model: Model) -> Wording:
     return by_values if type(model).wording is Model.wording else model.wording
 
 
-def shrink_file(path: Path, asked: Asked, target: Path) -> tuple[Counterexample, int]:
+def shrink_file(path: Path, asked: FileCheckOptions, target: Path) -> tuple[Counterexample, int]:
     """Write the first counterexample of a history as a history of its own; return it and its number of operations.
 
     Raises UsageError when the history has none or ``target`` exists, StoreError when it cannot be written.
@@ -150,9 +150,7 @@ def shrink_file(path: Path, asked: Asked, target: Path) -> tuple[Counterexample,
     events = as_events(whole)
     times = iter([event.time for event in events])
     try:
-        writer = HistoryWriter(
-            target, Header(test=f"shrunk from {path.name}", model=name), started_ns=0, clock=lambda: next(times)
-        )
+        writer = HistoryWriter(target, _shrunk_header(path, checked, asked), started_ns=0, clock=lambda: next(times))
     except FileExistsError:
         raise UsageError(f"{target} is there already; name another file with --output") from None
     except OSError as error:
@@ -161,3 +159,9 @@ def shrink_file(path: Path, asked: Asked, target: Path) -> tuple[Counterexample,
         writer.append(event.type, event.process, event.f, value=event.value, key=event.key, node=event.node)
     writer.close()
     return example, len(whole.operations)
+
+
+def _shrunk_header(path: Path, checked: Checked, asked: FileCheckOptions) -> Header:
+    initial = checked.history.initial if asked.initial is None else _scalar(asked.initial)
+    extra = {} if initial is None else {INITIAL: initial}
+    return Header(test=f"shrunk from {path.name}", model=checked.model, extra=extra)

@@ -7,9 +7,9 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-#: Of the faults in a name, in characters.
+#: At most this many characters of a name are the faults.
 LONGEST_FAULTS: Final = 120
-#: Of a name; file systems take 255 bytes.
+#: At most this many characters of a name; file systems take 255 bytes.
 LONGEST: Final = 200
 _PLAIN: Final = "A-Za-z0-9_+@!~.-"
 _DIGEST: Final = 8
@@ -19,7 +19,7 @@ def test_name(before: Sequence[str], turns: Sequence[str], after: Sequence[str])
     """The name of a test: what comes ``before`` its faults, the turns of these, and what comes after.
 
     ``/`` in a turn becomes ``~``, and ``+`` is doubled, as one of them stands between turns.  Where a name does not
-    tell all of it in plain letters, a digest of the whole stands at its end.
+    say all of it in plain letters, a digest of the whole stands at its end.
     """
     faults = "+".join(turn.replace("+", "++").replace("/", "~") for turn in turns) or "no-fault"
     plain = len(faults) <= LONGEST_FAULTS and not any("~" in turn for turn in turns)

@@ -28,7 +28,7 @@ Turns: TypeAlias = Annotated[
 
 @cache
 def option_types() -> Mapping[str, Any]:
-    """What a file may set, by the plan's fields, with their types: all but a schedule, which a script writes."""
+    """The plan's fields that a file may set, with their types: all but a schedule, which a script writes."""
     hints = get_type_hints(Plan, include_extras=True) | {"nemesis": Turns, **_chosen_types()}
     own = {f.name: hints[f.name] for f in fields(Plan) if f.name != "schedule"}
     return types.MappingProxyType({**own, **_system_types()})

@@ -16,6 +16,7 @@ from harness.spark_settings import require_recordable
 from harness.systems import DEFAULT, Machine, Setup, System, find_system, installed
 from harness.systems.api import Canary, OptionValue, Scale, Workload
 from harness.systems.choices import check_options, choices
+from harness.systems.declared import require_able
 from history.json_object import load_object
 from history.schema import convert, convert_recorded, hint
 from history.toml_file import read_text
@@ -30,8 +31,8 @@ PLAN_VERSION: Final = 2
 _EARLIER: Final = 1
 
 Loop: TypeAlias = Literal["closed", "open"]
-MOST_RUNS: Final = 10_000
-_MOST_FAULTS: Final = 1_000_000
+MAX_RUNS: Final = 10_000
+_MAX_FAULTS: Final = 1_000_000
 _WEEK: Final = 604_800
 _LONG: Final = "waiting longer does not help"
 
@@ -134,7 +135,7 @@ class Plan:
 
     @property
     def label(self) -> str:
-        """What is tested, as runs are grouped by it: ``0.4.0 snapshot``, or ``zookeeper 3.9.3``."""
+        """The version under test, by which runs are grouped: ``0.4.0 snapshot``, or ``zookeeper 3.9.3``."""
         return " ".join([*([] if self.system == DEFAULT else [self._name]), *self._chosen()])
 
     @property
@@ -156,7 +157,7 @@ class Plan:
         return find_system(self.system)
 
     def setup(self, nodes: Iterable[Machine] = ()) -> Setup:
-        """What the plan chose of the system, on these machines."""
+        """The choices that the plan made for the system, on these machines."""
         return Setup(
             version=self.version, options=self.options, canary=self.canary, nodes=tuple(nodes),
             client_timeout=self.client_timeout, workload=self.workload,
@@ -164,14 +165,14 @@ class Plan:
 
     @property
     def load(self) -> Workload:
-        """What clients do.  Raises UsageError for a workload that the system does not have."""
+        """The workload of the clients.  Raises UsageError for one that the system does not have."""
         known = {one.name: one for one in self.under_test.workloads}
         if self.workload not in known:
             raise UsageError(f"--workload: {self.system} has no {self.workload!r}; {hint(self.workload, known)}")
         return known[self.workload]
 
     def scale(self, used: Iterable[str | int] = ()) -> Scale:
-        """What the workload is made for, once these keys have had operations."""
+        """The sizes that the workload is made for, once these keys have had operations."""
         return Scale(keys=self.keys, workers=self.concurrency, setup=self.setup(), used=tuple(used))
 
     @property
@@ -275,7 +276,7 @@ def is_free(name: str) -> bool:
 
 
 def _table_words(name: str, table: Mapping[str, Any]) -> list[str]:
-    """How a field that is a table is written on a command line: Spark's settings one by one, figures together."""
+    """Write a field that is a table for a command line: Spark's settings one by one, figures together."""
     option = option_of(name)
     if name == "spark_conf":
         return [word for setting, text in table.items() for word in (option, f"{setting}={text}")]
@@ -283,7 +284,7 @@ def _table_words(name: str, table: Mapping[str, Any]) -> list[str]:
 
 
 def option_words(name: str, value: OptionValue) -> list[str]:
-    """How an option of a system is written on a command line."""
+    """Write an option of a system for a command line."""
     flag = option_of(name)
     if not is_free(name):
         return ["-o", f"{name}={_word(value)}"]
@@ -312,8 +313,7 @@ def validate(plan: Plan) -> Plan:
         require_watchable(plan)
     if plan.restart_at_end and (why := plan.under_test.surface(plan.setup()).memory_only):
         raise UsageError(f"--restart-at-end {why}")
-    if (refused := plan.under_test.refuse(plan.setup())) is not None:
-        raise UsageError(refused)
+    require_able(plan.under_test, plan.setup())
     _validate_canary(plan)
     require_recordable(plan.spark_conf)
     return plan if plan.schedule else _validate_turns(plan)
@@ -326,9 +326,9 @@ def _validate_turns(plan: Plan) -> Plan:
     for name in plan.weights:
         if name not in plan.nemesis and "all" not in plan.nemesis:
             raise UsageError(f"--weights: {name} is no turn of --nemesis {','.join(plan.nemesis) or '(none)'}")
-    if turns and plan.time_limit / plan.interval > _MOST_FAULTS:
+    if turns and plan.time_limit / plan.interval > _MAX_FAULTS:
         raise UsageError(
-            f"--interval {plan.interval:g} makes more than {_MOST_FAULTS} faults of --time-limit {plan.time_limit:g}: "
+            f"--interval {plan.interval:g} makes more than {_MAX_FAULTS} faults of --time-limit {plan.time_limit:g}: "
             "take a longer one"
         )
     if plan.shortest_fault > plan.interval:
@@ -359,11 +359,11 @@ def _watchable(workload: Workload) -> bool:
 
 def _validate_choices(plan: Plan) -> None:
     """Check what the system decides: its version, workload, canary and options."""
-    system = plan.under_test
     chosen = {"version": plan.version, "workload": plan.workload, "canary": plan.canary}
+    spelled = {"version": f"--system {plan.system}@VERSION"}
     try:
-        convert(chosen, choices(system), option_of)
-        check_options(system, plan.options, option_of)
+        convert(chosen, choices(plan.under_test), lambda name: spelled.get(name) or option_of(name))
+        check_options(plan.under_test, plan.options, option_of)
     except ValueError as error:
         raise UsageError(str(error)) from None
 

@@ -12,7 +12,8 @@ from history.json_object import read_object
 STATE_FORMAT: Final = "harness-run"
 STATE_VERSION: Final = 1
 
-#: In the order in which they are reached; those of a restart only where one was asked for (``restart_at_end``).
+#: Moments of a run in the order in which they are reached; those of a restart only where one was asked for
+#: (``restart_at_end``).
 MOMENTS: Final = (
     "warm-up", "main", "main-end", "healed", "recovered", "quiet", "final-reads",
     "restarting", "restarted", "restarted-recovered", "restarted-reads", "restarted-quiet", "end",

@@ -71,7 +71,7 @@ def find_run(text: str, store: Path) -> RunFiles:
     places = [Path(text)] if text.startswith(("/", "./", "../")) else [store / text, Path(text)]
     for candidate in places[:1] if Path(text).parts[:1] == (LATEST,) else places:
         root = candidate.parent if candidate.name == "history.jsonl" else candidate
-        if _is_file(root / "history.jsonl") or _is_file(root / "plan.json"):
+        if is_file(root / "history.jsonl") or is_file(root / "plan.json"):
             return RunFiles(root.resolve())
     raise UsageError(f"{text}: no run there; give a run's directory, or `latest` (the store is {store})")
 
@@ -100,10 +100,11 @@ def _has_line(path: Path) -> bool:
         return False
 
 
-def _is_file(path: Path) -> bool:
+def is_file(path: Path) -> bool:
+    """Whether there is a file; False for a name that is too long, or in a directory without permission."""
     try:
         return path.is_file()
-    except OSError:  # a name that is too long, a directory without permission
+    except OSError:
         return False
 
 

@@ -1,4 +1,4 @@
-"""Which way a piece of work goes, through Spark or in this process, by its size.
+"""Decide by the size of a piece of work whether it goes through Spark or stays in this process.
 
 Nothing here imports the pipeline before a session is asked for: the plans of a suite need only the rule.
 """
@@ -15,8 +15,8 @@ from history.records.layout import LARGE_BYTES
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+#: From this many runs on, Spark is worth its start; so it is for one history of more than ``LARGE_BYTES``.
 MANY: Final = 200
-"""From this many runs on, Spark is worth its start; so it is for one history of more than ``LARGE_BYTES``."""
 
 
 @dataclass(frozen=True, slots=True)

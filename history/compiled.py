@@ -8,11 +8,16 @@ numba, which takes 0.3 s.
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 from numba import njit
+
+log = logging.getLogger("history.compiled")
 
 _ROOT: Final = Path(__file__).resolve().parents[1]
 _SOURCES: Final = ("history/codes.py", "history/compiled.py", "history/readers/*_kernel.py", "checker/kernels/*.py")
@@ -57,9 +62,29 @@ def compiled_part(function: Callable[..., Any]) -> Any:
 
 
 def _cached(function: Callable[..., Any], **options: bool) -> Any:
-    dispatcher = _njit(cache=True, no_cfunc_wrapper=True, **options)(function)
+    try:
+        dispatcher = _njit(cache=True, no_cfunc_wrapper=True, **options)(function)
+    except RuntimeError:  # numba found no directory that it may write to
+        _warn_once()
+        return _njit(no_cfunc_wrapper=True, **options)(function)
     # numba has no public way to say what a cache depends on; without the attribute it is as careful as numba is.
     file = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
-    if hasattr(file, _STAMP):
+    if file is not None and hasattr(file, _STAMP):
         vars(file)[_STAMP] = (vars(file)[_STAMP], _DIGEST)
+        file.save = _unless_full(file.save)
     return dispatcher
+
+
+@cache
+def _warn_once() -> None:
+    log.warning("checking starts slowly, as nothing compiled can be kept: name a directory with NUMBA_CACHE_DIR")
+
+
+def _unless_full(save: Callable[..., None]) -> Callable[..., None]:
+    """What is compiled works also where it cannot be kept."""
+
+    def attempt(*what: Any) -> None:
+        with suppress(OSError):
+            save(*what)
+
+    return attempt

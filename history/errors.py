@@ -1,4 +1,4 @@
-"""What readers raise: the file, the place in it, what was expected and what was found."""
+"""Errors of readers: the file, the place in it, what was expected and what was found."""
 
 
 class FormatError(ValueError):

@@ -16,5 +16,5 @@ _FIRST_BYTES: Final = {
 
 
 def packed(head: bytes) -> str | None:
-    """What a file that begins so is and what to do about it; None if it is not recognized."""
+    """Name the format of a packed file by its first bytes and how to unpack it; None if it is not recognized."""
     return next((what for first, what in _FIRST_BYTES.items() if head.startswith(first)), None)

@@ -14,7 +14,6 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field, fields, make_dataclass
 from functools import cache
-from itertools import takewhile
 from reprlib import Repr
 from typing import Annotated, Any, Final, TypeVar, get_type_hints
 
@@ -28,7 +27,7 @@ atexit.register(gc.freeze)
 
 _FIELD: Final = re.compile(r"[\w ]+ (unknown|required) field `(.*)`", re.DOTALL)
 #: Only at the end: before it may stand a text of the user's.
-_PLACE: Final = re.compile(r" - at `\$([^`]*)`\Z")
+_PLACE: Final = re.compile(r" - at (`key` in )?`\$([^`]*)`\Z")
 #: A key, an element of a list, or some value of a table: msgspec does not say which.
 _STEP: Final = re.compile(r"\.([^.\[]+)|\[(\d+)\]|\[\.\.\.\]")
 _NOUNS: Final = {
@@ -93,14 +92,14 @@ def _without_bounds(wanted: Any) -> type[Any]:
 
 
 def hint(name: str, known: Iterable[str]) -> str:
-    """What was probably meant by an unknown name, or else all that are known."""
+    """Suggest what was meant by an unknown name, or else list all that are known."""
     choices = sorted(known)
     near = difflib.get_close_matches(name, choices, n=2)
     return f"did you mean {' or '.join(near)}?" if near else f"known are {', '.join(choices)}"
 
 
 def _explained(error: str, record: Any, wanted: type, spell: Callable[[str], str]) -> str:
-    problem, field, path, record = _located(error, record)
+    problem, field, path, record = _located(error, record, wanted)
     whole = msgspec.json.schema(wanted)
     schemas, place = _alternatives(_inlined(whole, whole.get("$defs", {}))), ""
     for name, number in path:
@@ -111,15 +110,19 @@ def _explained(error: str, record: Any, wanted: type, spell: Callable[[str], str
         return f"{place}{': ' if place else ''}there is no key {field!r}; {hint(field, known)}"
     if problem == "required":
         return f"{place}{'.' if place else ''}{field} is missing: it must be {_words(_inside(schemas, field))}"
-    values = [schema.get("additionalProperties") or {} for schema in schemas]
-    why = next((f": {one['description']}" for one in [*schemas, *values] if one.get("description")), "")
+    if problem == "key":
+        names = next((str(one["propertyNames"]["title"]) for one in schemas if "propertyNames" in one), "another form")
+        return f"{place} must have names of {names}, not {field!r}"
+    why = next((f": {one['description']}" for one in schemas if one.get("description")), "")
     return f"{place} must be {_words(schemas)}, not {_SHORT.repr(record)}{why}".lstrip()
 
 
-def _located(error: str, record: Any) -> tuple[str, str, list[tuple[str, str]], Any]:
-    """What is wrong with a field (unknown, required, or empty), its name, the path to it, and what stands there."""
+def _located(error: str, record: Any, wanted: type) -> tuple[str, str, list[tuple[str, str]], Any]:
+    """What is wrong with a field (unknown, required, key or empty), its name, the path to it, what stands there."""
     found = _PLACE.search(error)
-    path = list(takewhile(any, _STEP.findall(found[1]))) if found else []
+    path = _path(error, found[2], record, wanted) if found else []
+    if found and found[1]:
+        return "key", _wrong_key(error, path, record, wanted) or "", path, _at(record, path)
     for text, place in ((error[: found.start()] if found else error, path), (error, [])):
         there = _at(record, place)
         about = _FIELD.fullmatch(text)
@@ -129,8 +132,45 @@ def _located(error: str, record: Any) -> tuple[str, str, list[tuple[str, str]], 
     return "", "", path, _at(record, path)
 
 
+def _path(error: str, place: str, record: Any, wanted: type) -> list[tuple[str, str]]:
+    """The steps to a place, with the keys for which msgspec has three dots; it ends where such a key is not found."""
+    path: list[tuple[str, str]] = []
+    for step in _STEP.findall(place):
+        if any(step):
+            path.append(step)
+        elif (key := _wrong_key(error, path, record, wanted)) is not None:
+            record = _replaced(record, path, {key: _at(record, path)[key]})
+            path.append((key, ""))
+        else:
+            break
+    return path
+
+
+def _wrong_key(error: str, path: list[tuple[str, str]], record: Any, wanted: type) -> str | None:
+    """The key of the table at a path that by itself makes this error."""
+    held = _at(record, path)
+    for key in held if isinstance(held, Mapping) else ():
+        try:
+            msgspec.convert(_replaced(record, path, {key: held[key]}), wanted)
+        except msgspec.ValidationError as again:
+            if str(again) == error:
+                return str(key)
+    return None
+
+
+def _replaced(record: Any, path: list[tuple[str, str]], value: Any) -> Any:
+    """A copy of the record with another value at a path."""
+    if not path:
+        return value
+    (name, number), *rest = path
+    place: Any = int(number) if number else name
+    copy: Any = list(record) if number else dict(record)
+    copy[place] = _replaced(record[place], rest, value)
+    return copy
+
+
 def _at(record: Any, path: Iterable[tuple[str, str]]) -> Any:
-    """What stands at a path; None where there is nothing."""
+    """The value at a path; None where there is nothing."""
     for name, number in path:
         try:
             record = record[int(number) if number else name]
@@ -156,12 +196,15 @@ def _alternatives(schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 def _inside(schemas: Iterable[Mapping[str, Any]], name: str) -> list[Mapping[str, Any]]:
     """What may stand at a key, or, without a name, in the elements of a list."""
-    inner = [one.get("properties", {}).get(name) if name else one.get("items") for one in schemas]
-    return [one for schema in inner if schema for one in _alternatives(schema)]
+    inner = [
+        one.get("properties", {}).get(name, one.get("additionalProperties")) if name else one.get("items")
+        for one in schemas
+    ]
+    return [one for schema in inner if isinstance(schema, Mapping) for one in _alternatives(schema)]
 
 
 def _words(schemas: list[Mapping[str, Any]], number: int = 0) -> str:
-    """What is allowed: ``a number from 1 to 5, or a list of such``; ``number`` 1: in the plural."""
+    """Name what is allowed: ``a number from 1 to 5, or a list of such``; ``number`` 1: in the plural."""
     if len(schemas) > 1 and schemas[-1].get("type") == "array":
         return f"{_words(schemas[:-1], number)}, or a list of such"
     return " or ".join(_one(schema, number) for schema in schemas) or "something else"

@@ -36,10 +36,10 @@ done 2>/dev/null"""
 
 _RENEW: Final = """read -r now rest </proc/uptime && echo "${now%.*}" >"$0.new" && mv "$0.new" "$0" """
 
-# A number alone may be another process by now.
+#: A number alone may be another process by now.
 _WATCHED: Final = """grep -qsF -- "$0" "/proc/$(cat "$0.pid" 2>/dev/null)/cmdline\""""
 
-# What an earlier run armed is ended first.
+#: What an earlier run armed is ended first.
 _ARM: Final = f"""watch=$1; shift
 if {_WATCHED}; then kill -s KILL "$(cat "$0.pid")"; fi
 rm -f "$0.lifted"

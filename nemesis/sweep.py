@@ -22,8 +22,8 @@ LIFTED: Final = f"{LEASE}.lifted"
 #: The script excludes its own process by this name, as its command line contains what it searches for.
 _NAME: Final = "harness-sweep"
 
-# ``ours REGEX`` prints the pids of processes one of whose words matches; ``under_test REGEX`` those whose environment
-# does; ``wrong WORDS`` reports what stays.
+#: ``ours REGEX`` prints the pids of processes one of whose words matches; ``under_test REGEX`` those whose environment
+#: does; ``wrong WORDS`` reports what stays.
 _TOOLS: Final = f"""export LC_ALL=C PATH="$PATH:/usr/sbin:/sbin"
 failed=0
 wrong() {{ echo "error: $*" >&2; failed=1; }}
@@ -43,7 +43,7 @@ end() {{
   done
 }}"""
 
-# Commands of a killed run may still be running: one that fills a disk would fill it again.
+#: Commands of a killed run may still be running: one that fills a disk would fill it again.
 _WRITERS: Final = (
     r"""for pid in $(ours '[.]harness-'); do end "$pid" && echo "ended pid $pid, which wrote for us"; done"""
 )

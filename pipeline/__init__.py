@@ -16,7 +16,7 @@ from pipeline.errors import JavaMissingError, JobError, PackageMissingError, Pip
 from pipeline.spark.large import run_tables
 from pipeline.spark.session import start_session
 from pipeline.spark.warm import WarmSession
-from pipeline.tables.local import Tables, local_tables
+from pipeline.tables.local import Tables, computed_tables, local_tables, store_tables
 from pipeline.tables.storage import read_table
 from pipeline.warehouse.index import append_run, refresh
 from pipeline.warehouse.ingest import Outcome, ingest
@@ -32,6 +32,7 @@ __all__ = [
     "Tables",
     "WarmSession",
     "append_run",
+    "computed_tables",
     "ingest",
     "local_tables",
     "read_all",
@@ -39,5 +40,6 @@ __all__ = [
     "refresh",
     "run_tables",
     "start_session",
+    "store_tables",
     "trend_table",
 ]

@@ -1,4 +1,4 @@
-"""What the pipeline raises when it cannot do its work.  None of these says anything about the system under test.
+"""Errors of the pipeline.  None of these says anything about the system under test.
 
 ::
 
@@ -6,7 +6,7 @@
     ├── SessionError            no Spark session: the JVM did not start, or not in time
     │   └── JavaMissingError    there is no Java to start it with
     ├── PackageMissingError     no jar for a kind of URI, such as s3a://
-    └── JobError                a Spark job died (a checker that crashed, a worker that was killed or sees no files)
+    └── JobError                a Spark job died (a worker that was killed, or that sees no files)
 
 Bad recorded files, and tables that this release does not read, raise ``history.FormatError``; what the disk refuses
 raises ``OSError``.

@@ -23,9 +23,26 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from reports.errors import ReportOutcome
-    from reports.write import render_run, render_summary, write_all, write_junit, write_plots, write_report
+    from reports.write import (
+        headlines_of,
+        render_run,
+        render_summary,
+        write_all,
+        write_junit,
+        write_plots,
+        write_report,
+    )
 
-__all__ = ["ReportOutcome", "render_run", "render_summary", "write_all", "write_junit", "write_plots", "write_report"]
+__all__ = [
+    "ReportOutcome",
+    "headlines_of",
+    "render_run",
+    "render_summary",
+    "write_all",
+    "write_junit",
+    "write_plots",
+    "write_report",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -12,11 +12,12 @@ from reports.analysis.findings import Drawn, prepare
 from reports.errors import ReportOutcome
 from reports.load.run import read_run
 from reports.page import page
+from reports.story.diagnosis import diagnosis_of
 from reports.style.wording import Wording, by_values
 from reports.text import junit, terminal
 from reports.text.summary import render_summary
 
-__all__ = ["render_run", "render_summary", "write_all", "write_junit", "write_plots", "write_report"]
+__all__ = ["headlines_of", "render_run", "render_summary", "write_all", "write_junit", "write_plots", "write_report"]
 
 
 def write_report(files: RunFiles, wording: Wording = by_values) -> ReportOutcome:
@@ -41,6 +42,12 @@ def write_all(files: RunFiles, wording: Wording = by_values) -> ReportOutcome:
 def write_junit(files: RunFiles, path: Path) -> None:
     """Write ``junit.xml`` to ``path``.  Raises OSError."""
     junit.write(read_run(files), path)
+
+
+def headlines_of(files: RunFiles, wording: Wording = by_values) -> list[str]:
+    """List the sentences on top of the page about what broke, the worst first; empty where no check failed."""
+    found = diagnosis_of(prepare(read_run(files, wording)))
+    return [f"{one.title}: {one.text}" for one in found.breaks] if found else []
 
 
 def render_run(files: RunFiles, columns: int = 80, *, colour: bool = False, wording: Wording = by_values) -> str:

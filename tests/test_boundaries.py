@@ -6,8 +6,10 @@ import ast
 import re
 import subprocess
 import sys
+import tokenize
 from collections import Counter
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import networkx
@@ -22,8 +24,8 @@ MAY_IMPORT = {
     "pipeline": {"history", "checker"},
     "harness": {"history", "checker", "nemesis", "pipeline", "reports"},
 }
-# Inside a package, from the bottom to the top: a room (a folder, or a module beside the folders) imports only from
-# rooms that stand before it, and from those in the same row never one from another.
+#: Inside a package, from the bottom to the top: a room (a folder, or a module beside the folders) imports only from
+#: rooms that stand before it, and from those in the same row never one from another.
 LAYERS = {
     "history": [
         "errors packed codes compiled extras schema json_object announced", "toml_file records",
@@ -31,7 +33,7 @@ LAYERS = {
     ],
     "checker": [
         "core", "models kernels fenced_ledgers", "search", "engines", "dispatch warmup", "counterexamples", "explain",
-        "per_key", "columnar monitor", "check", "__init__",
+        "logs_and_sets columnar", "per_key", "monitor", "check", "__init__",
     ],
     "nemesis": ["core", "faults", "schedule sweep", "deadman", "__init__"],
     "reports": [
@@ -48,7 +50,7 @@ LAYERS = {
 MOST_IN_A_FOLDER = 20
 MODULES = sorted(path for package in MAY_IMPORT for path in (ROOT / package).rglob("*.py"))
 LONGEST = 400
-# Those still to be split; none is, and none may join them.
+#: Those still to be split; none is, and none may join them.
 TOO_LONG: set[str] = set()
 
 
@@ -135,7 +137,7 @@ def test_a_package_says_what_is_in_its_rooms(package: str) -> None:
     assert {name for name in rooms if f"``{name}``" not in reported} == set()
 
 
-# Outside harness/systems nothing names a system under test, nor what only one of them has.
+#: Outside harness/systems nothing names a system under test, nor what only one of them has.
 SYSTEM_WORDS = re.compile(
     r"dledger|openmessaging|rocketmq|brokers?\b|sync.?state.?set|zoo_?keeper|kazoo|zxid|znode|bookkeeper|bookies?\b"
     r"|\bjars?\b|2091[12]|currterm|ledger|\[Push-|ChangeRole",
@@ -205,6 +207,18 @@ def test_nothing_of_ours_imports_spark_before_it_is_asked_for_a_session() -> Non
     assert subprocess.run([sys.executable, "-c", program], cwd=ROOT).returncode == 0
 
 
+def test_no_module_sets_up_logging_when_it_is_imported() -> None:
+    calls = {"setLevel", "addHandler", "basicConfig", "dictConfig", "disable"}
+    wrong = {
+        f"{module(path)}:{node.lineno}"
+        for path in MODULES
+        for node in tree(path).body
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
+        if isinstance(node.value.func, ast.Attribute) and node.value.func.attr in calls
+    }
+    assert wrong == set()
+
+
 def test_no_module_is_too_long_to_be_read_at_once() -> None:
     lengths = {str(path.relative_to(ROOT)): len(path.read_text().splitlines()) for path in MODULES}
     assert {name: lines for name, lines in lengths.items() if lines > LONGEST and name not in TOO_LONG} == {}
@@ -215,7 +229,7 @@ def test_every_module_says_what_it_is_about() -> None:
     assert [str(path.relative_to(ROOT)) for path in silent] == []
 
 
-# Names that only we knew the meaning of, and what stands in their place.
+#: Names that only we knew the meaning of, and what stands in their place.
 BANNED_MODULES = {
     "least": "minimize", "roots": "support", "deciding": "dispatch", "numbered": "encoding",
     "rising": "monotone_bounds", "spans": "intervals", "census": "violation_times", "occasions": "violation_times",
@@ -232,7 +246,7 @@ BANNED_NAMES = {
 }  # fmt: skip
 
 
-# Words of riddles, which the first line of a docstring does without; and the packages whose docstrings are clean.
+#: Words of riddles, which the first line of a docstring does without; and the packages whose docstrings are clean.
 RIDDLES = re.compile(r"\b(told|tells?|nobody|somebody|whoever|whom|who|swaps?|story|stories)\b", re.IGNORECASE)
 LONGEST_FIRST_LINE = 120
 
@@ -251,6 +265,40 @@ def test_first_lines_of_docstrings_are_short_and_plain() -> None:
         f"{module(path)}: {line}" for path in MODULES for line in first_lines(path) if len(line) > LONGEST_FIRST_LINE
     }
     assert long == set()
+
+
+#: The same words, but for the innocent ones, which all comments and docstrings do without.
+OURS = re.compile(r"\b(told|tells|nobody|somebody|whoever)\b", re.IGNORECASE)
+# The checker's modules are changed apart.
+OUTSIDE_THE_CHECKER = [path for path in MODULES if not path.is_relative_to(ROOT / "checker")]
+
+
+def prose_of(path: Path) -> list[str]:
+    """The docstrings and comments of a module."""
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    docs = (ast.get_docstring(node) for node in ast.walk(tree(path)) if isinstance(node, documented))
+    with path.open("rb") as source:
+        comments = [token.string for token in tokenize.tokenize(source.readline) if token.type == tokenize.COMMENT]
+    return [*(text for text in docs if text), *comments]
+
+
+def test_docstrings_and_comments_are_plain() -> None:
+    found = {f"{module(path)}: {text}" for path in OUTSIDE_THE_CHECKER for text in prose_of(path) if OURS.search(text)}
+    assert found == set()
+
+
+def test_constants_are_documented_in_one_way() -> None:
+    """By a comment ``#:`` above, not by a string below."""
+    found = {
+        f"{module(path)}:{text.lineno}"
+        for path in OUTSIDE_THE_CHECKER
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+        for named, text in pairwise(node.body)
+        if isinstance(named, ast.Assign | ast.AnnAssign)
+        if isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant) and isinstance(text.value.value, str)
+    }
+    assert found == set()
 
 
 def test_modules_bear_the_words_of_the_field() -> None:

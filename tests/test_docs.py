@@ -76,6 +76,22 @@ def test_the_readme_is_short() -> None:
     assert "./scripts/test" in text
 
 
+#: Not prose: tables, code, pictures, and parts that a program writes.
+UNWRAPPED = re.compile(
+    r"^```.*?^```|^<!-- (?:made by|Generated) .*?(?:^<!-- end.*?$|\Z)|^ {4,}.*?$|^\s*\|.*?$|^!\[.*?$", re.M | re.S
+)
+# The checker's pages are rewritten apart.
+WRAPPED = [
+    page for page in [*PAGES, ROOT / "README.md", ROOT / "CONTRIBUTING.md"] if not page.stem.startswith("checker")
+]
+
+
+@pytest.mark.parametrize("page", WRAPPED, ids=name)
+def test_prose_is_wrapped_at_120_characters(page: Path) -> None:
+    prose = UNWRAPPED.sub("", page.read_text()).splitlines()
+    assert [line for line in prose if len(line) > 120 and " " in line.strip()] == []
+
+
 # -- commands --------------------------------------------------------------------------------------------------------
 
 #: What stands before the words of a harness command on a line.
@@ -215,7 +231,7 @@ def test_the_fields_of_every_file_are_told(tmp_path: Path) -> None:
     state.save()
     results = Results("valid", "", (), (), {}, (), ())
     assert documented("plan.json") == {*Plan(seed=1).to_json(), "replay_command"}
-    header = Header(extra={"nodes": [], "members": []})
+    header = Header(extra={"nodes": [], "members": [], "initial": 5})
     assert documented("history.jsonl") == {*header.to_json(), *Event.__struct_fields__}
     assert documented("probes.jsonl") == fields(Probe)
     assert documented("run.json") == set(json.loads((tmp_path / "run.json").read_text()))

@@ -20,7 +20,7 @@ from harness.cli.nightly import nightly
 ROOT = Path(__file__).resolve().parents[1]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 ACTIONLINT = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12"
-# What the jobs of a release may do more than read.
+#: What the jobs of a release may do more than read.
 RIGHTS = {
     "attest": {"contents": "read", "id-token": "write", "attestations": "write"},
     "publish": {"contents": "write"},

@@ -12,7 +12,7 @@ import numpy as np
 
 from checker import ANY, CasRegister, Model, Register
 from checker.core.calls import Call, calls_of
-from checker.core.definition import SMALL, is_linearization, linearizable
+from checker.core.definition import MAX_DEFINITION_CALLS, is_linearization, linearizable
 from checker.core.result import Limits
 from checker.dispatch import decide
 from checker.engines import automaton
@@ -84,7 +84,7 @@ class Decided:
             return False
         if answer.order is not None:
             return is_linearization(answer.order, self.calls, self.model)
-        if answer.last is None or self.model.initial is ANY or len(self.calls) > SMALL:
+        if answer.last is None or self.model.initial is ANY or len(self.calls) > MAX_DEFINITION_CALLS:
             return True
         # These know what open calls will answer, and may stop before they do.
         if isinstance(self.model, (Counter, MultiRegister)):
@@ -230,13 +230,13 @@ class LookedAhead:
 
 
 def of_tables(random: Random, samples: int) -> list[Trial]:
-    constrain(_FEW_QUESTIONS=0)
+    constrain(_MAX_QUESTIONS=0)
     trials: list[Trial] = []
     for _ in range(samples):
         doubt = random.choice([0, 0.3])
         history = dense_history(random, random.randint(4, 9), values=random.randint(2, 4), doubt=doubt, cas=True)
         calls = calls_of(history, Tabled())
-        if len(calls) <= SMALL:
+        if len(calls) <= MAX_DEFINITION_CALLS:
             trials.append(LookedAhead(calls, linearizable(calls, Tabled())))
     return trials
 
@@ -273,7 +273,7 @@ def _decided(random: Random) -> list[Trial]:
         ("automaton", CasRegister(ANY)), ("search", CasRegister(ANY)),
     ):  # fmt: skip
         calls = calls_of(history, model)
-        if (engine == "automaton" and cas) or len(calls) > SMALL:
+        if (engine == "automaton" and cas) or len(calls) > MAX_DEFINITION_CALLS:
             continue
         truth = is_linearizable(history) if model.initial is None else linearizable(calls, model)
         trials.append(Decided(engine, model, calls, budget, truth))

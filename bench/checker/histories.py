@@ -12,9 +12,9 @@ from random import Random
 
 from own_objects import BALANCES, GIVE, POLL, TAKE, Bank, PriorityQueue, Semaphore
 
-READ, WRITE, CAS, APPEND, GET, LIST = range(6)
-PUT, TEXT, GOT, ADD, SUM, ENQUEUE, DEQUEUE, INSERT, ELEMENTS, ACQUIRE, RELEASE, TXN = range(6, 18)
-NEVER = 1 << 62
+from history.codes import CAS, NEVER, READ, WRITE
+
+APPEND, GET, LIST, PUT, TEXT, GOT, ADD, SUM, ENQUEUE, DEQUEUE, INSERT, ELEMENTS, ACQUIRE, RELEASE, TXN = range(3, 18)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +147,8 @@ def synthetic_log(  # noqa: C901 (one loop, for speed)
     return Synthetic(kind, value, old, invoke, ret, process)
 
 
-class _Texts:
-    """A text: a tenth of the operations puts, four tenths append, the rest gets.
+class _Strings:
+    """A string: a tenth of the operations puts, four tenths append, the rest gets.
 
     A piece is named by its invocation.  ``old`` is the put with which the text of an append or a get began (-1: none),
     ``value`` how many pieces were before an append, or how many a get answers.
@@ -294,7 +294,7 @@ def steps_of(value: int) -> list[tuple[int, int, int]]:
 
 
 OBJECTS = {
-    "texts": _Texts, "counter": _Counter, "queue": _Queue, "set": _Set, "mutex": _Mutex,
+    "texts": _Strings, "counter": _Counter, "queue": _Queue, "set": _Set, "mutex": _Mutex,
     "multi-register": _Transactions, "own semaphore": Semaphore, "own priority queue": PriorityQueue, "own bank": Bank,
 }  # fmt: skip
 ASKING = (GOT, SUM, DEQUEUE, ELEMENTS, POLL, BALANCES)

@@ -40,7 +40,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from histories import (
+
+HERE = Path(__file__).parent
+ROOT = HERE.resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from histories import (  # noqa: E402
     ACQUIRE,
     ADD,
     APPEND,
@@ -52,7 +57,6 @@ from histories import (
     GOT,
     INSERT,
     LIST,
-    NEVER,
     PUT,
     RELEASE,
     SUM,
@@ -64,11 +68,10 @@ from histories import (
     synthetic_log,
     synthetic_object,
 )  # fmt: skip
-from own_objects import BALANCES, GIVE, OFFER, POLL, TAKE, TRANSFER, balances_after, parts_of
+from own_objects import BALANCES, GIVE, OFFER, POLL, TAKE, TRANSFER, balances_after, parts_of  # noqa: E402
 
-HERE = Path(__file__).parent
-ROOT = HERE.resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+from history.codes import NEVER  # noqa: E402
+
 QUICK = 0.1
 REPEATED = 0.05
 CAP = 6 << 30

@@ -187,7 +187,7 @@ def on_a_warm_cluster(bench: Bench, count: int, rng: random.Random) -> list[Mome
         length_s = bench.whole(rng.randrange(2**31), "kill-leader")
         warm.reset()
         for number in range(count):
-            # Every other moment is one of the main phase: there faults stand that somebody has to undo.
+            # Every other moment is one of the main phase: there faults stand that a later run has to undo.
             in_main = bool(number % 2)
             after_s = rng.uniform(0.0, MAIN_S if in_main else length_s)
             moment = bench.kill(rng.randrange(2**31), draw(bench.faults, rng), after_s, in_main=in_main)

@@ -18,8 +18,8 @@ from history.tables.schemas import OPERATIONS
 
 CLIENTS = 10
 BATCH = 500_000
+#: 20,000 operations a second.
 PLACE_NS = 25_000
-"""20,000 operations a second."""
 HEADER = '{"format":"harness-history","version":1,"test":"made","model":"register"}\n'
 
 Numbers = npt.NDArray[np.int64]

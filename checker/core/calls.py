@@ -75,7 +75,7 @@ class _Truth:
 
 @dataclass(frozen=True, slots=True)
 class _Map:
-    """A map, which is no list of its pairs."""
+    """A frozen JSON object, different from a list of its pairs."""
 
     items: tuple[tuple[str, Any], ...]
 
@@ -87,7 +87,7 @@ _TRUE: Final = _Truth(value=True)
 _FALSE: Final = _Truth(value=False)
 
 
-# Hashable types whose values equal no value of another JSON type.
+#: Hashable types whose values equal no value of another JSON type.
 PLAIN: Final = frozenset({type(None), int, str, float})
 _KEPT: Final = PLAIN | {type(UNKNOWN)}
 _LISTS: Final = frozenset({list, tuple})

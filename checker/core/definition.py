@@ -7,12 +7,13 @@ history by trying everything and verifies the certificate of an invalid one.  Ne
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from checker.core.calls import Call
 from checker.core.model import ILLEGAL, Model, State
 
-SMALL = 18
+#: At most this many calls are decided by the definition.
+MAX_DEFINITION_CALLS: Final = 18
 
 _Path: TypeAlias = "tuple[_Path, Call] | None"
 
@@ -35,17 +36,17 @@ def is_linearization(order: Sequence[Call], calls: Sequence[Call], model: Model)
 
 
 def linearizable(calls: Sequence[Call], model: Model) -> bool:
-    """Does a linearization exist?  At most ``SMALL`` calls; raises ValueError for more."""
+    """Does a linearization exist?  At most ``MAX_DEFINITION_CALLS`` calls; raises ValueError for more."""
     return linearization(calls, model) is not None
 
 
 def linearization(calls: Sequence[Call], model: Model) -> list[Call] | None:
-    """Find a linearization of at most ``SMALL`` calls.  Dynamic programming over (set of calls done, state).
+    """Find a linearization of a small history.  Dynamic programming over (set of calls done, state).
 
     It holds pending calls only as far as others need them.  Raises ValueError for a history that is not small.
     """
-    if len(calls) > SMALL:
-        raise ValueError(f"{len(calls)} calls are too many for the definition, {SMALL} are the most")
+    if len(calls) > MAX_DEFINITION_CALLS:
+        raise ValueError(f"{len(calls)} calls are too many for the definition, {MAX_DEFINITION_CALLS} are the most")
     must = sum(1 << place for place, call in enumerate(calls) if not call.pending)
     seen: set[tuple[int, State]] = {(0, model.initial)}
     todo: list[tuple[int, State, _Path]] = [(0, model.initial, None)]

@@ -1,4 +1,4 @@
-"""The interface of engines: how to decide the calls on one object, and which."""
+"""The interface of engines: where one applies, how it decides and how it explains."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ Decide: TypeAlias = Callable[[Sequence[Call], Model, Limits, bool], EngineResult
 Explain: TypeAlias = Callable[[Sequence[Call], Scene, EngineResult], Counterexample]
 ANY_SIZE: Final = range(sys.maxsize)
 BY_NAME_ONLY: Final = range(0)
-#: Up to so many calls the plain search has a chance to be done in milliseconds.
-SMALL: Final = 400
+#: Up to this many calls the plain search has a chance to be done in milliseconds, before compiled code is loaded.
+PLAIN_SEARCH_CALLS: Final = 400
 
 
 @dataclass(frozen=True, slots=True)

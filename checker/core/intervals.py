@@ -14,8 +14,8 @@ from history.codes import NEVER
 IntArray: TypeAlias = NDArray[np.int64]
 
 
-def spans_of(operations: Sequence[Operation]) -> tuple[IntArray, IntArray] | None:
-    """The events at which each was invoked and returned (``NEVER`` if it did not).
+def intervals_of(operations: Sequence[Operation]) -> tuple[IntArray, IntArray] | None:
+    """The ranks of the operations' invocations and returns (``NEVER`` for a pending one), as columns.
 
     None if one was answered nowhere, or before it began, or at a place that is no whole number of 64 bits.
     """

@@ -45,7 +45,7 @@ State: TypeAlias = Any
 
 
 class ModelError(ValueError):
-    """An operation that the model has no meaning for: an unknown function, a value of the wrong shape."""
+    """Raised for an operation that the model does not have: an unknown function, a value of the wrong shape."""
 
 
 class Model:
@@ -53,12 +53,14 @@ class Model:
 
     ``reads`` names the functions that never change the state: unless one is ok it is dropped, and it may be taken
     at the first moment at which it is legal.  Sentences call an object without a key by the ``noun``, or by the name.
+    ``only_values``: an operation may be left out if no other has ``asked`` for what it ``made``.
     """
 
     name: str = "model"
     noun: str = ""
     initial: State = None
     reads: frozenset[str] = frozenset({"read"})
+    only_values: bool = False
 
     def step(self, state: State, f: str, value: Any, result: Any) -> State | Literal[_Sign.ILLEGAL]:
         """The state after the operation, or ``ILLEGAL``.  Raises ModelError for what is no operation of this model."""
@@ -92,6 +94,17 @@ class Model:
         An empty set makes no promise.
         """
         return frozenset()
+
+    def made(self, f: str, value: Any, result: Any) -> list[tuple[bool, Any]]:
+        """What the operation leaves behind: values (True, value), or else the parts that it concerns (False, part)."""
+        if f in ("write", "cas"):
+            return [(True, value[1] if f == "cas" else value)]
+        return [(False, part) for part in self.about(f, value, result)]
+
+    def asked(self, f: str, value: Any, result: Any) -> list[tuple[bool, Any]]:
+        """What explains the operation, in the form of ``made``."""
+        parts = [(False, part) for part in self.about(f, value, result)]
+        return [*parts, (True, value[0] if f == "cas" else result)] if f in ("read", "cas") else parts
 
     def from_anywhere(self) -> Model | None:
         """The same object with an unknown initial state, if the model has one: lets a counterexample start late."""

@@ -1,18 +1,28 @@
-"""The options of a check, as all its layers hand them on."""
+"""The options of a check."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypedDict
 
 from checker.core.result import Limits
 
 
+class CheckKeywords(TypedDict, total=False):
+    """The fields of ``CheckOptions`` as the arguments of a function."""
+
+    deadline_s: float | None
+    memory_cap: int
+    engine: str | None
+    proofs: bool
+    clock: Callable[[], float]
+
+
 @dataclass(frozen=True, slots=True)
 class CheckOptions:
-    """How to check, and what may be spent.
+    """Engine, proofs and resource limits of a check.
 
     ``deadline_s`` is in seconds of ``clock`` (None: no end), ``memory_cap`` in bytes; the verdict is unknown, with a
     reason, when one of them does not suffice.  ``engine`` forces one (``checker.dispatch.NAMES``).  Without ``proofs``

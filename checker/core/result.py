@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from checker.core.calls import Call
@@ -45,11 +45,11 @@ def not_begun(engine: str, operations: int) -> EngineResult:
 
 
 class OutOfTimeError(Exception):
-    """The deadline passed in the middle of a loop over a history; ``decide`` makes an unknown result of it."""
+    """Raised when the deadline passes in a loop over a history; ``decide`` makes an unknown result of it."""
 
     def __init__(self, engine: str, reason: str) -> None:
         super().__init__(reason)
-        self.answer = EngineResult("unknown", engine, reason=reason)
+        self.result = EngineResult("unknown", engine, reason=reason)
 
 
 def is_loaded(kernel: Callable[..., object]) -> bool:
@@ -71,6 +71,12 @@ class Limits:
 
     def over(self) -> bool:
         return self.deadline is not None and self.clock() >= self.deadline
+
+    def extended(self, at_least_s: float = 1.0) -> Limits:
+        """Limits from now on: as long again as it took so far, ``at_least_s`` at least, within the deadline."""
+        now = self.clock()
+        end = now + max(at_least_s, now - self.started)
+        return replace(self, deadline=end if self.deadline is None else min(end, self.deadline))
 
     def paced(self, calls: Sequence[Call], engine: str) -> Iterator[Call]:
         """Yield the calls, looking at the clock every few thousand.  Raises OutOfTimeError."""

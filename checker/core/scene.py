@@ -9,8 +9,8 @@ from typing import Any, overload
 
 from checker.core.calls import Call, freeze, thaw
 from checker.core.model import Model
-from checker.core.wording import object_name, shown, who
-from history import Operation
+from checker.core.wording import Clock, object_name, shown, who
+from history import Counterexample, Linearization, Operation
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,3 +134,29 @@ class Scene:
     def failed_write(self, value: Any) -> Operation | None:
         self._collect()
         return self._failed.get(value)
+
+
+class CoreWords:
+    """The operations of a core, in the order of their invocations, and the words that all sentences use."""
+
+    def __init__(self, core: Sequence[Call], scene: Scene) -> None:
+        self.core = sorted(core, key=lambda call: call.invoke)
+        self.scene, self.name = scene, scene.name
+        self.operations = tuple(map(self.op, self.core))
+        self.clock = Clock.of(self.operations)
+
+    def op(self, call: Call) -> Operation:
+        return self.scene.operations[call.source]
+
+    def by(self, call: Call, did: str) -> str:
+        """``process 3 on n2 read 7 (12.300–12.310 s)``."""
+        operation = self.op(call)
+        return f"{who(operation)} {did} ({self.clock.span(operation)})"
+
+    def begun(self, call: Call) -> str:
+        return self.clock.at(self.op(call).invoked)
+
+    def example(self, kind: str, sentence: str, suspect: Call | None = None) -> Counterexample:
+        """Make the counterexample; ``suspect`` is the answer beside which the others fit no order."""
+        alone = None if suspect is None else Linearization(None, (), (self.core.index(suspect),))
+        return Counterexample(kind, sentence, self.operations, alone)

@@ -10,8 +10,8 @@ from typing import Any, Final
 from history import Operation
 from history.records.time_format import digits_of, seconds_text
 
+#: Characters of an error that a sentence takes.
 LONGEST_ERROR: Final = 60
-"""Characters of an error that a sentence takes."""
 
 
 def shown(value: Any) -> str:
@@ -52,7 +52,7 @@ class Clock:
 
 
 def ended(operation: Operation) -> str:
-    """How a client gave up an operation whose outcome is unknown: ``ConnectionLoss at``; the moment follows."""
+    """Say how an operation of unknown outcome ended: ``ConnectionLoss at``, to be followed by the moment."""
     error = plain(operation.error or "")
     return (
         f"{error if len(error) <= LONGEST_ERROR else error[: LONGEST_ERROR - 1] + '…'} at" if error else "given up at"

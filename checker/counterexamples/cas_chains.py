@@ -1,4 +1,4 @@
-"""The few CAS operations that contradict each other, of a register whose new values are unique.
+"""Find the core of an invalid CAS register whose new values are unique.
 
 A call is *made pending* if nothing is known of it but that it may have happened: at any moment, or never; a read that
 was made pending is no call at all.  That keeps linearizable histories linearizable, whatever is made pending.  So a
@@ -20,7 +20,7 @@ from checker.engines.cas_chains import suspects
 from history.codes import NEVER
 
 _START: Final = -2
-_NEAR: Final = (2, 4, 8, 16, 32)
+_SIZES: Final = (2, 4, 8, 16, 32)
 Contradict: TypeAlias = Callable[[Sequence[Call]], bool]
 
 
@@ -30,7 +30,7 @@ def made_pending(call: Call) -> Call:
 
 
 def known_of(kept: Sequence[Call], makers: dict[Any, Call]) -> list[Call]:
-    """The calls to look at when only these are known: they, and what made the values that are needed.
+    """These calls, and those that made the values that they need.
 
     Others are pending and write what no call needs: no read would miss them.
     """
@@ -78,7 +78,7 @@ def _nearest(calls: Sequence[Call], found: list[Call], contradict: Contradict) -
     """The last few calls up to what completed the contradiction, or those that were found."""
     last = max(call.ret for call in found)
     until = sorted((call for call in calls if call.ret <= last), key=lambda call: (call.ret, call.invoke))
-    near = (until[-size:] for size in _NEAR)
+    near = (until[-size:] for size in _SIZES)
     return next((some for some in near if contradict(some)), found)
 
 

@@ -1,4 +1,4 @@
-"""The part that refutes a counter whose answers are within their bounds, but fit no order.
+"""Find the core of an invalid counter whose answers are all within their bounds.
 
 What came before a read is in its answer, so a history may start there: with what the read answered, and the adds that
 had not returned when it began.  Those that were under way may be in that answer, or may come later, or never.  That
@@ -13,18 +13,19 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from checker.core.calls import Call
-from checker.core.definition import SMALL, linearizable
+from checker.core.definition import MAX_DEFINITION_CALLS, linearizable
 from checker.core.model import Model
 from checker.core.result import Limits
-from checker.counterexamples.minimize import Least
+from checker.counterexamples.minimize import MinimalCore
 from checker.dispatch import decide
 from checker.engines.counter_sums import PartOfCounter
 from checker.models.objects import Counter
 
-# So many reads on either side are tried first; so much memory is for each trial, and compiled code for those of more.
-_NEAR: Final = 4
-_ENOUGH: Final = 4 << 20
-_FEW: Final = 40
+#: At least this many reads on either side are tried, each trial with this much memory, and in plain Python up to this
+#: many calls.
+_MIN_READS: Final = 4
+_TRIAL_BYTES: Final = 4 << 20
+_MAX_PLAIN: Final = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,17 +53,17 @@ def since(calls: Sequence[Call], start: Call | None, until: int) -> list[Call]:
 
 
 class _Parts:
-    """The windows of an invalid history, from one read to another by their places in the order of the returns."""
+    """Search for the smallest invalid window of a history, from one read to another in the order of the returns."""
 
     def __init__(self, calls: Sequence[Call], limits: Limits) -> None:
-        self.calls, self.limits = calls, replace(limits, memory=_ENOUGH)
+        self.calls, self.limits = calls, replace(limits, memory=_TRIAL_BYTES)
         self.reads = sorted((call for call in calls if call.f != "add"), key=lambda call: call.ret)
 
     def wrong(self, part: Sequence[Call]) -> bool | None:
         """Is this part invalid?  None: that could not be decided."""
         if self.limits.over():
             return None
-        engine = "search" if len(part) > _FEW else None
+        engine = "search" if len(part) > _MAX_PLAIN else None
         verdict = decide(part, Counter(), self.limits, engine=engine, proof=False).verdict
         return None if verdict == "unknown" else verdict == "invalid"
 
@@ -78,7 +79,7 @@ class _Parts:
         """The earliest end, and for that the latest start, of an invalid one about the return at ``last``."""
         newest = len(self.reads) - 1
         about = next((place for place, read in enumerate(self.reads) if last is not None and read.ret >= last), newest)
-        width = _NEAR
+        width = _MIN_READS
         while not self.window(start := max(-1, about - width), end := min(newest, about + width)):
             width *= 4
         low = start
@@ -110,14 +111,14 @@ class _Parts:
         return self._describe(part, read, undecided)
 
     def _describe(self, part: Sequence[Call], read: Call, undecided: int) -> Part:
-        """The part as it was recorded; of a small one the definition may know more to leave out."""
+        """The part with its calls as recorded, a small one reduced further by the definition."""
         sources = {call.source for call in part}
         core = [call for call in self.calls if call.source in sources]
         core = [call if call.ret <= read.ret else call.made_pending() for call in core if call.f != "add" or call.value]
         others = (call for call in self.calls if call.f == "add" and call.invoke < read.ret)
         start = 0 if all(call.source in sources for call in others) else None
         model = PartOfCounter(start)
-        small = len(core) <= SMALL
+        small = len(core) <= MAX_DEFINITION_CALLS
         for call in reversed(core) if small else ():
             if call.f != "add" and not linearizable(fewer := [one for one in core if one is not call], model):
                 core = fewer
@@ -125,7 +126,7 @@ class _Parts:
         begun = min(call.invoke for call in reads) if start is None else -1
         ended = max(call.ret for call in reads)
         core = [call for call in core if call.ret > begun and call.invoke < ended]
-        return Part(model, tuple(core), Least(core, 0 if small else undecided).note)
+        return Part(model, tuple(core), MinimalCore(core, 0 if small else undecided).note)
 
 
 def part_of(calls: Sequence[Call], last: int | None, limits: Limits) -> Part:

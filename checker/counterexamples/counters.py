@@ -14,11 +14,11 @@ from typing import TypeAlias
 from checker.core.calls import Call
 from checker.core.result import EngineResult, Limits
 from checker.counterexamples.counter_part import Part, part_of
-from checker.counterexamples.enumerate import MOST, second_pass
 from checker.dispatch import decide
 from checker.engines.counter_sums import Evidence, Wrong, are_whole, out_of_bounds
 from checker.models.objects import Counter
 from history.records.counted import counted
+from history.records.verdicts import MAX_COUNTEREXAMPLES
 
 Shown: TypeAlias = Wrong | Part
 
@@ -32,17 +32,17 @@ class InCounter:
     note: str | None
 
 
-def find_in_counter(answer: EngineResult, calls: Sequence[Call], limits: Limits) -> InCounter:
+def find_in_counter(result: EngineResult, calls: Sequence[Call], limits: Limits) -> InCounter:
     """All violations of an invalid history; after the first one for as long again as the check took."""
-    more, whole = second_pass(limits), are_whole(calls)
-    parts, again = list[Shown](), answer
+    more, whole = limits.extended(), are_whole(calls)
+    parts, again = list[Shown](), result
     left = list(calls)
     while True:
         wrong = out_of_bounds(left) if whole else []
         rest = _without(left, (read for read, _ in wrong))
         first = not wrong and not parts
-        again = answer if first else decide(rest, Counter(), more, proof=False)
-        if again.verdict != "invalid" or len(parts) >= MOST:
+        again = result if first else decide(rest, Counter(), more, proof=False)
+        if again.verdict != "invalid" or len(parts) >= MAX_COUNTEREXAMPLES:
             break
         found = _within_bounds(rest, again, limits if first else more, whole=whole)
         if found.note and not first and more.over():
@@ -50,18 +50,18 @@ def find_in_counter(answer: EngineResult, calls: Sequence[Call], limits: Limits)
         parts.append(found)
         left = _without(left, [_latest(found)])
     groups, evidence = _groups(wrong), Evidence(rest) if wrong else None
-    shown = (evidence and evidence.of(read, low=low) for read, low in groups[:MOST])
+    shown = (evidence and evidence.of(read, low=low) for read, low in groups[:MAX_COUNTEREXAMPLES])
     held = sorted([*parts, *(one for one in shown if one)], key=lambda one: _latest(one).ret)
     count, notes = len(parts) + len(groups), [one.note for one in parts]
     if again.verdict != "valid":
         why = again.reason or "the rest was not looked for"
         notes.insert(0, f"there may be more than the first {counted(count, 'violation')}: {why}")
-    return InCounter(tuple(held[:MOST]), count, "; ".join(note for note in notes if note) or None)
+    return InCounter(tuple(held[:MAX_COUNTEREXAMPLES]), count, "; ".join(note for note in notes if note) or None)
 
 
-def _within_bounds(calls: Sequence[Call], answer: EngineResult, limits: Limits, *, whole: bool) -> Shown:
+def _within_bounds(calls: Sequence[Call], result: EngineResult, limits: Limits, *, whole: bool) -> Shown:
     """Find what is wrong where the adds alone do not show it: with an earlier read they often do."""
-    found = part_of(calls, answer.last, limits)
+    found = part_of(calls, result.last, limits)
     if whole:
         evidence = Evidence(calls)
         sides = (evidence.of(_latest(found), low=low) for low in (True, False))
@@ -75,7 +75,7 @@ def _without(calls: Sequence[Call], gone: Iterable[Call]) -> list[Call]:
 
 
 def _groups(wrong: Sequence[tuple[Call, bool]]) -> list[tuple[Call, bool]]:
-    """Of each answer the first that was too low, and the first that was too high."""
+    """Keep the first read of each answer that was too low, and the first that was too high."""
     first: dict[tuple[int, bool], Call] = {}
     for read, low in wrong:
         first.setdefault((read.result, low), read)

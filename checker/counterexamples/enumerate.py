@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from checker.core.calls import Call
-from checker.core.definition import SMALL, linearizable
+from checker.core.definition import MAX_DEFINITION_CALLS, linearizable
 from checker.core.model import Model
 from checker.core.result import EngineResult, Limits
-from checker.counterexamples.minimize import fewest, irreducible
+from checker.counterexamples.minimize import irreducible, minimize_core
 from checker.counterexamples.shrink import shrink
 from checker.dispatch import FINDING_ALL, decide
 from checker.engines.logs import ENGINE as LOG_SWEEP
@@ -24,26 +24,29 @@ from checker.engines.logs import index_said
 from checker.engines.sets import ENGINE as SET_SWEEP
 from checker.models.objects import SparseLog
 from history.records.counted import counted
+from history.records.verdicts import MAX_COUNTEREXAMPLES
 
-MOST: Final = 8
-_AUTOMATON_SHOWN: Final = 4
-_AGAIN_S: Final = 1.0
-_FOLDED: Final = 2000
-# A core of more operations after the deadline was never reduced, and is of no use.
-TOO_MANY: Final = 2000
-# Statements about the whole history, which no few operations can contradict by their order.
+#: At most this many of the returns that the automaton cannot explain are shown: each is a search of its own.
+MAX_AUTOMATON_CORES: Final = 4
+#: Cores of more calls are not tried by the definition once more.
+MAX_TRIED_CORE: Final = 8
+#: At most this many reads of one answer are tried whether they are the same violation.
+MAX_FOLDED_READS: Final = 2000
+#: Above this many operations, a core after the deadline was never reduced, and is of no use.
+MAX_UNREDUCED_CORE: Final = 2000
+#: Statements about the whole history, which no few operations can contradict by their order.
 OF_THE_WHOLE: Final = ("log-hole", "never-written")
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One violation: the core, and the answer of the engine that found it (for its kind and states).
+    """One violation: the core, and the result of the engine that found it (for its kind and states).
 
     ``note`` says what is not known about the core.
     """
 
     core: tuple[Call, ...]
-    answer: EngineResult
+    result: EngineResult
     note: str | None = None
 
     @property
@@ -61,22 +64,22 @@ class Findings:
     note: str | None = None
 
 
-def find_all(answer: EngineResult, calls: Sequence[Call], model: Model, limits: Limits) -> Findings:
+def find_all(result: EngineResult, calls: Sequence[Call], model: Model, limits: Limits) -> Findings:
     """Find all violations of an invalid history; ``calls`` may be empty if the result has all cores."""
-    if answer.verdict != "invalid":
+    if result.verdict != "invalid":
         return Findings()
-    held = _findings(answer, calls, model, limits)
+    held = _findings(result, calls, model, limits)
     note = None
-    if not answer.cores and len(held) < len(_lasts(answer)):
+    if not result.cores and len(held) < len(_lasts(result)):
         note = f"the deadline passed when {len(held)} of the violations had been told by a few operations each"
-    if answer.engine in FINDING_ALL or not calls:
-        return _sorted(held, max(answer.violations, len(held)), note)
-    more = second_pass(limits)
-    count, left = max(answer.violations, len(held)), list(calls)
+    if result.engine in FINDING_ALL or not calls:
+        return _sorted(held, max(result.violations, len(held)), note)
+    more = limits.extended()
+    count, left = max(result.violations, len(held)), list(calls)
     fresh = held
     while fresh:
         left = _neutralised(left, fresh, model)
-        if len(held) >= MOST or more.over():
+        if len(held) >= MAX_COUNTEREXAMPLES or more.over():
             note = _note(left, model, more, len(held))
             break
         again = decide(left, model, more, proof=False)
@@ -91,16 +94,9 @@ def find_all(answer: EngineResult, calls: Sequence[Call], model: Model, limits: 
 
 
 def _sorted(held: list[Finding], count: int, note: str | None) -> Findings:
-    shown = tuple(sorted(held, key=lambda finding: finding.moment)[:MOST])
+    shown = tuple(sorted(held, key=lambda finding: finding.moment)[:MAX_COUNTEREXAMPLES])
     notes = [note, *(finding.note for finding in shown)]
     return Findings(shown, count, "; ".join(note for note in notes if note) or None)
-
-
-def second_pass(limits: Limits) -> Limits:
-    """As long again as the first pass took, a second at least, and never beyond the deadline."""
-    now = limits.clock()
-    end = now + max(_AGAIN_S, now - limits.started)
-    return replace(limits, deadline=end if limits.deadline is None else min(end, limits.deadline))
 
 
 def _note(left: list[Call], model: Model, limits: Limits, held: int) -> str | None:
@@ -110,55 +106,55 @@ def _note(left: list[Call], model: Model, limits: Limits, held: int) -> str | No
     return f"there may be more than the first {counted(held, 'violation')}: the rest was not looked for"
 
 
-def _findings(answer: EngineResult, calls: Sequence[Call], model: Model, limits: Limits) -> list[Finding]:
-    """The violations of one answer about these calls."""
-    if answer.cores:
-        return [Finding(_smallest(core, model, answer), answer) for core in answer.cores]
+def _findings(result: EngineResult, calls: Sequence[Call], model: Model, limits: Limits) -> list[Finding]:
+    """Reduce the violations that one result knows to cores."""
+    if result.cores:
+        return [Finding(_smallest(core, model, result), result) for core in result.cores]
     held: list[Finding] = []
-    for last in _lasts(answer):
+    for last in _lasts(result):
         core = shrink(calls, model, last, limits)
-        if limits.over() and len(core.calls) > TOO_MANY:
+        if limits.over() and len(core.calls) > MAX_UNREDUCED_CORE:
             break
-        least = fewest(core, calls, model, limits)
-        held.append(Finding(tuple(least.calls), answer, least.note))
+        least = minimize_core(core, calls, model, limits)
+        held.append(Finding(tuple(least.calls), result, least.note))
     return held
 
 
-def _lasts(answer: EngineResult) -> tuple[int | None, ...]:
+def _lasts(result: EngineResult) -> tuple[int | None, ...]:
     """The returns at which the violations that are shown came to exist, as far as the engine knows them."""
-    return (answer.last, *answer.further)[:_AUTOMATON_SHOWN]
+    return (result.last, *result.further)[:MAX_AUTOMATON_CORES]
 
 
-def _smallest(core: tuple[Call, ...], model: Model, answer: EngineResult) -> tuple[Call, ...]:
-    if answer.engine not in (LOG_SWEEP, SET_SWEEP) or answer.kind in OF_THE_WHOLE or len(core) > SMALL:
+def _smallest(core: tuple[Call, ...], model: Model, result: EngineResult) -> tuple[Call, ...]:
+    if result.engine not in (LOG_SWEEP, SET_SWEEP) or result.kind in OF_THE_WHOLE or len(core) > MAX_DEFINITION_CALLS:
         return core
     core = tuple({call.source: call for call in core}.values())
-    return tuple(irreducible(core, model, lambda part: not _possible(part, model, answer)))
+    return tuple(irreducible(core, model, lambda part: not _possible(part, model, result)))
 
 
-def _possible(part: Sequence[Call], model: Model, answer: EngineResult) -> bool:
+def _possible(part: Sequence[Call], model: Model, result: EngineResult) -> bool:
     """Does the definition find an order?  A log's core is judged as part of a log, a set's by what it adds."""
-    if answer.engine == LOG_SWEEP:
+    if result.engine == LOG_SWEEP:
         return linearizable(part_of_log(part), SparseLog())
-    return linearizable(part_of_set(part) if answer.engine == SET_SWEEP else part, model)
+    return linearizable(part_of_set(part) if result.engine == SET_SWEEP else part, model)
 
 
-def refuted(finding: Finding, model: Model) -> bool:
-    """Does the definition find an order for what should have none?  Small cores only; others are not tried.
+def has_linearization(finding: Finding, model: Model) -> bool:
+    """Does the definition find a linearization of what should have none?  Small cores only; others are not tried.
 
     That too few appends exist for a log's length, or that a value was never written, is no matter of order: the engines
     have counted it.
     """
-    if len(finding.core) > MOST or finding.answer.kind in OF_THE_WHOLE:
+    if len(finding.core) > MAX_TRIED_CORE or finding.result.kind in OF_THE_WHOLE:
         return False
-    return _possible(finding.core, model, finding.answer)
+    return _possible(finding.core, model, finding.result)
 
 
 def _neutralised(calls: list[Call], found: Sequence[Finding], model: Model) -> list[Call]:
-    """Without what completed these violations, and without the reads that are the same violation again."""
+    """Neutralise what completed these violations, and the reads that are the same violations again."""
     gone: set[int] = set()
     for finding in found:
-        due = completed_by(finding.core, model, finding.answer.last)
+        due = completed_by(finding.core, model, finding.result.last)
         gone |= {due.source, *(call.source for call in _alike(calls, due, finding, model))}
     kept = []
     for call in calls:
@@ -170,7 +166,7 @@ def _neutralised(calls: list[Call], found: Sequence[Finding], model: Model) -> l
 
 
 def completed_by(core: Sequence[Call], model: Model, last: int | None = None) -> Call:
-    """What completed the violation: the read that returned last, or else the operation; the one at ``last`` if known.
+    """Find the call that completed the violation: the read that returned last, else the last operation.
 
     A write never does: one that returns last may stand last.
     """
@@ -194,17 +190,17 @@ def _has_others(calls: list[Call], due: Call, core: Sequence[Call], model: Model
 
 def _alike(calls: list[Call], due: Call, finding: Finding, model: Model) -> list[Call]:
     """Later reads with the same answer that contradict the rest of the core as this one does."""
-    if due.f not in model.reads or len(finding.core) > MOST:
+    if due.f not in model.reads or len(finding.core) > MAX_TRIED_CORE:
         return []
     same = [call for call in calls if (call.f, call.value, call.result) == (due.f, due.value, due.result)]
     rest = [call for call in finding.core if call.source != due.source]
     taken = {call.source for call in rest}
-    if finding.answer.kind in OF_THE_WHOLE or not rest:
+    if finding.result.kind in OF_THE_WHOLE or not rest:
         return same
-    if finding.answer.engine not in (LOG_SWEEP, SET_SWEEP) and _has_others(calls, due, finding.core, model):
+    if finding.result.engine not in (LOG_SWEEP, SET_SWEEP) and _has_others(calls, due, finding.core, model):
         return []
-    later = [call for call in same if call.ret > due.ret and call.source not in taken][:_FOLDED]
-    return [call for call in later if not refuted(Finding((*rest, call), finding.answer), model)]
+    later = [call for call in same if call.ret > due.ret and call.source not in taken][:MAX_FOLDED_READS]
+    return [call for call in later if not has_linearization(Finding((*rest, call), finding.result), model)]
 
 
 def part_of_log(core: Sequence[Call]) -> list[Call]:

@@ -1,4 +1,4 @@
-"""The violations of texts that are put, appended to and got, each with the few operations that show it."""
+"""The violations of strings that are put, appended to and got, each with the few operations that show it."""
 
 from __future__ import annotations
 
@@ -6,43 +6,44 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from checker.core.calls import Call
-from checker.core.definition import SMALL, linearizable
+from checker.core.definition import MAX_DEFINITION_CALLS, linearizable
 from checker.core.model import CasRegister
 from checker.core.result import EngineResult, Limits
 from checker.counterexamples.cas_chains import chain_core, made_pending
-from checker.counterexamples.enumerate import MOST, TOO_MANY, Finding, Findings, completed_by, second_pass
+from checker.counterexamples.enumerate import MAX_UNREDUCED_CORE, Finding, Findings, completed_by
 from checker.counterexamples.minimize import irreducible
 from checker.dispatch import decide
-from checker.engines.kv import ENGINE, INITIAL, Reading, Way, read_values, register_calls
+from checker.engines.kv import ENGINE, INITIAL, Assignment, Reading, read_values, register_calls
 from checker.engines.kv_partial import PartOfKv
 from checker.engines.kv_pieces import Pieces
 from history.records.counted import counted
+from history.records.verdicts import MAX_COUNTEREXAMPLES
 
 
-def possible(part: Sequence[Call], pieces: Pieces) -> bool:
-    """May these calls, ``SMALL`` at most, be a part of a linearizable history?"""
-    return linearizable(part, PartOfKv(part, pieces))
+def contradicts(part: Sequence[Call], pieces: Pieces) -> bool:
+    """Can these few calls be no part of a linearizable history?  More than the definition takes are not tried."""
+    return len(part) <= MAX_DEFINITION_CALLS and not linearizable(part, PartOfKv(part, pieces))
 
 
 @dataclass(frozen=True, slots=True)
-class _Texts:
-    """An invalid history of texts that the gets allow to be read in one way only."""
+class _KvHistory:
+    """An invalid history of strings that the gets allow to be read in one way only."""
 
     calls: Sequence[Call]
     reading: Reading
-    way: Way
+    assignment: Assignment
 
     def finding(self, kind: str | None, found: Sequence[Call]) -> Finding:
-        """The least contradiction in these calls and the gets that show where their appends stand."""
+        """Reduce these calls, and the gets that show where their appends stand, to a core."""
         whole = {call.source: call for call in self.calls}
         core = {call.source: whole[call.source] for call in found}
         for call in found:
-            if (value := self.way.get(call.source)) is not None:
+            if (value := self.assignment.get(call.source)) is not None:
                 witness = self.reading.witness(value)
                 core[witness.source] = witness
         least, pieces = sorted(core.values(), key=lambda call: call.invoke), self.reading.pieces
-        if len(least) <= SMALL:
-            least = irreducible(least, PartOfKv(least, pieces), lambda part: not possible(part, pieces))
+        if len(least) <= MAX_DEFINITION_CALLS:
+            least = irreducible(least, PartOfKv(least, pieces), lambda part: contradicts(part, pieces))
         return Finding(tuple(least), EngineResult("invalid", ENGINE, kind=kind))
 
     def without(self, found: Sequence[Call], finding: Finding, of_register: Sequence[Call]) -> list[Call]:
@@ -52,8 +53,8 @@ class _Texts:
         rest = [call for call in finding.core if call.source != due.source]
         kept = []
         for call in of_register:
-            alike = call.f == due.f == "read" and call.result == due.result and call.ret > due.ret
-            again = alike and len(rest) < SMALL and not possible([*rest, whole[call.source]], self.reading.pieces)
+            again = call.f == due.f == "read" and call.result == due.result and call.ret > due.ret
+            again = again and contradicts([*rest, whole[call.source]], self.reading.pieces)
             if call.source != due.source and not again:
                 kept.append(call)
             elif call.f != "read":
@@ -62,35 +63,35 @@ class _Texts:
 
 
 def find_in_kv(calls: Sequence[Call], pieces: Pieces, limits: Limits) -> Findings | None:
-    """All violations of one object of texts, for as long again as the check took; None if it cannot find them."""
-    more = second_pass(limits)
+    """All violations of one object of strings, for as long again as the check took; None if it cannot find them."""
+    more = limits.extended()
     # This took a part of the time of the check only, and is not given up in the midst of it.
-    reading, ways = read_values(calls, pieces, replace(more, deadline=None))
-    if len(ways) > 1:
+    reading, assignments = read_values(calls, pieces, replace(more, deadline=None))
+    if len(assignments) > 1:
         return None
-    texts, of_register = _Texts(calls, reading, ways[0]), register_calls(calls, reading, ways[0])
+    history, of_register = _KvHistory(calls, reading, assignments[0]), register_calls(calls, reading, assignments[0])
     register = CasRegister(INITIAL)
     conflicts = sorted(reading.conflicts.values(), key=lambda conflict: conflict.core[-1].ret)
-    held = [texts.finding(conflict.kind, conflict.core) for conflict in conflicts[:MOST]]
+    held = [history.finding(conflict.kind, conflict.core) for conflict in conflicts[:MAX_COUNTEREXAMPLES]]
     count, note = len(conflicts), None
     # ``decide`` returns unknown when the time is over.  The first one is looked for until the deadline.
     while (
-        answer := decide(of_register, register, more if held else limits, engine="chains", proof=False)
+        result := decide(of_register, register, more if held else limits, engine="chains", proof=False)
     ).verdict != "valid":
-        if answer.verdict == "unknown" or (held and more.over()) or len(held) >= 2 * MOST:
+        if result.verdict == "unknown" or (held and more.over()) or len(held) >= 2 * MAX_COUNTEREXAMPLES:
             note = f"there may be more than the first {counted(len(held), 'violation')}: the rest was not looked for"
             break
         found = chain_core(of_register, register, more if held else limits)
         if held and more.over():
             continue
-        if limits.over() and len(found) > TOO_MANY:
+        if limits.over() and len(found) > MAX_UNREDUCED_CORE:
             break
-        held.append(texts.finding(None, found))
-        of_register = texts.without(found, held[-1], of_register)
+        held.append(history.finding(None, found))
+        of_register = history.without(found, held[-1], of_register)
         count += 1
-    # Every core is judged anew.  Where the same text was appended twice, a few calls may not show what all of them do.
-    held = [finding for finding in held if len(finding.core) > SMALL or not possible(finding.core, pieces)]
+    # Every core is judged anew.  If one string was appended twice, a few calls may not show what all do.
+    held = [one for one in held if len(one.core) > MAX_DEFINITION_CALLS or contradicts(one.core, pieces)]
     if not held:
         return None
     held.sort(key=lambda finding: finding.moment)
-    return Findings(tuple(held[:MOST]), count, note)
+    return Findings(tuple(held[:MAX_COUNTEREXAMPLES]), count, note)

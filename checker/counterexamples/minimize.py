@@ -1,6 +1,6 @@
 """Minimize a contradiction: leave out operations until none can go.
 
-What goes is judged by the definition, or, of more than ``SMALL`` calls, by an engine.
+What goes is judged by the definition, or, of more than ``MAX_DEFINITION_CALLS`` calls, by an engine.
 """
 
 from __future__ import annotations
@@ -11,29 +11,28 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from checker.core.calls import Call, asked_by, made_by
-from checker.core.definition import SMALL, linearizable
+from checker.core.calls import Call, asked_by
+from checker.core.definition import MAX_DEFINITION_CALLS, linearizable
 from checker.core.model import ANY, Model
 from checker.core.result import Limits
 from checker.counterexamples.shrink import Core, cut_at, free_to_go, without_useless
-from checker.counterexamples.support import newest_before, rooted, whole, with_later
+from checker.counterexamples.support import calls_as_recorded, newest_before, with_later, with_makers_before
 from checker.dispatch import decide
-from checker.models.objects import MultiRegister
 
-# Does a part contradict itself?  None: that could not be decided.
+#: Does a part contradict itself?  None: that could not be decided.
 Judged: TypeAlias = Callable[[Sequence[Call]], bool | None]
-# Of more calls, batches are removed first.
-_LARGEST: Final = 2000
-# All parts of so many calls are soon looked at.
-_PARTS: Final = 9
-# For one trial of leaving out a call of a large contradiction; and so long (s) at least all of them may take.
-_ENOUGH: Final = 4 << 20
-_LEAST_S: Final = 5.0
+#: Above this many calls, batches are removed first.
+_MAX_ONE_BY_ONE: Final = 2000
+#: Up to this many calls, all parts are looked at.
+_MAX_ALL_PARTS: Final = 9
+#: Memory for one trial of leaving out a call, and the least time (s) for all trials.
+_TRIAL_BYTES: Final = 4 << 20
+_MIN_S: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Least:
-    """What is left of a contradiction; ``untried`` of its calls may be superfluous, too."""
+class MinimalCore:
+    """A contradiction of which no call can be left out; ``untried`` calls were not decided about."""
 
     calls: list[Call]
     untried: int = 0
@@ -49,8 +48,8 @@ class Least:
         )
 
 
-def fewest(core: Core, calls: Sequence[Call], model: Model, limits: Limits) -> Least:
-    """Leave out, one by one, what the definition (or for more than ``SMALL`` calls an engine) says is not needed.
+def minimize_core(core: Core, calls: Sequence[Call], model: Model, limits: Limits) -> MinimalCore:
+    """Leave out, one by one, what is not needed to contradict.
 
     What the shrinking had left out of a call is put back first, to show whole operations.  So is what made
     the values that are asked for, if that was before the core starts: it is a history of its own then (``support``).
@@ -60,23 +59,23 @@ def fewest(core: Core, calls: Sequence[Call], model: Model, limits: Limits) -> L
     after the end stays pending.  Of very many of them the newest earlier ones will do.  For reads and writes that is
     exact: of two earlier writes of a value the one that returned last can stand wherever the other had to stand last.
     """
-    limits = _bounded(limits)
+    limits = limits.extended(_MIN_S)
     judged, known = _judge(model, limits), without_useless(cut_at(calls, core.end), model)
-    part = rooted(whole(core.calls, calls), known, core.start, model)
+    part = with_makers_before(calls_as_recorded(core.calls, calls), known, core.start, model)
     found = _reduced(part, model, judged, limits)
     if not judged(_explained(found.calls, known, model)):
         found = _wider(core, known, model, judged, limits)
     return replace(found, calls=with_later(found.calls, calls, core.end, model))
 
 
-def _wider(core: Core, known: Sequence[Call], model: Model, judged: Judged, limits: Limits) -> Least:
+def _wider(core: Core, known: Sequence[Call], model: Model, judged: Judged, limits: Limits) -> MinimalCore:
     """The least part of the core and of what made the values that it asks for."""
     wide = _explained(core.calls, known, model)
-    if len(wide) > SMALL and core.start and model.initial is not ANY:
+    if len(wide) > MAX_DEFINITION_CALLS and core.start and model.initial is not ANY:
         makers, _ = newest_before(known, core.start)
         asked = {asked_by(call) for call in core.calls}
         roots = [call for value, call in makers.items() if value in asked]
-        part = sorted([*roots, *whole(core.calls, known)], key=lambda call: call.invoke)
+        part = sorted([*roots, *calls_as_recorded(core.calls, known)], key=lambda call: call.invoke)
         found = _reduced(part, model, judged, limits)
         if all(call.f in ("read", "write") for call in part) or judged(_explained(found.calls, known, model)):
             return found
@@ -84,16 +83,17 @@ def _wider(core: Core, known: Sequence[Call], model: Model, judged: Judged, limi
 
 
 def _explained(part: Sequence[Call], known: Sequence[Call], model: Model) -> list[Call]:
-    """The part, as it is ``known``, with all operations on what is asked for, by it or by one of these."""
-    kept = {call.source: call for call in whole(part, known)}
+    """Add to the part all operations that made what it asks for, and what they ask for in turn."""
+    kept = {call.source: call for call in calls_as_recorded(part, known)}
     asking = list(kept.values())
     makers: dict[Any, list[Call]] = {}
     for call in known:
         if call.source not in kept and call.f not in model.reads:
-            for made in _made(call, model):
+            for made in model.made(call.f, call.value, call.result):
                 makers.setdefault(made, []).append(call)
     while asking:
-        for made in _asked(asking.pop(), model):
+        due = asking.pop()
+        for made in model.asked(due.f, due.value, due.result):
             for call in makers.pop(made, ()):
                 if call.source not in kept:
                     kept[call.source] = call
@@ -101,37 +101,14 @@ def _explained(part: Sequence[Call], known: Sequence[Call], model: Model) -> lis
     return sorted(kept.values(), key=lambda call: call.invoke)
 
 
-def _made(call: Call, model: Model) -> list[tuple[bool, Any]]:
-    """What a call makes: a value, or parts of the object."""
-    if isinstance(model, MultiRegister):
-        return [(True, part) for part in model.parts(call.value, call.result)[1]]
-    if call.f in ("write", "cas"):
-        return [(True, made_by(call))]
-    return [(False, part) for part in model.about(call.f, call.value, call.result)]
-
-
-def _asked(call: Call, model: Model) -> list[tuple[bool, Any]]:
-    """What of that explains the call."""
-    if isinstance(model, MultiRegister):
-        return [(True, part) for part in model.parts(call.value, call.result)[0]]
-    parts = [(False, part) for part in model.about(call.f, call.value, call.result)]
-    return [*parts, (True, asked_by(call))] if call.f in ("read", "cas") else parts
-
-
 def _judge(model: Model, limits: Limits) -> Judged:
     def judged(part: Sequence[Call]) -> bool | None:
-        if len(part) <= SMALL:
+        if len(part) <= MAX_DEFINITION_CALLS:
             return not linearizable(part, model)
-        verdict = decide(part, model, replace(limits, memory=_ENOUGH), proof=False).verdict
+        verdict = decide(part, model, replace(limits, memory=_TRIAL_BYTES), proof=False).verdict
         return None if verdict == "unknown" else verdict == "invalid"
 
     return judged
-
-
-def _bounded(limits: Limits) -> Limits:
-    now = limits.clock()
-    end = now + max(_LEAST_S, now - limits.started)
-    return replace(limits, deadline=end if limits.deadline is None else min(end, limits.deadline))
 
 
 def irreducible(core: Sequence[Call], model: Model, contradicts: Judged) -> list[Call]:
@@ -139,8 +116,8 @@ def irreducible(core: Sequence[Call], model: Model, contradicts: Judged) -> list
     return _reduced(list(core), model, contradicts, Limits(lambda: 0.0)).calls
 
 
-def _reduced(core: list[Call], model: Model, judged: Judged, limits: Limits) -> Least:
-    """The smallest part of a contradiction that is contradiction enough.
+def _reduced(core: list[Call], model: Model, judged: Judged, limits: Limits) -> MinimalCore:
+    """Leave out of a contradiction all that can go.
 
     Of more than nine calls it is not the smallest one, but none of them may be left out alone.
 
@@ -149,14 +126,14 @@ def _reduced(core: list[Call], model: Model, judged: Judged, limits: Limits) -> 
     and not the system's.
     """
     if judged(core) is False:
-        return Least(core)
-    if len(core) <= _PARTS:
-        return Least(_smallest_part(core, model, judged))
+        return MinimalCore(core)
+    if len(core) <= _MAX_ALL_PARTS:
+        return MinimalCore(_smallest_part(core, model, judged))
     removal = _Removal(core, model, judged, limits)
     removal.run()
-    if len(removal.kept) > _PARTS:
-        return Least(removal.kept, removal.untried())
-    return Least(_smallest_part(removal.kept, model, judged))
+    if len(removal.kept) > _MAX_ALL_PARTS:
+        return MinimalCore(removal.kept, removal.untried())
+    return MinimalCore(_smallest_part(removal.kept, model, judged))
 
 
 class _Removal:
@@ -173,7 +150,7 @@ class _Removal:
         self.undecided: set[int] = set()
 
     def run(self) -> None:
-        width = 1 if len(self.kept) <= _LARGEST else _LARGEST // 2
+        width = 1 if len(self.kept) <= _MAX_ONE_BY_ONE else _MAX_ONE_BY_ONE // 2
         before = None
         while before != len(self.kept) and not self.limits.over():
             before = len(self.kept)
@@ -203,13 +180,13 @@ class _Removal:
     def untried(self) -> int:
         """How many calls may perhaps be left out, too."""
         left = [call for call in self.kept if call.source not in self.needed]
-        if len(left) > _LARGEST:
+        if len(left) > _MAX_ONE_BY_ONE:
             return len(left)
         return sum(free_to_go(call, self.kept, self.model) for call in left)
 
 
 def _smallest_part(core: list[Call], model: Model, contradicts: Judged) -> list[Call]:
-    """All parts of the core are judged once each; a part is a number with one bit a call."""
+    """Try all parts of the core; a part is a number with one bit a call."""
     parts = np.arange(1 << len(core))
     wrong = np.array([contradicts(_part(core, part)) for part in parts.tolist()])
     for part in sorted(parts.tolist(), key=int.bit_count):
@@ -225,6 +202,6 @@ def _part(core: list[Call], part: int) -> list[Call]:
 
 def _misses(kept: list[Call], core: list[Call], model: Model) -> bool:
     """Was a call left out that made a value which is asked for in what is kept?"""
-    asked = {part for call in kept for part in _asked(call, model) if part[0]}
+    asked = {part for call in kept for part in model.asked(call.f, call.value, call.result) if part[0]}
     gone = [call for call in core if call not in kept]
-    return any(part in asked for call in gone for part in _made(call, model))
+    return any(part in asked for call in gone for part in model.made(call.f, call.value, call.result))

@@ -15,16 +15,17 @@ from checker.core.calls import Call
 from checker.core.model import UNKNOWN, CasRegister
 from checker.core.result import Limits
 from checker.core.scene import Scene
-from checker.counterexamples.enumerate import MOST, Finding, find_all
+from checker.counterexamples.enumerate import Finding, find_all
 from checker.dispatch import decide
 from history import Counterexample, Operation
+from history.records.verdicts import MAX_COUNTEREXAMPLES
 
 _WRITES: Final = ("write", "w")
 _MODEL: Final = CasRegister()
 
 
 @dataclass(frozen=True, slots=True)
-class Alone:
+class SingleRegisterFinding:
     """A violation on one register, by calls on it alone."""
 
     register: Any
@@ -32,23 +33,23 @@ class Alone:
 
 
 @dataclass(frozen=True, slots=True)
-class AllAlone:
+class SingleRegisterFindings:
     """The violations on single registers, earliest first; ``note`` says what is not known."""
 
-    held: tuple[Alone, ...]
+    held: tuple[SingleRegisterFinding, ...]
     count: int
     note: str | None
 
 
-def find_alone(calls: Sequence[Call], limits: Limits) -> AllAlone | None:
+def find_in_single_registers(calls: Sequence[Call], limits: Limits) -> SingleRegisterFindings | None:
     """The violations of all registers on which there are any; None if there are none, or none was found in time."""
-    held: list[Alone] = []
+    held: list[SingleRegisterFinding] = []
     notes: list[str] = []
     count = 0
     for register, part in _by_register(calls).items():
-        answer = decide(part, _MODEL, limits, proof=False)
-        found = find_all(answer, part, _MODEL, limits)
-        held += [Alone(register, finding) for finding in found.held if not _half_known(finding)]
+        result = decide(part, _MODEL, limits, proof=False)
+        found = find_all(result, part, _MODEL, limits)
+        held += [SingleRegisterFinding(register, finding) for finding in found.held if not _half_known(finding)]
         count += found.count
         notes += [found.note] if found.note else []
         if limits.over():
@@ -58,7 +59,7 @@ def find_alone(calls: Sequence[Call], limits: Limits) -> AllAlone | None:
         return None
     notes.append("what contradicts itself only on several registers together was not looked for")
     held.sort(key=lambda alone: alone.finding.moment)
-    return AllAlone(tuple(held[:MOST]), count, "; ".join(dict.fromkeys(notes)))
+    return SingleRegisterFindings(tuple(held[:MAX_COUNTEREXAMPLES]), count, "; ".join(dict.fromkeys(notes)))
 
 
 def _half_known(finding: Finding) -> bool:

@@ -20,11 +20,11 @@ from checker.core.calls import Call, asked_by, made_by
 from checker.core.model import UNKNOWN, CasRegister, Model, Register
 from checker.core.result import Limits
 from checker.dispatch import decide
-from checker.models.objects import MultiRegister
 from history.codes import NEVER
 
 Judge: TypeAlias = Callable[[Sequence[Call], Model], bool]
-_LARGEST: Final = 2000
+#: Above this many calls, none is left out one by one.
+_MAX_THINNED: Final = 2000
 
 
 def cut_at(calls: Sequence[Call], last: int) -> list[Call]:
@@ -78,7 +78,7 @@ def shrink(calls: Sequence[Call], model: Model, last: int | None, limits: Limits
         last = _first_unexplained(calls, model, invalid)
         cut = without_useless(cut_at(calls, last), model)
     core = _latest_start(cut, model, invalid)
-    if len(core.calls) <= _LARGEST:
+    if len(core.calls) <= _MAX_THINNED:
         core = replace(core, calls=tuple(_thinned(list(core.calls), core.model, invalid)))
     return replace(core, end=last)
 
@@ -135,7 +135,7 @@ def _groups(calls: Sequence[Call], model: Model) -> Iterator[set[int]]:
 
 
 def _idle(calls: Sequence[Call], model: Model) -> set[int]:
-    """Pending calls that no order needs: only others of them need what they may have done."""
+    """Find the pending calls whose effects only other pending calls need."""
     if not isinstance(model, Register) or any(call.f == "refused" for call in calls):
         return {call.source for call in calls if call.pending and free_to_go(call, calls, model)}
     idle = [call for call in calls if call.pending and call.f in ("write", "cas")]
@@ -167,19 +167,20 @@ def free_to_go(call: Call, others: Sequence[Call], model: Model) -> bool:
     """May this one call be left out: is it a read, or needed by no other call?"""
     if call.f in model.reads:
         return True
-    if isinstance(model, MultiRegister):
-        # A read of a register before it is written again needs what was written.
-        _, left = model.parts(call.value, call.result)
-        return all(model.parts(other.value, other.result)[0].isdisjoint(left) for other in others if other is not call)
+    if model.only_values:
+        made = set(model.made(call.f, call.value, call.result))
+        rest = (other for other in others if other is not call)
+        return all(made.isdisjoint(model.asked(other.f, other.value, other.result)) for other in rest)
     about = model.about(call.f, call.value, call.result)
     if call.f in ("write", "cas"):
         new = made_by(call)
         # An unread write may still be why a CAS was refused.
         plain = bool(about) or (isinstance(model, CasRegister) and all(other.f != "refused" for other in others))
-        return plain and not any(asks(other, new) for other in others if other is not call)
+        return plain and not any(needs_value(other, new) for other in others if other is not call)
     users = (model.about(other.f, other.value, other.result) for other in others if other.f != call.f)
     return bool(about) and all(about.isdisjoint(used) for used in users)
 
 
-def asks(call: Call, value: Any) -> bool:
+def needs_value(call: Call, value: Any) -> bool:
+    """Does the call need that value to be there: a read of it, or a CAS that replaces it?"""
     return (call.f == "read" and call.result == value) or (call.f == "cas" and call.value[0] == value)

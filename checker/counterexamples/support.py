@@ -20,15 +20,15 @@ def as_write(call: Call) -> Call:
     return replace(call, f="write", value=call.value[1]) if call.f == "cas" else call
 
 
-def whole(some: Iterable[Call], calls: Iterable[Call]) -> list[Call]:
-    """The calls as they are in ``calls``, each once, in the order of their invocations; what is a write stays one."""
+def calls_as_recorded(some: Iterable[Call], calls: Iterable[Call]) -> list[Call]:
+    """Replace some calls by those in ``calls``, each once, by their invocations; what is a write stays one."""
     writes = {call.source: call.f == "write" for call in some}
     kept = ((as_write(call) if writes[call.source] else call) for call in calls if call.source in writes)
     return sorted(kept, key=lambda call: call.invoke)
 
 
-def rooted(part: Sequence[Call], calls: Iterable[Call], start: int, model: Model) -> list[Call]:
-    """The part, and for each value that it asks for and does not make what made it last before ``start``.
+def with_makers_before(part: Sequence[Call], calls: Iterable[Call], start: int, model: Model) -> list[Call]:
+    """Add to the part, for each value that it lacks, the call that made it last before ``start``.
 
     So is the CAS that replaced it last, for that is the plainest reason why it cannot be there.
     """
@@ -44,14 +44,14 @@ def rooted(part: Sequence[Call], calls: Iterable[Call], start: int, model: Model
 
 
 def newest_before(calls: Iterable[Call], start: int) -> tuple[dict[Any, Call], dict[Any, Call]]:
-    """By value the write of it, and the CAS that replaced it, that returned last before ``start``."""
+    """Find for each value the write of it, and the CAS that replaced it, that returned last before ``start``."""
     early = sorted((call for call in calls if call.ret < start), key=lambda call: call.ret)
     makers = {made_by(call): as_write(call) for call in early if call.f in ("write", "cas")}
     return makers, {asked_by(call): call for call in early if call.f == "cas"}
 
 
 def with_later(part: Sequence[Call], calls: Iterable[Call], end: int, model: Model) -> list[Call]:
-    """The part, and for each value that is asked for and made by none of it what began to make it after ``end``.
+    """Add to the part, for each value that it lacks, the call that began to make it first after ``end``.
 
     That is too late to explain anything; but the value did not come out of nowhere.
     """

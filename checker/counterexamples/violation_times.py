@@ -14,13 +14,13 @@ from checker.engines.registers import Finder, cluster_columns, groups_of, values
 from checker.engines.zones import zones
 from history import KeyVerdict, Operation
 
-#: Beyond so many operations on one key only counterexamples are looked at: the columns are built call by call.
-MOST_OPERATIONS: Final = 200_000
+#: Above this many operations on one key, only counterexamples are looked at: the columns are built call by call.
+MAX_OPERATIONS: Final = 200_000
 
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """``by`` shows the violation: the first read that returned the old value again; ``newer`` is what it missed."""
+    """The first read that shows a violation, ``by``, and the operation that it missed, ``newer``."""
 
     newer: Operation
     by: Operation
@@ -42,7 +42,7 @@ def sightings(operations: Sequence[Operation], verdict: KeyVerdict) -> list[Sigh
     """
     if verdict.verdict != "invalid":
         return []
-    found = _by_zones(operations) if len(operations) <= MOST_OPERATIONS else []
+    found = _by_zones(operations) if len(operations) <= MAX_OPERATIONS else []
     if len(found) != verdict.violations:
         found = [_describe(example.operations) for example in verdict.counterexamples if example.operations]
     return sorted(found, key=lambda sighting: sighting.by.invoked)

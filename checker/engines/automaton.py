@@ -71,7 +71,7 @@ class TimelineColumns:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """``dead``: the events that nothing explains, in order; ``states``: value ids possible before the first of them."""
+    """The unexplained events in order, ``dead``, and the value ids that were possible before the first of them."""
 
     dead: tuple[int, ...]
     states: tuple[int, ...]
@@ -219,16 +219,16 @@ def decide_by_automaton(calls: Sequence[Call], model: Model, limits: Limits) -> 
     starts = len(ids) if model.initial is ANY else 1
     if starts > WIDEST:
         return EngineResult("unknown", ENGINE, reason=f"the unknown initial value could be one of {starts}")
-    answer = answer_of(timeline(columns, np.arange(starts), limits), columns, [model.describe(name) for name in ids])
-    if answer.last is None:
-        return answer
+    result = result_of(timeline(columns, np.arange(starts), limits), columns, [model.describe(name) for name in ids])
+    if result.last is None:
+        return result
     whole = {call.source: call.ret for call in calls}
     moments = {call.ret: whole[call.source] for call in dense}
-    return replace(answer, last=moments[answer.last], further=tuple(moments[event] for event in answer.further))
+    return replace(result, last=moments[result.last], further=tuple(moments[event] for event in result.further))
 
 
-def answer_of(found: Timeline, columns: TimelineColumns, names: Any) -> EngineResult:
-    """The engine's answer; ``names[id]`` are the values in words."""
+def result_of(found: Timeline, columns: TimelineColumns, names: Any) -> EngineResult:
+    """The engine's result; ``names[id]`` are the values in words."""
     if not found.dead and found.stopped is not None:
         return EngineResult(
             "unknown", ENGINE, reason=f"{found.stopped}: {found.reached} of {columns.events} events explained"

@@ -20,7 +20,7 @@ from typing import Any, Final
 import numpy as np
 
 from checker.core.calls import Call, made_by
-from checker.core.engine import ANY_SIZE, SMALL, Engine
+from checker.core.engine import ANY_SIZE, PLAIN_SEARCH_CALLS, Engine
 from checker.core.intervals import IntArray
 from checker.core.model import ANY, Model, is_register
 from checker.core.result import EngineResult, Limits
@@ -60,7 +60,7 @@ class _Links:
 
 @dataclass(frozen=True, slots=True)
 class _Bounds:
-    """A chain's f and s, and L of each of its values."""
+    """The bounds of a chain: its f and s, and L of each of its values."""
 
     first: int
     last: int
@@ -78,9 +78,9 @@ class _Clash:
 def decide_by_chains(calls: Sequence[Call], model: Model, limits: Limits, *, proof: bool = True) -> EngineResult:
     """Decide a cas register whose new values are unique (``new_values_unique``); with ``proof``, an order if valid."""
     links = _Links(_collect(calls, limits), model.initial)
-    roots = _roots(links)
+    starts = _start_values(links)
     bad = _bad_value(links)
-    chains = [] if bad is not None else [_chain(links, root) for root in roots]
+    chains = [] if bad is not None else [_chain(links, root) for root in starts]
     if bad is None and sum(len(chain) for chain in chains) < len(links.values):
         bad = max(call.invoke for call in calls)
     if bad is not None:
@@ -106,7 +106,7 @@ def suspects(calls: Sequence[Call], model: Model, limits: Limits) -> list[Call]:
     links = _Links(_collect(calls, limits), model.initial)
     if _bad_value(links) is not None:
         return []
-    bounds = [_bounds(links, _chain(links, root)) for root in _roots(links)]
+    bounds = [_bounds(links, _chain(links, root)) for root in _start_values(links)]
     found = [(clash.invocation, {clash.invocation}, {clash.earlier}) for clash in bounds if isinstance(clash, _Clash)]
     sound = [bound for bound in bounds if isinstance(bound, _Bounds)]
     first, last = (np.array([getattr(bound, end) for bound in sound], np.int64) for end in ("first", "last"))
@@ -148,11 +148,12 @@ def _include(call: Call, values: dict[Any, _Value]) -> list[Any]:
     return [call.value[0]]
 
 
-def _roots(links: _Links) -> list[Any]:
-    roots = [links.initial]
+def _start_values(links: _Links) -> list[Any]:
+    """The values that chains start with: the initial one, and those that were written."""
+    starts = [links.initial]
     links.values.setdefault(links.initial, _Value())
-    roots += [value for value, of in links.values.items() if of.maker is not None and of.maker.f == "write"]
-    return roots
+    starts += [value for value, of in links.values.items() if of.maker is not None and of.maker.f == "write"]
+    return starts
 
 
 def _bad_value(links: _Links) -> Any:
@@ -192,7 +193,7 @@ def _bounds(links: _Links, chain: list[Any]) -> _Bounds | _Clash:
 def chain_zones(
     starts: IntArray, begun: IntArray, ended: IntArray, first_read: IntArray, last_read: IntArray
 ) -> tuple[IntArray, IntArray] | None:
-    """(f, s) of each chain, or None if one contradicts itself.
+    """The zones of the chains, (f, s) each, or None if a chain contradicts itself.
 
     By value: the invocation and return of what made it, the first return and the last invocation of its reads.  The
     values of a chain lie one after the other, from its place in ``starts`` on.
@@ -215,7 +216,7 @@ def chain_zones(
 
 
 def _free_moments(first: IntArray, last: IntArray) -> IntArray:
-    """For chains that are done by f: s, or the end of the chain that lasts over s."""
+    """Find a free moment for each chain that is done by f: s, or the end of the chain that covers s."""
     lasting = np.flatnonzero(first < last)
     lasting = lasting[np.argsort(first[lasting])]
     # They do not intersect, so of those that began before s only the newest can still last.
@@ -255,13 +256,8 @@ def _decide(calls: Sequence[Call], model: Model, limits: Limits, proof: bool) ->
     return decide_by_chains(calls, model, limits, proof=proof)
 
 
-# Of fewer the search makes better counterexamples.
+#: Up to this many calls, the search makes better counterexamples.
 CHAINS: Final = Engine(
-    "chains",
-    ENGINE,
-    "cas registers whose new values are unique",
-    "O(n log n)",
-    _applies,
-    _decide,
-    unasked=ANY_SIZE[SMALL + 1 :],
-)
+    "chains", ENGINE, "cas registers whose new values are unique", "O(n log n)", _applies, _decide,
+    unasked=ANY_SIZE[PLAIN_SEARCH_CALLS + 1 :],
+)  # fmt: skip

@@ -1,4 +1,4 @@
-"""Counters: answers out of their bounds in any order, and the fewest operations that show it.
+"""Refute counters by bounds: a read that is out of them in any order, and the fewest operations that show it.
 
 Let R be a read, and R0 a read that returned before R began, or the start, when the sum was 0 and nothing had begun.
 In any linearization what takes effect between the two makes the difference of their answers, and
@@ -25,15 +25,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checker.core.calls import Call
-from checker.core.engine import SMALL, Engine
+from checker.core.engine import PLAIN_SEARCH_CALLS, Engine
 from checker.core.model import ILLEGAL, Model, State
 from checker.core.result import EngineResult
 from checker.models.objects import Counter as CounterModel
 from checker.models.objects import exact
 from checker.search.jit import ENGINE
 
-# So many earlier reads are tried with adds beside them, the newest first.
-_TRIED: Final = 64
+#: At most this many earlier reads are tried with adds beside them, the newest first.
+_MAX_EARLIER_READS: Final = 64
 _WIDE: Final = 1 << 61
 
 
@@ -143,7 +143,7 @@ class Evidence:
         self.by_end = np.argsort(self.ended)
 
     def _within(self, answer: int) -> int:
-        """An answer that is beyond everything, as one that a column holds."""
+        """Clip an answer to what a column holds."""
         return answer if self.limit is None else max(-self.limit, min(self.limit, answer))
 
     def of(self, read: Call, *, low: bool) -> Wrong | None:
@@ -165,7 +165,7 @@ class Evidence:
         after = np.searchsorted(self.begun[sure], self.read_ended[earlier])
         rest = np.concatenate([np.cumsum(up[sure][::-1])[::-1], np.zeros(1, up.dtype)])
         alone = np.flatnonzero(need < 0)[:1]
-        for place in [*alone, *np.flatnonzero(rest[after] > need)[:_TRIED]]:
+        for place in [*alone, *np.flatnonzero(rest[after] > need)[:_MAX_EARLIER_READS]]:
             found = _fewest(up[sure[after[place] :]], need[place])
             if found is not None and 2 + found.size < size:
                 best, taken, size = found + after[place], place, 2 + found.size
@@ -191,11 +191,11 @@ def _fewest(values: NDArray[Any], need: Any) -> NDArray[np.int64] | None:
     return order[: enough[0] + 1] if enough.size else None
 
 
-# Of more the compiled search knows the bounds by itself.
+#: Above this many calls, the compiled search knows the bounds by itself.
 COUNTER: Final = Engine(
     "counter-bounds", ENGINE, "counters with an answer out of its bounds in any order; says nothing of others",
     "O(n log n)",
     lambda model, _calls: type(model) is CounterModel,
     lambda calls, _model, _limits, _proof: refute(calls),
-    unasked=range(SMALL + 1),
+    unasked=range(PLAIN_SEARCH_CALLS + 1),
 )  # fmt: skip

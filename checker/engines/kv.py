@@ -1,17 +1,17 @@
-"""Texts that are put, appended to and got, where each get shows how its text came about.
+"""Strings that are put, appended to and got, where each get shows how its string came about.
 
-If no text that was put or appended is empty or the beginning of another one, every text that a get can answer falls
-into such pieces in one way only.  If moreover nothing was put twice, every text is there at most once, the answers show
-which append found which text, and the object is a cas register whose values are the texts, each named by its length in
-pieces and by what it began with:
+If no string that was put or appended is empty or a prefix of another one, every string that a get can answer falls into
+such pieces in one way only.  If moreover nothing was put twice, every string is there at most once, the answers show
+which append found which string, and the object is a cas register whose values are the strings, each named by its length
+in pieces and by what it began with:
 
-* a put writes; an append that some get shows is a CAS of the text before it to the longer one; a get reads;
+* a put writes; an append that some get shows is a CAS of the string before it to the longer one; a get reads;
 * an append that no get shows is as good as a put of something that is never read.  (In an order of the history no get
   stands between it and the next put, for it would show it; so writing anything else there is as good.  The other way:
   where an unread write stands, no get follows before the next write, which is a put or another such append, for an
-  append that is shown comes right after the text that it found.)
+  append that is shown comes right after the string that it found.)
 
-The chains decide that register in O(n log n): by columns, and where an order is wanted by calls.  Where the same text
+The chains decide that register in O(n log n): by columns, and where an order is wanted by calls.  Where the same string
 was appended more than once, it has to be found out which did which: most are too early or too late, and of what is left
 all ways are tried, if they are few.
 
@@ -44,21 +44,21 @@ from checker.models.objects import KeyValue
 from history.codes import NEVER
 
 ENGINE: Final = "text chains"
-# The value of the text at the start; that of the text up to a piece comes after that of the text before it.
+#: The value of the string at the start; that of the string up to a piece comes after that of the string before it.
 INITIAL: Final = 0
 _NOBODY: Final = -2
-# By the source of an append the value that it made.
-Way: TypeAlias = dict[int, int]
-_WAYS: Final = 64
+#: By the source of an append the value that it made.
+Assignment: TypeAlias = dict[int, int]
+_MAX_ASSIGNMENTS: Final = 64
 
 
-class UnclearError(Exception):
-    """The gets do not show how the texts came about: this engine cannot decide."""
+class AmbiguousError(Exception):
+    """Raised when the gets do not show how the strings came about, so that this engine cannot decide."""
 
 
 @dataclass(slots=True)
-class Got:
-    """One text that was got: the get that returned first, and the bounds of all that answered it.
+class ReadValue:
+    """One string that was got: the get that returned first, and the bounds of all that answered it.
 
     ``size`` is of how many pieces it is; ``chain`` is None until it is known where it belongs.
     """
@@ -72,33 +72,33 @@ class Got:
 
     @property
     def value(self) -> int | None:
-        """The value that stands for it, once the chains have theirs."""
+        """The register value of this string; None while its chain has none."""
         return None if self.chain is None else self.chain.base + self.size - 1
 
 
 @dataclass(slots=True)
 class Chain:
-    """The longest text that one put (or the empty text at the start: ``root`` is None) grew to.
+    """The longest string that one put (or the empty string at the start: ``root`` is None) grew to.
 
-    ``shown`` are the texts that were got, by their length.
-    The text up to a piece, that one included, is the value ``base`` + the piece's place.
+    ``shown`` are the strings that were got, by their length.
+    The string up to a piece, that one included, is the value ``base`` + the piece's place.
     """
 
     root: Call | None
-    text: str = START
+    string: str = START
     pieces: list[str] = field(default_factory=list)
-    shown: list[Got] = field(default_factory=list)
+    shown: list[ReadValue] = field(default_factory=list)
     base: int = -1
 
     def piece_at(self, place: int) -> tuple[int, Call]:
-        """Where the piece begins that stands at this place of the text, and the get that showed it first."""
+        """Where the piece begins that stands at this place of the string, and the get that showed it first."""
         begins = list(accumulate(map(len, self.pieces[:-1]), initial=0))
         number = bisect_right(begins, place) - 1
         return begins[number], self.by(number)
 
     def by(self, number: int) -> Call:
         """The get that showed first that the piece of this number stands there."""
-        return next(got.first for got in self.shown if got.size > number)
+        return next(read.first for read in self.shown if read.size > number)
 
     def bounds(self) -> Iterator[tuple[int, int]]:
         """For each piece: after which rank it was not yet there, and by which it was."""
@@ -120,7 +120,7 @@ class Chain:
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """Calls that cannot agree on what the text is made of; those with the same ``about`` are one violation."""
+    """Calls that cannot agree on what the string is made of; those with the same ``about`` are one violation."""
 
     kind: str
     about: str
@@ -129,55 +129,56 @@ class Conflict:
 
 @dataclass(slots=True)
 class Reading:
-    """What the gets say: the chains, and the contradictions."""
+    """The history as the gets show it: chains of appends, and conflicts."""
 
     pieces: Pieces
-    gets: dict[str, Got] = field(default_factory=dict)
+    gets: dict[str, ReadValue] = field(default_factory=dict)
     chains: dict[str, Chain] = field(default_factory=dict)
     used: dict[str, int] = field(default_factory=dict)
     gone: int = NEVER
     conflicts: dict[str, Conflict] = field(default_factory=dict)
 
-    def take(self, text: str, got: Got) -> None:
-        """Take in a text that is at least as long as all before it."""
-        piece = self.pieces.at(text, 0)
+    def take(self, string: str, read: ReadValue) -> None:
+        """Take in a string that is at least as long as all before it."""
+        piece = self.pieces.at(string, 0)
         if piece is None:
-            self._conflict("never-written", text, got.first)
+            self._conflict("never-written", string, read.first)
             return
-        root = self._root(piece, got)
+        root = self._root(piece, read)
         name = START if root is None else piece
         chain = self.chains.get(name) or Chain(root)
-        if not text.startswith(chain.text):
-            differ = next(place for place, pair in enumerate(zip(text, chain.text, strict=False)) if pair[0] != pair[1])
-            fork, witness = chain.piece_at(differ)
-            self._conflict("log-overwrite", text[:fork] + (self.pieces.at(text, fork) or START), witness, got.first)
+        if not string.startswith(chain.string):
+            pairs = enumerate(zip(string, chain.string, strict=False))
+            fork, witness = chain.piece_at(next(place for place, (one, other) in pairs if one != other))
+            about = string[:fork] + (self.pieces.at(string, fork) or START)
+            self._conflict("log-overwrite", about, witness, read.first)
             return
-        more = self.pieces.split(text, len(chain.text))
+        more = self.pieces.split(string, len(chain.string))
         if more is None:
-            self._conflict("never-written", text, got.first)
-        elif self._may_follow(chain, more, got.first):
+            self._conflict("never-written", string, read.first)
+        elif self._may_follow(chain, more, read.first):
             self.chains[name] = chain
             chain.pieces += more
-            chain.text = text
+            chain.string = string
             for each in more:
                 self.used[each] = self.used.get(each, 0) + 1
-            chain.shown.append(got)
-            got.chain, got.size = chain, len(chain.pieces)
+            chain.shown.append(read)
+            read.chain, read.size = chain, len(chain.pieces)
 
-    def _root(self, piece: str, got: Got) -> Call | None:
-        """The put that a text began with, or None if it began with the empty text at the start.
+    def _root(self, piece: str, read: ReadValue) -> Call | None:
+        """The put that a string began with, or None if it began with the empty string at the start.
 
-        That one is gone for good when the first put has returned.  Raises UnclearError if both may be.
+        That one is gone for good when the first put has returned.  Raises AmbiguousError if both may be.
         """
-        put, last = self.pieces.puts.get(piece), got.last_return
+        put, last = self.pieces.puts.get(piece), read.last_return
         if put is None:
             return None
         begun = any(append.invoke < last for append in self.pieces.appends.get(piece, ()))
-        if not begun or got.first_invocation > self.gone:
+        if not begun or read.first_invocation > self.gone:
             return put
         if put.invoke > last:
             return None
-        raise UnclearError
+        raise AmbiguousError
 
     def _may_follow(self, chain: Chain, more: Sequence[str], get: Call) -> bool:
         """May these pieces stand at the end of that chain?"""
@@ -202,23 +203,23 @@ class Reading:
         return False
 
     def number(self) -> None:
-        """Give every text of the chains its value; the empty text at the start is ``INITIAL``."""
+        """Give every string of the chains its value; the empty string at the start is ``INITIAL``."""
         base = INITIAL + 1
         for chain in sorted(self.chains.values(), key=lambda chain: chain.root is not None):
             chain.base = base
             base += len(chain.pieces)
 
     def witness(self, value: int) -> Call:
-        """The get that showed first that there was such a text."""
+        """The get that showed first that there was such a string."""
         chain = next(chain for chain in self.chains.values() if 0 <= value - chain.base < len(chain.pieces))
         return chain.by(value - chain.base)
 
-    def ways(self) -> list[Way]:
-        """By the source of an append the value that it made: all ways that are not impossible for a single one.
+    def assignments(self) -> list[Assignment]:
+        """List all assignments in which each append stands where it may stand by itself.
 
-        Raises UnclearError if they are too many.
+        Raises AmbiguousError if they are too many.
         """
-        certain: Way = {}
+        certain: Assignment = {}
         doubtful: list[tuple[int, list[Call]]] = []
         for chain in self.chains.values():
             bounds: list[tuple[int, int]] = []
@@ -236,8 +237,8 @@ class Reading:
         return _assigned(certain, doubtful)
 
 
-def _assigned(certain: Way, doubtful: list[tuple[int, list[Call]]]) -> list[Way]:
-    """First what has one way only, then all ways for the rest.  Raises UnclearError."""
+def _assigned(certain: Assignment, doubtful: list[tuple[int, list[Call]]]) -> list[Assignment]:
+    """List all assignments, those with one choice first.  Raises AmbiguousError."""
     before = None
     while before != len(doubtful):
         before = len(doubtful)
@@ -248,18 +249,18 @@ def _assigned(certain: Way, doubtful: list[tuple[int, list[Call]]]) -> list[Way]
             for place, appends in doubtful
             if len(appends) > 1
         ]
-    if prod(len(appends) for _, appends in doubtful) > _WAYS:
-        raise UnclearError
-    ways = []
+    if prod(len(appends) for _, appends in doubtful) > _MAX_ASSIGNMENTS:
+        raise AmbiguousError
+    assignments = []
     for choice in product(*(appends for _, appends in doubtful)):
         if len({append.source for append in choice}) == len(choice):
             chosen = {append.source: place for append, (place, _) in zip(choice, doubtful, strict=True)}
-            ways.append({**certain, **chosen})
-    return ways or [certain]
+            assignments.append({**certain, **chosen})
+    return assignments or [certain]
 
 
-def register_calls(calls: Iterable[Call], reading: Reading, way: Way) -> list[Call]:
-    """The history of the register whose values are the texts; gets that contradict others are left out."""
+def register_calls(calls: Iterable[Call], reading: Reading, assignment: Assignment) -> list[Call]:
+    """The history of the register whose values are the strings; gets that contradict others are left out."""
     found = []
     value: int | tuple[int, int] | None
     for call in calls:
@@ -272,7 +273,7 @@ def register_calls(calls: Iterable[Call], reading: Reading, way: Way) -> list[Ca
             chain = reading.chains.get(call.value)
             # What is never read has a value of its own.
             f, value = "write", -1 - call.source if chain is None else chain.base
-        elif (made := way.get(call.source)) is not None:
+        elif (made := assignment.get(call.source)) is not None:
             f, value = "cas", (made - 1, made)
         else:
             f, value = "write", -1 - call.source
@@ -280,60 +281,60 @@ def register_calls(calls: Iterable[Call], reading: Reading, way: Way) -> list[Ca
     return found
 
 
-def read_values(calls: Sequence[Call], pieces: Pieces, limits: Limits) -> tuple[Reading, list[Way]]:
-    """What the gets say, and in which ways the appends may stand in it.  Raises UnclearError."""
+def read_values(calls: Sequence[Call], pieces: Pieces, limits: Limits) -> tuple[Reading, list[Assignment]]:
+    """What the gets say, and in which ways the appends may stand in it.  Raises AmbiguousError."""
     reading = Reading(pieces, gone=min((put.ret for put in pieces.puts.values()), default=NEVER))
     gets = reading.gets
     for call in limits.paced(sorted(calls, key=attrgetter("ret")), ENGINE):
         if call.f != "get":
             continue
-        text, invoke = call.result or START, call.invoke
-        got = gets.get(text)
-        if got is None:
-            gets[text] = Got(call, call.ret, invoke, invoke)
+        string, invoke = call.result or START, call.invoke
+        read = gets.get(string)
+        if read is None:
+            gets[string] = ReadValue(call, call.ret, invoke, invoke)
             continue
-        got.last_return = call.ret
-        if invoke < got.first_invocation:
-            got.first_invocation = invoke
-        elif invoke > got.last_invocation:
-            got.last_invocation = invoke
-    for text in sorted(gets, key=len):
-        if text:
-            reading.take(text, gets[text])
+        read.last_return = call.ret
+        if invoke < read.first_invocation:
+            read.first_invocation = invoke
+        elif invoke > read.last_invocation:
+            read.last_invocation = invoke
+    for string in sorted(gets, key=len):
+        if string:
+            reading.take(string, gets[string])
     # Nothing more is taken.
     reading.used.clear()
     reading.number()
-    return reading, reading.ways()
+    return reading, reading.assignments()
 
 
 def decide_by_kv_chains(calls: Sequence[Call], limits: Limits, *, proof: bool = True) -> EngineResult | None:
-    """Decide one object of texts, or None if the gets do not show how the texts came about."""
+    """Decide one object of strings, or None if the gets do not show how the strings came about."""
     pieces = pieces_of(calls)
     if pieces is None:
         return None
     try:
-        reading, ways = read_values(calls, pieces, limits)
-    except UnclearError:
+        reading, assignments = read_values(calls, pieces, limits)
+    except AmbiguousError:
         return None
     if reading.conflicts:
         return EngineResult("invalid", ENGINE, violations=len(reading.conflicts))
-    if not proof and len(ways) == 1:
-        ends = ends_of(reading, ways[0])
+    if not proof and len(assignments) == 1:
+        ends = ends_of(reading, assignments[0])
         # Most of the memory; it would be the peak, together with that of the zones.
-        del pieces, reading, ways
+        del pieces, reading, assignments
         return EngineResult("valid", ENGINE) if chains_fit(ends) else EngineResult("invalid", ENGINE, violations=1)
-    way = next((way for way in ways if chains_fit(ends_of(reading, way))), None)
-    if way is None:
+    assignment = next((one for one in assignments if chains_fit(ends_of(reading, one))), None)
+    if assignment is None:
         return EngineResult("invalid", ENGINE, violations=1)
     if not proof:
         return EngineResult("valid", ENGINE)
-    answer = decide_by_chains(register_calls(calls, reading, way), CasRegister(INITIAL), limits)
+    result = decide_by_chains(register_calls(calls, reading, assignment), CasRegister(INITIAL), limits)
     whole = {call.source: call for call in calls}
-    return replace(answer, engine=ENGINE, order=[whole[call.source] for call in answer.order or ()])
+    return replace(result, engine=ENGINE, order=[whole[call.source] for call in result.order or ()])
 
 
 class Ends(NamedTuple):
-    """When the texts began and ended to be there, as far as is known.
+    """The times at which the values began and ended to be current, as far as they are known.
 
     Of each value: when what made it began and ended, the first return and the last invocation of its gets.  ``starts``
     are the values that chains start with.  ``unread``: the rank by which, and that from which on, what is never read
@@ -348,26 +349,26 @@ class Ends(NamedTuple):
     unread: IntArray
 
 
-def ends_of(reading: Reading, way: Way) -> Ends | None:
-    """By value, if its makers are as in ``way``; None if one has none.  What is pending and unread is left out."""
+def ends_of(reading: Reading, assignment: Assignment) -> Ends | None:
+    """Find the ends of all values under one assignment; None if a value has no maker.  Skips pending unread calls."""
     chains = sorted(reading.chains.values(), key=lambda chain: chain.base)
     values = 1 + sum(len(chain.pieces) for chain in chains)
     begun, ended, first, last = (array("q", [rank]) * values for rank in (_NOBODY, -1, NEVER, -1))
     begun[INITIAL] = -1
-    unread = [put for text, put in reading.pieces.puts.items() if text not in reading.chains and not put.pending]
+    unread = [put for string, put in reading.pieces.puts.items() if string not in reading.chains and not put.pending]
     for chain in chains:
         if chain.root is not None:
             begun[chain.base], ended[chain.base] = chain.root.invoke, chain.root.ret
     for appends in reading.pieces.appends.values():
         for append in appends:
-            made = way.get(append.source)
+            made = assignment.get(append.source)
             if made is not None:
                 begun[made], ended[made] = append.invoke, append.ret
             elif not append.pending:
                 unread.append(append)
-    for got in reading.gets.values():
-        value = got.value or INITIAL
-        first[value], last[value] = got.first.ret, got.last_invocation
+    for read in reading.gets.values():
+        value = read.value or INITIAL
+        first[value], last[value] = read.first.ret, read.last_invocation
     if _NOBODY in begun:
         return None
     # The chain of the start begins with the initial value, whether it goes on or not.
@@ -381,20 +382,18 @@ def _ranks(column: array[int]) -> IntArray:
 
 
 def chains_fit(ends: Ends | None) -> bool:
-    """Is the register whose values are the texts linearizable?  As ``chains`` decides it, by columns.
+    """Is the register whose values are the strings linearizable?  As ``chains`` decides it, by columns.
 
     What is never read is a chain of one value.
     """
-    zones = None if ends is None else chain_zones(*ends[:-1])
-    if ends is None or zones is None:
+    if ends is None or (zones := chain_zones(*ends[:-1])) is None:
         return False
     outer, _ = crossing(*(np.concatenate(pair) for pair in zip(zones, ends.unread, strict=True)))
     return not outer.size
 
 
 KV: Final = Engine(
-    "kv", ENGINE, "texts that are put, appended to and got, where the gets show how they came about",
-    "O(n log n)",
+    "kv", ENGINE, "strings that are put, appended to and got, where the gets show how they came about", "O(n log n)",
     lambda model, _calls: type(model) is KeyValue,
     lambda calls, _model, limits, proof: decide_by_kv_chains(calls, limits, proof=proof),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""A model of texts of which only some operations are known, to verify their counterexamples."""
+"""A model of strings of which only some operations are known, to verify their counterexamples."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from checker.engines.kv_pieces import START, Pieces
 
 
 class PartOfKv(Model):
-    """What is left of a history of texts when some of its operations are not looked at.
+    """A key-value store of which only some operations are known.
 
     They may have put or appended their pieces at any moment, each as often as it was put or appended.  So every part of
     a linearizable history is a linearizable history of this object.  An append of something that was appended or put
     more than once is taken for one that is not looked at, because it is not known where it stands.
 
-    The state is the text (None if pieces that no get shows may be in it), and how often each piece was made by what is
-    not looked at.
+    The state is the string (None if it may have pieces that no get shows), and how often what is not looked at made
+    each piece.
     """
 
-    name = "part of texts"
+    name = "part of strings"
     initial: State = (START, frozenset())
     reads = frozenset({"get"})
 
@@ -46,26 +46,26 @@ class PartOfKv(Model):
             return ILLEGAL if parts is None else self._grown(state, parts)
         if f == "append" and not self._is_clear(value):
             return state
-        text, made = state
+        string, made = state
         if f == "append" and value in self._before:
             found = self._grown(state, self._before[value])
             if found is ILLEGAL:
                 return ILLEGAL
-            text, made = found
-            return text + value, made
+            string, made = found
+            return string + value, made
         return (value if f == "put" else None), made
 
     def about(self, f: str, value: Any, result: Any) -> frozenset[Any]:  # noqa: ARG002
         return frozenset() if f == "get" else frozenset({value})
 
     def _grown(self, state: State, parts: Sequence[str]) -> State:
-        """The state once the text is made of these pieces, by operations that are not looked at."""
-        text, made = state
+        """The state once the string is made of these pieces, by operations that are not looked at."""
+        string, made = state
         whole = START.join(parts)
-        if text is not None and whole.startswith(text):
-            # Texts have one way to fall apart, so these are the pieces after the present ones.
-            parts = self._pieces.split(whole, len(text)) or []
-            begins = not text
+        if string is not None and whole.startswith(string):
+            # Strings have one way to fall apart, so these are the pieces after the present ones.
+            parts = self._pieces.split(whole, len(string)) or []
+            begins = not string
         else:
             begins = True
             if not parts or parts[0] not in self._pieces.puts:

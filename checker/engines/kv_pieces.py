@@ -1,4 +1,4 @@
-"""The pieces that texts are made of, what was put and what was appended, if every text falls into them in one way."""
+"""The pieces that strings are made of: what was put or appended, if every string falls into them in one way."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ START: Final = ""
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """Which calls put or appended which text; no text is the beginning of another."""
+    """The calls by the string that they put or appended; no string is a prefix of another."""
 
     puts: dict[str, Call]
     appends: dict[str, list[Call]]
     lengths: tuple[int, ...]
 
-    def at(self, text: str, start: int) -> str | None:
+    def at(self, string: str, start: int) -> str | None:
         """The piece that begins there, if one does."""
         for length in self.lengths:
-            piece = text[start : start + length]
+            piece = string[start : start + length]
             # The same object that was written, and no copy of it.
             if piece in self.appends:
                 return self.appends[piece][0].value  # type: ignore[no-any-return]
@@ -32,11 +32,11 @@ class Pieces:
                 return self.puts[piece].value  # type: ignore[no-any-return]
         return None
 
-    def split(self, text: str, start: int = 0) -> list[str] | None:
-        """All pieces from there on; None if the text is not made of pieces."""
+    def split(self, string: str, start: int = 0) -> list[str] | None:
+        """All pieces from there on; None if the string is not made of pieces."""
         pieces = []
-        while start < len(text):
-            piece = self.at(text, start)
+        while start < len(string):
+            piece = self.at(string, start)
             if piece is None:
                 return None
             pieces.append(piece)
@@ -49,7 +49,7 @@ class Pieces:
 
 
 def pieces_of(calls: Iterable[Call]) -> Pieces | None:
-    """The pieces of a history of texts, or None if a text may have come about in several ways."""
+    """The pieces of a history of strings, or None if a string may have come about in several ways."""
     puts: dict[str, Call] = {}
     appends: dict[str, list[Call]] = {}
     for call in calls:
@@ -62,8 +62,8 @@ def pieces_of(calls: Iterable[Call]) -> Pieces | None:
                 appends[call.value] = [call]
         elif call.f == "put" and puts.setdefault(call.value, call) is not call:
             return None
-    texts = sorted(puts.keys() | appends.keys())
-    if any(longer.startswith(shorter) for shorter, longer in pairwise(texts)):
+    strings = sorted(puts.keys() | appends.keys())
+    if any(longer.startswith(shorter) for shorter, longer in pairwise(strings)):
         return None
-    # No text begins with another, so only one length can fit; the commonest is tried first.
-    return Pieces(puts, appends, tuple(length for length, _ in Counter(map(len, texts)).most_common()))
+    # No string begins with another, so only one length can fit; the commonest is tried first.
+    return Pieces(puts, appends, tuple(length for length, _ in Counter(map(len, strings)).most_common()))

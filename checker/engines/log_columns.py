@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from checker.core.intervals import IntArray, keeps_time, spans_of
+from checker.core.intervals import IntArray, intervals_of, keeps_time
 from history import Operation
 from history.codes import NEVER
 
@@ -85,7 +85,7 @@ def log_columns(operations: Sequence[Operation]) -> LogColumns | None:
     if longest is None:
         return None
     known, places = _indexes(answered), _indexes(asked)
-    appending, getting, listing = spans_of(appends), spans_of(gets), spans_of(lists)
+    appending, getting, listing = intervals_of(appends), intervals_of(gets), intervals_of(lists)
     if known is None or places is None or appending is None or getting is None or listing is None:
         return None
     index = np.full(len(appends), _NOTHING, np.int64)
@@ -114,7 +114,7 @@ def _indexes(numbers: list[int]) -> IntArray | None:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """``filled``: the append of each index; ``low`` and ``high``: no sooner and no later was it filled."""
+    """The append of each index, ``filled``, and the ranks between which it was filled, ``low`` and ``high``."""
 
     filled: IntArray
     low: IntArray
@@ -174,7 +174,7 @@ def _filled(columns: LogColumns) -> IntArray | None:
 
 
 def linearization(columns: LogColumns, found: Bounds) -> IntArray:
-    """Rows, the gets' after the appends', then the lists'.
+    """The linearization as rows: the appends', then the gets', then the lists'.
 
     Appends are at their earliest moments, reads as early as can be.
     """

@@ -21,6 +21,7 @@ from checker.core.engine import Engine
 from checker.core.result import EngineResult, Limits
 from checker.engines.log_and_set_sentences import explain_log
 from checker.models.objects import Log
+from history.records.verdicts import MAX_COUNTEREXAMPLES
 
 ENGINE: Final = "log sweep"
 _FUNCTIONS: Final = ("append", "get", "list")
@@ -143,13 +144,11 @@ def _sweep(
         # A pending append that fills a gap came too late, and there is no earlier one.
         raise _Disagreement("log-hole", pairs[0][:1])
     # A later one is no matter of order either, and is found once the others are out of its way.
-    cores = list(
-        dict.fromkeys(
-            _witnessed(*pair, witnesses) for pair in pairs if not pair[1].pending or pair[1].source in witnesses
-        )
-    )
+    known = (pair for pair in pairs if not pair[1].pending or pair[1].source in witnesses)
+    cores = list(dict.fromkeys(_witnessed(*pair, witnesses) for pair in known))
     if cores:
-        return EngineResult("invalid", ENGINE, cores=tuple(cores[:8]), violations=len(cores), last=cores[0][0].ret)
+        shown = tuple(cores[:MAX_COUNTEREXAMPLES])
+        return EngineResult("invalid", ENGINE, cores=shown, violations=len(cores), last=cores[0][0].ret)
     return EngineResult("valid", ENGINE, order=_order(calls, filled, [bound[0] for bound in low]) if proof else None)
 
 

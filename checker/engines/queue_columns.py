@@ -10,14 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from checker.core.calls import Call
-from checker.core.intervals import IntArray, spans_of
+from checker.core.intervals import IntArray, intervals_of
 from history import Operation
 from history.codes import NEVER
 
 NOTHING: Final = -1
 NOWHERE: Final = -2
 _FUNCTIONS: Final = frozenset({"enqueue", "dequeue"})
-# What is equal to nothing of another type.
+#: What is equal to nothing of another type.
 _ITEMS: Final = frozenset({int, str, type(None)})
 
 
@@ -58,7 +58,7 @@ class QueueColumns:
         )
 
     def _until(self, taken: IntArray, asked: IntArray, takers: IntArray) -> IntArray:
-        """Up to when each item must be there; those that stay are given to the pending dequeues."""
+        """The rank until which each item must be there; items that stay go to the pending dequeues."""
         until = np.full(self.begun.size, NEVER)
         until[taken] = asked
         staying = np.flatnonzero((until == NEVER) & (self.ended != NEVER))
@@ -73,7 +73,7 @@ class QueueColumns:
         return longest[np.searchsorted(self.ended[by_return], since)] > answered
 
     def _empty(self, until: IntArray, asked: IntArray, answered: IntArray) -> npt.NDArray[np.bool_]:
-        """By answer that found nothing: is there a moment at which nothing must have been there?"""
+        """For each answer that found nothing: is there a moment at which the queue may be empty?"""
         lasting = self.ended < until
         begins, ends = np.sort(self.ended[lasting]), np.sort(until[lasting])
         # As many have come as have gone.
@@ -101,7 +101,7 @@ def columns_of_operations(operations: Sequence[Operation]) -> QueueColumns | Non
     item = _places(items, answers) if plain else None
     if item is None:
         return None
-    coming, going = spans_of(enqueues), spans_of(dequeues)
+    coming, going = intervals_of(enqueues), intervals_of(dequeues)
     return None if coming is None or going is None else QueueColumns(*coming, *going, item)
 
 

@@ -10,14 +10,14 @@ from typing import TypeAlias
 from checker.core.calls import Call
 from history.codes import NEVER
 
-# An enqueue and its dequeue: its own, or a pending one that is given to it, or None.
+#: An enqueue and its dequeue: its own, or a pending one that is given to it, or None.
 Pair: TypeAlias = tuple[Call, Call | None]
 Span: TypeAlias = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
 class _Stay:
-    """What is put in and taken out, each between two moments; a dequeue that finds nothing does both at once."""
+    """The stay of an item in the queue; a dequeue that finds nothing is a stay that ends where it begins."""
 
     put: Span
     out: Span

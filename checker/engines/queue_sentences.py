@@ -7,31 +7,28 @@ from typing import Any, Final
 
 from checker.core.calls import Call, freeze, thaw
 from checker.core.result import EngineResult
-from checker.core.scene import Scene
-from checker.core.wording import Clock, shown, who
-from history import Counterexample, Operation
+from checker.core.scene import CoreWords, Scene
+from checker.core.wording import shown, who
+from history import Counterexample
 
-_LISTED: Final = 6
+_MAX_LISTED: Final = 6
 
 
-def explain_queue(core: Sequence[Call], scene: Scene, _answer: EngineResult) -> Counterexample:
+def explain_queue(core: Sequence[Call], scene: Scene, _result: EngineResult) -> Counterexample:
     """Explain a queue's core."""
     return _Sentences(core, scene).explain()
 
 
-class _Sentences:
+class _Sentences(CoreWords):
     def __init__(self, core: Sequence[Call], scene: Scene) -> None:
-        core = sorted(core, key=lambda call: call.invoke)
-        self.scene, self.name = scene, scene.name
-        self.operations = tuple(scene.operations[call.source] for call in core)
-        self.clock = Clock.of(self.operations)
-        self.enqueues = {call.value: call for call in core if call.f == "enqueue"}
-        self.dequeues = [call for call in core if call.f == "dequeue" and not call.pending]
-        self.takers = [call for call in core if call.f == "dequeue" and call.pending]
+        super().__init__(core, scene)
+        self.enqueues = {call.value: call for call in self.core if call.f == "enqueue"}
+        self.dequeues = [call for call in self.core if call.f == "dequeue" and not call.pending]
+        self.takers = [call for call in self.core if call.f == "dequeue" and call.pending]
 
     def explain(self) -> Counterexample:
         kind, sentence = self._describe()
-        return Counterexample(kind, f"{sentence}.", self.operations)
+        return self.example(kind, f"{sentence}.")
 
     def _describe(self) -> tuple[str, str]:
         empty = [call for call in self.dequeues if call.result is None]
@@ -45,24 +42,20 @@ class _Sentences:
         enqueue = self.enqueues.pop(due.result)
         return self._overtaken(due, enqueue) if self.enqueues else self._future(due, enqueue)
 
-    def _op(self, call: Call) -> Operation:
-        return self.scene.operations[call.source]
-
     def _did(self, call: Call, *more: str) -> str:
         """``process 3 on n2 dequeued 7 (12.300–12.310 s)``."""
-        operation = self._op(call)
         did = f"enqueued {_item(call.value)}" if call.f == "enqueue" else f"dequeued {_item(call.result)}"
         if call.f == "dequeue" and call.pending:
             did = "began to dequeue"
         elif call.f == "dequeue" and call.result is None:
             did = f"found {self.name} empty"
-        return " ".join([who(operation), did, *more, f"({self.clock.span(operation)})"])
+        return self.by(call, " ".join([did, *more]))
 
     def _all(self, calls: Iterable[Call]) -> str:
         """What they did, or the first of them."""
         done = [self._did(call) for call in calls]
-        rest = [f"{len(done) - _LISTED} more"] if len(done) > _LISTED else []
-        return _listed([*done[:_LISTED], *rest])
+        rest = [f"{len(done) - _MAX_LISTED} more"] if len(done) > _MAX_LISTED else []
+        return _listed([*done[:_MAX_LISTED], *rest])
 
     def _dequeued(self, item: Any) -> bool:
         """Was it ever dequeued?"""
@@ -82,7 +75,7 @@ class _Sentences:
         return "never-written", f"{said} nobody ever enqueued {item} to {self.name}: an item out of nowhere"
 
     def _future(self, due: Call, enqueue: Call) -> tuple[str, str]:
-        begun = self._op(enqueue)
+        begun = self.op(enqueue)
         return "future-read", (
             f"{self._did(due)} from {self.name}, but the only enqueue of {_item(due.result)} was begun later, by "
             f"{who(begun)} at {self.clock.at(begun.invoked)}: an item from the future"
@@ -131,7 +124,7 @@ class _Sentences:
         taken = {call.result: call for call in self.dequeues if call is not due}
         parts = []
         for item, enqueue in sorted(self.enqueues.items(), key=lambda pair: pair[1].ret):
-            until = self.clock.at(self._op(taken[item]).invoked) if item in taken else "that was over"
+            until = self.begun(taken[item]) if item in taken else "that was over"
             parts.append(f"{self._did(enqueue)}, which nobody is known to have begun to dequeue before {until}")
         said += "; ".join(parts)
         return "stale-read", said + (self._perhaps() if self.takers else "")

@@ -43,11 +43,11 @@ from checker.engines.queue_sentences import explain_queue
 from checker.models.objects import FifoQueue
 from history import Operation
 from history.codes import NEVER
+from history.records.verdicts import MAX_COUNTEREXAMPLES
 
 ENGINE: Final = "queue sweep"
-_SHOWN: Final = 8
-# Fewer are decided sooner as calls.
-_FEW: Final = 60
+#: Up to this many operations calls are faster than columns.
+_MAX_BY_CALLS: Final = 60
 _BY_INVOCATION: Final = attrgetter("invoke")
 _BY_RETURN: Final = attrgetter("ret")
 
@@ -73,9 +73,9 @@ class _Queue:
     def report(self, due: Call, others: Iterable[Call]) -> None:
         """A violation that came to exist when ``due`` returned; only the earliest are kept."""
         self.violations += 1
-        if len(self.cores) < _SHOWN or due.ret < self.cores[-1][0].ret:
+        if len(self.cores) < MAX_COUNTEREXAMPLES or due.ret < self.cores[-1][0].ret:
             insort(self.cores, (due, *others), key=lambda core: core[0].ret)
-            del self.cores[_SHOWN:]
+            del self.cores[MAX_COUNTEREXAMPLES:]
         if due.result is None:
             self.reported_empty.add(due.source)
         else:
@@ -135,7 +135,7 @@ def decide_by_queue_sweep(calls: Sequence[Call], limits: Limits, *, proof: bool 
 
 def decide_operations_of_queue(operations: Sequence[Operation], limits: Limits) -> tuple[EngineResult, int] | None:
     """Decide without making calls: the result, and how many took part; None if they are few or need calls."""
-    columns = columns_of_operations(operations) if len(operations) > _FEW else None
+    columns = columns_of_operations(operations) if len(operations) > _MAX_BY_CALLS else None
     if columns is None:
         return None
     if limits.over():
@@ -199,7 +199,7 @@ def _waits(enqueue: Call, answer: Call, queue: _Queue) -> bool:
 
 
 class _Cover:
-    """When something must have been in the queue."""
+    """The intervals in which something must have been in the queue."""
 
     def __init__(self, queue: _Queue) -> None:
         pairs = sorted(queue.pairs(), key=lambda pair: pair[0].ret)
@@ -252,7 +252,7 @@ def _empty_at(queue: _Queue, limits: Limits) -> list[tuple[float, Call]]:
 
 
 def _chain(answer: Call, pairs: Sequence[Pair], queue: _Queue, limits: Limits) -> Iterator[Call]:
-    """What shows that the queue was not empty; where items stayed, with the pending calls that may have taken them."""
+    """The calls that show that the queue was not empty, with pending ones that may have taken items that stayed."""
     taken = [pair for pair in pairs if pair[0].value in queue.taken]
     involved = [call for pair in taken for call in pair if call is not None and call.invoke < answer.ret]
     if len(taken) < len(pairs):

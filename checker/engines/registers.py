@@ -9,15 +9,14 @@ from typing import Any, Final
 import numpy as np
 
 from checker.core.calls import Call, ranked
-from checker.core.definition import SMALL, linearizable
+from checker.core.definition import MAX_DEFINITION_CALLS, linearizable
 from checker.core.engine import READS_AND_WRITES, Engine
 from checker.core.intervals import IntArray
 from checker.core.model import ANY, Model, is_register
 from checker.core.result import EngineResult, Limits
 from checker.engines.zones import ENGINE, ClusterColumns, Zones, linearization, zones
 from history.codes import NEVER
-
-SHOWN: Final = 8
+from history.records.verdicts import MAX_COUNTEREXAMPLES
 
 
 def values_written_once(calls: Sequence[Call], initial: Any) -> bool:
@@ -42,7 +41,7 @@ def decide_by_zones(calls: Sequence[Call], model: Model, limits: Limits, *, proo
     finder = Finder(columns)
     cores = tuple(
         tuple(calls[row] for row in minimal([calls[row] for row in finder.core(found, *group)], calls, model))
-        for group in groups[:SHOWN]
+        for group in groups[:MAX_COUNTEREXAMPLES]
     )
     return EngineResult(
         "invalid", ENGINE, cores=cores, violations=len(groups), last=min(core[-1].ret for core in cores)
@@ -123,7 +122,7 @@ class Finder:
         yield from self._first(rows, -1)
 
     def _side(self, cluster: int, after: int) -> Iterator[int]:
-        """With what returned and began earliest it is current both before and after a moment of the other cluster."""
+        """The rows that show a cluster current both before and after a moment of the other cluster."""
         rows = self._of(cluster)
         yield from self._base(rows)
         yield from self._first(rows, after)
@@ -140,7 +139,7 @@ def minimal(core: Sequence[Call], calls: Sequence[Call], model: Model) -> list[i
     A write stays while a read of its value stays: a read of what is then never written would be another violation.
     """
     kept = list(core)
-    if len(kept) <= SMALL:
+    if len(kept) <= MAX_DEFINITION_CALLS:
         for call in sorted(core, key=lambda call: call.f == "write"):
             fewer = [other for other in kept if other is not call]
             if call.f == "write" and any(other.f == "read" and other.result == call.value for other in fewer):
@@ -157,8 +156,8 @@ def _applies(model: Model, calls: Sequence[Call]) -> bool:
 
 def _decide(calls: Sequence[Call], model: Model, limits: Limits, proof: bool) -> EngineResult | None:
     """Decide by zones; None where an unknown initial value may also equal one that is written later."""
-    answer = decide_by_zones(calls, model, limits, proof=proof)
-    return None if answer.verdict == "invalid" and model.initial is ANY else answer
+    result = decide_by_zones(calls, model, limits, proof=proof)
+    return None if result.verdict == "invalid" and model.initial is ANY else result
 
 
 ZONES: Final = Engine(

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from checker.core.calls import freeze_all
-from checker.core.intervals import spans_of
+from checker.core.engine import PLAIN_SEARCH_CALLS
+from checker.core.intervals import intervals_of
 from checker.core.model import UNKNOWN, Model, ModelError, Register
 from checker.core.result import EngineResult, Limits, not_begun
 from checker.engines.cas_chains import ENGINE as CHAINS
@@ -20,13 +21,11 @@ from checker.search.jit import ENGINE, Shapes
 from checker.search.transition_table import Table
 from history import Operation
 
-# Fewer calls are decided sooner without compiled code.
-_FEW: Final = 400
 _OTHERS: Final = (Register, Log, GrowSet, KeyValue, FifoQueue)
 
 
 def decide_cas(columns: RegisterColumns, limits: Limits) -> EngineResult | None:
-    """By chains if they apply, else by the compiled search; None where neither can."""
+    """Decide a CAS register by chains, else by the compiled search; None where neither can."""
     from checker.kernels import cas_chains as kernel
 
     fields = (columns.kind, columns.value, columns.old, columns.invoke, columns.ret)
@@ -42,18 +41,18 @@ def decide_operations(operations: Sequence[Operation], model: Model, limits: Lim
     None where something else decides: other engines, for other models and short histories, and the search over calls,
     which also says what is wrong with operations that are none of the model's.
     """
-    if isinstance(model, _OTHERS) or len(operations) <= _FEW:
+    if isinstance(model, _OTHERS) or len(operations) <= PLAIN_SEARCH_CALLS:
         return None
     part = [one for one in operations if one.outcome == "ok" or (one.outcome != "fail" and one.f not in model.reads)]
-    if len(part) <= _FEW:
+    if len(part) <= PLAIN_SEARCH_CALLS:
         return None
     if limits.over():
         return not_begun(ENGINE, len(part)), len(part)
-    spans = spans_of(part)
+    spans = intervals_of(part)
     if spans is None or (spans[0][1:] <= spans[0][:-1]).any() or (numbers := _numbers(part, model)) is None:
         return None
-    answer = decide_columns(numbers, *spans, limits)
-    return None if answer is None else (answer, len(part))
+    result = decide_columns(numbers, *spans, limits)
+    return None if result is None else (result, len(part))
 
 
 def _numbers(part: Sequence[Operation], model: Model) -> Numbers | None:

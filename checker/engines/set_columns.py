@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from checker.core.intervals import IntArray, keeps_time, spans_of
+from checker.core.intervals import IntArray, intervals_of, keeps_time
 from history import Operation
 from history.codes import NEVER
 
@@ -69,7 +69,7 @@ def set_columns(operations: Sequence[Operation]) -> SetColumns | None:
     numbers = _numbered([operation.result for operation in reads])
     if numbers is None or not numbers.keys() <= set(added):
         return None
-    adding, reading = spans_of(adds), spans_of(reads)
+    adding, reading = intervals_of(adds), intervals_of(reads)
     if adding is None or reading is None:
         return None
     element = np.array([numbers.setdefault(element, len(numbers)) for element in added], np.int64)
@@ -144,14 +144,14 @@ def _first_of_each(element: IntArray, ranks: IntArray) -> IntArray:
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """Operations that no order explains, by the ranks of their invocations; and what kind of contradiction it is."""
+    """A contradiction of its ``kind``: operations that fit no order, by the ranks of their invocations."""
 
     begun: tuple[int, ...]
     kind: str
 
 
 def contradiction(columns: SetColumns, found: Levels) -> Contradiction | None:
-    """The first that the sweep meets on its way upwards; None if there is none."""
+    """Find the first contradiction on the sweep's way upwards; None if there is none."""
     wrong = np.flatnonzero((found.start > found.first) | (found.end >= found.unseen))
     if not wrong.size:
         return None
@@ -179,7 +179,7 @@ def _between(columns: SetColumns, late: int, size: int) -> list[int]:
 
 
 def linearization(columns: SetColumns, found: Levels) -> IntArray:
-    """Rows, the reads' after the adds': adds as soon as their level may begin, reads as soon as theirs has."""
+    """The linearization as rows, the adds' then the reads': all as early as their level allows."""
     above = np.searchsorted(found.size, columns.element, side="right")
     adds = np.flatnonzero((above < found.size.size) | (columns.ended != NEVER))
     above, level = above[adds], np.searchsorted(found.size, columns.size)

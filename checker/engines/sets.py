@@ -52,8 +52,8 @@ def decide_by_set_sweep(calls: Sequence[Call], limits: Limits, *, proof: bool = 
     for below, above in pairwise(levels):
         if not below.elements < above.elements:
             return _gravest(_incomparable(below, above, began), done)
-    answer = _sweep(calls, levels, began, done)
-    return answer if proof else replace(answer, order=None)
+    result = _sweep(calls, levels, began, done)
+    return result if proof else replace(result, order=None)
 
 
 def _levels(calls: Sequence[Call], limits: Limits) -> list[_Level]:

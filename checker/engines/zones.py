@@ -50,7 +50,7 @@ class ClusterColumns:
 
 @dataclass(frozen=True, slots=True)
 class Zones:
-    """What was found: clusters that contradict themselves, and pairs of clusters that contradict each other.
+    """The contradictions found: clusters that contradict themselves, and pairs that contradict each other.
 
     ``phantom``: read but never written; ``future``: read before the write began; ``outer`` and ``inner``: the value
     ``outer[i]`` had to be current over a stretch in which ``inner[i]`` was current too, by their ``first`` (f) and

@@ -97,7 +97,7 @@ def _clustered(value: IntArray, key: IntArray, keys: int) -> tuple[IntArray, int
     return cluster, int(cluster.max(initial=0)) + 1
 
 
-def numbered(values: IntArray) -> tuple[IntArray, IntArray]:
+def dense_ids(values: IntArray) -> tuple[IntArray, IntArray]:
     """(the distinct values in order, the place of each value among them), without a sort where they lie close."""
     there = values != ABSENT
     low = int(values[there].min(initial=0)) - 1

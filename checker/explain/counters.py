@@ -10,19 +10,19 @@ from typing import Any, Final
 from checker.core.calls import Call
 from checker.core.model import ILLEGAL, Model, State
 from checker.core.result import Limits
-from checker.core.scene import Scene
-from checker.core.wording import Clock, shown, who
+from checker.core.scene import CoreWords, Scene
+from checker.core.wording import shown
 from checker.counterexamples.counter_part import Part
 from checker.counterexamples.counters import Shown
 from checker.engines.counter_sums import Wrong
 from checker.search.jit import search
 from history import Counterexample, Linearization, Operation
 
-# What was done to the counter where an answer is too low, and what would have made it so; the other way round if not.
+#: What was done to the counter where an answer is too low, and what would have made it so; the other way round if not.
 _DONE: Final = ("added to", "taken away from")
-_LISTED: Final = 6
-# So much memory is for finding out what a read could have answered.
-_PATIENCE: Final = 1 << 20
+_MAX_LISTED: Final = 6
+#: Memory for finding out what a read could have answered.
+_SEARCH_BYTES: Final = 1 << 20
 
 
 def explain_counter(one: Shown, scene: Scene) -> Counterexample:
@@ -40,16 +40,15 @@ def explain_counter(one: Shown, scene: Scene) -> Counterexample:
 
 
 def _explain_part(part: Part, read: Call, legal: Sequence[float], scene: Scene) -> str:
-    clock = Clock.of([scene.operations[call.source] for call in part.core])
     others = len(part.core) - 1
     beside = "the operation" if others == 1 else f"the {others} operations"
     could = ""
     if legal:
         stretches = sorted(_stretches(legal), key=lambda ends: min(abs(end - read.result) for end in ends))
-        listed = " or ".join(map(_stretch, sorted(stretches[:_LISTED])))
-        could = f"{scene.name} can only have been {listed}" + (" or others" if len(stretches) > _LISTED else "")
+        listed = " or ".join(map(_stretch, sorted(stretches[:_MAX_LISTED])))
+        could = f"{scene.name} can only have been {listed}" + (" or others" if len(stretches) > _MAX_LISTED else "")
         could += f" in that time, given {beside} beside it: "
-    return f"{_did(read, scene, clock)}, but {could}no order of these operations explains that answer."
+    return f"{_did(CoreWords(part.core, scene), read)}, but {could}no order of these operations explains that answer."
 
 
 def _stretches(numbers: Sequence[float]) -> list[tuple[float, float]]:
@@ -95,27 +94,26 @@ def possible_answers(part: Part, read: Call) -> tuple[float, ...]:
     """
     others = [replace(call, f="asked", result=None) if call is read else call for call in part.core]
     end = Call("end", None, None, read.ret + 1, read.ret + 2, read.source)
-    found = search([*others, end], _Asked(part.model), Limits(lambda: 0.0, memory=_PATIENCE))
+    found = search([*others, end], _Asked(part.model), Limits(lambda: 0.0, memory=_SEARCH_BYTES))
     answers: set[Any] = set(map(json.loads, found.states)) if found.last == end.ret else set()
     return () if None in answers else tuple(sorted(answers))
 
 
-def _did(read: Call, scene: Scene, clock: Clock) -> str:
-    operation = scene.operations[read.source]
-    return f"{who(operation)} read {shown(read.result)} ({clock.span(operation)})"
+def _did(words: CoreWords, read: Call) -> str:
+    return words.by(read, f"read {shown(read.result)}")
 
 
-class _Sentences:
+class _Sentences(CoreWords):
     def __init__(self, wrong: Wrong, scene: Scene) -> None:
-        self.wrong, self.scene, self.name = wrong, scene, scene.name
-        self.clock = Clock.of([scene.operations[call.source] for call in wrong.core])
+        super().__init__(wrong.core, scene)
+        self.wrong = wrong
         self.sign = 1 if wrong.low else -1
         self.away, self.towards = _DONE[:: self.sign]
 
     def explain(self) -> tuple[str, str]:
         """Return the kind and the sentence."""
         wrong = self.wrong
-        answer = f"{self._did(wrong.read)}, but"
+        answer = f"{_did(self, wrong.read)}, but"
         if not wrong.adds:
             kind, why = self._inverted(wrong.before) if wrong.before is not None else self._beyond()
         elif wrong.before is None and not wrong.against:
@@ -124,18 +122,15 @@ class _Sentences:
             kind, why = "stale-read", f"{self._bound()}: a stale read"
         return kind, f"{answer} {why}."
 
-    def _did(self, read: Call) -> str:
-        return _did(read, self.scene, self.clock)
-
     def _had(self, before: Call) -> str:
-        return self._did(before).replace(" read ", " had read ", 1)
+        return _did(self, before).replace(" read ", " had read ", 1)
 
     def _most(self) -> str:
-        """How much can have made the answer what it is."""
+        """The greatest sum that speaks for the answer, in words."""
         return f"at most {self.wrong.against}" if self.wrong.against else "nothing"
 
     def _sure(self, when: str) -> str:
-        """How much there was that the answer does not show."""
+        """The sum that the answer must show and does not, in words."""
         wrong = self.wrong
         known = sum(abs(call.value) for call in wrong.adds)
         beside = "the one operation" if len(wrong.adds) == 1 else f"the {len(wrong.adds)} operations"
@@ -187,7 +182,7 @@ class _Sentences:
         return f" ({' and '.join(parts)})" if parts and total == self.wrong.against else ""
 
     def _beyond(self) -> tuple[str, str]:
-        """More, or less, than there can be."""
+        """Explain an answer beyond all that was added or taken away."""
         wrong = self.wrong
         towards = [one for one in self.scene.operations if one.f == "add" and self.sign * one.value < 0]
         asked = abs(wrong.read.result)

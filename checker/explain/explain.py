@@ -12,10 +12,15 @@ from checker.core.model import Model
 from checker.core.result import CertificateError, EngineResult, Limits
 from checker.core.scene import Scene
 from checker.counterexamples.counters import find_in_counter
-from checker.counterexamples.enumerate import MOST, Findings, find_all, refuted
+from checker.counterexamples.enumerate import MAX_TRIED_CORE, Findings, find_all, has_linearization
 from checker.counterexamples.kv import find_in_kv
-from checker.counterexamples.one_register import Alone, as_transactions, find_alone, on_register
-from checker.dispatch import EXPLAIN
+from checker.counterexamples.one_register import (
+    SingleRegisterFinding,
+    as_transactions,
+    find_in_single_registers,
+    on_register,
+)
+from checker.dispatch import EXPLAINERS
 from checker.engines.kv import KV
 from checker.engines.kv_pieces import pieces_of
 from checker.explain import registers
@@ -25,7 +30,7 @@ from checker.explain.kv import explain_kv
 from checker.explain.legal_answers import with_answers
 from checker.explain.points import with_points
 from checker.models.objects import Counter, KeyValue, MultiRegister
-from history import Counterexample
+from history import Counterexample, KeyVerdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +42,35 @@ class Explanation:
     reason: str | None
 
 
-def unexplained(answer: EngineResult) -> Explanation:
+def unexplained(result: EngineResult) -> Explanation:
     """Only the verdict, and at least one violation if there is any."""
-    return Explanation((), max(answer.violations, answer.verdict == "invalid"), answer.reason)
+    return Explanation((), max(result.violations, result.verdict == "invalid"), result.reason)
 
 
-def explain(answer: EngineResult, calls: Sequence[Call], scene: Scene, limits: Limits) -> Explanation:
+def key_verdict(
+    key: str | int | None, result: EngineResult, operations: int, explained: Explanation, limits: Limits
+) -> KeyVerdict:
+    """The verdict on one key, with the size of its certificate."""
+    order = None if result.order is None else len(result.order)
+    return KeyVerdict(
+        key=key,
+        verdict=result.verdict,
+        engine=result.engine,
+        operations=operations,
+        seconds=limits.clock() - limits.started,
+        violations=explained.violations,
+        counterexamples=explained.examples,
+        reason=explained.reason,
+        certificate=len(explained.examples[0].operations) if explained.examples else order,
+    )
+
+
+def explain(result: EngineResult, calls: Sequence[Call], scene: Scene, limits: Limits) -> Explanation:
     """Make the counterexamples of a result, each verified by the definition.  Raises CertificateError."""
-    find = _OWN_WAYS.get(type(scene.model)) if answer.verdict == "invalid" else None
-    found = None if find is None else find(answer, calls, scene, limits)
+    find = _FINDERS.get(type(scene.model)) if result.verdict == "invalid" else None
+    found = None if find is None else find(result, calls, scene, limits)
     if found is None:
-        found = explain_findings(find_all(answer, calls, scene.model, limits), answer, scene)
+        found = explain_findings(find_all(result, calls, scene.model, limits), result, scene)
     return with_legal_answers(found, lambda: calls, scene, limits)
 
 
@@ -58,61 +81,61 @@ def with_legal_answers(
     return found if limits.over() else replace(found, examples=with_answers(found.examples, calls(), scene))
 
 
-def explain_findings(found: Findings, answer: EngineResult, scene: Scene) -> Explanation:
+def explain_findings(found: Findings, result: EngineResult, scene: Scene) -> Explanation:
     """Explain what was found.  Raises CertificateError for a finding that is linearizable."""
     for finding in found.held:
-        if refuted(finding, scene.model):
-            raise _false(answer)
-    examples = (_example(finding.core, scene, finding.answer) for finding in found.held)
+        if has_linearization(finding, scene.model):
+            raise _false(result)
+    examples = (_example(finding.core, scene, finding.result) for finding in found.held)
     shown = tuple(with_points(example, scene.model) for example in examples)
-    return Explanation(shown, found.count, answer.reason or found.note)
+    return Explanation(shown, found.count, result.reason or found.note)
 
 
-def _example(core: Sequence[Call], scene: Scene, answer: EngineResult) -> Counterexample:
+def _example(core: Sequence[Call], scene: Scene, result: EngineResult) -> Counterexample:
     scene = scene.as_known(core)
-    if (own := EXPLAIN.get(answer.engine)) is not None:
-        return own(core, scene, answer)
-    example = registers.explain(core, scene) or explain_generic(core, scene, answer)
+    if (own := EXPLAINERS.get(result.engine)) is not None:
+        return own(core, scene, result)
+    example = registers.explain(core, scene) or explain_generic(core, scene, result)
     return replace(example, sentence=example.sentence + scene.aside(core))
 
 
-def _kv(answer: EngineResult, calls: Sequence[Call], scene: Scene, limits: Limits) -> Explanation | None:
-    pieces = pieces_of(calls) if answer.engine == KV.title else None
+def _kv(result: EngineResult, calls: Sequence[Call], scene: Scene, limits: Limits) -> Explanation | None:
+    pieces = pieces_of(calls) if result.engine == KV.title else None
     found = None if pieces is None else find_in_kv(calls, pieces, limits)
     if pieces is None or found is None:
         return None
-    examples = (explain_kv(one.core, scene.as_known(one.core), one.answer, pieces) for one in found.held)
-    return Explanation(tuple(examples), found.count, answer.reason or found.note)
+    examples = (explain_kv(one.core, scene.as_known(one.core), one.result, pieces) for one in found.held)
+    return Explanation(tuple(examples), found.count, result.reason or found.note)
 
 
-def _counter(answer: EngineResult, calls: Sequence[Call], scene: Scene, limits: Limits) -> Explanation:
-    found = find_in_counter(answer, calls, limits)
-    if any(len(one.core) <= MOST and linearizable(one.core, one.model) for one in found.held):
-        raise _false(answer)
+def _counter(result: EngineResult, calls: Sequence[Call], scene: Scene, limits: Limits) -> Explanation:
+    found = find_in_counter(result, calls, limits)
+    if any(len(one.core) <= MAX_TRIED_CORE and linearizable(one.core, one.model) for one in found.held):
+        raise _false(result)
     examples = tuple(explain_counter(one, scene) for one in found.held)
-    return Explanation(examples, found.count, answer.reason or found.note)
+    return Explanation(examples, found.count, result.reason or found.note)
 
 
-def _one_register(answer: EngineResult, calls: Sequence[Call], scene: Scene, limits: Limits) -> Explanation | None:
+def _one_register(result: EngineResult, calls: Sequence[Call], scene: Scene, limits: Limits) -> Explanation | None:
     """Transactions of which one of several registers alone is wrong."""
-    found = find_alone(calls, limits)
+    found = find_in_single_registers(calls, limits)
     if found is None:
         return None
 
-    def example(one: Alone) -> Counterexample:
+    def example(one: SingleRegisterFinding) -> Counterexample:
         there = on_register(scene, one.register)
-        if refuted(one.finding, there.model):
-            raise _false(answer)
-        return as_transactions(_example(one.finding.core, there, one.finding.answer), one.register)
+        if has_linearization(one.finding, there.model):
+            raise _false(result)
+        return as_transactions(_example(one.finding.core, there, one.finding.result), one.register)
 
-    return Explanation(tuple(map(example, found.held)), found.count, answer.reason or found.note)
+    return Explanation(tuple(map(example, found.held)), found.count, result.reason or found.note)
 
 
-def _false(answer: EngineResult) -> CertificateError:
-    return CertificateError(f"the engine {answer.engine} gave a counterexample that is linearizable")
+def _false(result: EngineResult) -> CertificateError:
+    return CertificateError(f"the engine {result.engine} gave a counterexample that is linearizable")
 
 
 _Find: TypeAlias = Callable[[EngineResult, Sequence[Call], Scene, Limits], Explanation | None]
 
-# Models whose violations are found in another way than by ``find_all``; None: not those of this history.
-_OWN_WAYS: Final[Mapping[type[Model], _Find]] = {KeyValue: _kv, Counter: _counter, MultiRegister: _one_register}
+#: Models whose violations are found in another way than by ``find_all``; None: not those of this history.
+_FINDERS: Final[Mapping[type[Model], _Find]] = {KeyValue: _kv, Counter: _counter, MultiRegister: _one_register}

@@ -12,24 +12,25 @@ from checker.core.wording import Clock, plain, refused_by, shown, who
 from checker.search.jit import search
 from history import Counterexample, Linearization, Operation
 
-_LISTED: Final = 6
-# So much memory is for finding out which answer of a large core is the strange one.
-_PATIENCE: Final = 4 << 20
+_MAX_LISTED: Final = 6
+#: Memory for finding out which answer of a large core is the strange one.
+_SEARCH_BYTES: Final = 4 << 20
 _ANSWERED_WITH_NULL: Final = ("dequeue", "get")
 
 
-def explain_generic(core: Sequence[Call], scene: Scene, answer: EngineResult) -> Counterexample:
+def explain_generic(core: Sequence[Call], scene: Scene, result: EngineResult) -> Counterexample:
     """Explain the core by the first return in it that no order of the calls explains."""
     operations = tuple(scene.operations[call.source] for call in core)
     clock = Clock.of(operations)
-    found = search(core, scene.model, Limits(lambda: 0.0, memory=_PATIENCE))
-    last = found.last if found.last is not None else answer.last
+    found = search(core, scene.model, Limits(lambda: 0.0, memory=_SEARCH_BYTES))
+    last = found.last if found.last is not None else result.last
     due = next((call for call in core if call.ret == last), core[-1])
     operation = scene.operations[due.source]
     # What the whole history allows says more than what these few operations do.
-    same = answer.states and answer.last == due.ret
-    states = answer.states if same else found.states or answer.states
-    could = (" or ".join(states[:_LISTED]) or "something else") + (" or others" if len(states) > _LISTED else "")
+    same = result.states and result.last == due.ret
+    states = result.states if same else found.states or result.states
+    named = [*states[:_MAX_LISTED], *["others"] * (len(states) > _MAX_LISTED)]
+    could = " or ".join(named) or "something else"
     others = len(core) - 1
     given = f", given the {others} operations beside it" if others > 1 else ", given the other one" if others else ""
     words = plain(scene.model.wording(operation))

@@ -1,4 +1,4 @@
-"""Explain a violation of texts that are put and appended to, in one sentence."""
+"""Explain a violation of strings that are put and appended to, in one sentence."""
 
 from __future__ import annotations
 
@@ -7,53 +7,47 @@ from typing import Final
 
 from checker.core.calls import Call
 from checker.core.result import EngineResult
-from checker.core.scene import Scene
-from checker.core.wording import Clock, shown, who
+from checker.core.scene import CoreWords, Scene
+from checker.core.wording import shown, who
 from checker.engines.kv_pieces import START, Pieces
-from history import Counterexample, Operation
+from history import Counterexample
 
 _DID: Final = {"put": "put", "append": "appended", "get": "got"}
-_TAIL: Final = 40
+_MAX_SHOWN: Final = 40
 
 
-def elided(text: str) -> str:
-    """A text as it is shown in a sentence: of a long one the end, which distinguishes it."""
-    return shown(text if len(text) <= _TAIL else "…" + text[-_TAIL:])
+def elided(string: str) -> str:
+    """A string as it is shown in a sentence: of a long one the end, which distinguishes it."""
+    return shown(string if len(string) <= _MAX_SHOWN else "…" + string[-_MAX_SHOWN:])
 
 
-class _Sentences:
+class _Sentences(CoreWords):
     def __init__(self, core: Sequence[Call], scene: Scene, pieces: Pieces) -> None:
-        self.scene, self.pieces = scene, pieces
-        self.core = sorted(core, key=lambda call: call.invoke)
-        self.operations = tuple(scene.operations[call.source] for call in self.core)
-        self.clock = Clock.of(self.operations)
+        super().__init__(core, scene)
+        self.pieces = pieces
         self.gets = [call for call in self.core if call.f == "get"]
         self.makers = [call for call in self.core if call.f != "get"]
-        # Texts are long: each is taken apart once.
+        # Strings are long: each is taken apart once.
         self.parts = {get.source: frozenset(pieces.split(get.result or START) or ()) for get in self.gets}
 
     def counterexample(self, kind: str | None) -> Counterexample:
         kind, why = self._alone(kind) if len(self.core) == 1 else self._together(kind)
         said = "; ".join(map(self._did, self.core))
-        return Counterexample(kind, f"On {self.scene.name}, {said}: {why}.", self.operations)
-
-    def _op(self, call: Call) -> Operation:
-        return self.scene.operations[call.source]
+        return self.example(kind, f"On {self.name}, {said}: {why}.")
 
     def _did(self, call: Call) -> str:
-        operation = self._op(call)
-        text = elided(call.result or START) if call.f == "get" else elided(call.value)
-        return f"{who(operation)} {_DID[call.f]} {text} ({self.clock.span(operation)})"
+        string = (call.result or START) if call.f == "get" else call.value
+        return self.by(call, f"{_DID[call.f]} {elided(string)}")
 
     def _alone(self, kind: str | None) -> tuple[str, str]:
-        """One get whose answer is wrong by itself."""
-        text = self.gets[0].result
+        """Explain a get whose answer is wrong by itself."""
+        string = self.gets[0].result
         parts, start = [], 0
-        while (piece := self.pieces.at(text, start)) is not None:
+        while (piece := self.pieces.at(string, start)) is not None:
             parts.append(piece)
             start += len(piece)
-        if start < len(text):
-            return self._out_of_nowhere(text[start:], parts)
+        if start < len(string):
+            return self._out_of_nowhere(string[start:], parts)
         often = next((piece for piece in parts if parts.count(piece) > self.pieces.makers(piece)), None)
         if often is not None:
             return "duplicate", f"{elided(often)} is there more often than it was asked for"
@@ -61,7 +55,7 @@ class _Sentences:
         return kind or "not-linearizable", (
             f"{elided(puts[0])} was put, which replaces the whole text, so nothing can stand before it"
             if puts
-            else f"{elided(text)} was never put, and the text at the start was empty"
+            else f"{elided(string)} was never put, and the text at the start was empty"
         )
 
     def _out_of_nowhere(self, rest: str, parts: Sequence[str]) -> tuple[str, str]:
@@ -99,7 +93,7 @@ class _Sentences:
             if late:
                 seen = any(maker.value in (operation.result or START) for operation in self.scene.operations
                            if operation.f == "get" and operation.outcome == "ok")  # fmt: skip
-                get = self._op(late[0])
+                get = self.op(late[0])
                 return "stale-read" if seen else "lost-write", (
                     f"{elided(maker.value)} was acknowledged before {who(get)} began to get, at "
                     f"{self.clock.at(get.invoked)}, and is not in that answer, though nothing that was asked for can "
@@ -108,6 +102,6 @@ class _Sentences:
         return None
 
 
-def explain_kv(core: Sequence[Call], scene: Scene, answer: EngineResult, pieces: Pieces) -> Counterexample:
-    """Explain a core of texts, in a history of these pieces."""
-    return _Sentences(core, scene, pieces).counterexample(answer.kind)
+def explain_kv(core: Sequence[Call], scene: Scene, result: EngineResult, pieces: Pieces) -> Counterexample:
+    """Explain a core of strings, in a history of these pieces."""
+    return _Sentences(core, scene, pieces).counterexample(result.kind)

@@ -15,11 +15,10 @@ from checker.core.calls import Call, call_of, thaw
 from checker.core.model import ILLEGAL, UNKNOWN, Model, State
 from checker.core.scene import Scene
 from history import Counterexample
+from history.records.verdicts import MAX_COUNTEREXAMPLES
 
-#: So many steps of so many orders are tried for one operation, those of a large state count for several.
-MOST_STEPS: Final = 100_000
-#: Of so many counterexamples at most the answers are looked for.
-MOST_EXAMPLES: Final = 8
+#: At most this many steps are tried for one operation; those of a large state count for several.
+MAX_STEPS: Final = 100_000
 
 TOO_MANY: Final = "there are too many orders to try them all"
 UNBOUNDED: Final = "the answers cannot be listed"
@@ -29,7 +28,7 @@ NO_ORDER: Final = "there is no order of the others either"
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """``all`` of them, or ``why`` they are not named."""
+    """All answers that an operation could have had, or ``why`` they are not named."""
 
     all: tuple[Any, ...] = ()
     why: str = ""
@@ -54,7 +53,7 @@ def with_answers(examples: Sequence[Counterexample], calls: Sequence[Call], scen
     known = [call for index, call in by_index.items() if index not in blamed]
     doubted = [call for index in blamed if index in by_index if (call := _unanswered(by_index[index], scene))]
     return tuple(
-        _with_answers(example, by_index, known, doubted, scene) if number < MOST_EXAMPLES else example
+        _with_answers(example, by_index, known, doubted, scene) if number < MAX_COUNTEREXAMPLES else example
         for number, example in enumerate(examples)
     )
 
@@ -82,7 +81,7 @@ def _with_answers(
     return replace(example, linearization=named)
 
 
-def answers_of(suspect: Call, calls: Sequence[Call], model: Model, most: int = MOST_STEPS) -> Answers:
+def answers_of(suspect: Call, calls: Sequence[Call], model: Model, most: int = MAX_STEPS) -> Answers:
     """List the answers of a call, which is one of the ``calls``, beside what they had done until it returned."""
     mine = [call if call.ret <= suspect.ret else call.made_pending() for call in calls if call.invoke < suspect.ret]
     mine = [call for call in mine if not (call.pending and call.f in model.reads)]

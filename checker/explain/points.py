@@ -11,13 +11,13 @@ from checker.core.definition import linearizable, linearization
 from checker.core.model import ANY, UNKNOWN, Model, Register, State
 from history import Counterexample, Linearization, Operation, Point
 
-#: Of more operations none is singled out: leaving out each in turn would take too long.
-_MOST: Final = 9
+#: Above this many operations, none is singled out: leaving out each in turn would take too long.
+_MAX_OPERATIONS: Final = 9
 
 
 def with_points(example: Counterexample, model: Model) -> Counterexample:
     """Add the linearization of all operations but the suspects to a counterexample of a register."""
-    if not isinstance(model, Register) or len(example.operations) > _MOST:
+    if not isinstance(model, Register) or len(example.operations) > _MAX_OPERATIONS:
         return example
     calls = calls_of(example.operations, model)
     if (found := _without_suspects(calls, model)) is None:

@@ -8,14 +8,14 @@ from typing import Any, Final
 
 from checker.core.calls import Call, ranked, thaw
 from checker.core.model import ANY, NOWHERE, Register
-from checker.core.scene import Scene
+from checker.core.scene import CoreWords, Scene
 from checker.core.wording import Clock, cas_of, refused_by, shown, tried, who
 from checker.engines.registers import cluster_columns, values_written_once
 from checker.engines.zones import zones
 from history import Counterexample, Operation
 from history.codes import NEVER
 
-# Two CAS operations, and what made the value that both of them replaced.
+#: Two CAS operations, and what made the value that both of them replaced.
 _CAS_ALONE: Final = 3
 
 
@@ -82,21 +82,18 @@ def _double_cas(core: Sequence[Call], scene: Scene) -> Counterexample | None:
     value, pair = next(((value, calls) for value, calls in takers.items() if len(calls) > 1), (None, []))
     if not pair:
         return None
-    operations = tuple(scene.operations[call.source] for call in sorted(core, key=lambda call: call.invoke))
-    clock = Clock.of(operations)
+    words = CoreWords(core, scene)
     both = " and ".join(
-        f"{who(operation)} swapped {shown(thaw(value))} for {shown(thaw(call.value[1]))} ({clock.span(operation)})"
-        for call, operation in ((call, scene.operations[call.source]) for call in pair[:2])
+        words.by(call, f"swapped {shown(thaw(value))} for {shown(thaw(call.value[1]))}") for call in pair[:2]
     )
-    return Counterexample(
+    return words.example(
         "double-cas",
         f"{both}, both acknowledged, but {scene.name} was {shown(thaw(value))} only once: the second cas "
         f"should have been refused.",
-        operations,
     )
 
 
-# (function, as a part of a CAS) -> forms of the verb.
+#: (function, as a part of a CAS) -> forms of the verb.
 _VERBS: Final = {
     ("read", False): {"past": "read", "had": "read", "to": "read"},
     ("write", False): {"past": "wrote", "had": "written", "to": "write"},
@@ -105,19 +102,13 @@ _VERBS: Final = {
 }
 
 
-class _Sentences:
+class _Sentences(CoreWords):
     def __init__(self, core: Sequence[Call], parts: Sequence[Call], scene: Scene) -> None:
-        self.core = sorted(parts, key=lambda call: call.invoke)
-        self.scene = scene
-        ordered = sorted(core, key=lambda call: call.invoke)
-        self.operations = tuple(scene.operations[call.source] for call in ordered)
-        self.clock = Clock.of(self.operations)
-
-    def op(self, call: Call) -> Operation:
-        return self.scene.operations[call.source]
+        super().__init__(core, scene)
+        self.parts = sorted(parts, key=lambda call: call.invoke)
 
     def explain(self) -> Counterexample | None:
-        dense = ranked(self.core)
+        dense = ranked(self.parts)
         columns = cluster_columns(dense, self.scene.model.initial)
         found = zones(columns)
         if self.scene.model.initial is ANY and len(found.phantom) > 1:
@@ -135,20 +126,15 @@ class _Sentences:
         return self._between(outer, inner)
 
     def _cluster(self, cluster: int, clusters: list[int]) -> _Cluster:
-        calls = [call for call, other in zip(self.core, clusters, strict=True) if other == cluster]
+        calls = [call for call, other in zip(self.parts, clusters, strict=True) if other == cluster]
         value = calls[0].value if calls[0].f == "write" else calls[0].result
         initial = cluster == 0
         first = None if initial else min(calls, key=lambda call: call.ret)
         return _Cluster(value, initial, first, max(calls, key=lambda call: call.invoke), tuple(calls))
 
-    def _counterexample(self, kind: str, sentence: str) -> Counterexample:
-        return Counterexample(kind, sentence, self.operations)
-
     def _did(self, call: Call) -> str:
-        """``process 3 on n2 read 7 (12.300–12.310 s)``."""
-        operation = self.op(call)
         value = shown(thaw(call.result if call.f == "read" else call.value))
-        return f"{who(operation)} {self._verb(call, 'past')} {value} ({self.clock.span(operation)})"
+        return self.by(call, f"{self._verb(call, 'past')} {value}")
 
     def _verb(self, call: Call, form: str) -> str:
         """The verb of the call: it read or wrote its value, replaced it or wrote it by a CAS, or was refused by it."""
@@ -158,22 +144,22 @@ class _Sentences:
         return {"past": refused_by(operation), "had": refused_by(operation, "been"), "to": tried(operation)}[form]
 
     def _phantom(self) -> Counterexample:
-        read = next(call for call in self.core if call.f == "read")
+        read = next(call for call in self.parts if call.f == "read")
         failed = self.scene.failed_write(read.result)
-        name, value = self.scene.name, shown(thaw(read.result))
+        name, value = self.name, shown(thaw(read.result))
         said = f"{self._did(read)} {'on' if self.op(read).refused else 'from'} {name}"
         if failed is None:
             never = "was never absent" if read.result is None else "nobody ever wrote"
             tail = f"but {name} {never}" if read.result is None else f"but {never} {value} to it"
-            return self._counterexample("never-written", f"{said}, {tail}: a value out of nowhere.")
+            return self.example("never-written", f"{said}, {tail}: a value out of nowhere.")
         if failed.refused:
-            return self._counterexample(
+            return self.example(
                 "failed-write-read",
                 f"{said}, but the only cas to {value} ({who(failed)}, at {self.clock.at(failed.invoked)}) was refused "
                 f"by {shown(failed.seen)}: the system shows what it did not swap in.",
             )
         error = f' ("{failed.error}")' if failed.error else ""
-        return self._counterexample(
+        return self.example(
             "failed-write-read",
             f"{said}, but the only {failed.f} of {value} ({who(failed)}, at {self.clock.at(failed.invoked)}) was "
             f"answered as failed{error}. Either the system shows a write that it refused, or that answer did not prove "
@@ -181,32 +167,32 @@ class _Sentences:
         )
 
     def _two_initials(self) -> Counterexample:
-        one, two = [call for call in self.core if call.f == "read"][:2]
-        return self._counterexample(
+        one, two = [call for call in self.parts if call.f == "read"][:2]
+        return self.example(
             "never-written",
-            f"{self._did(one)} and {self._did(two)} from {self.scene.name}, but nobody had written either by then: "
+            f"{self._did(one)} and {self._did(two)} from {self.name}, but nobody had written either by then: "
             f"only one of them can have been there from the start.",
         )
 
     def _future(self, calls: Sequence[Call]) -> Counterexample:
         read = min((call for call in calls if call.f == "read"), key=lambda call: call.ret)
         write = next(call for call in calls if call.f == "write")
-        return self._counterexample(
+        return self.example(
             "future-read",
-            f"{self._did(read)} from {self.scene.name}, but nobody had begun to write "
+            f"{self._did(read)} from {self.name}, but nobody had begun to write "
             f"{shown(thaw(read.result))} by then; {who(self.op(write))} was the first, at "
-            f"{self.clock.at(self.op(write).invoked)}: a read from the future.",
+            f"{self.begun(write)}: a read from the future.",
         )
 
     def _seen_by(self, cluster: _Cluster) -> str:
         """How it is known that the value had been current by the cluster's first return."""
         value = shown(thaw(cluster.value))
         if cluster.first is None:
-            return f"{self.scene.name} was {value} at the start"
+            return f"{self.name} was {value} at the start"
         operation = self.op(cluster.first)
         how = self._verb(cluster.first, "had")
         return (
-            f"{self.scene.name} had been {value} by {self.clock.at(operation.returned)} "
+            f"{self.name} had been {value} by {self.clock.at(operation.returned)} "
             f"(when {who(operation)} had {how} {value})"
         )
 
@@ -238,7 +224,7 @@ class _Sentences:
                 f"{self.clock.at(ended.returned)}"
             )
         kind, name = self._kind(inner)
-        return self._counterexample(kind, f"{said}, so {shown(thaw(outer.value))} cannot be current again: {name}.")
+        return self.example(kind, f"{said}, so {shown(thaw(outer.value))} cannot be current again: {name}.")
 
     def _kind(self, inner: _Cluster) -> tuple[str, str]:
         if any(call.f == "read" for call in inner.calls):
@@ -256,7 +242,7 @@ class _Sentences:
         assert inner.first is not None
         moment = self.clock.at(self.op(inner.first).returned)
         kind, name = self._contradiction(outer, inner)
-        return self._counterexample(
+        return self.example(
             kind,
             f"{self._seen_by(outer)}, and was so again {self._seen_again(outer)}. But {self._seen_by(inner)}, and was "
             f"so again {self._seen_again(inner)}. At {moment} it would have had to be both: {name}.",

@@ -13,8 +13,8 @@ from history.records.counted import counted
 
 #: A counterexample as text of so many columns.
 Draw: TypeAlias = Callable[[Counterexample, int], str]
-_SHOWN: Final = 3
-_LISTED: Final = 20
+_MAX_SHOWN: Final = 3
+_MAX_LISTED: Final = 20
 
 
 def render(report: Report, *, width: int = 100, draw: Draw | None = None) -> str:
@@ -29,10 +29,10 @@ def render(report: Report, *, width: int = 100, draw: Draw | None = None) -> str
     lines = [f"{report.verdict}: {counted(operations, 'operation')}, {counted(len(report.keys), 'key')}, by {engines}"]
     if good and not bad:
         lines.append(_linearizations(good))
-    for key in bad[:_LISTED]:
+    for key in bad[:_MAX_LISTED]:
         lines += ["", *_key(key, width, draw)]
-    if len(bad) > _LISTED:
-        lines += ["", f"… and {counted(len(bad) - _LISTED, 'more key')} not valid"]
+    if len(bad) > _MAX_LISTED:
+        lines += ["", f"… and {counted(len(bad) - _MAX_LISTED, 'more key')} not valid"]
     if good and bad:
         lines += ["", f"{counted(len(good), 'other key')} valid"]
     return "\n".join(map(plain, lines))
@@ -57,12 +57,12 @@ def _key(key: KeyVerdict, width: int, draw: Draw | None) -> Iterator[str]:
     name = "the object" if key.key is None else str(key.key)
     yield f"{name}: {key.verdict} ({counted(key.operations, 'operation')}, {key.engine}, {key.seconds:.3f} s)"
     if key.violations > 1:
-        shown = min(_SHOWN, len(key.counterexamples))
+        shown = min(_MAX_SHOWN, len(key.counterexamples))
         some = f", the first {shown} of them:" if shown else ", none of which is shown"
         yield f"  {key.violations} violations" + (some if shown < key.violations else ":")
     if key.reason:
         yield from _wrapped(key.reason, width, "  ")
-    for example in key.counterexamples[:_SHOWN]:
+    for example in key.counterexamples[:_MAX_SHOWN]:
         text = f"{example.kind} in {counted(len(example.operations), 'operation')}: {example.sentence}"
         yield from _wrapped(text, width, "  ")
         if draw is not None:

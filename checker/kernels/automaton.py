@@ -27,7 +27,7 @@ from checker.kernels.slots import PLACE, earliest
 from history.codes import NEVER
 from history.compiled import compiled_loop, step
 
-# Values of ``status``.
+#: Values of ``status``.
 RUNNING, DEAD, TOO_WIDE, TOO_MANY_SLOTS, TOO_MANY_PENDING = range(5)
 #: Where the automaton is: an array of one row.  ``count`` configurations are on the ``side`` that is read, ``peak`` at
 #: most so far; ``reads`` and ``writes`` are the slots of open ones, ``free`` the others; so many ``columns`` of counts
@@ -40,7 +40,7 @@ PROGRESS: Final = np.dtype([(name, np.int64) for name in (
 
 
 class History(NamedTuple):
-    """What does not change.
+    """The history as the automaton reads it.
 
     By event: ``code``, the call that begins, or the complement of the one that returns.  By call: ``write``, ``value``,
     ``ret``.  By value: the return of its ``last_read``, and where its pending writes begin in ``pending``, which holds

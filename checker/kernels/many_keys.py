@@ -30,7 +30,7 @@ from history.codes import ABSENT, FAIL, NEVER, OK, READ, WRITE
 from history.compiled import compiled, compiled_part, step
 
 VALID, OPEN, INVALID = range(3)
-# States for ``judge_all``: the first three are the verdicts of the zones, the others those of the automaton.
+#: States for ``judge_all``: the first three are the verdicts of the zones, the others those of the automaton.
 AGREED, CONTRADICTED, REPEATED, EXPLAINED, UNEXPLAINED = range(5)
 _FAR: Final = 1 << 61
 _WIDTH: Final = 128

@@ -19,17 +19,15 @@ from checker.kernels.search_state import (
     ADD,
     ANY_STATE,
     ASKING,
-    CAS,
     EXHAUSTED,
     FIRST_WAITING,
     FOUND,
     FULL,
     ILLEGAL,
-    MOST,
+    MAX_PUSHED,
     NO_NODE,
     NOT_KNOWN,
     NOTHING,
-    READ,
     RUNNING,
     TXN,
     TXN_READ,
@@ -41,6 +39,7 @@ from checker.kernels.search_state import (
 )
 from checker.kernels.slots import PLACE
 from checker.kernels.transactions import becomes, holds
+from history.codes import CAS, READ
 from history.compiled import compiled_loop, step
 
 
@@ -95,7 +94,7 @@ def _is_full(search):  # type: ignore[no-untyped-def]
         return True
     made = progress.nodes
     crowded = made == nodes.event.size or made * 10 > nodes.hashes.size * 6
-    return crowded or progress.stack + MOST > nodes.stack.size
+    return crowded or progress.stack + MAX_PUSHED > nodes.stack.size
 
 
 @step

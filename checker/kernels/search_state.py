@@ -13,20 +13,20 @@ from numpy.typing import NDArray
 
 from checker.kernels.slots import give_slots
 from checker.kernels.transactions import Rows
-from history.codes import NEVER
+from history.codes import NEVER, READ
 from history.compiled import compiled, step
 
-# Kinds of calls.
-READ, WRITE, CAS, TABLE, TABLE_READ, ADD, TXN, TXN_READ = range(8)
+#: Kinds of calls, after READ, WRITE and CAS.
+TABLE, TABLE_READ, ADD, TXN, TXN_READ = range(3, 8)
 READS: Final = (READ, TABLE_READ, TXN_READ)
-# Values of ``status``.
+#: Values of ``status``.
 RUNNING, FOUND, EXHAUSTED, ASKING, FULL = range(5)
 ANY_STATE: Final = -2
-# No state after a call: it is illegal, or the table does not say.
+#: No state after a call: it is illegal, or the table does not say.
 ILLEGAL, NOT_KNOWN = -1, -3
-#: At most so many steps are put on the stack at once.
-MOST: Final = 130
-# A step that takes no call; pending calls from here.
+#: At most this many steps are put on the stack at once.
+MAX_PUSHED: Final = 130
+#: A step that takes no call; pending calls from here.
 NOTHING, FIRST_WAITING = -1, -2
 NO_NODE: Final = -1
 #: Where the search is: an array of one row.  ``at`` is the event up to which ``slot_op`` holds what is open, ``open``
@@ -41,7 +41,7 @@ PROGRESS: Final = np.dtype([(name, np.int64) for name in (
 
 
 class Events(NamedTuple):
-    """When what happens.
+    """The order of the history's events, by rank and by call.
 
     By rank: ``owner``, the call, and whether this ``is_return``.  By return: its rank in ``returns``.  By pending call:
     the call in ``waiting``, and its rank in ``waiting_at``.  By call: ``slot_of``, -1 for pending ones.

@@ -10,7 +10,7 @@ from history.codes import NEVER
 from history.compiled import compiled
 
 SLOTS: Final = 62
-# The powers of two differ modulo 67: the place of a single bit without a loop.
+#: The powers of two differ modulo 67: the place of a single bit without a loop.
 PLACE: Final = np.array([next((p for p in range(66) if pow(2, p, 67) == r), 0) for r in range(67)], np.int64)
 
 

@@ -18,9 +18,9 @@ from history.compiled import compiled, compiled_part
 
 VALID, INVALID, REPEATED = range(3)
 _FAR: Final = 1 << 61
-# Ranks take 32 bits; this one is NEVER.
+#: Ranks take 32 bits; this one is NEVER.
 _NEVER: Final = (1 << 31) - 1
-# Columns of the table of clusters: least return, greatest invocation, invocation of the write, key.
+#: Columns of the table of clusters: least return, greatest invocation, invocation of the write, key.
 _FIRST, _LAST, _WRITTEN, _KEY = range(4)
 
 

@@ -65,7 +65,7 @@ class Ledger(Model):
 
 
 def _seen(state: Any, index: int, item: Any) -> State:
-    """The state in which this is at that index; None for no client's entry."""
+    """The state once this entry is known at that index; an item of None: no client's entry."""
     if item is None:
         if any(known == index for known, _, _ in state):
             return ILLEGAL

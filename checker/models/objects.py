@@ -7,7 +7,7 @@ mutex           ``acquire``, ``release``
 multi-register  ``txn`` with a list of ["read" or "r", key, null] and ["write" or "w", key, value]; answered likewise
 log             ``append`` value -> index; ``get`` index -> value or null; ``list`` -> all values in order
 set             ``add`` element; ``read`` -> all elements
-kv              ``put`` text, ``append`` text, ``get`` -> text
+kv              ``put`` string, ``append`` string, ``get`` -> string
 counter         ``add`` number; ``read`` -> sum
 queue           ``enqueue`` value; ``dequeue`` -> value, or null when empty
 ==============  ==================================================================================================
@@ -15,11 +15,13 @@ queue           ``enqueue`` value; ``dequeue`` -> value, or null when empty
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from checker.core.calls import thaw
 from checker.core.model import ILLEGAL, UNKNOWN, Model, ModelError, State
 from history.records.counted import counted
+
+_WRITES: Final = ("write", "w")
 
 
 class Mutex(Model):
@@ -46,6 +48,7 @@ class MultiRegister(Model):
     name = "multi-register"
     initial: State = frozenset()
     reads: frozenset[str] = frozenset()
+    only_values = True
 
     def step(self, state: State, f: str, value: Any, result: Any) -> State:
         if f != "txn":
@@ -55,24 +58,29 @@ class MultiRegister(Model):
         if not isinstance(asked, tuple):
             raise ModelError(f"a txn is a list of [f, key, value], found {asked!r}")
         for step in asked:
-            if not isinstance(step, tuple) or len(step) != 3 or step[0] not in ("read", "r", "write", "w"):
+            if not isinstance(step, tuple) or len(step) != 3 or step[0] not in ("read", "r", *_WRITES):
                 raise ModelError(f"a step of a txn is [read or write, key, value], found {step!r}")
             kind, key, item = step
-            if kind in ("write", "w"):
+            if kind in _WRITES:
                 registers[key] = item
             elif result is not UNKNOWN and registers.get(key) != item:
                 return ILLEGAL
         return frozenset(registers.items())
 
-    def parts(self, value: Any, result: Any) -> tuple[frozenset[Any], frozenset[Any]]:
-        """What a transaction reads first, and what it leaves behind, as pairs of a register and its value."""
-        asked, left = set(), {}
-        for kind, key, item in value if result is UNKNOWN or result is None else result:
-            if kind in ("write", "w"):
-                left[key] = item
-            elif key not in left and result is not UNKNOWN:
-                asked.add((key, item))
-        return frozenset(asked), frozenset(left.items())
+    def made(self, f: str, value: Any, result: Any) -> list[tuple[bool, Any]]:  # noqa: ARG002
+        """The last value of each register that is written."""
+        steps = value if result is UNKNOWN or result is None else result
+        return [(True, pair) for pair in {key: item for kind, key, item in steps if kind in _WRITES}.items()]
+
+    def asked(self, f: str, value: Any, result: Any) -> list[tuple[bool, Any]]:  # noqa: ARG002
+        """What is read of registers before they are written."""
+        written, found = set(), []
+        for kind, key, item in () if result is UNKNOWN else value if result is None else result:
+            if kind in _WRITES:
+                written.add(key)
+            elif key not in written:
+                found.append((True, (key, item)))
+        return found
 
     def describe(self, state: State) -> str:
         return "{" + ", ".join(f"{key}: {value}" for key, value in sorted(state, key=repr)) + "}"
@@ -188,7 +196,7 @@ def by_kind(item: Any) -> tuple[bool, Any]:
 
 
 class KeyValue(Model):
-    """One key of porcupine's key-value store: a text that is ``put``, ``append``ed to, and ``get``; "" at the start."""
+    """One key of porcupine's key-value store: a string, "" at the start, for ``put``, ``append`` and ``get``."""
 
     name = "kv"
     noun = "text"

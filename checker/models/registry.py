@@ -66,5 +66,5 @@ def model_named(model: str | Model) -> Model:
 
 
 def all_models() -> dict[str, Callable[[], Model]]:
-    """These, and those that the installed systems bring; where both have a name, ours."""
+    """All models by name: these, and those of installed systems; ours where both have a name."""
     return {**MODELS, **brought_models(), **MODELS}

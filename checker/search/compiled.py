@@ -27,11 +27,11 @@ from history.codes import NEVER
 NODE_BYTES: Final = 40
 _STEP_BYTES: Final = 8
 _BUDGET: Final = 20_000
-# A model of few states asks no more; looking ahead would cost more room than time is worth.
-_FEW_QUESTIONS: Final = 8
+#: Up to this many questions a model has few states, and looking ahead would cost more room than it saves time.
+_MAX_QUESTIONS: Final = 8
 _ROOM: Final = 1 << 10
 _NO_CEILING: Final = np.zeros(0, np.int64)
-# A search that hardly errs remembers so many configurations a call at most; it need not grow then.
+#: A search that hardly errs remembers at most this many configurations a call; it need not grow then.
 _AHEAD: Final = 2
 _PENDING: Final = 62
 
@@ -82,7 +82,7 @@ class _Run:
         if isinstance(self.numbers, Transactions) and states == len(self.numbers.rows.cells):
             self.numbers.grow(states)
             return True
-        if steps < self.progress["stack"] + self.kernel.MOST:
+        if steps < self.progress["stack"] + self.kernel.MAX_PUSHED:
             steps *= 2
         else:
             size *= 2
@@ -104,7 +104,7 @@ class _Run:
         """
         assert isinstance(self.numbers, Table)
         self.asked += 1
-        if self.ahead is None and self.asked > _FEW_QUESTIONS:
+        if self.ahead is None and self.asked > _MAX_QUESTIONS:
             self.ahead = LookAhead(self.numbers.transitions, self.events, self.ret, self.numbers.is_read)
         asked = ("event", "state", "class", "call", "done", "pending")
         event, state, kind, taken, done, pending = (int(self.progress[f"asked_{name}"]) for name in asked)
@@ -176,9 +176,8 @@ def compiled_search(calls: Sequence[Call], model: Model, limits: Limits, *, proo
     if moments is None:
         raise ModelError("two events have the same place in the history")
     numbers, (invoke, ret) = numbers_of(shapes_of(useful), model), _ranked(moments, invoke, ret)
-    if rises(numbers) and (answer := refuted(numbers, invoke, ret)) is not None:
-        found: EngineResult | None = answer
-    else:
+    found = refuted(numbers, invoke, ret) if rises(numbers) else None
+    if found is None:
         run = _Run(numbers, invoke, ret, limits.memory)
         found = _explored(run, limits, proof=proof)
         if proof and found is not None and found.verdict == "valid":
@@ -196,8 +195,8 @@ def decide_columns(numbers: Numbers, invoke: IntArray, ret: IntArray, limits: Li
     invoke, ret = _ranked(moments, invoke, ret)
     # The search needs room.
     del moments
-    answer = refuted(numbers, invoke, ret) if rises(numbers) else None
-    return answer or _explored(_Run(numbers, invoke, ret, limits.memory), limits)
+    found = refuted(numbers, invoke, ret) if rises(numbers) else None
+    return found or _explored(_Run(numbers, invoke, ret, limits.memory), limits)
 
 
 def _moments(invoke: IntArray, ret: IntArray) -> IntArray | None:

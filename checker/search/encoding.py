@@ -18,12 +18,13 @@ from checker.models.objects import Counter, MultiRegister
 from checker.search.jit import Shapes
 from checker.search.transactions import transactions_of
 from checker.search.transition_table import Table
+from history.codes import CAS, READ, WRITE
 
 _SUMS: Final = 1 << 30
 
 
 class Numbers(Protocol):
-    """What the kernel has to know of calls, and what its states mean."""
+    """The calls as columns of integers for the kernel, and the meaning of its states."""
 
     @property
     def kind(self) -> NDArray[np.int8]: ...
@@ -47,7 +48,7 @@ def numbers_of(shapes: Shapes, model: Model) -> Numbers:
 
 def numbers_of_lists(shapes: Shapes, model: Model) -> Numbers | None:
     """The calls as integers where lists may stay lists; None where values must be hashable (see ``numbers_of``)."""
-    return transactions_of(shapes) if type(model) in _OF_LISTS else None
+    return transactions_of(shapes) if type(model) is MultiRegister else None
 
 
 class Values:
@@ -59,7 +60,7 @@ class Values:
         self.model = model
         ids: dict[Any, int] = {} if model.initial is ANY else {model.initial: 0}
         self.initial = kernel.ANY_STATE if model.initial is ANY else 0
-        kinds = {"read": kernel.READ, "write": kernel.WRITE, "cas": kernel.CAS}
+        kinds = {"read": READ, "write": WRITE, "cas": CAS}
         for f, value, result in zip(shapes.f[:1], shapes.value, shapes.result, strict=False):
             model.step(model.initial, f, value, result)
         self.kind = np.array([kinds[f] for f in shapes.f], np.int8)
@@ -108,7 +109,7 @@ class Sums:
         numbers *= self.sign
         self.initial = -int(np.minimum(numbers[~reads], 0).sum())
         self.rising = self.initial == 0
-        self.kind = np.where(reads, kernel.READ, kernel.ADD).astype(np.int8)
+        self.kind = np.where(reads, READ, kernel.ADD).astype(np.int8)
         # What a read answers below all that can be is no state.
         self.value = np.where(reads, np.maximum(-3, numbers + self.initial), numbers)
         self.old = np.zeros(reads.size, np.int64)
@@ -121,15 +122,10 @@ def _sums(shapes: Shapes, model: Model) -> Numbers | None:
     return Sums(shapes, model) if is_whole(shapes) else None
 
 
-def _transactions(shapes: Shapes, _model: Model) -> Numbers | None:
-    return transactions_of(shapes)
-
-
 #: Of the models themselves; a class derived from one may do anything.  None: these calls do not fit the encoding.
 _ENCODINGS: Final[Mapping[type[Model], Callable[[Shapes, Model], Numbers | None]]] = {
     Register: Values,
     CasRegister: Values,
     Counter: _sums,
-    MultiRegister: _transactions,
+    MultiRegister: lambda shapes, _model: transactions_of(shapes),
 }
-_OF_LISTS: Final = frozenset({MultiRegister})

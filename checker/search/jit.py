@@ -26,13 +26,13 @@ ENGINE: Final = "just-in-time search"
 NODE_BYTES: Final = 260
 _LOOK_EVERY: Final = 512
 
-# What was linearized on the way to a node, newest first.
+#: What was linearized on the way to a node, newest first.
 _Trail: TypeAlias = "tuple[_Trail, int] | None"
 _Node: TypeAlias = tuple[int, int, int, Any]
 
 
 class Shapes(NamedTuple):
-    """What was done, a place each: the function, what was asked, and what was answered (``UNKNOWN``: pending)."""
+    """The functions, values and results (``UNKNOWN``: pending) of calls, as lists of one length."""
 
     f: list[str]
     value: list[Any]
@@ -40,7 +40,7 @@ class Shapes(NamedTuple):
 
 
 def shapes_of(calls: Sequence[Call]) -> Shapes:
-    """What the calls did."""
+    """The shapes of these calls."""
     return Shapes([call.f for call in calls], [call.value for call in calls], [call.result for call in calls])
 
 

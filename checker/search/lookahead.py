@@ -15,29 +15,29 @@ from numpy.typing import NDArray
 from checker.core.result import Limits
 from checker.search.jit import Transitions
 
-# So many steps of the search at most between two looks at the clock, one where they took more than so many seconds.
+#: At most this many steps between two looks at the clock, and one step where they took more than this many seconds.
 _LOOK_EVERY: Final = 256
 _SOON: Final = 0.02
-# So many steps are taken, and so many more for each transition that is learned.
+#: Steps that are taken in vain at most, and for each transition that is learned.
 _IDLE: Final = 64
 _PAYS: Final = 6
-# What a transition takes here and in a table that is at least a quarter full, a configuration, and a state beside
-# itself; and of how many states the size is looked at.
+#: What a transition takes here and in a table that is at least a quarter full, a configuration, and a state beside
+#: itself; and of how many states the size is looked at.
 _TRANSITION_BYTES: Final = 90 + 64
 _NODE_BYTES: Final = 350
 _STATE_BYTES: Final = 110
 _SAMPLE: Final = 64
-# The search has so many bits for calls that return; those of pending calls stand above them.
+#: The bits that the search has for calls that return; those of pending calls stand above them.
 SLOTS: Final = 62
-# The number of the next return, the state, the calls that are done, the open reads that are not, and the call to be
-# taken, or one of these: no call, and all but the one that is due.
+#: The number of the next return, the state, the calls that are done, the open reads that are not, and the call to be
+#: taken, or one of these: no call, and all but the one that is due.
 _Step: TypeAlias = tuple[int, int, int, list[int], int]
 _NOTHING: Final = -1
 _OTHERS: Final = -2
 
 
 class Question(NamedTuple):
-    """What the compiled search has to know: what a call of that ``kind`` does in a state.
+    """A transition that the compiled search asks for: what a call of that ``kind`` does in a state.
 
     In the configuration that asks, ``event`` is the number of the return that comes next, ``done`` are the calls that
     are done, as bits, and ``opened`` the ones that return; ``taken`` is the call, or -1 if a read is only looked at.
@@ -52,7 +52,7 @@ class Question(NamedTuple):
 
 
 class LookAhead:
-    """One history's returns in their order, and what is to be looked at there.
+    """A search in Python through one history, ahead of the compiled one.
 
     Of each return the ``_reads`` that were invoked after the one before it, the ``_writes`` that are open and return,
     the first of them first, and how many pending calls are open.
@@ -138,7 +138,7 @@ class LookAhead:
 
     @property
     def held(self) -> int:
-        """About so many bytes are held."""
+        """The memory in use, about, in bytes."""
         states = self._transitions.states
         each = _STATE_BYTES + sum(map(getsizeof, states[-_SAMPLE:])) // len(states[-_SAMPLE:])
         return _TRANSITION_BYTES * len(self._transitions.known) + _NODE_BYTES * self.made + each * len(states)

@@ -17,9 +17,9 @@ from checker.core.intervals import IntArray
 from checker.core.result import EngineResult
 from checker.search.encoding import Numbers, Sums
 from checker.search.jit import ENGINE
-from history.codes import NEVER
+from history.codes import NEVER, READ
 
-# Above every sum.
+#: Above every sum.
 _BEYOND: Final = 1 << 40
 _NO_CEILING: Final = np.zeros(0, np.int64)
 
@@ -30,13 +30,13 @@ def rises(numbers: Numbers) -> TypeGuard[Sums]:
 
 
 def ceilings(numbers: Sums, invoke: IntArray, returns: IntArray) -> IntArray:
-    """For each return, and for the end, the least answer of the reads that are invoked after it.
+    """The ceilings: for each return, and for the end, the least answer of the reads invoked after it.
 
     None where the counter may fall again.
     """
     if not numbers.rising:
         return _NO_CEILING
-    reads = numbers.kind == _read()
+    reads = numbers.kind == READ
     answers = np.full(invoke.size + returns.size + 1, _BEYOND, np.int64)
     answers[invoke[reads]] = numbers.value[reads]
     least = np.minimum.accumulate(answers[::-1])[::-1]
@@ -45,7 +45,7 @@ def ceilings(numbers: Sums, invoke: IntArray, returns: IntArray) -> IntArray:
 
 def refuted(numbers: Sums, invoke: IntArray, ret: IntArray) -> EngineResult | None:
     """The first read to return whose answer is out of its bounds; None if there is none, which proves nothing."""
-    reads = numbers.kind == _read()
+    reads = numbers.kind == READ
     sums = _SumsUntil(~reads, ret != NEVER, invoke, ret, numbers.initial)
     least = sums.least(numbers.value)
     most = (
@@ -95,9 +95,3 @@ class _SumsUntil:
         known = np.maximum.accumulate(seen, out=seen)[self.invoke[reads]]
         least = np.maximum(self.initial + self.ended(value - down), known)
         return least + self.begun(down) if falls else least
-
-
-def _read() -> int:
-    from checker.kernels import search_state as kernel
-
-    return kernel.READ

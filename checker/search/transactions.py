@@ -17,7 +17,7 @@ from checker.core.model import UNKNOWN
 from checker.models.objects import MultiRegister
 from checker.search.jit import Shapes
 
-# A state's row, hash and place in a table of hashes, beside the numbers in it.
+#: A state's row, hash and place in a table of hashes, beside the numbers in it.
 _STATE_BYTES: Final = 16
 _ROOM: Final = 256
 _ATOMS: Final = frozenset({int, str, type(None)})
@@ -66,7 +66,7 @@ class Transactions:
 
     @property
     def held(self) -> int:
-        """So many bytes are held by the states."""
+        """The memory that the states take, in bytes."""
         return int(self.rows.cells.nbytes + _STATE_BYTES * len(self.rows.cells))
 
     def describe(self, state: int) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from harness.cli.completion import complete_runs
+from harness.cli.completion import complete_models, complete_runs
 from harness.cli.json_output import json_line, json_option, progress_of, run_document
 from harness.cli.shared_options import spark_option, spark_options, store_option
 from harness.errors import UsageError
@@ -23,7 +23,7 @@ from history.extras import require
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from harness.files import Asked
+    from harness.files import FileCheckOptions
     from history import RunFiles
 
 DEADLINE_S: Final = 60.0
@@ -31,7 +31,10 @@ DEADLINE_S: Final = 60.0
 
 @click.command("check")
 @click.argument("target", metavar="RUN|FILE", shell_complete=complete_runs)
-@click.option("--model", help="The object that a history FILE is of.  [default: what the file names, else register]")
+@click.option(
+    "--model", shell_complete=complete_models,
+    help="The object that a history FILE is of.  [default: what the file names, else register]",
+)  # fmt: skip
 @click.option("--initial", metavar="VALUE", help="What the register of a FILE holds at the start.  [default: nothing]")
 @click.option("--engine", help="Force one of the checker's engines on a FILE.")
 @click.option(
@@ -58,11 +61,11 @@ def check(
     Or decide whether the history in FILE is linearizable: our history.jsonl and Parquet, Jepsen's history.edn and
     console log, porcupine's kv format.  FILE may be a pipe; - is standard input.
     """
-    from harness.files import Asked, file_type
+    from harness.files import FileCheckOptions, file_type
     from harness.store import LATEST
 
     if target != LATEST and file_type(Path(target)) in (stat.S_IFREG, stat.S_IFIFO):
-        asked = Asked(model, initial, engine, DEADLINE_S if deadline is None else deadline)
+        asked = FileCheckOptions(model, initial, engine, DEADLINE_S if deadline is None else deadline)
         return _check_file(Path(target), asked, as_json=as_json)
     files = _found(target, store)
     if model or engine or initial is not None or deadline is not None:
@@ -112,24 +115,30 @@ def _check_run(files: RunFiles, store: Path, start: dict[str, Any], *, spark: bo
         return found
 
     try:
-        results = conclude(files, begun if session else None)
+        conclusion = conclude(files, begun if session else None)
     finally:
         if session is not None:
             session.stop()
+    results = conclusion.results
     progress.result(summary_of(files, results, progress.columns))
-    progress.warn(draw(files))
-    progress.result(f"report: {files.report}")
-    home = files.root.parents[1]
-    if home == store.resolve() or (home / WAREHOUSE).is_dir():
-        add_to_index(files, home)
-        progress.warn(append_to_warehouse(files, home))
+    if conclusion.unwritten is not None:
+        progress.say(f"harness failure: not written: {conclusion.unwritten}")
+    else:
+        drawn = draw(files)
+        progress.warn(drawn.warnings)
+        if files.report in drawn.paths:
+            progress.result(f"report: {files.report}")
+        home = files.root.parents[1]
+        if home == store.resolve() or (home / WAREHOUSE).is_dir():
+            add_to_index(files, home)
+            progress.warn(append_to_warehouse(files, home))
     code = exit_code(results.verdict, results.harness_failure)
     if as_json:
-        Progress().result(json_line({**run_document(files, code), "spark": bool(started)}))
+        Progress().result(json_line({**run_document(files, code, results), "spark": bool(started)}))
     return code
 
 
-def _check_file(path: Path, asked: Asked, *, as_json: bool) -> int:
+def _check_file(path: Path, asked: FileCheckOptions, *, as_json: bool) -> int:
     from checker.explain.report import render
     from harness.exits import EXIT_OF_VERDICT
     from harness.files import check_file

@@ -38,7 +38,7 @@ def complete_faults(_ctx: click.Context, _param: click.Parameter, incomplete: st
 
 
 def complete_systems(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The systems, and their versions behind ``@``."""
+    """The systems, and their versions behind ``@``; or else any file."""
     from harness.systems import find_system, system_names
 
     name, at, _ = incomplete.partition("@")
@@ -46,7 +46,7 @@ def complete_systems(_ctx: click.Context, _param: click.Parameter, incomplete: s
         names = [f"{name}@{version}" for version in find_system(name).versions]
     else:
         names = list(system_names())
-    return [CompletionItem(one) for one in names if one.startswith(incomplete)]
+    return _or_files(incomplete, names)
 
 
 def complete_workloads(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -57,6 +57,27 @@ def complete_workloads(ctx: click.Context, _param: click.Parameter, incomplete: 
     systems = [find_system(split_version(named)[0])] if named else usable_systems()[0]
     found = {one.name: one.summary for system in systems for one in system.workloads}
     return [CompletionItem(name, help=text) for name, text in found.items() if name.startswith(incomplete)]
+
+
+def complete_options(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """``name=`` of the options of the system that the command line names, and then their values."""
+    from harness.systems import DEFAULT, find_system, split_version
+
+    name, sign, _ = incomplete.partition("=")
+    options = find_system(split_version(ctx.params.get("system") or DEFAULT)[0]).options
+    found = {f"{one.name}=": one.help for one in options}
+    for one in options if sign else ():
+        if one.name == name:
+            values = ("true", "false") if isinstance(one.default, bool) else one.choices
+            found = dict.fromkeys((f"{name}={value}" for value in values), one.help)
+    return [CompletionItem(word, help=text) for word, text in found.items() if word.startswith(incomplete)]
+
+
+def complete_models(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The models of the checker."""
+    from checker.models.registry import all_models
+
+    return [CompletionItem(name) for name in all_models() if name.startswith(incomplete)]
 
 
 def complete_suites(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:

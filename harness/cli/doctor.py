@@ -12,7 +12,7 @@ import click
 from harness.terminal.tables import fitted
 
 if TYPE_CHECKING:
-    from harness.doctor import FaultTable, Finding
+    from harness.doctor import Examined, FaultTable
 
 
 @click.command("doctor")
@@ -37,7 +37,7 @@ def doctor(cluster: str, faults: bool, as_json: bool) -> int:
     return 0 if all(finding.good for finding in findings if finding.weight == "needed") else 255
 
 
-def _row(finding: Finding) -> tuple[str, str, str]:
+def _row(finding: Examined) -> tuple[str, str, str]:
     mark = "ok" if finding.good else "MISSING" if finding.weight == "needed" else "without"
     return mark, finding.name, finding.value + (f"  -> {finding.mend}" if finding.mend else "")
 
@@ -57,7 +57,7 @@ def _show_faults(table: FaultTable) -> None:
     click.echo(fitted(rows))
 
 
-def _as_json(findings: tuple[Finding, ...], table: FaultTable | None) -> dict[str, object]:
+def _as_json(findings: tuple[Examined, ...], table: FaultTable | None) -> dict[str, object]:
     record: dict[str, object] = {"machine": [asdict(finding) for finding in findings]}
     if table is not None:
         faults = [{**asdict(fault), "available": fault.available} for fault in table.faults]

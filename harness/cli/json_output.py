@@ -15,7 +15,7 @@ from harness.runstate import RunState
 from harness.store import read_object_if_any
 
 if TYPE_CHECKING:
-    from history import RunFiles
+    from history import Results, RunFiles
 
 json_option: Final = click.option(
     "--json", "as_json", is_flag=True, help="One JSON document on standard output; all else goes to standard error."
@@ -32,9 +32,12 @@ def json_line(document: Mapping[str, Any]) -> str:
     return json.dumps(document)
 
 
-def run_document(files: RunFiles, code: int | None = None) -> dict[str, Any]:
-    """The essentials of one run, judged or broken off; ``code`` None: the exit code that its results stand for."""
-    results = read_object_if_any(files.results)
+def run_document(files: RunFiles, code: int | None = None, judged: Results | None = None) -> dict[str, Any]:
+    """The essentials of one run, judged or broken off; ``code`` None: the exit code that its results stand for.
+
+    ``judged`` are results that perhaps could not be written; None: those in the run's directory.
+    """
+    results = read_object_if_any(files.results) if judged is None else judged.to_json()
     failure = results.get("harness_failure") or _failure(files)
     if code is None:
         code = exit_code(results["verdict"], failure) if results else EXIT_FAILURE
@@ -46,7 +49,7 @@ def run_document(files: RunFiles, code: int | None = None) -> dict[str, Any]:
         "checks": results.get("checks", []),
         "harness_failure": failure,
         "warnings": results.get("warnings", []),
-        "results": str(files.results) if results else None,
+        "results": str(files.results) if results and files.results.exists() else None,
         "report": str(files.report) if files.report.exists() else None,
     }
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from harness.cli.completion import complete_systems
 from harness.cli.json_output import json_line, json_option
 from harness.systems import find_system, usable_systems
 from harness.systems.api import Option, System, Workload
@@ -39,7 +40,7 @@ def list_nemeses(as_json: bool) -> int:
 
 
 @click.command("list-systems")
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=complete_systems)
 @json_option
 def list_systems(name: str | None, as_json: bool) -> int:
     """Every system that is installed, or all about the one of this NAME."""
@@ -103,10 +104,11 @@ def _workload_document(workload: Workload) -> dict[str, Any]:
 
 
 @click.command("list-workloads")
+@click.argument("name", metavar="[SYSTEM]", required=False, shell_complete=complete_systems)
 @json_option
-def list_workloads(as_json: bool) -> int:
-    """Every workload that --workload knows, by system."""
-    systems = usable_systems()[0]
+def list_workloads(name: str | None, as_json: bool) -> int:
+    """Every workload that --workload knows, by system, or those of this SYSTEM (a name, or a FILE.toml)."""
+    systems = [find_system(name)] if name else usable_systems()[0]
     if as_json:
         document = [
             {"system": system.name, **_workload_document(one)} for system in systems for one in system.workloads

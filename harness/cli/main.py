@@ -124,6 +124,8 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
 def _show(error: click.UsageError) -> None:
     """Print a usage error in one line, as for a bad plan; the help of a verb without arguments stays whole."""
     text = error.format_message()
+    if isinstance(error, click.MissingParameter):
+        text = " ".join(text.split())  # its choices are a line each
     if "\n" in text:
         error.show()
     else:

@@ -32,8 +32,11 @@ def report(run_path: str, site: Path | None, store: Path) -> int:
     files = find_run(run_path, store)
     if not (files.results.exists() or files.state.exists()):
         require_history(files)
-    for warning in draw(files):
+    drawn = draw(files)
+    for warning in drawn.warnings:
         click.echo(f"warning: {warning}", err=True)
+    if files.report not in drawn.paths:
+        raise StoreError(f"{files.report} was not written")
     click.echo(files.report)
     return 0
 

@@ -9,15 +9,15 @@ from typing import Any, Final
 
 import click
 
-from harness.cli.completion import complete_faults, complete_scenarios, complete_systems
+from harness.cli.completion import complete_faults, complete_options, complete_scenarios, complete_systems
 from harness.cli.json_output import json_line, json_option, progress_of, run_document
-from harness.cli.options.of_system import SystemCommand, given_options
+from harness.cli.options.of_system import SystemCommand, given_options, refuse_twice
 from harness.cli.options.plan_file import FIGURES, take_defaults
 from harness.cli.shared_options import CLUSTER_HELP, spark_options, store_option
 from harness.errors import HarnessError
 from harness.execution.progress import Progress
 from harness.exits import EXIT_FAILURE, EXIT_INTERRUPTED, worst_code
-from harness.plan import MOST_RUNS, VERSION_OPTION, Plan, is_free, validate
+from harness.plan import MAX_RUNS, VERSION_OPTION, Plan, is_free, validate
 from harness.systems import DEFAULT as DEFAULT_SYSTEM
 from harness.systems import split_version
 from history.extras import require
@@ -63,7 +63,10 @@ DEFAULT: Final = {field.name: field.default for field in fields(Plan)}
     "--system", "system", default=DEFAULT_SYSTEM, metavar="NAME[@VERSION]", shell_complete=complete_systems,
     help="What is tested; `harness list-systems` names them, and --system NAME --help shows their options.",
 )  # fmt: skip
-@click.option("-o", "option", multiple=True, metavar="NAME=VALUE", help="An option of the system, by its name.")
+@click.option(
+    "-o", "option", multiple=True, metavar="NAME=VALUE", shell_complete=complete_options,
+    help="An option of the system, by its name.",
+)  # fmt: skip
 @click.option("--client-timeout", type=float, default=DEFAULT["client_timeout"], help="Seconds.")
 @click.option("--warm-up", type=float, default=DEFAULT["warm_up"], help="Seconds of load before the main phase.")
 @click.option("--recovery-time", type=float, default=DEFAULT["recovery_time"], help="Seconds to recover in.")
@@ -117,14 +120,13 @@ def run(
     require("run", *(("spark",) if options["spark"] else ()))
     from harness.execution.run import Run
 
-    if not 1 <= test_count <= MOST_RUNS:
-        raise click.UsageError(f"--test-count must be from 1 to {MOST_RUNS}, not {test_count}")
+    if not 1 <= test_count <= MAX_RUNS:
+        raise click.UsageError(f"--test-count must be from 1 to {MAX_RUNS}, not {test_count}")
     first = secrets.randbits(32) if seed is None else seed
-    name, chosen = split_version(system)
-    if version and chosen and version != chosen:
-        raise click.UsageError(f"--system {system} and {VERSION_OPTION} {version} name two versions: give one")
-    own = {"seed": first, "nemesis": _turns(nemesis), "system": name, "version": chosen or version or ""}
+    name, chosen = _version(system, version)
+    own = {"seed": first, "nemesis": _turns(nemesis), "system": name, "version": chosen}
     given = given_options(name, option)
+    refuse_twice(ctx, given, options)
     taken = {one: value for one, value in given.items() if not is_free(one)}
     plan = Plan.of({**options, **{one: given[one] for one in given if one not in taken}, "options": taken, **own})
     if schedule is not None:
@@ -137,18 +139,31 @@ def run(
         progress = progress_of(as_json=as_json)
         progress.expect(plan.warm_up, plan.time_limit)
         try:
-            code, files = Run(replace(plan, seed=first + number), store, progress, keep_cluster=keep_cluster).execute()
+            run = Run(replace(plan, seed=first + number), store, progress, keep_cluster=keep_cluster)
+            code, files = run.execute()
         except HarnessError as error:
             if not codes:
                 raise
             Progress().say(f"harness failure: {error}")  # the findings of earlier runs stand
             return worst_code([*codes, EXIT_FAILURE])
         if as_json:
-            Progress().result(json_line(run_document(files, code)))
+            Progress().result(json_line(run_document(files, code, run.results)))
         codes.append(code)
         if code == EXIT_INTERRUPTED:
             break
     return worst_code(codes)
+
+
+def _version(system: str, version: str | None) -> tuple[str, str]:
+    """Name and version of what ``--system`` and the default system's own option name together."""
+    name, chosen = split_version(system)
+    if version and chosen and version != chosen:
+        raise click.UsageError(f"--system {system} and {VERSION_OPTION} {version} name two versions: give one")
+    if version and name != DEFAULT_SYSTEM:
+        raise click.UsageError(
+            f"{VERSION_OPTION} {version} belongs to {DEFAULT_SYSTEM}: leave it out, or give --system {name}@VERSION"
+        )
+    return name, chosen or version or ""
 
 
 def _turns(nemesis: str) -> tuple[str, ...]:
@@ -163,7 +178,9 @@ def _turns(nemesis: str) -> tuple[str, ...]:
 
 def _show(plan: Plan, ctx: click.Context, *, as_json: bool) -> int:
     from harness.cli.options import dry_run
+    from harness.clusters import open_cluster
 
+    open_cluster(plan.cluster, nodes=plan.nodes)
     click.echo(json_line(dry_run.document(plan, ctx)) if as_json else dry_run.dry_run(plan, ctx))
     return 0
 

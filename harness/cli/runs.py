@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -17,6 +18,7 @@ from harness.cli.shared_options import Directory, store_option
 from harness.systems import DEFAULT, split_version
 from harness.terminal.tables import fitted
 from history.extras import require
+from history.schema import hint
 
 if TYPE_CHECKING:
     from reports.load.run_row import RunRow
@@ -72,9 +74,10 @@ def ls(
 
     root = directory or store
     require_store(root)
+    rows = list(StoreIndex(root).rows())
     found = [
         row
-        for row in StoreIndex(root).rows()
+        for row in rows
         if (not verdict or row.shown.replace(" ", "-") in verdict)
         and (system is None or _is_of(row, system))
         and workload in (None, row.workload)
@@ -85,10 +88,25 @@ def ls(
     if as_json:
         click.echo(json_line({"store": str(root), "count": len(found), "runs": [_document(root, r) for r in shown]}))
         return 0
+    if not found:
+        click.echo("\n".join(_none_of(rows, system, nemesis)), err=True)
+        return 0
     click.echo(fitted((_begin(row), row.shown, row.finding, _printable(row.place)) for row in shown))
     if len(shown) < len(found):
         click.echo(f"{len(shown)} of {len(found)} runs; --limit 0 shows all", err=True)
     return 0
+
+
+def _none_of(rows: Sequence[RunRow], system: str | None, nemesis: Sequence[str]) -> Iterator[str]:
+    """Why nothing is listed: a name that no run of the store has, with those that are near."""
+    yield f"none of {len(rows)} runs"
+    if system is not None and rows and not any(_is_of(row, split_version(system)[0]) for row in rows):
+        names = {Path(row.system or DEFAULT).stem for row in rows}
+        yield f"--system {system}: no run is of it; {hint(system, names)}"
+    faults = {fault for row in rows for fault in row.faults}
+    for name in nemesis:
+        if name not in faults:
+            yield f"--nemesis {name}: no run has it" + (f"; {hint(name, faults)}" if faults else "")
 
 
 def _is_of(row: RunRow, wanted: str) -> bool:

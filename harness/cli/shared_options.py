@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import click
 
-from harness.cli.completion import complete_faults
+from harness.cli.completion import complete_faults, complete_systems
 from harness.clusters import CLUSTER_SPECS
 from harness.errors import UsageError
 from harness.spark_settings import require_settings
@@ -78,7 +78,12 @@ _SUITE_OPTIONS: Final = (
         shell_complete=complete_faults,
         help="Only cells with these faults; may be given again.",
     ),
-    click.option("--system", metavar="NAME[@VERSION]", help="Only cells of this system, or of this version of it."),
+    click.option(
+        "--system",
+        metavar="NAME[@VERSION]",
+        shell_complete=complete_systems,
+        help="Only cells of this system, or of this version of it.",
+    ),
     click.option("--time-limit", type=float, help="Seconds of every cell's main phase, instead of the file's."),
     spark_option,
     click.option("--budget", help="Instead of the file's: no cell is begun that would end later, such as 2h50m."),

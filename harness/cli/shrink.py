@@ -19,7 +19,7 @@ from harness.errors import UsageError
 def shrink(history: Path, output: Path | None, model: str | None, initial: str | None, deadline: float) -> int:
     """Write the minimal counterexample of HISTORY (a file, or a run's directory) as a history file of its own."""
     from checker.core.wording import plain
-    from harness.files import Asked, file_type, shrink_file, wording_of
+    from harness.files import FileCheckOptions, file_type, shrink_file, wording_of
     from history import RunFiles
     from reports.text.text_diagram import draw
 
@@ -30,7 +30,7 @@ def shrink(history: Path, output: Path | None, model: str | None, initial: str |
     if output is None and file_type(history) == stat.S_IFIFO:
         raise UsageError(f"{history} is a pipe: name the file to write with --output")
     target = output or history.with_name(history.stem + ".shrunk.jsonl")
-    first, written = shrink_file(history, Asked(model, initial, None, deadline), target)
+    first, written = shrink_file(history, FileCheckOptions(model, initial, None, deadline), target)
     click.echo(plain(f"{first.kind}: {first.sentence}"))
     click.echo(draw(first, wording=wording_of(target)))
     count = len(first.operations)

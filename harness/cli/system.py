@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from harness.cli.completion import complete_systems
 from harness.plan import Plan, validate
 from harness.systems.program.skeleton import write_skeleton
 from history.extras import require
@@ -40,12 +41,16 @@ def new(directory: Path) -> int:
 
 
 @system.command("check")
-@click.argument("name", metavar="NAME|FILE")
+@click.argument("name", metavar="NAME|FILE", shell_complete=complete_systems)
 @click.option("--cluster", default="netns:system-check", help="As `harness run` takes it.")
 @click.option("--workload", default="", help="What clients do.  [default: the system's first]")
+@click.option(
+    "--interval", type=click.FloatRange(1.0, 600.0), default=INTERVAL_S,
+    help="Seconds of a fault, and of the calm before it: longer than an election takes.",
+)  # fmt: skip
 @click.option("--seed", type=int, default=1, help="Decides every random choice.")
 @click.option("--store", type=click.Path(path_type=Path), help="Where the runs are kept.  [default: a new directory]")
-def check(name: str, cluster: str, workload: str, seed: int, store: Path | None) -> int:
+def check(name: str, cluster: str, workload: str, interval: float, seed: int, store: Path | None) -> int:
     """Run a system (NAME, NAME@VERSION, or a FILE.toml) three times for a short while, and say what it lacks.
 
     It must start and get ready, end every operation in time under a cut, a kill and a pause, heal, be collected and
@@ -65,8 +70,8 @@ def check(name: str, cluster: str, workload: str, seed: int, store: Path | None)
             seed=seed, system=found, version=version, workload=workload, cluster=cluster, time_limit=CALM_S, spark=False
         )
     )
-    length = 2 * INTERVAL_S * len(FAULTS) + INTERVAL_S  # a restart on a slow machine takes its time
-    faulty = validate(_like(calm, nemesis=FAULTS, interval=INTERVAL_S, time_limit=length))
+    length = 2 * interval * len(FAULTS) + interval  # a restart on a slow machine takes its time
+    faulty = validate(_like(calm, nemesis=FAULTS, interval=interval, time_limit=length))
     canaries = calm.under_test.canaries
     options = {**calm.options, **canaries[0].options} if canaries else {}
     plans = [faulty, calm]

@@ -1,4 +1,4 @@
-"""What clients of several systems have in common: a connection of newline-delimited JSON."""
+"""Connections of newline-delimited JSON, for the clients of several systems."""
 
 from harness.clients.wire import LostError, NotSentError, Wire
 

@@ -1,4 +1,4 @@
-"""Where nodes come from: namespaces of this machine, an inventory of machines, or Vagrant's.
+"""Clusters of nodes: namespaces of this machine, an inventory of machines, or Vagrant's.
 
 ============  ============================================================
 module        subject

@@ -75,7 +75,7 @@ class Cluster(Protocol):
         ...
 
     def status(self) -> ClusterStatus:
-        """What is there.  Takes no lock and changes nothing."""
+        """The state of the cluster.  Takes no lock and changes nothing."""
         ...
 
     def lock(self) -> AbstractContextManager[None]:

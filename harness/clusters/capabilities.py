@@ -1,4 +1,4 @@
-"""What this machine offers to a cluster of namespaces, and the substitutes for what it lacks."""
+"""Look for what a cluster of namespaces needs of this machine, and substitute what it lacks."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FREE_DISK_PER_NODE: Final = 256 << 20
 
 @dataclass(frozen=True, slots=True)
 class Provision:
-    """What nodes will be made of; ``notes``: what was replaced, and how to get the original."""
+    """The parts that nodes will be made of; ``notes``: what was replaced, and how to get the original."""
 
     root: RootKind
     data: DataKind

@@ -61,7 +61,7 @@ class InventoryCluster(Machines):
         return True
 
     def down(self) -> None:
-        """Nothing was made, so nothing is removed."""
+        """Do nothing: no machine was made, so none is removed."""
         with self.lock():
             self._say(f"cluster {self.name}: machines of an inventory stay as they are; `harness heal` removes faults")
 
@@ -111,7 +111,7 @@ def _node(values: dict[str, Any], file: Path, where: str) -> Node:
 
 
 def _unusable(data_dir: str) -> str | None:
-    """Why the faults, which fill, cut and mount anew what is there, cannot be let loose on a directory; or None."""
+    """The reason why faults must not fill, cut and mount anew this directory; None where they may."""
     if not data_dir.startswith("/"):
         return "must be an absolute path"
     if not _PLAIN_PATH.fullmatch(data_dir):

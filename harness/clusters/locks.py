@@ -19,6 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from harness.errors import ClusterBusyError, ClusterError
+from history.json_object import read_object
 
 PASSING_S = 5.0
 
@@ -100,7 +101,7 @@ class FileLock:
     def _words(self, pid: str) -> str:
         """The holder's own description when it has written one, else its pid."""
         try:
-            said = json.loads(self._path.read_text())
+            said = read_object(self._path)
             return f"pid {said['pid']} (`{said['command']}`) since {said['since']}"
         except (OSError, ValueError, KeyError, TypeError):
             return f"pid {pid}"

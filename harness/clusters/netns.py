@@ -18,7 +18,7 @@ import os
 import shlex
 import shutil
 import subprocess
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -153,13 +153,12 @@ class NetnsCluster:
             self._state.write_passing(owner)
             links.add_bridge(self.name, subnet)
         self._state.make_keys(record)
-        self._on_all(names, lambda node: self._start(record, node, fresh=True))
+        self._on_all(names, lambda node: self._start(record, node))
         self._require_traffic(record)
 
-    def _start(self, record: Record, node: str, *, fresh: bool) -> None:
+    def _start(self, record: Record, node: str) -> None:
         start = NodeStart(self._state, record, node, self._state_root)
-        if fresh:
-            start.prepare()
+        start.prepare()
         start.start(START_S)
 
     @contextmanager
@@ -210,29 +209,6 @@ class NetnsCluster:
             raise ClusterError(f"{self._state.path} cannot be removed; look with: findmnt | grep {self._state.path}")
 
     # -- single nodes ----------------------------------------------------------------------------------------------
-
-    def kill_nodes(self, names: Iterable[str]) -> None:
-        """Kill the nodes at once, with all that runs on them.  Their disks stay."""
-        with self.lock():
-            wanted = set(names)
-            victims = [(node, process) for node, process in processes.find(self.name) if node in wanted]
-            if processes.kill(self.name, victims, END_S):
-                raise ClusterError(f"cluster {self.name}: {', '.join(sorted(wanted))} cannot be ended")
-
-    def start_nodes(self, names: Iterable[str]) -> None:
-        """Start killed nodes again, on the same root, data and keys.  Raises ClusterError."""
-        with self.lock():
-            record = self._state.read_record()
-            if record is None:
-                raise ClusterError(f"cluster {self.name} is not up")
-            self._on_all(tuple(names), lambda node: self._restart(record, node))
-
-    def _restart(self, record: Record, node: str) -> None:
-        if self._init_of(node) is not None:
-            return
-        links.remove([links.cable(self.name, 1 + record.nodes.index(node))])
-        mounts.release_loops(self._state.path, END_S, node)
-        self._start(record, node, fresh=False)
 
     def init_of(self, node: str) -> int:
         """The pid on the host of a node's process 1.  Raises ClusterError when the node is down."""

@@ -58,7 +58,7 @@ def arguments_of(pid: int) -> list[str]:
 
 
 def started_at(pid: int) -> int | None:
-    """When the process started; None when it is gone or a zombie."""
+    """The start time of a process; None when it is gone or a zombie."""
     fields = _stat(pid)
     return None if not fields or fields[0] in "ZX" else int(fields[19])
 

@@ -32,6 +32,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 from harness.clusters.processes import Process
 from harness.remote.node import Node
+from history.json_object import read_object
 
 RootKind: TypeAlias = Literal["overlay", "assembled"]
 DataKind: TypeAlias = Literal["ext4", "xfs", "tmpfs"]
@@ -78,7 +79,7 @@ class StateDir:
     def read_record(self) -> Record | None:
         """The record, None when there is no valid one."""
         try:
-            found = json.loads((self.path / "cluster.json").read_text())
+            found = read_object(self.path / "cluster.json")
             return Record(**{**found, "nodes": tuple(found["nodes"])})
         except (OSError, ValueError, KeyError, TypeError):
             return None
@@ -144,7 +145,7 @@ class StateDir:
 
 def _process_in(path: Path) -> Process | None:
     try:
-        return Process(**json.loads(path.read_text()))
+        return Process(**read_object(path))
     except (OSError, ValueError, TypeError):
         return None
 

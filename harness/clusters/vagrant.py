@@ -21,6 +21,7 @@ from harness.errors import ClusterError, UsageError
 from harness.remote.node import Node
 from harness.remote.nodes import Remote
 from harness.remote.ssh import shown_host_key
+from history.json_object import read_object
 from nemesis.core.ports import Command
 
 #: Machines of other names (a control machine) are no nodes.
@@ -89,7 +90,7 @@ class VagrantCluster(Machines):
         return tuple(replace(node, address=addresses[node.name]) for node in nodes)
 
     def _with_host_keys(self, nodes: tuple[Node, ...]) -> tuple[Node, ...]:
-        known: dict[str, str] = json.loads(self._host_keys.read_text()) if self._host_keys.is_file() else {}
+        known: dict[str, str] = read_object(self._host_keys)
         known.update({node.name: shown_host_key(node) for node in nodes if node.name not in known})
         self._host_keys.parent.mkdir(exist_ok=True)
         self._host_keys.write_text(json.dumps(known, indent=2) + "\n")

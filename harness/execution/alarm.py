@@ -1,7 +1,7 @@
 """A timer of an event loop that is accurate to microseconds.
 
 The loop's own timers wait in whole milliseconds (epoll does): at a thousand operations a second each would be issued a
-millisecond late.  This one is a file descriptor of the kernel's (timerfd_create(2)), of which the loop is told.
+millisecond late.  This one is a file descriptor of the kernel's (timerfd_create(2)), which the loop watches.
 """
 
 from __future__ import annotations

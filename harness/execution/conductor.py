@@ -74,10 +74,10 @@ class Target(Protocol):
         """The nodes on which something runs."""
 
     def clients(self, number: int) -> Sequence[Client]:
-        """So many clients, for the run's event loop."""
+        """Make this many clients, for the run's event loop."""
 
     def probers(self) -> Mapping[str, Prober]:
-        """One for each of these nodes, for the run's event loop; none for a system that says nothing of itself."""
+        """Make a prober for each of these nodes, for the run's event loop; none for a system without probes."""
 
     def kill(self, nodes: Iterable[str]) -> None: ...
 

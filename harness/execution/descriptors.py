@@ -7,9 +7,9 @@ from typing import Final
 
 from harness.errors import UsageError
 
-#: Beyond the connections of clients: SSH, the run's own files, libraries, the warming of Spark.
+#: Descriptors beyond the connections of clients: SSH, the run's own files, libraries, the warming of Spark.
 OWN: Final = 256
-#: Of probes and of the nemesis, to each node.
+#: Connections of probes and of the nemesis, to each node.
 HELPERS: Final = 2
 
 

@@ -16,7 +16,7 @@ from msgspec.structs import asdict
 from harness.clusters import is_netns, netns_names, open_cluster
 from harness.errors import HarnessError, NotReadyError, UsageError
 from harness.plan import Plan
-from harness.systems.api import Machine, Surface
+from harness.systems.api import Machine, Setup, Surface
 from harness.systems.deployment import PROCESS_MARK, members_of
 from history import Probe, Receipt
 from nemesis.core.errors import FaultError, OptionError, ScheduleError, UnknownFaultError
@@ -27,7 +27,9 @@ from nemesis.core.ports import Nodes, StartError
 from nemesis.core.targets import check_words
 from nemesis.deadman import DeadMansTimer
 from nemesis.faults import clocks
+from nemesis.faults.leadership import NO_TRANSFER, LeaderTransfer
 from nemesis.faults.registry import FAULTS, aim_refusal, find, prechecks
+from nemesis.faults.targeted_partitions import NO_SNAPSHOTS, IsolateUntilSnapshot
 from nemesis.schedule.conditions import AFTER_HEARTBEAT
 from nemesis.schedule.runner import Runner
 from nemesis.schedule.script import read_script, replay
@@ -120,7 +122,7 @@ def view_of(system: Target, probes: Callable[[], Mapping[str, Probe]]) -> System
 
 
 def settings_of(surface: Surface, members: tuple[str, ...], data_dirs: Mapping[str, str]) -> Settings:
-    """What faults need to know of the system."""
+    """The settings of the system that faults need."""
     return Settings(
         members=members,
         peer_ports=surface.peer_ports,
@@ -176,6 +178,7 @@ class Faults:
                 self._check_aims(netns_names(plan.nodes))
             self.schedule = self._schedule()
             self._require_aimable()
+            self._require_taken(self._refused(plan.under_test.surface(plan.setup())))
         except UnknownFaultError as error:
             option = "--schedule" if plan.schedule else "--nemesis"
             raise UsageError(f"{option}: {error}; `harness list-nemeses` names them all") from None
@@ -217,6 +220,12 @@ class Faults:
         if refused := {name: why for name in aimed if (why := aim_refusal(name))}:
             raise ScheduleError("; ".join(f"{name} cannot be aimed: {why}" for name, why in refused.items()))
 
+    def _require_taken(self, refused: Mapping[str, str]) -> None:
+        """Raises UsageError for refused faults that are named, not only among ``all``."""
+        named = fault_names(turn for turn in self._plan.nemesis if turn != "all")
+        if reasons := [f"{name} cannot work on this cluster: {why}" for name, why in refused.items() if name in named]:
+            raise UsageError(f"{'--schedule' if self._plan.schedule else '--nemesis'}: {'; '.join(reasons)}")
+
     def clean(self, nodes: Machines) -> None:
         """Sweep what an earlier, killed run may have left on these nodes.  Raises HarnessError."""
         heal_leftovers(nodes).check()
@@ -227,15 +236,12 @@ class Faults:
         Faults that only ``all`` names are left out instead (see ``left_out``).  Raises UsageError with the reasons.
         """
         if not system.surface.heartbeat and any(AFTER_HEARTBEAT in (step.when or "") for step in self.schedule):
-            why = "nothing tells this system's heartbeats from its other packets"
+            why = "this system's heartbeats cannot be distinguished from its other packets"
             raise UsageError(f"--schedule: {AFTER_HEARTBEAT!r}: {why}")
         context = self._context(nodes, system, dict, lambda: 0)
         reasons = {name: why for name, why in prechecks(context, self.names).items() if why}
-        reasons |= {name: why for name, why in self._refused(system.surface).items() if name in self.names}
-        named = fault_names(turn for turn in self._plan.nemesis if turn != "all")
-        if refused := {name: why for name, why in reasons.items() if name in named}:
-            text = "; ".join(f"{name} cannot work on this cluster: {why}" for name, why in refused.items())
-            raise UsageError(f"--nemesis: {text}")
+        reasons |= self._refused(system.surface)
+        self._require_taken(reasons)
         self.left_out = reasons
         self.turns = tuple(turn for turn in self.turns if turn not in reasons)
         try:
@@ -253,7 +259,7 @@ class Faults:
         system.set_environments({node: clocks.environment(facts, node, file) for node in nodes.names})
 
     def describe(self) -> dict[str, Any]:
-        """What the results record of the faults beyond the plan."""
+        """The facts about the faults that the results record beyond the plan."""
         record: dict[str, Any] = {}
         if self.faketime:
             record["clocks"] = "the servers run under libfaketime, because a clock fault is among the faults"
@@ -278,12 +284,16 @@ class Faults:
         return LeasedRunner(context, self.schedule, record, rng, timer)
 
     def _refused(self, surface: Surface) -> dict[str, str]:
-        """What this system cannot take, with the reasons."""
-        no_clock = "this system reports no clock of its own: a wrong one could not be seen"
-        clock_faults = (
-            () if surface.clock else (name for name in self.names if isinstance(find(name), clocks.ClockFault))
-        )
-        return {**dict.fromkeys(clock_faults, no_clock), **surface.refused}
+        """The faults that this system cannot take, whatever its nodes are, with the reasons."""
+        lacking: dict[type, str] = {}
+        if not surface.clock:
+            lacking[clocks.ClockFault] = "this system reports no clock of its own: a wrong one could not be seen"
+        if surface.transfer_leader is None:
+            lacking[LeaderTransfer] = NO_TRANSFER
+        if not surface.snapshot_entries:
+            lacking[IsolateUntilSnapshot] = NO_SNAPSHOTS
+        found = {name: why for name in self.names for kind, why in lacking.items() if isinstance(find(name), kind)}
+        return found | {name: why for name, why in surface.refused.items() if name in self.names}
 
     def _context(
         self, nodes: Machines, system: Target, probes: Callable[[], Mapping[str, Probe]], clock_ns: Callable[[], int]
@@ -309,11 +319,19 @@ def node_names(plan: Plan) -> tuple[str, ...]:
     return tuple(node.name for node in open_cluster(plan.cluster).nodes)
 
 
+def planned_setup(plan: Plan) -> Setup:
+    """The setup of the plan's nodes, at made-up addresses; without nodes where only the cluster shows them."""
+    try:
+        names = node_names(plan)
+    except HarnessError:
+        names = ()
+    return plan.setup([Machine(name, f"192.0.2.{number}") for number, name in enumerate(names, 1)])
+
+
 def member_names(plan: Plan) -> tuple[str, ...]:
     """The members of the plan's system by its roles; none where only the cluster itself shows them."""
     try:
-        nodes = [Machine(name, f"192.0.2.{number}") for number, name in enumerate(node_names(plan), 1)]
-        return members_of(plan.under_test, plan.setup(nodes))
+        return members_of(plan.under_test, planned_setup(plan))
     except HarnessError:
         return ()
 

@@ -33,7 +33,7 @@ RECOVERY_RATE: Final = 20.0
 #: How long the nodes may take to come to rest, beyond the recovery time.
 QUIET_S: Final = 10.0
 FINAL_READS_S: Final = 10.0
-#: On top, for each register: a read through the log on a slow disk, and one that is forwarded to another node.
+#: Seconds on top for each register: a read through the log on a slow disk, and one that is forwarded to another node.
 FINAL_READ_EACH_S: Final = 0.1
 ASK_AGAIN_S: Final = 0.1
 
@@ -115,7 +115,7 @@ class FinalPhase:
     # -- quiescence ------------------------------------------------------------------------------------------------
 
     async def _come_to_rest(self, moment: str) -> None:
-        """Of a system whose nodes say nothing of themselves there is nothing to wait for."""
+        """Wait until the nodes rest; not at all for a system whose nodes cannot be probed."""
         if self._plan.under_test.prober is None:
             return
         self._tally.note = "waiting for the nodes to come to rest"
@@ -150,6 +150,7 @@ class FinalPhase:
             await asyncio.to_thread(self._kill_and_start)
         except NotReadyError as error:
             self._state.restart_failed = str(error)
+            await self._see_the_others()
             return
         self._reach("restarted")
         moments = self._state.moments
@@ -160,6 +161,17 @@ class FinalPhase:
         await self._read_everything()
         if not self._stopped():
             await self._come_to_rest("restarted-quiet")
+
+    async def _see_the_others(self) -> None:
+        """Give those that did start the time to answer: a node may refuse to, on a file that we damaged."""
+        self._tally.note = "waiting for the nodes that started"
+        since, late = len(self._probes.all), self._standstills.deadline(self._plan.recovery_time)
+        if self._plan.under_test.prober is None:
+            return
+        while not (late() or self._stopped()):
+            if {probe.node for probe in self._probes.all[since:] if probe.answered} >= {*self._nodes}:
+                return
+            await asyncio.sleep(LOOK_S)
 
     def _kill_and_start(self) -> None:
         self._system.kill(self._nodes)

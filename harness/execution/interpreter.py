@@ -1,6 +1,6 @@
 """Follow a generator with the workers of a load, in one event loop.
 
-Whoever changes what the generator may know asks it: a worker that has its answer, and a timer for the time until which
+The generator is asked by what changes its context: a worker that has its answer, and a timer for the time until which
 it is pending.  It is asked until it has nothing for now, and each operation goes to its worker; so there is no task
 between a completion and the next invocation, and no timer where an operation is due already.
 """
@@ -24,7 +24,7 @@ log = logging.getLogger("harness.execution.interpreter")
 
 #: How often it is looked whether the load is over, whatever happens.
 LOOK_S: Final = 0.1
-#: A worker whose client never waits for anything lets the others have their turn after so many operations.
+#: A worker whose client never waits for anything lets the others have their turn after this many operations.
 _IN_A_ROW: Final = 8
 
 

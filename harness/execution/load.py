@@ -68,19 +68,19 @@ class Load:
         self._standstills = standstills
         self._see = see
         self._processes = self._numbers = tuple(range(len(clients)))
+        #: How many operations generators have given, of the whole run.
         self.issued = 0
-        """How many operations generators have given, of the whole run."""
         self.workers = [Worker(number, client) for number, client in enumerate(clients)]
+        #: The keys that had operations, in the order of the first.
         self.keys: dict[str | int, None] = {}
-        """The keys that had operations, in the order of the first."""
+        #: Whether an operation was acknowledged by a node that had applied it.
         self.served = False
-        """Whether an operation was acknowledged by a node that had applied it."""
+        #: How late each operation of the main phase was issued although its worker was free.
         self.late = Histogram()
-        """How late each operation of the main phase was issued although its worker was free."""
+        #: Latency of the main phase's ok operations from their invocation, and from their intended time.
         self.service, self.response = Histogram(), Histogram()
-        """Latency of the main phase's ok operations from their invocation, and from their intended time."""
+        #: For how long of the main phase an operation was due and every worker was busy.
         self.waited_ns = 0
-        """For how long of the main phase an operation was due and every worker was busy."""
         self._waited_until = 0
 
     async def open(self) -> None:
@@ -90,7 +90,7 @@ class Load:
         await asyncio.gather(*(worker.client.close() for worker in self.workers))
 
     def context(self, free: tuple[int, ...]) -> Context:
-        """What generators may know at this time."""
+        """The context that generators get at this time."""
         now = self._standstills.active_ns()
         return Context(now, free, self._numbers, self._processes, self._plan.seed, self.issued)
 
@@ -135,7 +135,7 @@ class Load:
         self._waited_until = max(self._waited_until, able)
 
     def pace(self, main_s: float, lags: Histogram) -> dict[str, float]:
-        """How well the times were kept in a main phase of so many seconds; ``lags`` are those of the event loop."""
+        """Measure how well the times were kept in a main phase of ``seconds``; ``lags`` are those of the event loop."""
         return {
             "asked_per_s": self._plan.rate,
             "invoked_per_s": round(self.late.count / main_s, 3) if main_s > 0 else 0.0,

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from nemesis.core.ports import Command, Nodes
+from nemesis.faults.registry import takes_memory
 
 #: The machine's boot id, how often its kernel killed a process, and the last one killed, if readable.
 _LOOK: Final = """cat /proc/sys/kernel/random/boot_id
 awk '$1 == "oom_kill" { print $2 }' /proc/vmstat
 dmesg 2>/dev/null | grep -i 'killed process' | tail -n 1"""
-#: Faults that take memory away, so that we may be the cause.
-MEMORY_FAULTS: Final = ("memory-pressure",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,4 +49,4 @@ def describe(before: Mapping[str, Count], after: Mapping[str, Count], faults: It
     if not places:
         return None
     text = f"the kernel's OOM killer ended processes while the run went on: {'; '.join(places)}"
-    return text, any(name in MEMORY_FAULTS for name in faults)
+    return text, any(map(takes_memory, faults))

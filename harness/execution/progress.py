@@ -67,7 +67,7 @@ class Progress:
 
     @property
     def columns(self) -> int | None:
-        """How wide a result may be; None for a file or a pipe, which take any width."""
+        """The width of a result; None for a file or a pipe, which take any width."""
         return self._results.room
 
     def show(self, tally: Tally, probes: ProbeLog, seconds: float) -> None:

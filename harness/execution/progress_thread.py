@@ -58,7 +58,7 @@ class ProgressThread:
 
     @property
     def columns(self) -> int | None:
-        """How wide a result may be; None for any width."""
+        """The width of a result; None for any width."""
         return self._progress.columns
 
     def show(self, tally: Tally, probes: ProbeLog, seconds: float) -> None:

@@ -32,12 +32,13 @@ from harness.execution.progress_thread import ProgressThread
 from harness.execution.reboots import boots, lost
 from harness.execution.standstills import Standstills
 from harness.exits import EXIT_FAILURE, EXIT_INTERRUPTED, exit_code
-from harness.judge.conclude import add_to_index, append_to_warehouse, conclude, draw, summary_of
+from harness.judge.conclude import WITHOUT_SPARK, add_to_index, append_to_warehouse, conclude, draw, summary_of
 from harness.remote.nodes import Remote
 from harness.runstate import RunState
 from harness.store import create_run, discard_run, link_latest
+from harness.systems.declared import require_able
 from harness.systems.deployment import Deployment, fetch, machines
-from history import Header, HistoryWriter, RunFiles
+from history import Header, HistoryWriter, Results, RunFiles
 from pipeline import SessionError, WarmSession
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ SPARK_STOP_S: Final = 5.0
 
 
 class Run:
-    """One run of one plan.  :meth:`execute` may be called once."""
+    """One run of one plan.  :meth:`execute` may be called once; ``results`` is what was then concluded, if anything."""
 
     def __init__(self, plan: Plan, store: Path, progress: Progress, *, keep_cluster: bool = False) -> None:
         self._plan = plan
@@ -68,6 +69,7 @@ class Run:
         self._standstills = Standstills()
         self._spark: WarmSession | None = None
         self._ended_ns = 0
+        self.results: Results | None = None
 
     def execute(self) -> tuple[int, RunFiles]:
         """Run the plan; return the exit code and the run's files.
@@ -136,9 +138,10 @@ class Run:
         *,
         kept: bool,
     ) -> None:
-        plan = self._plan
+        plan, setup = self._plan, self._plan.setup(machines(cluster.nodes))
+        require_able(plan.under_test, setup)
         system = Deployment(
-            plan.under_test, plan.setup(machines(cluster.nodes)), remote, self._standstills.active_s,
+            plan.under_test, setup, remote, self._standstills.active_s,
             plan.ready_timeout, self._progress.say,
         )  # fmt: skip
         names = remote.names
@@ -237,7 +240,7 @@ class Run:
             self._spark.get(SPARK_WARM_S)
         except SessionError as error:
             log.warning("judging without Spark: %s", error)
-            self._state.warn(f"judged without Spark, by the same functions: {error}")
+            self._state.warn(f"{WITHOUT_SPARK}: {error}")
             self._stop_spark()
 
     def _stop_spark(self) -> None:
@@ -255,17 +258,23 @@ class Run:
             return EXIT_FAILURE
         verdict = "unknown"
         try:
-            results = conclude(files, self._session if self._spark else None)
+            conclusion = conclude(files, self._session if self._spark else None)
+            self.results = results = conclusion.results
             verdict = results.verdict
             verdict_s = self._since_the_end()
             self._progress.result(summary_of(files, results, self._progress.columns))
-            self._progress.warn(draw(files))
+            if conclusion.unwritten is not None:
+                self._fail(conclusion.unwritten)
+                return exit_code(verdict, results.harness_failure)
+            drawn = draw(files)
+            self._progress.warn(drawn.warnings)
             add_to_index(files, self._store)
             report_s = self._since_the_end()
-            self._progress.result(f"report: {files.report}")
+            if files.report in drawn.paths:
+                self._progress.result(f"report: {files.report}")
             self._progress.say(f"verdict {verdict_s:.1f} s and report {report_s:.1f} s after the run")
             self._progress.warn(append_to_warehouse(files, self._store))
-        except (HarnessError, OSError) as error:
+        except Exception as error:  # noqa: BLE001 (also a bug of ours leaves a verdict that stands)
             self._fail(error)
             return exit_code(verdict, str(error))
         return exit_code(verdict, results.harness_failure)

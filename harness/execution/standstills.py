@@ -18,7 +18,7 @@ STANDSTILL_NS: Final = 1_000_000_000
 
 
 def suspended_ns() -> int:
-    """How long this machine was suspended since its start, which the monotonic clock does not count."""
+    """The time that this machine was suspended since its start, which the monotonic clock does not count."""
     return time.clock_gettime_ns(time.CLOCK_BOOTTIME) - time.clock_gettime_ns(time.CLOCK_MONOTONIC)
 
 

@@ -6,7 +6,7 @@
     ``EXHAUSTED`` means never again.  A generator is not changed by being asked: asked again with an equal context it
     gives an equal answer.
 ``update(ctx, event)``
-    the generator that knows of a completion.  Invocations are not told: whoever issued one returned its own successor.
+    the generator that knows of a completion.  It is not called for invocations: ``ask`` returned their successor.
 
 Nothing waits, reads a clock or draws from a shared source in here, so that a generator runs the same in virtual time
 (``simulate``) and against a cluster (``harness.execution.load``).
@@ -45,7 +45,7 @@ class Invocation(Struct, frozen=True):
 
 
 class Pending(Struct, frozen=True):
-    """Nothing to issue now: ask again after the next completion, or at ``until`` (ns) at the latest."""
+    """The generator has no operation now: ask again after the next completion, or at ``until`` (ns) at the latest."""
 
     until: int | None = None
 
@@ -57,7 +57,7 @@ class Message(Struct, frozen=True):
 
 
 class Exhausted(Struct, frozen=True):
-    """Nothing to issue ever again."""
+    """The generator has no operation any more."""
 
 
 PENDING: Final = Pending()
@@ -67,7 +67,7 @@ Op: TypeAlias = Invocation | Pending | Message | Exhausted
 
 
 class Context(Struct, frozen=True):
-    """What a generator may know.
+    """The state of the run that a generator may use.
 
     ``time`` is in ns.  ``free`` are the workers without an open operation, the one that has been free for longest
     first; ``workers`` are all in view, in their order.  ``processes`` holds the process of each worker of the run, by
@@ -92,7 +92,7 @@ class Context(Struct, frozen=True):
         return event.process % len(self.processes) if isinstance(event.process, int) else -1
 
     def after(self, issued: Invocation) -> Context:
-        """What is known when an operation was issued."""
+        """The context after an operation was issued."""
         free, worker = self.free, issued.worker
         rest = free[1:] if free[0] == worker else tuple([one for one in free if one != worker])
         return Context(self.time, rest, self.workers, self.processes, self.seed, self.issued + 1)

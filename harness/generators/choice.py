@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import accumulate
 
 from msgspec import Struct
@@ -85,7 +86,12 @@ def _due(op: Op) -> int:
 
 
 def mix(stream: Stream, *weighted: tuple[float, Generator]) -> Generator:
-    """Operations of several generators, each drawn with its weight; one that is exhausted is left out."""
+    """Operations of several generators, each drawn with its weight; one that is exhausted is left out.
+
+    Raises ValueError for a weight of 0 or less.
+    """
+    if wrong := [weight for weight, _ in weighted if not 0 < weight < math.inf]:
+        raise ValueError(f"a weight must be above 0, not {wrong[0]}: leave out what is not wanted")
     return Mix(tuple(child for _, child in weighted), tuple(accumulate(weight for weight, _ in weighted)), stream)
 
 

@@ -1,4 +1,4 @@
-"""One generator after the other, again, or until something happened."""
+"""Put generators in an order: in sequence, in phases, repeated, or until a condition holds."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from harness.generators.base import EXHAUSTED, PENDING, Context, Exhausted, Generator, Invocation, Op
+from harness.generators.base import EXHAUSTED, PENDING, Context, Exhausted, Generator, Invocation, Message, Op
 from harness.generators.plain import NOTHING
 from harness.generators.streams import Lazy
 from history import Event
@@ -63,27 +63,31 @@ class Limit(Struct, frozen=True):
 
 
 class Cycle(Struct, frozen=True):
-    """The ``first`` generator anew whenever it is exhausted, ``left`` times more (None: for ever)."""
+    """The ``first`` generator anew whenever it is exhausted, ``left`` times more (None: for ever).
+
+    ``idle``: this round had messages only.  One that goes on for ever without anything to wait for would never end.
+    """
 
     child: Generator
     first: Generator
     left: int | None
+    idle: bool = True
 
     def op(self, ctx: Context) -> tuple[Op, Generator]:
         op, child = self.child.op(ctx)
-        left = self.left
+        left, idle = self.left, self.idle
         if type(op) is Exhausted:
-            if left == 0:
+            if left == 0 or (left is None and idle):
                 return EXHAUSTED, NOTHING
-            op, child = self.first.op(ctx)
+            (op, child), idle = self.first.op(ctx), True
             if type(op) is Exhausted:  # it never gives anything: asked for ever, it would never answer
                 return EXHAUSTED, NOTHING
             left = None if left is None else left - 1
-        return op, Cycle(child, self.first, left)
+        return op, Cycle(child, self.first, left, idle and type(op) is Message)
 
     def update(self, ctx: Context, event: Event) -> Generator:
         child = self.child.update(ctx, event)
-        return self if child is self.child else Cycle(child, self.first, self.left)
+        return self if child is self.child else Cycle(child, self.first, self.left, self.idle)
 
 
 class UntilOk(Struct, frozen=True):
@@ -123,7 +127,7 @@ class FlipFlop(Struct, frozen=True):
 
 
 def chain(generators: Iterable[Generator]) -> Generator:
-    """One generator after the other; the iterable is read lazily, and belongs to the generator."""
+    """Run generators in sequence; the iterable is read lazily, and belongs to the generator."""
     return Chain(NOTHING, Lazy(generators))
 
 
@@ -133,7 +137,7 @@ def then(first: Generator, second: Generator) -> Generator:
 
 
 def phases(*generators: Generator) -> Generator:
-    """One generator after the other, each when no operation of the one before is open."""
+    """Run generators in sequence, each when no operation of the one before is open."""
     return chain([synchronize(generator) for generator in generators])
 
 
@@ -143,12 +147,12 @@ def synchronize(generator: Generator) -> Generator:
 
 
 def limit(count: int, generator: Generator) -> Generator:
-    """So many operations."""
+    """End a generator after this many operations."""
     return Limit(generator, count)
 
 
 def cycle(generator: Generator, count: int | None = None) -> Generator:
-    """The generator so many times, each time from its beginning; for ever without a count."""
+    """The generator so many times, each time from its beginning; for ever without a count, but for messages alone."""
     return Cycle(generator, generator, None if count is None else count - 1) if count != 0 else NOTHING
 
 

@@ -1,4 +1,4 @@
-"""When operations are due: rates, time limits.
+"""Pace operations: rates, time limits.
 
 An open loop keeps its arrivals whatever the system does: where no worker is free they wait for one, so an outage is
 followed by the operations that it held up, and their latency counts from the time at which they were due.  A closed
@@ -7,6 +7,8 @@ ordinary load goes on from that time.
 """
 
 from __future__ import annotations
+
+import math
 
 from msgspec import Struct
 
@@ -73,13 +75,19 @@ class TimeLimit(Struct, frozen=True):
 
 
 def stagger(rate: float, stream: Stream, generator: Generator, *, open: bool = False) -> Generator:  # noqa: A002 (the field's word)
-    """Operations at ``rate`` a second on average, as a Poisson process."""
-    return Paced(generator, 1e9 / rate, stream, open)
+    """Operations at ``rate`` a second on average, as a Poisson process.  Raises ValueError for a rate of 0 or less."""
+    return Paced(generator, _interval(rate), stream, open)
 
 
 def fixed_rate(rate: float, generator: Generator, *, open: bool = False) -> Generator:  # noqa: A002 (the field's word)
-    """Operations at ``rate`` a second, equally far apart."""
-    return Paced(generator, 1e9 / rate, None, open)
+    """Operations at ``rate`` a second, equally far apart.  Raises ValueError for a rate of 0 or less."""
+    return Paced(generator, _interval(rate), None, open)
+
+
+def _interval(rate: float) -> float:
+    if not 0 < rate < math.inf:
+        raise ValueError(f"a rate must be above 0, not {rate}")
+    return 1e9 / rate
 
 
 def time_limit(seconds: float, generator: Generator) -> Generator:

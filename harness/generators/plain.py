@@ -54,7 +54,7 @@ class Repeat(Plain, frozen=True):
 
 
 class FromFunction(Plain, frozen=True):
-    """What a pure function of the context returns, until it returns None."""
+    """A generator of what a pure function of the context returns, until it returns None."""
 
     function: Callable[[Context], Invocation | None]
 
@@ -66,7 +66,7 @@ class FromFunction(Plain, frozen=True):
 
 
 class Sleep(Plain, frozen=True):
-    """Nothing for so long (ns) after it is asked first; then exhausted."""
+    """A generator without operations, exhausted after a time (ns) from when it is asked first."""
 
     length: int
     end: int | None = None
@@ -77,7 +77,7 @@ class Sleep(Plain, frozen=True):
 
 
 class Log(Plain, frozen=True):
-    """One line for the log of the run."""
+    """A generator of one line for the log of the run."""
 
     text: str
 
@@ -115,12 +115,12 @@ def repeat(operation: Invocation) -> Generator:
 
 
 def from_function(function: Callable[[Context], Invocation | None]) -> Generator:
-    """What a pure function of the context returns, until it returns None; it draws from ``ctx.random``."""
+    """Generate what a pure function of the context returns, until it is None; it draws from ``ctx.random``."""
     return FromFunction(function)
 
 
 def sleep(seconds: float) -> Generator:
-    """Nothing for so long; then exhausted."""
+    """Generate no operation for this long; then the generator is exhausted."""
     return Sleep(round(seconds * 1e9))
 
 

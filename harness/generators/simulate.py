@@ -16,7 +16,7 @@ from history.records.events import Type
 
 
 class Answer(Struct, frozen=True):
-    """How an operation ends: after ``after`` seconds, with this type and value."""
+    """The end of an operation: after ``after`` seconds, with this type and value."""
 
     after: float
     type: Type = "ok"
@@ -29,9 +29,9 @@ Answers = Callable[[Invocation, Stream], tuple[Answer, Stream]]
 
 
 class Simulated(Struct, frozen=True):
-    """What a generator did: the events in the order of time, the invocations, the messages.
+    """The record of a simulation: the events in the order of time, the invocations, the messages.
 
-    ``exhausted`` tells whether it came to its end; otherwise it waits for something that never happens, or was cut.
+    ``exhausted``: whether it came to its end; otherwise it waits for something that never happens, or was cut.
     """
 
     events: list[Event]

@@ -57,6 +57,6 @@ class Stream:
         return -math.log(1.0 - draw) * mean, after
 
     def choose(self, items: Sequence[U]) -> tuple[U, Stream]:
-        """One of some items, all equally likely, and the next position."""
+        """Choose one of some items, all equally likely; returns it and the next position."""
         draw, after = self.draw()
         return items[int(draw * len(items))], after

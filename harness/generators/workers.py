@@ -22,7 +22,10 @@ class On(Struct, frozen=True):
     workers: frozenset[int]
 
     def op(self, ctx: Context) -> tuple[Op, Generator]:
-        op, child = self.child.op(ctx.only(self.workers))
+        view = ctx.only(self.workers)
+        if not view.workers and self.workers.isdisjoint(range(len(ctx.processes))):
+            raise ValueError(f"the run has {len(ctx.processes)} workers, and none of {sorted(self.workers)}")
+        op, child = self.child.op(view)
         return op, On(child, self.workers)
 
     def update(self, ctx: Context, event: Event) -> Generator:
@@ -96,12 +99,12 @@ def _grouped(children: Iterable[Generator], groups: Iterable[Iterable[int]], spa
 
 
 def on(workers: Iterable[int], generator: Generator) -> Generator:
-    """The generator, for these workers only."""
+    """The generator, for these workers only.  Raises ValueError when it is asked in a run without any of them."""
     return On(generator, frozenset(workers))
 
 
 def reserve(*reserved: tuple[int, Generator], rest: Generator) -> Generator:
-    """So many workers each for the first generators, and those that are left for ``rest``."""
+    """Give each of the first generators its number of workers, and ``rest`` those that are left."""
 
     def make(ctx: Context) -> Generator:
         groups, begin = [], 0
@@ -128,11 +131,15 @@ def concurrent_keys(size: int, keys: Iterable[K], make: Callable[[K], Generator]
     """Groups of ``size`` workers, each on a key with ``make(key)`` until that is exhausted, then on the next key.
 
     Workers that are left over when there are not enough for another group have nothing to do.  ``keys`` is read lazily,
-    and belongs to the generator.
+    and belongs to the generator.  Raises ValueError for a size below 1, and when asked in a run with fewer workers.
     """
+    if size < 1:
+        raise ValueError(f"a group needs a worker at least, not {size}")
     generators = Lazy(make(key) for key in keys)
 
     def groups(ctx: Context) -> Generator:
+        if size > len(ctx.processes):
+            raise ValueError(f"the run has {len(ctx.processes)} workers, too few for a group of {size}")
         begins = range(0, len(ctx.workers) - size + 1, size)
         return _grouped([_EXHAUSTED] * len(begins), [ctx.workers[begin : begin + size] for begin in begins], generators)
 

@@ -130,7 +130,7 @@ def _fall(node: _Node, probe: Probe, begin_after: int | None) -> Fall | None:
     return None
 
 
-def committed_kept(probes: Sequence[Probe], damages: Damages = NONE) -> Check:
+def check_committed_prefix(probes: Sequence[Probe], damages: Damages = NONE) -> Check:
     """Check that no node removes committed entries from its log.  One fall within one process is a violation.
 
     A log that a fault of ours cut is left out until it is whole again.

@@ -1,22 +1,24 @@
 """Judge a run directory and write tables, ``results.json``, ``summary.txt``, plots and page.
 
-It works on new and old runs alike; raw data is read, never changed.
+It works on new and old runs alike; raw data is read, never changed.  A verdict does not depend on whether it can be
+written down.
 """
 
 from __future__ import annotations
 
-import json
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from harness.clusters import netns_names
 from harness.errors import CheckError, UsageError
 from harness.files import wording_of
+from harness.judge.damage import Damages, damages_of
 from harness.judge.judge import judge
 from harness.judge.recorded import Recorded
 from harness.plan import Plan
@@ -24,54 +26,91 @@ from harness.runstate import RunState
 from harness.store import read_object_if_any, require_history, write_json
 from harness.systems.api import Alarm
 from history import FormatError, Results, RunFiles, pair, read_history, read_probes, receipts_of
+from history.json_object import read_object
 from history.records.events import torn_end
 from history.records.layout import WAREHOUSE
-from pipeline import PipelineError, SessionError, Tables, append_run, local_tables, run_tables
+from pipeline import PipelineError, SessionError, Tables, append_run, computed_tables, run_tables, store_tables
+from reports.load.logs import seconds_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from reports import ReportOutcome
+
 log = logging.getLogger("harness.judge.conclude")
 
+#: The beginning of the warning that Spark was asked for and did not judge.
+WITHOUT_SPARK: Final = "judged without Spark, by the same functions"
 
-def conclude(run: RunFiles, session: Callable[[], SparkSession] | None) -> Results:
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """What was concluded from a run; ``unwritten`` is why not all of it could be written into the run's directory."""
+
+    results: Results
+    unwritten: OSError | FormatError | None = None
+
+
+def conclude(run: RunFiles, session: Callable[[], SparkSession] | None) -> Conclusion:
     """Judge a run and write tables, ``results.json`` and ``summary.txt``.
 
-    ``session`` gives a Spark session; None judges in this process, with the same functions.  Raises CheckError when the
-    recorded files cannot be read or the pipeline fails: that is never the system's fault.
+    ``session`` gives a Spark session; None judges in this process, with the same functions, as does a Spark that fails.
+    Raises CheckError when the recorded files cannot be read or the pipeline fails: that is never the system's fault.
+    What cannot be written is a failure of the harness in the results.
     """
     timings: dict[str, float] = {}
     try:
         with _timed(timings, "read"):
             recorded = read_recorded(run)
-        tables = _tables(run, recorded.plan, session, timings, recorded.state.warnings)
+        tables, unwritten = _tables(run, recorded.plan, session, timings, recorded.state.warnings)
     except (FormatError, PipelineError) as error:
         raise CheckError(str(error)) from None
     except FileNotFoundError as error:
         raise CheckError(f"{run.root} is not a whole run: {error.filename} is missing") from None
     log.info("seconds: %s", timings)
-    results = judge(recorded, tables.key_verdicts, tables.faults, timings)
-    write_json(run.results, results.to_json())
-    _write_summary(run, results)
-    return results
+    results = _with_failure(judge(recorded, tables.key_verdicts, tables.faults, timings), unwritten)
+    try:
+        write_json(run.results, results.to_json())
+        if any(check.verdict == "invalid" for check in results.checks):
+            results = replace(results, headlines=_headlines(run))
+            write_json(run.results, results.to_json())
+        run.summary.write_text(summary_of(run, results, None) + "\n")
+    except OSError as error:
+        unwritten = unwritten or error
+        results = _with_failure(results, error)
+    return Conclusion(results, unwritten)
+
+
+def _with_failure(results: Results, unwritten: Exception | None) -> Results:
+    if unwritten is None:
+        return results
+    failures = [results.harness_failure, f"not written: {unwritten}"]
+    return replace(results, harness_failure="; ".join(text for text in failures if text))
+
+
+def _headlines(run: RunFiles) -> tuple[str, ...]:
+    """List the sentences on top of the page; they are made from the records and the results just written."""
+    import reports
+
+    return tuple(_try("the headlines", lambda: reports.headlines_of(run, wording_of(run.history)), []) or ())
 
 
 def summary_of(run: RunFiles, results: Results, columns: int | None) -> str:
     """The text of ``summary.txt``; for a terminal of so many ``columns`` only what fits."""
-    if columns is not None:
-        text = _try("the summary", lambda: _render_summary(run, results, columns), [])
-        if text is not None:
-            return str(text).rstrip()
-    return run.summary.read_text().rstrip()
+    warnings: list[str] = []
+    text = _try("summary.txt", lambda: _render_summary(run, results, columns), warnings)
+    if text is None:
+        text = f"{results.verdict}: {results.sentence}\n" + "".join(f"warning: {warning}\n" for warning in warnings)
+    return str(text).rstrip()
 
 
-def draw(run: RunFiles) -> list[str]:
-    """Report, plots and JUnit file.  Returns warnings; a failure to draw never changes a verdict."""
+def draw(run: RunFiles) -> ReportOutcome:
+    """Report, plots and JUnit file.  A failure to draw is a warning and never changes a verdict."""
     import reports
 
     warnings: list[str] = []
     outcome = _try("the report", lambda: reports.write_all(run, wording_of(run.history)), warnings)
-    return warnings + (list(outcome.warnings) if outcome is not None else [])
+    return reports.ReportOutcome([], warnings) if outcome is None else outcome
 
 
 def add_to_index(run: RunFiles, store: Path) -> None:
@@ -85,9 +124,11 @@ def append_to_warehouse(run: RunFiles, store: Path) -> list[str]:
     """Bring a judged run into the store's warehouse.  Returns warnings: a missing run can be brought in later."""
     try:
         append_run(store / WAREHOUSE, run)
-    except (FormatError, PipelineError, OSError) as error:
-        log.warning("not in the warehouse", exc_info=error)
-        return [f"not in the warehouse: {error}; `harness ingest {run.root}` brings it there"]
+    except Exception as error:  # as for a drawing, it never changes a verdict
+        log.info("not in the warehouse", exc_info=error)
+        known = isinstance(error, FormatError | PipelineError | OSError)
+        text = str(error) if known else f"{type(error).__name__}: {error}"
+        return [f"not in the warehouse: {text}; `harness ingest {run.root}` brings it there"]
     return []
 
 
@@ -106,16 +147,18 @@ def read_recorded(run: RunFiles) -> Recorded:
     if (note := torn_end(run.history)) is not None:
         state.warnings.append(f"{run.history.name}: {note}")
     names = tuple(history.header.extra.get("nodes") or netns_names(plan.nodes))
+    receipts, alarms = receipts_of(history.events), plan.under_test.alarms
     return Recorded(
         plan=plan,
         operations=pair(history.events, str(run.history)),
-        receipts=receipts_of(history.events),
+        receipts=receipts,
         probes=read_probes(run.probes) if run.probes.exists() else [],
         state=state,
         nodes=names,
         members=tuple(history.header.extra.get("members") or names),
-        log_hits=log_hits(run.nodes, names, plan.under_test.alarms),
+        log_hits=log_hits(run.nodes, names, alarms),
         files=run.nodes,
+        early_hits=early_hits(run.nodes, damages_of(receipts, plan), alarms, history.header.started),
     )
 
 
@@ -128,19 +171,42 @@ def log_hits(directory: Path, nodes: tuple[str, ...], alarms: Iterable[Alarm]) -
     hits: dict[str, dict[str, int]] = {}
     alarms = tuple(alarms)
     for node in nodes:
-        logs, counted = sorted((directory / node).glob("*.log*")), _counted(directory / node)
-        found: Counter[str] = Counter()
-        for path in logs:
-            with path.open(errors="replace") as lines:
-                for line in lines:
-                    found.update(
-                        alarm.pattern
-                        for alarm in alarms
-                        if alarm.pattern in line and not (alarm.unless and alarm.unless in line)
-                    )
-        if logs or counted is not None:
-            hits[node] = dict(found | (counted or Counter()))
+        found, counted = _lines_of(directory / node, alarms), _counted(directory / node)
+        if found is not None or counted is not None:
+            hits[node] = dict((found or Counter()) | (counted or Counter()))
     return hits
+
+
+def early_hits(directory: Path, damages: Damages, alarms: Iterable[Alarm], started: str) -> dict[str, dict[str, int]]:
+    """Count the alarms that nodes had logged before we damaged their files, by the dates of the lines."""
+    alarms = tuple(alarms)
+    hits = {}
+    for node in damages.nodes:
+        until = min(damage.begin for damage in damages.of(node)) / 1e9
+
+        def early(line: str, until: float = until) -> bool:
+            logged = seconds_of(line, started)
+            return logged is not None and logged < until
+
+        hits[node] = dict(_lines_of(directory / node, alarms, early) or {})
+    return hits
+
+
+def _lines_of(
+    directory: Path, alarms: Sequence[Alarm], counts: Callable[[str], bool] = lambda _: True
+) -> Counter[str] | None:
+    """The lines of each alarm in a node's logs; None without any log."""
+    logs = sorted(directory.glob("*.log*"))
+    found: Counter[str] = Counter()
+    for path in logs:
+        with path.open(errors="replace") as lines:
+            for line in lines:
+                found.update(
+                    alarm.pattern
+                    for alarm in alarms
+                    if alarm.pattern in line and not (alarm.unless and alarm.unless in line) and counts(line)
+                )
+    return found if logs else None
 
 
 def _counted(directory: Path) -> Counter[str] | None:
@@ -148,7 +214,7 @@ def _counted(directory: Path) -> Counter[str] | None:
     counted: Counter[str] | None = None
     for path in sorted(directory.glob("alarms-*.json")):
         try:
-            alarms = json.loads(path.read_text())["alarms"]
+            alarms = read_object(path)["alarms"]
             counts = Counter({str(pattern): int(count) for pattern, count in alarms.items()})
         except (ValueError, TypeError, KeyError, AttributeError) as error:  # cut off by a kill or a power cut
             log.warning("%s: not counts of alarms: %s", path, error)
@@ -163,12 +229,23 @@ def _tables(
     session: Callable[[], SparkSession] | None,
     timings: dict[str, float],
     warnings: list[str],
-) -> Tables:
+) -> tuple[Tables, OSError | FormatError | None]:
+    """The tables, and why they could not be written."""
     spark = None if session is None else _started(session, timings, warnings)
     with _timed(timings, "tables"):
-        if spark is None:
-            return local_tables(run, model=plan.model, deadline_s=plan.check_deadline)
-        return run_tables(spark, run, model=plan.model, deadline_s=plan.check_deadline)
+        if spark is not None:
+            try:
+                return run_tables(spark, run, model=plan.model, deadline_s=plan.check_deadline), None
+            except FormatError:
+                raise
+            except Exception as error:  # noqa: BLE001 (whatever became of the JVM, a verdict needs none)
+                _without_spark(error, warnings)
+        tables = computed_tables(run, model=plan.model, deadline_s=plan.check_deadline)
+        try:
+            store_tables(run, tables)
+        except (OSError, FormatError) as error:
+            return Tables.of(tables["verdicts"], tables["faults"]), error
+        return Tables.of(tables["verdicts"], tables["faults"]), None
 
 
 def _started(
@@ -179,9 +256,14 @@ def _started(
         with _timed(timings, "session"):
             return session()
     except SessionError as error:
-        log.warning("judging without Spark: %s", error)
-        warnings.append(f"judged without Spark, by the same functions: {error}")
+        _without_spark(error, warnings)
         return None
+
+
+def _without_spark(error: Exception, warnings: list[str]) -> None:
+    log.warning("judging without Spark: %s", error)
+    text = str(error) if isinstance(error, PipelineError) else f"{type(error).__name__}: {error}"
+    warnings.append(f"{WITHOUT_SPARK}: {text}")
 
 
 @contextmanager
@@ -199,18 +281,10 @@ def _render_summary(run: RunFiles, results: Results, columns: int | None) -> str
     return reports.render_summary(results.to_json(), columns, read_object_if_any(run.plan), wording_of(run.history))
 
 
-def _write_summary(run: RunFiles, results: Results) -> None:
-    warnings: list[str] = []
-    text = _try("summary.txt", lambda: _render_summary(run, results, None), warnings)
-    if text is None:
-        text = f"{results.verdict}: {results.sentence}\n" + "".join(f"warning: {warning}\n" for warning in warnings)
-    run.summary.write_text(text)
-
-
 def _try(what: str, action: Callable[[], Any], warnings: list[str]) -> Any:
     try:
         return action()
-    except Exception as error:
-        log.exception("%s could not be drawn", what)
+    except Exception as error:  # its traceback is for the log of a run, which is none of the screen
+        log.info("%s could not be drawn", what, exc_info=error)
         warnings.append(f"{what} could not be drawn: {type(error).__name__}: {error}")
         return None

@@ -119,7 +119,7 @@ class Damages:
         return {one.node: one for one in self.refusable if last and last.get(one.node, -1) <= max(one.end, gone_at)}
 
     def excused_logs(self, probes: Sequence[Probe]) -> Excused:
-        """From the damage of a log's file until the log is as long again as what had been committed in it."""
+        """The spans from the damage of a log's file until the log is again as long as what was committed in it."""
         spans: dict[str, list[tuple[int, int]]] = {}
         for damage in self.all:
             if damage.may_be(*LOG):

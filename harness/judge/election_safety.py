@@ -49,7 +49,7 @@ def election_safety(probes: Sequence[Probe], damages: Damages = NONE) -> Check:
     return Check("election-safety", "check", "valid", asked, seen)
 
 
-def terms_kept(probes: Sequence[Probe], damages: Damages = NONE) -> Check:
+def check_terms(probes: Sequence[Probe], damages: Damages = NONE) -> Check:
     """Check that no node returns to an earlier term, across restarts of its process or machine.
 
     Raft requires the term and the vote on stable storage before a node answers under them (figure 2 of the Raft

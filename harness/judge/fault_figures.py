@@ -143,7 +143,7 @@ def by_fault(rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
 
     For each fault: ``windows`` (installed ones), ``never_recovered`` (healed, comparable, and not back before the next
     fault), ``never_caught_up`` (some node was behind or silent), and for each of :data:`SUMMED` least, median and most
-    of the known ones (of ``recovered_ms`` those of windows with enough before to tell).
+    of the known ones (of ``recovered_ms`` those of windows with enough before to compare with).
     """
     windows: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
@@ -168,7 +168,7 @@ def _distribution(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _next_start(receipt: Receipt, receipts: Sequence[Receipt]) -> int | None:
-    """When the next fault starts after this one was healed."""
+    """The start of the next fault after this one was healed."""
     if receipt.healed is None:
         return None
     later = [other.started for other in receipts if other.state != "skipped" and other.started >= receipt.healed]

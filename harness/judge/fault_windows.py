@@ -5,25 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Final
 
 from harness.judge.awake import AwakeClock
 from harness.judge.recorded import Recorded
 from history import Receipt
 from nemesis.core.errors import UnknownFaultError
-from nemesis.faults.registry import find
-
-#: Stop all their nodes, but one after another.
-ONE_BY_ONE: Final = ("restart-rolling", "rolling-kill")
+from nemesis.faults.registry import find, one_at_a_time
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """From the fault's last command to the begin of its healing, cut to the main phase (ns since the run's start).
+    """The time from a fault's last command to the begin of its healing, in the main phase (ns since the run's start).
 
     ``exempt`` is the reason why no operation needs to have ended; empty where some must.  ``answerable_s`` are the most
     seconds on end for which a quorum was left.  ``together``: it was too short by itself, and counts with others that
-    were.
+    were, if there are enough of them or nothing else is asked.
     """
 
     id: int
@@ -61,7 +57,7 @@ def windows_of(recorded: Recorded) -> list[Window]:
             exempt = _exempt(answerable, stood, notices)
             found.append(Window(receipt.id, receipt.fault, begin, end, exempt, answerable))
     short = [window for window in found if window.exempt and window.answerable_s]
-    if len(short) > 1 and sum(window.answerable_s for window in short) >= notices:
+    if sum(window.answerable_s for window in short) >= notices or not any(window.asked for window in found):
         return [replace(one, exempt="", together=True) if one in short else one for one in found]
     return found
 
@@ -119,6 +115,6 @@ def quorum_left(members: Sequence[str], receipts: Iterable[Receipt]) -> bool:
 def _stops(fault: str) -> bool:
     """Whether its nodes do not serve while it stands; False for a fault unknown to this release."""
     try:
-        return find(fault).stops and fault not in ONE_BY_ONE
+        return find(fault).stops and not one_at_a_time(fault)
     except UnknownFaultError:
         return False

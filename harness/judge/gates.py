@@ -2,10 +2,10 @@
 
 What was seen stands alone at the head of a page, so beside what is too little it says what was asked for.
 
-The required amount is a share of what was asked for, :data:`LEAST_SHARE` of the plan's rate and no less than
-:data:`FEW`: far below what any healthy system serves beside a fault (an election costs a few seconds of ten), far above
-a single stray answer.  Only operations that were applied count: an acknowledgement of an entry that was never applied
-shows nothing of the cluster's health.
+The required amount is a share of what was asked for, :data:`MIN_SHARE` of the plan's rate and no less than
+:data:`MIN_OPERATIONS`: far below what any healthy system serves beside a fault (an election costs a few seconds of
+ten), far above a single stray answer.  Only operations that were applied count: an acknowledgement of an entry that was
+never applied shows nothing of the cluster's health.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from history import Check, Operation
 from history.records.counted import counted
 from nemesis.schedule.steps import fault_names
 
-#: Of the operations asked for, this share must have been ok: of each kind in the main phase, of all under each fault.
-LEAST_SHARE: Final = 0.01
-#: And at least so many, or every fifth where fewer than five times as many were asked for.
-FEW: Final = 5
+#: The least share of operations that must be ok: of each kind in the main phase, and of all under each fault.
+MIN_SHARE: Final = 0.01
+#: The least number of them; every fifth where fewer than five times as many were asked for.
+MIN_OPERATIONS: Final = 5
 #: The highest 99th percentile (ms) of how late operations may be issued by the harness.
 LATE_MS: Final = 1000.0
 #: The share of the main phase in which the harness may have stood still.
@@ -61,7 +61,7 @@ def _nothing_to_judge(name: str, asked: str, why: str) -> Check:
 def least(recorded: Recorded, seconds: float, share: float = 1.0) -> int:
     """Return how many operations are required in so much time at the plan's rate, of a ``share`` of all."""
     asked = recorded.plan.rate * seconds * share
-    return max(1, math.floor(LEAST_SHARE * asked), min(FEW, math.ceil(asked / FEW)))
+    return max(1, math.floor(MIN_SHARE * asked), min(MIN_OPERATIONS, math.ceil(asked / MIN_OPERATIONS)))
 
 
 def main_phase(recorded: Recorded) -> tuple[int, int] | None:
@@ -166,7 +166,7 @@ def _together(recorded: Recorded, windows: Sequence[Window], inside: dict[int, l
 
 
 def within(windows: Sequence[Window], operations: Iterable[Operation]) -> dict[int, list[Operation]]:
-    """By the fault's id: the operations that were invoked after it stood and returned before its healing began."""
+    """Map a fault's id to the operations that were invoked after it stood and returned before its healing began."""
     found: dict[int, list[Operation]] = {window.id: [] for window in windows}
     for op in operations:
         for window in windows:
@@ -308,7 +308,7 @@ def _kept_pace(recorded: Recorded) -> Check:
 
 
 def _never_issued(recorded: Recorded, still: float) -> int:
-    """How many operations of an open loop were due in the main phase and not issued in it; 0 where few enough."""
+    """Count the operations of an open loop that were due in the main phase and not issued in it; 0 where few enough."""
     pace, phase = recorded.state.pace, main_phase(recorded)
     if recorded.plan.loop != "open" or phase is None or "invoked_per_s" not in pace:
         return 0

@@ -24,9 +24,10 @@ from harness.plan import Plan
 from harness.runstate import RunState
 from history import Check, KeyVerdict, Operation, Results, worst
 from history.records.counted import counted
+from history.records.doubts import leaves_more
 from history.records.violations import LINEARIZABLE
 
-#: So long without a read that succeeded, though clients asked (ns), is said beside a verdict.
+#: A verdict names a stretch without a successful read, though clients asked, from this length on (ns).
 UNREAD_NS: Final = 10_000_000_000
 #: Checks, and kinds of contradictions, that no loss of entries explains.
 _NEVER_BY_LOSS: Final = frozenset(
@@ -60,7 +61,7 @@ def judge(
     checks = tuple(excused(check, keys, voided) for check in (of_clients, *common, *of_system, *ours))
     verdict = worst(check.verdict for check in checks)
     detailed = with_details(windows, recorded.receipts, recorded.operations, recorded.probes, recorded.nodes)
-    failures = [*recorded.state.failures, *setup_failures(recorded)]
+    failures = [*recorded.state.failures, *setup_failures(recorded), *_checker_failures(keys)]
     return Results(
         verdict=verdict,
         sentence=planted(recorded.plan, checks) + sentence(checks, keys, recovery, failures),
@@ -83,7 +84,7 @@ def judge(
 
 
 def _of_system(plan: Plan) -> dict[str, Any]:
-    """What readers need that do not know the system.
+    """The facts about the system for readers that do not know it.
 
     What the planted bug does; how many lower bits of indexes count within an epoch; what its log lines mean.
     """
@@ -113,7 +114,8 @@ def linearizability(keys: Sequence[KeyVerdict], recorded: int, when: dict[str, A
         verdict = "unknown"
     if bad:
         violations = sum(key.violations for key in keys)
-        seen += f", {counted(violations, 'violation')} on {', '.join(bad)}"
+        least = leaves_more(key.reason or "" for key in keys if key.verdict == "invalid")
+        seen += f", {'at least ' if least else ''}{counted(violations, 'violation')} on {', '.join(bad)}"
         seen += f": {describe(when)}" if when else ""
     else:
         seen += unread
@@ -123,6 +125,14 @@ def linearizability(keys: Sequence[KeyVerdict], recorded: int, when: dict[str, A
     asked = "every key's operations fit into one order that respects real time"
     details = {"engines": engines, **({"seen": when} if when else {})}
     return Check("linearizable", "check", verdict, asked, seen, details)
+
+
+def _checker_failures(keys: Sequence[KeyVerdict]) -> list[str]:
+    """The failure of the checker itself, whose keys are unknown; the verdicts on all other keys stand."""
+    failed = [key for key in keys if key.failure is not None]
+    if not failed:
+        return []
+    return [f"the checker failed on {', '.join(str(key.key) for key in failed)}: {failed[0].failure}"]
 
 
 def unread(recorded: Recorded) -> str:

@@ -27,7 +27,7 @@ from history.records.counted import counted
 
 KIND: Final = "leader-lacks-committed"
 _ASKED: Final = "who leads holds every entry that was committed before"
-#: So many are listed, and the first of each node; all are counted.
+#: At most this many are listed, and the first of each node; all are counted.
 MOMENTS: Final = 100
 
 

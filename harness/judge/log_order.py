@@ -35,12 +35,12 @@ from history.records.counted import counted
 
 KIND: Final = "commit-beyond-log"
 _ASKED: Final = "on every node applied <= committed <= end of the log"
-#: So many breaches are listed, and the first of each node; all are counted.
+#: At most this many violations are listed, and the first of each node; all are counted.
 MOMENTS: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Breach:
+class OrderViolation:
     """An answer of ``node`` at ``time`` (ns since the run's start) that its earlier answers contradict.
 
     ``above`` names the index (``committed`` or ``applied``) that had reached ``index``, ``bound`` is that of the later
@@ -64,11 +64,11 @@ class Breach:
         return f"{self.node} had applied {self.index} {at} with {self.bound} committed"
 
 
-def breaches(probes: Sequence[Probe]) -> list[Breach]:
-    """Every breach of every node that reports both its log's end and its commit index, in the order of time."""
+def order_violations(probes: Sequence[Probe]) -> list[OrderViolation]:
+    """Every violation by every node that reports both its log's end and its commit index, in the order of time."""
     known = _highest_committed(probes)
-    found = [breach for stretch in _stretches(probes) for breach in _of_process(stretch, known)]
-    return sorted(found, key=lambda breach: (breach.time, breach.node))
+    found = [violation for stretch in _stretches(probes) for violation in _of_process(stretch, known)]
+    return sorted(found, key=lambda violation: (violation.time, violation.node))
 
 
 def _stretches(probes: Sequence[Probe]) -> list[list[Probe]]:
@@ -76,15 +76,15 @@ def _stretches(probes: Sequence[Probe]) -> list[list[Probe]]:
     return [stretch for stretch in stretches(of_reporting(probes, "ledger_end")) if stretch[0].node in nodes]
 
 
-def _of_process(stretch: Sequence[Probe], known: dict[int, int]) -> list[Breach]:
-    found: list[Breach] = []
+def _of_process(stretch: Sequence[Probe], known: dict[int, int]) -> list[OrderViolation]:
+    found: list[OrderViolation] = []
     committed = applied = -1
     for probe, after in pairwise([*stretch, None]):
         assert probe is not None
         if after is not None and committed > probe.ledger_end and committed >= after.ledger_begin:
-            found.append(Breach(probe.node, probe.time, "committed", committed, probe.ledger_end))
+            found.append(OrderViolation(probe.node, probe.time, "committed", committed, probe.ledger_end))
         elif applied > max(probe.committed, known[probe.time]) and not probe.snapshots_loaded:
-            found.append(Breach(probe.node, probe.time, "applied", applied, probe.committed))
+            found.append(OrderViolation(probe.node, probe.time, "applied", applied, probe.committed))
         committed, applied = max(committed, probe.committed), max(applied, probe.applied)
     return found
 
@@ -100,32 +100,32 @@ def _highest_committed(probes: Sequence[Probe]) -> dict[int, int]:
 
 
 def log_order(probes: Sequence[Probe], damages: Damages) -> Check:
-    """Check the order (see above).  On a node whose log we cut, a breach is mentioned and is no violation."""
-    every = breaches(probes)
+    """Check the order (see above).  On a node whose log we cut, a violation is mentioned and not counted."""
+    every = order_violations(probes)
     excused = damages.excused_logs(probes)
-    found = [breach for breach in every if not excused.covers(breach.node, breach.time)]
+    found = [violation for violation in every if not excused.covers(violation.node, violation.time)]
     asked = sum(len(stretch) - 1 for stretch in _stretches(probes))
     seen = counted(asked, "pair of answers", "pairs of answers") + excused.describe(len(every) - len(found))
     if not asked:
         return Check("log-order", "check", "unknown", _ASKED, "no node answered twice in a row")
     if not found:
         return Check("log-order", "check", "valid", _ASKED, seen)
-    nodes = sorted({breach.node for breach in found})
-    first = {node: next(breach for breach in found if breach.node == node) for node in nodes}
-    counts = {node: sum(breach.node == node for breach in found) for node in nodes}
+    nodes = sorted({violation.node for violation in found})
+    first = {node: next(violation for violation in found if violation.node == node) for node in nodes}
+    counts = {node: sum(violation.node == node for violation in found) for node in nodes}
     seen = f"broken in {len(found)} of {seen}: " + "; ".join(
         f"{counts[node]} such answers, the first: {first[node].describe()}"
         if counts[node] > 1
         else first[node].describe()
         for node in nodes
     )
-    listed = sorted({*found[:MOMENTS], *first.values()}, key=lambda breach: (breach.time, breach.node))
+    listed = sorted({*found[:MOMENTS], *first.values()}, key=lambda violation: (violation.time, violation.node))
     details = {
         "kind": KIND,
         "nodes": nodes,
         "count": len(found),
         "by_node": counts,
-        "moments": [breach.to_json() for breach in listed],
-        "held_again": held_at_the_end(probes, max(breach.index for breach in found)),
+        "moments": [violation.to_json() for violation in listed],
+        "held_again": held_at_the_end(probes, max(violation.index for violation in found)),
     }
     return Check("log-order", "check", "invalid", _ASKED, seen, details)

@@ -9,6 +9,7 @@ others' by ``replicas-agree``.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -43,8 +44,11 @@ def _node_alarms(recorded: Recorded, damages: Damages) -> Check:
     known, probes = recorded.alarms, recorded.probes
     hits = _with_faults(known, recorded.log_hits, probes)
     wanted = _wanted(recorded, hits)
-    alarms = log_lines(known, hits, "violation", damages)
-    excused = log_lines(known, hits, "violation", damages, damaged=True)
+    blamed = {
+        node: recorded.early_hits.get(node, {}) if node in damages.nodes else found for node, found in hits.items()
+    }
+    after = {node: Counter(hits[node]) - Counter(blamed[node]) for node in hits if node in damages.nodes}
+    alarms, excused = log_lines(known, blamed, "violation"), log_lines(known, after, "violation")
     unread, unread_damaged = _undecodable(probes, damages)
     notes = [
         *(f"{line} after a fault of ours had damaged its files" for line in (*excused, *unread_damaged)),
@@ -55,8 +59,8 @@ def _node_alarms(recorded: Recorded, damages: Damages) -> Check:
     ]
     if alarms or unread:
         kind = "log-alarm" if alarms else "undecodable-entry"
-        details = {"kind": kind, "notes": notes, "nodes": _nodes_of(known, hits, probes, damages),
-                   "patterns": _patterns(known, hits, damages)}  # fmt: skip
+        details = {"kind": kind, "notes": notes, "nodes": _nodes_of(known, blamed, probes, damages),
+                   "patterns": _patterns(known, blamed)}  # fmt: skip
         return Check("node-logs", "check", "invalid", _ASKED, "; ".join([*alarms, *unread]), details)
     doubts = restarts_unexplained(recorded)
     if missing := [node for node in recorded.serving if node not in recorded.log_hits]:
@@ -81,34 +85,32 @@ def setup_failures(recorded: Recorded) -> list[str]:
 
 
 def _wanted(recorded: Recorded, hits: Hits) -> dict[str, dict[str, int]]:
-    """Those of the hits that a fault was for which may have struck their node."""
+    """The hits that a fault on their node was to cause."""
     struck = {(r.fault, node) for r in recorded.receipts if r.state != "skipped" for node in r.nodes}
     pairs = [(alarm.pattern, node) for alarm in recorded.alarms for name, node in struck if name in alarm.wanted_by]
     return {node: {one: count for one, count in found.items() if (one, node) in pairs} for node, found in hits.items()}
 
 
-def log_lines(
-    alarms: Sequence[Alarm], hits: Hits, follows: str, damages: Damages = NONE, *, damaged: bool = False
-) -> list[str]:
-    """A sentence for each alarm with this consequence, of damaged or of undamaged nodes."""
+def log_lines(alarms: Sequence[Alarm], hits: Hits, follows: str) -> list[str]:
+    """A sentence for each alarm with this consequence."""
     lines = []
     for alarm in (one for one in alarms if one.follows == follows):
         found = {node: counts[alarm.pattern] for node, counts in hits.items() if counts.get(alarm.pattern)}
-        if nodes := sorted(node for node in found if (node in damages.nodes) == damaged):
+        if nodes := sorted(found):
             count = sum(found[node] for node in nodes)
             often = "once" if count == 1 else f"{count} times"
             lines.append(f"{often} {alarm.pattern!r} on {', '.join(nodes)} ({alarm.meaning})")
     return lines
 
 
-def _patterns(alarms: Sequence[Alarm], hits: Hits, damages: Damages) -> list[dict[str, Any]]:
-    """By what the lines of the violations are found in the logs again, and on which nodes."""
-    found: list[dict[str, Any]] = []
-    for alarm in (one for one in alarms if one.follows == "violation"):
-        nodes = sorted(node for node, counts in hits.items() if counts.get(alarm.pattern))
-        if nodes := [node for node in nodes if node not in damages.nodes]:
-            found.append({"pattern": alarm.pattern, "unless": alarm.unless, "nodes": nodes})
-    return found
+def _patterns(alarms: Sequence[Alarm], hits: Hits) -> list[dict[str, Any]]:
+    """The patterns by which the lines of the violations are found in the logs again, and their nodes."""
+    return [
+        {"pattern": alarm.pattern, "unless": alarm.unless, "nodes": nodes}
+        for alarm in alarms
+        if alarm.follows == "violation"
+        and (nodes := sorted(node for node, counts in hits.items() if counts.get(alarm.pattern)))
+    ]
 
 
 def restarts_unexplained(recorded: Recorded) -> list[str]:
@@ -184,7 +186,7 @@ def _counts(probes: Sequence[Probe]) -> list[str]:
 
 
 def _per_process(probes: Sequence[Probe], name: str) -> dict[tuple[str, int], tuple[Probe, int]]:
-    """For each process with a count above 0: the first such probe, and the highest count."""
+    """List each process with a count above 0: the first such probe, and the highest count."""
     found: dict[tuple[str, int], tuple[Probe, int]] = {}
     for probe in probes:
         if probe.answered and (number := int(getattr(probe, name))):
@@ -207,4 +209,4 @@ def _nodes_of(alarms: Sequence[Alarm], hits: Hits, probes: Sequence[Probe], dama
         for (node, _), (probe, _) in _per_process(probes, "undecodable").items()
         if not damages.before(node, probe.time)
     }
-    return sorted((alarmed - damages.nodes) | unread)
+    return sorted(alarmed | unread)

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from harness.judge.committed_prefix import committed_kept
+from harness.judge.committed_prefix import check_committed_prefix
 from harness.judge.damage import Damages
-from harness.judge.election_safety import election_safety, terms_kept
+from harness.judge.election_safety import check_terms, election_safety
 from harness.judge.leader_complete import leader_complete
 from harness.judge.log_order import log_order
 from harness.judge.recorded import Recorded
@@ -49,11 +49,11 @@ def node_checks(recorded: Recorded, recovery: Found | None, damages: Damages) ->
             probes, quiet=moments.get("quiet"), ends=_ends(recovery, moments),
         )),
         _NodeCheck("election-safety", ("role", "term"), lambda: election_safety(probes, damages)),
-        _NodeCheck("terms-kept", ("term",), lambda: terms_kept(probes, damages)),
+        _NodeCheck("terms-kept", ("term",), lambda: check_terms(probes, damages)),
         _NodeCheck("leader-complete", ("ledger_end", "committed", "role", "term"),
                    lambda: leader_complete(probes, damages)),
         _NodeCheck("log-order", ("ledger_end", "committed"), lambda: log_order(probes, damages)),
-        _NodeCheck("committed-kept", ("ledger_end", "committed"), lambda: committed_kept(probes, damages)),
+        _NodeCheck("committed-kept", ("ledger_end", "committed"), lambda: check_committed_prefix(probes, damages)),
     )  # fmt: skip
     if recorded.plan.under_test.prober is None and not probes:
         return [], [_left_out([one.name for one in every], "nodes of this system say nothing of themselves")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.plan import Plan
@@ -16,7 +16,8 @@ from history import Operation, Probe, Receipt
 class Recorded:
     """The recorded data of a run.  ``log_hits`` maps a node to the counts of its alarms' patterns.
 
-    A node without collected logs is missing in it.  ``members`` are the nodes where the system keeps its data: faults
+    A node without collected logs is missing in it.  ``early_hits`` has those of its lines that stand in the logs of a
+    node before a fault of ours damaged its files.  ``members`` are the nodes where the system keeps its data: faults
     drew from them, and majorities are counted over them.  ``files`` is the directory of what was collected.
     """
 
@@ -29,6 +30,7 @@ class Recorded:
     members: tuple[str, ...]
     log_hits: dict[str, dict[str, int]]
     files: Path | None = None
+    early_hits: dict[str, dict[str, int]] = field(default_factory=dict)
 
     @property
     def alarms(self) -> tuple[Alarm, ...]:
@@ -42,7 +44,7 @@ class Recorded:
         return tuple(node for node in self.nodes if not isinstance(roles, dict) or roles.get(node, True))
 
     def evidence(self, recovered: Iterable[str]) -> Evidence:
-        """What a system's own checks are given; ``recovered`` are the nodes that caught up after the last heal."""
+        """The evidence for a system's own checks; ``recovered`` are the nodes that caught up after the last heal."""
         addresses = self.state.environment.get("nodes")
         known = addresses if isinstance(addresses, dict) else {}
         return Evidence(

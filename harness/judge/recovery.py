@@ -85,7 +85,7 @@ class Recovery:
 
     @property
     def finished_at(self) -> int | None:
-        """When the last condition was met (ns since the run's start), None if one never was."""
+        """The time at which the last condition was met (ns since the run's start), None if one never was."""
         if self.rule == "own":
             conditions = [self.committed_again, self.together]
         else:
@@ -142,7 +142,7 @@ class Recovery:
         return gone + ([f"{_names(never)} never answered a probe"] if never else [])
 
     def reached_sentence(self) -> str:
-        """What was reached and when, such as "all nodes at 40, 3.1 s after the heal"; only if it was."""
+        """Say what was reached and when, such as "all nodes at 40, 3.1 s after the heal"; only if it was."""
         assert self.seconds is not None
         what = {"own": "all nodes caught up", "operations": "operations succeeded again"}
         done = what.get(self.rule, f"all nodes at {self._index(self.target)}")
@@ -257,7 +257,7 @@ def committed_by(probes: Iterable[Probe], moment: int) -> int:
 
 
 def last_heal(receipts: Iterable[Receipt], swept: int) -> int:
-    """When the last fault was healed (ns since the run's start).
+    """The time at which the last fault was healed (ns since the run's start).
 
     ``swept`` is when everything had been healed after the main phase: it stands in for faults without a recorded heal,
     and for the heal of a run without faults.
@@ -268,7 +268,7 @@ def last_heal(receipts: Iterable[Receipt], swept: int) -> int:
 
 
 def silent_before(probes: Sequence[Probe], nodes: Iterable[str], healed_at: int) -> dict[str, int | None]:
-    """When each node gave its last answer (ns, None: never) that was silent before the heal and has been since."""
+    """The last answers (ns, None: never) of the nodes that were silent before the heal and have been since."""
     last: dict[str, int | None] = dict.fromkeys(nodes)
     last |= {probe.node: probe.time for probe in probes if probe.answered and probe.node in last}
     return {node: moment for node, moment in last.items() if moment is None or moment < healed_at - FRESH_NS}

@@ -15,7 +15,7 @@ from harness.judge.awake import AwakeClock, gaps
 from harness.judge.committed_prefix import falls
 from harness.judge.damage import NONE, Damage, Damages
 from harness.judge.leader_complete import short_leaders
-from harness.judge.log_order import breaches
+from harness.judge.log_order import order_violations
 from harness.judge.node_alarms import setup_failures
 from harness.judge.recorded import Recorded
 from harness.judge.recovery import (
@@ -34,8 +34,9 @@ from harness.judge.recovery import (
 )
 from history import Check, Operation, Probe, Verdict
 from history.records.indexes import index_text
+from history.records.probes import last_commit
 
-#: What a node reached within the limit may be seen by a probe so much later (s).
+#: What a node reached within the limit may be seen by a probe this much later (s).
 SLACK_S: Final = 1.0
 _SECOND: Final = 1_000_000_000
 _ASKED: Final = {
@@ -44,7 +45,7 @@ _ASKED: Final = {
     "operations": "operations succeed again",
 }
 _SINCE: Final = {HEAL: "last heal", TRIED: "last attempt to heal", LOAD: "end of the load"}
-#: A breach so shortly before a node's last answer (ns) stood until the end: that answer itself is not judged.
+#: A violation at most this long before a node's last answer (ns) stood until the end: that answer is not judged.
 _STANDS_NS: Final = 1_500_000_000
 
 
@@ -85,9 +86,11 @@ def recovery_of(recorded: Recorded, damages: Damages) -> Found | None:
         recorded, clock, _before_the_restart(recorded), damages.refused(recorded.probes),
         since=(healed, swept), until=moments["final-reads"], event=_event(recorded),
     )  # fmt: skip
-    if "restarted-reads" not in moments:
+    if "restarting" not in moments:
         return found
     refused = damages.refused(recorded.probes, gone_at=moments["restarting"])
+    if "restarted-reads" not in moments:
+        return replace(found, refused={**_lines(refused), **found.refused}) if recorded.state.restart_failed else found
     again = _found(
         recorded, clock, recorded.probes, refused, since=(clock.at(moments["restarted"]),) * 2,
         until=moments["restarted-reads"], event=RESTART,
@@ -138,12 +141,16 @@ def _found(
         unseen=tuple(gaps(looked, healed, end)),
         unasked=tuple(node for node in since_heal.behind if node not in asked),
         seconds=(end - healed) / 1e9,
-        refused={node: f"{node} did not start again on {damage.describe()}" for node, damage in refused.items()},
+        refused=_lines(refused),
     )  # fmt: skip
 
 
+def _lines(refused: dict[str, Damage]) -> dict[str, str]:
+    return {node: f"{node} did not start again on {damage.describe()}" for node, damage in refused.items()}
+
+
 def _event(recorded: Recorded) -> str:
-    """What recovery is counted from, in words: without a fault that may have stood there was no heal."""
+    """Name the event that recovery is counted from: without a fault that may have stood there was no heal."""
     healed = [receipt.healed for receipt in recorded.receipts if receipt.state != "skipped"]
     return LOAD if not healed else TRIED if None in healed else HEAL
 
@@ -223,7 +230,7 @@ def recovery_check(recorded: Recorded, found: Found | None, damages: Damages = N
 
 
 def _restart_failed(recorded: Recorded, damages: Damages) -> str | None:
-    """Why the system did not serve again after the restart at the end; None where only damaged nodes failed."""
+    """The reason why the system did not serve after the restart at the end; None where only damaged nodes failed."""
     reason = recorded.state.restart_failed
     began = recorded.state.moments.get("restarting")
     if reason is None or began is None:
@@ -283,7 +290,7 @@ def _refusals(found: Found) -> str:
 
 
 def _ours(found: Found, recorded: Recorded, limit: float) -> str | None:
-    """Why it may be our fault that no recovery was seen; None if it cannot be."""
+    """The reason why the harness may have missed a recovery; None if it cannot have."""
     if found.unseen:
         begin, end = max(found.unseen, key=lambda span: span[1] - span[0])
         return f"the harness asked no node for {(end - begin) / 1e9:.1f} s of that time"
@@ -317,9 +324,9 @@ def _lost(recorded: Recorded, recovery: Recovery) -> dict[str, str]:
         return {}
     lost = {one.node: one.describe() for one in reversed(short_leaders(recorded.probes))}
     last = {probe.node: probe.time for probe in recorded.probes if probe.answered}
-    for breach in breaches(recorded.probes):
-        if breach.above == "committed" and breach.time >= last[breach.node] - _STANDS_NS:
-            lost.setdefault(breach.node, breach.describe())
+    for violation in order_violations(recorded.probes):
+        if violation.above == "committed" and violation.time >= last[violation.node] - _STANDS_NS:
+            lost.setdefault(violation.node, violation.describe())
     return dict(sorted(lost.items()))
 
 
@@ -334,20 +341,18 @@ def _seconds(found: Found) -> dict[str, Any]:
 
 
 def _last_seen(recorded: Recorded) -> dict[str, Any]:
-    """When a node last committed more than before and a client was last served (ns; null: never); where records end."""
-    committed: dict[str, int] = {}
-    last = None
-    for probe in recorded.probes:
-        if probe.answered:
-            last = probe.time if probe.committed > committed.get(probe.node, probe.committed) else last
-            committed[probe.node] = probe.committed
+    """The times of the last new commit and of the last served client (ns; null: never), and of the records' end."""
     served = [one.returned for one in recorded.operations if one.applied and one.returned is not None]
     ends = [
         *(one.returned or one.invoked for one in recorded.operations),
         *(probe.time for probe in recorded.probes[-1:]),
         *(receipt.healed or receipt.started for receipt in recorded.receipts),
     ]
-    return {"last_commit_ns": last, "last_served_ns": max(served, default=None), "end_ns": max(ends, default=0)}
+    return {
+        "last_commit_ns": last_commit(recorded.probes),
+        "last_served_ns": max(served, default=None),
+        "end_ns": max(ends, default=0),
+    }
 
 
 def _reached(found: Found, recovery: Recovery) -> dict[str, Any]:

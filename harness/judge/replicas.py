@@ -24,7 +24,7 @@ from history.records.counted import counted
 
 KIND: Final = "replicas-differ"
 _ASKED: Final = "every node that is at the same index holds the same contents"
-#: At most so many differences are listed; all are counted.
+#: At most this many differences are listed; all are counted.
 MOMENTS: Final = 100
 
 
@@ -46,7 +46,7 @@ class Difference:
 
     @property
     def time(self) -> int:
-        """When it was seen: the latest of the digests' first reports."""
+        """The time at which it was seen: the latest of the digests' first reports."""
         return max(min(nodes.values()) for nodes in self.digests.values())
 
     def sentence(self) -> str:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from checker.counterexamples.violation_times import Sighting, sightings
 from checker.per_key import by_key
 from history import KeyVerdict, Operation, Receipt
-from history.records.violation_times import occasions_text
+from history.records.violation_times import violation_times_text
 
 _PHASES: Final = ("warm-up", "main", "final")
 
@@ -47,5 +47,5 @@ def _stood(receipt: Receipt, sighting: Sighting) -> bool:
 
 
 def describe(found: dict[str, Any]) -> str:
-    """Write when they were seen (see :func:`occasions_text`); empty if there is none."""
-    return occasions_text(found, "no fault") if found else ""
+    """Write when they were seen (see :func:`violation_times_text`); empty if there is none."""
+    return violation_times_text(found, "no fault") if found else ""

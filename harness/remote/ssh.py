@@ -35,9 +35,6 @@ from harness.errors import (
 )
 from harness.remote.node import Node
 
-# What paramiko would log is raised here as an error of ours; unconfigured, it would be printed on the terminal.
-logging.getLogger("paramiko").setLevel(logging.CRITICAL)
-
 #: sshd allows ten sessions a connection by default.
 CHANNELS_PER_CONNECTION: Final = 6
 #: A peer that does not acknowledge what was sent for so long is gone.
@@ -174,7 +171,7 @@ def connect(node: Node, timeout: float) -> paramiko.Transport:
     """
     known = known_host_keys(node)
     key = _load_key(node)
-    transport = paramiko.Transport(_dial(node, timeout))
+    transport = _transport(node, timeout)
     try:
         _shake_hands(node, transport, known, timeout)
         _authenticate(node, transport, key, timeout)
@@ -189,7 +186,7 @@ def shown_host_key(node: Node, timeout: float = 5.0) -> str:
 
     Raises HostUnreachableError.
     """
-    transport = paramiko.Transport(_dial(node, timeout))
+    transport = _transport(node, timeout)
     try:
         transport.start_client(timeout=timeout)
         key = transport.get_remote_server_key()
@@ -232,6 +229,13 @@ def _load_key(node: Node) -> paramiko.PKey:
     except (paramiko.SSHException, ValueError, TypeError) as error:
         problem = f"is no private key that can be used: {error}"
     raise AuthenticationFailedError(node.name, f"the key file {node.key_file} {problem}")
+
+
+def _transport(node: Node, timeout: float) -> paramiko.Transport:
+    """A connection that has been dialled, nothing sent yet.  Raises HostUnreachableError."""
+    # What paramiko would log is raised here as an error of ours; unconfigured, it would be printed on the terminal.
+    logging.getLogger("paramiko").setLevel(logging.CRITICAL)
+    return paramiko.Transport(_dial(node, timeout))
 
 
 def _dial(node: Node, timeout: float) -> socket.socket:

@@ -19,21 +19,21 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 from harness.errors import UsageError
 from harness.exits import EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_OF_VERDICT, EXIT_USAGE
 from harness.plan import Plan
-from harness.store import read_object_if_any
+from harness.store import has_history, read_object_if_any
 from harness.suite.cells import Cell
 from harness.suite.expectation import Outcome, compare
 from harness.suite.known_defects import Defect, unexplained
 from history import RunFiles
 from history.records.violations import Violation, violations_of
 
-#: Beyond what the plan itself allows: start, collecting, tables, drawing, on a busy machine.
+#: Seconds beyond what the plan itself allows: start, collecting, tables, drawing, on a busy machine.
 GRACE_S: Final = 180.0
-#: From SIGTERM, on which a run heals and collects, to SIGKILL.
+#: Seconds from SIGTERM, on which a run heals and collects, to SIGKILL.
 ORDERLY_END_S: Final = 60.0
 _LOOK_EVERY_S: Final = 0.1
 _PR_SET_PDEATHSIG: Final = 1
@@ -84,9 +84,12 @@ def words_of(cell: Cell, store: Path) -> list[str]:
 
 def longest_s(plan: Plan) -> float:
     """A limit that no healthy run exceeds: the sum of all its own deadlines."""
-    checking = plan.check_deadline * (1 if plan.spark else plan.keys)
     starting = plan.ready_timeout * (2 if plan.restart_at_end else 1)
-    return starting + plan.warm_up + plan.time_limit + 2 * plan.recovery_time + checking + GRACE_S
+    return starting + plan.warm_up + plan.time_limit + 2 * plan.recovery_time + _checking_s(plan) + GRACE_S
+
+
+def _checking_s(plan: Plan) -> float:
+    return plan.check_deadline * (1 if plan.spark else plan.keys)
 
 
 def run_cell(cell: Cell, store: Path, log: Path, look: Callable[[], bool], command: list[str] | None = None) -> Attempt:
@@ -97,14 +100,28 @@ def run_cell(cell: Cell, store: Path, log: Path, look: Callable[[], bool], comma
     before = _runs(store, cell.plan)
     began = time.monotonic()
     with log.open("wb") as output:
-        process = subprocess.Popen(
-            command or words_of(cell, store), stdin=subprocess.DEVNULL, stdout=output, stderr=output,
-            start_new_session=True, preexec_fn=_end_with_parent,  # noqa: PLW1509 (it takes no lock)
-        )  # fmt: skip
-        hung = _wait(process, began + longest_s(cell.plan), look)
+        code, hung = _process(command or words_of(cell, store), output, began + longest_s(cell.plan), look)
+        run, last_words = _own_run(store, cell.plan, before), _last_words(log)
+        if run is not None and (hung or code != EXIT_INTERRUPTED) and _unjudged(RunFiles(run)):
+            # A run without a verdict may hold a violation, which a second attempt would hide.
+            words = [sys.executable, "-m", "harness", "--no-defaults", "check", str(run), "--no-spark"]
+            _process([*words, "--store", str(store)], output, time.monotonic() + _checking_s(cell.plan) + GRACE_S, look)
     seconds = round(time.monotonic() - began, 1)
-    run = _own_run(store, cell.plan, before)
-    return _attempt(cell, store, run, process.returncode, _last_words(log), hung=hung, seconds=seconds)
+    return _attempt(cell, store, run, code, last_words, hung=hung, seconds=seconds)
+
+
+def _unjudged(run: RunFiles) -> bool:
+    return has_history(run) and not run.results.exists()
+
+
+def _process(words: Sequence[str], output: BinaryIO, deadline: float, look: Callable[[], bool]) -> tuple[int, bool]:
+    """Run a process to its end; return its code, and whether it had to be ended because it was too late."""
+    process = subprocess.Popen(
+        words, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+        start_new_session=True, preexec_fn=_end_with_parent,  # noqa: PLW1509 (it takes no lock)
+    )  # fmt: skip
+    hung = _wait(process, deadline, look)
+    return process.returncode, hung
 
 
 def _end_with_parent() -> None:

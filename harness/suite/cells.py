@@ -13,7 +13,7 @@ from harness.errors import UsageError
 from harness.plan import Plan
 from harness.suite.expectation import Expectation
 
-#: Of two events in ``history.jsonl`` (docs/pipeline.md).
+#: Bytes of two events in ``history.jsonl`` (docs/pipeline.md).
 _BYTES: Final = 247
 _SHARD: Final = re.compile(r"(\d+)/(\d+)")
 
@@ -64,7 +64,7 @@ class Shard:
 
     @classmethod
     def parse(cls, text: str) -> Shard:
-        """From ``i/n``.  Raises UsageError."""
+        """Parse ``i/n``.  Raises UsageError."""
         found = _SHARD.fullmatch(text)
         if found is None or not 1 <= int(found[1]) <= int(found[2]):
             raise UsageError(f"--shard {text}: expected I/N with I from 1 to N, such as 1/4")

@@ -62,8 +62,8 @@ class Expectation:
         return cls(tuple(record["verdicts"]), tuple(record["kinds"]), record["why"], known)
 
 
+#: The violations that bear the marks of none of the defects (``harness.suite.known_defects.unexplained``).
 Unexplained: TypeAlias = Callable[[Sequence[Violation], Sequence[Defect]], list[Violation]]
-"""The violations that bear the marks of none of the defects (``harness.suite.known_defects.unexplained``)."""
 
 
 def compare(
@@ -85,7 +85,7 @@ def compare(
 
 
 def _beside(expected: Expectation, strange: Sequence[Violation]) -> str:
-    """Why these violations differ from the expectation."""
+    """The reason why these violations differ from the expectation."""
     alike = [d.name for d in expected.known if any(one.kind in d.kinds for one in strange)]
     if alike:
         return f"without the marks of {' or '.join(alike)}: a new defect, or one that has changed"

@@ -1,4 +1,4 @@
-"""What may stand in a suite file: names, types, bounds."""
+"""The fields of a suite file: names, types, bounds."""
 
 from __future__ import annotations
 

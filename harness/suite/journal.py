@@ -19,6 +19,7 @@ from harness.errors import StoreError, UsageError
 from harness.store import point_link, write_json
 from harness.suite.cell_process import Attempt
 from harness.suite.cells import Cell
+from history.json_object import load_object
 
 FORMAT: Final = "harness-suite"
 VERSION: Final = 2
@@ -111,10 +112,10 @@ def unfinished(store: Path, name: str) -> Journal | None:
 def read_journal(root: Path) -> Journal:
     """Raises UsageError.  A torn last line is left out: its cell runs again."""
     try:
-        begun = Begun.from_json(json.loads((root / "suite.json").read_text()))
+        begun = Begun.from_json(load_object((root / "suite.json").read_bytes()))
         path = root / "attempts.jsonl"
         lines = path.read_text().splitlines(keepends=True) if path.exists() else []
-        attempts = [Attempt.from_json(json.loads(line)) for line in lines if line.endswith("\n")]
+        attempts = [Attempt.from_json(load_object(line)) for line in lines if line.endswith("\n")]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UsageError(f"{root} cannot be resumed: {error}; start the suite anew, without --resume") from None
     if lines and not lines[-1].endswith("\n"):

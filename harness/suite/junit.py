@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from harness.files import wording_of
 from harness.store import read_object_if_any
@@ -18,6 +18,7 @@ from harness.suite.outcome import CellResult, SuiteResults
 from history import RunFiles
 from history.records.violations import counterexamples_of
 from reports.style.format import xml_text
+from reports.text.junit_xml import add_properties, count_cases, write_document
 from reports.text.text_diagram import draw
 
 _TAG: Final[dict[Outcome, str]] = {
@@ -28,7 +29,7 @@ _TAG: Final[dict[Outcome, str]] = {
     "not-run": "error",
     "skipped": "skipped",
 }
-_MOST_EXAMPLES: Final = 3
+_MAX_EXAMPLES: Final = 3
 
 
 def junit_of(results: SuiteResults, store: Path) -> ET.Element:
@@ -37,23 +38,19 @@ def junit_of(results: SuiteResults, store: Path) -> ET.Element:
     root = ET.Element("testsuites", name="harness")
     suite = ET.SubElement(root, "testsuite", name=xml_text(begun.name), time=f"{results.seconds:.1f}")
     properties = {"seed": begun.seed, "shard": begun.shard, "suite_file": begun.file, "directory": results.journal.root}
-    _properties(suite, properties)
+    add_properties(suite, properties)
     for result in results.cells:
         _case(suite, result, begun.name, store)
     if results.failure:
         case = ET.SubElement(suite, "testcase", classname=xml_text(begun.name), name="the suite itself")
         ET.SubElement(case, "error", type="harness-failure", message=xml_text(results.failure))
-    for name, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
-        suite.set(name, str(len(suite.findall(f"testcase/{tag}"))))
-    suite.set("tests", str(len(suite.findall("testcase"))))
+    count_cases(suite)
     return root
 
 
 def write(results: SuiteResults, store: Path, path: Path) -> None:
-    """Raises OSError."""
-    tree = ET.ElementTree(junit_of(results, store))
-    ET.indent(tree)
-    tree.write(path, encoding="utf-8", xml_declaration=True)
+    """Write the document.  Raises OSError."""
+    write_document(junit_of(results, store), path)
 
 
 def _case(suite: ET.Element, result: CellResult, name: str, store: Path) -> None:
@@ -68,7 +65,7 @@ def _case(suite: ET.Element, result: CellResult, name: str, store: Path) -> None
         known = {"verdict": last.verdict, "kinds": ", ".join(last.kinds), "run": last.run, **last.environment}
         properties |= {key: value for key, value in known.items() if value}
         properties["attempts"] = len(result.attempts)
-    _properties(case, properties)
+    add_properties(case, properties)
     text = "\n\n".join(part for part in (result.sentence, *_examples(result, store)) if part)
     if (tag := _TAG.get(result.outcome)) is None:
         ET.SubElement(case, "system-out").text = xml_text(text)
@@ -78,12 +75,6 @@ def _case(suite: ET.Element, result: CellResult, name: str, store: Path) -> None
     found.text = xml_text(f"{text}\n\nagain: {result.cell.command}")
 
 
-def _properties(parent: ET.Element, values: dict[str, Any]) -> None:
-    properties = ET.SubElement(parent, "properties")
-    for name, value in values.items():
-        ET.SubElement(properties, "property", name=name, value=xml_text(value))
-
-
 def _examples(result: CellResult, store: Path) -> list[str]:
     """The first counterexamples of the last attempt, drawn; empty where none can be read."""
     if result.last is None or not result.last.run:
@@ -91,7 +82,7 @@ def _examples(result: CellResult, store: Path) -> list[str]:
     try:
         files = RunFiles(store / result.last.run)
         record, wording = read_object_if_any(files.results), wording_of(files.history)
-        examples = [one.example for one in counterexamples_of(record)[:_MOST_EXAMPLES]]
+        examples = [one.example for one in counterexamples_of(record)[:_MAX_EXAMPLES]]
         return [f"{example.kind}: {example.sentence}\n{draw(example, wording=wording)}" for example in examples]
     except (KeyError, TypeError):
         return []

@@ -14,7 +14,7 @@ written once, in TOML, and suites refer to them by name::
     only_with = ["log-alarm"]         # some of the kinds: any other counts only beside one of these; none: by itself
     why = "docs/findings.md"
 
-A group ``(?P<log_end>…)`` in the regex is where a node's log ends after what the line tells.  Then a line counts only
+A group ``(?P<log_end>…)`` in the regex is where a node's log ends after what the line says.  Then a line counts only
 where that is below what this very node had reported as committed before: a log is cut at every election, but a healthy
 one never there.
 """

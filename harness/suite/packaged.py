@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Final
 
 from harness.errors import UsageError
+from harness.store import is_file
 from history.schema import hint
 
-#: In an installed package, and in a source tree.
+#: Where they lie in an installed package, and in a source tree.
 _PACKAGED: Final = Path(__file__).resolve().parents[1] / "files" / "suites"
 _TREE: Final = Path(__file__).resolve().parents[2] / "suites"
 #: Where a project keeps its own; they come before those of this package.
@@ -41,15 +42,8 @@ def _found(pattern: str) -> dict[str, Path]:
 
 
 def _find(path: Path, known: dict[str, Path], noun: str) -> Path:
-    if path.suffix or len(path.parts) != 1 or _is_file(path):
+    if path.suffix or len(path.parts) != 1 or is_file(path):
         return path
     if path.name not in known:
         raise UsageError(f"there is no {noun} {path.name!r}; {hint(path.name, known)}, or give a file")
     return known[path.name]
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except OSError:  # a name that is too long for any file
-        return False

@@ -49,7 +49,7 @@ class Removal:
 
 
 #: The largest accepted days and GiB; more is a typing error.
-MOST: Final = 1_000_000
+MAX_SETTING: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +61,8 @@ class Limits:
 
     def __post_init__(self) -> None:
         for name, value in (("--keep-days", self.days), ("--keep-gib", self.gib)):
-            if value is not None and not 0 <= value <= MOST:
-                raise UsageError(f"{name} must be from 0 to {MOST}, not {value:g}")
+            if value is not None and not 0 <= value <= MAX_SETTING:
+                raise UsageError(f"{name} must be from 0 to {MAX_SETTING}, not {value:g}")
 
 
 def stored(store: Path) -> list[Stored]:
@@ -165,7 +165,7 @@ def describe(runs: Sequence[Stored], going: Sequence[Removal]) -> Iterator[str]:
 
 
 def _runs_of_suite(store: Path, suite: Path) -> list[Path]:
-    """Whether a run of its attempts is left; a journal that cannot be read counts as one with runs."""
+    """The runs of a suite's attempts; a journal that cannot be read counts as one with runs."""
     path = suite / "attempts.jsonl"
     if not path.exists():
         return []

@@ -32,7 +32,8 @@ from harness.terminal import tables
 from history import RunFiles
 from history.extras import require
 
-#: In a suite's directory once it has brought its cluster up: if it is killed, the resumed suite takes the nodes down.
+#: A file in a suite's directory once it has brought its cluster up: if it is killed, the resumed suite takes the nodes
+#: down.
 OURS: Final = "cluster-is-ours"
 
 
@@ -68,10 +69,9 @@ def cells_of(asked: SuiteOptions, suite: Suite, seed: int) -> list[Cell]:
 
     cells = suite.cells(seed, asked.cluster, changes, is_wanted)
     if not cells:
-        raise UsageError(
-            f"no cell of {asked.file} has this --nemesis and --system; `harness suite {asked.file} "
-            "--dry-run` lists them"
-        )
+        given = {"--nemesis": ",".join(asked.nemesis), "--system": asked.system}
+        words = " and ".join(f"{option} {value}" for option, value in given.items() if value)
+        raise UsageError(f"no cell of {asked.file} has {words}; `harness suite {asked.file} --dry-run` lists them")
     return Shard.parse(asked.shard).of(cells)  # empty where few cells were selected: other shards have them
 
 
@@ -85,6 +85,7 @@ def list_cells(asked: SuiteOptions) -> Iterator[str]:
     """A line for each cell, and one for all of them.  Raises UsageError."""
     suite = read_suite(asked.file)
     cells = cells_of(asked, suite, asked.seed or 0)
+    _require_cluster(asked, cells)
     rows, total = [], 0.0
     for number, cell in enumerate(cells, 1):
         seconds = likely_seconds(cell.plan, OVERHEAD_S)
@@ -93,11 +94,11 @@ def list_cells(asked: SuiteOptions) -> Iterator[str]:
         rows.append((f"[{number:3}]", cell.name, plan))
     yield tables.fitted(rows)
     budget = "" if suite.budget_s is None else f", budget {suite.budget_s / 60:.0f} min"
-    yield f"{len(cells)} cells of {suite.name}, about {total / 60:.0f} min{budget}; {judged(cells)}"
+    yield tables.wrapped(f"{len(cells)} cells of {suite.name}, about {total / 60:.0f} min{budget}; {judged(cells)}")
 
 
 def judged(cells: Sequence[Cell]) -> str:
-    """How many cells are judged through Spark."""
+    """The number of cells that are judged through Spark."""
     through = sum(cell.plan.spark for cell in cells)
     return f"{through} judged through Spark, {len(cells) - through} in their own process"
 
@@ -152,8 +153,7 @@ def write(results: SuiteResults, store: Path, table: Table, *, draw_site: bool) 
 def _begun(asked: SuiteOptions, suite: Suite) -> Journal:
     seed = secrets.randbits(32) if asked.seed is None else asked.seed
     cells = cells_of(asked, suite, seed)
-    for nodes in {cell.plan.nodes for cell in cells}:
-        open_cluster(asked.cluster, nodes=nodes)
+    _require_cluster(asked, cells)
     require_usable(asked.cluster)
     _require_spark(cells)
     for plan in {(cell.plan.system, cell.plan.version): cell.plan for cell in cells}.values():
@@ -161,6 +161,12 @@ def _begun(asked: SuiteOptions, suite: Suite) -> Journal:
     retries = suite.retries if asked.retries is None else asked.retries
     begun = Begun(suite.name, str(suite.path), seed, asked.shard, retries, asked.cluster, tuple(cells))
     return begin(asked.store, begun, datetime.now(UTC))
+
+
+def _require_cluster(asked: SuiteOptions, cells: Iterable[Cell]) -> None:
+    """Raises UsageError where --cluster names none that these cells could run on."""
+    for nodes in {cell.plan.nodes for cell in cells}:
+        open_cluster(asked.cluster, nodes=nodes)
 
 
 def _resumed(asked: SuiteOptions, suite: Suite) -> Journal:

@@ -49,7 +49,7 @@ class Table:
 
     @property
     def columns(self) -> int | None:
-        """How wide the summary may be; None for a file or a pipe."""
+        """The width of the summary; None for a file or a pipe."""
         return self._screen.room
 
     def say(self, text: str) -> None:

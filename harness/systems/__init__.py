@@ -4,6 +4,7 @@
 ``api``         what a system is: declarations, roles, clients, workloads, probes, promises
 ``law``         what an answer proves about an operation, as a table
 ``choices``     what a system can be asked for, as types
+``declared``    what a system declares, checked where it is found
 ``registry``    which systems there are: the entry points of the group ``harness.systems``
 ``artifacts``   files that systems run from, fetched once and kept
 ``ready``       when a process is ready

@@ -10,7 +10,7 @@ A system is a value: declarations (versions, options, canaries, workloads, promi
         workloads=(REGISTER,),
     )
 
-What is left out is asked of nobody: a system without probes has no charts or checks of terms, one without a transfer
+What is left out is not asked for: a system without probes has no charts or checks of terms, one without a transfer
 request refuses the fault that needs it.  A package announces such a value by an entry point of the group
 ``harness.systems`` (``toy = "my_package.toy:SYSTEM"``); nothing else in the harness knows it.
 
@@ -107,15 +107,15 @@ class Machine:
     def home(self) -> str:
         """The directory below which everything of the system lies.
 
-        Relative paths of a :class:`Role` are below it, and logs in ``<home>/log``.  Where an artifact lies is told by
-        ``harness.systems.artifacts.on_node``.
+        Relative paths of a :class:`Role` are below it, and logs in ``<home>/log``.  The place of an artifact is given
+        by ``harness.systems.artifacts.on_node``.
         """
         return f"{self.data_dir}/harness"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
-    """What was chosen for a run: version, options (all of them), canary (empty: none), machines, name of the workload.
+    """The choices for a run: version, options (all of them), canary (empty: none), machines, name of the workload.
 
     ``nodes`` is empty where a plan is only read or validated.  ``client_timeout`` is in seconds, for one operation.
     """
@@ -200,7 +200,7 @@ class Role:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surface:
-    """What faults may rely on.  What is left out is refused by their prechecks, with the reason.
+    """The properties that faults rely on.  Prechecks refuse faults that need what is left out, with the reason.
 
     ``peer_ports`` are all TCP ports at which nodes talk to each other, the first of which every node listens on;
     ``client_port`` is that of clients.  ``role`` names the role whose processes are killed and paused, on nodes that
@@ -262,7 +262,7 @@ class Client(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scale:
-    """What a workload is made for: the plan's number of ``keys`` and of workers, and the system's setup.
+    """The sizes that a workload is made for: the plan's number of ``keys`` and of workers, and the system's setup.
 
     ``used`` are the keys that have had operations, in the order of their first.
     """
@@ -275,7 +275,7 @@ class Scale:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workload:
-    """What clients do, and how it is judged.
+    """The operations of clients, and the checks that judge them.
 
     ``generator`` makes the operations of warm-up and main phase, ``final`` the reads that close a run (marked
     ``final``), each repeated by a worker of each node until it was answered by one that had applied it.  ``model`` is
@@ -298,7 +298,7 @@ class Workload:
 # -- what nodes say ---------------------------------------------------------------------------------------------------
 
 #: The figures of a probe that everything understands, with their units.  Everything else that a prober returns is the
-#: system's own: numbers and texts, drawn and asked for by their names.
+#: system's own: numbers and texts, which conditions of scripts and checks ask for by their names; no chart has them.
 FIGURES: Final[Mapping[str, str]] = {
     "role": "leader, follower, candidate or unknown",
     "term": "number of the term, epoch or ballot",
@@ -330,7 +330,7 @@ class Prober(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What was recorded, for checks.  Times are nanoseconds since the run's start.
+    """The record of a run, for checks.  Times are nanoseconds since the run's start.
 
     ``operations`` are all that were recorded, also those without any effect.
     ``moments`` are when phases began (``healed``, ``quiet``, ``final-reads``, ``restarting``, …).  ``recovered`` are

@@ -1,4 +1,4 @@
-"""What can be chosen of a system, as types: files and command lines are checked by them, schemas are made of them."""
+"""The options of a system as types: files and command lines are checked by them, schemas are made of them."""
 
 from __future__ import annotations
 

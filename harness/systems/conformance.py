@@ -1,4 +1,4 @@
-"""What a system's runs show of its own code: ``harness system check`` asks for each part, and says what is missing.
+"""Judge a system's own code by its runs: ``harness system check`` asks for each part, and says what is missing.
 
 Three short runs are looked at: one with a cut, a kill and a pause; a calm one on the same nodes, which must find
 nothing of the one before; and one with a planted bug.  A part that is wrong is invalid, one that the system does not
@@ -34,7 +34,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What one run left: ``results.json``, moments (ns since its start), and the directory of the nodes' files."""
+    """The outcome of one run: ``results.json``, moments (ns since its start), and the directory of the nodes' files."""
 
     results: Mapping[str, Any]
     moments: Mapping[str, int]
@@ -123,9 +123,11 @@ def _probes(system: System, trial: Trial) -> Finding:
 
 
 def _collect(trial: Trial) -> Finding:
-    logs = {node: [path for path in (trial.files / node).glob("*.log*") if path.stat().st_size] for node in trial.nodes}
+    logs = {node: list((trial.files / node).glob("*.log*")) for node in trial.nodes}
     if missing := [node for node, found in logs.items() if not found]:
         return Finding("collect", "invalid", f"no log of {', '.join(missing)}")
+    if silent := [node for node, found in logs.items() if not any(path.stat().st_size for path in found)]:
+        return Finding("collect", "unknown", f"nothing stands in the logs of {', '.join(silent)}")
     return Finding("collect", "valid", f"{sum(map(len, logs.values()))} logs of {len(logs)} nodes")
 
 

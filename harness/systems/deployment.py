@@ -139,7 +139,7 @@ class Deployment:
 
     @property
     def surface(self) -> Surface:
-        """What faults may rely on.  One process of several on a node cannot lose power alone."""
+        """The properties that faults rely on.  One process of several on a node cannot lose power alone."""
         surface = self.system.surface(self.setup)
         several = next((name for name in self.names if len(self._processes(name)) > 1), None)
         if several is None:
@@ -319,7 +319,7 @@ class Deployment:
         return self.system.clients(self.setup, number)
 
     def probers(self) -> dict[str, Prober]:
-        """One for each node on which something runs; empty for a system that cannot be asked about itself."""
+        """Make a prober for each node on which something runs; empty for a system without probes."""
         prober = self.system.prober
         return {} if prober is None else {name: prober(self.setup, self.shell(name)) for name in self.serving}
 

@@ -1,4 +1,4 @@
-"""What every server that a JVM runs has in common."""
+"""Options and logs that all servers on a JVM share."""
 
 from __future__ import annotations
 

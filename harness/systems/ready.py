@@ -1,4 +1,4 @@
-"""When a process is ready: by its port, by a command on its node, or by a line in its log."""
+"""Readiness of a process: by its port, by a command on its node, or by a line in its log."""
 
 from __future__ import annotations
 

@@ -11,6 +11,7 @@ from typing import Final
 
 from harness.errors import UsageError
 from harness.systems.api import System
+from harness.systems.declared import check_declared
 from harness.systems.program.system import system_of
 from history.announced import announced_systems
 from history.extras import missing_extra
@@ -31,10 +32,13 @@ def system_names() -> tuple[str, ...]:
 def find_system(name: str) -> System:
     """The system of this name, or in this file (``….toml``).
 
-    Raises UsageError when there is none, when its package cannot be loaded, or when something is wrong in the file.
+    Raises UsageError when there is none, when its package cannot be loaded, or when a declaration of it is wrong.
     """
     if name.endswith(FILE):
-        return system_of(Path(name))
+        mine = system_of(Path(name))
+        if mine.name in announced_systems():
+            raise UsageError(f"--system {name}: name: {mine.name} is an installed system: give the file another name")
+        return _checked(mine, f"--system {name}")
     announced = announced_systems()
     if name not in announced:
         raise UsageError(f"--system: there is no system {name!r}; {hint(name, announced)}")
@@ -47,7 +51,15 @@ def find_system(name: str) -> System:
         raise UsageError(f"--system {name}: {point.value} cannot be loaded: {type(error).__name__}: {error}") from None
     if not isinstance(found, System) or found.name != name:
         raise UsageError(f"--system {name}: {point.value} is no System of that name")
-    return found
+    return _checked(found, f"--system {name}: {point.value}")
+
+
+def _checked(system: System, where: str) -> System:
+    try:
+        check_declared(system)
+    except (ValueError, TypeError, AttributeError) as error:  # of a third party's value nothing is sure
+        raise UsageError(f"{where}: {error}") from None
+    return system
 
 
 def usable_systems() -> tuple[list[System], dict[str, str]]:
@@ -68,8 +80,13 @@ def installed(name: str) -> System | None:
 
 
 def split_version(text: str) -> tuple[str, str]:
-    """Name and version of ``NAME`` or ``NAME@VERSION``; no version is empty.  In a file's path @ is a letter."""
+    """Name and version of ``NAME`` or ``NAME@VERSION``; no version is empty.  In a file's path @ is a letter.
+
+    Raises UsageError when nothing comes after the @.
+    """
     if text.endswith(FILE):
         return text, ""
-    name, _, version = text.rpartition("@") if f"{FILE}@" in text else text.partition("@")
+    name, at, version = text.rpartition("@") if f"{FILE}@" in text else text.partition("@")
+    if at and not version:
+        raise UsageError(f"--system {text}: no version comes after the @")
     return name, version

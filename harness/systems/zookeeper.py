@@ -88,7 +88,7 @@ def leads(setup: Setup) -> str | None:
 def figures(srvr: str) -> dict[str, Any]:
     """The figures in an answer to ``srvr``.  Raises ValueError when the server does not serve.
 
-    It applies a transaction when it learns that it is committed, and tells of no other index.
+    It applies a transaction when it learns that it is committed, and reports no other index.
     """
     fields = dict(line.split(": ", 1) for line in srvr.splitlines() if ": " in line)
     if not {"Mode", "Zxid"} <= fields.keys():
@@ -100,8 +100,8 @@ def figures(srvr: str) -> dict[str, Any]:
 class Prober:
     """Asks one server by a four-letter word.
 
-    A server tells the epoch of its last transaction, and the one it leads in before that has any.  So one that led and
-    was killed goes back by its word and not by its disk: the highest that it has answered counts.
+    A server reports the epoch of its last transaction, and the one it leads in before that has any.  So one that led
+    and was killed goes back by its word and not by its disk: the highest that it has answered counts.
     """
 
     def __init__(self, address: str) -> None:
@@ -120,7 +120,7 @@ class Prober:
         return {**fields, "term": self._epoch}
 
     async def close(self) -> None:
-        """Nothing: every question has a connection of its own."""
+        """Do nothing: every question has a connection of its own."""
 
 
 async def answer(asked: Any) -> Any:
@@ -201,7 +201,7 @@ class Client:
         return self._zk.set_async(BARRIER, b"")
 
     async def _found(self, path: str, before: Any = None) -> Any:
-        """What a znode holds, with its figures, or the names of those below it, after ``before``; None without one."""
+        """The content of a znode with its figures, or the names of those below it, after ``before``; or None."""
         asked = self._zk.get_children_async(path) if path in PARENTS else self._zk.get_async(path)
         if before is not None:
             await answer(before)

@@ -13,7 +13,7 @@ _COLUMNS: Final = 80
 
 
 class Screen:
-    """What one stream can show, and writing to it that never raises.
+    """A stream and its width and colours, written to without raising.
 
     ``living``: lines can be drawn over in place; ``coloured``: they can be coloured, too.  Neither holds for a file, a
     pipe or ``TERM=dumb``, and no colour where NO_COLOR is set.
@@ -42,7 +42,7 @@ class Screen:
 
     @property
     def room(self) -> int | None:
-        """How wide a table may be; None for a file or a pipe, which take any width."""
+        """The width of a table; None for a file or a pipe, which take any width."""
         return self.columns if self.is_terminal else None
 
     def cut(self, line: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
@@ -55,3 +56,9 @@ def fitted(rows: Iterable[Sequence[str]]) -> str:
     """The table for standard output as it is: as wide as a terminal, and coloured where it shows colours."""
     screen = Screen(sys.stdout)
     return render(rows, screen.room, COLOURS if screen.coloured else None)
+
+
+def wrapped(text: str) -> str:
+    """A line of words for standard output: on a terminal on as many lines as it needs there."""
+    room = Screen(sys.stdout).room
+    return text if room is None else textwrap.fill(text, room, break_on_hyphens=False)

@@ -1,4 +1,4 @@
-"""What a fault needs to be tried without machines: a context of fakes, and a record of its events."""
+"""Try a fault without machines: a context of fakes, and a record of its events."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Recorder:
 
 
 def facts(names: Iterable[str], nodes: FakeNodes, *can: str) -> Facts:
-    """What the nodes can do: the ordinary things, and ``can``."""
+    """The abilities of the nodes: the ordinary ones, and ``can``."""
     able = frozenset({"bash", "timeout", "can:nft", "can:iptables", "can:nft-loss", *can})
     return Facts({name: (nodes.address(name),) for name in names}, dict.fromkeys(names, able))
 

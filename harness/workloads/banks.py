@@ -12,8 +12,8 @@ from history.records.counted import counted
 from history.records.violations import details_of
 
 BANK: Final = "bank-0"
-#: Amounts up to this differ from each other nearly always, so that a balance tells which transfers made it.
-MOST: Final = 1_000_000
+#: Amounts up to this differ from each other nearly always, so that a balance shows which transfers made it.
+MAX_AMOUNT: Final = 1_000_000
 _ASKED: Final = "every read of all accounts has the total 0, which no transfer changes"
 
 
@@ -32,7 +32,7 @@ class Bank:
                 yield Invocation("read", BANK)
             else:
                 whence, whither = rng.sample(range(self._accounts), 2)
-                yield Invocation("transfer", BANK, [whence, whither, rng.randint(1, MOST)])
+                yield Invocation("transfer", BANK, [whence, whither, rng.randint(1, MAX_AMOUNT)])
 
     def final_reads(self) -> list[Invocation]:
         """All accounts at once."""

@@ -8,8 +8,8 @@ from typing import Final
 
 from harness.generators import Generator, Invocation, operations, seeded
 
-#: The largest number that is added.  With several numbers a read tells which adds it has seen better than with one.
-MOST: Final = 5
+#: The largest number that is added.  With several numbers a read shows which adds it has seen better than with one.
+MAX_AMOUNT: Final = 5
 
 
 class Counters:
@@ -24,7 +24,7 @@ class Counters:
     def _invocations(self, rng: random.Random) -> Iterator[Invocation]:
         while True:
             key = rng.choice(self._keys)
-            yield Invocation("read", key) if rng.random() < 0.5 else Invocation("add", key, rng.randint(1, MOST))
+            yield Invocation("read", key) if rng.random() < 0.5 else Invocation("add", key, rng.randint(1, MAX_AMOUNT))
 
     def final_reads(self) -> list[Invocation]:
         """One read a counter."""

@@ -1,7 +1,7 @@
 """Locks with fencing tokens.
 
-A worker may hold several, each for a while; who holds one gives it back, and one that nobody is known to hold is freed
-by its token.
+A worker may hold several, each for a while; who holds one gives it back, and one without a known holder is freed by its
+token.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from msgspec.structs import replace
 from harness.generators import PENDING, Context, Generator, Invocation, Op, Stream, seeded
 from history import Event
 
-#: Of all operations this share reads who holds a lock.
+#: The share of all operations that read who holds a lock.
 READS: Final = 0.15
-#: Of the operations of a worker that holds a lock this share gives one back; all others try to take one.
+#: The share of the operations of a worker that holds a lock that give one back; all others try to take one.
 RELEASES: Final = 0.4
 
 _Key: TypeAlias = str | int | None
@@ -42,8 +42,8 @@ class Locks:
 class _Contend(Struct, frozen=True):
     """``held`` maps locks and their tokens to the workers that hold them; ``released`` is what each gave back last.
 
-    ``doubted`` are the locks of which an acquire or a release is in doubt: a token of theirs that nobody is known to
-    hold has no holder who would give it back, and is in ``orphans`` until somebody does.
+    ``doubted`` are the locks of which an acquire or a release is in doubt: a token of theirs without a
+    known holder has none who would give it back, and is in ``orphans`` until some worker does.
     """
 
     keys: tuple[str, ...]

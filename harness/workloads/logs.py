@@ -10,7 +10,7 @@ from harness.generators import PENDING, Context, Generator, Invocation, Op, Stre
 from history import Event
 
 LOG: Final = "log-0"
-#: Of all operations this share appends.
+#: The share of all operations that are appends.
 APPENDS: Final = 0.6
 #: Gets choose among so many of the latest indexes: what is lost, is lost at the end.
 LATEST: Final = 200

@@ -71,7 +71,7 @@ class MixedRegisters:
         return _reads_and_writes(rng, self._keys, self._values(SHORT_AT_A_TIME))
 
     def _short(self, place: int) -> Generator:
-        """One short register after the other: this one, and every n-th after it."""
+        """Operations on short registers in sequence: this one, and every n-th after it."""
 
         def make(rng: random.Random) -> Generator:
             values = self._values(place)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from itertools import count
 from typing import Any, Final
 
@@ -15,12 +16,12 @@ from history.records.violations import details_of
 
 #: How many operations a set gets before the next one takes its place: a read costs as much as the set is large.
 SIZE: Final = 1000
-#: Of all operations this share reads.
+#: The share of all operations that are reads.
 READS: Final = 0.05
 _ASKED: Final = "at the end every set holds what was added to it, once, and nothing else"
-#: So many elements of a class are named in the details, which are all of them but in the largest of runs,
+#: At most this many elements of a class are named in the details: all of them but in the largest of runs.
 _NAMED: Final = 10_000
-#: and so many, with their adds, in a counterexample.
+#: At most this many elements, with their adds, are shown in a counterexample.
 _SHOWN: Final = 3
 #: Class of elements -> kind of violation, and what a read does; the gravest first.
 _KINDS: Final = {
@@ -28,10 +29,11 @@ _KINDS: Final = {
     "unexpected": ("never-written", "holds {} that were never added"),
     "duplicated": ("duplicate", "holds {} twice"),
 }
+_COUNTED: Final = ("ok", "lost", "unexpected", "recovered", "duplicated")
 _WORDS: Final = {
     "lost": "an element whose add was acknowledged before the last read of its set began, and that the read lacks",
-    "recovered": "an element that is there though nobody was told so: its add was in doubt",
-    "unexpected": "an element that nobody added, or whose add certainly failed",
+    "recovered": "an element that is there though no client was answered so: its add was in doubt",
+    "unexpected": "an element that was never added, or whose add certainly failed",
     "duplicated": "an element that a read had more than once",
 }
 
@@ -67,53 +69,92 @@ def _adds_and_reads(rng: random.Random, key: str, elements: Iterator[int]) -> It
         yield Invocation("read", key) if rng.random() < READS else Invocation("add", key, next(elements))
 
 
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """What the last read of a ``node`` lacks of one set: ``lost`` elements, ``elsewhere`` of which another node's has.
+
+    ``seen_ns``: when that node answered the first read that lacked one of them and after which it never showed it.
+    """
+
+    node: str
+    lost: int
+    elsewhere: int
+    seen_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class SetAccount:
+    """One set's elements by class, and counterexamples for each class that breaks a promise.
+
+    ``unread``: no read at the end of the run, so that only duplicates can be seen.
+    """
+
+    classes: Mapping[str, list[Any]]
+    wrong: Sequence[tuple[str, Counterexample]]
+    losses: Sequence[Loss] = ()
+    unread: bool = False
+
+
+def account_of(operations: Sequence[Operation]) -> SetAccount:
+    """Account for every element of one set, by the last read of the node that lacks the most.
+
+    What the last reads of other nodes lack beyond that is counted by node, and has a counterexample of its own.
+    """
+    reads = [op for op in operations if op.f == "read" and op.applied and isinstance(op.result, list)]
+    twice = {one: op for op in reversed(reads) for one, times in Counter(op.result).items() if times > 1}
+    wrong = []
+    if twice:
+        first = min(twice.values(), key=lambda op: op.invoke_index)
+        wrong.append(_wrong("duplicated", [one for one, where in twice.items() if where is first], [], first))
+    finals = sorted((op for op in reads if op.phase == "final"), key=lambda op: op.invoke_index)
+    if not finals:
+        return SetAccount({"duplicated": list(twice)}, wrong, unread=True)
+    lacking = [(_lost(operations, op), op) for op in {op.node: op for op in finals}.values()]
+    lacking.sort(key=lambda one: (len(one[0]), one[1].invoke_index), reverse=True)
+    lost, last = lacking[0]
+    held = set(last.result)
+    added = {op.value: op for op in operations if op.f == "add" and op.invoke_index < (last.return_index or 0)}
+    outcomes = {one: added[one].outcome if one in added else None for one in held}
+    if unexpected := [one for one in held if outcomes[one] in (None, "fail")]:
+        wrong.append(_wrong("unexpected", unexpected, [added[one] for one in unexpected if one in added], last))
+    missing, known = [op.value for op in lost], set[Any]()
+    for adds, read in lacking:
+        if not known.issuperset(mine := [op.value for op in adds]):
+            wrong.append(_wrong("lost", mine, adds, read))
+        known.update(mine)
+    ok, recovered = ([one for one in held if outcomes[one] in which] for which in (("ok", "info"), ("info",)))
+    classes = {"ok": ok, "lost": missing, "unexpected": unexpected, "recovered": recovered, "duplicated": list(twice)}
+    return SetAccount(classes, wrong, _losses(reads, lacking))
+
+
 def elements_check(operations: Sequence[Operation]) -> Check:
     """Account for every element, as Jepsen's ``checker/set`` does, by the last read of each set.
 
-    Where several nodes were read at the end, it is the last read of the node that lacks the most.
+    Where several nodes were read at the end, it is the last read of the node that lacks the most; ``losses`` in the
+    details are those of every node, in the order in which they were first seen.
 
     ``ok``: it is there; for the others see :data:`_WORDS`.
     """
-    found: defaultdict[str, list[Any]] = defaultdict(list)
-    unread: list[str] = []
     sets: defaultdict[str | int | None, list[Operation]] = defaultdict(list)
     for operation in operations:
         sets[operation.key].append(operation)
-    wrong: list[tuple[str, Counterexample]] = []
-    for key, mine in sets.items():
-        reads = [op for op in mine if op.f == "read" and op.applied and isinstance(op.result, list)]
-        twice = {one: op for op in reversed(reads) for one, times in Counter(op.result).items() if times > 1}
-        found["duplicated"] += sorted(twice)
-        if twice:
-            first = min(twice.values(), key=lambda op: op.invoke_index)
-            wrong.append(_wrong("duplicated", [one for one, where in twice.items() if where is first], [], first))
-        finals = [op for op in reads if op.phase == "final"]
-        if not finals:
-            unread.append(str(key))
-            continue
-        of_nodes = {op.node: op for op in sorted(finals, key=lambda op: op.invoke_index)}.values()
-        lost, last = max(((_lost(mine, op), op) for op in of_nodes), key=lambda one: (len(one[0]), one[1].invoke_index))
-        held = set(last.result)
-        added = {op.value: op for op in mine if op.f == "add" and op.invoke_index < (last.return_index or 0)}
-        adds = {element: op.outcome for element, op in added.items()}
-        found["ok"] += [one for one in held if adds.get(one) in ("ok", "info")]
-        found["recovered"] += [one for one in held if adds.get(one) == "info"]
-        if unexpected := [one for one in held if adds.get(one) in (None, "fail")]:
-            failed = [added[one] for one in unexpected if one in added]
-            wrong.append(_wrong("unexpected", unexpected, failed, last))
-        if lost:
-            wrong.append(_wrong("lost", [op.value for op in lost], lost, last))
-        found["unexpected"] += unexpected
-        found["lost"] += [op.value for op in lost]
-    counts = {name: len(found[name]) for name in ("ok", "lost", "unexpected", "recovered", "duplicated")}
+    accounts = {key: account_of(mine) for key, mine in sets.items()}
+    found = {name: [one for account in accounts.values() for one in account.classes.get(name, ())] for name in _COUNTED}
+    counts = {name: len(elements) for name, elements in found.items()}
     classes = [name for name in _KINDS if counts[name]]
     seen = ", ".join(f"{number} {name}" for name, number in counts.items())
     named = {name: sorted(found[name])[:_NAMED] for name in classes}
     details: dict[str, Any] = {**counts, "elements": named, "words": _WORDS}
+    if losses := _by_node(loss for account in accounts.values() for loss in account.losses):
+        details["losses"] = [asdict(loss) for loss in losses]
+    if len(losses) > 1:
+        seen += f"; lost by node: {', '.join(f'{loss.node} {loss.lost}' for loss in losses)}"
+    wrong = [one for account in accounts.values() for one in account.wrong]
     if wrong:
         examples = sorted(wrong, key=lambda one: classes.index(one[0]))
         details |= details_of([example for _, example in examples])
         return Check("elements", "check", "invalid", _ASKED, seen, details)
+    unread = [str(key) for key, account in accounts.items() if account.unread]
     if unread or not sets:
         what = f"not read at the end: {', '.join(unread)}" if unread else "nothing was added"
         return Check("elements", "check", "unknown", _ASKED, f"{seen}; {what}", details)
@@ -129,6 +170,41 @@ def _lost(operations: Iterable[Operation], read: Operation) -> list[Operation]:
         if op.f == "add" and op.outcome == "ok" and op.value not in held
         and op.return_index is not None and op.return_index < read.invoke_index
     ]  # fmt: skip
+
+
+def _losses(reads: Iterable[Operation], lacking: Iterable[tuple[Sequence[Operation], Operation]]) -> list[Loss]:
+    """What each node's last read lacks; ``lacking`` are those reads, each with the adds that it does not show."""
+    lacking, found = list(lacking), []
+    for adds, last in lacking:
+        if not adds or last.node is None:
+            continue
+        others = set[Any]().union(*(read.result for _, read in lacking if read.node != last.node))
+        mine = [op for op in reads if op.node == last.node]
+        found.append(Loss(last.node, len(adds), sum(op.value in others for op in adds), _since(adds, mine)))
+    return found
+
+
+def _since(adds: Iterable[Operation], reads: Iterable[Operation]) -> int:
+    """When the first of a node's reads was answered (ns) that lacked one of these, which none of its later ones has."""
+    missing = {op.value: op.return_index or 0 for op in adds}
+    since: list[int] = []
+    for read in sorted(reads, key=lambda op: op.invoke_index, reverse=True):
+        held = set(read.result)
+        missing = {value: index for value, index in missing.items() if value not in held}
+        if read.returned is not None and any(index < read.invoke_index for index in missing.values()):
+            since.append(read.returned)
+    return min(since)
+
+
+def _by_node(losses: Iterable[Loss]) -> list[Loss]:
+    """Add the losses of all sets by node, in the order in which they were first seen."""
+    found: dict[str, Loss] = {}
+    for loss in losses:
+        known = found.get(loss.node, Loss(loss.node, 0, 0, loss.seen_ns))
+        found[loss.node] = Loss(
+            loss.node, known.lost + loss.lost, known.elsewhere + loss.elsewhere, min(known.seen_ns, loss.seen_ns)
+        )
+    return sorted(found.values(), key=lambda loss: (loss.seen_ns, loss.node))
 
 
 def _wrong(name: str, elements: list[Any], adds: Sequence[Operation], read: Operation) -> tuple[str, Counterexample]:

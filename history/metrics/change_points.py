@@ -21,15 +21,15 @@ from dataclasses import dataclass, replace
 from statistics import NormalDist, median
 from typing import Final
 
+#: Half of the change that is to be found soonest, in standard deviations.
 ALLOWANCE: Final = 1.0
-"""Half of the change that is to be found soonest, in standard deviations."""
 LIMIT: Final = 4.1
-LEAST: Final = 20
-"""So many figures must come before one that is judged."""
+#: At least this many figures must come before one that is judged.
+MIN_BEFORE: Final = 20
+#: A change ends when this many figures in a row are back beyond its middle.
 RECOVERED: Final = 5
-"""So many figures in a row, back beyond the middle of the change, close it."""
+#: A change of the median by less than this share of it is no finding.
 SMALLEST: Final = 0.05
-"""A change of the median by less than this share of it is no finding."""
 
 _score = NormalDist().inv_cdf
 
@@ -61,7 +61,7 @@ class _Cusum:
 
     def add(self, value: float) -> bool:
         """Is the sum beyond the limit with this figure?"""
-        if len(self.before) >= LEAST:
+        if len(self.before) >= MIN_BEFORE:
             low, high = bisect_left(self.before, value), bisect_right(self.before, value)
             self.sum = max(0.0, self.sum + _score((low + high + 1) / 2 / (len(self.before) + 1)) - ALLOWANCE)
         self.pending.append(value)

@@ -63,7 +63,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """When clients asked at the usual rate (``begin`` to ``end``), and when the record ends.  Nanoseconds."""
+    """The time in which clients asked at the usual rate, ``begin`` to ``end``, and the end of the record (ns)."""
 
     begin: int
     end: int
@@ -95,7 +95,7 @@ def load_of(asked: Iterable[Asked], last: int, receipts: Iterable[Receipt]) -> L
 
 
 def surroundings(receipts: Sequence[Receipt], load: Load) -> dict[int, Surroundings]:
-    """By a fault's id; skipped faults are left out."""
+    """Map a fault's id to its surroundings; skipped faults are left out."""
     standing = sorted(
         (receipt.started, moment_or(receipt.healed, max(load.last, receipt.started)), receipt.id)
         for receipt in receipts
@@ -193,7 +193,7 @@ def _recovered(ok: Times, healed: int, end: int, before: float) -> float | None:
 
 
 def enough(before: float) -> int:
-    """How many ok in one second are the rate of before again."""
+    """The number of ok in one second from which the rate of before is back."""
     return max(1, math.ceil(RECOVERED * before - CHANCE * math.sqrt(before) - 1e-9))
 
 

@@ -21,15 +21,15 @@ from typing import Any, Final
 from history.metrics.change_points import RECOVERED, rises
 
 VERDICT: Final = "verdict"
+#: For each figure the sign of a change for the worse, and the smallest one that matters.
 FIGURES: Final[Mapping[str, tuple[int, float]]] = {
     "rate": (-1, 1.0),
     "unavailable_s": (1, 0.5),
     "recovery_ms": (1, 100.0),
     "p99_ms": (1, 1.0),
 }
-"""For each figure the sign of a change for the worse, and the smallest one that matters."""
-SHOWN: Final = 10
-"""So many runs on each side of a change are named with it."""
+#: At most this many runs on each side of a change are named with it.
+MAX_NAMED: Final = 10
 _CLEAN, _LEAST_CLEAN = 10, 5
 
 
@@ -45,7 +45,7 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """From this run on a new level is acknowledged, of one figure (or ``verdict``) or of all."""
+    """An acknowledged level: from this run on, of one figure (or ``verdict``) or of all."""
 
     run: str
     figure: str | None = None
@@ -94,7 +94,7 @@ def read_regressions(text: str) -> list[Regression]:
 
 
 def open_regressions(text: str) -> list[Regression]:
-    """Those of :func:`read_regressions` that are open."""
+    """List those of :func:`read_regressions` that are open."""
     return [found for found in read_regressions(text) if found.closed is None]
 
 
@@ -155,7 +155,7 @@ def _regression(
     end = len(values) if closed is None else closed + 1
     return Regression(
         figure, series, values[onset][0], values[found][0], None if closed is None else values[closed][0], *medians,
-        before=tuple(values[max(onset - SHOWN, 0) : onset]), since=tuple(values[max(onset, end - SHOWN) : end]),
+        before=tuple(values[max(onset - MAX_NAMED, 0) : onset]), since=tuple(values[max(onset, end - MAX_NAMED) : end]),
     )  # fmt: skip
 
 

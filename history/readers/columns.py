@@ -13,7 +13,7 @@ from history.records.operations import Operation
 
 @dataclass(frozen=True, slots=True)
 class OperationColumns:
-    """One row an operation, in the order of the invocations; all arrays have the same length.
+    """Operations as columns, in the order of the invocations; all arrays have the same length.
 
     ``kind`` and ``outcome`` are codes (``history.codes``); ``value`` the value written, answered, or swapped in,
     ``old`` the one swapped out, ``ABSENT`` for null; ``key`` a number from 0 on, named by ``keys``; ``invoke`` and

@@ -28,8 +28,8 @@ from history.readers.scanned import LARGEST, Ints, NotColumnarError
 from history.readers.text_columns import TextScan
 from history.records.events import NEMESIS, TYPES, Event, Header
 
+#: Bytes read at a time; the rows of as many take about the same again, and their lines three times that.
 PIECE: Final = 16 << 20
-"""Bytes read at a time; the rows of as many take about the same again, and their lines three times that."""
 
 Line = Callable[[int], str]
 
@@ -78,7 +78,7 @@ def _line(event: Event) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class _Start:
-    """Where a piece begins: the byte, how many it has, its first line (from 1), and its first event (from 0)."""
+    """The begin of a piece: the byte, how many it has, its first line (from 1), and its first event (from 0)."""
 
     byte: int
     size: int

@@ -25,7 +25,7 @@ _CLOSING: Final = {"[": "]", "(": ")", "{": "}", "#{": "}"}
 _ATOMS: Final = {"nil": None, "true": True, "false": False}
 _INTEGER: Final = re.compile(r"[+-]?\d+N?")
 _NUMBER: Final = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d+)?M?")
-# A map of names, numbers, plain strings, and vectors, as nearly all of a history's are, is read in one go.
+#: A map of names, numbers, plain strings, and vectors, as nearly all of a history's are, is read in one go.
 _FLAT_MAP: Final = re.compile(r"""[\s,]*+\{((?>[^{}()"#;\\]+|"[^"\\]*")*+)\}""")
 _FLAT_ITEM: Final = re.compile(r"""[^\s,\[\]"]+|"[^"]*"|\[[^\[\]"]*\]""")
 _ESCAPE: Final = re.compile(r"\\(u[0-9A-Fa-f]{4}|.)")
@@ -47,8 +47,8 @@ class EdnReader:
 
     def __init__(self, text: str, source: str) -> None:
         self.text, self.source, self.place = text, source, 0
+        #: Where the items of the outermost collection start.
         self.places: list[int] = []
-        """Where the items of the outermost collection start."""
         self._depth = 0
 
     def wrong(self, place: int, message: str) -> FormatError:

@@ -16,16 +16,16 @@ from history.readers.jepsen_events import TextHistory
 from history.readers.jepsen_log import parse_jepsen_log
 from history.readers.porcupine_kv import parse_porcupine_kv
 
-# From this size on the compiled reader (0.3 s to load) is worth it.
+#: From this size on the compiled reader (0.3 s to load) is worth it.
 LARGE: Final = 8 << 20
+#: Bytes of the largest foreign text that is read event by event, which takes about 15 times as much memory.
 BY_ROWS: Final = 256 << 20
-"""Bytes of the largest foreign text that is read event by event, which takes about 15 times as much memory."""
+#: The model that a format implies, if any.
 MODELS: Final = {"porcupine-kv": "kv"}
-"""The model that a format implies, if any."""
-# So many characters are enough to detect the format.
+#: The format is detected by this many characters.
 _HEAD: Final = 4096
 _JSON_ARRAY: Final = re.compile(rb"""\s*\[\s*\{\s*"[^"]*"\s*:""")
-# Porcupine's events have these fields and no other.  Jepsen's have times and indexes, and other values.
+#: Porcupine's events have these fields and no other.  Jepsen's have times and indexes, and other values.
 _KV_EVENT: Final = re.compile(
     r"""\{(?=[^}]*:key\s)(?:[\s,]*:(?:process\s+\d+|type\s+:\w+|f\s+:(?:get|put|append)|key\s+"[^"]*\""""
     r"""|value\s+(?:nil|"(?:[^"\\]|\\.)*"))(?=[\s,}]))+[\s,]*\}"""
@@ -72,7 +72,7 @@ def kind_of(path: Path) -> Kind:
 
 
 def _nuls(path: Path) -> int:
-    """How many NUL bytes a file ends with."""
+    """Count the NUL bytes at the end of a file."""
     with path.open("rb") as file:
         size, count = path.stat().st_size, 0
         while count < size:
@@ -101,7 +101,7 @@ def read_text(path: Path, model: str | None = None) -> ForeignText:
 
 
 def format_of(path: Path, model: str | None = None) -> str:
-    """Which of the texts a file is: ``edn``, ``jepsen-log`` or ``porcupine-kv``.  Raises OSError."""
+    """Detect the format of a text: ``edn``, ``jepsen-log`` or ``porcupine-kv``.  Raises OSError."""
     with path.open("rb") as file:
         return _text_format(file.read(4 * _HEAD).decode("utf-8-sig", errors="ignore")[:_HEAD], model)[0]
 

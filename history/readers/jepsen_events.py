@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 from history.errors import FormatError
 from history.records.events import NEMESIS, TYPES, Event
 
+#: Where the map starts (a place that ``wrong`` understands) and the map.
 Record: TypeAlias = tuple[int, dict[str, Any]]
-"""Where the map starts (a place that ``wrong`` understands) and the map."""
 Wrong: TypeAlias = Callable[[int, str], FormatError]
 
 

@@ -25,16 +25,16 @@ NODE, ERROR, PHASE, TEXT, TEXT_END, INTENDED = range(WIDTH, 18)
 WHOLE: Final = 18
 # What a value looked like; OTHER is a text or a boolean.
 NULL, INTEGER, PAIR, TRIPLE, OTHER = range(5)
-# A key that is no string.
+#: A key that is no string.
 NUMBERED: Final = 1 << 61
-# Marks in SHAPE.
+#: Marks in SHAPE.
 STRANGE: Final = 99
 NEMESIS: Final = -(1 << 62)
 # Places in the array of the hashes of the names that are known: fields, then phases, then types.
 F_INDEX, F_TIME, F_TYPE, F_PROCESS, F_F, F_KEY, F_VALUE, F_NODE, F_ERROR, F_INTENDED, F_PHASE = range(11)
 PHASE_1, PHASE_2, PHASE_3 = range(11, 14)
 NAMES: Final = ("index", "time", "type", "process", "f", "key", "value", "node", "error", "intended", "phase")
-# An event has index, time, type, process, function, and value.
+#: An event has index, time, type, process, function, and value.
 _NEEDED: Final = 1 << F_INDEX | 1 << F_TIME | 1 << F_TYPE | 1 << F_PROCESS | 1 << F_F | 1 << F_VALUE
 _LIMIT: Final = 922337203685477579
 
@@ -68,7 +68,7 @@ def integer_at(data, place, end):  # type: ignore[no-untyped-def]
 
 @compiled_part
 def string_end(data, place, end):  # type: ignore[no-untyped-def]
-    """Where the string that starts after ``place`` ends; -1 for an escape, for more than ASCII, or no end."""
+    """Find the end of the string that starts after ``place``; -1 for an escape, for more than ASCII, or no end."""
     place += 1
     while place < end and data[place] != 34:
         if data[place] == 92 or data[place] < 32 or data[place] > 127:
@@ -90,7 +90,7 @@ def is_null(data, place, end):  # type: ignore[no-untyped-def]
 
 @compiled_part
 def _boolean_end(data, place, end):  # type: ignore[no-untyped-def]
-    """Where true or false ends; -1 for anything else."""
+    """Find the end of true or false; -1 for anything else."""
     if place + 4 <= end and data[place + 1] == 114 and data[place + 2] == 117 and data[place + 3] == 101:
         return place + 4 if data[place] == 116 else -1
     if place + 5 <= end and data[place + 1] == 97 and data[place + 2] == 108 and data[place + 3] == 115:
@@ -297,7 +297,7 @@ def _line(data, start, end, row, names):  # type: ignore[no-untyped-def]
 
 @compiled
 def count_lines(data, start):  # type: ignore[no-untyped-def]
-    """How many whole lines there are from ``start`` on."""
+    """Count the whole lines from ``start`` on."""
     count = 0
     for place in range(start, data.size):
         if data[place] == 10:

@@ -5,7 +5,7 @@ A table is checked as strictly as a line of JSON is: types, outcomes, and that n
 
 from __future__ import annotations
 
-from functools import reduce
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,14 +25,14 @@ _NEEDED: Final = ("invoke_index", "process", "f", "value", "outcome", "invoked")
 _TEXTS: Final = ("key", "value", "result")
 _INTEGERS: Final = ("invoke_index", "return_index", "process", "invoked", "returned", "intended")
 _NAMES: Final = ("f", "outcome", *_TEXTS, "node", "error", "phase")
+_OF_REGISTERS: Final = ("invoke_index", "return_index", "f", "outcome", *_TEXTS)
 _OUTCOMES: Final = {name: code for code, name in enumerate(OUTCOMES)}
 _KINDS: Final = {"read": READ, "write": WRITE, "cas": CAS}
-_INTEGER: Final = r"^(0|-?[1-9][0-9]{0,17})$"
 _INTEGER_OR_NULL: Final = r"^(0|-?[1-9][0-9]{0,17}|null)$"
 _ITEM: Final = "(?:0|-?[1-9][0-9]{0,17}|null)"
 _PAIR: Final = rf"^\[\s*(?P<old>{_ITEM})\s*,\s*(?P<new>{_ITEM})\s*\]$"
 _TRIPLE: Final = rf"^\[\s*{_ITEM}\s*,\s*{_ITEM}\s*,\s*(?P<seen>{_ITEM})\s*\]$"
-# What a completion repeats of the invocation in the spelling of our own writer.
+#: What a completion repeats of the invocation in the spelling of our own writer.
 _REPEATED: Final = (r"^(\[[^,\[\]]*,[^,\[\]]*),[^,\[\]]*\]$", r"\1]")
 _Ints = NDArray[np.int64]
 
@@ -44,26 +44,69 @@ def read_parquet(path: Path) -> OperationColumns | list[Operation]:
         table.validate(full=True)
     except (pa.ArrowException, OSError, ValueError) as error:
         raise FormatError(str(path), "byte 0", f"expected Parquet: {error}") from None
-    source = _Source(_ordered(table, str(path)), str(path))
+    table = _typed(table, str(path)).sort_by("invoke_index").combine_chunks()
+    source = _Source(table, str(path))
     source.check()
-    return source.columns() or [source.operation(row) for row in range(source.size)]
+    found = columns_of([lambda: table], source.size, str(path))
+    return found or [operation_at(table, row, str(path)) for row in range(source.size)]
 
 
-def columns_of(table: pa.Table, source: str) -> OperationColumns | None:
-    """The rows of an operations table of our own making by columns; None if they are no register's.
+def columns_of(parts: Sequence[Callable[[], pa.Table]], rows: int, source: str) -> OperationColumns | None:
+    """The operations in some tables of our own making by columns; None if they are no register's.
 
-    Raises FormatError for a table of other columns.
+    Each of the ``parts`` gives a table, which have as many ``rows`` together, in any order.  The texts of one are made
+    numbers before the next is asked for, so that no two are in memory; an operation that is asked for is read from its
+    part again.  Raises FormatError for a table of other columns.
     """
-    return _Source(_ordered(table, source), source).columns()
+    columns: list[NDArray[Any]] = [np.empty(rows, kind) for kind in (np.int8, np.int8, *[np.int64] * 5)]
+    names: dict[str | int | None, int] = {}
+    starts = [0]
+    for part in parts:
+        registers = _Source(_typed(part(), source, _OF_REGISTERS).combine_chunks(), source).registers()
+        if registers is None:
+            return None
+        found, keys = registers
+        # A part without rows has no names.
+        found[4] = np.array([names.setdefault(key, len(names)) for key in keys], np.int64)[found[4]]
+        starts.append(starts[-1] + found[4].size)
+        for column, values in zip(columns, found, strict=True):
+            column[starts[-2] : starts[-1]] = values
+    if starts[-1] != rows:
+        raise FormatError(source, "the tables", f"expected {rows} operations, found {starts[-1]}")
+    order = np.argsort(columns[5], kind="stable")
+    # No more than one of them is in memory twice.
+    for place, column in enumerate(columns):
+        columns[place] = column[order]
+
+    def operation(row: int) -> Operation:
+        part = int(np.searchsorted(starts, order[row], "right")) - 1
+        return operation_at(parts[part](), int(order[row]) - starts[part], source)
+
+    kind, outcome, value, old, key = columns[:5]
+    return OperationColumns(kind, outcome, value, old, key, *_places(*columns[5:]), tuple(names), operation)
 
 
-def _ordered(table: pa.Table, path: str) -> pa.Table:
-    """The table with the types that it must have, by invocations.  Raises FormatError."""
+def _places(invoke: _Ints, ret: _Ints) -> tuple[_Ints, _Ints]:
+    """Invocations and returns; counted anew if the table leaves so many out that arrays by place would be huge."""
+    done = ret >= 0
+    moments = np.concatenate([invoke, ret[done]])
+    if not moments.size or moments.max() < 4 * moments.size + 1024:
+        return invoke, ret
+    # Both halves are nearly in order, which a stable sort makes use of.
+    order = np.argsort(moments, kind="stable")
+    moments[order] = np.arange(moments.size)
+    dense = np.full(ret.size, -1, np.int64)
+    dense[done] = moments[ret.size :]
+    return moments[: ret.size], dense
+
+
+def _typed(table: pa.Table, path: str, names: Sequence[str] = (*_INTEGERS, *_NAMES)) -> pa.Table:
+    """These columns of a table with the types that they must have.  Raises FormatError."""
     for name in _NEEDED:
         if name not in table.column_names:
             raise FormatError(path, "the schema", f"the column {name!r} is missing")
     columns = {}
-    for name in (*_INTEGERS, *_NAMES):
+    for name in names:
         column = table[name] if name in table.column_names else pa.nulls(table.num_rows)
         integer = name in _INTEGERS
         fits = pa.types.is_integer if integer else _is_text
@@ -79,8 +122,7 @@ def _ordered(table: pa.Table, path: str) -> pa.Table:
             raise FormatError(
                 path, f"row {row}", f"{name!r} must be {'an integer' if integer else 'a text'}, found None"
             )
-    ordered = pa.table(columns).sort_by("invoke_index")
-    return ordered.combine_chunks()
+    return pa.table(columns)
 
 
 def _is_text(kind: pa.DataType) -> bool:
@@ -88,12 +130,29 @@ def _is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
+def operation_at(table: pa.Table, row: int, path: str) -> Operation:
+    """One row of a table as an operation.  Raises FormatError for what is no JSON."""
+    record = {name: table[name][row].as_py() for name in table.column_names}
+    try:
+        texts = {name: None if record[name] is None else load_json(record[name]) for name in _TEXTS}
+    except (ValueError, RecursionError) as error:
+        raise _wrong(path, record["invoke_index"], f"expected JSON: {error}") from None
+    if type(texts["key"]) not in (str, int, type(None)):
+        message = f"the key must be a text or an integer, found {texts['key']!r}"
+        raise _wrong(path, record["invoke_index"], message)
+    return Operation.from_json({**record, **texts})
+
+
+def _wrong(path: str, invoked: int, message: str) -> FormatError:
+    return FormatError(path, f"the operation invoked at {invoked}", message)
+
+
 class _Source:
     """A table of operations with its integers as numpy columns (-1 for null)."""
 
     def __init__(self, table: pa.Table, path: str) -> None:
         self.table, self.path, self.size = table, path, table.num_rows
-        self.invoke, self.ret, self.process, self.invoked, self.returned = map(self._ints, _INTEGERS[:5])
+        self.invoke, self.ret = map(self._ints, ("invoke_index", "return_index"))
         self.outcome = self._coded("outcome", _OUTCOMES)
 
     def _ints(self, name: str) -> _Ints:
@@ -106,18 +165,15 @@ class _Source:
         coded: NDArray[np.int8] = of[np.asarray(pc.fill_null(encoded.indices, 0).to_numpy(zero_copy_only=False))]
         return coded
 
-    def wrong(self, row: int, message: str) -> FormatError:
-        return FormatError(self.path, f"the operation invoked at {self.invoke[row]}", message)
-
     def check(self) -> None:
         """Raises FormatError for what no recorder of events could have written."""
         for bad, message in self._complaints():
             rows = np.flatnonzero(bad)
             if rows.size:
-                raise self.wrong(int(rows[0]), message(int(rows[0])))
+                raise _wrong(self.path, int(self.invoke[rows[0]]), message(int(rows[0])))
 
     def _complaints(self) -> Any:
-        ok, done = self.outcome == OK, self.ret >= 0
+        ok, done, process = self.outcome == OK, self.ret >= 0, self._ints("process")
         yield self.outcome < 0, lambda row: f"outcome must be ok, fail or info, found {self.table['outcome'][row]}"
         yield self.invoke < 0, lambda row: f"'invoke_index' must not be negative, found {self.invoke[row]}"
         yield ok & ~done, lambda _: "it is answered, but 'return_index' is missing"
@@ -128,11 +184,11 @@ class _Source:
         same = np.zeros(self.size, np.bool_)
         same[rows[order[1:][np.diff(moments[order]) == 0]]] = True
         yield same, lambda _: "it shares a place in the history with another operation"
-        order = np.lexsort((self.invoke, self.process))
+        order = np.lexsort((self.invoke, process))
         ends = np.where(done, self.ret, np.iinfo(np.int64).max)[order]
         two = np.zeros(self.size, np.bool_)
-        two[order[1:]] = (np.diff(self.process[order]) == 0) & (ends[:-1] > self.invoke[order[1:]])
-        yield two, lambda row: f"process {self.process[row]} has an open operation"
+        two[order[1:]] = (np.diff(process[order]) == 0) & (ends[:-1] > self.invoke[order[1:]])
+        yield two, lambda row: f"process {process[row]} has an open operation"
         wrong = self._contradicting()
         yield np.isin(np.arange(self.size), list(wrong)), lambda row: wrong[row]
 
@@ -141,64 +197,54 @@ class _Source:
         of, asked, answered = (_whole(self.table[name]) for name in ("f", "value", "result"))
         differs = pc.and_(may_differ(pc.equal(of, "cas"), asked, answered), pc.is_in(of, pa.array(ECHOED)))
         for row in np.flatnonzero(np.asarray(differs) & (self.outcome == OK)).tolist():
-            operation = self.operation(row)
+            operation = operation_at(self.table, row, self.path)
             if (why := contradiction(operation.f, operation.value, operation.result)) is not None:
                 return {row: why}
         return {}
 
-    def operation(self, row: int) -> Operation:
-        """One row as an operation.  Raises FormatError for what is no JSON."""
-        record = {name: self.table[name][row].as_py() for name in self.table.column_names}
-        try:
-            texts = {name: None if record[name] is None else load_json(record[name]) for name in _TEXTS}
-        except (ValueError, RecursionError) as error:
-            raise self.wrong(row, f"expected JSON: {error}") from None
-        if type(texts["key"]) not in (str, int, type(None)):
-            raise self.wrong(row, f"the key must be a text or an integer, found {texts['key']!r}")
-        return Operation.from_json({**record, **texts})
-
-    def columns(self) -> OperationColumns | None:
-        """The same as columns of a register; None if it is something else."""
+    def registers(self) -> tuple[list[NDArray[Any]], tuple[str | int | None, ...]] | None:
+        """The columns of registers, in the order of ``OperationColumns``, and the keys; None if it is anything else."""
         kind = self._coded("f", _KINDS)
         keys = self._keys()
         if keys is None or (kind < 0).any() or not all(map(self._plain, ("value", "result"))):
             return None
         asked = _integers(self._where("value", kind == WRITE))
         answered = _integers(self._where("result", (kind == READ) & (self.outcome == OK)))
-        swapped = self._pairs(kind == CAS)
-        refused = self._refused(kind == CAS)
-        if asked is None or answered is None or swapped is None or refused is None:
+        if asked is None or answered is None:
             return None
-        old, new = np.array(swapped[0]), swapped[1]
-        value = np.where(kind == READ, answered, np.where(kind == WRITE, asked, new))
-        rows, seen = refused
-        if (seen == old[rows]).any():
+        value, old = np.where(kind == READ, answered, asked), np.full(self.size, ABSENT, np.int64)
+        if not self._fill_in_cas(kind, value, old):
             return None
-        kind[rows], old[rows], value[rows] = READ, value[rows], seen
-        return OperationColumns(kind, self.outcome, value, old, keys[0], *self._places(), keys[1], self.operation)
-
-    def _places(self) -> tuple[_Ints, _Ints]:
-        """Invocations and returns; counted anew if the table leaves so many out that arrays by place would be huge."""
-        done = self.ret >= 0
-        places, dense = np.unique(np.concatenate([self.invoke, self.ret[done]]), return_inverse=True)
-        if not places.size or places[-1] < 4 * places.size + 1024:
-            return self.invoke, self.ret
-        ret = np.full(self.size, -1, np.int64)
-        ret[done] = dense[self.size :]
-        return dense[: self.size].astype(np.int64), ret
+        return [kind, self.outcome, value, old, keys[0], self.invoke, self.ret], keys[1]
 
     def _plain(self, name: str) -> bool:
         """Is there nothing in a column but nulls, integers, and two or three of them?"""
         column = _whole(self.table[name])
-        plain = (pc.match_substring_regex(column, shape) for shape in (_INTEGER_OR_NULL, _PAIR, _TRIPLE))
-        return bool(pc.all(reduce(pc.or_, plain), min_count=0).as_py())
+        others = column.filter(pc.invert(pc.match_substring_regex(column, _INTEGER_OR_NULL)))
+        listed = pc.or_(*(pc.match_substring_regex(others, shape) for shape in (_PAIR, _TRIPLE)))
+        return bool(pc.all(listed, min_count=0).as_py())
 
-    def _refused(self, cas: NDArray[np.bool_]) -> tuple[_Ints, _Ints] | None:
-        """The rows of refused cas, and what each of them saw; None if columns cannot hold it."""
-        found = _whole(pc.extract_regex(self._where("result", cas & (self.outcome == OK)), _TRIPLE))
-        seen = _integers(pc.struct_field(found, ["seen"]))
-        rows = np.flatnonzero(np.asarray(pc.is_valid(found)))
-        return None if seen is None else (rows, seen[rows])
+    def _fill_in_cas(self, kind: NDArray[np.int8], value: _Ints, old: _Ints) -> bool:
+        """Fill in the old and the new value of each cas.
+
+        A refused one is a read of what it saw.  Returns False if columns cannot hold it.
+        """
+        rows = np.flatnonzero(kind == CAS)
+        if not rows.size:
+            return True
+        asked = pc.extract_regex(_whole(self.table["value"]).take(pa.array(rows)), _PAIR)
+        answered = self._where("result", (kind == CAS) & (self.outcome == OK)).take(pa.array(rows))
+        shown = pc.extract_regex(answered, _TRIPLE)
+        swapped, new, seen = (
+            _integers(pc.struct_field(found, [name]))
+            for found, name in ((asked, "old"), (asked, "new"), (shown, "seen"))
+        )
+        refused = np.asarray(pc.is_valid(shown))
+        if asked.null_count or swapped is None or new is None or seen is None or (seen == swapped)[refused].any():
+            return False
+        old[rows], value[rows] = np.where(refused, new, swapped), np.where(refused, seen, new)
+        kind[rows[refused]] = READ
+        return True
 
     def _where(self, name: str, rows: NDArray[np.bool_]) -> pa.Array:
         """A column of texts, null in the rows that are not needed."""
@@ -214,17 +260,9 @@ class _Source:
             return None
         return np.asarray(encoded.indices.to_numpy(zero_copy_only=False), np.int64), tuple(names)
 
-    def _pairs(self, cas: NDArray[np.bool_]) -> tuple[_Ints, _Ints] | None:
-        """The old and new value of each cas; ``ABSENT`` for other operations."""
-        found = _whole(pc.extract_regex(self._where("value", cas), _PAIR))
-        if found.null_count > self.size - int(cas.sum()):
-            return None
-        old, new = (_integers(pc.struct_field(found, [name])) for name in ("old", "new"))
-        return None if old is None or new is None else (old, new)
-
 
 def may_differ(cas: pa.Array, asked: pa.Array, answered: pa.Array) -> pa.Array:
-    """Where an answer may not be that of what was asked, both as JSON text: ``contradiction`` decides.
+    """Mark the answers that may not belong to what was asked, both as JSON text: ``contradiction`` decides.
 
     A refused ``cas`` answers with one item more than was asked; of nested items the expression cannot say which.
     """
@@ -234,12 +272,12 @@ def may_differ(cas: pa.Array, asked: pa.Array, answered: pa.Array) -> pa.Array:
 
 
 def _integers(column: pa.Array) -> _Ints | None:
-    """A column of JSON integers, nulls as ``ABSENT``; None if there is anything else in it."""
-    column = _whole(column)
-    column = pc.if_else(pc.equal(column, "null"), None, column)
-    if not pc.all(pc.match_substring_regex(column, _INTEGER), min_count=0).as_py():
+    """A column of JSON integers, nulls as ``ABSENT``; None if there are lists in it."""
+    try:
+        numbers = pc.cast(pc.if_else(pc.equal(column, "null"), None, column), pa.int64())
+    except pa.ArrowInvalid:
         return None
-    return np.asarray(pc.fill_null(pc.cast(column, pa.int64()), ABSENT).to_numpy(zero_copy_only=False), np.int64)
+    return np.asarray(pc.fill_null(numbers, ABSENT).to_numpy(zero_copy_only=False), np.int64)
 
 
 def _whole(column: Any) -> Any:

@@ -23,7 +23,7 @@ def parse_porcupine_kv(text: str, source: str) -> TextHistory:
 
 
 def misfit(event: Event) -> str | None:
-    """What makes an event none of a key-value history."""
+    """The reason why an event is none of a key-value history."""
     if event.f not in FUNCTIONS or event.key is None:
         return f"expected get, put or append of a key, found {event.f!r}"
     unread = event.value is None and event.f == "get" and event.type != "ok"

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from history.errors import FormatError
 from history.readers.columns import OperationColumns
 from history.readers.formats import BY_ROWS, LARGE, MODELS, format_of, kind_of, read_text, too_large
-from history.records.events import line_of_event, read_history, torn_end
+from history.records.events import INITIAL, Header, line_of_event, read_history, torn_end
 from history.records.operations import Operation, pair
 
 
@@ -17,6 +18,7 @@ from history.records.operations import Operation, pair
 class Foreign:
     """A history as read: its operations, or columns if it is large; ``model`` is the one that the file names.
 
+    ``initial`` is the value with which the file says that its registers start (None: absent).
     ``torn``: the last line was incomplete and was left out.  ``note`` says so, or what else is strange at the end.
     """
 
@@ -26,6 +28,7 @@ class Foreign:
     model: str | None = None
     torn: bool = False
     note: str | None = None
+    initial: Any = None
 
 
 def read_any(path: Path, *, model: str | None = None, large: int = LARGE) -> Foreign:
@@ -44,14 +47,14 @@ def read_any(path: Path, *, model: str | None = None, large: int = LARGE) -> For
 
 
 def _unread(path: Path, why: str) -> FormatError:
-    """What is wrong with a text that is too large to ask the other reader: with the line, if one line is to blame."""
+    """Say what is wrong with a text too large for the other reader, and in which line, if it is one."""
     from history.readers.convert import convert_history  # imports pyarrow, which small files do not need
 
     try:
         convert_history(path, Path(os.devnull), large=0, by_rows=0)
     except FormatError as error:
         return error
-    return too_large(path, f"{why}; `harness ingest` of it tells more", BY_ROWS)
+    return too_large(path, f"{why}; `harness ingest` of it says more", BY_ROWS)
 
 
 def _parquet(path: Path) -> Foreign:
@@ -99,9 +102,14 @@ def _jsonl(path: Path, large: int) -> Foreign:
         try:
             found = read_columns(path)
             note = torn_end(path)
-            return Foreign("jsonl", columns=found.columns, model=found.header.model, torn=found.torn, note=note)
+            return Foreign("jsonl", None, found.columns, found.header.model, found.torn, note, _initial(found.header))
         except NotColumnarError:
             pass
     history = read_history(path)
     operations = pair(history.events, str(path), line_of_event)
-    return Foreign("jsonl", operations, model=history.header.model, torn=history.torn, note=torn_end(path))
+    header = history.header
+    return Foreign("jsonl", operations, None, header.model, history.torn, torn_end(path), _initial(header))
+
+
+def _initial(header: Header) -> Any:
+    return header.extra.get(INITIAL)

@@ -26,8 +26,8 @@ from history.records.events import NEMESIS, Event
 from history.records.operations import Operation, Outcome, contradiction
 
 _BOM: Final = (0xEF, 0xBB, 0xBF)
+#: The outcome by the index of the completion's type in TYPES.
 _OUTCOMES: Final[tuple[Outcome, ...]] = ("info", "ok", "fail", "info")
-"""The outcome by the index of the completion's type in TYPES."""
 
 
 def read_lines(path: Path, kind: str) -> OperationColumns | list[Operation]:

@@ -46,7 +46,7 @@ _TYPE, _PROCESS, _F, _VALUE, _INDEX, _TIME, _KEY, _NODE, _ERROR, _NEMESIS, _TYPE
 NAMES: Final = ("type", "process", "f", "value", "index", "time", "key", "node", "error", "nemesis", *TYPES)
 _NEEDED: Final = 0b111
 #: A log's process has at most 18 digits.
-_MOST_PROCESS: Final = 10**18
+_MAX_PROCESS: Final = 10**18
 
 
 @compiled_part
@@ -66,7 +66,7 @@ def _blanks(data, place, end):  # type: ignore[no-untyped-def]
 
 @compiled_part
 def _word_end(data, place, end):  # type: ignore[no-untyped-def]
-    """Where the letters, digits, hyphens and underscores that start here end; the start itself if there are none."""
+    """Find the end of the letters, digits, hyphens and underscores that start here; the start if there are none."""
     while place < end:
         byte = data[place]
         letter = 97 <= byte <= 122 or 65 <= byte <= 90
@@ -257,12 +257,12 @@ def _process(data, place, end, row, names):  # type: ignore[no-untyped-def]
         row[PROCESS] = NEMESIS
         return stop if name_hash(data, place + 1, stop) == names[_NEMESIS] else -1
     row[PROCESS], place = _number(data, place, end)
-    return place if 0 <= row[PROCESS] < _MOST_PROCESS else -1
+    return place if 0 <= row[PROCESS] < _MAX_PROCESS else -1
 
 
 @step
 def _log_start(data, start, end):  # type: ignore[no-untyped-def]
-    """Where the process begins; ``end`` if the line holds no event, -1 if it is strange."""
+    """Find the begin of the process; ``end`` if the line holds no event, -1 if it is strange."""
     for place in range(start, end):
         if data[place] > 127:
             return -1

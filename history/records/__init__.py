@@ -1,1 +1,1 @@
-"""What a run writes down."""
+"""The records of a run."""

@@ -78,6 +78,10 @@ class Event(msgspec.Struct, frozen=True):
         return record
 
 
+#: The field of a header with the value with which each register starts; left out where that is nothing.
+INITIAL: Final = "initial"
+
+
 @dataclass(frozen=True, slots=True)
 class Header:
     """The first line: format, version, and what a reader without ``plan.json`` must know.
@@ -185,7 +189,7 @@ def _once(fields: list[tuple[str, Any]]) -> dict[str, Any]:
     return record
 
 
-# ``json.loads`` makes a new decoder for every line if it is given a function for NaN.
+#: ``json.loads`` makes a new decoder for every line if it is given a function for NaN.
 _DECODER: Final = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_once)
 
 
@@ -248,7 +252,7 @@ def parse_event(record: dict[str, Any], path: Path, number: int) -> Event:
 
 
 def _optional_fields(record: dict[str, Any]) -> str | None:
-    """What is wrong with the fields that may be absent, None if nothing is."""
+    """Name the problem of the fields that may be absent; None if there is none."""
     if (phase := record.get("phase")) is not None and phase not in PHASES:
         return f"phase must be one of {', '.join(PHASES)}, found {phase!r}"
     if (key := record.get("key")) is not None and (not isinstance(key, str | int) or isinstance(key, bool)):

@@ -1,4 +1,4 @@
-"""How indexes of entries read: plain numbers, or an epoch in the upper bits and a counter in the lower ones.
+"""Write indexes of entries: plain numbers, or an epoch in the upper bits and a counter in the lower ones.
 
 A system whose indexes have epochs (ZooKeeper's zxid) orders its entries by them; but how many lie between two of them
 is known only within one epoch.

@@ -1,4 +1,4 @@
-"""Which file of a run is where.  A run directory is ``store/<test name>/<UTC start>-<seed>/``."""
+"""The files of a run.  A run directory is ``store/<test name>/<UTC start>-<seed>/``."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+#: The directory in a store that holds the tables of all runs.
 WAREHOUSE: Final = "warehouse"
-"""The directory in a store that holds the tables of all runs."""
 _STARTED: Final = re.compile(r"(\d{8}T\d{6})(\.\d{1,6})?")
 
 
 def start_of(name: str) -> datetime | None:
-    """When a run was started, by its directory's name; None if that does not begin with a time."""
+    """The start of a run, by its directory's name; None if that does not begin with a time."""
     found = _STARTED.match(name)
     if found is None:
         return None
@@ -24,8 +24,8 @@ def start_of(name: str) -> datetime | None:
         return None
 
 
+#: A history of more (about 250,000 operations) is worth the start of Spark, and all tasks of one that runs.
 LARGE_BYTES: Final = 64 << 20
-"""A history of more (about 250,000 operations) is worth the start of Spark, and all tasks of one that runs."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What the lines of a system's logs mean to a reader of excerpts, as the system declares it.
+"""The meaning of lines of a system's logs, for excerpts, as the system declares it.
 
 Results carry it, under ``environment``: a report is drawn without the system at hand.
 """
@@ -40,7 +40,7 @@ class LogWords:
 
     @classmethod
     def of_results(cls, results: Mapping[str, Any]) -> LogWords:
-        """Those of a run; what is none, or no regular expression, is as if it were not declared."""
+        """Read the words from a run's results; what is no regular expression counts as not declared."""
         environment = results.get("environment")
         found = environment.get(_PLACE) if isinstance(environment, Mapping) else None
         named = found if isinstance(found, Mapping) else {}

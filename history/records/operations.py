@@ -65,7 +65,7 @@ class Operation:
 
     @property
     def seen(self) -> Any:
-        """What a refused cas found in the register."""
+        """The value that a refused cas found in the register."""
         return self.result[2]
 
     def to_json(self) -> dict[str, Any]:
@@ -84,7 +84,7 @@ def is_refusal(answer: Any) -> bool:
 
 
 def contradiction(f: str, asked: Any, answered: Any) -> str | None:
-    """Why an ok completion's value cannot be that of the invocation; None if it can."""
+    """The reason why an ok completion's value cannot belong to the invocation; None if it can."""
     if (
         f not in ECHOED
         or answered is None

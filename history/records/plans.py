@@ -1,4 +1,4 @@
-"""What a run's ``plan.json`` says of it, in the words by which many runs are listed, grouped and compared."""
+"""Facts of a run from its ``plan.json``, in the words by which runs are listed, grouped and compared."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a node says of leadership: does it lead, in which term (-1 without), and the name of its leader."""
+    """A node's claim about leadership: whether it leads, in which term (-1 without), and the name of its leader."""
 
     node: str
     leads: bool
@@ -91,7 +91,7 @@ class Claim:
 
 
 def claim_of(probe: Probe) -> Claim:
-    """What a probe that answered says of leadership."""
+    """The claim about leadership in a probe that answered."""
     return Claim(probe.node, probe.role == "leader", probe.term, probe.leader)
 
 
@@ -120,6 +120,30 @@ def by_rank(claims: Iterable[tuple[str, int]]) -> list[str]:
     Several may do so at once: those that were cut off do not know yet that they were succeeded.
     """
     return [node for node, _ in sorted(claims, key=lambda claim: (-claim[1], claim[0]))]
+
+
+def last_commit(probes: Iterable[Probe]) -> int | None:
+    """When the cluster was last seen to commit something new (ns); None where no probe shows it.
+
+    A node that learns what had been committed before, as after a restart, commits nothing: a commit index counts that
+    is above all that were reported before it.  After a loss the indexes begin again from further down: then it counts
+    on a leader, above the end that its log had when the node was first seen to lead in that term.
+    """
+    highest: int | None = None
+    last = None
+    held: dict[tuple[str, int], int] = {}
+    before: dict[str, int] = {}
+    for probe in sorted((one for one in probes if one.answered), key=lambda one: one.time):
+        leading = (probe.node, probe.term)
+        led = probe.role == "leader" and leading in held
+        if probe.role == "leader":
+            held.setdefault(leading, probe.ledger_end)
+        rose = led and probe.committed > before[probe.node] and probe.committed > held[leading] >= 0
+        if (highest is not None and probe.committed > highest) or rose:
+            last = probe.time
+        highest = probe.committed if highest is None else max(highest, probe.committed)
+        before[probe.node] = probe.committed
+    return last
 
 
 def probes_header() -> str:

@@ -1,4 +1,4 @@
-"""What decides whether the figures of two runs can be compared: the settings in their plans, and the machine."""
+"""Compare the settings in plans, and machines, which decide whether figures of two runs can be compared."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+#: What of a plan moves the figures, besides system version, nemesis and workload: before and after its own options.
 _BEFORE: Final = ("cluster", "nodes")
 _AFTER: Final = ("concurrency", "rate", "keys", "time_limit", "interval", "client_timeout")
 #: The same of plans that have the options of one system among their own fields, as earlier releases wrote them.
 _EARLIER: Final = (*_BEFORE, "timers", "store", "read_mode", "client_follows", *_AFTER)
-"""What of a plan moves the figures, besides system version, nemesis and workload."""
 
 
 def settings_of(plan: Mapping[str, Any]) -> str:

@@ -7,18 +7,18 @@ from typing import Final
 
 from history.records.operations import Operation
 
-LEAST_DIGITS: Final = 3
-MOST_DIGITS: Final = 9
+MIN_DIGITS: Final = 3
+MAX_DIGITS: Final = 9
 
 
 def digits_of(operations: Sequence[Operation]) -> int:
-    """How many decimals of a second distinguish all times of these operations, at least three."""
+    """The number of decimals of a second that distinguish all times of these operations, at least three."""
     times = {operation.invoked for operation in operations}
     times |= {operation.returned for operation in operations if operation.returned is not None}
-    return next((digits for digits in range(LEAST_DIGITS, MOST_DIGITS) if _apart(times, digits)), MOST_DIGITS)
+    return next((digits for digits in range(MIN_DIGITS, MAX_DIGITS) if _apart(times, digits)), MAX_DIGITS)
 
 
-def seconds_text(time: int, digits: int = LEAST_DIGITS) -> str:
+def seconds_text(time: int, digits: int = MIN_DIGITS) -> str:
     """A time in nanoseconds as seconds, rounded (half up): ``0.360``."""
     whole, rest = divmod(_rounded(time, digits), 10**digits)
     return f"{whole}.{rest:0{digits}d}"
@@ -30,5 +30,5 @@ def _apart(times: Iterable[int], digits: int) -> bool:
 
 
 def _rounded(time: int, digits: int) -> int:
-    unit = 10 ** (MOST_DIGITS - digits)
+    unit = 10 ** (MAX_DIGITS - digits)
     return int((time + unit // 2) // unit)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
@@ -10,6 +10,8 @@ from history.records.operations import Operation
 
 Verdict: TypeAlias = Literal["valid", "invalid", "unknown"]
 RESULTS_VERSION: Final = 1
+#: At most this many violations of one object are shown by a counterexample; all are counted.
+MAX_COUNTEREXAMPLES: Final = 8
 
 _BADNESS: Final[dict[str, int]] = {"valid": 0, "unknown": 1, "invalid": 2}
 
@@ -56,7 +58,8 @@ class Linearization:
 class Role:
     """The part of an operation in a broken promise.
 
-    ``says``, in a few words, what it did or was told; ``contradicts``: that cannot be true beside what the others say.
+    ``says``, in a few words, what it did or was answered; ``contradicts``: that cannot be true beside what the others
+    say.
     """
 
     says: str
@@ -147,7 +150,8 @@ class KeyVerdict:
     ``reason`` says why an unknown verdict is unknown and how far the engine came.  ``seconds`` is time spent.
     ``violations`` counts all of them; ``counterexamples`` holds those that are shown, earliest first.
     ``certificate`` is the number of operations in the proof: the linearization that was verified (None if the engine
-    keeps none), or the first counterexample.
+    keeps none), or the first counterexample.  ``failure`` is how the checker itself broke down on this key, whose
+    verdict is then unknown: a failure of the harness.
     """
 
     key: str | int | None
@@ -159,6 +163,13 @@ class KeyVerdict:
     counterexamples: tuple[Counterexample, ...] = ()
     reason: str | None = None
     certificate: int | None = None
+    failure: str | None = None
+
+    @classmethod
+    def of_failure(cls, key: str | int | None, operations: int, error: Exception) -> KeyVerdict:
+        """The verdict on a key on which the checker raised ``error``."""
+        failure = f"{type(error).__module__}.{type(error).__qualname__}: {error}"
+        return cls(key, "unknown", "none", operations, 0.0, reason="the checker failed", failure=failure)
 
     def to_json(self) -> dict[str, Any]:
         record = {name: getattr(self, name) for name in self.__slots__}
@@ -198,6 +209,7 @@ class Results:
     ``windows`` are the faults with what they cost, each by kind of operation (``kinds``) and by node (``caught_up``,
     ``behind``, ``silent``);
     ``fault_figures`` are the distributions over all windows of one fault (see ``docs/nemeses.md``).
+    ``headlines`` says what broke, the worst first, as the page does on top; lists of runs and the summary show it.
     """
 
     verdict: Verdict
@@ -212,9 +224,19 @@ class Results:
     environment: dict[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     timings: dict[str, float] = field(default_factory=dict)
+    headlines: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         record = {name: getattr(self, name) for name in self.__slots__}
         record["checks"] = [asdict(check) for check in self.checks]
         record["keys"] = [key.to_json() for key in self.keys]
         return {"format": "harness-results", "version": RESULTS_VERSION, **record}
+
+
+def headlines_of(results: Mapping[str, Any], plan: Mapping[str, Any]) -> list[str]:
+    """List the sentences about what broke, by ``results.json``; empty where none are recorded.
+
+    Nor are any listed of a run with a planted bug: its verdict's sentence begins with what became of that.
+    """
+    found = results.get("headlines")
+    return [str(one) for one in found] if isinstance(found, list | tuple) and not plan.get("canary") else []

@@ -1,4 +1,4 @@
-"""When violations were seen, as the check ``linearizable`` records it, in words."""
+"""Write when violations were seen, from what the check ``linearizable`` records."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 
-def occasions_text(found: Mapping[str, Any], calm: str) -> str:
+def violation_times_text(found: Mapping[str, Any], calm: str) -> str:
     """Say in which phases the answers were that show violations, and which faults had stood from each change at issue.
 
     These are two questions: an answer in the final phase may miss what was written under a fault.  Such as "answered in

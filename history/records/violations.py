@@ -28,25 +28,25 @@ AS_INTENDED: Final = "as intended"
 MORE_FOUND: Final = "as intended, and more was found"
 
 Severity: TypeAlias = Literal["data lost", "log truncated", "inconsistent", "no commits", "replica behind", "alarm"]
+#: From the worst down; a log is truncated where committed entries went from it and every log reaches as far again.
 SEVERITIES: Final[tuple[Severity, ...]] = (
     "data lost", "log truncated", "inconsistent", "no commits", "replica behind", "alarm",
 )  # fmt: skip
-"""From the worst down; a log is truncated where committed entries went from it and every log reaches as far again."""
+#: Kinds of counterexamples in which something acknowledged or confirmed is gone.
 LOST: Final = frozenset(
     {"lost-write", "lost-element", "lost-append", "lost-add", "acknowledged-beyond-end", "unreadable-entry"}
     | {"ledger-gone", "read-then-gone"}
 )
-"""Kinds of counterexamples in which something acknowledged or confirmed is gone."""
+#: Checks of what nodes reported and logged; all others rest on what clients were answered, or also on that.
 OF_NODES: Final = frozenset(
     {"replicas-agree", "election-safety", "terms-kept", "leader-complete", "log-order", "committed-kept", "node-logs"}
 )
-"""Checks of what nodes reported and logged; all others rest on what clients were answered, or also on that."""
+#: Kinds of violations in which committed entries are gone from a log.
 SHORT_LOGS: Final = frozenset({"committed-entries-deleted", "commit-beyond-log", "leader-lacks-committed"})
-"""Kinds of violations in which committed entries are gone from a log."""
-MOST_SHOWN: Final = 20
-"""So many counterexamples of one check are recorded at most."""
+#: At most this many counterexamples of one check are recorded.
+MAX_SHOWN: Final = 20
+#: Seconds without a commit, until the end of the record, that are called an outage.
 OUTAGE_S: Final = 10.0
-"""Seconds without a commit, until the end of the record, that are called an outage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ class Shown(NamedTuple):
 
 
 def details_of(examples: Sequence[Counterexample]) -> dict[str, Any]:
-    """What a check of other promises than linearizability records of its violations, the gravest first.
+    """The details that a check other than of linearizability records of its violations, the gravest first.
 
     One of each kind and object is enough, as the record of each holds its operations.
     """
@@ -124,24 +124,49 @@ def details_of(examples: Sequence[Counterexample]) -> dict[str, Any]:
         "kind": examples[0].kind,
         "kinds": list(dict.fromkeys(one.kind for one in examples)),
         "violations": len(examples),
-        "counterexamples": [one.to_json() for one in examples[:MOST_SHOWN]],
+        "counterexamples": [one.to_json() for one in examples[:MAX_SHOWN]],
     }
 
 
 def counterexamples_of(results: Mapping[str, Any]) -> list[Shown]:
-    """List the counterexamples of the keys, and then those of other checks that say more than these."""
+    """List the counterexamples of the keys, and then those of other checks that say more than these.
+
+    One of the same kind about the same key says no more, but where a check counts by node, if it is about another node.
+    """
     found = [
         Shown(OF_KEYS, key.get("key"), record)
         for key in results.get("keys") or ()
         for record in key.get("counterexamples") or ()
     ]
     known = {(str(one.key), one.record.get("kind")) for one in found}
+    shown = {(str(one.key), one.record.get("kind"), answered_by(one.record)) for one in found}
     for check in results.get("checks") or ():
+        by_node = bool(losses_of(check))
         for record in _recorded(check):
             one = Shown(str(check.get("name", "")), Counterexample.from_json(record).key, record)
-            if (str(one.key), record.get("kind")) not in known:
+            said = (str(one.key), record.get("kind"))
+            if (*said, answered_by(record)) not in shown if by_node else said not in known:
                 found.append(one)
     return found
+
+
+def losses_of(check: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """List what a check of sets recorded of each node whose last read lacks elements; empty for any other check.
+
+    Records of ``node``, ``lost``, ``elsewhere`` (how many of them another node's last read has) and ``seen_ns``.
+    """
+    details = check.get("details")
+    found = details.get("losses") if isinstance(details, Mapping) else None
+    return [one for one in found if isinstance(one, Mapping)] if isinstance(found, list) else []
+
+
+def answered_by(record: Mapping[str, Any]) -> str | None:
+    """Name the node whose answer leaves no order, by a counterexample's JSON that may be malformed."""
+    try:
+        last = Counterexample.from_json(dict(record)).completing
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return None
+    return last.node if last else None
 
 
 def counts_of(results: Mapping[str, Any]) -> dict[str, int]:
@@ -187,7 +212,7 @@ def severity_of(check: str, kind: str, details: Mapping[str, Any] | None = None)
 def is_outage(details: Mapping[str, Any]) -> bool:
     """Whether a cluster that did not recover committed nothing any more: by the ``details`` of that check.
 
-    Of nodes that report no commit index the clients tell: none was served after the heal.
+    For nodes that report no commit index the clients decide: none was served after the heal.
     """
     committed, served, end = (details.get(name) for name in ("last_commit_ns", "last_served_ns", "end_ns"))
     if not isinstance(committed, int) or not isinstance(end, int):

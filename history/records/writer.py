@@ -13,17 +13,17 @@ import msgspec
 
 from history.records.events import NEMESIS, Event, Header, Phase, Process, Type
 
-#: So many lines are written at once at the latest: about a megabyte.
-MOST_BUFFERED: Final = 4096
+#: At most this many lines are kept before they are written: about a megabyte.
+MAX_BUFFERED: Final = 4096
 
 
 class HistoryWriter:
     """Appends events; index and time are given under one lock, so file order is time order.
 
     Events are buffered: call :meth:`sync` every 100 ms, which brings them to the disk.  Those of the nemesis reach the
-    kernel before :meth:`append` returns, with all before them, because what a fault is about to do must be known to
-    whoever heals after us.  A process that is killed loses the events of the last moments, never one in the middle:
-    what is left is the history up to an earlier time.
+    kernel before :meth:`append` returns, with all before them, because what a fault is about to do must be known to the
+    process that heals after us.  A process that is killed loses the events of the last moments, never one in the
+    middle: what is left is the history up to an earlier time.
 
     After a failed write the file is cut back to its last whole line and every later append raises the same ``OSError``:
     half a line in the middle of a file would make all of it unreadable.
@@ -66,7 +66,7 @@ class HistoryWriter:
             event = Event(self._index, time, type, process, f, value, key, node, error, phase, intended)
             self._lines.append(_encoded(event))
             self._index += 1
-            if process == NEMESIS or len(self._lines) >= MOST_BUFFERED:
+            if process == NEMESIS or len(self._lines) >= MAX_BUFFERED:
                 self._flush()
             return event
 

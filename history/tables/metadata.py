@@ -22,8 +22,8 @@ from history.tables.schemas import FORMERLY
 TABLE: Final = b"harness.table"
 VERSION: Final = b"harness.version"
 PIECE: Final = 1 << 17
+#: What a column holds in files that lack it, where that is not null.
 MISSING: Final[dict[str, dict[str, Any]]] = {"windows": {"split": "all"}}
-"""What a column holds in files that lack it, where that is not null."""
 
 
 def add_metadata(schema: pa.Schema, name: str, version: int) -> pa.Schema:

@@ -11,25 +11,25 @@ from typing import Final
 
 import pyarrow as pa
 
+#: Version 1 had no splits in ``windows``; all its rows were what is now the split ``all``.
 TABLES_VERSION: Final = 4
-"""Version 1 had no splits in ``windows``; all its rows were what is now the split ``all``."""
 RUNS_VERSION: Final = 6
+#: The columns of a table that hold as lists or maps what older versions held as JSON text, and that text's column.
 FORMERLY: Final[Mapping[str, Mapping[str, str]]] = {
     "faults": {"target_nodes": "nodes"},
     "runs": {"recovery_times_ms": "recoveries_ms", "censored_times_ms": "unrecovered_ms"},
     "trends": {"verdict_counts": "verdicts", "recovery_buckets": "recovery_histogram"},
 }
-"""The columns of a table that hold as lists or maps what older versions held as JSON text, and that text's column."""
 TRENDS_VERSION: Final = 4
 
+#: By what the windows are split besides second, function and outcome.
 SPLITS: Final = ("all", "key", "key+node", "node")
-"""By what the windows are split besides second, function and outcome."""
 
 
 _TEXTS: Final = pa.list_(pa.string())
 _BUCKETS: Final = pa.list_(pa.list_(pa.int64()))
 _TIMES: Final = pa.list_(pa.float64())
-# Without a zone, and UTC by its meaning: what a query answers must not depend on the reader's own zone.
+#: Without a zone, and UTC by its meaning: what a query answers must not depend on the reader's own zone.
 _UTC: Final = pa.timestamp("us")
 
 
@@ -55,8 +55,8 @@ OPERATIONS: Final = pa.schema(
         _field("intended", pa.int64(), "ns, when it was due, at or before `invoked`; null: not known", nullable=True),
     ]
 )
+#: The operations of counterexamples: a struct cannot grow as a table does.
 _CORE: Final = [field for field in OPERATIONS if field.name != "intended"]
-"""The operations of counterexamples: a struct cannot grow as a table does."""
 
 VERDICTS: Final = pa.schema(
     [
@@ -131,6 +131,7 @@ PROBES: Final = pa.schema(
     ]
 )
 
+#: The tables of a run's own directory, from what it recorded.
 TABLES: Final[dict[str, pa.Schema]] = {
     "operations": OPERATIONS,
     "verdicts": VERDICTS,
@@ -138,7 +139,6 @@ TABLES: Final[dict[str, pa.Schema]] = {
     "faults": FAULTS,
     "probes": PROBES,
 }
-"""The tables of a run's own directory, from what it recorded."""
 
 CHECKS: Final = pa.schema(
     [
@@ -191,17 +191,18 @@ COUNTEREXAMPLES: Final = pa.schema(
     ]
 )
 
+#: The tables of what was concluded from a run: only in the warehouse, since they are made when its results are.
 CONCLUSIONS: Final[dict[str, pa.Schema]] = {
     "checks": CHECKS,
     "coverage": COVERAGE,
     "environment": ENVIRONMENT,
     "counterexamples": COUNTEREXAMPLES,
 }
-"""The tables of what was concluded from a run: only in the warehouse, since they are made when its results are."""
 
+#: The tables that the warehouse holds of each run, beside its row in ``runs``.
 ALL_TABLES: Final[dict[str, pa.Schema]] = {**TABLES, **CONCLUSIONS}
-"""The tables that the warehouse holds of each run, beside its row in ``runs``."""
 
+#: One run as one row: ``warehouse/runs.parquet`` holds all of them.
 RUNS: Final = pa.schema(
     [
         _field("run", pa.string(), "the test's name, a slash, UTC start and seed"),
@@ -243,8 +244,8 @@ RUNS: Final = pa.schema(
         _field("fingerprint", pa.string(), "of the recorded files; another one means another row"),
     ]
 )
-"""One run as one row: ``warehouse/runs.parquet`` holds all of them."""
 
+#: One row a kind of run: ``warehouse/trends.parquet``.
 TRENDS: Final = pa.schema(
     [
         _field("system_version", pa.string(), "as in runs"),
@@ -272,4 +273,3 @@ TRENDS: Final = pa.schema(
         _field("regressions", pa.string(), "open and closed, as JSON: what is compared may be a number or a verdict"),
     ]
 )
-"""One row a kind of run: ``warehouse/trends.parquet``."""

@@ -37,7 +37,7 @@ _Text: TypeAlias = Annotated[str, msgspec.Meta(min_length=1)]
 
 
 class Acknowledged(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """From this run on the new level of a figure is the one to compare with, of all figures if none is named."""
+    """An acknowledged level: from this run on a figure is compared with it; all figures if none is named."""
 
     run: _Text
     reason: _Text

@@ -1,1 +1,1 @@
-"""What a fault is, and the interfaces it works with."""
+"""Faults, their possible targets, and the interfaces they work with."""

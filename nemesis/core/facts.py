@@ -13,8 +13,8 @@ FirewallKind: TypeAlias = Literal["nft", "iptables"]
 
 TOOLS = "bash dd fallocate ip6tables iptables mount nft python3 setsid stat tc timeout truncate umount xfs_io"
 
-# The table is made and deleted in one transaction: this tries the kernel, and leaves nothing behind either way.
-# What cannot be undone in one go is tried in a network namespace of its own.
+#: The table is made and deleted in one transaction: this tries the kernel, and leaves nothing behind either way.
+#: What cannot be undone in one go is tried in a network namespace of its own.
 _SURVEY = r"""
 for tool in $1; do command -v "$tool" >/dev/null 2>&1 && echo "tool $tool"; done
 try='add table inet harness_survey
@@ -35,7 +35,7 @@ exit 0
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What each node can do: ``can`` holds tool names, and ``can:…`` for what was tried and worked.
+    """The abilities of each node: ``can`` holds tool names, and ``can:…`` for what was tried and worked.
 
     ``addresses`` are all addresses of a node that belong to it alone; the first is the one that other nodes use.
     """

@@ -1,4 +1,4 @@
-"""What a fault is, its targets, and the context it works in.
+"""Faults, their targets, and the context they work in.
 
 A fault is one small class without state.  A run calls its methods in this order:
 
@@ -185,6 +185,9 @@ class Fault(Protocol):
     ``stops``: the targeted nodes do not serve while it stands, and the quorum guard counts them.
     ``beyond_quorum``: stopping a majority is the purpose of the fault (kill-all), or it keeps the
     quorum itself.
+    A fault may have more attributes, all read through the registry: ``one_at_a_time``, it stops its nodes one after
+    another, never all at once; ``takes_memory``, it may be why a kernel kills processes; ``unaimed``, why its targets
+    cannot be chosen by words.
     """
 
     @property
@@ -199,7 +202,7 @@ class Fault(Protocol):
     def beyond_quorum(self) -> bool: ...
 
     def precheck(self, ctx: Context) -> str | None:
-        """Why this fault cannot work here, or None."""
+        """The reason why this fault cannot work here, or None."""
         ...
 
     def plan(self, ctx: Context, rng: random.Random) -> Targets:

@@ -230,7 +230,7 @@ done"""
 
 FIREWALLS: Final[Mapping[FirewallKind, Firewall]] = {"nft": Nft(), "iptables": Iptables()}
 
-# Every table and chain of ours on a node, whichever run left it there.
+#: Every table and chain of ours on a node, whichever run left it there.
 SWEEP: Final = f"""if nft list table inet {TABLE} >/dev/null 2>&1; then
   if nft delete table inet {TABLE}; then echo "removed nft table inet {TABLE}"; else wrong "nft table {TABLE} stays"; fi
 fi

@@ -19,7 +19,7 @@ def locked(active: Iterable[tuple[Fault, Targets]]) -> frozenset[str]:
 
 
 def objection(ctx: Context, active: Mapping[int, tuple[Fault, Targets]], fault: Fault, targets: Targets) -> str | None:
-    """Why this fault may not be added to those that stand, or None."""
+    """The reason why this fault may not be added to those that stand, or None."""
     if any(other.name == fault.name for other, _ in active.values()):
         return f"{fault.name} stands already"
     if fault.family in LINK_FAMILIES:

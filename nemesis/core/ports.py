@@ -1,4 +1,4 @@
-"""What a nemesis needs of the world: nodes that run commands, and the system that runs on them.
+"""Ports of a nemesis: nodes that run commands, and the system that runs on them.
 
 A nemesis imports nothing of the harness; the harness passes objects that implement these protocols.
 """

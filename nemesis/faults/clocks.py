@@ -22,7 +22,7 @@ from nemesis.faults.processes import random_subset
 
 LIBRARY: Final = "faketime:"
 
-# Renamed into place: a reader that met a half-written file would see another time altogether.
+#: Renamed into place: a reader that met a half-written file would see another time altogether.
 _SET: Final = """echo "$1" >"$0.new" && mv "$0.new" "$0" """
 
 _PLAY: Final = """rm -f "$0.play"; : >"$0.play"; pause=$1; shift
@@ -72,7 +72,7 @@ def prepare(clock_file: str) -> Command:
 
 
 def offsets_ms(probes: Mapping[str, Probe]) -> dict[str, float]:
-    """How far each node's wall clock is from the run's clock, up to a constant: milliseconds, by its newest probe."""
+    """The offset of each node's wall clock to the run's clock, up to a constant (ms), by its newest probe."""
     return {node: one.clock_ms - one.time / 1e6 for node, one in probes.items() if one.answered and one.clock_ms > 0}
 
 

@@ -40,7 +40,7 @@ while [ ! -s "$ready" ]; do
   sleep 0.02
 done"""
 
-# Prints what the helper has counted so far.
+#: Prints what the helper has counted so far.
 COUNTS: Final = """ready=$1; counts=${ready%.ready}.counts
 rm -f "$counts"
 kill -s USR1 "$(cat "$ready")" || exit
@@ -48,7 +48,7 @@ i=0
 while [ ! -e "$counts" ]; do i=$((i + 1)); [ $i -lt 100 ] || exit 1; sleep 0.02; done
 cat "$counts" """
 
-# Ends the helper and prints what it counted.  Only a process that runs our program is touched.
+#: Ends the helper and prints what it counted.  Only a process that runs our program is touched.
 _STOP: Final = """ready=$1
 pid=$(cat "$ready" 2>/dev/null) || pid=
 if [ -n "$pid" ] && tr '\\0' ' ' 2>/dev/null <"/proc/$pid/cmdline" | grep -qF -- "$0"; then
@@ -146,7 +146,7 @@ def helper_source() -> str:
     return Path(__file__).with_name("queue_helper.py").read_text()
 
 
-class Shaping:
+class QueuedPackets:
     """Delay, reorder or duplicate what the smaller of two random halves receives from the larger."""
 
     family: Family = "packet"
@@ -310,16 +310,16 @@ def _duplicate(ctx: Context) -> Shape:
     return Shape(62, duplicate=ctx.settings.option("duplicate"))
 
 
-DELAY: tuple[Shaping, ...] = (
-    Shaping("packet-delay", "packets between two halves come 50 ms later, give or take 10", _delay, delayed),
-    Shaping(
+DELAY: tuple[QueuedPackets, ...] = (
+    QueuedPackets("packet-delay", "packets between two halves come 50 ms later, give or take 10", _delay, delayed),
+    QueuedPackets(
         "packet-reorder",
         "a share of the packets between two halves overtakes the others",
         _reorder,
         reordered,
         "overtook",
     ),
-    Shaping(
+    QueuedPackets(
         "packet-duplicate", "a share of the packets between two halves comes twice", _duplicate, doubled, "doubled"
     ),
 )

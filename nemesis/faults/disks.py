@@ -16,13 +16,13 @@ from nemesis.core.errors import FaultError, SkippedError
 from nemesis.core.fault import Context, Family, Fault, Targets, Witness, as_recorded, wanted_nodes
 from nemesis.core.grudges import majority
 from nemesis.core.ports import Command
-from nemesis.faults.power import mounts, places
+from nemesis.faults.power import WRITER, mounts, places
 from nemesis.faults.processes import kill, last_probes, pids_of, random_subset, restart, running_pids, see_gone, spare
 
 FILLER: Final = ".harness-full"
 REPORT: Final = "/run/harness-damage.json"
 
-# Reserved blocks and remainders too: first what fallocate gives at once, in halves, then blocks until none is left.
+#: Reserved blocks and remainders too: first what fallocate gives at once, in halves, then blocks until none is left.
 _FILL: Final = """n=0
 size=$(( $(stat -f -c %a "$0") * $(stat -f -c %S "$0") ))
 while [ "$size" -ge 4096 ]; do
@@ -42,9 +42,9 @@ SWEEP: Final = f"""if [ -e "$2/{FILLER}" ]; then
 fi
 rm -f {REPORT}"""
 
-# Class first, then the file, then the place: a store of one large file and ten small ones is not hit in the small ones
-# ten times in eleven.  Files that are full of zeros have no content that could be damaged.  Of several directories (a
-# snapshot each) only the newest one is read.
+#: Class first, then the file, then the place: a store of one large file and ten small ones is not hit in the small ones
+#: ten times in eleven.  Files that are full of zeros have no content that could be damaged.  Of several directories (a
+#: snapshot each) only the newest one is read.
 _DAMAGE: Final = """
 import glob, hashlib, json, os, pathlib, random, sys
 store, kind, amount, seed, report = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4], sys.argv[5]
@@ -127,14 +127,15 @@ class DiskFull:
         said = {node: answer.stdout.strip() for node, answer in answers.items()}
         if any("No space left" not in text for text in said.values()):
             raise FaultError(f"a write of 64 KiB was answered: {said}")
-        return {"writes_answered": said}
+        return {"writes_answered": said, **WRITER}
 
     def heal(self, ctx: Context, targets: Targets) -> Witness:
         ctx.run_checked(ctx.at_data(targets.nodes, _FREE, FILLER))
         answers = ctx.nodes.run(ctx.at_data(targets.nodes, _TRY))
         said = {node: answer.stdout.strip() for node, answer in answers.items()}
         if any("written" not in text for text in said.values()):
-            raise FaultError(f"a write of 64 KiB is still answered: {said}")
+            # Ours to say, and not the system's: the filesystem that we gave it is too small for what it wrote.
+            raise FaultError(f"our filler is gone, and a write of 64 KiB is still answered: {said}")
         return {**restart(ctx, targets.nodes), "writes_answered_now": said}
 
 

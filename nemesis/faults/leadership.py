@@ -100,6 +100,9 @@ class LeaderThenSuccessor:
         return restart(ctx, (*targets.nodes, *targets.reserved))
 
 
+NO_TRANSFER: Final = "this system takes no request to transfer leadership"
+
+
 @runtime_checkable
 class Transfers(Protocol):
     """A system that can hand over leadership on request."""
@@ -119,7 +122,7 @@ class LeaderTransfer:
     beyond_quorum = False
 
     def precheck(self, ctx: Context) -> str | None:
-        return None if isinstance(ctx.system, Transfers) else "this system takes no request to transfer leadership"
+        return None if isinstance(ctx.system, Transfers) else NO_TRANSFER
 
     def plan(self, ctx: Context, rng: random.Random) -> Targets:
         leader = leader_of(ctx)

@@ -23,8 +23,8 @@ Link: TypeAlias = tuple[str, str]
 
 TRY_S: Final = 0.5
 
-# Two lines for each address: that the attempt began (a shell that never got to run is silent, too), and its exit code,
-# which is 124 or 137 for silence until the timeout.  Without --norc, bash runs ~/.bashrc when it is started over SSH.
+#: Two lines for each address: that the attempt began (a shell that never got to run is silent, too), and its exit code,
+#: which is 124 or 137 for silence until the timeout.  Without --norc, bash runs ~/.bashrc when it is started over SSH.
 _TRY_PEERS: Final = r"""limit=$1; port=$2; shift 2
 try='echo "$0 began"; exec 3<>"/dev/tcp/$0/$1"'
 for a in "$@"; do
@@ -222,7 +222,7 @@ def _look_at_links(
 
 
 def attempts(printed: str) -> dict[str, str]:
-    """How each attempt ended, by address: ``silence``, ``connected`` or ``refusal``.
+    """The end of each attempt, by address: ``silence``, ``connected`` or ``refusal``.
 
     Those that never began are left out.
     """
@@ -274,7 +274,7 @@ class Ring(Partition):
 
 
 PARTITIONS: tuple[RuleFault, ...] = (
-    Partition("partition-random-node", "one random node hears nobody and nobody hears it", grudges.random_node),
+    Partition("partition-random-node", "one random node hears no other and no other hears it", grudges.random_node),
     Partition("partition-random-halves", "two random halves; one of them keeps a quorum", grudges.random_halves),
     Bridge("bridge", "two halves that only meet in one node of the larger", grudges.bridge, at_least=3),
     Ring(

@@ -32,12 +32,12 @@ from nemesis.faults.processes import (
 
 CANARY: Final = ".harness-unsynced"
 REPORT: Final = "/run/harness-cut.json"
-# How long the cut waits for a moment when the store has something that is not synced.
+#: How long the cut waits for a moment when the store has something that is not synced.
 MOMENT_S: Final = 1.0
 FILESYSTEMS: Final = ("ext4", "xfs")
 
-# The filesystem that is mounted whole at a directory: device numbers, type, device, options.  A part mounted a second
-# time there is none of its own.  The last line wins, as it does in the kernel.
+#: The filesystem that is mounted whole at a directory: device numbers, type, device, options.  A part mounted a second
+#: time there is none of its own.  The last line wins, as it does in the kernel.
 _MOUNT: Final = """mount_of() {
   awk -v d="$1" '$5 == d && $4 == "/" { for (i = 7; $i != "-"; i++); print $3, $(i+1), $(i+2), $6 }' \
     /proc/self/mountinfo | tail -n 1
@@ -46,8 +46,8 @@ _MOUNT: Final = """mount_of() {
 
 _LOOK: Final = _MOUNT + 'mount_of "$0"'
 
-# Freezes the process at a moment when files of the store have pages that are not synced, where the kernel shows it
-# (cachestat, Linux 6.5), keeps a digest of every sector as the process sees it, and cuts.
+#: Freezes the process at a moment when files of the store have pages that are not synced, where the kernel shows it
+#: (cachestat, Linux 6.5), keeps a digest of every sector as the process sees it, and cuts.
 _CUT: Final = """
 import ctypes, glob, hashlib, json, os, signal, subprocess, sys, time
 data, pid, canary, store, patterns, report, within_s = sys.argv[1:]
@@ -95,7 +95,7 @@ if subprocess.run(["xfs_io", "-x", "-c", "shutdown", data]).returncode:
 os.kill(pid, signal.SIGKILL)
 """
 
-# Compare the remounted filesystem with what the process saw when it was frozen.
+#: Compare the remounted filesystem with what the process saw when it was frozen.
 _LOST: Final = """
 import hashlib, json, os, sys
 store, report = sys.argv[1:]
@@ -119,8 +119,8 @@ _WRITE: Final = (
 #: Records a mount that is yet to be made again: otherwise the directory beneath it would pass for the disk.
 UNMOUNTED: Final = "/run/harness-unmounted"
 
-# The loop device is held open meanwhile: one that was set up by mount vanishes with its last user.  A node that has
-# its own /dev may lack the device's file.
+#: The loop device is held open meanwhile: one that was set up by mount vanishes with its last user.  A node that has
+#: its own /dev may lack the device's file.
 _REMOUNT: Final = (
     _MOUNT
     + """note=$2
@@ -156,8 +156,8 @@ rm -f "$0/$1"
 """
 )
 
-# A killed run may have left a filesystem shut down; nothing is done to one that can be written to, or is only full.
-# A server that still runs holds it, and its state after the errors is unknown.
+#: A killed run may have left a filesystem shut down; nothing is done to one that can be written to, or is only full.
+#: A server that still runs holds it, and its state after the errors is unknown.
 SWEEP: Final = f"""refused=
 if grep -q " $2 " /proc/self/mounts; then refused=$( (: >"$2/.harness-write") 2>&1); fi
 case "$refused" in *"No space left"*) refused=;; esac
@@ -190,6 +190,10 @@ def refused_writes(ctx: Context, targets: Targets) -> Witness:
     if alive := [node for node, answer in answers.items() if "refused" not in answer.stdout]:
         raise FaultError(f"the data directory can still be written to: {places(ctx, alive)}")
     return {"writes_refused": list(targets.nodes)}
+
+
+#: Who met a fault of the disk: the kernel does not count a process's failed writes, and a mapped file has none.
+WRITER: Final[Witness] = {"writer": "ours, on the same filesystem; whether the process wrote meanwhile is not seen"}
 
 
 class PowerCut:
@@ -242,7 +246,7 @@ class PowerCut:
         ctx.run_checked(cuts)
 
     def witness(self, ctx: Context, targets: Targets) -> Witness:
-        """What was lost, by node and file.  Only the remounted filesystem shows it; the process stays down."""
+        """Read what was lost, by node and file, from the remounted filesystem; the process stays down."""
         cut = {**see_gone(ctx, pids_of(targets)), **refused_writes(ctx, targets)}
         kept = [node for node, said in self.remount(ctx, targets).items() if "canary kept" in said]
         if kept:
@@ -284,7 +288,8 @@ class DiskError(PowerCut):
 
     def witness(self, ctx: Context, targets: Targets) -> Witness:
         now = states(ctx, pids_of(targets))
-        return {**refused_writes(ctx, targets), "process": {node: letter or "gone" for node, letter in now.items()}}
+        letters = {node: letter or "gone" for node, letter in now.items()}
+        return {**refused_writes(ctx, targets), **WRITER, "process": letters}
 
     def heal(self, ctx: Context, targets: Targets) -> Witness:
         """Restart processes that met the errors: they hold the filesystem, and their state is unknown."""

@@ -9,18 +9,18 @@ from typing import Any, Final, Literal, TypeAlias
 from nemesis.core.errors import FaultError, SkippedError
 from nemesis.core.fault import Context, Family, Targets, Witness, wanted_nodes
 from nemesis.core.grudges import majority
-from nemesis.core.ports import Command
+from nemesis.core.ports import Command, StartError
 from nemesis.core.targets import leader_of, mostly_small
 
 Choose: TypeAlias = Callable[[Context, random.Random], list[str]]
 
-# Prints the state letter of a process, or nothing when it is gone.
+#: Prints the state letter of a process, or nothing when it is gone.
 STATE: Final = """while read -r key value rest; do
   [ "$key" = State: ] && echo "$value"
 done 2>/dev/null </proc/"$0"/status
 exit 0"""
 
-# Ends with 0 when the process is gone afterwards or was before; that kill succeeded proves nothing.
+#: Ends with 0 when the process is gone afterwards or was before; that kill succeeded proves nothing.
 SIGNAL: Final = """kill -s "$1" "$0" 2>/dev/null || [ ! -e /proc/"$0" ]"""
 
 GONE: Final = ("", "Z", "X")
@@ -84,7 +84,7 @@ def see_gone(ctx: Context, pids: Mapping[str, int]) -> Witness:
 
 
 def spare(ctx: Context) -> int:
-    """How many more members may be stopped while a majority stays up; all free ones when the plan allows that."""
+    """Count the members that may yet be stopped while a majority stays up; all free ones when the plan allows that."""
     if ctx.settings.beyond_quorum:
         return len(ctx.free)
     return max(0, len(ctx.free) - majority(len(ctx.members)))
@@ -105,7 +105,7 @@ def the_leader(ctx: Context, rng: random.Random) -> list[str]:  # noqa: ARG001 (
 
 
 def the_followers(ctx: Context, rng: random.Random) -> list[str]:
-    """As many of them as can be spared; all when the plan allows that."""
+    """Choose as many followers as can be spared; all when the plan allows that."""
     leader = leader_of(ctx)
     followers = [name for name in ctx.free if name != leader]
     return rng.sample(followers, min(len(followers), spare(ctx)))
@@ -161,7 +161,7 @@ def leader_hit(targets: Targets) -> Witness:
 
 
 def _in_term(term: int) -> str:
-    """Nothing for a system that reports no terms."""
+    """Write " in term N"; nothing for a system that reports no terms."""
     return f" in term {term}" if term >= 0 else ""
 
 
@@ -181,11 +181,11 @@ class Kill(ProcessFault):
 
 
 def restart(ctx: Context, nodes: tuple[str, ...]) -> Witness:
-    """Start what does not run, and see a process on every node.  Raises FaultError and the system's StartError."""
+    """Start what does not run, and see a process on every node.  Raises the system's StartError."""
     ctx.system.start(nodes)
     pids = ctx.system.pids(nodes)
     if down := [node for node in nodes if pids.get(node) is None]:
-        raise FaultError(f"no process on {', '.join(down)} after the start")
+        raise StartError(dict.fromkeys(down, "it died after it had answered"))
     return {"pids_now": {node: pids[node] for node in nodes}}
 
 

@@ -82,7 +82,7 @@ def _packet(attributes: bytes) -> tuple[int, bytes]:
 
 
 class Timing:
-    """When a packet that arrived at ``now`` (seconds) is released; none overtakes unless drawn to."""
+    """Draw when a packet that arrived at ``now`` (seconds) is released; none overtakes unless drawn to."""
 
     def __init__(self, delay_s: float, jitter_s: float, reorder: float, rng: random.Random) -> None:
         self.delay_s, self.jitter_s, self.reorder, self.rng = delay_s, jitter_s, reorder, rng

@@ -15,7 +15,7 @@ from nemesis.faults.partitions import PARTITIONS
 from nemesis.faults.power import POWER
 from nemesis.faults.processes import PROCESSES, all_nodes
 from nemesis.faults.resources import RESOURCES
-from nemesis.faults.rolling import ROLLING, RestartRolling, RollingKill
+from nemesis.faults.rolling import ROLLING
 from nemesis.faults.targeted_partitions import TARGETED_PARTITIONS
 from nemesis.faults.traffic import TRAFFIC
 
@@ -44,14 +44,23 @@ def find(name: str) -> Fault:
 
 
 def aim_refusal(name: str) -> str:
-    """Why its targets cannot be chosen by words; empty where they can.  Raises UnknownFaultError."""
+    """The reason why its targets cannot be chosen by words; empty where they can.  Raises UnknownFaultError."""
     return str(getattr(find(name), "unaimed", ""))
+
+
+def one_at_a_time(name: str) -> bool:
+    """Whether it stops its nodes one after another, never all at once.  Raises UnknownFaultError."""
+    return bool(getattr(find(name), "one_at_a_time", False))
+
+
+def takes_memory(name: str) -> bool:
+    """Whether it takes memory away, so that it may be why the kernel killed a process.  Raises UnknownFaultError."""
+    return bool(getattr(find(name), "takes_memory", False))
 
 
 def hits_all(name: str) -> bool:
     """Whether it hits every member that is under no other fault, whatever is drawn.  Raises UnknownFaultError."""
-    fault = find(name)
-    return getattr(fault, "choose", None) is all_nodes or isinstance(fault, RestartRolling | RollingKill)
+    return getattr(find(name), "choose", None) is all_nodes or one_at_a_time(name)
 
 
 def prechecks(ctx: Context, names: Iterable[str] = FAULTS) -> dict[str, str | None]:

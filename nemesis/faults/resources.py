@@ -45,7 +45,7 @@ find_root() {
 }
 """
 
-# Each limit comes as three words: the file and value of version 1, or of version 2, by the first word.
+#: Each limit comes as three words: the file and value of version 1, or of version 2, by the first word.
 _ENTER: Final = (
     _FIND
     + r"""pid=$1; shift
@@ -110,8 +110,8 @@ exit $code
 """
 )
 
-# What the group's own files and the threads of the process say.  A thread in state D waits for the kernel: a disk, or
-# memory.  Of the samples of about half a second, those in which some thread did so are counted as "waiting".
+#: What the group's own files and the threads of the process say.  A thread in state D waits for the kernel: a disk, or
+#: memory.  Of the samples of about half a second, those in which some thread did so are counted as "waiting".
 _FELT: Final = r"""pid=$1
 if read -r root home group own 2>/dev/null </run/harness-cgroup-"$0"; then
   grep -qF "$(basename "$group")" "/proc/$pid/cgroup" && echo inside
@@ -142,13 +142,13 @@ done"""
 
 Figures = Mapping[str, int]
 
-# How long the process is given to meet its limits: an idle one comes to them with its next heartbeats.
+#: How long the process is given to meet its limits: an idle one comes to them with its next heartbeats.
 FELT_S: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What is limited: (version, file, value) lines, and the test that the process met them.
+    """Limits of one resource: (version, file, value) lines, and the test that the process met them.
 
     ``felt`` is given what was seen before the limits and what is seen now.
     """
@@ -182,6 +182,7 @@ class Starve:
         self.name = name
         self.summary = summary
         self.limits = limits
+        self.takes_memory = limits.kind == "memory"
 
     def precheck(self, ctx: Context) -> str | None:
         tries = dict.fromkeys(ctx.nodes.names, Command(("sh", "-c", _TRY, self.limits.kind)))

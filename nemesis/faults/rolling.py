@@ -28,6 +28,7 @@ class RestartRolling:
     summary = "one member after another is killed and started, each after the last one answers"
     family: Family = "kill"
     stops = True
+    one_at_a_time = True
     beyond_quorum = True  # keeps the quorum itself: one node is down at a time
 
     def precheck(self, ctx: Context) -> str | None:
@@ -67,6 +68,7 @@ class RollingKill:
     summary = "one member stays down while all others are killed and come back one by one; it comes back last"
     family: Family = "kill"
     stops = True
+    one_at_a_time = True
     beyond_quorum = True  # keeps the quorum itself: two nodes are down at a time
 
     def precheck(self, ctx: Context) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from history import Probe
 from nemesis.core import grudges
@@ -96,6 +96,9 @@ class Swizzle(RuleFault):
         ctx.run_checked(install_commands(ctx, self.name, now, "drop"))
 
 
+NO_SNAPSHOTS: Final = "the system saves no snapshots in this run (--snapshot turns them on)"
+
+
 class IsolateUntilSnapshot(RuleFault):
     """Cut off one follower until it can only catch up by a snapshot.
 
@@ -107,7 +110,7 @@ class IsolateUntilSnapshot(RuleFault):
 
     def precheck(self, ctx: Context) -> str | None:
         if not ctx.settings.snapshots:
-            return "the system saves no snapshots in this run (--snapshot turns them on)"
+            return NO_SNAPSHOTS
         return super().precheck(ctx)
 
     def draw(self, ctx: Context, rng: random.Random) -> grudges.Grudge:
@@ -162,7 +165,7 @@ def _standing(probes: Mapping[str, Probe]) -> dict[str, Any]:
 
 
 def _lag(probes: Mapping[str, Probe], follower: str) -> int:
-    """How far the furthest of the others has applied beyond what the follower has."""
+    """The number of entries that the furthest of the others has applied beyond the follower."""
     others = [probe.applied for node, probe in probes.items() if node != follower and probe.answered]
     return max(others, default=-1) - probes[follower].applied
 
@@ -187,7 +190,7 @@ TARGETED_PARTITIONS: tuple[RuleFault, ...] = (
     LeaderPartition(
         "partition-leader-majority", "the leader keeps a bare majority, the rest is cut off", leads_majority=True
     ),
-    OneWay("partition-one-way", "the leader is heard but hears nobody, or the reverse"),
+    OneWay("partition-one-way", "the leader is heard but hears no other node, or the reverse"),
     Swizzle("swizzle", "links between two halves cut one by one, restored in another order"),
     Reset("reset", "two halves refuse each other's connections with a TCP reset", "reset"),
     IsolateUntilSnapshot(

@@ -13,7 +13,7 @@ from nemesis.core.firewall import Action
 from nemesis.core.ports import Command
 from nemesis.faults.partitions import RuleFault, counted, firewall, system_packets
 
-# A closed port would answer each datagram with an ICMP error; the discard service's port is as good as any.
+#: A closed port would answer each datagram with an ICMP error; the discard service's port is as good as any.
 _BURST: Final = r"""count=$1; size=$2; shift 2
 line=$(head -c "$size" /dev/zero | tr '\0' x)
 for a in "$@"; do

@@ -12,7 +12,7 @@ from history import Probe
 from nemesis.schedule.conditions import Condition, parse
 from nemesis.schedule.steps import Step
 
-# Probes are renewed about four times a second.
+#: Probes are renewed about four times a second.
 WATCH_EVERY_NS = 50_000_000
 
 

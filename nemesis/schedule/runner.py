@@ -28,7 +28,7 @@ from nemesis.schedule.steps import Step
 
 log = logging.getLogger("nemesis.schedule.runner")
 
-# How long a fault waits for something to aim at (an election is under way) before it is skipped.
+#: How long a fault waits for something to aim at (an election is under way) before it is skipped.
 PATIENCE_S: Final = 5.0
 PATIENCE_EVERY_S: Final = 0.05
 
@@ -57,7 +57,7 @@ class Unhealed:
 
 
 def summary_of(fault: Fault, step: Step) -> str:
-    """What a fault does, in its own words, and what it was aimed at where the plan did not leave that to it."""
+    """A fault's own summary, and its targets where the plan chose them."""
     if step.targets is None:
         return fault.summary
     choice = step.targets.get("choose")

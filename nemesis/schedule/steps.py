@@ -18,9 +18,9 @@ from nemesis.core.targets import check_words
 
 Action: TypeAlias = Literal["inject", "heal"]
 
-# The shortest and the longest calm, as shares of the interval.  Their difference keeps the faults from locking into
-# step with the system's timers: 4 s at the default interval, twice the longest heartbeat in use.  With 0.9 at most,
-# three whole cycles fit into six intervals whatever is drawn.
+#: The shortest and the longest calm, as shares of the interval.  Their difference keeps the faults from locking into
+#: step with the system's timers: 4 s at the default interval, twice the longest heartbeat in use.  With 0.9 at most,
+#: three whole cycles fit into six intervals whatever is drawn.
 CALM: Final = (0.5, 0.9)
 
 
@@ -166,7 +166,10 @@ def checked(steps: Iterable[Step], time_limit_s: float) -> list[Step]:
     for step in ordered:
         last_s = step.at_s + step.within_s + (step.for_s or 0.0)
         if not 0 <= step.at_s <= last_s <= time_limit_s:
-            raise ScheduleError(f"{step.fault} at {step.at_s:g} s is outside the time limit of {time_limit_s:g} s")
+            until = f", which may last until {last_s:g} s," if last_s > step.at_s else ""
+            raise ScheduleError(
+                f"{step.fault} at {step.at_s:g} s{until} is outside the time limit of {time_limit_s:g} s"
+            )
         if step.action == "inject":
             if step.id in injected:
                 raise ScheduleError(f"the id {step.id} is injected twice")

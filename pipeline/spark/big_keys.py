@@ -31,6 +31,7 @@ from history import Counterexample, KeyVerdict, Operation
 from history.codes import NEVER
 from history.records.counted import counted
 from history.records.events import load_json
+from history.records.verdicts import MAX_COUNTEREXAMPLES
 from history.tables.schemas import OPERATIONS
 from pipeline.spark.actions import run_action
 from pipeline.tables.columns import json_text, key_of, operations_of
@@ -41,11 +42,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 ENGINE: Final = "zones-distributed"
-SHOWN: Final = 8
 _RANGES: Final = 64
 _RANGE: Final = 1_000_000
 
-# An unkeyed object gets the key '' here, which is no JSON and so the key of none.
+#: An unkeyed object gets the key '' here, which is no JSON and so the key of none.
 _CALLED: Final = """
 SELECT coalesce(key, '') AS key, f, invoke_index AS invoked,
   CASE WHEN f = 'read' THEN result ELSE value END AS value,
@@ -55,8 +55,8 @@ FROM {operations} WHERE outcome = 'ok' OR (outcome = 'info' AND f <> 'read')
 _CALLS: Final = "key string, f string, invoked bigint, value string, returned bigint"
 
 _ITEM: Final = "(null|0|-?[1-9][0-9]*)"
+#: Texts that are canonical as they are; nearly all values are of these.
 CANONICAL: Final = rf'^({_ITEM}|true|false|"[^"\\]*"|\[\]|\[{_ITEM}(,{_ITEM})*\])$'
-"""Texts that are canonical as they are; nearly all values are of these."""
 
 _CLUSTERS: Final = """
 SELECT key, value, count(*) AS calls, count_if(f = 'write') AS writes, count_if(f NOT IN ('read', 'write')) AS strange,
@@ -114,18 +114,13 @@ WHERE number <= {shown}
 
 
 def judge_big_keys(
-    spark: SparkSession,
-    operations: DataFrame,
-    *,
-    model: str = "register",
-    ranges: int | None = None,
+    spark: SparkSession, operations: DataFrame, *, model: str = "register", ranges: int | None = None
 ) -> list[KeyVerdict]:
     """The verdict on every key of ``operations`` (columns of ``operations.parquet``), in the order of the keys' texts.
 
     Of a ``model`` that is no register every verdict is unknown.  ``ranges`` is into how many pieces time is cut
-    (by default so that a piece has a million places).
-    ``seconds`` of a verdict is the time that all keys took together.
-    Raises JobError.
+    (by default so that a piece has a million places).  ``seconds`` of a verdict is the time that all keys took.  Raises
+    JobError.
     """
     began = time.monotonic()
     calls = spark.sql(_CALLED, operations=operations, never=NEVER).mapInArrow(_with_canonical_values, _CALLS)
@@ -136,7 +131,9 @@ def judge_big_keys(
         places = (end or 0) + 1
         width = places // (ranges or max(_RANGES, places // _RANGE)) + 1
         conflicts = spark.sql(_CONFLICTS, clusters=clusters, never=NEVER, width=width)
-        broken = run_action(spark.sql(_VIOLATIONS, clusters=clusters, conflicts=conflicts, shown=SHOWN).collect)
+        broken = run_action(
+            spark.sql(_VIOLATIONS, clusters=clusters, conflicts=conflicts, shown=MAX_COUNTEREXAMPLES).collect
+        )
         shown = _counterexamples(operations, broken, {row.key for row in keys if _misfit(row, model) is None})
     finally:
         clusters.unpersist()
@@ -177,7 +174,7 @@ def _canonical(value: Any) -> Any:
 
 
 def _misfit(row: Any, model: str) -> str | None:
-    """Why zones do not apply to a key."""
+    """The reason why zones do not apply to a key."""
     if model not in REGISTERS:
         return f"{row.calls} operations on one object are too many for the engines of a {model}"
     if row.strange:
@@ -199,7 +196,7 @@ def _verdict(row: Any, model: str, violations: int, examples: tuple[Counterexamp
 def _counterexamples(
     operations: DataFrame, broken: list[Any], fit: set[str]
 ) -> defaultdict[str, tuple[Counterexample, ...]]:
-    """What the checker says of the few operations that carry each violation."""
+    """Check the few operations that carry each violation, and return the counterexamples."""
     cores: dict[tuple[str, int], set[int]] = defaultdict(set)
     for row in broken:
         if row.key in fit:

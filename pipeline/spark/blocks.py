@@ -15,10 +15,11 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 from urllib.parse import unquote, urlsplit
 
 import numpy as np
@@ -53,7 +54,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What the driver needs to know of a block; ``returned`` is when its operations returned (ns), None if none did."""
+    """A block's report to the driver; ``returned`` is when its operations returned (ns), None if none did."""
 
     block: Block
     nemesis: list[Event]
@@ -68,20 +69,17 @@ def read_blocks(spark: SparkSession, source: Source, root: Path, piece: int) -> 
     url = urlsplit(source.uri)
     if url.scheme == "file":
         starts = range(0, source.size, piece)
-        work = _on_this_file_system(Path(unquote(url.path)), source.size, root, piece)
+        work = partial(_block_here, Path(unquote(url.path)), source.size, root, piece)
         reports = run_action(spark.sparkContext.parallelize(starts, len(starts)).map(work).collect)
     else:
         reports = _through_spark(spark, source, root, piece)
     return sorted(reports, key=lambda report: report.block.start)
 
 
-def _on_this_file_system(history: Path, size: int, root: Path, piece: int) -> Any:
-    def work(start: int) -> Report:
-        require_visible(history)
-        data = read_lines(history, start, start + piece)
-        return write_block(data, Block(start), root, last=start + piece >= size)
-
-    return work
+def _block_here(history: Path, size: int, root: Path, piece: int, start: int) -> Report:
+    require_visible(history)
+    data = read_lines(history, start, start + piece)
+    return write_block(data, Block(start), root, last=start + piece >= size)
 
 
 def _through_spark(spark: SparkSession, source: Source, root: Path, piece: int) -> list[Report]:

@@ -18,6 +18,7 @@ _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _WILD: Final = re.compile(r"[\\{}\[\]*?]")
 _TAIL: Final = 1 << 20
 _NO_CLASS: Final = re.compile("No FileSystem for scheme|ClassNotFound|NoClassDefFound|NoSuchMethod")
+#: The module of Hadoop for each kind of object store; its version must be that of the Hadoop that Spark brings.
 _MODULES: Final = {
     "s3a": "hadoop-aws",
     "gs": "hadoop-gcp",
@@ -25,7 +26,6 @@ _MODULES: Final = {
     "abfss": "hadoop-azure",
     "oss": "hadoop-aliyun",
 }
-"""The module of Hadoop for each kind of object store; its version must be that of the Hadoop that Spark brings."""
 _OLD: Final = {"s3": "s3a", "s3n": "s3a"}
 
 
@@ -112,7 +112,7 @@ def _system(spark: SparkSession, place: str) -> tuple[Any, Any]:
 
 
 def to_add(scheme: str, hadoop: str, thrown: str) -> str:
-    """What to add so that URIs of a scheme can be read."""
+    """Say what to add so that URIs of a scheme can be read."""
     if scheme in _OLD:
         return f"Hadoop {hadoop} reads no {scheme}:// URIs: write {_OLD[scheme]}://"
     module = _MODULES.get(scheme)

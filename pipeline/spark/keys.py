@@ -1,38 +1,40 @@
 """Verdicts by key without a shuffle: each block leaves its operations in the order of their keys, a task reads some.
 
 ``calls.arrow`` holds operations sorted by key and, within a key, by invocation; ``keys.arrow`` the keys in ascending
-order, which row is the first of each, and how many it has.  Both are mapped into memory: of a block a task reads the
-rows of its own keys alone.
+order, which row is the first of each, and how many it has.  A task reads the rows of its own keys alone: those of many
+small keys at once, those of a large one block after block.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from history.tables.schemas import VERDICTS
 from pipeline.spark.actions import require_model, require_visible, run_action
-from pipeline.tables.judging import Budget, TooManyRowsError, judge
+from pipeline.tables.judging import Budget, OneKey, by_key, each_key, judge
 from pipeline.tables.pairing import PLAIN_OPERATIONS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _AT_ONCE: Final = 500_000
+_BATCH: Final = 2048
+#: For each core, if there are as many keys.
 _TASKS: Final = 3
-"""For each core, if there are as many keys."""
 
 
 def write_table(path: Path, table: pa.Table) -> None:
-    """Write an Arrow file."""
+    """Write an Arrow file, a batch after so many rows."""
     with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
-        writer.write_table(table.combine_chunks())
+        writer.write_table(table.combine_chunks(), max_chunksize=_BATCH)
 
 
 def read_table(path: Path) -> pa.Table:
@@ -40,17 +42,18 @@ def read_table(path: Path) -> pa.Table:
     return pa.ipc.open_file(pa.memory_map(str(path))).read_all()
 
 
+def read_rows(path: Path, begin: int, count: int) -> pa.Table:
+    """Some rows of an Arrow file, in memory: mapped files count as memory of the process where Spark limits it."""
+    with pa.OSFile(str(path)) as file:
+        reader = pa.ipc.open_file(file)
+        batches = map(reader.get_batch, range(begin // _BATCH, -(-(begin + count) // _BATCH)))
+        return pa.Table.from_batches(batches, reader.schema).slice(begin % _BATCH, count)
+
+
 def write_by_key(place: Path, operations: pa.Table) -> None:
     """Leave operations (``pairing.CODED_OPERATIONS``) by key in a directory."""
-    key = operations["key"].combine_chunks()
-    # Sorting puts nulls at the end, and an unkeyed object comes first.
-    calls = operations.take(pa.array(np.roll(pc.sort_indices(key), key.null_count)))
-    runs = pc.run_end_encode(calls["key"].cast(pa.string()).combine_chunks())
-    ends = np.asarray(runs.run_ends).astype(np.int64)
-    counts = np.diff(ends, prepend=0)
-    columns = {"key": pc.fill_null(runs.values, ""), "begin": ends - counts, "count": counts}
-    write_table(place / "keys.arrow", pa.table(columns))
-    write_table(place / "calls.arrow", calls)
+    for name, table in zip(("calls", "keys"), by_key(operations), strict=True):
+        write_table(place / f"{name}.arrow", table)
 
 
 def count_keys(places: Sequence[Path]) -> pa.Table:
@@ -60,58 +63,55 @@ def count_keys(places: Sequence[Path]) -> pa.Table:
 
 
 def judge_keys(
-    spark: SparkSession, places: Sequence[Path], keys: pa.Table, model: str, budget: Budget, rows: int
+    spark: SparkSession, places: Sequence[Path], keys: pa.Table, model: str, budget: Budget, most: int, rows: int
 ) -> tuple[pa.Table, list[str]]:
     """Verdicts on ``keys`` (rows of :func:`count_keys`), and the keys that are too large for a task.
 
-    ``rows`` is how many operations one task holds of a key of which no integer columns can be made.  Raises JobError.
+    ``most`` is how many operations on a key one task holds, ``rows`` how many that are no columns.  Raises JobError.
     """
-    groups = groups_of(keys, _TASKS * spark.sparkContext.defaultParallelism)
+    groups = groups_of(keys, _TASKS * spark.sparkContext.defaultParallelism, most)
+    large = [key for group in groups for key, count in group.items() if count > most]
+    groups = [group for group in groups if not group.keys() & large]
     if not groups:
-        return VERDICTS.empty_table(), []
-    work = _judging(list(places), model, budget, rows)
+        return VERDICTS.empty_table(), large
+    work = partial(_judge, list(places), model, budget, rows)
     found = run_action(spark.sparkContext.parallelize(groups, len(groups)).map(work).collect)
-    return pa.concat_tables([verdicts for verdicts, _ in found]), [key for _, large in found for key in large]
+    return pa.concat_tables([verdicts for verdicts, _ in found]), large + [key for _, more in found for key in more]
 
 
-def groups_of(keys: pa.Table, tasks: int) -> list[list[str]]:
-    """Keys that one task judges, each group in ascending order."""
-    counts = keys["count"].to_numpy()
-    most = min(_AT_ONCE, -(-int(counts.sum()) // tasks))
-    ends = np.flatnonzero(np.diff((np.cumsum(counts) - 1) // max(most, 1))) + 1
-    groups = np.split(np.array(keys["key"].to_pylist(), object), ends)
-    return [group.tolist() for group in groups if group.size]
+def groups_of(keys: pa.Table, tasks: int, most: int) -> list[dict[str, int]]:
+    """Keys that one task judges, in ascending order, with the numbers of their operations; a large key is alone."""
+    names, counts = keys["key"].to_pylist(), keys["count"].to_numpy()
+    size = max(1, min(_AT_ONCE, -(-int(counts.sum()) // tasks)))
+    alone = counts > min(size // 2, most)
+    ends = np.flatnonzero((np.diff((np.cumsum(counts) - 1) // size) > 0) | alone[1:] | alone[:-1]) + 1
+    spans = pairwise([0, *ends.tolist(), len(names)])
+    return [dict(zip(names[i:j], counts[i:j].tolist(), strict=True)) for i, j in spans if i < j]
 
 
-def _judging(
-    places: list[Path], model: str, budget: Budget, rows: int
-) -> Callable[[list[str]], tuple[pa.Table, list[str]]]:
-    def work(keys: list[str]) -> tuple[pa.Table, list[str]]:
-        require_visible(places[0])
-        require_model(model)
-        found, large = [], []
-        parts = parts_of(places, keys)
-        for key in keys:
-            operations = pa.concat_tables([part.cast(PLAIN_OPERATIONS) for part in parts.pop(key)])
-            try:
-                found.append(judge(operations, model, budget, rows=rows))
-            except TooManyRowsError:
-                large.append(key)
-        return pa.concat_tables([VERDICTS.empty_table(), *found]), large
-
-    return work
+def _judge(
+    places: list[Path], model: str, budget: Budget, rows: int, keys: dict[str, int]
+) -> tuple[pa.Table, list[str]]:
+    require_visible(places[0])
+    require_model(model)
+    judged = [(one.key, judge(one, model, budget, rows=rows)) for one in found_in(places, keys)]
+    verdicts = [table for _, table in judged if table is not None]
+    return pa.concat_tables([VERDICTS.empty_table(), *verdicts]), [key for key, table in judged if table is None]
 
 
-def parts_of(places: list[Path], keys: list[str]) -> dict[str, list[pa.Table]]:
-    """The operations on some keys that follow each other, in parts that are not in memory yet."""
-    parts: dict[str, list[pa.Table]] = {key: [] for key in keys}
-    for place in places:
-        there, calls = read_table(place / "keys.arrow"), read_table(place / "calls.arrow")
-        texts = there["key"]
-        span = range(there.num_rows)
-        first = bisect_left(span, keys[0], key=lambda row: texts[row].as_py())
-        last = bisect_right(span, keys[-1], key=lambda row: texts[row].as_py())
-        for row in there.slice(first, last - first).to_pylist():
-            if row["key"] in parts:
-                parts[row["key"]].append(calls.slice(row["begin"], row["count"]))
-    return parts
+def found_in(places: list[Path], keys: dict[str, int]) -> list[OneKey]:
+    """The operations on some keys that follow each other: of a single key block by block, of more all at once."""
+    names = list(keys)
+    parts = [partial(_between, place, names[0], names[-1]) for place in places]
+    if len(names) == 1:
+        return [OneKey(names[0], keys[names[0]], parts)]
+    return each_key(pa.concat_tables([part().cast(PLAIN_OPERATIONS) for part in parts]))
+
+
+def _between(place: Path, first: str, last: str) -> pa.Table:
+    """The operations of a block on the keys from the ``first`` to the ``last``."""
+    there = read_table(place / "keys.arrow")
+    texts, counts = there["key"], there["count"].to_numpy()
+    begin = bisect_left(range(counts.size), first, key=lambda row: texts[row].as_py())
+    end = bisect_right(range(counts.size), last, key=lambda row: texts[row].as_py())
+    return read_rows(place / "calls.arrow", int(counts[:begin].sum()), int(counts[begin:end].sum()))

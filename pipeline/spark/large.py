@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -43,36 +44,38 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _WORKER: Final = "spark.executor.pyspark.memory"
-_WORKER_BYTES: Final = 2 << 30
-COLUMN_BYTES: Final = 640
+_WORKER_BYTES: Final = 5 << 29
+#: What is limited is address space, of which a worker takes so much before it holds any operation.
+_CODE_BYTES: Final = 640 << 20
+#: Memory for each operation of a key that is checked: of a register of integers as columns, and of anything else.
+COLUMN_BYTES: Final = 192
 ROW_BYTES: Final = 4096
-"""Memory for each operation of a key that is checked: of a register of integers as columns, and of anything else."""
 _UNITS: Final = {"k": 10, "m": 20, "g": 30, "t": 40}
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How large the pieces are.
+    """The sizes of the pieces.
 
     ``piece``: bytes of the history in one block; ``key``: the most operations on one key that a single task checks, by
-    default as many as fit into what a Python worker may take (``spark.executor.pyspark.memory``, or 2 GiB).
+    default as many as fit into what a Python worker may take.
     """
 
     piece: int = PIECE
     key: int | None = None
 
     def most(self, spark: SparkSession, bytes_each: int) -> int:
-        return self.key if self.key is not None else worker_bytes(spark) // bytes_each
+        return self.key if self.key is not None else max(0, worker_bytes(spark) - _CODE_BYTES) // bytes_each
 
 
 def worker_bytes(spark: SparkSession) -> int:
-    """What a Python worker may take."""
+    """What a Python worker may take: the executor's ``spark.executor.pyspark.memory`` by its cores, or 2.5 GiB."""
     text = str(spark.conf.get(_WORKER, "")).strip().lower()
     found = re.fullmatch(r"(\d+)([kmgt]?)b?", text)
     if found is None:
         return _WORKER_BYTES
     # Without a unit Spark means MiB.
-    return int(found[1]) << _UNITS[found[2] or "m"]
+    return (int(found[1]) << _UNITS[found[2] or "m"]) // int(spark.conf.get("spark.executor.cores", "1") or 1)
 
 
 def run_tables(
@@ -90,8 +93,8 @@ def run_tables(
     checking of all keys together (see ``pipeline.tables.judging.Budget``); keys of more than
     ``sizes.key`` operations are not bound by it.  ``history`` is its URI if it is not in the run's directory.
     Raises history.FormatError for bad recorded data, FileNotFoundError without a history, OSError when the disk
-    refuses, PackageMissingError for a URI that no file system here reads, JobError when Spark or the checker fails,
-    or a worker does not see the run's directory.
+    refuses, PackageMissingError for a URI that no file system here reads, JobError when Spark fails, or
+    a worker does not see the run's directory.
     """
     if history is None:
         source = Source(uri_of(run.history), run.history.stat().st_size, str(run.history))
@@ -185,9 +188,7 @@ def _verdict_rows(
     budget = Budget.of(deadline_s, keys.num_rows)
     rows = sizes.most(spark, ROW_BYTES)
     most = sizes.most(spark, COLUMN_BYTES) if model in REGISTERS else rows
-    whole = pc.less_equal(keys["count"], most)
-    verdicts, large = judge_keys(spark, made.by_key, keys.filter(whole), model, budget, rows)
-    large += keys.filter(pc.invert(whole))["key"].to_pylist()
+    verdicts, large = judge_keys(spark, made.by_key, keys, model, budget, most, rows)
     if not large:
         return verdicts
     operations = spark.read.parquet(for_readers(uri_of(root / "operations.parquet")))
@@ -215,23 +216,19 @@ def _write_windows(
     for number, (begin, end) in enumerate(spans):
         there = [str(path) for path, span in parts if span is not None and span[0] < end and span[1] >= begin]
         jobs.append((number, begin, end, there))
-    run_action(spark.sparkContext.parallelize(jobs, len(jobs)).map(_windows_task(root, scratch)).collect)
+    run_action(spark.sparkContext.parallelize(jobs, len(jobs)).map(partial(_write_windows_of, root, scratch)).collect)
     if not (root / "windows.parquet").exists():
         write_tables(root, {"windows": WINDOWS.empty_table()})
 
 
-def _windows_task(root: Path, scratch: Path) -> Callable[[tuple[int, int, int, list[str]]], int]:
-    def work(job: tuple[int, int, int, list[str]]) -> int:
-        require_visible(scratch)
-        number, begin, end, parts = job
-        rows = [_returned(part, begin, end) for part in parts]
-        if rows:
-            operations = pa.concat_tables(rows)
-            write_part(root, "windows", [window_table(operations)], number)
-            (scratch / f"{number:012d}.ns").write_bytes(ok_times(operations).tobytes())
-        return number
-
-    return work
+def _write_windows_of(root: Path, scratch: Path, job: tuple[int, int, int, list[str]]) -> None:
+    require_visible(scratch)
+    number, begin, end, parts = job
+    rows = [_returned(part, begin, end) for part in parts]
+    if rows:
+        operations = pa.concat_tables(rows)
+        write_part(root, "windows", [window_table(operations)], number)
+        (scratch / f"{number:012d}.ns").write_bytes(ok_times(operations).tobytes())
 
 
 def _returned(part: str, begin: int, end: int) -> pa.Table:

@@ -37,6 +37,8 @@ _UNPACKED: Final = "harness_packages"
 _UNRESOLVED: Final = re.compile(r"unresolved dependency: ([^#\s]+)#([^;\s]+);([^:\s]+)")
 _SETTINGS: Final = {
     "spark.python.daemon.module": "pipeline.spark.worker_daemon",
+    # Arrow's own allocators reserve a GiB of address space, which is what Spark limits where a limit is set.
+    "spark.executorEnv.ARROW_DEFAULT_MEMORY_POOL": "system",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.catalogImplementation": "in-memory",
     "spark.sql.session.timeZone": "UTC",
@@ -112,7 +114,7 @@ def cluster_settings(master: str, scratch: Path, memory: str) -> dict[str, str]:
 
 
 def scratch_prefix() -> str:
-    """How the directories of this process's sessions begin; it stands on the command lines of all their JVMs."""
+    """The common prefix of this process's session directories; it is on the command lines of all their JVMs."""
     return f"{SCRATCH}-{os.getpid()}-"
 
 
@@ -138,7 +140,7 @@ def _java_home() -> Path | None:
 
 @contextlib.contextmanager
 def _environment(scratch: Path, java_home: Path | None, master: str) -> Iterator[None]:
-    """What the JVM inherits, in this process's environment only while it starts."""
+    """Set what the JVM inherits in this process's environment, only while it starts."""
     import pyspark
 
     wanted = {

@@ -20,8 +20,8 @@ _LINE: Final = re.compile(r"^[ \t]*([^\s#!=:][^\s=:]*)(?:[ \t]*[=:][ \t]*|[ \t]+
 _WRAPPED: Final = re.compile(r"(?<!\\)((?:\\\\)*)\\\n[ \t]*")
 _ESCAPED: Final = re.compile(r"\\(.)")
 _JAVA: Final = ("spark.driver.extraJavaOptions", "spark.driver.defaultJavaOptions")
+#: Lists, of which each layer adds to the one before, and the sign between their parts.
 _LISTS: Final = {_JAVA[0]: " ", "spark.archives": ",", "spark.executorEnv.PYTHONPATH": os.pathsep}
-"""Lists, of which each layer adds to the one before, and the sign between their parts."""
 
 _LOG4J_TEXT: Final = """\
 rootLogger.level = warn
@@ -33,8 +33,8 @@ appender.console.layout.type = PatternLayout
 appender.console.layout.pattern = %d{yy/MM/dd HH:mm:ss} %p %c{1}: %m%n%ex
 """
 
-# Sourced by Spark's own launcher.  Ctrl-C and SIGHUP reach every process of the terminal: only this process decides
-# what they mean for the JVM and its children.
+#: Sourced by Spark's own launcher.  Ctrl-C and SIGHUP reach every process of the terminal: only this process decides
+#: what they mean for the JVM and its children.
 _ENV_TEXT: Final = """\
 exec >>{log} 2>&1
 trap '' INT HUP

@@ -2,23 +2,17 @@
 
 A worker that has to import Arrow, pandas and the checker first costs more than a second, and Spark ends workers that
 had nothing to do for a minute, which is what happens while a run goes on.  Spark starts this module by its name
-(``spark.python.daemon.module``); what it forks must not have threads, so the native libraries are configured to
-start none.
+(``spark.python.daemon.module``).  It must have no threads: Spark sets OMP_NUM_THREADS.
 """
 
 from __future__ import annotations
 
-import os
-
-for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(_name, "1")
-
-import pandas  # noqa: E402, F401
-import pyarrow.compute  # noqa: E402
-import pyarrow.parquet  # noqa: E402, F401
-import pyspark.sql.pandas.serializers  # noqa: E402
-import pyspark.worker  # noqa: E402, F401
-from pyspark.daemon import manager  # noqa: E402
+import pandas  # noqa: F401
+import pyarrow.compute
+import pyarrow.parquet  # noqa: F401
+import pyspark.sql.pandas.serializers
+import pyspark.worker  # noqa: F401
+from pyspark.daemon import manager
 
 if __name__ == "__main__":
     manager()

@@ -16,6 +16,7 @@ from history import Event, FormatError, Operation
 from history.records.events import NEMESIS
 from history.tables.schemas import OPERATIONS
 
+#: One event a row, as in ``history.jsonl``; ``process`` is null for the nemesis.
 EVENTS: Final = pa.schema(
     [
         pa.field("index", pa.int64(), nullable=False),
@@ -31,7 +32,6 @@ EVENTS: Final = pa.schema(
         pa.field("intended", pa.int64()),
     ]
 )
-"""One event a row, as in ``history.jsonl``; ``process`` is null for the nemesis."""
 
 _INT64_MAX: Final = 2**63 - 1
 _Text = Callable[[Any], str]

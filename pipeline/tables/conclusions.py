@@ -87,13 +87,13 @@ def _flat(found: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str
 
 
 def _ok_under(results: Mapping[str, Any]) -> dict[int, int]:
-    """How many operations began and ended under a fault in the main phase, by its id, as the gate counted them."""
+    """Count the operations that began and ended under a fault in the main phase, by its id, as the gate did."""
     gates = [check for check in results.get("checks", ()) if check["name"] == "under-fault"]
     return {fault["id"]: fault["ok"] for gate in gates for fault in (gate.get("details") or {}).get("faults", ())}
 
 
 def coverage_table(faults: Iterable[Mapping[str, Any]], load: Load, ok: Mapping[int, int]) -> pa.Table:
-    """Which faults hit which phases, from rows of the table of faults, in the order of the faults' first start.
+    """List which faults hit which phases, from the table of faults, in the order of the faults' first start.
 
     A phase that a fault neither was started in nor stood in has no row.
     """
@@ -133,7 +133,7 @@ def _phase(time: int, load: Load) -> str:
 
 
 def _stood(fault: Mapping[str, Any], load: Load) -> dict[str, float]:
-    """For how many seconds an installed fault stood in each phase, where it did."""
+    """The seconds for which an installed fault stood in each phase, where it did."""
     if fault["state"] != "installed":
         return {}
     begin, end = fault["started"], moment_or(fault["healed"], load.last)

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from math import inf
 from typing import Final
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from checker import check_operations
 from checker.core.options import CheckOptions
 from history import KeyVerdict
 from history.readers.parquet import columns_of
 from history.tables.schemas import VERDICTS
-from pipeline.tables.columns import json_text, operations_of
+from pipeline.tables.columns import json_text, key_of, operations_of
+from pipeline.tables.pairing import PLAIN_OPERATIONS
 
 COLUMNAR: Final = 5_000
 REGISTERS: Final = ("register", "cas-register")
@@ -23,7 +28,7 @@ REGISTERS: Final = ("register", "cas-register")
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How long the checking of one run may take.
+    """The time that the checking of one run may take.
 
     ``until`` is a reading of ``clock`` (seconds) by which all keys shall be done; ``share`` is what every key gets at
     least, so that one hard key cannot leave the others unjudged.
@@ -42,26 +47,61 @@ class Budget:
         return max(self.until - self.clock(), self.share)
 
 
-class TooManyRowsError(Exception):
-    """A key has more operations than this process is to hold as values."""
+@dataclass(frozen=True, slots=True)
+class OneKey:
+    """The operations on one key (of an unkeyed object ''), in any order, in parts that are read when called."""
+
+    key: str
+    count: int
+    parts: Sequence[Callable[[], pa.Table]]
 
 
-def judge(group: pa.Table, model: str, budget: Budget, columnar: int = COLUMNAR, rows: int | None = None) -> pa.Table:
-    """The verdict on the operations of one key, which are the rows of ``group`` in any order.
+def by_key(operations: pa.Table) -> tuple[pa.Table, pa.Table]:
+    """The operations in the order of their keys, within a key as they were; and the keys: first row, number of rows."""
+    key = pc.dictionary_encode(operations["key"].combine_chunks())
+    # Sorting puts nulls at the end, and an unkeyed object comes first.
+    ordered = operations.take(pa.array(np.roll(pc.sort_indices(key), key.null_count)))
+    runs = pc.run_end_encode(ordered["key"].cast(pa.string()).combine_chunks())
+    ends = np.asarray(runs.run_ends).astype(np.int64)
+    counts = np.diff(ends, prepend=0)
+    return ordered, pa.table({"key": pc.fill_null(runs.values, ""), "begin": ends - counts, "count": counts})
+
+
+def each_key(operations: pa.Table) -> list[OneKey]:
+    """The operations by key."""
+    calls, keys = by_key(operations)
+    rows = zip(*keys.to_pydict().values(), strict=True)
+    return [OneKey(key, count, [partial(calls.slice, begin, count)]) for key, begin, count in rows]
+
+
+def judge(one: OneKey, model: str, budget: Budget, columnar: int = COLUMNAR, rows: float = inf) -> pa.Table | None:
+    """The verdict on the operations of one key.
 
     A register with at least ``columnar`` rows is checked as columns, which takes a fraction of time and memory.
-    Raises TooManyRowsError if there are more than ``rows`` operations and they do not fit into columns.
+    If the checker fails on it, the verdict is unknown and names the failure: the verdicts on other keys stand.
+    None if there are more than ``rows`` operations, too many to be held as values, and they do not fit into columns.
     """
-    if group.num_rows >= columnar and model in REGISTERS:
-        columns = columns_of(group, "operations")
+    try:
+        found = _verdicts(one, model, budget, columnar, rows)
+    except OSError:
+        raise  # It is not the checker that fails to read a part.
+    except Exception as error:  # noqa: BLE001 (whatever is wrong with the checker is wrong on this key)
+        found = [KeyVerdict.of_failure(key_of(one.key or None), one.count, error)]
+    return None if found is None else verdict_table(found)
+
+
+def _verdicts(one: OneKey, model: str, budget: Budget, columnar: int, rows: float) -> list[KeyVerdict] | None:
+    if one.count >= columnar and model in REGISTERS:
+        columns = columns_of(one.parts, one.count, "operations")
         if columns is not None:
             from checker.columnar import check_columns
 
-            return verdict_table(list(check_columns(columns, model, CheckOptions(budget.left())).keys))
-    if rows is not None and group.num_rows > rows:
-        raise TooManyRowsError
+            return list(check_columns(columns, model, CheckOptions(budget.left())).keys)
+    if one.count > rows:
+        return None
+    group = pa.concat_tables([part().cast(PLAIN_OPERATIONS) for part in one.parts])
     operations = operations_of(group.sort_by("invoke_index"))
-    return verdict_table([check_operations(operations, model, deadline_s=budget.left())])
+    return [check_operations(operations, model, deadline_s=budget.left())]
 
 
 def verdict_table(verdicts: list[KeyVerdict]) -> pa.Table:

@@ -24,13 +24,13 @@ from history.codes import ABSENT
 from history.records.events import NEMESIS, PHASES, TYPES, parse_event, parse_object
 from pipeline.tables.columns import EVENTS, events_table, json_text
 
+#: A block of fewer bytes is read strictly, since loading the scanner takes longer.
 SMALL: Final = 4 << 20
-"""A block of fewer bytes is read strictly, since loading the scanner takes longer."""
 
 CODED: Final = ("type", "f", "key", "node", "error", "phase")
 _CODES: Final = pa.dictionary(pa.int32(), pa.string())
+#: Events of clients as columns: those of EVENTS, repeated texts as a dictionary.
 COLUMNS: Final = pa.schema([(field.name, _CODES if field.name in CODED else field.type) for field in EVENTS])
-"""Events of clients as columns: those of EVENTS, repeated texts as a dictionary."""
 
 _UNNAMED: Final = Path("-")
 Bytes: TypeAlias = NDArray[np.uint8]
@@ -39,7 +39,7 @@ Ints: TypeAlias = NDArray[np.int64]
 
 @dataclass(slots=True)
 class Block:
-    """What one piece of a file held: how many lines, the first and last event, and the first thing that is wrong.
+    """The content of a piece of a file: its number of lines, first and last event, and the first problem.
 
     ``start`` is its first byte; ``first`` and ``last`` are (index, time); ``wrong`` is (line of the block, counted from
     0; what is wrong with it).
@@ -84,14 +84,14 @@ def _check_order(block: Block, index: Ints, time: Ints) -> None:
 
 
 def not_next(before: int, index: int, time: int) -> str:
-    """What is wrong with an event that does not follow the one with the index ``before``."""
+    """Name the problem of an event that does not follow the one with the index ``before``."""
     if index != before + 1:
         return f"expected index {before + 1}, found {index}"
     return f"time {time} is before that of the line above"
 
 
 class _Lines:
-    """What is in some lines: ``index`` and ``time`` of all events before the first that is ``wrong``."""
+    """The content of some lines: ``index`` and ``time`` of all events before the first that is ``wrong``."""
 
     def __init__(self, data: Bytes, start: int) -> None:
         self.data = data

@@ -20,8 +20,8 @@ from history.tables.metadata import read_pieces
 from history.tables.schemas import OPERATIONS
 from pipeline.tables.recovery import Slice
 
+#: A stretch without an ok counts as unavailability if it is longer than this (s).
 GAP_S: Final = 1
-"""A stretch without an ok counts as unavailability if it is longer than this (s)."""
 COLUMNS: Final = ("outcome", "phase", "invoked", "returned", "intended")
 
 _BIN_NS: Final = 1 << 20
@@ -115,7 +115,7 @@ def _answered(batch: pa.Table | pa.RecordBatch, *, phased: bool) -> pa.Table | p
 
 
 def _waits(answered: pa.Table | pa.RecordBatch, since: str) -> _Numbers:
-    """How long each of those with a time ``since`` took from it (ns)."""
+    """The time that each of those with a time ``since`` took from it (ns)."""
     known = answered.filter(pc.is_valid(answered[since])) if answered[since].null_count else answered
     waits: _Numbers = known["returned"].to_numpy() - known[since].to_numpy()
     return waits

@@ -6,17 +6,15 @@ For one small file, and for machines on which Spark does not start.  The tables 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from history import KeyVerdict, RunFiles
 from history.tables.schemas import PROBES, VERDICTS
-from pipeline.errors import JobError
-from pipeline.tables.judging import Budget, judge, verdicts_of
+from pipeline.tables.judging import Budget, each_key, judge, verdicts_of
 from pipeline.tables.recovery import Slice, fault_table, ok_times
 from pipeline.tables.sources import probe_batches, read_run
 from pipeline.tables.storage import replacing, write_tables
@@ -39,41 +37,40 @@ class Tables:
 def local_tables(run: RunFiles, *, model: str | None, deadline_s: float) -> Tables:
     """Compute and write the five tables of a run, in this process.
 
+    Raises what :func:`computed_tables` does, and OSError when the disk refuses.
+    """
+    tables = computed_tables(run, model=model, deadline_s=deadline_s)
+    store_tables(run, tables)
+    return Tables.of(tables["verdicts"], tables["faults"])
+
+
+def computed_tables(run: RunFiles, *, model: str | None, deadline_s: float) -> dict[str, pa.Table]:
+    """Compute the five tables of a run, by name.
+
     Without a ``model`` there are no verdicts: the keys are judged by something else.  ``deadline_s`` bounds the
     checking of all keys together (see ``pipeline.tables.judging.Budget``).  Raises
-    history.FormatError for bad recorded data, FileNotFoundError without a history, OSError when the disk refuses,
-    JobError when the checker fails.
+    history.FormatError for bad recorded data, FileNotFoundError without a history.
     """
     operations, receipts = read_run(run)
     load = Slice.load([Slice.of(operations)], receipts)
-    tables = {
+    return {
         "operations": operations,
         "verdicts": _verdicts(operations, model, deadline_s),
         "windows": window_table(operations),
         "faults": fault_table(receipts, ok_times(operations), load),
         "probes": pa.concat_tables([PROBES.empty_table(), *probe_batches(run.probes)]),
     }
+
+
+def store_tables(run: RunFiles, tables: Mapping[str, pa.Table]) -> None:
+    """Write the tables of a run, all or nothing.  Raises OSError when the disk refuses, FormatError for a bad disk."""
     with replacing(run.tables) as fresh:
         write_tables(fresh, tables)
-    return Tables.of(tables["verdicts"], tables["faults"])
 
 
 def _verdicts(operations: pa.Table, model: str | None, deadline_s: float) -> pa.Table:
     if model is None:
         return VERDICTS.empty_table()
-    groups = list(_by_key(operations))
-    budget = Budget.of(deadline_s, len(groups))
-    try:
-        judged = [judge(group, model, budget) for group in groups]
-    except Exception as error:
-        raise JobError(f"{type(error).__module__}.{type(error).__qualname__}: {error}") from error
-    return pa.concat_tables([VERDICTS.empty_table(), *judged])
-
-
-def _by_key(operations: pa.Table) -> Iterator[pa.Table]:
-    ordered = operations.sort_by("key")
-    runs = pc.run_end_encode(ordered["key"].combine_chunks())
-    begin = 0
-    for end in runs.run_ends.to_pylist():
-        yield ordered.slice(begin, end - begin)
-        begin = end
+    keys = each_key(operations)
+    budget = Budget.of(deadline_s, len(keys))
+    return pa.concat_tables([VERDICTS.empty_table(), *(judge(one, model, budget) for one in keys)])

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from history import Event, FormatError, pair
+from history.codes import INFO, OK, OUTCOMES
 from history.readers.parquet import may_differ
 from history.records.events import line_of_event
 from history.records.operations import ECHOED
@@ -24,18 +25,17 @@ from history.tables.schemas import OPERATIONS
 from pipeline.tables.columns import EVENTS, events_of
 from pipeline.tables.lines import CODED, COLUMNS, Ints
 
+#: The index of an event that does not pair, and what is wrong.
 Problem: TypeAlias = tuple[int, str]
-"""The index of an event that does not pair, and what is wrong."""
 
 _NEVER: Final = -2
 _TEXT: Final = pa.dictionary(pa.int32(), pa.string())
+#: The columns of ``operations.parquet``, repeated texts as a dictionary.
 CODED_OPERATIONS: Final = pa.schema(
     [(field.name, _TEXT if field.name in (*CODED, "outcome") else field.type) for field in OPERATIONS]
 )
-"""The columns of ``operations.parquet``, repeated texts as a dictionary."""
+#: The same columns without dictionaries.
 PLAIN_OPERATIONS: Final = pa.schema([(field.name, field.type) for field in OPERATIONS])
-"""The same columns without dictionaries."""
-_OUTCOMES: Final = ("invoke", "ok", "fail", "info")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,16 +91,15 @@ def operations_of_rows(events: pa.Table, begun: Ints, ended: Ints) -> pa.Table:
     asked = pa.array(begun)
     answered = pa.array(ended, mask=ended < 0)
     invocation, completion = events.take(asked), events.take(answered)
-    codes = _codes(completion["type"])
-    outcome = pc.fill_null(pa.array(np.where(codes < 0, 3, _type_codes(completion)[codes]).astype(np.int32)), 3)
+    outcome = pa.array(_outcomes(completion))
     node, other = _codes(completion["node"]), _codes(invocation["node"])
     node = np.where((node >= 0) & (node != _place(events["node"], "")), node, other).astype(np.int32)
-    is_ok = pc.equal(outcome, 1)
+    is_ok = pc.equal(outcome, OK)
     columns: dict[str, Any] = {
         "invoke_index": invocation["index"], "return_index": completion["index"], "process": invocation["process"],
         "f": invocation["f"], "key": invocation["key"], "value": invocation["value"],
         "result": pc.if_else(is_ok, _whole(completion["value"]), None),
-        "outcome": pa.DictionaryArray.from_arrays(outcome, pa.array(_OUTCOMES)),
+        "outcome": pa.DictionaryArray.from_arrays(outcome, pa.array(OUTCOMES)),
         "invoked": invocation["time"], "returned": completion["time"],
         "node": pa.DictionaryArray.from_arrays(pa.array(node, mask=node < 0), _whole(events["node"]).dictionary),
         "error": completion["error"], "phase": invocation["phase"],
@@ -165,7 +164,7 @@ def _first_contradiction(events: pa.Table, begun: Ints, ended: Ints) -> Problem 
 
 
 def _complaint(events: pa.Table, rows: Ints) -> Problem | None:
-    """What ``history.pair`` says of two events of one process, one after the other."""
+    """The problem that ``history.pair`` finds in two successive events of one process."""
     first, second = events_of(events.take(pa.array(rows)).cast(EVENTS))
     if first.type != "invoke":
         return _refusal([second])
@@ -180,10 +179,11 @@ def _refusal(events: list[Event]) -> Problem | None:
     return None
 
 
-def _type_codes(events: pa.Table) -> NDArray[np.int32]:
-    """For each code of an event's type its place in the outcomes."""
-    names = _whole(events["type"]).dictionary.to_pylist()
-    return np.array([*map(_OUTCOMES.index, names), 3], np.int32)
+def _outcomes(completions: pa.Table) -> NDArray[np.int32]:
+    """The codes of the outcomes, by the types of the completions; info where there is none."""
+    names = _whole(completions["type"]).dictionary.to_pylist()
+    codes = [OUTCOMES.index(name) if name in OUTCOMES else INFO for name in names]
+    return np.array([*codes, INFO], np.int32)[_codes(completions["type"])]
 
 
 def _codes(column: pa.ChunkedArray) -> NDArray[np.int32]:

@@ -65,13 +65,13 @@ class Slice:
 
     @staticmethod
     def asked_in(slices: Sequence[Slice]) -> list[Asked]:
-        """When clients asked at the usual rate: in the main phase, or all the time where no phases are recorded."""
+        """The time in which clients asked at the usual rate: the main phase, or all where no phases are recorded."""
         phased = any(piece.phased for piece in slices)
         return [part for piece in slices if (part := piece.main if phased else piece.all) is not None]
 
     @staticmethod
     def load(slices: Sequence[Slice], receipts: Sequence[Receipt], last: int = 0) -> Load:
-        """When the clients were at work, as ``history.metrics.recovery`` defines it, of a history in slices."""
+        """The load, as ``history.metrics.recovery`` defines it, of a history in slices."""
         return load_of(Slice.asked_in(slices), max([last, *(piece.last for piece in slices)]), receipts)
 
 

@@ -64,7 +64,7 @@ def _cleaned(cell: Any) -> Any:
 
 
 def _reasons(results: dict[str, Any], checks: pa.Table) -> dict[str, Any]:
-    """Why the verdict is what it is; nothing without results."""
+    """The reasons for the verdict; none without results."""
     if "checks" not in results:
         return {}
     gates = checks.filter((pc.field("kind") == "gate") & (pc.field("verdict") != "valid"))
@@ -113,5 +113,5 @@ def _fault_figures(faults: list[dict[str, Any]], load: Load) -> dict[str, Any]:
 
 
 def _standing(row: dict[str, Any]) -> Receipt:
-    """When a fault stood, which is the same whether it certainly did or not."""
+    """The time in which a fault stood, whether it certainly did or not."""
     return Receipt(row["id"], row["fault"], "indeterminate", row["started"], healed=row["healed"])

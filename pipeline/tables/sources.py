@@ -1,4 +1,4 @@
-"""What one run recorded, read strictly, in the shapes that the jobs need."""
+"""Read the records of one run strictly, in the shapes that the jobs need."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from pipeline.tables.columns import clean
 from pipeline.tables.lines import Block, Bytes, not_next, read_block
 from pipeline.tables.pairing import PLAIN_OPERATIONS, Problem, Seams, pair_events
 
+#: Bytes of a history that are worked on at a time: about 250,000 operations, and some 300 MB of memory.
 PIECE: Final = 64 << 20
-"""Bytes of a history that are worked on at a time: about 250,000 operations, and some 300 MB of memory."""
 
 
 def read_run(run: RunFiles) -> tuple[pa.Table, list[Receipt]]:

@@ -4,7 +4,7 @@ A table is a directory ``<name>.parquet`` with files in it.  All tables of a run
 the final one, read back, and listed in ``manifest.json``; then that directory takes the final name.  A job that is
 killed leaves the old tables, or none.
 
-Nobody asks whether another writer lives, which no process can know of one on another host.  What a writer left is
+It is not checked whether another writer lives, which no process can know of one on another host.  What a writer left is
 removed once it was not written to for a day, and it is renamed first: a writer that was only paused so long finds its
 directory gone, and fails, and never publishes what is left of it.
 """
@@ -30,10 +30,10 @@ from history.json_object import read_object
 from history.tables.metadata import add_metadata, named, no_parquet, read_checked, schema_of
 from history.tables.schemas import TABLES, TABLES_VERSION
 
+#: Beside the tables of a run: how many rows each of them has.
 MANIFEST: Final = "manifest.json"
-"""Beside the tables of a run: how many rows each of them has."""
+#: What was not written to for so long is removed.
 ABANDONED_S: Final = 24 * 3600
-"""What was not written to for so long is removed."""
 _ATTEMPTS: Final = 10
 
 
@@ -78,7 +78,7 @@ def read_table(path: Path, name: str) -> pa.Table:
 
 
 def rows_of(root: Path, names: Iterable[str] = TABLES) -> dict[str, int]:
-    """How many rows each of the tables under ``root`` has; what their manifest says must be there.
+    """The number of rows of each table under ``root``; all that its manifest lists must be there.
 
     Raises FormatError for tables that are not whole or not readable, FileNotFoundError if one is absent.
     """
@@ -100,7 +100,7 @@ def _manifest(path: Path) -> dict[str, int]:
 
 
 def rows_in(part: Path, name: str | None = None) -> int:
-    """How many rows a file has, of the table ``name`` if that is given.  Raises FormatError if it is damaged."""
+    """The number of rows of a file, of the table ``name`` if that is given.  Raises FormatError if it is damaged."""
     try:
         if name is not None:
             schema_of(part, name)

@@ -21,8 +21,8 @@ from history import SECOND
 from history.tables.schemas import SPLITS, WINDOWS
 
 COLUMNS: Final = ("f", "outcome", "key", "node", "invoked", "returned")
+#: The columns that identify a row, and the order of the rows; null comes first.
 ORDER: Final = ("second", "split", "key", "node", "f", "outcome")
-"""The columns that identify a row, and the order of the rows; null comes first."""
 
 _PER_CENT: Final = {"p50_ms": 50, "p95_ms": 95, "p99_ms": 99, "max_ms": 100}
 _Codes = npt.NDArray[np.int64]

@@ -23,8 +23,8 @@ from pipeline.warehouse.landing import Landing, known_runs, run_name
 from pipeline.warehouse.trends import trend_table
 from pipeline.warehouse.versions import build, landings, next_version, tidy
 
+#: The metadata of ``trends.parquet`` that says with which baselines it was computed.
 _DIGEST: Final = b"harness.baselines"
-"""The metadata of ``trends.parquet`` that says with which baselines it was computed."""
 _TRENDS: Final = "trends.parquet"
 
 
@@ -82,7 +82,7 @@ def _write_trends(fresh: Path, baselines: list[Baseline], digest: bytes) -> None
 
 
 def _digest_of(version: Path) -> bytes | None:
-    """With which baselines the trends were computed; None if they cannot be read."""
+    """The digest of the baselines with which the trends were computed; None if they cannot be read."""
     try:
         return (pq.read_schema(version / _TRENDS).metadata or {}).get(_DIGEST)
     except (OSError, pa.ArrowInvalid):

@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
@@ -30,11 +31,11 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 State: TypeAlias = Literal["added", "unchanged", "failed"]
+#: Writes the tables of a run.
 Compute: TypeAlias = Callable[..., object]
-"""Writes the tables of a run."""
 
+#: The most runs that one task adds, which are done again if it dies; else there are a few tasks for each core.
 AT_ONCE: Final = 500
-"""The most runs that one task adds, which are done again if it dies; else there are a few tasks for each core."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,9 +140,9 @@ def _by_spark(spark: SparkSession, adder: Adder, places: Mapping[int, str], larg
     if small:
         tasks = max(1, min(len(small), 4 * spark.sparkContext.defaultParallelism), -(-len(small) // AT_ONCE))
         with tempfile.NamedTemporaryFile(prefix=".seen-", dir=adder.warehouse) as mark:
-            task = _task(adder.warehouse, adder.deadline_s, Path(mark.name))
+            task = partial(_add_some, adder.warehouse, adder.deadline_s, Path(mark.name))
             adder.outcomes |= run_action(spark.sparkContext.parallelize(small, tasks).mapPartitions(task).collect)
-    adder.add_here(big, _by_size(spark, large=-1))
+    adder.add_here(big, partial(run_tables, spark))
     _from_afar(spark, adder, {number: text for number, text in places.items() if number not in here}, large)
 
 
@@ -155,7 +156,7 @@ def _from_afar(spark: SparkSession, adder: Adder, places: dict[int, str], large:
     _read_by_tasks(spark, adder, places, {number: files for number, files in found.runs.items() if number not in big})
     for number, files in big.items():
         staging = staged_without_history(spark, places[number], files)
-        adder.add(number, places[number], staging, _by_size(spark, large=-1, history=files["history.jsonl"][0]))
+        adder.add(number, places[number], staging, partial(run_tables, spark, history=files["history.jsonl"][0]))
 
 
 def _read_by_tasks(spark: SparkSession, adder: Adder, places: dict[int, str], runs: Mapping[int, Files]) -> None:
@@ -180,28 +181,22 @@ def _read_by_tasks(spark: SparkSession, adder: Adder, places: dict[int, str], ru
         adder.fail(number, places[number], "FileNotFoundError: it went away meanwhile")
 
 
-def _by_size(spark: SparkSession, large: int, history: str | None = None) -> Compute:
+def _by_size(spark: SparkSession, large: int) -> Compute:
     """Compute the tables of a run by all tasks if its history has more than ``large`` bytes."""
 
     def compute(run: RunFiles, **options: Any) -> object:
-        if run.history.stat().st_size <= large:
-            return local_tables(run, **options)
-        return run_tables(spark, run, history=history, **options)
+        small = run.history.stat().st_size <= large
+        return local_tables(run, **options) if small else run_tables(spark, run, **options)
 
     return compute
 
 
-def _task(
-    warehouse: Path, deadline_s: float, mark: Path
-) -> Callable[[Iterable[tuple[int, str]]], Iterable[tuple[int, Outcome]]]:
-    def work(places: Iterable[tuple[int, str]]) -> Iterable[tuple[int, Outcome]]:
-        require_visible(mark)
-        adder = Adder(warehouse, deadline_s)
-        adder.add_here(dict(places))
-        adder.publish()
-        return adder.outcomes.items()
-
-    return work
+def _add_some(warehouse: Path, deadline_s: float, mark: Path, places: Iterable[tuple[int, str]]) -> Iterable[Any]:
+    require_visible(mark)
+    adder = Adder(warehouse, deadline_s)
+    adder.add_here(dict(places))
+    adder.publish()
+    return adder.outcomes.items()
 
 
 def _remote_task(warehouse: Path, deadline_s: float, names: dict[int, str]) -> Callable[[pa.Table], pa.Table]:

@@ -33,14 +33,14 @@ from pipeline.tables.run_row import last_moment, run_row
 from pipeline.tables.storage import appearing, exact, read_table, rows_in, rows_of, write_file
 
 LANDING: Final = "landing"
+#: Tables in memory that are published together; larger tables of operations are copied in pieces, each run alone.
 HELD_BYTES: Final = 64 << 20
-"""Tables in memory that are published together; larger tables of operations are copied in pieces, each run alone."""
 _STARTED: Final = re.compile(r"(\d{4})(\d{2})\d{2}(?!\d)")
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What the newest version says of a run; of two rows of one run the one that was ``written`` (µs) later counts."""
+    """The row of a run in the newest version; of two rows of one run the one that was ``written`` (µs) later counts."""
 
     fingerprint: str
     written: int

@@ -20,13 +20,13 @@ from pipeline.warehouse.staging import GROWTH, RECORDED, staged, staged_bytes
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+#: Name in :data:`RECORDED` -> (URI, bytes) of a run's files.
 Files: TypeAlias = Mapping[str, tuple[str, int]]
-"""Name in :data:`RECORDED` -> (URI, bytes) of a run's files."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What is in some places: runs with their files, single files of other formats, or an error."""
+    """The content of some places: runs with their files, single files of other formats, or an error."""
 
     runs: dict[int, Files]
     foreign: list[int]

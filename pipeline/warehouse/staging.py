@@ -17,12 +17,12 @@ from history.records.events import line_of_event
 from pipeline.spark.hadoop_fs import is_remote
 from pipeline.warehouse.landing import run_name
 
+#: How many times longer our ``history.jsonl`` is than a foreign history of the same events, about.
 GROWTH: Final = 2
-"""How many times longer our ``history.jsonl`` is than a foreign history of the same events, about."""
 _LINE: Final = re.compile(r"^line (\d+)$")
 _INVOKED: Final = re.compile(r"(?<=, invoked at )line (\d+)$")
+#: The files of a run that its tables and its row are made from.
 RECORDED = ("history.jsonl", "probes.jsonl", "plan.json", "results.json", "suite.json")
-"""The files of a run that its tables and its row are made from."""
 
 
 @contextlib.contextmanager

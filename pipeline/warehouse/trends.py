@@ -29,8 +29,8 @@ from history.records.settings import series_names
 from history.tables.schemas import TRENDS
 
 KIND: Final = ("system_version", "nemesis", "workload")
+#: Lower bounds of the recovery histogram, ms.
 _BUCKETS: Final = (0, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000)
-"""Lower bounds of the recovery histogram, ms."""
 
 _Kind: TypeAlias = tuple[str, ...]
 _Rows: TypeAlias = list[dict[str, Any]]
@@ -100,7 +100,7 @@ def _recovery(rows: Iterable[Mapping[str, Any]]) -> Times:
 
 
 def _former_versions(kinds: Mapping[_Kind, _Rows]) -> dict[_Kind, _Kind]:
-    """For each kind the one of the same nemesis, workload and mode whose first run came last before its own."""
+    """Map each kind to the one of the same nemesis, workload and mode whose first run came last before its own."""
     order: dict[_Kind, list[_Kind]] = {}
     for kind in sorted(kinds, key=lambda kind: (kinds[kind][0]["started"], kind)):
         version, *others = kind
@@ -144,5 +144,5 @@ def _values(rows: _Rows, name: str) -> list[float]:
 
 
 def _quantile(values: list[float], per_cent: int) -> float | None:
-    """By nearest rank, as in the windows."""
+    """A quantile by nearest rank, as in the windows."""
     return sorted(values)[-(-per_cent * len(values) // 100) - 1] if values else None

@@ -35,12 +35,12 @@ from pipeline.tables.storage import appearing, remove, rows_in, sweep
 from pipeline.warehouse.landing import LANDING, Known, known_runs, month_in, write_month
 
 log = logging.getLogger(__name__)
+#: This many files of about one size are merged into one.
 FAN_IN: Final = 8
-"""So many files of about one size are merged."""
+#: Files of this level (128 MB) are not merged.
 _FULL: Final = 4
-"""Files of this level (128 MB) are not merged."""
+#: A version is kept this long after the next one was built, for its readers (s).
 _KEEP_S: Final = 600
-"""A version is kept so long after the next one was built, for those who read it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ def _lay(fresh: Path, table: str, month: str, sources: Sequence[Source]) -> None
 
 
 def level_of(size: int) -> int:
-    """Which files are about as long: those below 256 KB, then below eight times as much, and so on."""
+    """The level of a file by its length: below 256 KB, then below eight times as much, and so on."""
     return (size >> 16).bit_length() // 3
 
 

@@ -27,17 +27,17 @@ LEFT: Final = 150.0
 RIGHT: Final = 24.0
 ROW: Final = 44.0
 TOP: Final = 30.0
+#: Width of a folded stretch.
 FOLD: Final = 72.0
-"""Width of a folded stretch."""
+#: Least distance between the times below the axis.
 TICK: Final = 60.0
-"""Least distance between the times below the axis."""
 STRONG_SIGN: Final = 6.9
+#: About the width of a character of a label, and of the times after it.
 SIGN: Final = 6.3
-"""About the width of a character of a label, and of the times after it."""
+#: Limit of an operation that its model puts into words.
 LONGEST_WORDING: Final = 110
-"""Limit of an operation that its model puts into words."""
+#: A read of more items is labelled by their number, and by which of the counterexample's elements it holds.
 LISTED: Final = 8
-"""A read of more items is labelled by their number, and by which of the counterexample's elements it holds."""
 NAMED: Final = 3
 
 
@@ -62,12 +62,12 @@ class Box:
     point: float | None
     index: int
     anchor: str
+    #: Where the text above the bar begins, or ends (``anchor``): where it begins at the bar's begin, it ends within.
     label_x: float
-    """Where the text above the bar begins, or ends (``anchor``): where it begins at the bar's begin, it ends within."""
+    #: The label before it was cut to the room that there is.
     whole: str
-    """The label before it was cut to the room that there is."""
+    #: The times without the error, for a narrow screen.
     narrow_times: str
-    """The times without the error, for a narrow screen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +173,7 @@ def picture_of(
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What an operation is in the picture, by its place; ``says`` of a broken promise only."""
+    """An operation's part in the picture; ``says`` of a broken promise only."""
 
     says: str
     culprit: bool
@@ -287,7 +287,7 @@ def _anchor(left: float, right: float, wide: float) -> tuple[str, float]:
 
 
 def _times(operation: Operation, digits: int, *, named: bool = True) -> str:
-    """From when to when; one whose outcome is unknown ended for its client, and may take effect later."""
+    """Begin and end of an operation; one whose outcome is unknown ended for its client, and may take effect later."""
     invoked = seconds_text(operation.invoked, digits)
     if operation.returned is None:
         return f"{invoked} – never answered"

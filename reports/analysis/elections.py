@@ -14,10 +14,10 @@ from reports.load.columns import Floats, Ints
 
 @dataclass(frozen=True, slots=True)
 class FirstClaim:
-    """That a node called itself leader of a term, by the probe that saw it first (``start``, in seconds).
+    """A node's first claim to lead a term, by the probe that saw it first (``start``, in seconds).
 
-    ``rivals`` are (node, term) of the others that did so in the same round of probes: which of them led in between,
-    the probes do not tell.
+    ``rivals`` are (node, term) of the others that did so in the same round of probes: which of them led in between
+    is not known.
     """
 
     node: str

@@ -12,13 +12,13 @@ from reports.analysis.node_timeline import NodeTimeline, silent_since
 from reports.load import logs
 from reports.load.run import Run
 
+#: What the harness records of a server that it started and that was gone before it was ready.
 ENDED: Final = re.compile(r"\bthe [\w -]+? on (\S+) ended while starting\b")
-"""What the harness records of a server that it started and that was gone before it was ready."""
-TAIL: Final = 200
-"""Lines at the end of a log in which the reason is looked for where the harness recorded that the server ended."""
+#: Lines at the end of a log in which the reason is looked for where the harness recorded that the server ended.
+TAIL_LINES: Final = 200
+#: The same where only the log says that it ended: an error before them is not what it ended with.
 LAST: Final = 40
-"""The same where only the log tells that it ended: an error before them is not what it ended with."""
-SHOWN: Final = 60
+MAX_LINES: Final = 60
 _CAUSE: Final = re.compile(r"^Caused by: ")
 _FAILED: Final = re.compile(
     r"\b(?:ERROR|FATAL)\b.*(?:[Ff]ail(?:ed|s)? to |[Uu]nable to |[Cc]annot |[Cc]ould not |corrupt)"
@@ -32,7 +32,7 @@ class FailedStart:
     """A node that does not start again; seconds.
 
     ``last``: its last answer (None: it never gave one); ``started``: when the healing of a fault started its server for
-    the last time (None: not recorded).  ``line`` is the last line of its logs that tells why, ``lines`` are the last of
+    the last time (None: not recorded).  ``line`` is the last line of its logs that says why, ``lines`` are the last of
     that file.  ``logged`` is when that line was logged, None without a date at it or above it; ``at`` is that moment,
     else the last that is known of the node.
     """
@@ -60,7 +60,7 @@ def failed_starts(run: Run, timelines: Sequence[NodeTimeline]) -> list[FailedSta
         started = _started_at(run.receipts, node)
         if last is None or (node not in recorded and (started is None or started < last)):
             continue
-        reason = _reason(run, node, TAIL if node in recorded else LAST)
+        reason = _reason(run, node, TAIL_LINES if node in recorded else LAST)
         if reason is None and node not in recorded:
             continue
         file, line, lines, logged = reason or ("", "", (), None)
@@ -77,7 +77,7 @@ def _texts(run: Run) -> Iterator[str]:
 
 
 def _started_at(receipts: Sequence[Receipt], node: str) -> float | None:
-    """When the healing of the last fault at a node had started its server (s); None where none is known to have."""
+    """The time at which the healing of a node's last fault had started its server (s); None if not known."""
     mine = [one for one in receipts if node in one.nodes and one.state != "skipped"]
     last = max(mine, key=lambda one: one.started, default=None)
     if last is None or last.healed is None or not isinstance(last.witness, dict):
@@ -98,7 +98,7 @@ def _reason(run: Run, node: str, reach: int) -> tuple[str, str, tuple[str, ...],
         for name, lines in tails:
             place = next((at for at in range(len(lines) - 1, -1, -1) if pattern.search(lines[at])), None)
             if place is not None:
-                first = max(min(place - 10, len(lines) - SHOWN), 0)
+                first = max(min(place - 10, len(lines) - MAX_LINES), 0)
                 return name, lines[place].strip(), tuple(lines[first:]), _logged(lines[: place + 1], run.started)
     return None
 

@@ -20,10 +20,10 @@ from reports.load.run import Run
 from reports.style.format import one_line
 from reports.style.palette import family_of
 
+#: A rate measured during less than this part of a fault is marked.
 SMALL: Final = 0.5
-"""A rate measured during less than this part of a fault is marked."""
+#: Seconds, two rounds of probes: what a node answered last within them before a fault struck it, the fault ended.
 HIT_S: Final = 0.5
-"""Seconds, two rounds of probes: what a node answered last within them before a fault struck it, the fault ended."""
 FIGURES: Final = ("rate_before", "rate_during", "rate_after", "longest_gap_ms", "first_ok_ms", "recovered_ms")
 
 
@@ -31,7 +31,7 @@ FIGURES: Final = ("rate_before", "rate_during", "rate_after", "longest_gap_ms", 
 class FaultWindow:
     """One fault.  Times in seconds since the run's start, rates in ok operations a second, the rest in ms.
 
-    None is unknown or *never*: ``reports.text.recovery.way_back`` tells which.
+    None is unknown or *never*: ``reports.text.recovery.way_back`` says which.
     ``leader_cut``: whether the leader could not reach a majority (None: unknown).
     """
 
@@ -57,17 +57,17 @@ class FaultWindow:
     reason: str | None
     witness: dict[str, Any]
 
+    #: The sides of a cut, the leader's first, and the nodes that reach all sides: ``n2 n4 | n1 n5, n3 meets all``.
     sides: str = ""
-    """The sides of a cut, the leader's first, and the nodes that reach all sides: ``n2 n4 | n1 n5, n3 meets all``."""
 
+    #: Seconds over which ``rate_during`` was measured, where they are a small part of the fault.
     measured_s: float | None = None
-    """Seconds over which ``rate_during`` was measured, where they are a small part of the fault."""
 
+    #: The same figures for each kind of operation alone.
     kinds: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
-    """The same figures for each kind of operation alone."""
 
+    #: The kinds of operation of which clients began one after the heal.
     asked: frozenset[str] = frozenset()
-    """The kinds of operation of which clients began one after the heal."""
 
     @property
     def installed(self) -> bool:
@@ -85,10 +85,7 @@ def when(seconds: float, windows: Sequence[FaultWindow], node: str | None = None
     At the last that is known of a ``node`` before a fault struck it: ``8.5 s, 0.1 s before #0 kill-leader struck it``.
     When a killed successor was struck is not recorded, and nothing is said of it.
     """
-    near = [window for window in windows if window.state != "skipped" and 0 < window.started - seconds <= HIT_S]
-    struck = [one for one in near if node in one.nodes and one.witness.get("successor") != node]
-    if struck:
-        first = min(struck, key=lambda window: window.started)
+    if node is not None and (first := about_to_strike(node, seconds, windows)) is not None:
         return (
             f"{seconds:.1f} s, {first.started - seconds:.1f} s before #{first.id} {one_line(first.fault, 60)} struck it"
         )
@@ -103,6 +100,13 @@ def when(seconds: float, windows: Sequence[FaultWindow], node: str | None = None
         ago = seconds - (last.healed or 0.0)
         return f"{text}, {ago:.1f} s after #{last.id} {one_line(last.fault, 60)} was healed"
     return f"{text}, before any fault" if windows else text
+
+
+def about_to_strike(node: str, seconds: float, windows: Sequence[FaultWindow]) -> FaultWindow | None:
+    """Find the first fault that struck a node within :data:`HIT_S` after a moment; None if none did."""
+    near = [window for window in windows if window.state != "skipped" and 0 < window.started - seconds <= HIT_S]
+    struck = [one for one in near if node in one.nodes and one.witness.get("successor") != node]
+    return min(struck, key=lambda window: window.started, default=None)
 
 
 def fault_windows(run: Run, timelines: Sequence[NodeTimeline]) -> list[FaultWindow]:

@@ -11,12 +11,12 @@ from history import SECOND
 from history.codes import FAIL, INFO, OK, OUTCOMES
 from reports.load.columns import NONE, Floats, Ints, Operations
 
+#: Width of one cell of the availability strip.
 STRIP_NS = 250_000_000
-"""Width of one cell of the availability strip."""
+#: Limit of different errors that are listed one by one.
 MAX_ERRORS = 8
-"""Limit of different errors that are listed one by one."""
+#: Limit of different errors that are read.
 MAX_READ = 5000
-"""Limit of different errors that are read."""
 _DURATION = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?= ?m?s\b)")
 
 
@@ -42,8 +42,8 @@ QUANTILE_NAMES = ("p50", "p95", "p99", "max")
 P99 = 2
 RESPONSE_NAME = "p99 since due"
 LAG_NAME = "event loop late"
+#: How much more a latency is that is drawn beside another: by a tenth and a millisecond.
 DIFFERS, DIFFERS_MS = 1.1, 1.0
-"""How much more a latency is that is drawn beside another: by a tenth and a millisecond."""
 
 
 def bin_width(end_ns: int, bins: int = 3600) -> int:
@@ -149,8 +149,8 @@ def counts_of(operations: Operations) -> list[CountRow]:
 def errors_of(operations: Operations, limit: int = MAX_ERRORS) -> list[tuple[str, str, int]]:
     """Count errors, those that differ in a duration only as one: (outcome, error, number), most frequent first.
 
-    Beyond ``limit`` those of one outcome are counted together, and so are the operations that failed, or ended nobody
-    knows how, without an error on record: all rows of such an outcome add up to its operations.
+    Beyond ``limit`` those of one outcome are counted together, and so are the operations that failed, or ended in an
+    unknown way, without an error on record: all rows of such an outcome add up to its operations.
     """
     merged: dict[tuple[str, str], list[tuple[str, int]]] = {}
     counted = _counted(operations)

@@ -1,4 +1,4 @@
-"""What was found wrong in a run: checks, violations with what the cluster did then, no recovery."""
+"""Findings of a run: checks, violations with what the cluster did then, no recovery."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from functools import partial
 from typing import Any, Final
 
 from history import Counterexample, Operation
-from history.records.violation_times import occasions_text
-from history.records.violations import LINEARIZABLE, Shown, counterexamples_of, counts_of, state_of
+from history.records.verdicts import MAX_COUNTEREXAMPLES
+from history.records.violation_times import violation_times_text
+from history.records.violations import LINEARIZABLE, Shown, counterexamples_of, counts_of, losses_of, state_of
 from reports.analysis import faults, node_timeline
 from reports.analysis.counterexample import Picture, label_of, labels_by_elements, picture_of, text_of
 from reports.analysis.failed_starts import FailedStart, failed_starts
@@ -23,21 +24,20 @@ from reports.analysis.sketch import sketch_of
 from reports.analysis.snapshots import Snapshot, snapshots_of
 from reports.load import logs
 from reports.load.alarm_lines import AlarmLine, alarm_lines
-from reports.load.beside import operations_beside
+from reports.load.beside import operations_beside, set_bounds
 from reports.load.run import Run
 
-MAX_EXAMPLES: Final = 8
-MOST_ANSWERS: Final = 8
-"""So many answers that a read could have had are listed."""
+#: At most this many answers that a read could have had are listed.
+MAX_ANSWERS: Final = 8
 _FEW: Final = 3
+#: Limit of violations that are listed by their sentence, and whose operations are framed in the timeline.
 MAX_LISTED: Final = 100
-"""Limit of violations that are listed by their sentence, and whose operations are framed in the timeline."""
 LAST_SHOWN: Final = 3
 ROOM_AROUND_S: Final = 3.0
+#: Seconds before and after a violation from which log lines are shown.
 ROOM_S: Final = (1.0, 1.0)
-"""Seconds before and after a violation from which log lines are shown."""
+#: Seconds of log lines that are shown from when the first node that did not recover stopped.
 RECOVERY_S: Final = 8.0
-"""Seconds of log lines that are shown from when the first node that did not recover stopped."""
 _STATES: Final = ("invalid", "unknown", "skipped", "valid")
 
 
@@ -78,7 +78,7 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class Legal:
-    """What a single suspect could have answered; ``whole``: beside all until then, not only what is drawn.
+    """The answers that a single suspect could have had; ``whole``: beside all until then, not only what is drawn.
 
     ``doubtful`` are the answers that only a write of unknown outcome would explain; ``unnamed`` says why not all are
     known.
@@ -88,10 +88,14 @@ class Legal:
     whole: bool
     doubtful: tuple[str, ...] = ()
     unnamed: str = ""
+    #: In place of a list, what every legal answer holds and what it may hold besides.
+    bounds: str = ""
 
     @property
     def text(self) -> str:
         """The plain answers first: ``2585, or what one of 9 writes wrote whose outcome is not known``."""
+        if self.bounds:
+            return self.bounds
         if not self.answers or len(self.answers) + len(self.doubtful) <= _FEW:
             return _either((*self.answers, *self.doubtful))
         if not self.doubtful:
@@ -101,8 +105,8 @@ class Legal:
 
 
 def _either(answers: Sequence[str]) -> str:
-    more = f" or {len(answers) - MOST_ANSWERS} more" if len(answers) > MOST_ANSWERS else ""
-    return " or ".join(answers[:MOST_ANSWERS]) + more
+    more = f" or {len(answers) - MAX_ANSWERS} more" if len(answers) > MAX_ANSWERS else ""
+    return " or ".join(answers[:MAX_ANSWERS]) + more
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +151,13 @@ def checks_of(run: Run) -> list[dict[str, Any]]:
     ``elements`` are those that a check of sets names, by class (see :func:`_elements_of`).
     """
     rows = []
-    for check in run.results.get("checks", ()) or ():
+    checks = run.results.get("checks", ()) or ()
+    failed = [one for one in checks if state_of(one) == "invalid"]
+    differ = [str(one.get("name")) for one in failed if one.get("name") == "replicas-agree" or losses_of(one)]
+    for check in checks:
         texts_of_it = {name: str(check.get(name) or "") for name in ("name", "kind", "asked", "seen")}
+        if differ and (texts_of_it["name"], state_of(check)) == ("recovery", "valid"):
+            texts_of_it["seen"] += f"; but what nodes hold differs: {', '.join(differ)}"
         rows.append({**texts_of_it, "state": state_of(check), "elements": _elements_of(check.get("details"))})
     return sorted(rows, key=lambda row: _STATES.index(row["state"]))
 
@@ -178,7 +187,7 @@ def violation_times_of(run: Run) -> str:
     seen = details.get("seen") if isinstance(details, dict) else None
     if not isinstance(seen, dict) or not seen.get("counted"):
         return ""
-    return occasions_text(seen, "no installed fault")
+    return violation_times_text(seen, "no installed fault")
 
 
 def violation_count(run: Run) -> int:
@@ -244,7 +253,7 @@ def violations_of(run: Run, found: list[NodeTimeline], windows: list[FaultWindow
         blamed.setdefault(str(one.key), set()).update(suspect.invoke_index for suspect in one.example.suspects)
     histories: dict[str, RegisterHistory | None] = {}
     shown = []
-    for one in every[:MAX_EXAMPLES]:
+    for one in every[:MAX_COUNTEREXAMPLES]:
         name, prefix = str(one.key), None
         violation = _violation(run, found, windows, one)
         if one.check in LINEARIZABLE:
@@ -252,6 +261,8 @@ def violations_of(run: Run, found: list[NodeTimeline], windows: list[FaultWindow
                 histories[name] = run.notes.attempt("history of a key", partial(_register_of, run, one.key), None)
                 prefix = run.notes.attempt("longest linearizable prefix", partial(_prefix, histories[name]), None)
             legal = _legal(one.example, violation.picture, histories[name], blamed[name])
+            if not legal.whole and (bounds := set_bounds(run.operations, one.example, one.key)):
+                legal = Legal((), whole=True, bounds=bounds)
             violation = replace(violation, legal=legal, prefix=prefix)
         shown.append(violation)
     return shown
@@ -334,7 +345,7 @@ def _violation(run: Run, found: list[NodeTimeline], windows: list[FaultWindow], 
 
 
 def _details(run: Run, name: str) -> Mapping[str, Any]:
-    """What a check recorded beside its sentence."""
+    """The details that a check recorded beside its sentence."""
     details = next((one.get("details") for one in run.results.get("checks", ()) if one.get("name") == name), None)
     return details if isinstance(details, Mapping) else {}
 

@@ -36,23 +36,23 @@ class Observation(NamedTuple):
     answers: int = 1
 
 
+#: How an index is written.
 Write: TypeAlias = Callable[[int], str]
-"""How an index is written."""
+#: Whether a node's later answer, by its place, still shows what a moment records of the answer at the first place.
 Stands: TypeAlias = Callable[[NodeTimeline, Mapping[str, Any], int, int], bool]
-"""Whether a node's later answer, by its place, still shows what a moment records of the answer at the first place."""
 
 ELSEWHERE: Final = LINEARIZABLE | {"recovery"}
 MAX_MOMENTS: Final = 12
 LOGS_TOO_SHORT: Final = ("committed-entries-deleted", "commit-beyond-log", "leader-lacks-committed")
+#: Characters of a digest that are shown.
 DIGEST: Final = 12
-"""Characters of a digest that are shown."""
+#: Seconds before and after a moment from which log lines are shown.
 ROOM_S: Final = (1.0, 0.5)
-"""Seconds before and after a moment from which log lines are shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """When one node was seen to break the rule (seconds), and what the cluster was doing then."""
+    """A moment at which one node was seen to break the rule (seconds), and what the cluster was doing then."""
 
     seconds: float
     node: str
@@ -82,20 +82,20 @@ class InvariantViolation:
     picture: Sketch | None
     of_nodes: bool
     drawn_in: str = ""
+    #: Its lines of the logs, where it is about these.
     lines: list[AlarmLine] = field(default_factory=list)
-    """Its lines of the logs, where it is about these."""
 
     counted: int = 0
     recorded: int = 0
     what: str = "moments"
+    #: Number of stretches of answers, each of which is one moment; 0 where every moment is by itself.
     stretches: int = 0
-    """In so many stretches of answers, each of which is one moment; 0 where every moment is by itself."""
 
     unlisted: tuple[str, ...] = ()
 
     @property
     def marked_text(self) -> str:
-        """How many of those that were counted have a mark."""
+        """Say how many of those that were counted have a mark."""
         if self.counted == 1:
             return "the only one"
         return f"all {self.counted:,}" if self.recorded >= self.counted else f"{self.recorded:,} of {self.counted:,}"
@@ -179,7 +179,7 @@ def _is_of(moment: Mapping[str, Any], timeline: NodeTimeline, place: int) -> boo
     bound = timeline.committed if moment.get("above") == "applied" else timeline.log_end
     if place >= len(bound) or abs(float(timeline.time[place]) - moment["time"] / 1e9) > 1e-6:
         return False
-    return bool(bound[place] == moment.get("bound", moment.get("log_end")))
+    return bool(int(bound[place]) == moment.get("bound", moment.get("log_end")))
 
 
 def _over(first: Observation, until: float, answers: int) -> Observation:
@@ -268,6 +268,7 @@ def _contents(moment: Mapping[str, Any], write: Write) -> str:
     return f"contents {str(moment['digest'])[:DIGEST]} at {moment['of']} {write(moment['index'])}"
 
 
+#: Kind of violation, of those whose checks record moments -> writes in words what a node did then.
 _WORDING: Final = {
     "committed-entries-deleted": _deletion,
     "term-forgotten": _step_back,
@@ -275,15 +276,14 @@ _WORDING: Final = {
     "leader-lacks-committed": _short_leader,
     "replicas-differ": _contents,
 }
-"""Kind of violation, of those whose checks record moments -> writes in words what a node did then."""
+#: What is counted of a kind of violation.
 _COUNTED: Final = {
     "committed-entries-deleted": "falls of a log",
     "commit-beyond-log": "answers",
     "leader-lacks-committed": "answers",
 }
-"""What is counted of a kind of violation."""
+#: Kind of violation that stands for as long as a node's answers show it -> whether a later answer still does.
 _STANDS: Final[Mapping[str, Stands]] = {"commit-beyond-log": _still_beyond, "leader-lacks-committed": _leads_short}
-"""Kind of violation that stands for as long as a node's answers show it -> whether a later answer still does."""
 
 
 def _leaders(drawn: Drawn, details: Mapping[str, Any]) -> list[Observation]:

@@ -8,39 +8,58 @@ from typing import Final
 
 import numpy as np
 
-from reports.analysis.faults import FaultWindow, when
-from reports.analysis.node_timeline import SILENT, NodeTimeline, last_progress
-from reports.style.format import number
+from reports.analysis.faults import FaultWindow, about_to_strike, when
+from reports.analysis.node_timeline import SILENT, NodeTimeline, last_progress, logs
+from reports.load.columns import Ints
+from reports.style.format import number, one_line
 
+#: Seconds: a node is behind when it has not applied, or no more holds, what some node had
+#: committed that long ago.
 AGE_S: Final = 1.0
-"""Seconds: a node is behind when it has not applied what some node had committed that long ago."""
 
 
 @dataclass(frozen=True, slots=True)
 class LaggingNode:
     """A node that was behind at its last answer: when it fell behind and last moved (s), and where it stood then.
 
-    ``moved`` is None where no answer shows that it moved.
+    ``moved`` is None where no answer shows that it moved.  ``cut``: it stands where its log ends, before what it had
+    applied.
     """
 
     node: str
     fell: float
     at: int
     moved: float | None
-    applied: int
+    held: int
     windows: tuple[FaultWindow, ...]
     index: Callable[[int], str] = number
+    cut: bool = False
 
     def sentence(self) -> str:
-        """Write "n4 has not moved since 8.0 s, 1.2 s into #0 bridge: it stands at 1 520"."""
-        stands = f"it stands at {self.index(self.applied)}" if self.applied >= 0 else "its process has applied nothing"
+        """Write "n4 has not moved since 8.0 s, 1.2 s into #0 bridge: it stands at 1 520; it fell behind at …".
+
+        The freeze comes first: that is what a reader has to explain.
+        """
+        stands = f"it stands at {self.index(self.held)}" if self.held >= 0 else "its process has applied nothing"
+        if self.cut:
+            stands = f"its log ends at {self.index(self.held)}"
         if self.moved is None:
             return f"{self.node} has not moved in any of its answers: {stands}"
-        stand = f"{when(self.moved, self.windows, self.node)}: {stands}"
-        if self.moved <= self.fell:
-            return f"{self.node} has not moved since {stand}"
-        fell = f"{self.node} fell behind at {when(self.fell, self.windows, self.node)}, at {self.index(self.at)}"
-        return f"{fell}; it last moved at {stand}"
+        stopped = f"{self.node} has not moved since {when(self.moved, self.windows, self.node)}: {stands}"
+        return stopped if self.moved <= self.fell else f"{stopped}; {self._fell()}"
+
+    def _fell(self) -> str:
+        """Say when it fell behind; of a node that a fault struck right then only where it was seen last before it."""
+        at = self.index(self.at)
+        if (fault := about_to_strike(self.node, self.fell, self.windows)) is not None:
+            named = f"#{fault.id} {one_line(fault.fault, 60)}"
+            return f"it was last seen at {at} when {named} struck it, at {fault.started:.1f} s"
+        return f"it fell behind at {when(self.fell, self.windows, self.node)}, at {at}"
+
+
+def held_of(timeline: NodeTimeline) -> Ints:
+    """How far a node holds what it applied: no further than its log, if it ever said where that ends."""
+    return np.minimum(timeline.applied, timeline.log_end) if logs(timeline) else timeline.applied
 
 
 def lagging_nodes(timelines: Sequence[NodeTimeline], windows: Sequence[FaultWindow]) -> list[LaggingNode]:
@@ -72,8 +91,8 @@ def caught_up(timeline: NodeTimeline, timelines: Sequence[NodeTimeline]) -> Caug
     before = np.flatnonzero(~behind[:last])
     first = int(before[-1]) + 1 if len(before) else 0
     answered = timeline.role != SILENT
-    mine, applied = timeline.time[answered], timeline.applied[answered]
-    still = bool(applied[first : last + 1].max() <= applied[first])
+    mine, held = timeline.time[answered], held_of(timeline)[answered]
+    still = bool(held[first : last + 1].max() <= held[first])
     return CaughtUp(float(mine[first]), float(mine[last + 1]), still)
 
 
@@ -87,11 +106,11 @@ def _front(timelines: Sequence[NodeTimeline]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _behind(timeline: NodeTimeline, time: np.ndarray, front: np.ndarray) -> np.ndarray:
-    """In which of its answers a node was behind (see :data:`AGE_S`)."""
+    """Mark the answers in which a node was behind (see :data:`AGE_S`)."""
     answered = timeline.role != SILENT
-    mine, applied = timeline.time[answered], timeline.applied[answered]
+    mine, held = timeline.time[answered], held_of(timeline)[answered]
     place = np.searchsorted(time, mine - AGE_S, side="right") - 1
-    return (place >= 0) & (applied < front[np.maximum(place, 0)]) if len(mine) else np.zeros(0, bool)
+    return (place >= 0) & (held < front[np.maximum(place, 0)]) if len(mine) else np.zeros(0, bool)
 
 
 def _lagging_node(
@@ -103,22 +122,23 @@ def _lagging_node(
     if not len(behind) or not behind[-1]:
         return None
     answered = timeline.role != SILENT
-    mine, applied = timeline.time[answered], timeline.applied[answered]
+    mine, held = timeline.time[answered], held_of(timeline)[answered]
     kept_up = np.flatnonzero(~behind)
     since = int(kept_up[-1]) if len(kept_up) else 0
-    moved = last_progress(applied)
-    rises = np.flatnonzero(np.diff(applied) > 0) + 1
+    moved = last_progress(held)
+    rises = np.flatnonzero(np.diff(held) > 0) + 1
     before = rises[rises <= since]
     fell = min(int(before[-1]) if len(before) else 0, moved or 0)
-    # It was not behind before any node had committed more than it had applied, however long it stood there.
-    more = np.flatnonzero((time >= mine[fell]) & (front > applied[fell]))
+    # It was not behind before any node had committed more than it held, however long it stood there.
+    more = np.flatnonzero((time >= mine[fell]) & (front > held[fell]))
     late = float(mine[since + 1 if len(kept_up) else 0])
     return LaggingNode(
         timeline.node,
         min(float(time[more[0]]), late) if len(more) else late,
-        int(applied[fell]),
+        int(held[fell]),
         None if moved is None else float(mine[moved]),
-        int(applied[-1]),
+        int(held[-1]),
         tuple(windows),
         timeline.index,
+        cut=int(held_of(timeline)[answered][-1]) < int(timeline.applied[answered][-1]),
     )

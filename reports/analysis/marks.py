@@ -1,4 +1,4 @@
-"""What charts and plots mark on the time axis: the operations of violations, and moments of findings about nodes."""
+"""Marks of charts and plots on the time axis: the operations of violations, and moments of findings about nodes."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from history import Counterexample
+from history.records.doubts import is_least
 from reports.analysis.counterexample import labels_by_elements
 from reports.analysis.findings import MAX_LISTED, Drawn, recorded_examples, violation_count
 from reports.analysis.invariant_violations import moments_by_check
 
+#: A wide chart has room for this many marks.
 BUCKETS: Final = 2000
-"""As many marks as a wide chart can tell apart."""
 
 
 @dataclass(frozen=True, slots=True)
-class Violation:
+class ViolationMark:
     """``operations``, ``culprit`` and ``suspects`` are indexes of invocations; ``at`` is in seconds of the run.
 
     ``culprit`` is the operation whose answer leaves no order, and ``at`` when that was answered.
@@ -35,7 +36,7 @@ class Violation:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class FindingMark:
     """At ``at`` seconds of the run ``node`` was seen to fail ``check``; ``text`` says how.
 
     ``until``: of several answers in a row that showed it, the moment of the last one.
@@ -53,22 +54,26 @@ class Marks:
     """The earliest :data:`reports.analysis.findings.MAX_LISTED` of each, and when the others were (``further_…``, s).
 
     Of those others that fall together in one of :data:`BUCKETS` parts of the run, one stands for all.
-    ``violated`` counts all violations, ``recorded`` those that the results tell and that have a mark.
+    ``violated`` counts all violations, ``recorded`` those that the results hold and that have a mark; ``least``:
+    there may be more than were looked for.
     """
 
-    violations: tuple[Violation, ...]
-    findings: tuple[Finding, ...]
+    violations: tuple[ViolationMark, ...]
+    findings: tuple[FindingMark, ...]
     violated: int
     recorded: int = 0
     further_violations: tuple[float, ...] = ()
     further_findings: tuple[float, ...] = ()
+    least: bool = False
 
 
 def marks_of(drawn: Drawn) -> Marks:
     """List all marks of a run: violations in the order of the page, findings in the order of their times."""
     recorded = [_violation(one.key, one.example) for one in recorded_examples(drawn.run)]
     observed = [
-        Finding(name, one.at, one.node, one.text, one.until) for name, every in moments_by_check(drawn) for one in every
+        FindingMark(name, one.at, one.node, one.text, one.until)
+        for name, every in moments_by_check(drawn)
+        for one in every
     ]
     observed.sort(key=lambda mark: mark.at)
     end = drawn.run.end / 1e9
@@ -79,6 +84,7 @@ def marks_of(drawn: Drawn) -> Marks:
         len(recorded),
         _bucketed([mark.at for mark in recorded[MAX_LISTED:]], end),
         _bucketed([mark.at for mark in observed[MAX_LISTED:]], end),
+        is_least(drawn.run.results),
     )
 
 
@@ -91,10 +97,10 @@ def _bucketed(moments: Sequence[float], end: float) -> tuple[float, ...]:
     return tuple(first.values())
 
 
-def _violation(key: Any, example: Counterexample) -> Violation:
+def _violation(key: Any, example: Counterexample) -> ViolationMark:
     order = sorted(range(len(example.operations)), key=lambda place: example.operations[place].invoked)
     culprit, words = example.completing, labels_by_elements(example)
-    return Violation(
+    return ViolationMark(
         kind=example.kind,
         key=key,
         operations=tuple(example.operations[place].invoke_index for place in order),

@@ -17,12 +17,12 @@ from reports.style.format import index as index_of
 ROLES: Final = ("leader", "follower", "candidate", "unknown", "silent")
 SILENT: Final = 4
 _EVER: Final = 2**62
+#: Seconds for which a probe counts at most; else until the node's next one (six probes at four a second).
 STALE_S: Final = 1.5
-"""Seconds for which a probe counts at most; else until the node's next one (six probes at four a second)."""
+#: Seconds from a round of probes to the next: probes of two nodes no more than half of it apart are of one round.
 ROUND_S: Final = 0.25
-"""Seconds from a round of probes to the next: probes of two nodes no more than half of it apart are of one round."""
+#: A node without an answer for this many seconds at the end of the record is called silent.
 GONE_S: Final = 3.0
-"""A node without an answer for so many seconds at the end of the record is called silent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,7 +363,7 @@ def logs(timeline: NodeTimeline) -> bool:
 
 
 def left_at(timeline: NodeTimeline) -> float:
-    """When a node was first seen neither to lead nor to follow, without doing so ever again (s)."""
+    """The time from which a node was never again seen to lead or follow (s)."""
     rows = np.flatnonzero(timeline.role <= ROLES.index("follower"))
     return float(timeline.time[min(rows[-1] + 1, len(timeline.time) - 1) if len(rows) else 0])
 

@@ -1,4 +1,4 @@
-"""When no operation of a kind succeeded, over the whole run: neither phases nor faults cut such a stretch.
+"""Stretches without a success of a kind, over the whole run: neither phases nor faults cut one.
 
 What a node acknowledged without having applied it is no success: it shows nothing of the cluster's health.
 """
@@ -15,10 +15,10 @@ import numpy.typing as npt
 from reports.analysis.faults import FaultWindow
 from reports.load.columns import NONE, Ints, Operations
 
+#: Seconds without a success that are called an outage; no outage goes on through a longer pause of all clients.
 LONG_S: Final = 5.0
-"""Seconds without a success that are called an outage; no outage goes on through a longer pause of all clients."""
+#: Limit of stretches of a kind that are looked at, the longest.
 EXAMINED: Final = 64
-"""Limit of stretches of a kind that are looked at, the longest."""
 
 
 @dataclass(frozen=True, slots=True)

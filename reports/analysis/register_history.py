@@ -16,14 +16,15 @@ from typing import Any, Final
 
 import numpy as np
 
+from history.codes import FAIL, OK
 from reports.load.columns import NONE, Flags, Ints, Operations
 
+#: The completion of an operation that may take effect at any later time.
 OPEN: Final = np.iinfo(np.int64).max
-"""The completion of an operation that may take effect at any later time."""
+#: Begin and completion of the write of what the register held at the start.
 BEFORE: Final = -1
-"""Begin and completion of the write of what the register held at the start."""
-MOST: Final = 200_000
-"""A key with more operations is not looked at."""
+#: Above this many operations a key is not looked at.
+MAX_OPERATIONS: Final = 200_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +91,10 @@ def history_of(operations: Operations, key: Any) -> RegisterHistory | None:
     name = json.dumps(key, ensure_ascii=False, separators=(",", ":"))
     rows = np.flatnonzero(operations.key.codes == (-1 if key is None else operations.key.code(name)))
     kinds = {code: kind for code, kind in enumerate(operations.f.names) if kind in ("read", "write")}
-    if not 0 < len(rows) <= MOST or not set(np.unique(operations.f.codes[rows]).tolist()) <= set(kinds):
+    if not 0 < len(rows) <= MAX_OPERATIONS or not set(np.unique(operations.f.codes[rows]).tolist()) <= set(kinds):
         return None
     writes = operations.f.codes[rows] == operations.f.code("write")
-    ok, failed = operations.outcome[rows] == 0, operations.outcome[rows] == 2
+    ok, failed = operations.which(OK)[rows], operations.which(FAIL)[rows]
     kept = np.where(writes, ~failed, ok)
     rows, writes, ok = rows[kept], writes[kept], ok[kept]
     codes = {"null": 0}

@@ -8,11 +8,11 @@ from typing import Final
 
 from history import Counterexample, Operation
 
-MOST: Final = 40
-"""More rows are no picture: of more, at most :data:`LAST` are drawn."""
+#: Above this many rows, at most :data:`LAST` are drawn.
+MAX_ROWS: Final = 40
 LAST: Final = 16
+#: At most this many of those that ended before a suspect began are drawn, where no order of the others is known.
 BEFORE: Final = 2
-"""So many of those that ended before a suspect began are drawn, where no order of the others is known."""
 
 
 def rows_of(example: Counterexample, beside: Sequence[Operation]) -> list[tuple[int, Operation]]:
@@ -22,7 +22,7 @@ def rows_of(example: Counterexample, beside: Sequence[Operation]) -> list[tuple[
     and the last that ended before: from where they left the object, only what was open can have led elsewhere.
     """
     numbered = list(enumerate([*example.operations, *beside]))
-    if len(numbered) > MOST:
+    if len(numbered) > MAX_ROWS:
         effects = {point.operation: point.at for point in example.linearization.points} if example.linearization else {}
         suspects = {operation.invoke_index for operation in example.suspects}
         if suspects and not effects and not example.roles:

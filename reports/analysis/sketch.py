@@ -9,7 +9,7 @@ from typing import Final, Literal
 import numpy as np
 
 from reports.analysis.faults import FaultWindow
-from reports.analysis.node_timeline import NodeTimeline, progress_at
+from reports.analysis.node_timeline import SILENT, NodeTimeline, progress_at
 from reports.load.columns import Floats
 from reports.style.index_axis import IndexAxis
 from reports.style.palette import node_colour
@@ -18,17 +18,17 @@ WIDTH: Final = 720.0
 HEIGHT: Final = 190.0
 LEFT: Final = 52.0
 RIGHT: Final = 168.0
+#: Room right of the chart for the piece of a line that stands before its label.
 KEY: Final = 26.0
-"""Room right of the chart for the piece of a line that stands before its label."""
+#: Limit of a node's name, in characters.
 NAME: Final = 8
-"""Limit of a node's name, in characters."""
 BOTTOM: Final = 22.0
+#: Limit of points a line; four a second are as many as there are probes.
 POINTS: Final = 361
-"""Limit of points a line; four a second are as many as there are probes."""
+#: Least distance between two labels.
 LABEL: Final = 14.0
-"""Least distance between two labels."""
+#: Widths of the lines in the order in which they are drawn, so that lines on top of each other are all visible.
 WIDTHS: Final = (5.5, 4.25, 3.25, 2.25, 1.25)
-"""Of the lines, in the order in which they are drawn, so that lines on top of each other are all visible."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def sketch_of(
     def y(place: float) -> float:
         return HEIGHT - BOTTOM - (HEIGHT - BOTTOM - 10) * place / top
 
-    ends, last = [_last(row) for row in rows], [_last(row) for row in placed]
+    last = [_last(row) for row in placed]
     places = _spread([y(value) if value is not None else HEIGHT - BOTTOM for value in last])
     lines = tuple(
         Line(
@@ -89,7 +89,7 @@ def sketch_of(
             path=_path([(x(t), y(v) if np.isfinite(v) else None) for t, v in zip(progress.time, row, strict=True)]),
             colour=node_colour(place),
             late=timeline.node in late,
-            label=f"{timeline.node[:NAME]} {timeline.index(int(ends[place] or 0))}",
+            label=f"{timeline.node[:NAME]} {_end(timeline, index)}",
             label_y=places[place],
             width=WIDTHS[min(place, len(WIDTHS) - 1)],
         )
@@ -102,6 +102,12 @@ def sketch_of(
     )
     ticks = tuple((x(end * part / 4), f"{end * part / 4:.0f} s") for part in range(5))
     return Sketch(lines, bands, ticks, tuple((y(level), text) for level, text in axis.levels(top)))
+
+
+def _end(timeline: NodeTimeline, index: Literal["applied", "log_end"]) -> str:
+    """Write the index of a node's last answer as the table of the nodes does: a dash where it has none."""
+    values = getattr(timeline, index)[timeline.role != SILENT]
+    return timeline.index(int(values[-1])) if len(values) and values[-1] >= 0 else "–"
 
 
 def _last(row: Floats) -> float | None:

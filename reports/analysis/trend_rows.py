@@ -1,4 +1,4 @@
-"""What the trends page draws, wherever it was computed: groups of runs, and regressions with their evidence."""
+"""Rows of the trends page, wherever they were computed: groups of runs, and regressions with their evidence."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from history.metrics import regressions
 from history.records.plans import planted_in
 from history.records.violations import shown_verdict
 
+#: Title, unit, and the factor to it.
 FIGURES: Final = {
     "rate": ("rate", "ok/s", 1.0),
     "unavailable_s": ("time without an ok", "s", 1.0),
     "recovery_ms": ("time until the rate was back", "s", 1e-3),
     "p99_ms": ("p99 latency", "ms", 1.0),
 }
-"""Title, unit, and the factor to it."""
 INVALID: Final = "verdict became invalid"
 
 

@@ -27,12 +27,12 @@ LAST: Final = 20
 POINTS: Final = 60
 WIDTH: Final = 360.0
 HEIGHT: Final = 44.0
+#: What is said of a run by its verdict and by what became of a planted bug.
 _SAID: Final = {
     ("invalid", "found"): f"planted bug found, {AS_INTENDED}",
     ("invalid", "missed"): "invalid, planted bug not found",
     ("valid", "missed"): "planted bug not found",
 }
-"""What is said of a run by its verdict and by what became of a planted bug."""
 
 
 def trends_of(store: Path, rows: Sequence[RunRow]) -> Trends:

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import BinaryIO, Final
 
+#: All packets are of one sequence, so that the numbers of texts hold for all of them.
 SEQUENCE: Final = 1
-"""All packets are of one sequence, so that the numbers of texts hold for all of them."""
 BEGIN, END, INSTANT, COUNTER = 1, 2, 3, 4
+#: The children of a track stand in the order of their ranks.
 EXPLICIT: Final = 3
-"""The children of a track stand in the order of their ranks."""
 BOOTTIME, REALTIME = 6, 1
 _CLEARED, _NEEDED = 1, 2
 

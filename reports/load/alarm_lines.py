@@ -10,9 +10,9 @@ from typing import Any, Final
 from reports.load import logs
 from reports.load.run import Run
 
+#: Lines before and after an alarm that are shown with it.
 AROUND: Final = (10, 20)
-"""Lines before and after an alarm that are shown with it."""
-MOST: Final = 12
+MAX_SHOWN: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class AlarmLine:
 
 
 def alarm_lines(run: Run) -> list[AlarmLine]:
-    """List the first lines, at most :data:`MOST`, by the ``patterns`` in the details of checks; empty without any."""
+    """List the first :data:`MAX_SHOWN` lines by the ``patterns`` in the details of checks; empty without any."""
     known = list(_patterns(run))
     found: list[AlarmLine] = []
     for node, path in logs.log_files(run.files):
@@ -36,7 +36,7 @@ def alarm_lines(run: Run) -> list[AlarmLine]:
         if mine:
             found += _in_file(run, node, path, mine)
     dated = sorted(found, key=lambda one: (one.seconds is None, one.seconds or 0.0))
-    return dated[:MOST]
+    return dated[:MAX_SHOWN]
 
 
 def _patterns(run: Run) -> Iterator[Mapping[str, Any]]:
@@ -50,7 +50,9 @@ def _in_file(run: Run, node: str, path: Path, patterns: list[tuple[str, Any]]) -
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     found = 0
     for place, line in enumerate(lines):
-        if found < MOST and any(text in line and not (unless and str(unless) in line) for text, unless in patterns):
+        if found < MAX_SHOWN and any(
+            text in line and not (unless and str(unless) in line) for text, unless in patterns
+        ):
             found += 1
             around = lines[max(place - AROUND[0], 0) : place + AROUND[1] + 1]
             seconds = logs.seconds_of(line, run.started)

@@ -27,8 +27,8 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 Flags: TypeAlias = npt.NDArray[np.bool_]
 
 _PLAIN: Final = pa.schema([pa.field(field.name, field.type) for field in OPERATIONS])
+#: ``returned`` and ``return_index`` of an operation without a completion.
 NONE: Final = -1
-"""``returned`` and ``return_index`` of an operation without a completion."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +68,8 @@ class Operations:
     error: Coded
     value: Any
     result: Any
+    #: When each was intended; ``invoked`` where that is not known.
     due: Ints
-    """When each was intended; ``invoked`` where that is not known."""
 
     def __len__(self) -> int:
         return len(self.index)
@@ -104,11 +104,11 @@ class Operations:
 
     @property
     def served(self) -> Flags:
-        """Which were answered ok by a node that had applied them."""
+        """Mark the operations that were answered ok by a node that had applied them."""
         return np.asarray(self.which(OK) & (self.error.codes != self.error.code(UNAPPLIED)), dtype=np.bool_)
 
     def served_at(self, kind: int | None = None) -> Ints:
-        """When those of one kind, or of all, were answered (ns), in order."""
+        """The times at which those of one kind, or of all, were answered (ns), in order."""
         chosen = self.served if kind is None else self.served & (self.f.codes == kind)
         return np.sort(self.returned[chosen])
 

@@ -10,8 +10,8 @@ import numpy as np
 from reports.load.run import Run
 from reports.style.format import number
 
-_LEAST_KEPT: Final = 0.5
-"""A share of the operations begun; of whole histories it is 1, and some percent less where the harness stood still."""
+#: A share of the operations begun; of whole histories it is 1, and some percent less where the harness stood still.
+_MIN_KEPT: Final = 0.5
 
 
 def cut_of(run: Run) -> str:
@@ -28,7 +28,7 @@ def cut_of(run: Run) -> str:
     begun = rate * (end - start) / 1e9
     phase = run.operations.phase
     held = int(np.count_nonzero(phase.codes == phase.code("main")))
-    if held >= _LEAST_KEPT * begun:
+    if held >= _MIN_KEPT * begun:
         return ""
     return (
         f"The history was cut: it holds {number(held)} of about {number(round(begun))} operations that were begun in "

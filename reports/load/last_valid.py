@@ -10,8 +10,8 @@ from history.json_object import read_object
 from history.records.plans import nemesis_name, system_version
 from history.records.settings import settings_of
 
+#: Limit of earlier runs that are read, the newest ones.
 LOOKED_AT: Final = 100
-"""Limit of earlier runs that are read, the newest ones."""
 
 
 def last_valid_run(files: RunFiles, plan: Mapping[str, Any]) -> str | None:

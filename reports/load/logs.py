@@ -32,8 +32,8 @@ _COUNTED: Final = r"(?<![A-Za-z0-9])\d+|(?<=[A-Za-z])\d{3,}"
 _LOG_NAME: Final = re.compile(r"\.log(\.\d+)?$")
 _NEWEST_NAME: Final = re.compile(r"\.log$")
 MAX_LINE: Final = 400
+#: A line that a node repeats this often in an excerpt is more likely than others to be what it is stuck at.
 OFTEN: Final = 1000
-"""A line that a node repeats so often in an excerpt is more likely than others to be what it is stuck at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class LogLine:
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """What ``nodes`` logged from ``start`` to ``end`` (seconds), in order; ``left_out`` lines of theirs are not shown.
+    """The log lines of ``nodes`` from ``start`` to ``end`` (seconds), in order; ``left_out`` lines are not shown.
 
     ``silent`` are those of the nodes that logged nothing in that time.  Further lines of a kind that is shown are not
     left out: they are counted with it.
@@ -199,7 +199,7 @@ def _origin(started: str) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """What the lines of a run's logs mean; None where nothing is meant by any."""
+    """The meanings of the lines of a run's logs; None where none has any."""
 
     important: re.Pattern[str]
     noise: re.Pattern[str] | None

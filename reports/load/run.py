@@ -61,7 +61,7 @@ class Run:
 
     @property
     def failure(self) -> str | None:
-        """Why the harness failed, if it did."""
+        """The reason why the harness failed, if it did."""
         return failure_of(self.files, self.state, self.results)
 
     @property
@@ -95,7 +95,7 @@ class Run:
 
     @property
     def epoch_bits(self) -> int:
-        """So many lower bits of the nodes' indexes count within an epoch; 0 where indexes have none."""
+        """The number of lower bits of an index that count within an epoch; 0 where indexes have none."""
         bits = (self.results.get("environment") or {}).get("epoch_bits")
         return bits if isinstance(bits, int) and 0 < bits < 63 else 0
 

@@ -18,8 +18,10 @@ from typing import Any, Final
 from history import RunFiles
 from history.json_object import read_object
 from history.metrics.recovery import never_recovered
+from history.records.doubts import is_least
 from history.records.plans import faults_of, nemesis_name, system_version
 from history.records.settings import machine_of, settings_of
+from history.records.verdicts import headlines_of
 from history.records.violations import (
     Violation,
     beside_planted,
@@ -47,6 +49,7 @@ class RunRow:
     ``recovery_s`` is the longest time until the rate was back after a fault, ``never`` after how many it was not,
     ``gap_s`` the longest stretch without an ok around any fault.  ``checks`` holds (name, verdict).  ``settings`` is a
     digest of those that move the figures; ``machine`` is None in runs of earlier releases, and ``system`` empty.
+    ``least``: there may be more ``violations`` than were looked for.
     """
 
     test: str
@@ -75,6 +78,7 @@ class RunRow:
     severity: str = ""
     canary: str = ""
     beside: str = ""
+    least: bool = False
 
     @property
     def place(self) -> str:
@@ -87,7 +91,7 @@ class RunRow:
 
     @property
     def finding(self) -> str:
-        """What was found in a few words: the worst violation, or what kept the run from proving anything."""
+        """The finding in a few words: the worst violation, or what kept the run from proving anything."""
         return finding_name(self.severity, self.kind, self.canary, self.beside)
 
     @property
@@ -143,7 +147,8 @@ def _row(files: RunFiles, plan: dict[str, Any], state: dict[str, Any], results: 
         started=_started(files, plan),
         verdict=verdict if verdict in ("valid", "invalid", HARNESS_FAILURE) else "unknown",
         kind=one_line(worst.kind if worst else missing.why if missing else "" if failure else _unknown(results), 60),
-        sentence=stale + one_line(failure or (missing.sentence if missing else _describe(results, violations)), 400),
+        sentence=stale
+        + one_line(failure or (missing.sentence if missing else _describe(results, plan, violations)), 400),
         nemesis=one_line(nemesis_name(plan), 120),
         version=one_line(system_version(plan), 60),
         seed=one_line(plan.get("seed", ""), 24),
@@ -164,6 +169,7 @@ def _row(files: RunFiles, plan: dict[str, Any], state: dict[str, Any], results: 
         severity=worst.severity if worst else "",
         canary="" if failure else canary_outcome(plan, results),
         beside="" if failure else beside_planted(plan, results),
+        least=is_least(results),
     )
 
 
@@ -211,8 +217,13 @@ def _unknown(results: Mapping[str, Any]) -> str:
     return next((str(c.get("name", "")) for c in results.get("checks", ()) if c.get("verdict") == "unknown"), "")
 
 
-def _describe(results: Mapping[str, Any], violations: Sequence[Violation]) -> str:
-    """Return the sentence, failed checks in front of "linearizable: yes", since a list shows only its beginning."""
+def _describe(results: Mapping[str, Any], plan: Mapping[str, Any], violations: Sequence[Violation]) -> str:
+    """Return the headlines; where an earlier release recorded none, the sentence.
+
+    Of that failed checks come in front of "linearizable: yes", since a list shows only its beginning.
+    """
+    if headlines := headlines_of(results, plan):
+        return " ".join(headlines)
     sentence = str(results.get("sentence") or "")
     worst = [violation.check for violation in violations]
     failed = [check for check in results.get("checks", ()) if check.get("verdict") == "invalid"]

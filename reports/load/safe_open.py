@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 
 class NotServedError(Exception):
-    """No file at that path, or none that may be served."""
+    """There is no file at that path, or none that may be served."""
 
 
 def names_of(path: str) -> list[str]:
@@ -27,7 +27,7 @@ def names_of(path: str) -> list[str]:
     return names
 
 
-def open_inside(store: Path, names: Iterable[str]) -> BinaryIO:
+def open_in_store(store: Path, names: Iterable[str]) -> BinaryIO:
     """Open a regular file below a store, name by name, following no symbolic link.  Raises NotServedError, OSError."""
     descriptor = os.open(store, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:

@@ -16,8 +16,8 @@ from typing import Any, Final
 from history import RunFiles
 
 NAME: Final = "drawn-from"
+#: Bytes of a page that are read: they hold the first lines of its head.
 HEAD: Final = 4096
-"""Bytes of a page that are read: they hold the first lines of its head."""
 _DIGEST: Final = re.compile(rb'<meta name="drawn-from" content="([0-9a-f]*)">')
 STALE: Final = "page of an earlier verdict: harness report draws it anew"
 

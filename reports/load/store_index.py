@@ -2,7 +2,7 @@
 
 Rows are remembered by the times and sizes of the files that they are made of, in memory and in ``.index.jsonl`` in the
 store: a line a row, of which the last of each run counts.  A run that is judged adds its line (:func:`remember`), and
-whoever lists the store adds those that are missing, so it is never wrong without them.  Symbolic links in a store
+a listing of the store adds those that are missing, so it is never wrong without them.  Symbolic links in a store
 (``latest``) are never followed.
 """
 
@@ -19,11 +19,11 @@ from history import RunFiles
 from history.records.layout import WAREHOUSE
 from reports.load.run_row import RunRow, row_of
 
-INDEX_VERSION: Final = 13
+INDEX_VERSION: Final = 14
 INDEX_NAME: Final = ".index.jsonl"
 NOT_TESTS: Final = frozenset({WAREHOUSE, "latest"})
+#: Lines more than twice the runs that are left in the index before it is written anew.
 _DEAD: Final = 1000
-"""Lines more than twice the runs that are left in the index before it is written anew."""
 
 
 class _Line(msgspec.Struct, array_like=True, frozen=True):

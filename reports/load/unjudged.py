@@ -1,4 +1,4 @@
-"""What became of a run that has no verdict: it broke off, is still under way, or its results cannot be read."""
+"""Runs without a verdict: they broke off, are still under way, or their results cannot be read."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any, Final, Literal, TypeAlias
 from history import RunFiles
 
 Why: TypeAlias = Literal["broke off", "under way", "interrupted", "not judged", "results not readable"]
+#: A run whose records grew less than this many seconds ago may still be under way.
 QUIET_S: Final = 300.0
-"""A run whose records grew less than so many seconds ago may still be under way."""
 _PHASES: Final = {"warm-up": "in the warm-up", "main": "in the main phase"}
 
 
 @dataclass(frozen=True, slots=True)
 class Unjudged:
-    """Why a run has no verdict, in a word or two and in a sentence."""
+    """The reason why a run has no verdict, in a word or two and in a sentence."""
 
     why: Why
     sentence: str
@@ -48,7 +48,7 @@ def unjudged(
 
 
 def _changed(files: RunFiles) -> float | None:
-    """When any of the records last grew, in seconds since 1970; None if there is none."""
+    """The time at which any of the records last grew, in seconds since 1970; None if there is none."""
     times = []
     for path in (files.plan, files.state, files.history, files.probes, files.log):
         try:

@@ -25,14 +25,14 @@ from reports.page.series import fault_data
 from reports.style.palette import FAULT_COLOURS
 from reports.text.recovery import way_back
 
+#: Number of runs, the newest ones, whose curves are in a static comparison page.
 DRAWN: Final = 60
-"""Number of runs, the newest ones, whose curves are in a static comparison page."""
+#: Limit of points a curve.
 POINTS: Final = 1200
-"""Limit of points a curve."""
 
 
+#: Seconds before and after a heal over which the rate is drawn.
 RECOVERY_S: Final = (-5.0, 20.0)
-"""Seconds before and after a heal over which the rate is drawn."""
 STEP_S: Final = 0.5
 
 
@@ -41,7 +41,7 @@ def comparison(
 ) -> dict[str, Any]:
     """Collect rows and curves of some runs; ``links`` map a run's place to its page.
 
-    ``choices`` are further runs that can be chosen, from whoever serves the page.
+    ``choices`` are further runs that can be chosen, from the server of the page.
 
     A run whose files cannot be read has no curves; its row is there.
     """

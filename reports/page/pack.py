@@ -27,8 +27,8 @@ from reports.style.format import short
 from reports.style.wording import Wording, by_values
 
 MAX_TEXTS: Final = 50_000
+#: Limit of different keys, nodes and errors; all later ones are shown as one.
 MAX_NAMES: Final = 20_000
-"""Limit of different keys, nodes and errors; all later ones are shown as one."""
 _INTEGER: Final = r"^-?\d{1,15}$"
 _PAIR: Final = r"^\[(?P<a>-?\d{1,15}|null), ?(?P<b>-?\d{1,15})\]$"
 
@@ -83,7 +83,7 @@ def operation_columns(
 ) -> tuple[dict[str, Ints], dict[str, Any]]:
     """List the columns of all operations, times in microseconds, and the names that their codes stand for.
 
-    ``w`` is what the model tells of each; there is no such column where it tells nothing.
+    ``w`` is what the model says of each; there is no such column where it says nothing.
     """
     done = operations.returned != NONE
     started = operations.invoked // 1000

@@ -9,78 +9,18 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Mapping
 from functools import cache
 from importlib import resources
-from typing import Any, Final
-from urllib.parse import quote, urlencode
+from typing import Any
 
 import jinja2
 from markupsafe import Markup
 
-from history.metrics.recovery import CALM_S
-from history.records.violations import checks_looking, counts_of
-from reports.analysis import elections, figures, node_timeline, outages, snapshots, topology
-from reports.analysis.faults import late_of, summaries_of
-from reports.analysis.findings import (
-    ROOM_AROUND_S,
-    Drawn,
-    around,
-    checks_of,
-    examples_of,
-    judged_without_suspects,
-    recorded_examples,
-    recovery_of,
-    undecided_of,
-    violating_keys,
-    violation_count,
-    violation_times_of,
-)
-from reports.analysis.invariant_violations import InvariantViolation, invariant_violations
-from reports.load import logs
-from reports.load.cut_record import cut_of
-from reports.load.last_valid import last_valid_run
-from reports.load.run import Run, commands_of
-from reports.load.run_row import timers_of
-from reports.load.staleness import digest_of
-from reports.page.links import links_of
-from reports.page.series import data_of
-from reports.page.words import words_of
-from reports.story.aftermath import outages_text
-from reports.story.canary import bug_of, grouped, longer, meaning_of, next_step, verdict_shown, word_of
-from reports.story.diagnosis import Break, Diagnosis, diagnosis_of
+from reports.analysis.findings import Drawn
+from reports.page.context import charts_context, head_context, record_context, violations_context
 from reports.style import format as texts
-from reports.style.format import short
 from reports.style.palette import fault_styles
-from reports.text import recovery as recovery_text
-
-MAX_TOPOLOGIES: Final = 24
-_SECTIONS: Final = {"violation": "counterexample"}
-"""The section of a place that is not named after it."""
-BROKEN_SECTIONS: Final = ("counterexample", "invariant", "recovery")
-"""The sections of what can break, in the order in which they come where the diagnosis has none."""
-CHECK_PLACES: Final = {
-    "linearizable": "coverage",
-    "recovery": "faults",
-    "replicas-agree": "charts",
-    "election-safety": "charts",
-    "terms-kept": "charts",
-    "leader-complete": "charts",
-    "log-order": "charts",
-    "committed-kept": "charts",
-    "node-logs": "logs",
-    "operations": "coverage",
-    "under-fault": "faults",
-    "read-back": "coverage",
-    "faults": "faults",
-    "final-reads": "coverage",
-    "kept-pace": "coverage",
-}
-
-
-_SAID: Final = {"canary_found_by": "canary looked for by"}
-"""Settings whose names in the files read as something else."""
 
 
 def asset(name: str) -> str:
@@ -120,22 +60,16 @@ def environment() -> jinja2.Environment:
         ms=texts.milliseconds,
         line=texts.one_line,
         printable=texts.printable,
-        compact=compact,
+        compact=texts.compact,
         witness=witness_text,
     )
     return made
 
 
-def compact(value: Any, limit: int = 160) -> str:
-    """Write a JSON value in one short line, without the outermost braces."""
-    text = json.dumps(value, ensure_ascii=False, separators=(", ", ": "), default=str)
-    return texts.one_line(text[1:-1] if text[:1] == "{" else text, limit)
-
-
 def witness_text(value: Any, limit: int = 160) -> str:
     """Write a witness without JSON's punctuation, durations last: ``packets counted: 40; …``."""
     if not isinstance(value, Mapping):
-        return compact(value, limit)
+        return texts.compact(value, limit)
     parts = []
     for name, item in sorted(value.items(), key=lambda pair: str(pair[0]).endswith("_ms")):
         text = ", ".join(f"{k} {_plain(v)}" for k, v in item.items()) if isinstance(item, Mapping) else _plain(item)
@@ -161,222 +95,21 @@ def policy(scripts: str, styles: str) -> str:
 
 def render(drawn: Drawn) -> str:
     """Render the page as text."""
-    run, notes = drawn.run, drawn.run.notes
+    run = drawn.run
     scripts, styles = with_charts("report.js", page_styles())
-
-    def part(what: str, make: Callable[[], Any], otherwise: Any) -> Any:
-        return notes.attempt(what, make, otherwise)
-
-    diagnosis = part("diagnosis", lambda: diagnosis_of(drawn), None)
-    sections: list[InvariantViolation] = part("findings about nodes", lambda: invariant_violations(drawn), [])
-    breaks = grouped(run, diagnosis.breaks if diagnosis else ())
     context = {
         "run": run,
-        "word": word_of(run),
-        "verdict_class": verdict_shown(run).replace(" ", "-"),
-        "place": f"{run.files.root.resolve().parent.name}/{run.name}",
-        "before": part("last valid run", lambda: before_of(run), None),
-        "facts": part("facts", lambda: facts_of(run), []),
-        "checks": part("checks", lambda: checks_of(run), []),
-        "violations": drawn.violations,
-        "examples": part("counterexamples", lambda: examples_of(run), []),
-        "judged_without_suspects": part("counterexamples", lambda: judged_without_suspects(run), otherwise=False),
-        "violation_count": part("counterexamples", lambda: violation_count(run), 0),
-        "violation_counts": part("counterexamples", lambda: counts_of(run.results), {}),
-        "violating_keys": part("counterexamples", lambda: violating_keys(run), []),
-        "invariant_violations": sections,
-        "diagnosis": diagnosis,
-        "around": lambda onset: part(
-            "moments", lambda: around(drawn, onset), (max(onset - ROOM_AROUND_S, 0.0), onset + ROOM_AROUND_S)
-        ),
-        "outage": part("outages", lambda: outages_text(drawn), ""),
-        "words": part("words", lambda: words_of(drawn), []),
-        "undecided": part("headlines", lambda: undecided_of(run), []),
-        "sections": sections_of(breaks),
-        "breaks": breaks,
-        "places": part("headlines", lambda: places_of(run, diagnosis, sections), {}),
-        "meaning": meaning_of(run),
-        "next_step": next_step(run),
-        "longer": part("commands", lambda: longer(run), ""),
-        "bug": bug_of(run),
-        "cut": part("counts", lambda: cut_of(run), ""),
-        "commands": part("commands", lambda: commands_of(run.plan, faults=bool(run.receipts)), []),
-        "late": part("recovery figures", lambda: late_of(run), {}),
-        "violation_times": part("counterexamples", lambda: violation_times_of(run), ""),
-        "last_statuses": part("replica progress", lambda: node_timeline.last_statuses(drawn.timelines), []),
-        "recovery": part("recovery", lambda: recovery_of(drawn), None),
-        "calm": part("topology", lambda: _network(topology.network(run.nodes, {}, ()), None), None),
-        "counts": part("counts", lambda: figures.counts_of(run.operations), []),
-        "errors": part("errors", lambda: figures.errors_of(run.operations), []),
-        "snapshots": part("snapshots", lambda: snapshots.counts_of(drawn.snapshots), {}),
-        "dead": [timeline.node for timeline in drawn.timelines if timeline.without],
-        "roles_known": node_timeline.have_roles(drawn.timelines),
-        "lag_known": figures.lag_of(drawn.run.state.get("lag_ms"), drawn.run.end) is not None,
-        "progress_known": node_timeline.have_indexes(drawn.timelines),
-        "elections": part("elections", lambda: elections.elections_of(drawn.timelines), None),
-        "services": part("outages", lambda: outages.services_of(run.operations, run.end), []),
-        "lasting": part("outages", lambda: lasting_of(drawn), {}),
-        "marked_text": part("marks of violations", lambda: marked_text(drawn), ""),
-        "windows": drawn.windows,
-        "calm_s": CALM_S,
-        "back": {w.id: recovery_text.way_back(asdict(w), asked=bool(w.asked)) for w in drawn.windows},
-        "costs": part("recovery figures", lambda: costs_of(drawn), []),
-        "topologies": part("topology", lambda: topologies_of(drawn), []),
         "nodes": run.nodes,
-        "settings": part("settings", lambda: settings_of(run), []),
-        "links": part("links", lambda: links_of(run.files), []),
-        "does": summaries_of(drawn.windows),
-        "logs_held": bool(part("logs", lambda: logs.log_files(run.files), [])),
-        "tails": part("logs", lambda: tails_of(run), []),
         "recorded": run.recorded,
-        "data": part("data of the charts", lambda: data_of(drawn), ""),
-        "digest": part("digest of the results", lambda: digest_of(run.results), ""),
+        "windows": drawn.windows,
+        "violations": drawn.violations,
+        **head_context(drawn),
+        **violations_context(drawn),
+        **charts_context(drawn),
+        **record_context(drawn),
         "styles": Markup(styles),  # noqa: S704 (our own files)
         "scripts": Markup(scripts),  # noqa: S704
         "policy": policy(scripts, styles),
     }
     context["warnings"] = [*run.notes.warnings, *run.results.get("warnings", ())]
     return environment().get_template("report.html.j2").render(context)
-
-
-def before_of(run: Run) -> dict[str, str] | None:
-    """Link to the last valid run of the same plan, and to the comparison with it; None if there is none."""
-    name = last_valid_run(run.files, run.plan)
-    if name is None:
-        return None
-    test = run.files.root.resolve().parent.name
-    pair = urlencode({"a": f"{test}/{name}", "b": f"{test}/{run.name}"})
-    return {"name": name, "href": f"../{quote(name)}/report.html", "compare": f"../../../compare.html?{pair}"}
-
-
-def places_of(run: Run, diagnosis: Diagnosis | None, sections: Sequence[InvariantViolation]) -> dict[str, str]:
-    """Map each check and gate to its part of the page: where it failed, else where its figures are."""
-    known = CHECK_PLACES if run.recorded else {}
-    failed = {name: one.place for one in diagnosis.breaks for name in one.checks} if diagnosis else {}
-    # A sentence about several checks leads to one of their sections.
-    own = {one.name: f"invariant-{number}" for number, one in enumerate(sections, 1)}
-    return {**known, **failed, **own}
-
-
-def sections_of(breaks: Sequence[tuple[str, Sequence[Break]]]) -> list[str]:
-    """List the sections of what broke, in the order of the sentences at the head of the page."""
-    places = [one.place.partition("-")[0] for _, ones in breaks for one in ones]
-    worst = [_SECTIONS.get(place, place) for place in places]
-    return list(dict.fromkeys([*(name for name in worst if name in BROKEN_SECTIONS), *BROKEN_SECTIONS]))
-
-
-def facts_of(run: Run) -> list[tuple[str, str]]:
-    """List name and value of what identifies the run, without values that were not recorded."""
-    nemesis = run.plan.get("nemesis")
-    system = (run.results.get("environment") or {}).get("system")
-    rows = [
-        ("test", run.test),
-        ("run", run.name),
-        ("nemesis", (", ".join(map(str, nemesis)) or "none") if isinstance(nemesis, list) else nemesis),
-        ("system", system or run.plan.get("version")),
-        ("timers", timers_of(run.plan)),
-        ("planted bug", run.plan.get("canary")),
-        ("seed", run.seed),
-        ("started", run.started),
-        ("length", f"{run.end / 1e9:.1f} s" if run.recorded else ""),
-    ]
-    return [(title, compact(value) if isinstance(value, list | dict) else str(value)) for title, value in rows if value]
-
-
-def costs_of(drawn: Drawn) -> list[tuple[str, list[tuple[str, ...]]]]:
-    """List what faults cost by kind of operation, by node and by fault: (title, rows with a head) of each."""
-    run = drawn.run
-    windows = [window for window in run.results.get("windows", ()) if "fault" in window]
-    own = [asdict(window) for window in drawn.windows]
-    found = [
-        ("By kind of operation", recovery_text.kinds_of(own)),
-        (
-            "Caught up with what the leader had committed at the heal, ms after it",
-            recovery_text.nodes_of(windows, run.epoch_bits),
-        ),
-        ("By fault, over its windows: least / median / most", recovery_text.faults_of(_mapping(run, "fault_figures"))),
-    ]
-    return [(title, rows) for title, rows in found if rows]
-
-
-def _mapping(run: Run, name: str) -> Mapping[str, Any]:
-    found = run.results.get(name)
-    return found if isinstance(found, Mapping) else {}
-
-
-def marked_text(drawn: Drawn) -> str:
-    """Say how many of the violations have a mark in charts and timeline."""
-    recorded, found, framed = len(recorded_examples(drawn.run)), violation_count(drawn.run), len(examples_of(drawn.run))
-    text = f"all {recorded:,} marked" if recorded != 1 else "it is marked"
-    if found > recorded:
-        text = f"{recorded:,} of {found:,} marked, the earliest of each key; when others were, the results do not tell"
-    return f"{text}; framed are the operations of {framed}" if framed < recorded else text
-
-
-def lasting_of(drawn: Drawn) -> dict[int, list[outages.Outage]]:
-    """Map a fault's id to the outages that its row lists."""
-    end = drawn.run.end
-    return outages.by_fault(outages.outages_of(drawn.run.operations, end), drawn.windows, end / 1e9)
-
-
-def topologies_of(drawn: Drawn) -> list[dict[str, Any]]:
-    """Lay out the network during each installed fault on a picture of 200 by 200."""
-    shown = [window for window in drawn.windows if window.installed][:MAX_TOPOLOGIES]
-    nodes = drawn.run.nodes
-    return [{"window": w, **_network(topology.topology_of(w, nodes), w.leader)} for w in shown]
-
-
-def _network(laid: topology.Topology, leader: str | None) -> dict[str, Any]:
-    def at(node: str) -> tuple[float, float]:
-        x, y = laid.positions[node]
-        return 30 + 140 * x, 30 + 140 * y
-
-    links = []
-    for link in laid.links:
-        (x1, y1), (x2, y2) = at(link.source), at(link.target)
-        length = max(((x2 - x1) ** 2 + (y2 - y1) ** 2) ** 0.5, 1.0)
-        dx, dy = (x2 - x1) / length * 17, (y2 - y1) / length * 17
-        links.append({"state": link.state, "x1": x1 + dx, "y1": y1 + dy, "x2": x2 - dx, "y2": y2 - dy})
-    points = [
-        {
-            "name": node,
-            "x": at(node)[0],
-            "y": at(node)[1],
-            "struck": node in laid.struck,
-            "leader": node == leader,
-        }
-        for node in laid.positions
-    ]
-    return {"links": links, "nodes": points}
-
-
-def settings_of(run: Run) -> list[tuple[str, list[tuple[str, str]]]]:
-    """List plan, environment and timings as flat rows: a group's name and its (name, value) pairs."""
-    groups = []
-    plan = {**run.plan, "canary_found_by": sorted(checks_looking(run.plan) & {row["name"] for row in checks_of(run)})}
-    for title, record in (
-        ("plan", plan if run.plan.get("canary_found_by") else run.plan),
-        ("environment", run.results.get("environment") or {}),
-        ("timings", run.results.get("timings") or {}),
-    ):
-        rows = [(_SAID.get(name, name), short(text, 300)) for name, text in _flat(record) if text not in ("", "null")]
-        if rows:
-            groups.append((title, rows))
-    return groups
-
-
-def _flat(record: Any, prefix: str = "") -> list[tuple[str, str]]:
-    if isinstance(record, Mapping):
-        rows = []
-        for name, value in record.items():
-            rows += _flat(value, f"{prefix}.{name}" if prefix else str(name))
-        return rows
-    return [(prefix, record if isinstance(record, str) else json.dumps(record, ensure_ascii=False, default=str))]
-
-
-def tails_of(run: Run) -> list[tuple[str, str, list[str]]]:
-    """List (node, file, last lines) of every log, the harness's own first."""
-    found = [(node, path.name, logs.tail(path, 12)) for node, path in logs.log_files(run.files, rotated=False)[:16]]
-    if run.files.log.is_file():
-        found.insert(0, ("harness", run.files.log.name, logs.tail(run.files.log, 40 if run.failure else 12)))
-    return found

@@ -1,4 +1,4 @@
-"""What a page holds of very many operations: the most telling ones whole, and all of them in time buckets.
+"""Choose the operations that a page holds whole, where there are very many, and count all in time buckets.
 
 A page of ten million operations would be 120 MB and take ten seconds to open.  So beyond :data:`HELD` it holds those of
 violations, all that did not end as ok (as many as there is room for), the slowest, and every so many-th of the others;
@@ -18,13 +18,13 @@ import pyarrow as pa
 from history.codes import FAIL, INFO, OK
 from reports.load.columns import NONE, Coded, Flags, Ints, Operations
 
+#: Operations that a page holds whole.
 HELD: Final = 1_000_000
-"""Operations that a page holds whole."""
 BUCKETS: Final = 16_384
+#: Limit of buckets over all rows.
 CELLS: Final = 4_000_000
-"""Limit of buckets over all rows."""
+#: How bad an outcome is, as ``BADNESS`` of the page's scripts; 0 is nothing.
 WORST: Final = {OK: 1, FAIL: 2, INFO: 3}
-"""How bad an outcome is, as ``BADNESS`` of the page's scripts; 0 is nothing."""
 
 
 @dataclass(frozen=True, slots=True)

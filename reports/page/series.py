@@ -23,8 +23,8 @@ from reports.style.index_axis import IndexAxis
 from reports.style.palette import FAULT_COLOURS, node_colour
 
 MAX_SNAPSHOTS: Final = 5000
+#: The role, in the page's data, of a node whose server is killed and of which another process answers probes.
 WITHOUT: Final = len(node_timeline.ROLES)
-"""The role, in the page's data, of a node whose server is killed and of which another process answers probes."""
 
 
 def data_of(drawn: Drawn) -> str:
@@ -86,7 +86,7 @@ def marks_data(marks: Marks) -> dict[str, Any]:
     """List what charts mark: ``ops``, ``culprit`` and ``suspects`` are indexes of invocations, ``at`` is in seconds.
 
     ``says`` has a text for each of ``ops`` if the violation is of a promise other than linearizability; ``labels`` has
-    one if an answer is too long to be shown, in words that tell it from the others.
+    one if an answer is too long to be shown, in words that distinguish it from the others.
     """
     return {
         "violations": [

@@ -17,13 +17,13 @@ from reports.style.format import one_line
 
 MAX_LINES: Final = 800
 MAX_ARROWS: Final = 400
+#: Logs of more bytes are read only around faults and findings.
 MAX_BYTES: Final = 24_000_000
-"""Logs of more bytes are read only around faults and findings."""
 ROOM_S: Final = 2.0
+#: The place of the harness among the nodes.
 HARNESS: Final = -1
-"""The place of the harness among the nodes."""
+#: Kinds of arrows.  A log lost entries that its node had said to be committed, or was cut back to what it had.
 ELECTION, LOST, CUT = 0, 1, 2
-"""Kinds of arrows.  A log lost entries that its node had said to be committed, or was cut back to what it had."""
 
 
 def track_of(drawn: Drawn) -> dict[str, Any]:

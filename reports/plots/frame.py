@@ -1,4 +1,4 @@
-"""What the plots over a run's time share: style, fault bands with a named bar for each fault, marks, legends.
+"""The frame of plots over a run's time: style, fault bands with a named bar for each fault, marks, legends.
 
 Outcomes differ by marker, lines by their dashes, faults by their names, so that all of it holds up in grey print and
 for colour-blind readers.
@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from history.records.counted import counted
+from history.records.doubts import violations_text
 from reports.analysis.faults import FaultWindow
 from reports.analysis.findings import Drawn
 from reports.analysis.marks import Marks
@@ -45,15 +45,15 @@ STYLE: Final[dict[Any, Any]] = {
     "text.parse_math": False,
 }
 MARK: Final = "#c00018"
+#: Inches, legends included.
 WIDTH: Final = 9.0
-"""Inches, legends included."""
+#: Room for a letter of a fault's name, as a part of the run's time: a panel is about 7.2 inches wide.
 LETTER: Final = 1 / 110
-"""Room for a letter of a fault's name, as a part of the run's time: a panel is about 7.2 inches wide."""
+#: Inches a row of faults.
 ROW: Final = 0.17
-"""Inches a row of faults."""
 MAX_ROWS: Final = 10
+#: Limit of names that stand in the legend, because bars are too short for them.
 MAX_NAMED: Final = 16
-"""Limit of names that stand in the legend, because bars are too short for them."""
 
 
 def figure_of(width: float, height: float) -> Figure:
@@ -187,7 +187,7 @@ def _distinct(marks: Sequence[Any], further: Sequence[float]) -> list[float]:
 
 def _mark_keys(marks: Marks) -> list[Line2D]:
     keys = [
-        (len(marks.violations), MARK, counted(marks.violated, "violation")),
+        (len(marks.violations), MARK, violations_text(marks.violated, least=marks.least)),
         (len(marks.findings), "white", "a node broke a rule"),
     ]
     if marks.recorded < marks.violated:

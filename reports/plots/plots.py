@@ -44,10 +44,10 @@ NETWORK_LEGEND: Final = (
     "bold ring: leader at the start; red ring: killed, paused or shaped"
 )
 MAX_TOPOLOGIES: Final = 12
+#: Above this many points of an outcome the scatter has one in each cell of a grid.
 MAX_POINTS: Final = 60_000
-"""Of more points of an outcome than this, the scatter has one in each cell of a grid:"""
+#: Cells of that grid across and up, each about a third of a marker wide.
 CELLS: Final = (900, 300)
-"""so many cells across and up, each about a third of a marker wide."""
 
 
 def draw_all(drawn: Drawn) -> list[Path]:

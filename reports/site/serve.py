@@ -20,7 +20,7 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 from reports.analysis import trends
 from reports.load.run_row import RunRow
-from reports.load.safe_open import NotServedError, files_of, names_of, open_inside
+from reports.load.safe_open import NotServedError, files_of, names_of, open_in_store
 from reports.load.store_index import StoreIndex
 from reports.site import site
 
@@ -31,11 +31,11 @@ HEADERS: Final = (
     ("Cross-Origin-Resource-Policy", "same-origin"),
     ("Cache-Control", "no-cache"),
 )
+#: The header around a report's own policy, which names its script: a file named report.html can make no request.
 REPORT_POLICY: Final = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'"
 )
-"""Around a report's own policy, which names its script: a file named report.html can make no request."""
 FILE_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 SHOWN: Final = {".json": "application/json", ".xml": "application/xml", ".png": "image/png", ".svg": "image/svg+xml"}
 TEXTS: Final = frozenset({".txt", ".log", ".jsonl", ".toml", ".edn", ".html", ".properties"})
@@ -118,7 +118,7 @@ class Site:
                 start_response("302 Found", [("Location", site.href(row.place, "/") + "/"), *HEADERS])
                 return []
             return _page(start_response, site.folder_page(row, files_of(self._store / test / run), "../../../"))
-        return _file(open_inside(self._store, names), inside, start_response)
+        return _file(open_in_store(self._store, names), inside, start_response)
 
 
 def _host(header: str) -> str:

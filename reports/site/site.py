@@ -20,7 +20,7 @@ from markupsafe import Markup
 from reports.analysis import trends
 from reports.analysis.trend_rows import Group, Regression, Trends
 from reports.load.run_row import RunRow
-from reports.load.safe_open import files_of, open_inside
+from reports.load.safe_open import files_of, open_in_store
 from reports.load.store_index import StoreIndex
 from reports.page.compare import DRAWN, comparison
 from reports.page.pack import pack
@@ -28,8 +28,8 @@ from reports.page.page import asset, environment, page_styles, policy, with_char
 from reports.site.coverage import matrix_of
 
 COPIED: Final = ("report.html", "summary.txt", "results.json", "junit.xml")
+#: Number of rows that the page holds as plain HTML, for readers without scripts; the packed list holds all.
 PLAIN_ROWS: Final = 200
-"""Number of rows that the page holds as plain HTML, for readers without scripts; the packed list holds all."""
 
 
 @lru_cache(1024)
@@ -185,7 +185,7 @@ def _copy_run(store: Path, target: Path, row: RunRow) -> list[Path]:
         if name in COPIED or (name.startswith("plots/") and name.endswith(".png")):
             place = folder / name
             place.parent.mkdir(exist_ok=True)
-            with open_inside(store, [row.test, row.run, *name.split("/")]) as source, place.open("wb") as copy:
+            with open_in_store(store, [row.test, row.run, *name.split("/")]) as source, place.open("wb") as copy:
                 shutil.copyfileobj(source, copy)
             copied.append((name, size))
     index = folder / "index.html"

@@ -1,1 +1,1 @@
-"""What the page says first: what broke and since when, what came then, where to look next, and of a planted bug."""
+"""The sentences at the head of the page: what broke and since when, what came then, where to look next."""

@@ -1,4 +1,4 @@
-"""What came after something broke: how clients and leaders fared, and when nothing succeeded at all."""
+"""The aftermath of a break: clients, leaders, and stretches in which nothing succeeded."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ from history.codes import OK
 from history.records.violations import OUTAGE_S
 from reports.analysis.faults import when
 from reports.analysis.findings import Drawn
-from reports.analysis.node_timeline import ROLES, leader_at
+from reports.analysis.node_timeline import ROLES, NodeTimeline, leader_at
 from reports.analysis.outages import Outage, total_outages
 from reports.load.columns import Floats
 from reports.load.run import Run
 from reports.style.format import number
 
+#: Nothing is said of what came in less than this many seconds before the end of the load or of the record.
 SPOKEN_S: Final = 1.0
-"""Of what came in fewer seconds, until the end of the load or of the record, nothing is said."""
+#: A leader that took over this many seconds or less before a break is named: its election may have caused it.
+JUST_S: Final = 2.0
 
 
 def after_onset(drawn: Drawn, onset: float) -> str:
@@ -27,12 +29,17 @@ def after_onset(drawn: Drawn, onset: float) -> str:
     served, asked = _served(drawn.run), drawn.run.operations.invoked / 1e9
     load = asked[_in_the_load(drawn.run)]
     if len(load) and load[0] < onset <= load[-1] - SPOKEN_S:
+        # A rate over a standstill would be of neither time: where nothing succeeded to the load's end it ends before.
+        last = float(served[-1]) if len(served) else 0.0
+        ended = onset + SPOKEN_S <= last <= load[-1] - OUTAGE_S / 2
+        until = last if ended else float(load[-1])
         before = np.count_nonzero(served < onset) / (onset - load[0])
-        since = np.count_nonzero((served >= onset) & (served <= load[-1])) / (load[-1] - onset)
-        if 0 < since < before:  # at the beginning of a run it rises, whatever broke
+        since = np.count_nonzero((served >= onset) & (served <= until)) / (until - onset)
+        if ended or 0 < since < before:  # at the beginning of a run it rises, whatever broke
+            to = f"to {until:.1f} s, none from then " if ended else ""
             parts.append(
                 f"{before:.1f} operations a second succeeded from the load's beginning at {load[0]:.1f} s to "
-                f"{onset:.1f} s, {since:.1f} from then until the load ended at {load[-1]:.1f} s"
+                f"{onset:.1f} s, {since:.1f} from then {to}until the load ended at {load[-1]:.1f} s"
             )
     if any((one.role <= ROLES.index("follower")).any() for one in drawn.timelines):
         end = drawn.run.end / 1e9
@@ -87,10 +94,30 @@ def _unserved(drawn: Drawn, lasting: Sequence[Outage]) -> Iterator[str]:
 def _elected(drawn: Drawn, onset: float, leader: str | None) -> str:
     """Say how often leaders were elected since a moment, whether the same again, and which led at the end."""
     changes, before = _leaders_since(drawn, onset), leader_at(drawn.timelines, onset)
-    ending = f"at the end {f'{leader} led' if leader else 'nobody led'}"
+    ending = f"at the end {f'{leader} led' if leader else 'no node led'}"
     if len(changes) == 1 and changes[0] == (before or _last_leader(drawn, onset)):
         return f"leader {changes[0]} was elected again since {onset:.1f} s, {ending}"
-    return f"{len(changes) or 'no'} new leader{'' if len(changes) == 1 else 's'} since {onset:.1f} s, {ending}"
+    begun = ", ".join(f"{node} was first seen to lead at {at:.1f} s" for at, node in _just_begun(drawn, onset))
+    new = f"{len(changes) or 'no'} new leader{'' if len(changes) == 1 else 's'} since {onset:.1f} s"
+    return f"{new}{f' ({begun})' if begun else ''}, {ending}"
+
+
+def _just_begun(drawn: Drawn, onset: float) -> list[tuple[float, str]]:
+    """List (since when, node) of leaderships that began within :data:`JUST_S` before a moment, as what broke may show.
+
+    The first leader of a run took over from none.
+    """
+    led = [(float(one.time[rows[0]]), one.node) for one, rows in _leaderships(drawn) if len(rows)]
+    first = min(led, default=(0.0, ""))
+    return sorted(one for one in led if onset - JUST_S <= one[0] < onset and one != first)
+
+
+def _leaderships(drawn: Drawn) -> Iterator[tuple[NodeTimeline, np.ndarray]]:
+    """Yield every node's probes, as their places, in each of the terms in which it was seen to lead."""
+    for timeline in drawn.timelines:
+        led = timeline.role == ROLES.index("leader")
+        for term in sorted(set(timeline.term[led].tolist())):
+            yield timeline, np.flatnonzero(led & (timeline.term == term))
 
 
 def _last_leader(drawn: Drawn, onset: float) -> str | None:
@@ -115,12 +142,12 @@ def _leaders_since(drawn: Drawn, onset: float) -> list[str]:
 
 
 def _served(run: Run) -> Floats:
-    """When operations were acknowledged by a node that had applied them, in seconds, in order."""
+    """The times at which operations were acknowledged by a node that had applied them, in seconds, in order."""
     return run.operations.served_at() / 1e9
 
 
 def last_seen(drawn: Drawn, committed: float | None) -> dict[str, int | None]:
-    """What :func:`is_outage` asks for; the judge of an earlier release did not record it."""
+    """The details for :func:`is_outage`; the judge of an earlier release did not record them."""
     if committed is None:
         return {}
     served = _served(drawn.run)

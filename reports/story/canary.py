@@ -1,4 +1,4 @@
-"""What a verdict means, also on a run whose server has a planted bug: that tests the harness, not the system."""
+"""The meaning of a verdict, also with a planted bug: such a run tests the harness, not the system."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ BROKE_OFF: Final = (
     "The harness broke down, so that this run as a whole proves nothing. What it had recorded until then was judged, "
     "and a check failed: that is a finding about the system under test all the same."
 )
+#: How many times the time limit of a run that missed a planted bug the next one is given.
 LONGER: Final = 5
-"""How many times the time limit of a run that missed a planted bug the next one is given."""
+#: At most this many faults that did not stand are named.
 _NAMED: Final = 3
-"""So many faults are named that did not stand."""
 
 
 def verdict_shown(run: Run) -> str:

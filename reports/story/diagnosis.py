@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any
 
 import numpy as np
 
+from history.records.doubts import is_least, violations_text
+from history.records.probes import last_commit
 from history.records.violations import (
     LINEARIZABLE,
     OF_KEYS,
@@ -22,6 +24,7 @@ from history.records.violations import (
     checks_looking,
     counts_of,
     is_outage,
+    losses_of,
     severity_of,
 )
 from reports.analysis.failed_starts import FailedStart
@@ -40,11 +43,10 @@ from reports.analysis.node_timeline import SILENT, NodeTimeline, leader_at, sile
 from reports.load import logs
 from reports.story.aftermath import after_onset, last_seen
 from reports.story.elsewhere import held_elsewhere
+from reports.story.lost_elements import lost_elements
+from reports.story.repeated_lines import repeated_at_the_end, stuck_text
 from reports.story.replicas_behind import behind_text, reason_of, starts_text
 from reports.style.format import number, one_line
-
-REPEATED: Final = 100
-"""A warning that a node logs so often in the last :data:`OUTAGE_S` of the record is what it is stuck at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +59,14 @@ class Break:
     place: str
     checks: tuple[str, ...]
     nodes: tuple[str, ...] = ()
+    #: Those of its nodes that do not start again, of which the first is looked at next.
     starts: tuple[FailedStart, ...] = ()
-    """Those of its nodes that do not start again, of which the first is looked at next."""
+    #: The nodes alone on which data is lost; none where that is not known, or all lack it.
     lost_on: tuple[str, ...] = ()
-    """The nodes alone on which data is lost; none where that is not known, or all lack it."""
 
     @property
     def title(self) -> str:
-        """How bad it is, in words, and where."""
+        """The severity in words, and the place."""
         return f"{self.severity} on {', '.join(self.lost_on)}" if self.lost_on else self.severity
 
     @property
@@ -75,7 +77,7 @@ class Break:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """What broke, the worst first; how clients and leaders fared from the first onset on; where to look next.
+    """The breaks, the worst first; how clients and leaders fared from the first onset on; where to look next.
 
     ``place`` is the section that the next ``step`` is about, and ``at`` the moment (s) whose log lines it names there.
     """
@@ -91,9 +93,9 @@ def diagnosis_of(drawn: Drawn) -> Diagnosis | None:
     """Say what broke in a run in which a check failed; None for any other."""
     looking = checks_looking(drawn.run.plan)  # what a planted bug is found by comes first
 
-    def order(one: Break) -> tuple[bool, int, bool, float]:
-        known = one.onset is not None
-        return looking.isdisjoint(one.checks), SEVERITIES.index(one.severity), not known, one.onset or 0.0
+    def order(one: Break) -> tuple[bool, int, bool, float, int]:
+        known, wider = one.onset is not None, -len(one.lost_on)
+        return looking.isdisjoint(one.checks), SEVERITIES.index(one.severity), not known, one.onset or 0.0, wider
 
     breaks = sorted(_breaks(drawn), key=order)
     if not breaks:
@@ -141,6 +143,10 @@ def _contradiction(drawn: Drawn, check: str, row: Mapping[str, Any], about: Mapp
     It is dated by the first answer that contradicts others, whichever counterexample that is of.
     """
     mine = [(place, one) for place, one in enumerate(drawn.violations, 1) if one.check == check]
+    if losses := losses_of({"details": about}):
+        lost = lost_elements(losses, drawn.windows)
+        place = _drawn_at(mine[0][0]) if mine else "counterexample" if drawn.violations else "coverage"
+        return Break("data lost", f"{lost.text}.", lost.onset, place, (row["name"],), lost_on=lost.lost_on)
     if not mine:
         # Another check's counterexample of that kind is drawn; this one's own words may say how much is lost.
         said = next((str(one["sentence"]) for one in about.get("counterexamples") or ()), row["seen"])
@@ -154,7 +160,8 @@ def _contradiction(drawn: Drawn, check: str, row: Mapping[str, Any], about: Mapp
     count = counts_of(drawn.run.results)[check]
     onset = min(one.example.completed_at for one in examples_of(drawn.run) if one.check == check) / 1e9
     answered = when(onset, drawn.windows)
-    more = f"{number(count)} violations, the first answered at" if count > 1 else "answered at"
+    some = violations_text(count, least=check == OF_KEYS and is_least(drawn.run.results))
+    more = f"{some}, the first answered at" if some != "1 violation" else "answered at"
     elsewhere = held_elsewhere(drawn, first)
     text = f"{first.example.kind}: {first.example.sentence.rstrip('.')} ({more} {answered}).{elsewhere.text}"
     place = _drawn_at(number_drawn)
@@ -162,7 +169,7 @@ def _contradiction(drawn: Drawn, check: str, row: Mapping[str, Any], about: Mapp
 
 
 def _drawn_at(place: int) -> str:
-    """Where the page has the counterexample of this number: the first stands open at the head of its section."""
+    """The place of the counterexample of this number: the first stands open at the head of its section."""
     return "counterexample" if place == 1 else f"violation-{place}"
 
 
@@ -218,7 +225,7 @@ def _again_by(found: Sequence[tuple[str, str, Mapping[str, Any]]]) -> str:
 
 
 def _last_held(timelines: Sequence[NodeTimeline], index: int) -> tuple[float, str]:
-    """When a log was seen for the last time to reach this index (s), and whose."""
+    """The last time that a log was seen to reach this index (s), and its node."""
     found = []
     for one in timelines:
         rows = np.flatnonzero((one.role != SILENT) & (one.log_end >= index))
@@ -227,7 +234,7 @@ def _last_held(timelines: Sequence[NodeTimeline], index: int) -> tuple[float, st
 
 
 def _short_at_the_end(timelines: Sequence[NodeTimeline]) -> tuple[dict[str, int], int]:
-    """Where logs end that, by their node's last answer, lack what any node had committed a second before; and that."""
+    """The ends of logs that lack, by the last answers, what any node had committed a second before; and that index."""
     short: dict[str, int] = {}
     highest = -1
     for one in timelines:
@@ -244,7 +251,8 @@ def _short_at_the_end(timelines: Sequence[NodeTimeline]) -> tuple[dict[str, int]
 
 def _no_recovery(drawn: Drawn, row: Mapping[str, Any], about: Mapping[str, Any]) -> Break:
     end = drawn.run.end / 1e9
-    last = last_commit(drawn.timelines)
+    moment = last_commit(drawn.run.probes)
+    last = None if moment is None else moment / 1e9
     answered = [timeline.node for timeline in drawn.timelines if silent_since(timeline, end) is None]
     named = set(map(str, about.get("behind") or ()))
     behind = [timeline for timeline in drawn.timelines if timeline.node in named]
@@ -253,7 +261,7 @@ def _no_recovery(drawn: Drawn, row: Mapping[str, Any], about: Mapping[str, Any])
     outage = is_outage({**about, **last_seen(drawn, last)})
     if last is not None and outage:
         leader = leader_at(drawn.timelines, end)
-        led = f"{leader} led" if leader else "nobody led"
+        led = f"{leader} led" if leader else "no node led"
         running = f"{len(answered)} of {len(drawn.timelines)} nodes answered at the end, where {led}"
         text = (
             f"Nothing was committed from {when(last, drawn.windows)}, to the end ({end - last:.1f} s later); {running}."
@@ -264,6 +272,8 @@ def _no_recovery(drawn: Drawn, row: Mapping[str, Any], about: Mapping[str, Any])
     if not behind:
         return Break("no commits" if outage else "replica behind", row["seen"], None, "recovery", ("recovery",))
     text, onset = behind_text(drawn, behind)
+    if onset is not None:
+        text += drawn.run.notes.attempt("repeated lines", lambda: stuck_text(drawn, nodes, onset), "")
     return Break("replica behind", text, onset, "recovery", ("recovery",), nodes, starts)
 
 
@@ -286,20 +296,6 @@ def _other(drawn: Drawn, row: Mapping[str, Any], about: Mapping[str, Any], place
     return Break(severity, f"{row['name']}: {row['seen']}{dated}.", onset, place, (row["name"],), nodes)
 
 
-# -- the nodes --------------------------------------------------------------------------------------------------------
-
-
-def last_commit(timelines: Sequence[NodeTimeline]) -> float | None:
-    """The last moment (s) at which a node was seen to have committed more than before; None where none was."""
-    return max((moment for one in timelines if (moment := _last_rise(one, "committed")) is not None), default=None)
-
-
-def _last_rise(timeline: NodeTimeline, name: Literal["committed", "applied"]) -> float | None:
-    rows = timeline.role != SILENT
-    rises = np.flatnonzero(np.diff(getattr(timeline, name)[rows]) > 0)
-    return float(timeline.time[rows][rises[-1] + 1]) if len(rises) else None
-
-
 # -- what next --------------------------------------------------------------------------------------------------------
 
 
@@ -312,7 +308,7 @@ def _step(drawn: Drawn, worst: Break) -> tuple[str, float | None]:
         why = reason_of(one).removesuffix(".")
         return f"Read the last lines of the {one.file} of {one.node}, which does not start again: {why}", one.at
     if worst.severity in ("no commits", "replica behind"):
-        repeated = drawn.run.notes.attempt("repeated lines", lambda: _repeated(drawn, worst), None)
+        repeated = drawn.run.notes.attempt("repeated lines", lambda: repeated_at_the_end(drawn, worst.nodes), None)
         if repeated is not None:
             often = f"{number(repeated.times)} times in the last {OUTAGE_S:.0f} s"
             return f"{repeated.node} logged this {often}: {one_line(repeated.text, 160)}", worst.onset
@@ -332,12 +328,3 @@ def _logged(drawn: Drawn, worst: Break) -> bool:
     onset, room = worst.onset or 0.0, (0.5, RECOVERY_S) if worst.place == "recovery" else ROOM_S
     found = logs.around(drawn.run.files, drawn.run.started, (onset, onset), worst.nodes, room, 8)
     return bool(found.lines)
-
-
-def _repeated(drawn: Drawn, worst: Break) -> logs.LogLine | None:
-    """The warning or error that a node, one of those that are behind if possible, logs again and again at the end."""
-    end = drawn.run.end / 1e9
-    lines = logs.excerpt(drawn.run.files, drawn.run.started, end - OUTAGE_S, end, limit=200)
-    found = [line for line in lines if line.weight and line.times >= REPEATED]
-    mine = [line for line in found if line.node in worst.nodes]
-    return max(mine or found, key=lambda line: line.times, default=None)

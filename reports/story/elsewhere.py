@@ -1,4 +1,4 @@
-"""Whether other reads hold what one lacks: what is lost on one node is not lost everywhere."""
+"""Look in other reads for what one lacks: what is lost on one node is not lost everywhere."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 from history.codes import OK
 from reports.analysis.findings import Drawn, Violation
 
+#: At most this many reads are looked at, the last ones: each may hold thousands of elements.
 _LATEST: Final = 200
-"""Of more reads the last are looked at: each may hold thousands of elements."""
 
 
 class Elsewhere(NamedTuple):

@@ -1,19 +1,34 @@
-"""What is said of replicas that did not catch up: since when each stands where, by its own answers to probes."""
+"""Sentences about replicas that did not catch up: since when each stands where, by its own answers to probes."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
 
 from reports.analysis.failed_starts import FailedStart
 from reports.analysis.faults import FaultWindow, when
 from reports.analysis.findings import Drawn
-from reports.analysis.lagging_nodes import CaughtUp, caught_up
+from reports.analysis.lagging_nodes import CaughtUp, caught_up, held_of
 from reports.analysis.node_timeline import GONE_S, ROLES, SILENT, NodeTimeline, last_progress, left_at, silent_since
-from reports.style.format import number, one_line
+from reports.style.format import number, one_line, undated
 
-_PREFIX: Final = re.compile(r"^(?:\W{0,2}\d{4}-\d\d-\d\d[ T][\d:.,]+\s?(?:Z|[+-]\d\d:?\d\d)?\s*)|^Caused by: ")
+_State: TypeAlias = Literal["at the logs' end", "caught up", "moving", "never moved", "stopped", "apart", "silent"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Behind:
+    """A replica that is behind, and since when (s; None where no answer shows it).
+
+    ``held`` is where it stands; ``cut``: its log ends there, before what it had applied.
+    """
+
+    node: str
+    state: _State
+    since: float | None
+    held: int = -1
+    cut: bool = False
+    caught_up: CaughtUp | None = None
 
 
 def behind_text(drawn: Drawn, behind: Sequence[NodeTimeline]) -> tuple[str, float | None]:
@@ -22,56 +37,110 @@ def behind_text(drawn: Drawn, behind: Sequence[NodeTimeline]) -> tuple[str, floa
     A node is dated by what its own answers show of it.  One that never answered, or never said where its log stands,
     has no beginning.
     """
-    end, windows = drawn.run.end / 1e9, drawn.windows
-    write = drawn.timelines[0].index if drawn.timelines else number
+    end = drawn.run.end / 1e9
     starts = [one for one in drawn.failed_starts if one.node in {timeline.node for timeline in behind}]
-    behind = [one for one in behind if one.node not in {start.node for start in starts}]
-    silent = {one.node: since for one in behind if (since := silent_since(one, end)) is not None}
-    apart = [one for one in behind if one.node not in silent and not one.reports]
-    stopped = {one.node: _stands(one) for one in behind if one.node not in silent and one.reports}
-    known = [
-        *silent.values(),
-        *(one.last for one in starts),
-        *(moment for one in apart if (moment := _left(one)) is not None),
-    ]
-    caught = {one.node: found for one in behind if one.node in stopped and (found := caught_up(one, drawn.timelines))}
-    stopped = {name: stand for name, stand in stopped.items() if name not in caught}
-    known += [one.since for one in caught.values()]
-    onset = min([*(one for one in known if one), *(moment for moment, _ in stopped.values() if moment)], default=None)
-    parts = [starts_text(starts, windows, end)] if starts else []
-    total, target = len(drawn.timelines), max(int(one.committed.max(initial=-1)) for one in drawn.timelines)
-    logs_end = max((int(one.log_end[one.role != SILENT][-1]) for one in drawn.timelines if _answered(one)), default=-1)
-    of_all = f"of {write(target)} that were committed by the end"
-    if level := [name for name, (_, index) in stopped.items() if 0 <= logs_end <= index < target]:
-        stand = ", ".join(f"{name} at {write(stopped.pop(name)[1])}" for name in sorted(level))
-        parts.append(f"At the end {stand}, where every log ends, {of_all}")
-    parts += [_caught(drawn, name, one) for name, one in sorted(caught.items())]
-    if moving := [name for name, (moment, _) in stopped.items() if moment and end - moment < GONE_S]:
-        stand = ", ".join(f"{name} at {write(stopped.pop(name)[1])}" for name in sorted(moving))
-        parts.append(
-            f"At the end {stand} {'was' if len(moving) == 1 else 'were'} behind {write(target)}, still applying"
-        )
-    if never := [name for name, (moment, _) in stopped.items() if moment is None]:
-        stood = ", ".join(_stand(name, stopped.pop(name)[1], write, "stood at") for name in sorted(never))
-        parts.append(f"{stood} in all answers that it gave, {of_all}")
-    if stopped:
-        moments = [moment for moment, _ in stopped.values() if moment]
-        span = when(min(moments), windows)
-        span += f", the last at {max(moments):.1f} s" if max(moments) - min(moments) > 1 else ""
-        stand = ", ".join(_stand(name, index, write) for name, (_, index) in sorted(stopped.items()))
-        parts.append(
-            f"{len(stopped)} of {total} replicas stopped applying at {span}, and never resumed: {stand}, {of_all}"
-        )
-    for one in sorted(apart, key=lambda one: one.node):
-        left = _left(one)
-        led = (
-            f"has neither led nor known a leader since {when(left, windows)}" if left else "named neither role nor log"
-        )
-        parts.append(f"{one.node} answers, and {led}")
-    for name, last in sorted(silent.items()):
-        gone = f"gave its last answer at {when(last, windows, name)}" if last else "never answered a probe"
-        parts.append(f"{name} {gone}")
+    failed = {start.node for start in starts}
+    found = [_classified(drawn, one) for one in sorted(behind, key=lambda one: one.node) if one.node not in failed]
+    onset = min(
+        [since for since in (*(one.since for one in found), *(one.last for one in starts)) if since], default=None
+    )
+    parts = [starts_text(starts, drawn.windows, end)] if starts else []
+    for state, sentences in _SENTENCES.items():
+        if alike := [one for one in found if one.state == state]:
+            parts += sentences(drawn, alike)
     return "; ".join(parts) + ".", onset
+
+
+def _classified(drawn: Drawn, timeline: NodeTimeline) -> _Behind:
+    node, end = timeline.node, drawn.run.end / 1e9
+    if (silent := silent_since(timeline, end)) is not None:
+        return _Behind(node, "silent", silent)
+    if not timeline.reports:
+        return _Behind(node, "apart", _left(timeline))
+    if caught := caught_up(timeline, drawn.timelines):
+        return _Behind(node, "caught up", caught.since, caught_up=caught)
+    since, held = _stands(timeline)
+    if 0 <= _logs_end(drawn) <= held < _target(drawn):
+        return _Behind(node, "at the logs' end", since, held)
+    cut = held < int(timeline.applied[timeline.role != SILENT][-1])
+    if since is None:
+        return _Behind(node, "never moved", since, held, cut)
+    return _Behind(node, "moving" if end - since < GONE_S else "stopped", since, held, cut)
+
+
+def _at_the_logs_end(drawn: Drawn, nodes: Sequence[_Behind]) -> list[str]:
+    return [f"At the end {_stand(drawn, nodes)}, where every log ends, {_of_all(drawn)}"]
+
+
+def _caught_up(drawn: Drawn, nodes: Sequence[_Behind]) -> list[str]:
+    return [_caught(drawn, one.node, one.caught_up) for one in nodes if one.caught_up]
+
+
+def _moving(drawn: Drawn, nodes: Sequence[_Behind]) -> list[str]:
+    was, target = "was" if len(nodes) == 1 else "were", _writer(drawn)(_target(drawn))
+    return [f"At the end {_stand(drawn, nodes)} {was} behind {target}, still applying"]
+
+
+def _never_moved(drawn: Drawn, nodes: Sequence[_Behind]) -> list[str]:
+    return [f"{_stand(drawn, nodes, 'stood at')} in all answers that it gave, {_of_all(drawn)}"]
+
+
+def _stopped(drawn: Drawn, nodes: Sequence[_Behind]) -> list[str]:
+    moments = [one.since for one in nodes if one.since is not None]
+    span = when(min(moments), drawn.windows)
+    first, last = f"{min(moments):.1f} s", f"{max(moments):.1f} s"
+    span += f", the last at {last}" if last != first else ""
+    stopped = f"{len(nodes)} of {len(drawn.timelines)} replicas stopped applying at {span}, and never resumed"
+    return [f"{stopped}: {_stand(drawn, nodes)}, {_of_all(drawn)}"]
+
+
+def _apart(drawn: Drawn, nodes: Sequence[_Behind]) -> list[str]:
+    return [
+        f"{one.node} answers, and has neither led nor known a leader since {when(one.since, drawn.windows)}"
+        if one.since
+        else f"{one.node} answers, and named neither role nor log"
+        for one in nodes
+    ]
+
+
+def _silent(drawn: Drawn, nodes: Sequence[_Behind]) -> list[str]:
+    return [
+        f"{one.node} gave its last answer at {when(one.since, drawn.windows, one.node)}"
+        if one.since
+        else f"{one.node} never answered a probe"
+        for one in nodes
+    ]
+
+
+#: What is said of the replicas in each state, in this order.
+_SENTENCES: Final[Mapping[_State, Callable[[Drawn, Sequence[_Behind]], list[str]]]] = {
+    "at the logs' end": _at_the_logs_end,
+    "caught up": _caught_up,
+    "moving": _moving,
+    "never moved": _never_moved,
+    "stopped": _stopped,
+    "apart": _apart,
+    "silent": _silent,
+}
+
+
+def _writer(drawn: Drawn) -> Callable[[int], str]:
+    return drawn.timelines[0].index if drawn.timelines else number
+
+
+def _target(drawn: Drawn) -> int:
+    """The highest index that any node knew to be committed."""
+    return max(int(one.committed.max(initial=-1)) for one in drawn.timelines)
+
+
+def _logs_end(drawn: Drawn) -> int:
+    """The end of the longest log, by the last answers; -1 where no node says so."""
+    answered = [(one, one.role != SILENT) for one in drawn.timelines]
+    return max((int(one.log_end[rows][-1]) for one, rows in answered if rows.any()), default=-1)
+
+
+def _of_all(drawn: Drawn) -> str:
+    return f"of {_writer(drawn)(_target(drawn))} that were committed by the end"
 
 
 def starts_text(starts: Sequence[FailedStart], windows: Sequence[FaultWindow], end: float) -> str:
@@ -106,14 +175,15 @@ def _says(reason: str, said: str) -> str:
 
 def reason_of(start: FailedStart, limit: int = 160) -> str:
     """Write the line with the reason why a server ended, without its date."""
-    return one_line(_PREFIX.sub("", start.line), limit)
+    return one_line(undated(start.line), limit)
 
 
 def _stands(timeline: NodeTimeline) -> tuple[float | None, int]:
-    """When a node came to where it stands (s; None if no answer shows it), and where that is."""
+    """The time at which a node came to where it stands (s; None if no answer shows it), and that index."""
     rows = timeline.role != SILENT
-    place = last_progress(timeline.applied[rows])
-    return None if place is None else float(timeline.time[rows][place]), int(timeline.applied[rows][-1])
+    held = held_of(timeline)[rows]
+    place = last_progress(held)
+    return None if place is None else float(timeline.time[rows][place]), int(held[-1])
 
 
 def _caught(drawn: Drawn, node: str, one: CaughtUp) -> str:
@@ -131,9 +201,11 @@ def _left(timeline: NodeTimeline) -> float | None:
     return left_at(timeline) if (timeline.role <= ROLES.index("follower")).any() else None
 
 
-def _answered(timeline: NodeTimeline) -> bool:
-    return bool((timeline.role != SILENT).any())
-
-
-def _stand(node: str, index: int, write: Callable[[int], str], stands: str = "at") -> str:
-    return f"{node} {stands} {write(index)}" if index >= 0 else f"{node} with nothing applied"
+def _stand(drawn: Drawn, nodes: Sequence[_Behind], stands: str = "at") -> str:
+    write = _writer(drawn)
+    return ", ".join(
+        f"{one.node} {stands} {write(one.held)}{', where its log ends' if one.cut else ''}"
+        if one.held >= 0
+        else f"{one.node} with nothing applied"
+        for one in nodes
+    )

@@ -1,7 +1,8 @@
-"""How numbers, moments and hostile text are written, the same in the page, the summary and JUnit."""
+"""Write numbers, moments and hostile text the same in the page, the summary and JUnit."""
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from typing import Any, Final
@@ -10,6 +11,7 @@ from history.records.indexes import index_text
 
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _NOT_XML: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+_DATE: Final = re.compile(r"^(?:\W{0,2}\d{4}-\d\d-\d\d[ T][\d:.,]+\s?(?:Z|[+-]\d\d:?\d\d)?\s*)|^Caused by: ")
 #: Limit of a text on a page, in characters.
 LONGEST: Final = 240
 
@@ -30,6 +32,17 @@ def short(text: str, limit: int = LONGEST) -> str:
         return text
     end = text.rfind(" ", limit - 1 - limit // 5, limit - 1)
     return (text[:end] + " …") if end > 0 else text[: limit - 1] + "…"
+
+
+def undated(line: str) -> str:
+    """Take the date from the front of a log line."""
+    return _DATE.sub("", line)
+
+
+def compact(value: Any, limit: int = 160) -> str:
+    """Write a JSON value in one short line, without the outermost braces."""
+    text = json.dumps(value, ensure_ascii=False, separators=(", ", ": "), default=str)
+    return one_line(text[1:-1] if text[:1] == "{" else text, limit)
 
 
 def xml_text(text: object) -> str:

@@ -17,8 +17,8 @@ from reports.style.format import number
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
+#: Labels that an axis has room for, one below the other.
 ROOM: Final = 11
-"""Labels that an axis has room for, one below the other."""
 
 
 @dataclass(frozen=True, slots=True)

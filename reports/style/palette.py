@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import Final
 
 OUTCOME_COLOURS: Final = {"ok": "#6DB6FE", "info": "#FFAA26", "fail": "#FEB5DA"}
+#: The same hues, dark enough for thin lines and small marks on white.
 OUTCOME_INKS: Final = {"ok": "#2F7FCC", "info": "#C77700", "fail": "#D04C93"}
-"""The same hues, dark enough for thin lines and small marks on white."""
 
+#: One colour a family of faults, the families of their receipts; ``other`` is for runs that did not record it.
 FAULT_COLOURS: Final = {
     "kill": "#E9A4A0",
     "pause": "#A0B1E9",
@@ -23,8 +24,8 @@ FAULT_COLOURS: Final = {
     "resource": "#A0E9B0",
     "other": "#CFCFCF",
 }
-"""One colour a family of faults, the families of their receipts; ``other`` is for runs that did not record it."""
 
+#: Okabe and Ito's palette, legible for colour-blind readers, one colour a node.
 NODE_COLOURS: Final = (
     "#0072B2",
     "#E69F00",
@@ -36,7 +37,6 @@ NODE_COLOURS: Final = (
     "#7F7F7F",
     "#B8A000",
 )
-"""Okabe and Ito's palette, legible for colour-blind readers, one colour a node."""
 
 
 def family_of(recorded: str) -> str:

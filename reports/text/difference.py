@@ -1,4 +1,4 @@
-"""What differs between two runs: plan, environment, verdict, checks, figures."""
+"""Compare two runs: plan, environment, verdict, checks, figures."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ Pair: TypeAlias = tuple[Any, Any]
 
 #: What follows from other fields of a plan, and how it was written.
 _DERIVED: Final = frozenset({"format", "version_of_format", "test", "label", "command", "replay_command"})
+#: What the results hold of a system for those who read its logs and indexes.
+_FOR_READERS: Final = frozenset({"log_words", "epoch_bits"})
 _LIMIT: Final = 60
 
 
@@ -58,8 +60,9 @@ def difference(first: RunFiles, second: RunFiles) -> Difference:
 def render_difference(found: Difference, names: tuple[str, str], columns: int | None = None) -> str:
     """Write the difference as text, a table for each part."""
     parts = [f"A  {one_line(names[0])}\nB  {one_line(names[1])}"]
-    outcome = found.outcome or {"verdict": ("the same", "")}
-    for title, pairs in (("Outcome", outcome), ("Plan", found.plan), ("Environment", found.environment)):
+    if not found.outcome:
+        parts.append("Outcome\nthe same")
+    for title, pairs in (("Outcome", found.outcome), ("Plan", found.plan), ("Environment", found.environment)):
         if pairs:
             parts.append(f"{title}\n{table(_rows(pairs), columns=columns)}")
     if found.checks:
@@ -73,7 +76,7 @@ def render_difference(found: Difference, names: tuple[str, str], columns: int | 
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """What is compared of one run."""
+    """The side of one run in a comparison."""
 
     plan: dict[str, Any]
     environment: dict[str, Any]
@@ -92,9 +95,11 @@ class _Side:
         results, row = tidy(results, notes), row_of(files)
         checks = {str(one.get("name")): (one.get("verdict"), one.get("seen")) for one in results.get("checks") or ()}
         kept = {name: value for name, value in plan.items() if name not in _DERIVED}
+        recorded = results.get("environment") or {}
+        environment = {name: value for name, value in recorded.items() if name not in _FOR_READERS}
         return cls(
             plan=dict(_leaves(kept)),
-            environment=dict(_leaves(results.get("environment") or {})),
+            environment=dict(_leaves(environment)),
             outcome={"verdict": row.shown, "finding": row.finding, "sentence": row.sentence},
             checks=checks,
             figures=_figures(row, state.get("pace")),

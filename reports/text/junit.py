@@ -20,6 +20,7 @@ from history.records.violations import (
 from reports.analysis.findings import checks_of
 from reports.load.run import HARNESS_FAILURE, Run
 from reports.style.format import xml_text
+from reports.text.junit_xml import add_properties, count_cases, write_document
 
 
 def junit_of(run: Run) -> ET.Element:
@@ -31,24 +32,20 @@ def junit_of(run: Run) -> ET.Element:
     )
     if run.started:
         suite.set("timestamp", xml_text(run.started))
-    properties = ET.SubElement(suite, "properties")
-    for name, value in (
-        ("run", run.name),
-        ("seed", run.seed),
-        ("verdict", shown_verdict(run.verdict, canary_outcome(run.plan, run.results))),
-        ("finding", _finding(run)),
-        ("command", run.plan.get("command")),
-    ):
-        if value:
-            ET.SubElement(properties, "property", name=name, value=xml_text(value))
+    properties = {
+        "run": run.name,
+        "seed": run.seed,
+        "verdict": shown_verdict(run.verdict, canary_outcome(run.plan, run.results)),
+        "finding": _finding(run),
+        "command": run.plan.get("command"),
+    }
+    add_properties(suite, {name: value for name, value in properties.items() if value})
     for check in checks:
         _case(suite, check, run)
     if run.verdict == HARNESS_FAILURE or not checks:
         case = ET.SubElement(suite, "testcase", classname=xml_text(run.test), name="harness")
         ET.SubElement(case, "error", type=run.verdict.replace(" ", "-"), message=xml_text(run.sentence))
-    for name, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
-        suite.set(name, str(len(suite.findall(f"testcase/{tag}"))))
-    suite.set("tests", str(len(suite.findall("testcase"))))
+    count_cases(suite)
     return suites
 
 
@@ -75,6 +72,4 @@ def _case(suite: ET.Element, check: dict[str, Any], run: Run) -> None:
 
 def write(run: Run, path: Path) -> None:
     """Write the document.  Raises OSError."""
-    tree = ET.ElementTree(junit_of(run))
-    ET.indent(tree)
-    tree.write(path, encoding="utf-8", xml_declaration=True)
+    write_document(junit_of(run), path)

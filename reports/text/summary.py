@@ -8,7 +8,8 @@ from itertools import accumulate
 from math import isnan
 from typing import Any, Final
 
-from history.records.counted import counted
+from history.records.doubts import doubts_of, is_least, violations_text
+from history.records.verdicts import headlines_of
 from history.records.violations import counterexamples_of, counts_of, state_of, verdict_words
 from reports.errors import Notes
 from reports.load.run import tidy
@@ -21,13 +22,13 @@ MARKS: Final = {"valid": "✓", "invalid": "✕", "unknown": "?"}
 SPARKS: Final = "▁▂▃▄▅▆▇█"
 MAX_EXAMPLES: Final = 3
 SPARK_COLUMNS: Final = 80
+#: Limit of what a check saw, in characters: it is wrapped rather than cut, as its end may say what was not tested.
 LONGEST_SEEN: Final = 400
-"""Limit of what a check saw, in characters: it is wrapped rather than cut, as its end may say what was not tested."""
-LEAST: Final = 60
-"""Columns of the narrowest supported terminal."""
+#: Columns of the narrowest supported terminal.
+MIN_COLUMNS: Final = 60
 
+#: Colours a text: (text, name of the colour) -> text.
 Paint = Callable[[str, str], str]
-"""Colours a text: (text, name of the colour) -> text."""
 
 
 def render_summary(
@@ -42,7 +43,7 @@ def render_summary(
     With ``columns`` (a terminal's width) sentences are wrapped, and tables leave out what has no room.
     """
     results = tidy(results, Notes())
-    columns = None if columns is None else max(columns, LEAST)
+    columns = None if columns is None else max(columns, MIN_COLUMNS)
     parts = [
         _verdict(results, columns, plan or {}),
         _checks(results.get("checks") or (), columns),
@@ -72,7 +73,9 @@ def _verdict(results: Mapping[str, Any], columns: int | None, plan: Mapping[str,
     failure = results.get("harness_failure")
     verdict = str(results.get("verdict", "unknown"))
     word = "HARNESS FAILURE" if failure else verdict_words(verdict, plan, results).upper()
-    sentences = [wrapped(str(text), columns) for text in (failure, results.get("sentence")) if text]
+    headlines = headlines_of(results, plan)
+    texts = (failure, *(headlines or [str(results.get("sentence") or "")]))
+    sentences = [wrapped(str(text), columns, hang="  " if headlines else "") for text in texts if text]
     return "\n".join([word, *sentences])
 
 
@@ -144,7 +147,9 @@ def _examples(results: Mapping[str, Any], columns: int | None, wording: Wording)
     if not found:
         return ""
     total = sum(counts_of(results).values())
-    parts = [f"Counterexamples: {counted(total, 'violation')}, {min(len(found), MAX_EXAMPLES)} shown"]
+    head = violations_text(total, least=is_least(results))
+    parts = [f"Counterexamples: {head}, {min(len(found), MAX_EXAMPLES)} shown"]
+    parts += [wrapped(f"Left open by the checker: {key}: {reason}.", columns) for key, reason in doubts_of(results)[:8]]
     for one in found[:MAX_EXAMPLES]:
         key, example = one.key, one.example
         title = (

@@ -12,35 +12,44 @@ from typing import Final
 
 import numpy as np
 
-from history.records.counted import counted
 from history.records.violations import MISSED
 from reports.analysis import figures, node_timeline, outages
 from reports.analysis.faults import FaultWindow, late_of
-from reports.analysis.findings import Drawn, Violation, checks_of, recovery_of, undecided_of, violation_count
+from reports.analysis.findings import (
+    Drawn,
+    Violation,
+    checks_of,
+    recovery_of,
+    undecided_of,
+)
 from reports.analysis.invariant_violations import Moment, invariant_violations
+from reports.load.cut_record import cut_of
 from reports.load.run import HARNESS_FAILURE, Run, commands_of
 from reports.load.staleness import STALE, is_stale
 from reports.story.aftermath import outages_text
 from reports.story.canary import grouped, longer, meaning_of, next_step, verdict_shown, word_of
 from reports.story.diagnosis import diagnosis_of
+from reports.story.doubts import doubts_text, violations_counted
 from reports.style.format import number, one_line, printable, seconds
 from reports.style.wording import Wording
 from reports.text import recovery as recovery_text
 from reports.text import text_diagram
-from reports.text.summary import LEAST, Paint, check_lines, spark, table, wrapped
+from reports.text.summary import MIN_COLUMNS, Paint, check_lines, spark, table, wrapped
 
-MOST: Final = 160
+MAX_COLUMNS: Final = 160
 MAX_EXAMPLES: Final = 2
 MAX_MOMENTS: Final = 4
 MAX_FAULTS: Final = 20
+#: Least columns for the name of a fault; in a narrower table the figures of its end stand on a line below.
+_LEAST_NAME: Final = 12
 _CODES: Final = {
     "valid": "32", "invalid": "31", MISSED: "31", "unknown": "33", HARNESS_FAILURE: "35", "quiet": "2", "strong": "1",
 }  # fmt: skip
 
 
 def render(drawn: Drawn, columns: int = 80, *, colour: bool = False) -> str:
-    """Render the text, ``columns`` wide (between :data:`LEAST` and :data:`MOST`) but for commands, which stay whole."""
-    columns = min(max(columns, LEAST), MOST)
+    """Render the text in at most ``columns``, from 60 to 160, but for commands, which stay whole."""
+    columns = min(max(columns, MIN_COLUMNS), MAX_COLUMNS)
     run = drawn.run
 
     def paint(text: str, name: str) -> str:
@@ -83,6 +92,8 @@ def _verdict(drawn: Drawn, columns: int, paint: Paint) -> str:
     out = [wrapped(outage, columns)] if outage else []
     lines += [*heads[: len(told)], *after, *out, *heads[len(told) :]]
     lines += [wrapped(f"Next: {diagnosis.step}.", columns)] if diagnosis else []
+    cut = run.notes.attempt("counts", lambda: cut_of(run), "")
+    lines += [wrapped(cut, columns)] if cut else []
     where = one_line(f"{run.test}/{run.name}", columns)
     if run.plan.get("canary") or (run.failure and heads):
         lines.insert(1 if run.failure else 0, wrapped(meaning_of(run), columns))
@@ -101,11 +112,12 @@ def _examples(drawn: Drawn, columns: int, paint: Paint) -> str:
     shown = [violation for violation in drawn.violations if violation.picture][:MAX_EXAMPLES]
     if not shown:
         return ""
-    total = violation_count(drawn.run)
-    head = f"Counterexamples: {counted(total, 'violation')}, {len(shown)} shown"
+    head = f"Counterexamples: {violations_counted(drawn.run)}, {len(shown)} shown"
+    doubts = doubts_text(drawn.run)
+    left_open = [wrapped(f"Left open by the checker: {doubts}.", columns)] if doubts else []
     wording, roles = drawn.run.wording, node_timeline.have_roles(drawn.timelines)
     told = (_example(violation, columns, wording, roles=roles) for violation in shown)
-    return "\n\n".join([paint(head, "strong"), *told])
+    return "\n\n".join(["\n".join([paint(head, "strong"), *left_open]), *told])
 
 
 def _example(violation: Violation, columns: int, wording: Wording, *, roles: bool) -> str:
@@ -142,7 +154,7 @@ def _invariant_violations(drawn: Drawn, columns: int, paint: Paint) -> str:
 def _moment(moment: Moment) -> str:
     struck = ", ".join(one_line(window.fault, 40) for window in moment.faults)
     in_term = f" in term {moment.term}" if moment.term >= 0 else ""
-    led = f"{moment.leader} led{in_term}" if moment.leader else "nobody led"
+    led = f"{moment.leader} led{in_term}" if moment.leader else "no node led"
     return f"{moment.seconds:.2f} s {moment.node}: {moment.text}; {led}; fault: {struck or 'none'}"
 
 
@@ -164,15 +176,36 @@ def _faults(drawn: Drawn, columns: int, paint: Paint) -> str:
         return ""
     head = ("#", "fault", "leader", "start s", "long s", "before", "during", "after", "gap s", "back ms")
     rows = [_fault(window) for window in drawn.windows[:MAX_FAULTS]]
-    fixed = sum(max(len(row[column]) for row in [head, *rows]) for column in range(len(head)) if column != 1)
-    room = max(columns - fixed - (len(head) - 1) - 1, 8)
-    rows = [(row[0], one_line(row[1], room), *row[2:]) for row in rows]
-    text = table([head, *rows], right=(0, 3, 4, 5, 6, 7, 8, 9), indent=" ", between=" ", columns=columns)
+    text = _fault_table(head, rows, columns)
     left = len(drawn.windows) - len(rows)
     more = f"\n {left} more" if left else ""
-    late = late_of(drawn.run)
-    more += "".join(f"\n #{number} {one_line(text, columns - 8)}" for number, text in late.items())
+    said = [*late_of(drawn.run).items(), *_measured(drawn.windows[:MAX_FAULTS])]
+    more += "".join(f"\n #{number} {one_line(text, columns - 8)}" for number, text in sorted(said))
     return paint("Faults (rates are ok operations a second)", "strong") + "\n" + text + more
+
+
+def _fault_table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]], columns: int) -> str:
+    """Write a line for each fault; where that is too narrow, its last two figures stand on a line below."""
+
+    def room(kept: int) -> int:
+        widths = [max(len(row[column]) for row in [head, *rows]) for column in range(kept)]
+        return columns - sum(widths) + widths[1] - kept
+
+    kept = len(head) if room(len(head)) >= _LEAST_NAME else len(head) - 2
+    name = max(room(kept), 8)
+    short = [head[:kept], *((row[0], one_line(row[1], name), *row[2:kept]) for row in rows)]
+    lines = table(short, right=(0, 3, 4, 5, 6, 7, 8, 9), indent=" ", between=" ", columns=columns).splitlines()
+    if kept == len(head):
+        return "\n".join(lines)
+    below = [f"     longest gap {row[8]} s, rate back ms: {row[9]}" for row in rows]
+    return "\n".join([lines[0], *(f"{line}\n{more}" for line, more in zip(lines[1:], below, strict=True))])
+
+
+def _measured(windows: Sequence[FaultWindow]) -> list[tuple[int, str]]:
+    """Say of faults over how much of them the rate *during* was measured, where that is a small part."""
+    return [
+        (one.id, f"rate during it: of {one.measured_s:.1f} s alone") for one in windows if one.measured_s is not None
+    ]
 
 
 def _fault(window: FaultWindow) -> tuple[str, ...]:
@@ -199,8 +232,14 @@ def _outages(run: Run, columns: int, paint: Paint) -> str:
         more = f"; {len(one.outages)} outages, {one.total:.1f} s" if len(one.outages) > 1 else ""
         span = f"from {one.longest.start:.1f} to {one.longest.stop:.1f} s{after}{more}"
         lines.append((one_line(one.kind, 20), f"{one.longest.length:.2f} s", span))
+    if not lines:
+        return ""
     head = paint("Longest time without a success, while clients asked", "strong")
-    return f"{head}\n{table(lines, right=(1,), columns=columns)}" if lines else ""
+    below = " " * (6 + max(len(kind) for kind, *_ in lines) + max(len(length) for _, length, _ in lines))
+    text = table([(kind, length, "") for kind, length, _ in lines], right=(1,)).splitlines()
+    spans = [wrapped(span, columns, below).removeprefix(below) for *_, span in lines]
+    rows = [f"{row:{len(below)}}{span}" for row, span in zip(text, spans, strict=True)]
+    return "\n".join([head, *rows])
 
 
 def _sparklines(drawn: Drawn, columns: int, paint: Paint) -> str:

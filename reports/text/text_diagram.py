@@ -11,8 +11,8 @@ from reports.style.format import one_line
 from reports.style.wording import Wording, by_values
 
 WIDTH: Final = 113
-LEAST: Final = 60
-"""Columns of the narrowest drawing."""
+#: Columns of the narrowest drawing.
+MIN_COLUMNS: Final = 60
 WHO: Final = 17
 
 
@@ -21,7 +21,7 @@ def draw(example: Counterexample, width: int = WIDTH, wording: Wording = by_valu
 
     ``●`` stands where it may have taken effect, ``✕`` on the suspects.
     """
-    picture, columns = picture_of(example, wording=wording), max(width, LEAST) - WHO
+    picture, columns = picture_of(example, wording=wording), max(width, MIN_COLUMNS) - WHO
     if picture is None:
         return ""
     between = ", " if example.roles else " "
@@ -35,13 +35,16 @@ def _place(x: float, columns: int) -> int:
 
 
 def _operation(box: Box, between: str, columns: int) -> list[str]:
-    first, last = _place(box.x, columns), max(_place(box.x + box.width, columns), _place(box.x, columns) + 1)
+    # The shortest bar takes two columns, and the last one may end no further right than the axis.
+    first = min(_place(box.x, columns), columns - 2)
+    last = min(max(_place(box.x + box.width, columns), first + 1), columns - 1)
     bar = list("├" + "─" * (last - first - 1) + ("┄" if box.open_end else "┤"))
     if box.culprit:
         bar[len(bar) // 2] = "✕"
     elif box.point is not None:
         bar[min(max(_place(box.point, columns) - first, 0), len(bar) - 1)] = "●"
-    times = f"{between}{box.times}"
+    # An outcome that is unknown comes with its error, which may be long: no label leaves the drawing.
+    times = f"{between}{one_line(box.times, columns - len(between) - min(len(box.label), columns // 2))}"
     label = one_line(box.label, columns - len(times)) + times
     at = first if first + len(label) <= columns else max(columns - len(label), 0)
     return [f"{'':{WHO}}{'':{at}}{label}", f"{one_line(box.who, WHO - 1):{WHO}}{'':{first}}{''.join(bar)}"]

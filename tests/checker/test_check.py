@@ -109,7 +109,7 @@ def columns_like_events(samples: int, directory: Path, *, keys: int) -> None:
 @pytest.mark.parametrize("keys", [1, 4])
 @pytest.mark.parametrize("small", [0, 400])
 def test_columns_say_what_events_say(keys: int, small: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(by_columns, "_SMALL", small)
+    monkeypatch.setattr(by_columns, "PLAIN_SEARCH_CALLS", small)
     columns_like_events(400, tmp_path, keys=keys)
 
 

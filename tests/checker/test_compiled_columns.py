@@ -146,8 +146,8 @@ def test_with_or_without_proofs_and_compiled_passes_the_verdicts_are_the_same(
     small: int, short: int, compiled: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By numpy, by the compiled zones and then the automaton, by both of them in one."""
-    monkeypatch.setattr(by_columns, "_SMALL", small)
-    monkeypatch.setattr(by_columns, "_SHORT", short)
+    monkeypatch.setattr(by_columns, "PLAIN_SEARCH_CALLS", small)
+    monkeypatch.setattr(by_columns, "_MAX_SHORT", short)
     kernel = by_columns._zones_kernel
     monkeypatch.setattr(by_columns, "_zones_kernel", lambda size: kernel(size) if compiled else None)
     random, seen = Random(4), {"valid": 0, "invalid": 0}

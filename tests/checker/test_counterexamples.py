@@ -64,7 +64,7 @@ def on(node: str, operation: Operation) -> Operation:
     return replace(operation, node=node)
 
 
-# Two writes at once; then one node answers with the one, another with the other.
+#: Two writes at once; then one node answers with the one, another with the other.
 CONTRADICTION = (
     op(2, "write", 41, 1, 20),
     op(0, "write", 44, 10, 30),

@@ -18,7 +18,7 @@ from checker.engines.kv_pieces import pieces_of
 from checker.models.objects import KeyValue
 from history import Operation
 from history.records.operations import Outcome
-from tests.support.checker.oracle_texts import random_texts
+from tests.support.checker.oracle_strings import random_strings
 
 NO_LIMIT = Limits(lambda: 0.0)
 
@@ -40,7 +40,7 @@ def reported(*rows: tuple[str, str | None, tuple[int, int | None]]) -> list[Oper
 
 def judge_random(random: Random) -> str:
     """One history by the chains and by the definition; answers what it was."""
-    history = random_texts(random, random.randint(1, 10))
+    history = random_strings(random, random.randint(1, 10))
     calls = calls_of(history, KeyValue())
     answer = decide_by_kv_chains(calls, NO_LIMIT)
     if answer is None:

@@ -12,7 +12,7 @@ from checker import Register, check_operations
 from checker.columnar import check_columns
 from checker.core.calls import calls_of
 from checker.core.result import Limits
-from checker.counterexamples.minimize import fewest
+from checker.counterexamples.minimize import minimize_core
 from checker.counterexamples.shrink import Core
 from checker.dispatch import decide
 from history import Operation
@@ -81,17 +81,17 @@ def test_where_time_runs_out_the_report_says_that_a_counterexample_may_not_be_mi
     calls = calls_of(one_pending_short(12), Register())
     core, looks = Core(tuple(calls), Register()), count()
     # Each look at the clock takes a tenth of a second.
-    found = fewest(core, calls, Register(), Limits(lambda: next(looks) / 10, deadline=1.5))
+    found = minimize_core(core, calls, Register(), Limits(lambda: next(looks) / 10, deadline=1.5))
     assert len(found.calls) == 49
     assert 0 < found.untried < 49
     assert found.note == (
         f"a counterexample of 49 operations may not be minimal: of {found.untried} of them it was not decided whether"
         " they can be left out"
     )
-    assert fewest(core, calls, Register(), NO_LIMITS).note is None
+    assert minimize_core(core, calls, Register(), NO_LIMITS).note is None
 
 
-# The violation is the last read's; before it, an earlier or a later operation explains what the others answered.
+#: The violation is the last read's; before it, an earlier or a later operation explains what the others answered.
 EXPLAINED: dict[str, list[tuple[str, int, int, int | None]]] = {
     "by an earlier write": [
         ("write", 1, 0, 1), ("write", 1, 2, 100), ("write", 2, 3, 101), ("read", 1, 4, 5), ("read", 2, 6, 7),

@@ -31,7 +31,7 @@ def chain(length: int = LENGTH) -> list[Operation]:
     return [op(n % 5, "cas", [n or None, n + 1], 10 * n, 10 * n + 5) for n in range(length)]
 
 
-# What is wrong near the end of the chain, and what is said of it: kind, number of operations, and a part of the story.
+#: What is wrong near the end of the chain, and what is said of it: kind, number of operations, and a part of the story.
 LIES: dict[str, tuple[list[Operation], str, int, str]] = {
     "stale": (
         [op(7, "read", 597, AFTER, AFTER + 2)], "stale-read", 3, "In between, process 2 on n1 swapped in 598"

@@ -30,11 +30,10 @@ def possible(operations: Sequence[Operation]) -> bool:
 
 def made_for(operation: Operation, others: Sequence[Operation]) -> bool:
     """Does one of the others ask for what this one left behind?"""
-    parts = [MODEL.parts(call.value, call.result) for call in calls_of([operation, *others], MODEL)]
-    mine = next(left for call, (_, left) in zip(calls_of([operation, *others], MODEL), parts, strict=True)
-                if call.source == 0)  # fmt: skip
-    asked = [asks for call, (asks, _) in zip(calls_of([operation, *others], MODEL), parts, strict=True) if call.source]
-    return any(not asks.isdisjoint(mine) for asks in asked)
+    mine, *rest = sorted(calls_of([operation, *others], MODEL), key=lambda call: call.source)
+    assert mine.source == 0
+    made = set(MODEL.made(mine.f, mine.value, mine.result))
+    return any(not made.isdisjoint(MODEL.asked(call.f, call.value, call.result)) for call in rest)
 
 
 @pytest.mark.parametrize("drawn", ["many values", "few values"])

@@ -414,7 +414,7 @@ def test_all_violations_are_counted_and_the_earliest_are_told() -> None:
     assert kinds == ["duplicate", "queue-order", "never-written"] * 2 + ["duplicate", "queue-order"]
 
 
-# Where one violation might be told twice, or with more than it takes; P: a dequeue that was never answered.
+#: Where one violation might be told twice, or with more than it takes; P: a dequeue that was never answered.
 TIGHT: dict[str, list[tuple[str, int | None, int, int]]] = {
     "two items were there": [("E", 1, 0, 1), ("E", 2, 2, 3), ("D", None, 4, 5)],
     "two answers rest on the same items": [

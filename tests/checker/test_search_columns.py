@@ -10,7 +10,7 @@ import pytest
 
 from checker.core.result import Limits
 from checker.engines.search_columns import decide_cas
-from checker.engines.zones_columns import numbered
+from checker.engines.zones_columns import dense_ids
 from checker.search.compiled import RegisterColumns
 from history import Operation
 from history.codes import ABSENT, NEVER
@@ -61,7 +61,7 @@ def test_values_are_numbered_in_their_order_however_far_apart() -> None:
         for _ in range(20):
             values = random.integers(-span, span, size)
             values[random.random(size) < random.choice([0.0, 0.2, 1.0])] = ABSENT
-            distinct, ids = numbered(values)
+            distinct, ids = dense_ids(values)
             expected, places = np.unique(values, return_inverse=True)
             assert distinct.tolist() == expected.tolist()
             assert ids.tolist() == places.tolist()

@@ -78,7 +78,7 @@ def agree(name: str, model: Model, samples: int, seed: int) -> None:
 
 @pytest.mark.parametrize("name", ["counter", "mutex", "multi-register", "account"])
 def test_every_small_history_is_judged_as_by_the_definition(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search_columns, "_FEW", 0)
+    monkeypatch.setattr(search_columns, "PLAIN_SEARCH_CALLS", 0)
     model = Account() if name == "account" else MODELS[name]()
     agree("counter" if name == "account" else name, model, 2500, 1)
 
@@ -86,7 +86,7 @@ def test_every_small_history_is_judged_as_by_the_definition(name: str, monkeypat
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", ["counter", "mutex", "multi-register"])
 def test_a_million_small_histories(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search_columns, "_FEW", 0)
+    monkeypatch.setattr(search_columns, "PLAIN_SEARCH_CALLS", 0)
     agree(name, MODELS[name](), 1_000_000, 2)
 
 
@@ -171,7 +171,7 @@ def test_the_registers_are_told_as_the_model_tells_them() -> None:
 def test_what_is_no_operation_of_the_model_is_refused_by_both(
     model: Model, wrong: Operation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search_columns, "_FEW", 0)
+    monkeypatch.setattr(search_columns, "PLAIN_SEARCH_CALLS", 0)
     operations = [op("read" if isinstance(model, Counter) else "add", 0, 0, 0, 1), wrong]
     operations = operations if isinstance(model, (Counter, Account)) else operations[1:]
     refusals = []

@@ -36,13 +36,13 @@ grep -ls '^State:.T' /proc/[0-9]*/status; cat /proc/[0-9]*/cgroup 2>/dev/null | 
 touch /data/works && rm /data/works && echo writable
 exit 0"""
 
-# What is over when it is done: dead processes and damaged files are the next start's.
+#: What is over when it is done: dead processes and damaged files are the next start's.
 WITHOUT_LEFTOVERS = {
     "file-bitflip", "file-truncate", "kill-all", "kill-followers", "kill-leader", "kill-leader-then-successor",
     "kill-random-processes", "restart-rolling", "rolling-kill",
 }  # fmt: skip
 
-# These need what only a real system under test has.
+#: These need what only a real system under test has.
 NEEDS_MORE = {"leader-transfer", "clock-skew", "clock-jump", "clock-strobe"}
 
 

@@ -61,7 +61,7 @@ class Servers:
         return self.remote.run({node: look})[node].code == 0
 
     def write(self, count: int, keys: int = 5) -> int:
-        """So many writes, one after another, at the leader; how many were ok."""
+        """Write this often, one after another, at the leader; returns how many were ok."""
         port = BlockingWire(self.remote.address(self.leader()), CLIENT_PORT)
         return sum(
             port.ask({"op": "write", "key": f"k{n % keys}", "value": n}, timeout=4.0)["ok"] is True

@@ -26,14 +26,14 @@ pytestmark = pytest.mark.cluster
 
 SERVER = Path(__file__).resolve().parents[2] / "examples" / "toy-register" / "toy_register" / "server.py"
 LOG = "/data/store/log"
-# Its server, which also does what every server does all the time: a fault that it does not feel is none.
+#: Its server, which also does what every server does all the time: a fault that it does not feel is none.
 PROGRAM = f"""
 import toy_life
 from pathlib import Path
 toy_life.begin(Path({LOG!r}).with_name("life"))
 {SERVER.read_text()}"""
 
-# Elections, transfers and snapshots it has none; damage destroys data by design.
+#: Elections, transfers and snapshots it has none; damage destroys data by design.
 NOT_FOR_IT = {
     "kill-leader-then-successor", "rolling-kill", "leader-transfer", "isolate-until-snapshot", "file-truncate",
     "file-bitflip",

@@ -16,6 +16,7 @@ import pytest
 from harness.clusters import capabilities
 from harness.clusters.netns import NetnsCluster
 from harness.errors import ClusterBusyError, ClusterError
+from tests.support.cluster.dead_nodes import kill_node, start_node
 from tests.support.cluster.machine import HARNESS, MakeCluster, on_all, outputs
 
 pytestmark = pytest.mark.cluster
@@ -169,7 +170,7 @@ class TestUpAndDown:
         said: list[str] = []
         cluster = make_cluster(say=said.append)
         cluster.up()
-        cluster.kill_nodes(["n3"])
+        kill_node(cluster, "n3")
         assert [node.state for node in cluster.status().nodes] == ["up", "up", "down", "up", "up"]
         assert cluster.up() is False
         assert "leftovers of an earlier run (4 of 5 nodes alive, not healthy) are removed" in said[0]
@@ -231,9 +232,9 @@ class TestSingleNodes:
             f"setsid sleep {marker} >/dev/null 2>&1 </dev/null &",
         )
         assert subprocess.run(["pgrep", "-fc", f"sleep {marker}"], capture_output=True, check=True).stdout == b"2\n"
-        cluster.kill_nodes(["n1"])
+        kill_node(cluster, "n1")
         assert subprocess.run(["pgrep", "-fc", f"sleep {marker}"], capture_output=True, check=True).stdout == b"1\n"
-        cluster.start_nodes(["n1"])
+        start_node(cluster, "n1")
         assert outputs(cluster, "cat /data/kept /opt/kept") == {"n1": "kept\nkept", "n2": "kept\nkept"}
         with pytest.raises(ClusterError):
             cluster.init_of("n3")
@@ -245,8 +246,8 @@ class TestSingleNodes:
         outputs(cluster, script)
         data = f"/proc/{cluster.init_of('n1')}/root/data"
         subprocess.run(["xfs_io", "-x", "-c", "shutdown", data], check=True)
-        cluster.kill_nodes(["n1"])
-        cluster.start_nodes(["n1"])
+        kill_node(cluster, "n1")
+        start_node(cluster, "n1")
         assert outputs(cluster, "cat /data/synced; ls /data") == {"n1": "a\nlost+found\nsynced"}
 
 

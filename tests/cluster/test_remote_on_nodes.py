@@ -24,6 +24,7 @@ from harness.errors import (
 )
 from harness.remote.nodes import Remote
 from nemesis.core.ports import Command
+from tests.support.cluster.dead_nodes import kill_node, start_node
 from tests.support.cluster.machine import HARNESS, MakeCluster
 
 pytestmark = pytest.mark.cluster
@@ -55,10 +56,10 @@ class TestRemote:
 
     def test_connects_again_after_the_node_came_back(self, cluster: NetnsCluster, remote: Remote) -> None:
         assert sh(remote, "echo one") == "one"
-        cluster.kill_nodes(["n1"])
+        kill_node(cluster, "n1")
         with pytest.raises(RemoteError):
             sh(remote, "echo two")
-        cluster.start_nodes(["n1"])
+        start_node(cluster, "n1")
         assert sh(remote, "echo three") == "three"
 
     def test_a_frozen_sshd_does_not_hold_us_for_ever(self, remote: Remote, cluster: NetnsCluster) -> None:
@@ -153,7 +154,7 @@ class TestInventory:
 
     def test_unreachable_host(self, cluster: NetnsCluster, tmp_path: Path) -> None:
         file = self.write(tmp_path / "lab.toml", cluster)
-        cluster.kill_nodes(["n2"])
+        kill_node(cluster, "n2")
         done = self.harness("up", file)
         assert done.returncode == 255
         assert done.stderr.startswith("harness: n2: ")

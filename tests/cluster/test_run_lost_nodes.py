@@ -15,6 +15,7 @@ import pytest
 
 from harness.clusters.netns import NetnsCluster
 from history import read_history
+from tests.support.cluster.dead_nodes import kill_node, start_node
 from tests.support.cluster.run_jobs import NAME, THREE, Job, run_words, start, store
 
 __all__ = ["store"]
@@ -32,9 +33,9 @@ class Unlocked(NetnsCluster):
 def reboot(node: str) -> None:
     """End all of a node's processes and start it again: its disk is the same, ``/run`` is empty, no server runs."""
     cluster = Unlocked(NAME)
-    cluster.kill_nodes([node])
+    kill_node(cluster, node)
     time.sleep(1.0)
-    cluster.start_nodes([node])
+    start_node(cluster, node)
 
 
 def hang(node: str) -> None:

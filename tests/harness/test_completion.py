@@ -67,6 +67,17 @@ def test_systems_and_workloads() -> None:
     assert completed("run", "--system", "zookeeper@3.9.3", "--workload", "") == own
     assert completed("ls", "--system", "zookeeper", "--workload", "") == own
     assert completed("run", "--timers", "s") == ["stock"]
+    for words in (("list-systems",), ("list-workloads",), ("system", "check"), ("suite", "--system")):
+        assert completed(*words, "zoo") == ["zookeeper"]
+
+
+def test_options_of_the_system_and_models() -> None:
+    assert completed("run", "--system", "zookeeper", "-o", "") == [
+        f"{one.name}=" for one in find_system("zookeeper").options
+    ]
+    assert completed("run", "-o", "snapshot=") == ["snapshot=true", "snapshot=false"]
+    assert completed("run", "-o", "timers=f") == ["timers=fast"]
+    assert completed("check", "--model", "fen") == ["fenced-lock"]
 
 
 def test_runs_of_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

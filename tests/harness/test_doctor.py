@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import pytest
 
 from harness.cli.main import run_command
-from harness.doctor import FaultFinding, FaultTable, Finding, ask_faults, examine, examine_faults, faketime, java
+from harness.doctor import Examined, FaultFinding, FaultTable, ask_faults, examine, examine_faults, faketime, java
 from harness.plan import Plan
 from harness.testing import FakeNodes
 from nemesis.faults.registry import FAULTS
@@ -66,7 +66,7 @@ def test_everything_bad_has_a_mend() -> None:
 
 @pytest.mark.parametrize(("weight", "code"), [("needed", 255), ("wanted", 0)])
 def test_exit_code(weight: Any, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    finding = Finding("java", good=False, weight=weight, value="not found", mend="install it")
+    finding = Examined("java", good=False, weight=weight, value="not found", mend="install it")
     monkeypatch.setattr("harness.doctor.examine", lambda: (finding,))
     assert run_command(["doctor", "--no-faults"]) == code
     assert "not found  -> install it" in capsys.readouterr().out
@@ -113,7 +113,7 @@ TABLE = FaultTable(
 
 @pytest.fixture
 def _table(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("harness.doctor.examine", lambda: (Finding("root", True, "needed", "uid 0"),))  # noqa: FBT003
+    monkeypatch.setattr("harness.doctor.examine", lambda: (Examined("root", True, "needed", "uid 0"),))  # noqa: FBT003
     monkeypatch.setattr("harness.doctor.examine_faults", lambda spec: replace(TABLE, cluster=spec))
 
 

@@ -135,7 +135,7 @@ def test_the_defaults_are_valid_and_every_field_has_its_twin_here() -> None:
         ({"nemesis": ("a",), "interval": 1e-9}, "--interval 1e-09 makes more than 1000000 faults of --time-limit 60"),
         (
             {"nemesis": ("a", "b"), "weights": {"a": 1e308}},
-            "a table of numbers above 0 and at most 1000000",
+            "--weights.a must be a number above 0 and at most 1000000",
         ),
         ({"canary": "stale-reads"}, "wrong on purpose: give --unsafe-test-mode too"),
         ({"canary": "stale-reads", "schedule": ({"fault": "bridge"},)}, "give --unsafe-test-mode too"),
@@ -152,7 +152,11 @@ def test_the_defaults_are_valid_and_every_field_has_its_twin_here() -> None:
             "does nothing without --snapshot: give --snapshot too",
         ),
         ({"unsafe_test_mode": True}, "--unsafe-test-mode is for --canary"),
-        ({"version": "0.5.0"}, "--dledger-version must be one of '0.3.2', '0.4.0', not '0.5.0'"),
+        ({"version": "0.5.0"}, "--system dledger@VERSION must be one of '0.3.2', '0.4.0', not '0.5.0'"),
+        (
+            {"system": "zookeeper", "version": "3.9.9"},
+            "--system zookeeper@VERSION must be one of '3.9.3', '3.9.4', '3.9.5', not '3.9.9'",
+        ),
         ({"snapshot": True, "version": "0.3.2"}, "--snapshot needs --dledger-version 0.4.0"),
         (
             {"stop_on_violation": True, "workload": "cas-register"},
@@ -175,7 +179,7 @@ def test_the_defaults_are_valid_and_every_field_has_its_twin_here() -> None:
         ({"weights": {"b": 1.0}, "nemesis": ("a",)}, "--weights: b is no turn of --nemesis a"),
         (
             {"weights": {"a": 0.0}, "nemesis": ("a",)},
-            "above 0 and at most 1000000, not {'a': 0.0}: leave out what is not wanted",
+            "above 0 and at most 1000000, not 0.0: leave out what is not wanted",
         ),
     ],
 )
@@ -231,7 +235,7 @@ def test_a_recorded_plan_beyond_todays_bounds_is_read_and_not_run(name: str) -> 
 
 @pytest.mark.parametrize("odd", [{"rate": "fast"}, {"nodes": 4.5}, {"weights": {"a": "b"}}, {"options": "slow"}])
 def test_a_recorded_plan_of_other_types_is_refused(odd: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=rf"{next(iter(odd))} must be"):
+    with pytest.raises(ValueError, match=rf"{next(iter(odd))}.* must be"):
         Plan.from_json({**Plan(seed=5).to_json(), **odd})
 
 

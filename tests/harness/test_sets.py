@@ -62,6 +62,38 @@ def test_of_several_nodes_the_one_that_lacks_the_most_is_shown() -> None:
     assert " on n2 does not hold 1 element: 2" in example["sentence"]
 
 
+def read_of(node: str, at: int, *elements: int, phase: Phase = "main", key: str = "set-0") -> Operation:
+    return replace(op(at, "read", None, list(elements), phase=phase, key=key), node=node)
+
+
+def test_what_each_node_lacks_is_counted_for_itself_and_shown_where_no_other_shows_it() -> None:
+    """n1 lost 2 at 7, n2 lost 1 and 3 at 9, n3 what n2 lost and nothing else; n4 is whole."""
+    added = [op(at, "add", at) for at in (1, 2, 3)]
+    early = [read_of("n2", 4, 1, 2, 3), read_of("n1", 5), read_of("n1", 6, 1, 2, 3), read_of("n1", 7, 1, 3)]
+    late = [read_of("n1", 8, 1, 3), read_of("n2", 9, 2), read_of("n3", 10, 2, 3)]
+    last = [("n1", [1, 3]), ("n2", [2]), ("n3", [2, 3]), ("n4", [1, 2, 3])]
+    ends = [read_of(node, 20 + at, *held, phase="final") for at, (node, held) in enumerate(last)]
+    check = elements_check([*added, *early, *late, *ends])
+    losses = check.details["losses"]
+    assert [(one["node"], one["lost"], one["elsewhere"], one["seen_ns"]) for one in losses] == [
+        ("n1", 1, 1, 15), ("n2", 2, 2, 19), ("n3", 1, 1, 21),
+    ]  # fmt: skip
+    assert check.seen.endswith("; lost by node: n1 1, n2 2, n3 1")
+    shown = [Counterexample.from_json(record).suspects[0].node for record in check.details["counterexamples"]]
+    assert shown == ["n2", "n1"], "what n3 lacks is shown by n2"
+    alone = elements_check([*added, *[read_of(node, 30, 1, phase="final") for node in ("n1", "n2")]])
+    assert [(one["lost"], one["elsewhere"]) for one in alone.details["losses"]] == [(2, 0), (2, 0)]
+    assert len(alone.details["counterexamples"]) == 1
+    assert "losses" not in elements_check([*added, read_of("n1", 30, 1, 2, 3, phase="final")]).details
+
+
+def test_losses_of_several_sets_are_added_by_node() -> None:
+    other = op(3, "add", 9, key="set-1")
+    ends = [read_of("n1", 20, 1, phase="final"), read_of("n1", 10, phase="final", key="set-1")]
+    (loss,) = elements_check([*ADDED, other, *ends]).details["losses"]
+    assert loss == {"node": "n1", "lost": 2, "elsewhere": 0, "seen_ns": 21}
+
+
 def test_each_class_is_shown_by_the_adds_and_the_read_that_contradicts_them() -> None:
     read = final(4, 9, at=11)
     details = elements_check([*ADDED, op(5, "read", None, [1, 1]), read]).details

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.cli.main import run_command
 from harness.suite.session import SuiteOptions, list_cells
 from harness.terminal.tables import COLOURS, fitted, render
 
@@ -62,8 +63,22 @@ def test_colours_on_a_terminal_that_shows_them(
 def test_the_cells_of_a_suite_fit(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
     monkeypatch.setattr(sys, "stdout", Terminal())
-    *tables, _ = list_cells(SuiteOptions(file=ROOT / "suites" / "nightly.toml", store=Path("store")))
-    assert max(len(line) for table in tables for line in table.splitlines()) <= columns
+    parts = list(list_cells(SuiteOptions(file=ROOT / "suites" / "nightly.toml", store=Path("store"))))
+    assert max(len(line) for part in parts for line in part.splitlines()) <= columns
+    assert "judged through Spark" in " ".join(parts[-1].split())
+
+
+@pytest.mark.parametrize("columns", [60, 80])
+def test_a_dry_run_fits_but_for_the_command_which_is_to_be_copied(
+    columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setattr(sys, "stdout", screen := Terminal())
+    assert run_command(["run", "--seed", "5", "-n", "all", "--nodes", "20", "--dry-run"]) == 0
+    command, *lines = screen.getvalue().splitlines()
+    assert command.startswith("harness run ")
+    assert max(map(len, lines)) <= columns
+    assert "left out when it is up" in " ".join(screen.getvalue().split())
 
 
 def test_who_draws_no_table_does_not_load_rich() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from history.metrics.change_points import LEAST, RECOVERED, Change, rises
+from history.metrics.change_points import MIN_BEFORE, RECOVERED, Change, rises
 
 NIGHTS_A_MONTH = 30
 SERIES = 116 * 4
@@ -154,7 +154,7 @@ def test_what_is_too_small_to_matter_is_none_and_hides_nothing() -> None:
 
 
 def test_nothing_is_found_without_enough_to_compare_with() -> None:
-    assert rises([*steady(LEAST - 1), *(value + 20 for value in steady(4, 1))], 1.0) == []
+    assert rises([*steady(MIN_BEFORE - 1), *(value + 20 for value in steady(4, 1))], 1.0) == []
     assert rises([], 1.0) == []
 
 

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from history import Event, FormatError, Header, HistoryWriter, read_history
-from history.records.writer import MOST_BUFFERED
+from history.records.writer import MAX_BUFFERED
 
 HEADER = Header("demo", "register", 7, "2026-01-01T00:00:00+00:00", {"nodes": ["n1", "n2"]})
 GOOD_HEADER = {"format": "harness-history", "version": 1}
@@ -95,9 +95,9 @@ def test_events_are_on_disk_after_a_sync_and_the_nemesis_is_there_at_once(tmp_pa
 
 def test_a_long_buffer_is_written_without_a_sync(tmp_path: Path) -> None:
     writer = writer_at(tmp_path / "h")
-    for number in range(MOST_BUFFERED):
+    for number in range(MAX_BUFFERED):
         writer.append("invoke", number, "read")
-    assert len(read_history(tmp_path / "h").events) == MOST_BUFFERED
+    assert len(read_history(tmp_path / "h").events) == MAX_BUFFERED
     writer.close()
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from history import FormatError, Probe, read_probes
-from history.records.probes import Claim, by_rank, leader_among, leader_by, probes_header
+from history.records.probes import Claim, by_rank, last_commit, leader_among, leader_by, probes_header
 
 PROBES = [
     Probe(1, "n1", "leader", 3, "n1", 0, 9, 9, 8, 1, 2, 1_700_000_000_000),
@@ -90,3 +90,35 @@ def test_all_who_claim_to_lead_are_told_in_one_order_whatever_the_order_of_their
     claims = [("n4", 5), ("n1", 4), ("n2", 5)]
     assert by_rank(claims) == by_rank(claims[::-1]) == ["n2", "n4", "n1"]
     assert leader_among(claims) == by_rank(claims)[0]
+
+
+def committing(*rows: tuple[int, str, str, int, int, int]) -> int | None:
+    """The last commit by answers of (time, node, role, term, commit index, end of the log)."""
+    probes = [
+        Probe(at, node, role, term, committed=committed, ledger_end=end)  # type: ignore[arg-type]
+        for at, node, role, term, committed, end in rows
+    ]
+    return last_commit(probes)
+
+
+def test_a_commit_is_new_above_all_that_had_been_committed() -> None:
+    led = (1, "n1", "leader", 1, 5, 6), (2, "n1", "leader", 1, 6, 6)
+    assert committing(*led) == 2
+    assert committing(led[0]) is None
+    assert committing() is None
+    assert committing(*led, (3, "n2", "follower", 1, 6, 6)) == 2, "a follower learns of it later"
+    again = (4, "n1", "follower", 1, -1, 6), (5, "n1", "follower", 1, 4, 6)
+    assert committing(*led, *again) == 2, "a process that was started again learns what had been committed"
+    assert committing((1, "n1", "leader", 1, -1, -1), (2, "n1", "leader", 1, 0, 0)) == 2, "the very first one"
+    late = (9, "n1", "leader", 1, 7, 7), (3, "n1", "leader", 1, 8, 8)
+    assert committing(*led, *late) == 3, "whatever the order of the answers"
+
+
+def test_after_a_loss_a_leader_commits_above_the_log_that_it_was_elected_with() -> None:
+    lost = (1, "n1", "leader", 1, 5, 9), (2, "n1", "leader", 1, 9, 9), (3, "n2", "leader", 2, 1, 4)
+    assert committing(*lost, (4, "n2", "leader", 2, 4, 4)) == 2, "entries that it held when it was elected"
+    assert committing(*lost, (4, "n2", "leader", 2, 5, 5)) == 4
+    assert committing(*lost, (4, "n2", "follower", 2, 5, 5)) == 2
+    assert committing(*lost, (4, "n2", "leader", 2, 5, 5), (5, "n2", "leader", 2, 5, 6)) == 4
+    nowhere = (3, "n2", "leader", 2, 1, -1), (4, "n2", "leader", 2, 5, -1)
+    assert committing(*lost[:2], *nowhere) == 2, "where logs end is not reported"

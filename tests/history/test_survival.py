@@ -9,8 +9,8 @@ import pytest
 
 from history.metrics.survival import Times, log_rank, quantile, two_sided
 
-# Freireich et al. 1963: weeks of remission of leukaemia, with 6-mercaptopurine and with a placebo; the example of
-# Cox 1972 and of most textbooks since.
+#: Freireich et al. 1963: weeks of remission of leukaemia, with 6-mercaptopurine and with a placebo; the example of
+#: Cox 1972 and of most textbooks since.
 TREATED = Times([6, 6, 6, 7, 10, 13, 16, 22, 23], [6, 9, 10, 11, 17, 19, 20, 25, 32, 32, 34, 35])
 PLACEBO = Times([1, 1, 2, 2, 3, 4, 4, 5, 5, 8, 8, 8, 8, 11, 11, 12, 12, 15, 17, 22, 23])
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from history import Check, Counterexample, KeyVerdict, Linearization, Operation, Results, Role, Verdict, worst
-from history.records.violations import MOST_SHOWN, OF_KEYS, counterexamples_of, counts_of, details_of
+from history.records.violations import MAX_SHOWN, OF_KEYS, counterexamples_of, counts_of, details_of
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_of_a_broken_promise_each_operation_says_its_part_once_and_the_last_cont
 
 def test_counterexamples_of_other_checks_stand_behind_those_of_the_keys_that_say_the_same() -> None:
     key = KeyVerdict("k0", "invalid", "sets", 2, 0.1, 5, (Counterexample("lost-element", "of the key", (ADD, READ)),))
-    examples = [broken(), broken("duplicate"), *[broken("order")] * MOST_SHOWN]
+    examples = [broken(), broken("duplicate"), *[broken("order")] * MAX_SHOWN]
     checks = (
         Check("elements", "check", "invalid", "asked", "seen", details_of(examples)),
         Check("other", "check", "valid", "asked", "seen", details_of([broken("no violation of a valid check")])),
@@ -91,7 +91,7 @@ def test_counterexamples_of_other_checks_stand_behind_those_of_the_keys_that_say
         (OF_KEYS, "lost-element"),
         ("elements", "duplicate"),
     ]
-    assert len(found) == MOST_SHOWN
+    assert len(found) == MAX_SHOWN
     assert counts_of(results) == {OF_KEYS: 5, "elements": len(examples) - 1}
 
 

@@ -130,7 +130,9 @@ def test_a_failing_disk_leaves_the_process_and_is_healed_by_a_new_one():
         },
     )
     fault.inject(ctx, targets)
-    assert set(fault.witness(ctx, targets)["process"].values()) == {"S"}
+    seen = fault.witness(ctx, targets)
+    assert set(seen["process"].values()) == {"S"}
+    assert seen["writer"].startswith("ours, ")
     healed = fault.heal(ctx, targets)["pids_now"]
     assert all(healed[node] != pid for node, pid in targets.detail["pids"].items())
 
@@ -195,7 +197,9 @@ def test_a_full_disk_is_witnessed_and_must_take_writes_again_when_healed():
     answers = {disks._FILL: lambda *_: "", disks._FREE: lambda *_: "", disks._TRY: lambda *_: "No space left"}
     ctx, fault, targets = ready("disk-full", answers)
     fault.inject(ctx, targets)
-    assert set(fault.witness(ctx, targets)["writes_answered"].values()) == {"No space left"}
+    seen = fault.witness(ctx, targets)
+    assert set(seen["writes_answered"].values()) == {"No space left"}
+    assert seen["writer"].startswith("ours, ")
     with pytest.raises(FaultError, match="still"):
         fault.heal(ctx, targets)
     answers[disks._TRY] = lambda *_: "written"

@@ -13,9 +13,9 @@ from nemesis.core.fault import Targets
 from nemesis.faults.registry import FAULTS, find
 from tests.support.nemesis.clocks import clocked
 
-# Found anew: they are facts of the moment.
+#: Found anew: they are facts of the moment.
 OF_THE_MOMENT = {"pids", "devices", "term", "before", "before_ms", "from"}
-# The toy's nodes know nothing of disks; these draw nothing but whom to hit.
+#: The toy's nodes know nothing of disks; these draw nothing but whom to hit.
 RESOURCES = {"cpu-starve", "memory-pressure", "disk-slow"}
 
 

@@ -167,6 +167,14 @@ def test_a_node_that_does_not_come_back_is_told_and_is_no_failure_of_the_harness
     assert [left.by_system for left in runner.heal_all()] == [True]
 
 
+def test_a_server_that_answers_and_dies_before_the_look_at_its_process_is_the_systems(monkeypatch):
+    runner, record, _, system = go(once("kill-random-processes"))
+    monkeypatch.setattr(system, "start", lambda nodes: None)  # it answered, so the start was fine
+    runner.run(threading.Event())
+    assert "died after it had answered" in record.events[-1].value["reason"]
+    assert [left.by_system for left in runner.heal_all()] == [True]
+
+
 def test_a_node_that_cannot_be_reached_for_its_healing_is_ours_and_told_beside_the_failure():
     runner, *_ = go(once("partition-majorities-ring"), unreachable={"n3"})
     with pytest.raises(UnreachableError):

@@ -92,6 +92,10 @@ def test_a_schedule_that_cannot_be_is_refused(interval, limit):
     ("steps", "complaint"),
     [
         ([Step(70, "inject", "a", 0)], "outside the time limit"),
+        (
+            [Step(40, "inject", "a", 0, when="n1 leads", within_s=20, for_s=10)],
+            "a at 40 s, which may last until 70 s, is outside the time limit of 60 s",
+        ),
         ([Step(1, "inject", "a", 0), Step(2, "inject", "b", 0)], "injected twice"),
         ([Step(1, "heal", "a", 0)], "not injected before"),
     ],

@@ -120,12 +120,11 @@ def test_a_refused_cas_is_judged_by_what_it_saw(spark, recorder, seen, verdict) 
     assert [told.verdict for told in tables.key_verdicts] == [verdict]
 
 
-def test_a_failing_checker_is_a_job_error_with_itscause(spark, recorder) -> None:
-    run = recorder.call(0, "append", 1).close()
-    with pytest.raises(JobError, match="ModelError"):
-        run_tables(spark, run, model="register", deadline_s=10)
-    assert not run.tables.exists()
-    assert not list(run.root.glob("tables.*"))
+def test_a_key_on_which_the_checker_fails_leaves_the_verdicts_on_the_others(spark, recorder) -> None:
+    recorder.call(0, "append", 1, key="odd").call(0, "write", 1, key="lost").call(0, "read", None, None, key="lost")
+    lost, odd = both(spark, recorder.close()).key_verdicts
+    assert (lost.verdict, odd.verdict) == ("invalid", "unknown")
+    assert "ModelError" in (odd.failure or "")
 
 
 def test_a_model_that_a_worker_lacks_is_named_with_the_mend(spark, recorder) -> None:

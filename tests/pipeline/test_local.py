@@ -9,7 +9,7 @@ import pytest
 
 from history import FormatError, Probe, RunFiles, pair, read_history
 from history.tables.schemas import TABLES, TABLES_VERSION
-from pipeline import JobError, local_tables, read_table
+from pipeline import local_tables, read_table
 from pipeline.tables.load_figures import batches_of, load_figures
 
 
@@ -111,9 +111,12 @@ def test_a_run_without_a_history(tmp_path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_an_operation_of_another_model_is_a_job_error(recorder) -> None:
-    with pytest.raises(JobError, match="ModelError"):
-        tables_of(recorder.call(0, "append", 1).close())
+def test_a_key_on_which_the_checker_fails_leaves_the_verdicts_on_the_others(recorder) -> None:
+    recorder.call(0, "append", 1, key="odd").call(0, "write", 1, key="lost").call(0, "read", None, None, key="lost")
+    lost, odd = tables_of(recorder.close()).key_verdicts
+    assert (lost.key, lost.verdict, lost.failure) == ("lost", "invalid", None)
+    assert (odd.key, odd.verdict, odd.operations) == ("odd", "unknown", 1)
+    assert "ModelError" in (odd.failure or "")
 
 
 def test_probes(recorder, write_probes) -> None:

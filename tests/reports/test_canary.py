@@ -15,7 +15,7 @@ from reports.analysis.findings import prepare, violation_times_of
 from reports.analysis.trends import groups_of, strip
 from reports.load.run import read_run
 from reports.load.run_row import row_of
-from reports.page.page import sections_of
+from reports.page.context import sections_of
 from reports.site import site
 from reports.story.canary import grouped, meaning_of, verdict_shown, word_of
 from reports.story.diagnosis import Diagnosis, diagnosis_of

@@ -24,10 +24,10 @@ def search(found: Tab, text: str) -> None:
     found.settle()
 
 
+#: A number that is both a written value and the index of another operation.
 AMBIGUOUS = """(() => { const { ops } = page.Timeline.data, values = new Set();
     for (let i = 0; i < ops.t.length; i++) if (ops.vk[i] === 1) values.add(ops.va[i]);
     for (let i = 0; i < ops.t.length; i++) if (values.has(ops.i[i]) && ops.va[i] !== ops.i[i]) return ops.i[i]; })()"""
-"""A number that is both a written value and the index of another operation."""
 
 HOLDS = (
     "(n) => { const { ops } = page.Timeline.data, i = page.View.selected; return ops.va[i] === n || ops.qa[i] === n; }"
@@ -116,12 +116,12 @@ def test_escape_works_from_a_field_too(shown: Tab) -> None:
     assert shown.js("page.View.selected") is None
 
 
+#: Where the mark of some operation is among the latencies, and which one it is.
 POINT = """(() => { const { plot } = page.Charts.plots[0], { ops } = page.Timeline.data;
     const box = plot.over.getBoundingClientRect();
     let i = page.lowerBound(ops.t, (page.View.from + page.View.to) / 2 * 1e6);
     while (ops.o[i] !== 0 || ops.d[i] < 1000) i++;
     return [box.left + plot.valToPos(ops.t[i] / 1e6, "x"), box.top + plot.valToPos(ops.d[i] / 1000, "y"), i]; })()"""
-"""Where the mark of some operation is among the latencies, and which one it is."""
 
 
 def test_a_point_of_the_latencies_tells_its_operation_and_a_click_pins_it(shown: Tab) -> None:
@@ -227,6 +227,7 @@ def rows_of(found: Tab, selector: str) -> list[str]:
     return [str(text) for text in found.page.locator(f"{selector} tbody tr").all_inner_texts()]
 
 
+#: How many operations of the violation's key lie in a scope, counted one by one.
 CONCURRENT = """(scope) => { const { data } = page.Timeline, { ops } = data, v = data.violations[0];
     const end = (i) => page.endOf(data, i);
     const members = (scope === "culprit" ? [v.culprit] : v.ops)
@@ -236,7 +237,6 @@ CONCURRENT = """(scope) => { const { data } = page.Timeline, { ops } = data, v =
     for (let i = 0; i < ops.t.length; i++)
         n += ops.k[i] === key && (scope === "all" || (ops.t[i] <= to && end(i) >= from));
     return n; }"""
-"""How many operations of the violation's key lie in a scope, counted one by one."""
 
 
 def test_the_history_of_the_key_can_be_read_as_text(shown: Tab) -> None:

@@ -247,11 +247,13 @@ def test_a_check_that_found_something_lost_says_so_first(fresh: Maker, kind: str
 
 
 def test_of_very_many_moments_the_later_ones_are_marked_by_parts_of_the_run(fresh: Maker) -> None:
-    moments = [{"node": "n1", "time": S + place * 10**6, "log_end": 5, "committed": 90} for place in range(300)]
+    moments: list[dict[str, Any]] = [
+        {"node": "n1", "time": S + place * 10**6, "log_end": 5, "committed": 90} for place in range(300)
+    ]
     drawn = with_checks(fresh("valid"), {**DELETED, "details": {**DELETED["details"], "moments": moments}})
     marks = marks_of(drawn)
     assert len(marks.findings) == 100
-    width, later = drawn.run.end / 1e9 / 2000, [1 + place / 1e3 for place in range(100, 300)]
+    width, later = drawn.run.end / 1e9 / 2000, [1 + place / 1000 for place in range(100, 300)]
     assert 0 < len(marks.further_findings) < len(later)
     assert all(any(-1e-9 <= at - mark <= width for mark in marks.further_findings) for at in later)
 

@@ -15,6 +15,7 @@ from checker.models.sync_state_set import SyncStateSet
 from history import RunFiles
 from reports.analysis.findings import prepare
 from reports.load.run import read_run
+from tests.support.reports.raw import Raw, S
 from tests.support.reports.recorded_runs import recorded_run
 
 Change = Callable[[dict[str, Any]], dict[str, Any]]
@@ -86,3 +87,29 @@ def test_results_of_an_earlier_release_claim_no_more_than_they_know(tmp_path: Pa
         return {key: found[key] for key in ("initial", "points", "suspects")} | {"legal": []}
 
     assert "could have answered" not in said(recorded_run(name, tmp_path), earlier)
+
+
+def test_of_a_read_of_a_set_with_too_many_orders_it_is_said_what_every_answer_holds(tmp_path: Path) -> None:
+    """An element acknowledged or read before belongs to all of them, one whose add was open to some."""
+    root = recorded_run("three-losses", tmp_path)
+    raw = Raw(root)
+    (first, *_) = prepare(read_run(RunFiles(root))).violations
+    (suspect,) = first.example.suspects
+    every = raw.operations()
+    begun, ended = suspect.invoked / S, (suspect.returned or 0) / S
+    before = [one for one in every if one["type"] == "ok" and one["end"] < begun]
+    held = {one["value"] for one in before if one["f"] == "add"}
+    held.update(element for one in before if one["f"] == "read" for element in one["result"])
+    adds = [one for one in every if one["f"] == "add" and one["type"] != "fail" and one["begin"] < ended]
+    open_ones = {one["value"] for one in adds} - held
+    assert len(held) > 400
+    assert first.legal.text == (
+        f"all of {len(held):,} elements that had been acknowledged or read before, "
+        f"with or without some of {len(open_ones):,} whose adds were under way or in doubt"
+    )
+    shown = said(root)
+    assert (
+        f'beside all that had happened to it until then it could have answered <span class="mono">{first.legal.text}'
+        in shown
+    )
+    assert "is not named" not in shown

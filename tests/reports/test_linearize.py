@@ -18,7 +18,7 @@ from history import Counterexample, Operation
 from history.records.verdicts import Linearization, Point
 from reports.analysis.counterexample import LEFT, RIGHT, TICK, WIDTH, Picture, label_of, picture_of
 from reports.analysis.responder import missed_write
-from reports.analysis.rows import LAST, MOST
+from reports.analysis.rows import LAST, MAX_ROWS
 from reports.text import text_diagram
 
 MODEL = CasRegister()
@@ -234,8 +234,8 @@ def test_of_many_operations_the_last_are_drawn_in_time_that_grows_as_they_do() -
 
 
 def test_as_many_as_fit_are_all_drawn_and_none_is_said_to_be_left_out() -> None:
-    picture, _ = drawn_with_calls(long_one(MOST))
-    assert len(picture.boxes) == MOST
+    picture, _ = drawn_with_calls(long_one(MAX_ROWS))
+    assert len(picture.boxes) == MAX_ROWS
     assert picture.left_out_text == ""
 
 

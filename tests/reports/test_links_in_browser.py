@@ -174,6 +174,7 @@ def test_any_two_runs_can_be_chosen_and_what_does_not_differ_is_not_coloured(ser
         assert [text for text in found.complaints if "favicon" not in text and "compare.html?" not in text] == []
 
 
+#: Counts and latencies in a stretch by a column of names, one operation after the other.
 TABLE = """(([from, to, by]) => { const { data, mask } = page.Timeline, { ops, names } = data, found = {};
     for (let i = 0; i < ops.t.length; i++) {
         if (!mask[i] || ops.t[i] > to * 1e6 || page.endOf(data, i) < from * 1e6) continue;
@@ -183,7 +184,6 @@ TABLE = """(([from, to, by]) => { const { data, mask } = page.Timeline, { ops, n
     }
     for (const row of Object.values(found)) row.took.sort((a, b) => a - b);
     return found; })"""
-"""Counts and latencies in a stretch by a column of names, one operation after the other."""
 
 
 def test_a_stretch_of_time_is_a_table_of_counts_quantiles_and_errors(page: Tab) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import reports
-from harness.judge.committed_prefix import committed_kept
+from harness.judge.committed_prefix import check_committed_prefix
 from harness.judge.damage import NONE
 from harness.judge.log_order import log_order
 from history import RunFiles
@@ -33,7 +33,7 @@ def judged(below: Path, change: Change) -> Path:
     probes = [json.dumps(change(json.loads(line))) for line in lines]
     (root / "probes.jsonl").write_text("\n".join([header, *probes]) + "\n")
     read = list(read_probes(root / "probes.jsonl"))
-    anew = {check.name: asdict(check) for check in (log_order(read, NONE), committed_kept(read, NONE))}
+    anew = {check.name: asdict(check) for check in (log_order(read, NONE), check_committed_prefix(read, NONE))}
     assert {one["verdict"] for one in anew.values()} == {"invalid"}
     results = json.loads((root / "results.json").read_text())
     results["checks"] = [anew.get(check["name"], check) for check in results["checks"]]

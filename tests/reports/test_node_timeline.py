@@ -373,10 +373,12 @@ def test_a_replica_that_stopped_is_told_with_when_under_what_and_whether_it_move
         return [one.sentence() for one in lagging_nodes(found, windows)]
 
     assert reported({8.0: 800}) == ["n2 has not moved since 8.0 s, 0.0 s into #0 bridge: it stands at 800"]
-    fell = "n2 fell behind at 8.2 s, 0.2 s into #0 bridge, at 800; it last moved at "
-    assert reported({8.0: 800, 14.0: 900}) == [fell + "14.0 s, 6.0 s into #0 bridge: it stands at 900"]
+    fell = "; it fell behind at 8.2 s, 0.2 s into #0 bridge, at 800"
+    assert reported({8.0: 800, 14.0: 900}) == [
+        "n2 has not moved since 14.0 s, 6.0 s into #0 bridge: it stands at 900" + fell
+    ]
     assert reported({8.0: 800, 14.0: 900, 14.25: 950, 17.0: 999}) == [
-        fell + "17.0 s, 1.0 s after #0 bridge was healed: it stands at 999"
+        "n2 has not moved since 17.0 s, 1.0 s after #0 bridge was healed: it stands at 999" + fell
     ]
     assert reported({8.0: 800, 19.0: 1900}) == []
     assert reported({}) == []
@@ -398,7 +400,9 @@ def test_a_replica_that_stood_still_with_all_others_falls_behind_with_the_first_
             probes.append(probe(now, "n2", applied=mine, committed=mine))
         (one,) = lagging_nodes(timelines.timelines_of(probes, ("n1", "n2")), ())
         assert one.at == 70
-        assert one.sentence() == f"n2 fell behind at {one.fell:.1f} s, at 70; it last moved at 14.0 s: it stands at 75"
+        assert one.sentence() == (
+            f"n2 has not moved since 14.0 s: it stands at 75; it fell behind at {one.fell:.1f} s, at 70"
+        )
         return one.fell
 
     assert (fell(99), fell(9)) == (12.25, 9.0)

@@ -19,7 +19,7 @@ from reports.analysis.findings import prepare
 from reports.analysis.outages import LONG_S, Outage, by_fault, outages_of, services_of
 from reports.load.columns import from_operations
 from reports.load.run import read_run
-from reports.page.page import lasting_of
+from reports.page.context import lasting_of
 from tests.support.reports.recorded_runs import recorded_run
 
 S = 10**9

@@ -288,7 +288,7 @@ def test_all_violations_in_the_results_are_marked_those_beyond_the_listed_ones_b
     files.results.write_text(json.dumps(results))
     reports.write_report(files)
     page = files.report.read_text()
-    assert "250 of 400 marked, the earliest of each key; when others were, the results do not tell" in page
+    assert "250 of 400 marked, the earliest of each key; when others were, the results do not say" in page
     assert page.count("framed are the operations of 100") == 2
     data = unpack(page)[1]
     first_at, marked = data["violations"][0]["at"], [one["at"] for one in data["violations"]]

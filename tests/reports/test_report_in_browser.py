@@ -169,6 +169,7 @@ def test_minimap_moves_the_view(shown: Tab) -> None:
     assert start < shown.js("page.View.end") * 0.55 < stop + 2
 
 
+#: Where the middle of some short operation is on the screen, and its index.
 SPOT = """(() => { const { data, row, rowHeight, canvas } = page.Timeline, { ops } = data;
     const box = canvas.getBoundingClientRect(), width = box.width - page.GUTTER - page.MARGIN;
     const seconds = (i) => (ops.t[i] + ops.d[i] / 2) / 1e6;
@@ -176,7 +177,6 @@ SPOT = """(() => { const { data, row, rowHeight, canvas } = page.Timeline, { ops
     while (ops.d[i] < 2000 || ops.d[i] > 30000) i++;
     const share = (seconds(i) - page.View.from) / (page.View.to - page.View.from);
     return [box.left + page.GUTTER + share * width, box.top + (row[i] + 0.6) * rowHeight, ops.i[i]]; })()"""
-"""Where the middle of some short operation is on the screen, and its index."""
 
 
 def test_hover_shows_a_card_click_pins_and_the_address_keeps_it(shown: Tab) -> None:

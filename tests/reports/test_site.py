@@ -24,7 +24,7 @@ from reports.load.run import read_run
 from reports.load.run_row import RunRow, row_of, timers_of
 from reports.load.store_index import INDEX_NAME, StoreIndex, runs_of
 from reports.page.compare import curves_of
-from reports.page.page import facts_of
+from reports.page.context import facts_of
 from reports.site import site
 from reports.site.coverage import matrix_of
 from tests.support.reports.recorded_runs import recorded_run

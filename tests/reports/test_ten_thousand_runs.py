@@ -16,8 +16,8 @@ from tests.support.reports.browser import chromium, tab
 from tests.support.reports.stores import many_runs
 
 pytestmark = [pytest.mark.nightly, pytest.mark.browser]
+#: A machine may be this many times slower than the one second that is promised.
 SLACK = 3
-"""A machine may be this many times slower than the one second that is promised."""
 
 
 def spent(work: Callable[[], object]) -> float:

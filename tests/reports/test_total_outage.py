@@ -77,7 +77,7 @@ def test_it_stands_in_the_head_of_a_valid_run(fresh: Maker, monkeypatch: pytest.
     sentence = "No operation succeeded for 15.0 s"
     reports.write_report(files)
     assert sentence not in files.report.read_text()
-    for place in ("reports.page.page.outages_text", "reports.text.terminal.outages_text"):
+    for place in ("reports.page.context.outages_text", "reports.text.terminal.outages_text"):
         monkeypatch.setattr(place, lambda _drawn: sentence + ".")
     reports.write_report(files)
     head = files.report.read_text().partition('id="verdict"')[2].partition("</section>")[0]

@@ -111,6 +111,7 @@ def main():
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.bind(("", PORT))
     listener.listen(128)
+    print(f"{bug}: listening at {PORT}, data at {holder}", flush=True)
     while True:
         try:
             threading.Thread(target=serve, args=(listener.accept()[0], role), daemon=True).start()

@@ -1,4 +1,4 @@
-"""Where the values of options come from: plan files, the project file, systems under test."""
+"""Values of options from plan files, the project file and systems under test."""
 
 from __future__ import annotations
 

@@ -9,9 +9,10 @@ import click
 from click.core import ParameterSource
 from msgspec.structs import asdict
 
-from harness.execution.faults import Faults, member_names, node_names
+from harness.execution.faults import Faults, member_names, node_names, planned_setup
 from harness.plan import Plan
-from harness.terminal.tables import fitted
+from harness.systems.declared import require_able
+from harness.terminal.tables import fitted, wrapped
 from nemesis.core.targets import certain
 from nemesis.faults.registry import hits_all
 from nemesis.schedule.steps import Step
@@ -23,7 +24,7 @@ _ALL: Final = "of all faults, those that cannot work on the cluster are left out
 
 def dry_run(plan: Plan, ctx: click.Context) -> str:
     """The resolved plan and its schedule as text.  Raises UsageError for faults that cannot be scheduled."""
-    record = plan.to_json()
+    record = _record(plan, ctx)
     values = {name: value for name, value in record.items() if name not in _LEFT_OUT} | plan.options
     origins = origins_of(ctx)
     rows = [(f"  {name.replace('_', '-')}", _word(value), origins.get(name, "")) for name, value in values.items()]
@@ -31,10 +32,10 @@ def dry_run(plan: Plan, ctx: click.Context) -> str:
     members = member_names(plan)
     schedule = [("  none",)] if not steps else [_row(plan, step, members) for step in steps]
     note = f"  ({_ALL})" if "all" in plan.nemesis else ""
-    drawn_from = [f"members, from which faults draw: {' '.join(members)}"] if members and steps else []
+    drawn_from = [wrapped(f"members, from which faults draw: {' '.join(members)}")] if members and steps else []
     return "\n".join(
         [record["command"], "", "plan:", fitted(rows), "", *drawn_from,
-         f"schedule, from the begin of the main phase:{note}", fitted(schedule)]
+         wrapped(f"schedule, from the begin of the main phase:{note}"), fitted(schedule)]
     )  # fmt: skip
 
 
@@ -42,15 +43,21 @@ def document(plan: Plan, ctx: click.Context) -> dict[str, Any]:
     """The same as JSON; the schedule is as in a plan.json, ``members`` is null where it is not known yet."""
     steps = [asdict(step) for step in _steps(plan)]
     members = list(member_names(plan)) or None
-    return {"plan": plan.to_json(), "origins": origins_of(ctx), "members": members, "schedule": steps}
+    return {"plan": _record(plan, ctx), "origins": origins_of(ctx), "members": members, "schedule": steps}
+
+
+def _record(plan: Plan, ctx: click.Context) -> dict[str, Any]:
+    """The plan's record; no plan.json holds its schedule yet, so its command names the script."""
+    return {**plan.to_json(), "command": plan.command(str(ctx.params.get("schedule") or "plan.json"))}
 
 
 def _steps(plan: Plan) -> list[Step]:
+    require_able(plan.under_test, planned_setup(plan))
     return Faults(plan).schedule
 
 
 def origins_of(ctx: click.Context) -> dict[str, str]:
-    """Where each value comes from that is not a default, by parameter."""
+    """Map each parameter whose value is not the default to the source of its value."""
     planned = ctx.meta.get("planned", ())
     found = {}
     for param in ctx.command.get_params(ctx):

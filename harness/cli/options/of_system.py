@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
+from harness.cli.options import PROJECT_FILE
 from harness.cli.options.plan_file import read_defaults
 from harness.errors import UsageError
-from harness.plan import VERSION_OPTION, is_free, option_of
-from harness.systems import DEFAULT, find_system, split_version
+from harness.plan import VERSION_OPTION, is_free, option_of, option_words
+from harness.systems import DEFAULT, find_system, split_version, usable_systems
 from harness.systems.api import Option, OptionValue, System
+from history.schema import hint
 
 _TRUE_FALSE = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
@@ -26,7 +30,10 @@ class SystemCommand(click.Command):
         plan = _plan(args)
         ctx.meta["planned"] = frozenset(plan)
         ctx.meta["system"] = _named(ctx, args, plan)
-        return super().parse_args(ctx, args)
+        rest = super().parse_args(ctx, args)
+        if not ctx.resilient_parsing:
+            _check_given(ctx, [str(one.name) for one in self.get_params(ctx) if not str(one.name).startswith("_")])
+        return rest
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         own = super().get_params(ctx)
@@ -34,6 +41,26 @@ class SystemCommand(click.Command):
         params = [*own[:place], *system_params(find_system(ctx.meta.get("system", DEFAULT))), *own[place:]]
         planned = ctx.meta.get("planned", ())
         return [_without_environment(param) if param.name in planned else param for param in params]
+
+
+def _check_given(ctx: click.Context, known: Sequence[str]) -> None:
+    """Raises UsageError for a default that no option takes: of a file for this system, or in the environment."""
+    system, defaults = ctx.meta["system"], ctx.default_map or {}
+    if split_version(str(defaults.get("system", system)))[0] == system:
+        for name in defaults:
+            if name not in known:
+                where = "--plan" if name in ctx.meta["planned"] else PROJECT_FILE
+                mend = "leave it out, or name the system that has it"
+                raise UsageError(f"{where}: {system} has no option {name.replace('_', '-')}: {mend}")
+    prefix = f"{ctx.auto_envvar_prefix}_"
+    unknown = [
+        word for word in os.environ if word.startswith(prefix) and word.removeprefix(prefix).lower() not in known
+    ]
+    if ctx.auto_envvar_prefix and unknown:
+        others = {option.name for one in usable_systems()[0] for option in one.options}
+        for word in unknown:
+            if (name := word.removeprefix(prefix).lower()) not in others:
+                raise UsageError(f"{word}: there is no option {name.replace('_', '-')}; {hint(name, known)}")
 
 
 def _without_environment(param: click.Parameter) -> click.Parameter:
@@ -85,6 +112,15 @@ def given_options(name: str, words: Iterable[str]) -> dict[str, OptionValue]:
             raise UsageError(f"-o {word}: expected an option of {name} as name=value; there are {known}")
         found[key] = _value(options[key], text, word)
     return found
+
+
+def refuse_twice(ctx: click.Context, given: Mapping[str, OptionValue], options: Mapping[str, Any]) -> None:
+    """Raises UsageError for an option that the command line gives in both ways, with two values."""
+    for name, value in given.items():
+        of_line = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if of_line and name in options and options[name] != value:
+            flag = shlex.join(option_words(name, options[name]))
+            raise UsageError(f"-o {name}={value} and {flag} name two values: give one")
 
 
 def _value(option: Option, text: str, word: str) -> OptionValue:

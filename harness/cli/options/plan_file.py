@@ -25,6 +25,7 @@ from harness.errors import UsageError
 from harness.options import option_types, plan_file
 from harness.plan import PLAN_FORMAT, field_of, is_free, option_of, upgraded
 from harness.systems import DEFAULT, find_system, split_version
+from harness.systems.choices import choices
 from harness.systems.registry import FILE
 from history.schema import convert
 from history.toml_file import read_toml_or_object
@@ -81,9 +82,11 @@ def read_defaults(path: Path) -> dict[str, Any]:
 def defaults_of(content: Mapping[str, Any], where: str) -> dict[str, Any]:
     """The options in a table, by parameter.  Raises UsageError that names ``where`` and the key."""
     own = _values_of_file(content)
-    spelled = {option_of(field_of(name)).removeprefix("--"): content[name] for name in content if name not in own}
+    _check_chosen(content, where)
+    written = {option_of(field_of(name)).removeprefix("--"): name for name in content if name not in own}
+    spelled = {option: content[name] for option, name in written.items()}
     try:
-        values = asdict(convert(spelled, plan_file()))
+        values = asdict(convert(spelled, plan_file(), lambda option: written.get(option, option)))
     except ValueError as error:
         raise UsageError(f"{where}: {error}") from None
     found = {field: value for field, value in values.items() if value is not UNSET}
@@ -103,6 +106,17 @@ def defaults_of(content: Mapping[str, Any], where: str) -> dict[str, Any]:
 
 #: What every system has names of its own for.
 _CHOSEN: Final = ("version", "workload", "canary")
+
+
+def _check_chosen(content: Mapping[str, Any], where: str) -> None:
+    """Raises UsageError for a version, workload or canary that the system which the table names does not have."""
+    if not isinstance(named := content.get("system"), str):
+        return
+    chosen = {name: content[name] for name in _CHOSEN if name in content}
+    try:
+        convert(chosen, choices(find_system(split_version(named)[0])))
+    except ValueError as error:
+        raise UsageError(f"{where}: {error}") from None
 
 
 def _values_of_file(content: Mapping[str, Any]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from harness.workloads import Invocation
 
 #: Entries that one question brings; an answer must fit into a line.
 CHUNK: Final = 2000
-#: A gateway must answer so long before the client gives up (s).
+#: A gateway must answer this long before the client gives up (s).
 AHEAD_S: Final = 0.2
 
 _Key: TypeAlias = str | int | None
@@ -26,7 +26,7 @@ _Key: TypeAlias = str | int | None
 
 @dataclass(slots=True)
 class Known:
-    """What all workers of a run know: the ids of ledgers, and their writers' handles."""
+    """The ids of ledgers and their writers' handles, which all workers of a run share."""
 
     ids: dict[_Key, int] = field(default_factory=dict)
     writers: dict[_Key, int] = field(default_factory=dict)

@@ -34,10 +34,10 @@ class Writer(Struct, frozen=True):
 
 
 class LateWriters(Struct, frozen=True):
-    """One window more of each writer that met no fence.
+    """A last window of adds by each writer that met no fence.
 
     It comes ``after`` (ns) to three times that after the end of the ledger was answered.  The moments are spread
-    because nobody knows how long a bookie takes to come back: an add to one that is still down ends the handle.
+    because it is not known how long a bookie takes to come back: an add to one that is still down ends the handle.
     ``writers`` are those that may come, by the number of their ledger; ``gone`` the ledgers of all others.
     """
 

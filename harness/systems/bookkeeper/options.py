@@ -13,7 +13,7 @@ QUORUMS: Final = ("3-3-2", "3-3-3", "3-2-2", "3-3-1", "3-2-1", "3-1-1", "2-2-2",
 
 
 class Quorum(NamedTuple):
-    """How many bookies hold a ledger, hold each entry, and must have answered before an add is acknowledged."""
+    """The numbers of bookies that hold a ledger, hold each entry, and must answer before an add is acknowledged."""
 
     ensemble: int
     write: int
@@ -35,7 +35,7 @@ OPTIONS: Final = (
            help="A slow bookie takes so long (ms) at most, and a quarter of it at least."),
     Option(name="late_writers", default=0, least=0, most=3600, reason="no run lasts so long", marks_runs=True,
            help="Half of the writers fall silent before their ledger is recovered, and add again so many seconds (to "
-                "three times as many) after its end was told; 0: none."),
+                "three times as many) after its end was answered; 0: none."),
     Option(name="recovery_batch", default=3, least=1, most=64, reason="no ledger is read further ahead",
            help="Entries that a recovery reads at once (recoveryReadBatchSize)."),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What runs on the nodes: a metadata server on the first, a bookie on each of the others, a gateway on all."""
+"""Processes on the nodes: a metadata server on the first, a bookie on each of the others, a gateway on all."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from harness.systems.zookeeper_server import server, server_jars
 
 BOOKIE_PORT: Final = 3181
 GATEWAY_PORT: Final = 4181
-#: Of the metadata server: BookKeeper 4.17 brings ZooKeeper 3.9.3, which loses what it acknowledged (ZOOKEEPER-4925).
+#: The release of the metadata server: BookKeeper 4.17 brings ZooKeeper 3.9.3, which loses what it acknowledged
+#: (ZOOKEEPER-4925).
 ZOOKEEPER: Final = "3.9.4"
 GATEWAY: Final = GatewayJar()
 STORE: Final = "bookie"
@@ -65,8 +66,8 @@ addEntryQuorumTimeoutSec=5
 clientConnectTimeoutMillis=1000
 zkTimeout=4000
 """
-#: The planted bug ``wiped-bookies``: from its second start on a bookie finds nothing, and nobody knows that it had had
-#: anything.
+#: The planted bug ``wiped-bookies``: from its second start on a bookie finds nothing, and no other process knows that
+#: it had had anything.
 _WIPED: Final = """if [ -e "$1/journal" ]; then
   rm -rf "$1"; shift
   java "$@" org.apache.bookkeeper.bookie.BookieShell -conf bookie.conf bookieformat \
@@ -132,7 +133,7 @@ def _gateway(setup: Setup, node: Machine) -> Role:
 
 
 def _java(setup: Setup, node: Machine, name: str, flags: tuple[str, ...]) -> tuple[str, ...]:
-    """What stands between ``java`` and a class of BookKeeper or of the gateway's."""
+    """The words between ``java`` and a class of BookKeeper or of the gateway."""
     path = f"{on_node(node, GATEWAY)}/*:{on_node(node, jars(setup))}/*"
     return (*_FLAGS, *flags, f"-Dlog4j2.configurationFile={name}.properties", "-cp", path)
 
@@ -168,7 +169,7 @@ def ask(node: Machine, request: dict[str, Any], timeout: float = ASK_S) -> dict[
 
 
 def surface(setup: Setup) -> Surface:
-    """What faults may rely on."""
+    """The properties that faults rely on."""
     digests = "what a damaged bookie lacks comes back by autorecovery, which does not run here"
     return Surface(
         peer_ports=(BOOKIE_PORT, ZOOKEEPER_PORT),

@@ -1,4 +1,4 @@
-"""What BookKeeper promises, and the check of it over a run."""
+"""Check the promises of BookKeeper over a run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from history.records.violations import details_of
 
 PROMISES: Final = (
     "an acknowledged add is readable for ever, with its id and payload, while a quorum of its bookies keeps its disks",
-    "once a recovery or a close has told the end of a ledger, no add beyond it is or will be acknowledged",
+    "once a recovery or a close has answered the end of a ledger, no add beyond it is or will be acknowledged",
     "the ids of a ledger are dense up to its end, its payloads unique, in the order in which they were added",
     "what a reader read once, at or below LastAddConfirmed, stays readable for everybody",
     "recoverers that race, and everybody after them, see the same end",
@@ -20,16 +20,16 @@ PROMISES: Final = (
 )
 _ASKED: Final = "each ledger has one end, holds every acknowledged add up to it, and nothing is acknowledged beyond it"
 _NAMED: Final = 10
+#: What readers of a run meet, of the operations and of what the check counts.
 WORDS: Final = {
     "window": "adds of one writer that are in flight at once, each acknowledged on its own with an id",
     "tail": "a read by a follower, without recovery: entries up to LastAddConfirmed",
-    "recover": "fencing a ledger and ending it, as whoever takes over from a writer does",
+    "recover": "fencing a ledger and ending it, as a client that takes over from a writer does",
     "close": "the end that the ledger's own writer gives it",
-    "in doubt": "an add without an answer that tells what became of it: it may be in the ledger or not",
+    "in doubt": "an add without an answer that proves what became of it: it may be in the ledger or not",
     "kept": "of adds in doubt, those that a reader found in the ledger after its end",
-    "end of a ledger": "the id of its last entry, told by a recovery, by a close, or with a read",
+    "end of a ledger": "the id of its last entry, answered by a recovery, by a close, or with a read",
 }
-"""What readers of a run meet, of the operations and of what the check counts."""
 
 
 def ledgers_keep_their_promises(evidence: Evidence) -> Check:

@@ -41,7 +41,7 @@ AGAIN_S: Final = 0.3
 TRIES: Final = 4
 #: Windows of one ledger, at most: what is added must be read by all at the end.
 WINDOWS: Final = 40
-#: This share of the ledgers is closed by the writer, if nobody recovers it before.
+#: This share of the ledgers is closed by the writer, if no client recovers it before.
 CLOSES: Final = 0.3
 #: A writer that was refused goes on for so many windows in this share: it does not know that it was fenced.
 STUBBORN: Final = 0.3
@@ -105,7 +105,7 @@ class Storm(Struct, frozen=True):
         return one.due if one.due is not None else None if self.began is None else self.began + one.after
 
     def _of(self, place: int, now: int) -> tuple[Invocation, Storm] | None:
-        """What the worker at this place does next; None for nothing now."""
+        """The next operation of the worker at this place; None for none now."""
         if not self.open:
             if place != self.writer or self.asked:
                 return None
@@ -162,7 +162,7 @@ def storms(workers: int, window: int, most: int, late_s: int = 0) -> Generator:
     """Ledgers one after the other in each group of workers.
 
     Writers have up to ``window`` adds in flight, and up to ``most`` clients recover a ledger.  With ``late_s`` some of
-    the writers add again that long (s) after the end was told.
+    the writers add again that long (s) after the end was answered.
     """
     size = min(GROUP, workers)
 

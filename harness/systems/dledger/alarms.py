@@ -35,6 +35,6 @@ ALARMS: Final = (
 #: A dispatcher is the leader's to one follower: it goes over to comparing, truncating or sending a snapshot.
 LOG_WORDS: Final = LogWords(
     noise=r"Complete closure|advance failed, status=Status\{code=\S*SUCCESS|Compare data to index failed",
-    milestones=r"ChangeRole|VOTE_RESULT|INCREASE_TERM|HeartBeatTimeOut|TRUNCATE|\[BUG\]",
+    milestones=r"ChangeRole|VOTE_RESULT|INCREASE_TERM|HeartBeatTimeOut|TRUNCATE|PushFallBehind|\[BUG\]",
     replication=r"\[Push-[^\]]+\].*(?:[Cc]hange state|COMPARE|TRUNCATE|INSTALL_SNAPSHOT)",
 )

@@ -48,7 +48,7 @@ class RegisterClient:
         self._avoid_until: dict[str, float] = {}
 
     async def open(self) -> None:
-        """Nothing: each connection is made when it is first needed."""
+        """Do nothing: each connection is made when it is first needed."""
 
     async def perform(self, invocation: Invocation) -> Reply:
         """Ask the system once; never raises for anything that the system or the network does."""
@@ -102,7 +102,7 @@ class RegisterClient:
 
 
 def clients(setup: Setup, number: int) -> list[RegisterClient]:
-    """As many clients, each at a node of its own as far as there are nodes."""
+    """Make this many clients, each at a node of its own as far as there are nodes."""
     endpoints = {node.name: (node.address, CLIENT_PORT) for node in setup.nodes}
     follows, read_mode = str(setup.options["client_follows"]), str(setup.options["read_mode"])
     return [

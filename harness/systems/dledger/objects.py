@@ -1,4 +1,4 @@
-"""What each kind of object asks of the server, and what an answer says of it.
+"""Translate the operations of each kind of object into requests, and answers into outcomes.
 
 The kind is the beginning of the key: ``set-3`` is a set, ``counter-0`` a counter, ``lock-1`` a lock, ``bank-0`` a bank,
 ``log-0`` a log; every other key is a register.
@@ -43,7 +43,7 @@ def request_of(invocation: Invocation, read_mode: str) -> dict[str, Any]:
 
 
 def value_read(invocation: Invocation, answer: Answer) -> Any:
-    """What an acknowledged read has seen; ``UNSEEN`` if it does not say so."""
+    """The value that an acknowledged read has seen; ``UNSEEN`` if it does not say so."""
     return _READ.get(_kind(invocation), _register)(answer)
 
 

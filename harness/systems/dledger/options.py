@@ -1,4 +1,4 @@
-"""What can be chosen of the register on DLedger: versions, options, planted bugs."""
+"""The choices of the register on DLedger: versions, options, planted bugs."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ CANARIES: Final = (
 
 
 def refuse(setup: Setup) -> str | None:
-    """Why these cannot be run together, with the mend."""
+    """The reason why these cannot be run together, with the mend."""
     if setup.options["snapshot"] and setup.version == "0.3.2":
         return "--snapshot needs --dledger-version 0.4.0: 0.3.2 is run without snapshots only"
     return None

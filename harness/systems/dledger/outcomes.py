@@ -32,7 +32,7 @@ LAW: Final = Law(
     Rule("no-entry", "get: nothing is committed there", "fail"),
     Rule("cas-refused", "cas refused: the value was another", "ok"),
     Rule("cas-refused-unseen", "cas refused, without the value it met", "fail"),
-    Rule("lock-refused", "lock not taken, or not given back: another holds it, or nobody", "ok"),
+    Rule("lock-refused", "lock not taken, or not given back: another holds it, or none does", "ok"),
     Rule("lock-refused-unseen", "the same, without who holds it", "fail"),
     Rule("before-append", "error raised before the append", "fail"),
     Rule("after-append", "error raised after it, or unknown", "info", read="fail", get="fail", list="fail"),

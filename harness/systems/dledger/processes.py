@@ -25,7 +25,7 @@ STORE_FILES: Final = {
     "snapshot": ("dledger-*/snapshot/snapshot_*/*",),
     "term": ("dledger-*/currterm",),
 }
-#: In an installed package, and in a source tree.
+#: Where they lie in an installed package, and in a source tree.
 JAR_DIRECTORIES: Final = (
     Path(__file__).resolve().parents[1] / "jars",
     Path(__file__).resolve().parents[3] / "dledger_register" / "dist",
@@ -102,10 +102,10 @@ def leads(setup: Setup) -> str | None:
 
 
 def surface(setup: Setup) -> Surface:
-    """What faults may rely on."""
+    """The properties that faults rely on."""
 
     def transfer(leader: str, to: str) -> None:
-        """By the library's own request, in the term of the leader's status."""
+        """Hand over the leadership by the library's own request, in the term of the leader's status."""
         address = setup.node(leader).address
         term = int(BlockingWire(address, CLIENT_PORT).ask({"op": "status"})["term"])
         transfer_leadership((address, RAFT_PORT), leader, to, term)

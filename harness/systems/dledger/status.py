@@ -1,4 +1,4 @@
-"""What a server says of itself on its client port: for readiness, and as probes."""
+"""Ask a server for its status on its client port: for readiness, and as probes."""
 
 from __future__ import annotations
 

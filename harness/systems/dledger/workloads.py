@@ -1,4 +1,4 @@
-"""What clients do with the registers and the log, and how it is judged."""
+"""Workloads on the registers and the log, and their checks."""
 
 from __future__ import annotations
 

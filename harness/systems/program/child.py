@@ -38,7 +38,7 @@ _LAST_WORDS: Final = 2000
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What is started: the words of its command line, where, and which environment variables it has besides ours."""
+    """A program to start: the words of its command line, its directory, and environment variables besides ours."""
 
     argv: tuple[str, ...]
     directory: Path

@@ -79,7 +79,7 @@ class ProgramClient:
 
 
 def unusable(invocation: Invocation, answer: dict[str, Any], answers: Mapping[str, Any] = _ANY) -> str:
-    """Why an answer cannot be one to this operation; empty if it can."""
+    """The reason why an answer cannot be one to this operation; empty if it can."""
     kind, error = answer.get("type"), answer.get("error")
     if kind not in ("ok", "fail", "info"):
         return f"an answer of the type {str(kind)[:80]!r}, which is none of ok, fail and info"

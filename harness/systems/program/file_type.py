@@ -42,11 +42,16 @@ Placeholder: TypeAlias = Annotated[
 Command: TypeAlias = Text | Annotated[tuple[str, ...], Meta(min_length=1)]
 Port: TypeAlias = Annotated[int, Meta(ge=1, le=65535)]
 WorkloadName: TypeAlias = Literal["register", "cas-register", "mixed-registers", "set", "counter", "lock", "bank"]
+#: The checks that can find a bug of such a program.
+CheckName: TypeAlias = Literal[
+    "linearizable", "elements", "total", "recovery", "node-logs", "replicas-agree", "election-safety", "terms-kept",
+    "leader-complete", "log-order", "committed-kept",
+]  # fmt: skip
 Value: TypeAlias = bool | int | float | str
 
 
 class Ready(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """How it is seen that a process is ready: by one of these, the role's port when left out."""
+    """The sign that a process is ready: one of these, the role's port when left out."""
 
     port: Annotated[Port | None, Meta(description="it accepts connections")] = None
     command: Annotated[Command | None, Meta(description="a command on the node that ends with 0")] = None
@@ -61,7 +66,7 @@ class RoleTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     nodes: Annotated[tuple[Text, ...], Meta(description="all when left out")] = ()
     port: Annotated[Port | None, Meta(description="where it is reached by its peers and by clients")] = None
     peer: Annotated[Text, Meta(description="an element of {peers}")] = "{address}"
-    ready: Ready = Ready()
+    ready: Ready | None = None
     environment: dict[str, str] = {}
     stage: Annotated[int, Meta(ge=0, description="lower ones are ready before it is started")] = 0
 
@@ -96,7 +101,7 @@ class CanaryTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
     """A bug that the program has when {canary} in its command names it."""
 
     help: Text
-    found_by: Annotated[tuple[Text, ...], Meta(min_length=1, description="the checks that must find it")] = (
+    found_by: Annotated[tuple[CheckName, ...], Meta(min_length=1, description="the checks that must find it")] = (
         "linearizable",
     )
     options: Annotated[dict[str, Value], Meta(description="without which it does nothing")] = {}
@@ -111,7 +116,7 @@ class AlarmTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class FaultsTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What faults may rely on; the first role's port when left out."""
+    """The properties that faults rely on; the first role's port when left out."""
 
     peer_port: Port | None = None
     client_port: Port | None = None
@@ -140,9 +145,9 @@ class SystemFile(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     promises: tuple[Text, ...] = ()
 
 
-#: Of a role's command, besides the options.
+#: What may stand for values in a role's command, besides the options.
 OF_A_NODE: Final = ("node", "index", "address", "peers", "others", "files", "data", "home", "version", "canary")
-#: Of the client's and the probe's; where there is one process a worker, or a node, also those of its node.
+#: The same of the client's and the probe's; where there is one process a worker, or a node, also its node's.
 OF_A_CLIENT: Final = ("peers", "version", "canary")
 OF_A_PEER: Final = ("node", "index", "address")
 
@@ -168,31 +173,35 @@ def _check(found: SystemFile, directory: Path) -> None:
     names = [role.name for role in found.roles]
     if twice := {name for name in names if names.count(name) > 1}:
         raise ValueError(f"more than one of the roles has the name {min(twice)}: give each its own")
-    if unknown := set(found.faults.members) - set(names):
-        raise ValueError(f"faults.members: there is no role {min(unknown)!r}; {hint(min(unknown), names)}")
-    if found.roles[0].port is None and None in (found.faults.peer_port, found.faults.client_port):
-        raise ValueError(
-            "roles[0].port is missing: without it, or faults.peer_port and client_port, links cannot be cut"
-        )
+    _check_faults(found, names)
     own = OF_A_PEER if found.client.processes == "worker" else ()
     _check_command("client.command", found.client.command, {*OF_A_CLIENT, *own, *options})
     if found.probe is not None:
         _check_command("probe.command", found.probe.command, {*OF_A_CLIENT, *OF_A_PEER, *options})
-    for number, name in enumerate(found.files):
+    _check_files(found.files, directory)
+
+
+def _check_faults(found: SystemFile, roles: list[str]) -> None:
+    if unknown := set(found.faults.members) - set(roles):
+        raise ValueError(f"faults.members: there is no role {min(unknown)!r}; {hint(min(unknown), roles)}")
+    if found.roles[0].port is None and None in (found.faults.peer_port, found.faults.client_port):
+        raise ValueError(
+            "roles[0].port is missing: without it, or faults.peer_port and client_port, links cannot be cut"
+        )
+    if found.faults.refused:
+        from nemesis.faults.registry import FAULTS  # here, because no other file pays for what it imports
+
+        if unknown := set(found.faults.refused) - set(FAULTS):
+            raise ValueError(f"faults.refused: there is no nemesis {min(unknown)!r}; {hint(min(unknown), FAULTS)}")
+
+
+def _check_files(files: tuple[str, ...], directory: Path) -> None:
+    there: dict[str, str] = {}
+    for number, name in enumerate(files):
         if not (directory / name).is_file():
             raise ValueError(f"files[{number}]: there is no file {directory / name}")
-    for name, option in found.options.items():
-        _check_option(f"options.{name}", option)
-    _check_canaries(found)
-
-
-def _check_canaries(found: SystemFile) -> None:
-    options = set(found.options)
-    for name, canary in found.canaries.items():
-        if unknown := set(canary.options) - options:
-            raise ValueError(
-                f"canaries.{name}.options: there is no option {min(unknown)!r}; {hint(min(unknown), options)}"
-            )
+        if (other := there.setdefault(Path(name).name, name)) is not name:
+            raise ValueError(f"files[{number}]: {name} and {other} would be the same file on the nodes: rename one")
 
 
 def _check_role(place: str, role: RoleTable, known: set[str]) -> None:
@@ -202,22 +211,13 @@ def _check_role(place: str, role: RoleTable, known: set[str]) -> None:
     for name, text in role.environment.items():
         with _at(f"{place}.environment.{name}"):
             check(text, known)
+    if role.ready is None:
+        return
     given = [name for name in ("port", "command", "log") if getattr(role.ready, name) is not None]
-    if len(given) > 1:
-        raise ValueError(f"{place}.ready must be one of port, command and log, not {' and '.join(given)}")
+    if len(given) != 1:
+        raise ValueError(f"{place}.ready must be one of port, command and log, not {' and '.join(given) or 'empty'}")
     if role.ready.command is not None:
         _check_command(f"{place}.ready.command", role.ready.command, known)
-
-
-def _check_option(place: str, option: OptionTable) -> None:
-    if option.choices and option.default not in option.choices:
-        raise ValueError(f"{place}.default must be one of its choices, not {option.default!r}")
-    if (option.least, option.most) != (None, None):
-        figure = option.default
-        if isinstance(figure, bool | str):
-            raise ValueError(f"{place} has bounds, so its default must be a number, not {figure!r}")
-        if (option.least is not None and figure < option.least) or (option.most is not None and figure > option.most):
-            raise ValueError(f"{place}.default is not within its bounds: {figure}")
 
 
 def _check_command(place: str, command: Command, known: set[str]) -> None:

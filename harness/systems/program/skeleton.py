@@ -9,7 +9,7 @@ from typing import Final
 from harness.errors import UsageError
 
 FILE: Final = "kv.toml"
-#: In an installed package, and in a source tree.
+#: Where they lie in an installed package, and in a source tree.
 _PACKAGED: Final = Path(__file__).resolve().with_name("example")
 _EXAMPLE: Final = Path(__file__).resolve().parents[3] / "examples" / "kv"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ from harness.systems.artifacts import LocalFiles, on_node
 from harness.systems.program.child import LineProgram, Program
 from harness.systems.program.client import LAW, ProgramClient
 from harness.systems.program.file_type import Command, RoleTable, SystemFile, read_system_file
+from harness.systems.program.file_type import Ready as ReadyTable
 from harness.systems.program.templates import fill, words_of
 from harness.systems.program.workloads import ANSWERS, WORKLOADS
 from harness.systems.ready import listening, logged, succeeds
@@ -52,6 +54,7 @@ class _FromFile:
                 Canary(name=name, help=one.help, found_by=one.found_by, options=one.options)
                 for name, one in file.canaries.items()
             ),
+            refuse=self.refuse,
             roles=self.roles,
             artifacts=self.artifacts,
             surface=self.surface,
@@ -62,6 +65,27 @@ class _FromFile:
             promises=file.promises,
             alarms=tuple(Alarm(pattern=one.pattern, meaning=one.meaning, follows=one.follows) for one in file.alarms),
         )  # fmt: skip
+
+    def refuse(self, setup: Setup) -> str | None:
+        """Nodes that the cluster lacks, where it is known, and programs that this machine lacks."""
+        for role in self.file.roles if setup.nodes else ():
+            names = [node.name for node in setup.nodes]
+            if unknown := sorted(set(role.nodes) - set(names)):
+                return (
+                    f"--system {self.name}: the role {role.name} is for {unknown[0]}; the nodes are {' '.join(names)}"
+                )
+        probe = self.file.probe
+        programs = {"client": self.file.client.command, **({"probe": probe.command} if probe is not None else {})}
+        for name, command in programs.items():
+            try:
+                word = fill(words_of(command)[0], {**_options(setup), "version": setup.version, "canary": ""})
+            except KeyError:  # a program by the name of a node
+                continue
+            path = str(self.directory / word) if "/" in word else word
+            if shutil.which(path) is None:
+                there = "cannot be executed" if Path(path).is_file() else "is not on this machine"
+                return f"--system {self.name}: {name}.command: {path} {there}"
+        return None
 
     # -- on the nodes ----------------------------------------------------------------------------------------------
 
@@ -198,7 +222,7 @@ def _options(setup: Setup) -> dict[str, str]:
 
 
 def _ready(role: RoleTable, values: Mapping[str, str]) -> Ready | None:
-    ready = role.ready
+    ready = role.ready or ReadyTable()
     if ready.command is not None:
         return succeeds(*_filled(ready.command, values))
     if ready.log is not None:

@@ -139,7 +139,7 @@ def value_of(f: str, answer: Answer) -> Any:
 
 
 def clients(setup: Setup, number: int) -> list[Client]:
-    """As many clients, each at home at a node as far as there are nodes, and the brokers that beat while they last."""
+    """Make this many clients, each at a node of its own as far as there are, and the brokers that beat meanwhile."""
     brokers = Brokers(setup)
     return [Client(home, setup, brokers) for home in islice(cycle(setup.nodes), number)]
 

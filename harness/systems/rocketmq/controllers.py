@@ -13,7 +13,7 @@ from harness.systems.rocketmq.requests import APPLY_BROKER_ID, METADATA, OK, POR
 #: In jRaft mode the controllers talk to each other at a port of their own.
 RAFT_PORT: Final = 9879
 STORE: Final = "controller"
-#: Longer than any run: what is alive is told by the brokers of the harness alone, and no controller elects by itself.
+#: Longer than any run: only the brokers of the harness say what is alive, and no controller elects by itself.
 NEVER_MS: Final = 1 << 30
 #: What is read again at the start, by class, below the store.
 FILES: Final = {
@@ -126,7 +126,7 @@ def _serves(address: Address, setup: Setup) -> bool:
 
 
 def surface(setup: Setup) -> Surface:
-    """What faults may rely on.
+    """The properties that faults rely on.
 
     In DLedger mode one port is for peers and clients, and heartbeats have a code of their own; in jRaft mode they are
     appends without entries.

@@ -1,4 +1,4 @@
-"""What is asked of a controller: codes, headers, and the brokers in whose name it is asked.
+"""Requests to a controller: codes, headers, and the brokers in whose name they are sent.
 
 The codes are those of RocketMQ's ``RequestCode`` and ``ResponseCode``.
 """
@@ -49,7 +49,7 @@ class Broker:
         return f"127.0.0.1:{10_000 + self.number}"
 
     def application(self) -> dict[str, object]:
-        """For its number, as often as one likes: the check code is the same."""
+        """The fields of an application for the broker's number; it may be repeated, as the check code is the same."""
         return {"clusterName": CLUSTER, "brokerName": self.name, "appliedBrokerId": self.number,
                 "registerCheckCode": f"{self.address};0"}  # fmt: skip
 

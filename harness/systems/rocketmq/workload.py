@@ -1,4 +1,4 @@
-"""What brokers do with the controller: they race on one epoch, each by the last answer that it got, and ask again.
+"""Brokers race on one epoch at the controller, each by the last answer that it got, and ask again.
 
 An alter expects what its worker read or was granted; one that is in doubt is often asked for once more, as a broker
 does it.  Beside the model there are checks in linear time (:func:`epochs_check`).
@@ -24,7 +24,7 @@ from history.records.violations import details_of
 READS: Final = 0.15
 REGISTERS: Final = 0.05
 ELECTS: Final = 0.15
-#: So often an alter or an elect without an answer is asked for again.
+#: An alter or an elect without an answer is asked for again at most this many times.
 AGAIN: Final = 0.5
 _NONE: Final[Mapping[Any, Any]] = MappingProxyType({})
 _ASKED: Final = (

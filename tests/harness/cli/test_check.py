@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import logging
 import re
 import xml.etree.ElementTree as ET
 from dataclasses import replace
@@ -243,6 +244,49 @@ def test_a_judged_run_is_listed_from_the_index_of_its_store(
     monkeypatch.setattr("reports.load.store_index.row_of", None)
     assert run_command(["ls", "--store", str(tmp_path)]) == 0
     assert run.root.name in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("broken", ["a file of the warehouse", "the warehouse's code", "the page's code"])
+def test_what_breaks_down_after_the_verdict_is_a_warning_in_one_line(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, broken: str
+) -> None:
+    """The log of a run keeps the traceback; here there is no log."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("a bug")
+
+    record(tmp_path, last_read=1)
+    assert check(tmp_path) == 1
+    capfd.readouterr()
+    if broken == "a file of the warehouse":
+        files = list((tmp_path / WAREHOUSE).rglob("*.parquet"))
+        assert files
+        for path in files:
+            path.write_bytes(b"no parquet")
+    elif broken == "the warehouse's code":
+        monkeypatch.setattr("harness.judge.conclude.append_run", fail)
+    else:
+        monkeypatch.setattr("reports.write_all", fail)
+    monkeypatch.setattr(logging.getLogger(), "handlers", [])
+    assert check(tmp_path) == 1
+    said = capfd.readouterr().err.splitlines()
+    assert len(said) == 2
+    assert said[1].startswith("warning: ")
+
+
+def test_a_page_that_could_not_be_written_is_not_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = record(tmp_path)
+    assert check(tmp_path) == 0
+    run.report.unlink()
+    run.report.mkdir()
+    (run.report / "in the way").touch()
+    capsys.readouterr()
+    assert run_command(["report", "latest", "--store", str(tmp_path)]) == 255
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert f"harness: {run.report} was not written" in said.err
+    assert check(tmp_path) == 0
+    assert "report: " not in capsys.readouterr().out
 
 
 # -- documents -------------------------------------------------------------------------------------------------------

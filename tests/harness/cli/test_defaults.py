@@ -16,7 +16,7 @@ SYSTEM = """
 command = "server {mode} {rate}"
 port = 7000
 [client]
-command = "client"
+command = "cat"
 [options.mode]
 default = "sync"
 choices = ["sync", "async"]
@@ -163,6 +163,16 @@ def test_a_dry_run_names_the_nodes_that_a_fault_is_certain_to_hit(
     assert dry(capsys, *words)["members"] == ["n2", "n3", "n4", "n5"]
 
 
+@pytest.mark.parametrize("verb", [["run"], ["suite", "smoke"]], ids=lambda words: str(words[0]))
+@pytest.mark.parametrize("spec", ["netns:", "netns:A b", "inventory:none.toml", "vagrant:none", "clouds"])
+def test_a_dry_run_refuses_the_clusters_that_a_run_refuses(
+    directory: Path, capsys: pytest.CaptureFixture[str], verb: list[str], spec: str
+) -> None:
+    assert run_command([*verb, "--cluster", spec, "--dry-run"]) == 254
+    said = capsys.readouterr()
+    assert (said.out, "--cluster" in said.err or "none.toml" in said.err) == ("", True), said.err
+
+
 def test_a_dry_run_refuses_what_a_run_refuses(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["run", "-n", "bridge", "--time-limit", "1", "--dry-run"]) == 254
     assert "--time-limit 1 leaves no room" in capsys.readouterr().err
@@ -171,3 +181,46 @@ def test_a_dry_run_refuses_what_a_run_refuses(capsys: pytest.CaptureFixture[str]
     for faults in ("partition-leader-minority@n3", "kill-leader,partition-majorities-ring@minority"):
         assert run_command(["run", "-n", faults, "--time-limit", "60", "--dry-run"]) == 254
         assert " cannot be aimed: " in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_dry_run_of_a_script_repeats_with_that_script(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("mine.toml").write_text('[[fault]]\nname = "kill-leader"\nat = 5\nfor = 5\n')
+    assert run_command(["run", "--dry-run", "--schedule", "mine.toml", "--seed", "3"]) == 0
+    assert capsys.readouterr().out.splitlines()[0].endswith("--schedule mine.toml")
+    assert dry(capsys, "run", "--schedule", "mine.toml", "--seed", "3")["plan"]["command"].endswith("mine.toml")
+
+
+@pytest.mark.parametrize(
+    ("more", "words", "why"),
+    [
+        (
+            '[faults.refused]\nkill-all = "it is one process"',
+            ["-n", "kill-all"],
+            "kill-all cannot work on this cluster",
+        ),
+        ("", ["--nodes", "3"], "the role server is for n4; the nodes are n1 n2 n3"),
+    ],
+)
+def test_a_dry_run_refuses_what_the_system_refuses(
+    more: str, words: list[str], why: str, capsys: pytest.CaptureFixture[str], directory: Path
+) -> None:
+    (directory / "kv.toml").write_text(SYSTEM.replace("port = 7000", 'port = 7000\nnodes = ["n1", "n4"]') + more)
+    assert run_command(["run", "--dry-run", "--system", str(directory / "kv.toml"), *words]) == 254
+    assert why in capsys.readouterr().err
+
+
+def test_a_default_that_no_option_takes_is_refused(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project("[run]\nreads = 'sync'\n")
+    assert run_command(["run", "--dry-run"]) == 254
+    assert "harness.toml: dledger has no option reads: leave it out" in capsys.readouterr().err
+    dry(capsys, "run", "--system", "zookeeper")
+    project("[run]\nsystem = 'zookeeper'\nreads = 'sync'\n")
+    dry(capsys, "run", "--system", "dledger")
+    monkeypatch.setenv("HARNESS_RUN_READS", "sync")
+    dry(capsys, "run", "--system", "dledger")
+    monkeypatch.setenv("HARNESS_RUN_RATES", "7")
+    assert run_command(["run", "--dry-run"]) == 254
+    assert capsys.readouterr().err.startswith("harness: HARNESS_RUN_RATES: there is no option rates; did you mean rate")
+    assert run_command(["--no-defaults", "run", "--dry-run"]) == 0

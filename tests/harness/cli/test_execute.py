@@ -34,6 +34,7 @@ from harness.systems.dledger.status import StatusProber
 from history import RunFiles, read_history
 from nemesis.core.ports import Command, Completed
 from pipeline import SessionError
+from reports import ReportOutcome
 from tests.support.harness.toy_nemesis import ToyNemesis
 from tests.support.harness.toy_register import ToyRegister, quicken
 from tests.support.harness.undrawn import plotted
@@ -233,9 +234,9 @@ def world(register: ToyRegister, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     world = World(register, tmp_path / "store")
     quicken(monkeypatch)
 
-    def draw(files: object) -> list[Any]:
+    def draw(files: RunFiles) -> ReportOutcome:
         world.step("draw")
-        return []
+        return ReportOutcome([files.report], [])
 
     for name, toy in {
         "open_cluster": lambda *_, **__: ToyCluster(world),
@@ -498,6 +499,29 @@ def test_a_disk_that_is_full_at_the_end_is_255_and_no_bug(world: World, monkeypa
     assert world.run() == 255
     assert f"harness failure: No space left on device: make room where {world.store} lies" in world.said
     assert world.steps[-1] == "stop Spark"
+
+
+@pytest.mark.parametrize(("lost", "code"), [(True, 1), (False, 255)])
+@pytest.mark.parametrize(
+    ("where", "error"),
+    [
+        ("harness.judge.conclude.store_tables", OSError(28, "No space left on device")),
+        ("harness.execution.run.append_to_warehouse", ZeroDivisionError("a bug")),
+        ("harness.execution.run.summary_of", ZeroDivisionError("a bug")),
+    ],
+)
+def test_what_breaks_down_after_the_verdict_does_not_change_it(
+    world: World, monkeypatch: pytest.MonkeyPatch, where: str, error: Exception, lost: bool, code: int
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(where, broken)
+    world.register.forget_every = 1 if lost else 0
+    assert world.run(replace(LONGER, spark=False)) == code, world.said
+    assert (world.results["verdict"] == "invalid") == lost
+    assert f"harness failure: {error.args[-1]}" in world.said
+    assert world.steps.count("draw") == (not isinstance(error, OSError) and "summary" not in where)
 
 
 # -- Ctrl-C ------------------------------------------------------------------------------------------------------------

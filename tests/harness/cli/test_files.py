@@ -27,7 +27,7 @@ from history import Header, HistoryWriter
 from history.readers import read_any
 from reports.site.serve import make
 
-# Without an initial value Jepsen's register starts as nil.
+#: Without an initial value Jepsen's register starts as nil.
 EDN_GOOD = """{:process 0, :type :invoke, :f :write, :value [1 7]}
 {:process 0, :type :ok, :f :write, :value [1 7]}
 {:process 1, :type :invoke, :f :read, :value [1 nil]}
@@ -445,6 +445,21 @@ def test_what_is_shrunk_may_start_with_a_value_too(tmp_path: Path, capsys: pytes
     assert run_command(["shrink", str(path), "--initial", "6"]) == 0
     assert "nobody ever wrote 5" in capsys.readouterr().out
     assert run_command(["shrink", str(path), "--initial", "5"]) == 254
+
+
+@pytest.mark.parametrize("initial", ["7", "new"])
+def test_what_is_shrunk_remembers_the_value_that_it_starts_with(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], initial: str
+) -> None:
+    """Without it the same operations contradict each other for another reason, or not at all."""
+    path = tmp_path / "history.jsonl"
+    history(path, ("invoke", 0, "read", None), ("ok", 0, "read", None))
+    assert said_of(path, capsys)[0] == 0
+    assert run_command(["shrink", str(path), "--initial", initial]) == 0
+    shrunk = path.with_name("history.shrunk.jsonl")
+    assert said_of(shrunk, capsys)[0] == 1
+    assert said_of(shrunk, capsys, "--initial", "null")[0] == 0
+    assert said_of(shrunk, capsys, "--model", "counter")[0] == 254
 
 
 def test_a_runs_directory_is_shrunk_by_its_history(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -42,6 +42,15 @@ def test_workloads_and_models(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(one["summary"] for one in models)
 
 
+def test_workloads_of_one_system_or_of_a_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    lines = said(capsys, "list-workloads", "zookeeper").splitlines()
+    assert lines[0] == "zookeeper:"
+    assert len(lines) == 1 + len(find_system("zookeeper").workloads)
+    path = tmp_path / "mine.toml"
+    path.write_text('workloads = ["set"]\n[[roles]]\ncommand = "x"\nport = 70\n[client]\ncommand = "cat"\n')
+    assert [line.split()[0] for line in said(capsys, "list-workloads", str(path)).splitlines()] == ["mine:", "set"]
+
+
 def test_an_unknown_system_is_254(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["list-systems", "nothing"]) == 254
     assert "there is no system 'nothing'" in capsys.readouterr().err

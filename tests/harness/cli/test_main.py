@@ -93,6 +93,7 @@ def test_clicks_own_exit_is_passed_on(verb: Callable[..., int]) -> None:
         (["run", "leftover"], "unexpected extra argument"),
         (["check"], "Missing argument 'RUN|FILE'"),
         (["cluster", "sideways"], "No such command 'sideways'"),
+        (["export", "latest"], "Missing option '--format'. Choose from: perfetto, csv, parquet"),
     ],
 )
 def test_a_mistyped_command_line_is_254_in_one_line(

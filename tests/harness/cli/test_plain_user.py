@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -12,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.support.harness.recorded_run import record
 
 ROOT = Path(__file__).resolve().parents[3]
 NOBODY = 65534
@@ -67,3 +70,15 @@ def test_every_other_verb_that_needs_nodes_says_the_same(home: Path) -> None:
     assert suite.returncode == 254, suite.stderr
     assert "needs root" in suite.stderr
     assert list(home.iterdir()) == []
+
+
+def test_a_run_that_one_may_only_read_has_a_verdict(home: Path) -> None:
+    run = record(home / "store", last_read=1)
+    if os.geteuid() != 0:
+        run.root.chmod(0o555)
+    done = plainly(home, sys.executable, "-m", "harness", "check", str(run.root), "--no-spark", "--json")
+    run.root.chmod(0o755)
+    assert done.returncode == 1, done.stderr
+    output = json.loads(done.stdout)
+    assert (output["verdict"], output["results"]) == ("invalid", None)
+    assert "Permission denied" in output["harness_failure"]

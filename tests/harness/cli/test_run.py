@@ -29,6 +29,7 @@ def empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator
 class Recorder:
     """Stands for ``harness.execution.run.Run``: ends with the next of ``codes``."""
 
+    results = None
     codes: list[int]
     plans: list[Plan]
     options: list[tuple[Path, Any]]
@@ -69,6 +70,7 @@ def recorder(monkeypatch: pytest.MonkeyPatch) -> type[Recorder]:
         ("--schedule none.toml", "--schedule none.toml: No such file"),
         ("--plan none.toml", "--plan none.toml: No such file"),
         ("--snapshot --dledger-version 0.3.2", "--snapshot needs --dledger-version 0.4.0"),
+        ("--system zookeeper --dledger-version 0.3.2", "--dledger-version 0.3.2 belongs to dledger: leave it out, or"),
         ("--canary stale-reads", "give --unsafe-test-mode too"),
         ("--canary late-reads", "'late-reads' is not one of"),
         ("--test-count 0", "--test-count must be from 1 to 10000, not 0"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -75,6 +76,23 @@ def test_the_newest_come_first_and_the_rest_is_counted(store: Path, capsys: pyte
 )
 def test_filters(words: str, count: int, store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert len(listed(capsys, store, *words.split())) == count
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ("--verdict valid --since 2026-03-02", []),
+        ("--system dledgr", ["--system dledgr: no run is of it; did you mean dledger?"]),
+        ("-n bridg -n kill-one", ["--nemesis bridg: no run has it; did you mean bridge?"]),
+    ],
+)
+def test_where_nothing_is_listed_the_reason_is_said_and_no_line_is_empty(
+    words: str, why: list[str], store: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command(["ls", str(store), *words.split()]) == 0
+    said = capsys.readouterr()
+    assert (said.out, said.err.splitlines()[1:]) == ("", why)
+    assert re.fullmatch(r"none of \d+ runs", said.err.splitlines()[0])
 
 
 def test_a_run_of_the_list_is_found_by_its_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -153,7 +171,15 @@ def test_a_run_and_itself_differ_in_nothing(pair: tuple[Path, Path], capsys: pyt
     found = json.loads(capsys.readouterr().out)
     assert [found[part] for part in ("plan", "environment", "outcome", "checks")] == [{}] * 4
     assert run_command(["diff", str(pair[0]), str(pair[0])]) == 0
-    assert "the same" in capsys.readouterr().out
+    assert "\n\nOutcome\nthe same\n" in capsys.readouterr().out
+
+
+def test_what_only_readers_of_logs_need_is_no_environment(
+    pair: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    changed(pair[1] / "results.json", environment={"java": "17", "epoch_bits": 40, "log_words": {"elected": "x"}})
+    assert run_command(["diff", *map(str, pair), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["environment"] == {"java": ["valid", "17"]}
 
 
 def test_files_that_cannot_be_read_are_empty(pair: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:

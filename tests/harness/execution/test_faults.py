@@ -171,6 +171,23 @@ def test_a_fault_that_cannot_work_here_is_refused_with_the_reason(monkeypatch: p
     Faults(PLAN).precheck(Nodes(), system())
 
 
+@pytest.mark.parametrize(
+    ("system", "nemesis", "why"),
+    [
+        ("zookeeper", "leader-transfer", "this system takes no request to transfer leadership"),
+        ("zookeeper", "clock-jump", "this system reports no clock of its own"),
+        ("zookeeper", "isolate-until-snapshot", "the system saves no snapshots in this run"),
+        ("dledger", "isolate-until-snapshot", "the system saves no snapshots in this run"),
+    ],
+)
+def test_a_fault_that_the_system_cannot_take_is_refused_before_there_are_nodes(
+    system: str, nemesis: str, why: str
+) -> None:
+    with pytest.raises(UsageError, match=f"--nemesis: {nemesis} cannot work on this cluster: {why}"):
+        Faults(Plan(seed=1, system=system, nemesis=(nemesis,)))
+    Faults(Plan(seed=1, system=system, nemesis=("all",), time_limit=3000.0))
+
+
 def test_all_is_what_can_work_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """What nobody named is left out, and said; what somebody named as well is refused."""
     refused = {"clock-skew": "no libfaketime", "clock-jump": "no libfaketime", "clock-strobe": "no libfaketime"}
@@ -223,7 +240,7 @@ def test_a_node_that_the_cluster_does_not_have_is_refused(monkeypatch: pytest.Mo
 
 
 def system(start: Callable[..., None] = lambda names: None) -> Any:
-    surface = processes.surface(PLAN.setup())
+    surface = processes.surface(replace(PLAN, options={**PLAN.options, "snapshot": True}).setup())
     return SimpleNamespace(start=start, pids=lambda nodes: dict.fromkeys(nodes, 7), surface=surface, members=())
 
 

@@ -247,6 +247,15 @@ def test_a_system_that_does_not_start_again_is_its_own_finding(tmp_path: Path, r
     assert "restarted" not in scene.state.moments
 
 
+def test_those_that_did_start_get_the_time_to_answer(tmp_path: Path, register: ToyRegister) -> None:
+    """Or nothing tells which node it was that did not, and whether a fault of ours had damaged its files."""
+    scene = Scene(tmp_path, register, RESTARTING)
+    scene.system.fails = NotReadyError("the server on n2 ended while starting")
+    scene.run()
+    after = scene.state.moments["restarting"]
+    assert {probe.node for probe in scene.probes.all if probe.answered and probe.time > after} == set(register.names)
+
+
 def test_a_node_that_we_cannot_reach_is_ours(tmp_path: Path, register: ToyRegister) -> None:
     scene = Scene(tmp_path, register, RESTARTING)
     scene.system.fails = RemoteError("n2", "no SSH server answered")

@@ -56,8 +56,8 @@ class ToyClient:
     block_s: float = 0.0
     home: str = "n1"
     busy: bool = False
+    #: When each operation really began and ended.
     spans: list[tuple[int, int]] = field(default_factory=list)
-    """When each operation really began and ended."""
 
     async def perform(self, invocation: Invocation) -> Outcome:
         began, self.busy = time.monotonic_ns(), True

@@ -316,3 +316,31 @@ def test_a_generator_reacts_to_what_was_answered() -> None:
 
     run = simulate(limit(4, Seen()), workers=1, answers=lambda op, s: (Answer(1, value=(op.value or 0) + 1), s))
     assert [value for *_, value in invoked(run)] == [None, 1, 2, 3]
+
+
+@pytest.mark.parametrize("rate", [0, -1, float("inf"), float("nan")])
+def test_a_rate_is_above_0(rate: float) -> None:
+    for make in (lambda: stagger(rate, draws(), repeat(READ)), lambda: fixed_rate(rate, repeat(READ))):
+        with pytest.raises(ValueError, match="a rate must be above 0"):
+            make()
+
+
+@pytest.mark.parametrize("weight", [0, -1, float("nan")])
+def test_a_weight_is_above_0(weight: float) -> None:
+    with pytest.raises(ValueError, match="a weight must be above 0"):
+        mix(draws(), (1, repeat(READ)), (weight, repeat(WRITE)))
+
+
+def test_workers_that_are_not_there_are_said_and_not_waited_for() -> None:
+    with pytest.raises(ValueError, match=r"the run has 3 workers, and none of \[7\]"):
+        simulate(on([7], repeat(READ)), workers=3)
+    with pytest.raises(ValueError, match="the run has 3 workers, too few for a group of 4"):
+        simulate(concurrent_keys(4, count(), lambda key: repeat(READ)), workers=3)
+    with pytest.raises(ValueError, match="a group needs a worker at least"):
+        concurrent_keys(0, count(), lambda key: repeat(READ))
+
+
+def test_a_cycle_of_messages_alone_ends() -> None:
+    assert simulate(cycle(log("a"))).messages == ["a"]
+    assert simulate(cycle(log("a"), 3)).messages == ["a"] * 3
+    assert simulate(limit(2, cycle(then(log("a"), once(READ))))).messages == ["a", "a"]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from harness.judge.damage import NONE, Damage, Damages, damages_of
-from harness.judge.election_safety import election_safety, terms_kept
+from harness.judge.election_safety import check_terms, election_safety
 from harness.judge.judge import excused
 from harness.plan import Plan
 from history import Check, Counterexample, KeyVerdict, Probe, Receipt
@@ -62,22 +62,22 @@ FORGOT = [probe(9, "n1", 5), probe(15, "n1", 0)]
 
 
 def test_a_term_whose_file_we_destroyed_is_forgotten_and_that_is_no_violation() -> None:
-    check = terms_kept(FORGOT, TERM)
+    check = check_terms(FORGOT, TERM)
     assert check.verdict == "valid"
     assert check.seen.endswith("(n1 forgot a term whose file a fault of ours had destroyed)")
-    assert terms_kept(FORGOT).verdict == "invalid"
+    assert check_terms(FORGOT).verdict == "invalid"
 
 
 @pytest.mark.parametrize(
     "changes", [{"node": "n2"}, {"kind": "data"}, {"begin": 16 * S, "end": 17 * S}, {"begin": 1, "end": 2}]
 )
 def test_nothing_else_excuses_a_forgotten_term(changes: dict[str, Any]) -> None:
-    assert terms_kept(FORGOT, Damages((replace(TERM.all[0], **changes),))).verdict == "invalid"
+    assert check_terms(FORGOT, Damages((replace(TERM.all[0], **changes),))).verdict == "invalid"
 
 
 def test_a_second_step_back_is_not_excused_by_the_first() -> None:
     again = [*FORGOT, probe(20, "n1", 6), probe(21, "n1", 2)]
-    assert [moment["term"] for moment in terms_kept(again, TERM).details["moments"]] == [2]
+    assert [moment["term"] for moment in check_terms(again, TERM).details["moments"]] == [2]
 
 
 def two_leaders(term: int = 5) -> list[Probe]:

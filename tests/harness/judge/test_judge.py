@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from harness.judge.committed_prefix import committed_kept, falls
+from harness.judge.committed_prefix import check_committed_prefix, falls
 from harness.judge.damage import NONE
 from harness.judge.fault_windows import quorum_left, windows_of
 from harness.judge.gates import least
@@ -93,6 +93,15 @@ def test_each_check_is_there_once_and_gates_are_called_gates() -> None:
 
 
 # -- linearizability ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("other", "verdict"), [("valid", "unknown"), ("invalid", "invalid")])
+def test_a_checker_that_breaks_down_on_one_key_is_ours_and_hides_no_violation(other: Any, verdict: str) -> None:
+    failed = KeyVerdict.of_failure("k1", 3, ZeroDivisionError("a bug"))
+    results = judged(good(), (KeyVerdict("k0", other, "zones", 5, 0.1, 1), failed))
+    assert results.verdict == verdict
+    assert results.harness_failure == "the checker failed on k1: builtins.ZeroDivisionError: a bug"
+    assert KeyVerdict.from_json(failed.to_json()) == failed
 
 
 def test_a_violation_on_one_key_makes_the_run_invalid() -> None:
@@ -332,7 +341,7 @@ KEPT = (
 
 
 def test_every_fall_of_every_node_is_told_also_that_of_one_that_was_restarted() -> None:
-    check = committed_kept(KEPT)
+    check = check_committed_prefix(KEPT)
     assert check.details["moments"] == [
         {"node": "n1", "time": 6 * S, "log_end": 10, "committed": 90, "restarted": False, "index_fell": None},
         {"node": "n1", "time": 9 * S, "log_end": 20, "committed": 190, "restarted": False, "index_fell": None},
@@ -349,14 +358,14 @@ def test_a_commit_index_that_fell_is_no_restart_unless_the_pid_shows_one(pids: t
     (fall,) = falls([was, now])
     assert (fall.restarted, fall.index_fell, fall.committed, fall.proves) == (False, (27, 3), 27, False)
     assert fall.describe().endswith("27 had been committed there; its commit index itself fell from 27 to 3")
-    assert committed_kept([was, now]).verdict == "valid"
+    assert check_committed_prefix([was, now]).verdict == "valid"
     (again,) = falls([replace(was, pid=7), replace(now, pid=8)])
     assert (again.restarted, again.index_fell) == (True, None)
     assert again.describe().endswith("27 had been committed there before it was restarted")
 
 
 def test_a_fall_after_a_restart_alone_proves_nothing() -> None:
-    check = committed_kept([probe for probe in KEPT if probe.node == "n2"])
+    check = check_committed_prefix([probe for probe in KEPT if probe.node == "n2"])
     assert (check.verdict, check.details) == ("valid", {})
 
 
@@ -527,8 +536,10 @@ def test_faults_too_short_to_be_asked_one_by_one_are_asked_together() -> None:
     met = replace(good(), receipts=ten, operations=(*OPERATIONS, *more, *writes, *beside), plan=plan)
     assert [check.name for check in judged(met).checks if check.verdict != "valid"] == []
     assert {window.together for window in windows_of(met)} == {True}
-    one = replace(good(), receipts=ten[:1])
-    assert [window.exempt for window in windows_of(one)] == ["stood for only 3.00 s of the load"]
+    beside_long = replace(good(), receipts=(receipt(id=11), ten[0]))
+    assert [window.exempt for window in windows_of(beside_long)] == ["", "stood for only 3.00 s of the load"]
+    alone = replace(good(), receipts=ten[:1])
+    assert [window.together for window in windows_of(alone)] == [True], "or the run would have shown nothing"
 
 
 STRUCK = receipt("kill-all", id=1, nodes=NODES, started=40 * S, stood=40 * S, heal_started=50 * S, healed=51 * S)
@@ -558,7 +569,8 @@ def test_gate_under_fault_counts_as_down_only_who_is_down_at_the_same_time() -> 
     assert [window.exempt for window in windows_of(in_turn)] == ["", "", ""]
     at_once = replace(in_turn, receipts=(long, short(2, "n2", 20, 50), short(3, "n3", 20, 50)))
     assert {window.exempt for window in windows_of(at_once)} == {"no quorum could have answered"}
-    nearly = replace(in_turn, receipts=(long, short(2, "n2", 20, 48), short(3, "n3", 20, 48)))
+    asked = short(4, "n1", 5, 15)
+    nearly = replace(in_turn, receipts=(long, short(2, "n2", 20, 48), short(3, "n3", 20, 48), asked))
     assert windows_of(nearly)[0].exempt == "a quorum could have answered for only 2.0 s of it"
 
 
@@ -835,6 +847,7 @@ def test_gate_under_fault_asks_for_one_stretch_in_which_clients_could_notice() -
         )
         for number, at in enumerate(range(20, 50, 3))
     )  # fmt: skip
-    struck = replace(good(), receipts=(long, *pauses), members=("n1", "n2", "n3", "n4", "n5"))
+    asked = receipt(id=20, started=5 * S, stood=5 * S, heal_started=15 * S, healed=16 * S)
+    struck = replace(good(), receipts=(long, *pauses, asked), members=("n1", "n2", "n3", "n4", "n5"))
     assert windows_of(struck)[0].exempt == "a quorum could have answered for only 1.0 s of it"
     assert windows_of(replace(struck, receipts=(long, pauses[0])))[0].answerable_s == 28.0

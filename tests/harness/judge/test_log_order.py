@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.judge.committed_prefix import committed_kept
+from harness.judge.committed_prefix import check_committed_prefix
 from harness.judge.damage import Damage, Damages
-from harness.judge.log_order import MOMENTS, breaches, log_order
+from harness.judge.log_order import MOMENTS, log_order, order_violations
 from harness.judge.stretches import stretches
 from history import Check, Probe
 from tests.support.harness.healthy_node import Node, S, answers, run_of, steps
@@ -132,14 +132,14 @@ def test_a_log_that_a_fault_of_ours_cut_is_left_out_until_it_is_whole_again() ->
     assert check.seen.endswith("(1 left out on n1: a fault of ours had cut the log there)")
     whole = [probe(2, end=95, committed=95), probe(2.25, end=30, committed=95), probe(2.5, end=30, committed=95)]
     assert reported(*SHORT, probe(1.75, end=90, committed=90), *whole, damages=CUT).verdict == "invalid"
-    assert committed_kept(SHORT, CUT).verdict == "valid"
-    assert committed_kept(SHORT).verdict == "invalid"
+    assert check_committed_prefix(SHORT, CUT).verdict == "valid"
+    assert check_committed_prefix(SHORT).verdict == "invalid"
 
 
 def test_damage_of_another_node_or_another_file_excuses_nothing() -> None:
     for damage in (replace(CUT.all[0], node="n2"), replace(CUT.all[0], kind="snapshot")):
         assert reported(*SHORT, damages=Damages((damage,))).verdict == "invalid"
-        assert committed_kept(SHORT, Damages((damage,))).verdict == "invalid"
+        assert check_committed_prefix(SHORT, Damages((damage,))).verdict == "invalid"
 
 
 @pytest.mark.slow
@@ -147,8 +147,8 @@ def test_damage_of_another_node_or_another_file_excuses_nothing() -> None:
 @given(st.lists(answers, max_size=12))
 def test_a_healthy_node_is_never_accused_in_whatever_order_its_answer_is_read(script: list[Any]) -> None:
     probes = run_of(Node(), script)
-    assert breaches(probes) == []
-    assert committed_kept(probes).verdict != "invalid"
+    assert order_violations(probes) == []
+    assert check_committed_prefix(probes).verdict != "invalid"
 
 
 @settings(deadline=None, max_examples=200)
@@ -162,8 +162,8 @@ def test_a_log_that_was_cut_below_its_commit_index_is_found(script: list[tuple[s
     node.ledger_end -= missing
     later = run_of(node, [(list(FIGURES_IN_ORDER), [[]] * 6, [])] * 2)
     probes = [*before, *(replace(one, time=one.time + S // 4) for one in later)]
-    assert breaches(probes)
-    assert log_order(probes, NONE).verdict == committed_kept(probes).verdict == "invalid"
+    assert order_violations(probes)
+    assert log_order(probes, NONE).verdict == check_committed_prefix(probes).verdict == "invalid"
 
 
 FIGURES_IN_ORDER = ("role", "term", "ledger_begin", "ledger_end", "committed", "applied")

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from harness.judge.conclude import log_hits
+from harness.judge.conclude import early_hits, log_hits
+from harness.judge.damage import damages_of
 from harness.judge.judge import judge
 from harness.judge.node_alarms import setup_failures
 from harness.judge.recorded import Recorded
@@ -183,3 +184,25 @@ def test_the_servers_own_counts_stand_where_their_logs_were_cut(tmp_path: Path) 
     (n2 / "alarms-77.json").write_text(json.dumps({"pid": 77, "alarms": {"[BUG]": 3}}))
     (n2 / "alarms-78.json").write_text('{"pid":78,"al')
     assert log_hits(tmp_path, NODES, ALARMS) == {"n1": {"[BUG]": 7, "Apply task exception": 5}, "n2": {"[BUG]": 9}}
+
+
+# -- damage that came later -------------------------------------------------------------------------------------------
+
+DESTROYED = "truncate for data file error"
+STARTED = "2026-11-25T10:00:00+00:00"
+
+
+def test_a_violation_that_stood_in_the_log_before_our_damage_is_not_excused_by_it(tmp_path: Path) -> None:
+    lines = [f"2026-11-25 10:00:{second:02d},000 ERROR {DESTROYED}\n" for second in (5, 19, 21)]
+    (tmp_path / "n2").mkdir()
+    (tmp_path / "n2" / "register.log").write_text("".join([*lines, f"{DESTROYED}, without a date\n"]))
+    run = replace(with_probes(probe(1)), receipts=(receipt(), damaged("n2", 20)))
+    damages = damages_of(run.receipts, run.plan)
+    hits = {**log_hits(tmp_path, ("n2",), run.alarms), "n1": {}, "n3": {}}
+    early = early_hits(tmp_path, damages, run.alarms, STARTED)
+    assert (hits["n2"], early) == ({DESTROYED: 4}, {"n2": {DESTROYED: 2}})
+    check = check_of(replace(run, log_hits=hits, early_hits=early))
+    assert (check.verdict, check.details["nodes"]) == ("invalid", ["n2"])
+    assert check.seen == f"2 times {DESTROYED!r} on n2 (a data file was destroyed while truncating)"
+    assert check.details["notes"][0].startswith(f"2 times {DESTROYED!r} on n2")
+    assert check_of(replace(run, log_hits=hits)).verdict == "valid", "all of it may be of the damage"

@@ -245,12 +245,27 @@ def test_a_system_that_does_not_start_again_at_the_end_has_not_recovered() -> No
     assert check.seen == "did not start again after all were restarted: n2 did not answer within 60 s"
 
 
+REFUSED = "n3 did not start again on its damaged data file /data/harness/register/dledger-n3/data/0, which is an answer"
+
+
 def test_a_damaged_node_that_refuses_the_restart_at_the_end_has_answered() -> None:
     run = replace(recorded(probes_of(silent=("n3",))), receipts=(receipt(), damaged()))
     run.state.moments["restarting"] = 123 * S
     run.state.restart_failed = "n3 ended while starting"
     assert check_of(run).verdict == "valid"
+    assert check_of(run).seen.endswith("; " + REFUSED)
     assert check_of(replace(run, receipts=(receipt(),))).verdict == "invalid"
+
+
+def test_a_node_that_refuses_only_the_restart_at_the_end_is_named() -> None:
+    """It had started on its damaged file before, and answered until then."""
+    answers = [Probe(round(124.5 * S), node, "follower", 2, "n1", 0, 500, 500, 500, pid=9) for node in ("n1", "n2")]
+    run = replace(recorded((*probes_of(), *answers)), receipts=(receipt(), damaged()))
+    run.state.moments["restarting"] = 124 * S
+    run.state.restart_failed = "n3 ended while starting"
+    assert (check_of(run).verdict, check_of(run).seen.partition("; ")[2]) == ("valid", REFUSED)
+    silent = replace(run, probes=run.probes[:-1])
+    assert check_of(silent).verdict == "invalid", "n2 was not damaged"
 
 
 def test_a_node_that_is_well_only_after_all_were_started_anew_had_not_come_back() -> None:

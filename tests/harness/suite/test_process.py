@@ -19,6 +19,7 @@ from harness.suite.cell_process import Attempt, run_cell, words_of
 from harness.suite.cells import Cell
 from harness.suite.expectation import Expectation
 from harness.suite.known_defects import Defect
+from tests.support.harness.recorded_run import PLAN, record
 from tests.support.harness.suite_toys import EXAMPLE, cell
 
 ENVIRONMENT = {"system": "DLedger 0.4.0", "jar_sha256": "ab12", "nodes": {"n1": "10.0.0.1"}}
@@ -103,6 +104,30 @@ def test_a_proven_violation_is_never_tried_away(go: Go, code: int, results: Any,
     found = go(code, results, more=more)
     assert (found.outcome, found.code, found.retryable) == ("violation", 1, False)
     assert said in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("end", "last_read", "outcome", "verdict"),
+    [
+        ("os.kill(os.getpid(), signal.SIGKILL)", 1, "violation", "invalid"),
+        ("sys.exit(255)", 2, "harness-failure", "valid"),
+    ],
+)
+def test_a_run_whose_judging_died_is_judged_before_it_is_tried_again(
+    tmp_path: Path, end: str, last_read: int, outcome: str, verdict: str
+) -> None:
+    store = tmp_path / "store"
+    recorded = record(tmp_path / "other", last_read=last_read)
+    program = (
+        "import os, shutil, signal, sys\n"
+        f"shutil.copytree({str(recorded.root)!r}, {str(store / PLAN.test / recorded.root.name)!r})\n"
+        f"print('Spark is gone', flush=True)\n{end}"
+    )
+    one = Cell("a", PLAN, Expectation())
+    found = run_cell(one, store, tmp_path / "log", lambda: False, [sys.executable, "-c", program])
+    assert (found.outcome, found.verdict) == (outcome, verdict), (tmp_path / "log").read_text()
+    assert found.retryable is (outcome == "harness-failure")
+    assert "Spark is gone" in found.sentence
 
 
 def test_a_known_violation_beside_our_own_failure_is_tried_again(go: Go) -> None:

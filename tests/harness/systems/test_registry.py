@@ -56,6 +56,26 @@ SYSTEM = System(
 """
 
 
+#: Mistakes in such a system, and what is said of them; those of the second list when it is run.
+WRONG = [
+    ("versions=()", "versions is empty: the first is the default"),
+    ("versions=('1', '1')", "versions: 1 comes twice"),
+    ("workloads=()", "workloads is empty"),
+    ("law=None", "law must be a Law, not None"),
+    ("clients=None", "clients must be a function, not None"),
+    ("options=(Option(name='a b', default=1, help=''),)", "options must have names of small letters, digits, _ and - "),
+    ("options=(Option(name='a', default='x', choices=('y',), help=''),)", "options.a.default must be one of its choi"),
+    ("options=(Option(name='a', default=9, most=3, help=''),)", "options.a.default is not within its bounds: 9"),
+    ("options=(Option(name='a', default=None, help=''),)", "options.a.default must be true or false, a number or a t"),
+    ("canaries=(Canary(name='c', help='', options={'colr': 1}),)", "canaries.c.options: there is no option 'colr'; d"),
+    ("options=('colour',)", "'str' object has no attribute 'name'"),
+]
+WRONG_IN_A_RUN = [
+    ("refuse=lambda setup: setup.options['none']", "its refuse failed: KeyError: 'none'"),
+    ("workloads=(replace(SYSTEM.workloads[0], model='nope'),)", "there is no model 'nope'"),
+]
+
+
 @pytest.fixture
 def wheel(tmp_path: Path) -> Path:
     """A directory with an installed package, as pip leaves it."""
@@ -129,6 +149,8 @@ REFUSED = [
     (["--system", "other", "-o", "colour=green"], "--colour must be one of 'blue', 'red', not 'green'"),
     (["--system", "other", "-o", "shade=1"], "-o shade=1: expected an option of other as name=value"),
     (["--system", "other@9"], "must be one of '1', '2', not '9'"),
+    (["--system", "other@"], "--system other@: no version comes after the @"),
+    (["--system", "other", "-o", "colour=red", "--colour", "blue"], "-o colour=red and --colour blue name two values"),
     (["--system", "othr"], "there is no system 'othr'; did you mean other?"),
     (["--system", "other", "--snapshot"], "No such option"),
     (["--system", "other@2", "--dledger-version", "0.4.0"], "name two versions"),
@@ -164,6 +186,21 @@ def test_one_that_cannot_be_loaded_is_named_and_no_traceback(wheel: Path) -> Non
         assert "Traceback" not in done.stderr
 
 
+def test_a_mistake_in_a_system_is_one_line_that_names_it(wheel: Path) -> None:
+    mistakes = [*WRONG, *WRONG_IN_A_RUN]
+    made = [f"M{at} = replace(SYSTEM, **{{'name': 'm{at}', **dict({one})}})\n" for at, (one, _) in enumerate(mistakes)]
+    names = "from dataclasses import replace\nfrom other_system import *\n"
+    (wheel / "wrong_systems.py").write_text(names + "".join(made))
+    with (wheel / "other_system-1.0.dist-info" / "entry_points.txt").open("a") as announced:
+        announced.writelines(f"m{at} = wrong_systems:M{at}\n" for at in range(len(mistakes)))
+    runs = [["run", "--system", f"m{at}", "--dry-run"] for at in range(len(mistakes))]
+    lists = [["list-systems", f"m{at}"] for at in range(len(WRONG))]
+    answers = json.loads(python(wheel, "-c", EACH, given=json.dumps(runs + lists)).stdout)
+    for (changed, why), (code, said) in zip([*mistakes, *WRONG], answers, strict=True):
+        assert (code, said.count("\n")) == (254, 1), (changed, said)
+        assert why in said
+
+
 def test_the_default_comes_first_and_is_found_by_its_entry_point() -> None:
     assert system_names()[0] == DEFAULT
     assert find_system(DEFAULT).name == DEFAULT
@@ -176,7 +213,7 @@ def test_an_unknown_name_is_refused_with_the_near_ones() -> None:
 
 @pytest.mark.parametrize(
     ("text", "parts"),
-    [("a", ("a", "")), ("a@1.2", ("a", "1.2")), ("a@", ("a", "")), ("d@x/kv.toml", ("d@x/kv.toml", "")),
+    [("a", ("a", "")), ("a@1.2", ("a", "1.2")), ("d@x/kv.toml", ("d@x/kv.toml", "")),
      ("d@x/kv.toml@2", ("d@x/kv.toml", "2"))],
 )  # fmt: skip
 def test_a_version_stands_behind_the_name(text: str, parts: tuple[str, str]) -> None:

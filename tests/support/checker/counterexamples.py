@@ -22,7 +22,7 @@ from tests.support.checker.oracle_objects import is_part_of
 OF_THE_WHOLE = ("never-written", "failed-write-read", "log-hole")
 
 
-# What the sentence says of one operation: who, where, and from when to when.
+#: What the sentence says of one operation: who, where, and from when to when.
 SPAN = re.compile(r"process (\d+)(?: on (\w+))?[^()]*? \((\d+\.\d+)–(\d+\.\d+) s\)")
 
 

@@ -199,7 +199,7 @@ def either_pending_write(first: int, *, both: bool) -> list[Operation]:
     return history_of(spans)
 
 
-# After 1 was read once, it is read again: after a change, as an instant before another, after a write that hid.
+#: After 1 was read once, it is read again: after a change, as an instant before another, after a write that hid.
 READ_TWICE: dict[str, list[tuple[str, int, int, int | None]]] = {
     "change": [("read", 1, 3, 4), ("write", 2, 5, 6), ("read", 1, 7, 8)],
     "instant": [
@@ -285,7 +285,7 @@ def late_pending(begun: int) -> list[Operation]:
     ])  # fmt: skip
 
 
-# Made for kernels with one thing wrong, which say something else of them, or of a twin; all of them are valid.
+#: Made for kernels with one thing wrong, which say something else of them, or of a twin; all of them are valid.
 TOLD_APART: dict[str, list[tuple[str, int | None, int, int | None]]] = {
     "more spent does not make another needless": [
         ("write", 1, 0, 2), ("write", 2, 1, 4), ("write", 1, 3, 6), ("read", 1, 5, 8), ("write", 1, 7, 11),

@@ -104,7 +104,7 @@ for _ in range(40):
     time.sleep(0.02)
 """
 
-# Every node says its name to all others for some seconds and collects what it hears.
+#: Every node says its name to all others for some seconds and collects what it hears.
 _CHATTER = """
 import socket, sys, time
 seconds, name, peers = float(sys.argv[1]), sys.argv[2], sys.argv[3:]

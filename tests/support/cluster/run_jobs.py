@@ -97,7 +97,7 @@ def checks(run: Path) -> dict[str, str]:
     return {check["name"]: check["verdict"] for check in results["checks"]}
 
 
-# As many nodes as a run needs that is about the harness: each one costs the tests beside it a JVM's start.
+#: As many nodes as a run needs that is about the harness: each one costs the tests beside it a JVM's start.
 THREE = ("--nodes", "3")
-# 0.3.2 with a fault that it survives, so that whatever is not valid is ours.
+#: 0.3.2 with a fault that it survives, so that whatever is not valid is ours.
 CALM = ("--dledger-version", "0.3.2", *THREE, "--nemesis", "hammer-time", "--time-limit", "8", "--interval", "4")

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 #: ``stale``: some answers are of an earlier state.
 Bug: TypeAlias = Literal["", "lose", "twice", "stale"]
 BUGS: Final[tuple[Bug, ...]] = get_args(Bug)[1:]
-#: So many changes later some are made once more.
+#: Some changes are made once more after this many others.
 LATER: Final = 7
 CHANGES: Final = ("write", "cas", "add", "transfer", "acquire", "release", "append")
 

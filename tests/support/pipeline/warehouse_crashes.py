@@ -48,6 +48,7 @@ with open(log, "a", buffering=1) as file:
         file.write(json.dumps({{**event, "type": outcome, "time": time.monotonic_ns()}}) + "\\n")
 """
 
+#: A writer that forgets to rename: what it lands can be seen while it is being written.
 TWIN = """
 import uuid
 from history.tables.warehouse import written_schema
@@ -60,7 +61,6 @@ def publish(self, parts):
         time.sleep(0.3)
 landing.Landing._publish = publish
 """
-"""A writer that forgets to rename: what it lands can be seen while it is being written."""
 
 OTHER_HOST = """
 hostname other-host

@@ -83,8 +83,8 @@ def chromium() -> Iterator[Any]:
         browser.close()
 
 
+#: The page of each browser that waits for its next test: a new one takes twice as long as one that is used again.
 _idle: dict[Any, Any] = {}
-"""The page of each browser that waits for its next test: a new one takes twice as long as one that is used again."""
 
 
 @contextmanager

@@ -15,8 +15,8 @@ from tests.support.reports.shapes import NODES, Shape
 
 CLIENTS = 50
 SECONDS = 200
+#: Parts of the operations that end so.
 INFO, FAIL = 0.0002, 0.01
-"""Parts of the operations that end so."""
 
 
 def make_large(root: Path, operations: int) -> RunFiles:

@@ -17,7 +17,7 @@ from reports.export.packets import integer, message, text
 APPEND, FINALIZE, QUERY = 1, 2, 3
 _REQUEST, _APPENDED, _ASKED, _ANSWER = 2, 101, 103, 203
 _NULL, _VARINT, _FLOAT, _STRING = 1, 2, 3, 4
-# The worker loses what it is sent before the parser is there: it is asked until it answers.
+#: The worker loses what it is sent before the parser is there: it is asked until it answers.
 _PARSER: Final = """async (warm) => {
     const worker = new Worker('engine_bundle.js'), channel = new MessageChannel();
     const bytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));

@@ -6,14 +6,14 @@ import json
 import re
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from harness.errors import UsageError
 from harness.systems.api import Machine, Setup, System
 from harness.systems.artifacts import on_node
-from harness.systems.program.file_type import OF_A_CLIENT, OF_A_NODE, OF_A_PEER, read_system_file
+from harness.systems.program.file_type import OF_A_CLIENT, OF_A_NODE, OF_A_PEER, CheckName, read_system_file
 from harness.systems.program.system import system_of
 from harness.systems.registry import find_system
 
@@ -118,6 +118,18 @@ WRONG = [
     (FILE.replace("true", "3\nmost = 2"), "options.sync.default is not within its bounds: 3"),
     (FILE.replace("port = 70", "port = 70\nready = {port = 1, log = 'x'}"), r"roles\[0\].ready must be one of port, c"),
     (FILE.replace("[client]", '[[roles]]\ncommand = "x"\n[client]'), "more than one of the roles has the name server"),
+    (FILE.replace('["server.sh"]', '["server.sh", "old/server.sh"]'), r"files\[1\]: old/server.sh and server.sh wo"),
+    (FILE.replace("port = 70", "port = 70\nready = {}"), r"roles\[0\].ready must be one of port, .*, not empty"),
+    ("name = 'dledger'\n" + FILE, "name: dledger is an installed system: give the file another name"),
+    ("workloads = ['set', 'set']\n" + FILE, "workloads: set comes twice"),
+    (FILE + "[faults.refused]\nkil-leader = 'x'", "faults.refused: there is no nemesis 'kil-leader'; did you mean kil"),
+    (FILE + "[canaries.a]\nhelp = 'x'\nfound_by = ['nope']", r"found_by\[0\] must be one of .*'linearizable', .*, not"),
+    (FILE + "[canaries.a]\nhelp = 'x'\noptions = {mod = 1}", "canaries.a.options: there is no option 'mod'; did you"),
+    (FILE.replace('["safe", "quick"]', "[1, 2]"), r"options\.mode\.choices\[0\] must be a text, not 1"),
+    (FILE.replace("default = true", "default = [1]"), r"options\.sync\.default must be true or false or .*, not \[1\]"),
+    (FILE.replace("options.sync", 'options."a b"'), "options must have names of small letters, .*, not 'a b'"),
+    (FILE + "[canaries.'a b']\nhelp = 'x'", "canaries must have names of small letters, .*, not 'a b'"),
+    (FILE.replace("default = true", "help = 'x'"), r"options\.sync\.default is missing: it must be true or false or a"),
     ("{", "it is JSON, not TOML|not TOML"),
 ]  # fmt: skip
 
@@ -131,8 +143,10 @@ def test_a_file_is_found_where_a_name_is(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("text", "why"), WRONG)
 def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, text: str, why: str) -> None:
     path = written(tmp_path, text)
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "server.sh").touch()
     with pytest.raises(UsageError, match=why) as caught:
-        read_system_file(path)
+        find_system(str(path))
     assert str(caught.value).startswith(f"--system {path}: ")
     assert "\n" not in str(caught.value)
 
@@ -186,12 +200,38 @@ def test_a_planted_bug_reaches_the_commands_by_its_name(tmp_path: Path) -> None:
         assert {role.command[-1] for role in system.roles(setup)} == {f"--bug={canary}"}
 
 
-def test_a_planted_bug_needs_an_option_that_there_is(tmp_path: Path) -> None:
-    text = FILE + CANARY.replace("mode =", "mod =")
-    with pytest.raises(UsageError, match=r"canaries\.early\.options: there is no option 'mod'; did you mean mode"):
-        read_system_file(written(tmp_path, text))
-
-
 def test_an_option_may_mark_its_runs(tmp_path: Path) -> None:
     system = system_of(written(tmp_path, FILE.replace('choices = ["safe", "quick"]', "marks_runs = true")))
     assert [option.name for option in system.options if option.marks_runs] == ["mode"]
+
+
+def test_the_checks_that_find_a_planted_bug_are_checks_of_the_judge() -> None:
+    judge = "".join(
+        path.read_text() for part in ("judge", "workloads") for path in (ROOT / "harness" / part).glob("*.py")
+    )
+    assert [name for name in get_args(CheckName) if f'"{name}"' not in judge] == []
+
+
+def test_a_program_that_is_not_here_is_refused_before_anything_is_started(tmp_path: Path) -> None:
+    (tmp_path / "client").write_text("#!/bin/sh\n")
+    for command, why in (
+        ("./nope", f"client.command: {tmp_path}/nope is not on this machine"),
+        ("no-such-program", "client.command: no-such-program is not on this machine"),
+        ("./client", f"client.command: {tmp_path}/client cannot be executed"),
+        ("cat", None),
+        ("./{mode}", f"client.command: {tmp_path}/safe is not on this machine"),
+        ("./{node}", None),
+    ):
+        system = system_of(written(tmp_path, FILE.replace('"client {peers}', f'"{command} {{peers}}')))
+        assert (system.refuse(setup_of(system)) or "").removeprefix("--system my-store: ") == (why or "")
+    system = system_of(
+        written(tmp_path, FILE.replace('"client {peers}', '"cat {peers}') + '[probe]\ncommand = "./nope"')
+    )
+    assert "probe.command: " in (system.refuse(setup_of(system)) or "")
+
+
+def test_a_role_for_a_node_that_the_cluster_lacks_is_refused(tmp_path: Path) -> None:
+    text = FILE.replace('"client {peers}', '"cat {peers}').replace("port = 70", 'port = 70\nnodes = ["n2", "n9"]')
+    system = system_of(written(tmp_path, text))
+    assert system.refuse(setup_of(system)) == ("--system my-store: the role server is for n9; the nodes are n1 n2 n3")
+    assert system.refuse(Setup(version="local")) is None, "what is only read has no nodes yet"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -77,3 +79,36 @@ def test_one_that_copies_first_loses_nothing_and_all_of_it_outlives_the_end_of_e
             servers.start(name)
         after = servers.primary()
         assert [servers.ask(after, f"get k{number}") for number in range(60)] == [f"ok {n}" for n in range(60)]
+
+
+def test_the_client_answers_within_its_timeout_whatever_the_nodes_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every connection and every answer takes as long as it may, and every node names another."""
+    now, others = [0.0], iter(["n2", "n3", "n1"])
+
+    class Link:
+        def settimeout(self, seconds: float) -> None:
+            self.seconds = seconds
+
+        def sendall(self, line: bytes) -> None: ...
+
+        def makefile(self) -> Link:
+            return self
+
+        def readline(self) -> str:
+            now[0] += self.seconds
+            return f"no {next(others)}"
+
+    def connect(_address: object, seconds: float) -> Link:
+        now[0] += seconds / 2
+        return Link()
+
+    out = io.StringIO()
+    request: dict[str, Any] = {"id": 1, "f": "read", "key": "x", "value": None, "node": "n1", "timeout": 8.0}
+    monkeypatch.setattr("sys.argv", ["client.py", "n1=a:1,n2=b:2,n3=c:3"])
+    monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(request) + "\n"))
+    monkeypatch.setattr("sys.stdout", out)
+    monkeypatch.setattr("socket.create_connection", connect)
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    runpy.run_path(str(EXAMPLE / "client.py"))
+    assert json.loads(out.getvalue())["type"] == "fail"
+    assert now[0] <= request["timeout"]

@@ -1,4 +1,4 @@
-"""Small random histories of one object of texts, half-way honest."""
+"""Small random histories of one object of strings, half-way honest."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from history import Operation
 PIECES = ("a", "bb", "c", "dd", "e", "ff", "g", "hh", "i", "jj", "k", "ll", "m")
 
 
-def random_texts(random: Random, most: int = 8) -> list[Operation]:
+def random_strings(random: Random, most: int = 8) -> list[Operation]:
     """A history of a store that takes its operations at single moments, and sometimes lies about a text.
 
     Most have each piece once; others have some again, or pieces that others begin with.  Pending operations happen or

@@ -15,8 +15,8 @@ from tests.support.cluster.nemesis_world import MARK, PYTHON, real_world
 
 pytestmark = pytest.mark.cluster
 
-# A round-trip probe at a fixed rate: numbered datagrams out, echoed back, each trip timed.  Both ends go before other
-# programs of the machine, whose load is no property of the link.
+#: A round-trip probe at a fixed rate: numbered datagrams out, echoed back, each trip timed.  Both ends go before other
+#: programs of the machine, whose load is no property of the link.
 FIRST = """
 import contextlib, os
 with contextlib.suppress(OSError): os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))

@@ -1,0 +1,101 @@
+"""What a system declares, checked where it is found: a mistake is said in one line before anything relies on it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, Protocol
+
+from harness.errors import UsageError
+from harness.systems.api import Setup, System, Workload
+from harness.systems.law import Law
+from history.schema import hint
+
+#: What a command line, a file and a name of a run can hold.
+_NAME: Final = re.compile(r"[a-z][a-z0-9_-]*")
+_VERSION: Final = re.compile(r"\S+")
+
+
+class Choosable(Protocol):
+    """An option, by what is known of it in Python and in a file alike."""
+
+    @property
+    def default(self) -> Any: ...
+    @property
+    def choices(self) -> tuple[str, ...]: ...
+    @property
+    def least(self) -> float | None: ...
+    @property
+    def most(self) -> float | None: ...
+
+
+def check_declared(system: System) -> None:
+    """Raises ValueError for the first declaration that is wrong, with its place, such as ``options.colour.default``."""
+    for place in ("versions", "workloads"):
+        if not getattr(system, place):
+            raise ValueError(f"{place} is empty: the first is the default")
+    for place in ("roles", "clients", "surface", "refuse", "artifacts", "leads", "describe", "quorum_reads"):
+        if not callable(getattr(system, place)):
+            raise ValueError(f"{place} must be a function, not {getattr(system, place)!r}")
+    if not isinstance(system.law, Law):
+        raise ValueError(f"law must be a Law, not {system.law!r}")
+    if wrong := [one for one in system.workloads if not isinstance(one, Workload)]:
+        raise ValueError(f"workloads must be of Workload, not {wrong[0]!r}")
+    _check_names("versions", system.versions, _VERSION)
+    _check_names("workloads", [one.name for one in system.workloads])
+    _check_names("options", [one.name for one in system.options])
+    _check_names("canaries", [one.name for one in system.canaries])
+    for option in system.options:
+        check_option(f"options.{option.name}", option)
+    for canary in system.canaries:
+        check_canary(f"canaries.{canary.name}", canary.options, {one.name: one for one in system.options})
+
+
+def _check_names(place: str, names: Iterable[Any], allowed: re.Pattern[str] = _NAME) -> None:
+    seen = set[str]()
+    for name in names:
+        if not isinstance(name, str) or not allowed.fullmatch(name):
+            kind = "small letters, digits, _ and - after a letter" if allowed is _NAME else "a text without blanks"
+            raise ValueError(f"{place} must have names of {kind}, not {name!r}")
+        if name in seen:
+            raise ValueError(f"{place}: {name} comes twice")
+        seen.add(name)
+
+
+def check_option(place: str, option: Choosable) -> None:
+    """Raises ValueError for a default that is not among the choices or within the bounds."""
+    default = option.default
+    if not isinstance(default, bool | int | float | str):
+        raise ValueError(f"{place}.default must be true or false, a number or a text, not {default!r}")
+    if option.choices and default not in option.choices:
+        raise ValueError(f"{place}.default must be one of its choices, not {default!r}")
+    if (option.least, option.most) == (None, None):
+        return
+    if isinstance(default, bool | str):
+        raise ValueError(f"{place} has bounds, so its default must be a number, not {default!r}")
+    if (option.least is not None and default < option.least) or (option.most is not None and default > option.most):
+        raise ValueError(f"{place}.default is not within its bounds: {default}")
+
+
+def check_canary(place: str, needs: Mapping[str, Any], options: Mapping[str, Any]) -> None:
+    """Raises ValueError for an option that a planted bug needs and the system does not have."""
+    if unknown := set(needs) - set(options):
+        raise ValueError(f"{place}.options: there is no option {min(unknown)!r}; {hint(min(unknown), options)}")
+
+
+def require_able(system: System, setup: Setup) -> None:
+    """Raises UsageError with the reason, and the mend, when this setup of it cannot be run."""
+    for workload in system.workloads:
+        if workload.name == setup.workload and isinstance(workload.model, str) and workload.model not in system.models:
+            from checker.models.registry import model_named  # it imports numpy, which no list needs
+
+            try:
+                model_named(workload.model)
+            except ValueError as error:
+                raise UsageError(f"--workload {workload.name} of {system.name}: {error}") from None
+    try:
+        refused = system.refuse(setup)
+    except Exception as error:  # noqa: BLE001 (a third party's function may fail in any way)
+        raise UsageError(f"--system {system.name}: its refuse failed: {type(error).__name__}: {error}") from None
+    if refused is not None:
+        raise UsageError(refused)

@@ -1,0 +1,35 @@
+"""What the checker left open about the violations that it found, by the verdicts of the keys in ``results.json``.
+
+A key that is invalid has a ``reason`` where more violations may be there than were looked for, or where a
+counterexample may hold more operations than it needs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+#: What a reason says of violations that may be there beyond those that are counted.
+_MORE: Final = re.compile(r"more than the first|not looked for|deadline passed before all")
+
+
+def doubts_of(results: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """List (key, reason) of the keys with violations about which something was left open."""
+    keys = (key for key in results.get("keys") or () if key.get("violations"))
+    return [(str(key.get("key")), str(key["reason"])) for key in keys if key.get("reason")]
+
+
+def is_least(results: Mapping[str, Any]) -> bool:
+    """Whether there may be more violations than the results count."""
+    return leaves_more(reason for _, reason in doubts_of(results))
+
+
+def leaves_more(reasons: Iterable[str]) -> bool:
+    """Whether one of the reasons says that there may be more violations."""
+    return any(_MORE.search(reason) for reason in reasons)
+
+
+def violations_text(count: int, *, least: bool) -> str:
+    """Write ``4 violations``, or ``at least 4 violations`` where not all were looked for."""
+    return f"{'at least ' if least and count else ''}{count:,} violation{'' if count == 1 else 's'}"

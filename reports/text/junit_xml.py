@@ -1,0 +1,30 @@
+"""Parts of a JUnit document that those of runs and of suites share."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from collections.abc import Mapping
+from pathlib import Path
+
+from reports.style.format import xml_text
+
+
+def add_properties(parent: ET.Element, values: Mapping[str, object]) -> None:
+    """Add a list of properties."""
+    properties = ET.SubElement(parent, "properties")
+    for name, value in values.items():
+        ET.SubElement(properties, "property", name=name, value=xml_text(value))
+
+
+def count_cases(suite: ET.Element) -> None:
+    """Set the suite's counts by the cases that it has."""
+    for name, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+        suite.set(name, str(len(suite.findall(f"testcase/{tag}"))))
+    suite.set("tests", str(len(suite.findall("testcase"))))
+
+
+def write_document(root: ET.Element, path: Path) -> None:
+    """Write a document.  Raises OSError."""
+    tree = ET.ElementTree(root)
+    ET.indent(tree)
+    tree.write(path, encoding="utf-8", xml_declaration=True)

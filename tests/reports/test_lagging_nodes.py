@@ -1,0 +1,45 @@
+"""Replicas that are behind in recorded runs: which are named, where each stands, and since when."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from history import RunFiles
+from reports.analysis import node_timeline as timelines
+from reports.analysis.findings import Drawn, prepare, recovery_of
+from reports.load.run import read_run
+from tests.support.reports.raw import Raw, S
+from tests.support.reports.recorded_runs import recorded_run
+
+
+def lagging_of(name: str, below: Path) -> tuple[dict[str, str], Drawn, Raw]:
+    """What the section about the recovery says of each node that is behind."""
+    root = recorded_run(name, below)
+    drawn = prepare(read_run(RunFiles(root)))
+    about = recovery_of(drawn)
+    assert about is not None
+    return {sentence.partition(" ")[0]: sentence for sentence in about["lagging"]}, drawn, Raw(root)
+
+
+def test_every_node_that_the_tables_have_red_is_among_those_that_are_behind(tmp_path: Path) -> None:
+    """n3 of the run that lost data had applied all that was committed, and its log ends long before."""
+    lagging, drawn, raw = lagging_of("data-lost", tmp_path)
+    assert set(lagging) == {last.node for last in timelines.last_statuses(drawn.timelines) if last.late}
+    last = raw.of("n3")[-1]
+    assert (last["applied"], last["committed"]) == (4183, 4183)
+    assert f": its log ends at {last['ledger_end']}; it fell behind at " in lagging["n3"]
+    about = recovery_of(drawn)
+    labels = {line.node: line.label for line in about["picture"].lines} if about else {}
+    assert labels["n1"] == "n1 –", "as in the table of the nodes beside it"
+    assert labels["n3"] == "n3 4,183"
+
+
+def test_what_a_node_showed_last_before_a_fault_struck_it_is_not_when_it_fell_behind(tmp_path: Path) -> None:
+    lagging, _, raw = lagging_of("replica-behind", tmp_path)
+    name, began, _ = raw.fault(1)
+    for node in ("n3", "n5"):
+        seen = [probe for probe in raw.of(node) if probe["time"] / S < began]
+        assert (
+            f"; it was last seen at {seen[-1]['applied']:,} when #1 {name} struck it, at {began:.1f} s" in lagging[node]
+        )
+        assert lagging[node].startswith(f"{node} has not moved since {raw.last_rise(node, 'applied'):.1f} s, ")

@@ -1,0 +1,102 @@
+"""What nodes logged around a break, in the sentences on top of the page; logs are written beside recorded runs."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from history import RunFiles
+from reports.analysis.findings import prepare
+from reports.load.run import read_run
+from reports.story.diagnosis import Diagnosis, diagnosis_of
+from tests.support.reports.raw import Raw
+from tests.support.reports.recorded_runs import recorded_run
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    below = tmp_path_factory.mktemp("recorded")
+    return {name: recorded_run(name, below) for name in ("data-lost", "replica-behind")}
+
+
+def clock(recorded: Path, seconds: float) -> str:
+    """What a node's log says so many seconds after the run's start."""
+    started = json.loads((recorded / "history.jsonl").read_text().splitlines()[0])["started"]
+    return f"{datetime.fromisoformat(started) + timedelta(seconds=seconds):%Y-%m-%d %H:%M:%S}"
+
+
+def logged(recorded: Path, into: Path, logs: dict[str, str]) -> Diagnosis:
+    """The diagnosis of a recorded run with logs of these nodes."""
+    shutil.copytree(recorded, into)
+    for node, text in logs.items():
+        (into / "nodes" / node).mkdir(parents=True)
+        (into / "nodes" / node / "server.log").write_text(text)
+    found = diagnosis_of(prepare(read_run(RunFiles(into))))
+    assert found is not None
+    return found
+
+
+def test_next_goes_to_logs_only_where_the_node_logged_something_then(runs: dict[str, Path], tmp_path: Path) -> None:
+    def diagnosed(node: str, seconds: float) -> Diagnosis:
+        line = f"{clock(runs['data-lost'], seconds)} INFO Server - nothing of note\n"
+        return logged(runs["data-lost"], tmp_path / f"{node}-{seconds}", {node: line})
+
+    found = diagnosed("n1", 8)
+    assert found.step == "Look at what the logs of n1 say around 8.3 s"
+    assert found.at == found.breaks[0].onset
+    for other in (diagnosed("n2", 8), diagnosed("n1", 28)):
+        assert other.step.endswith(": no log of n1 has a line of that time")
+        assert other.at is None
+
+
+def test_next_names_the_line_that_a_node_which_is_behind_repeats(runs: dict[str, Path], tmp_path: Path) -> None:
+    """Those of nodes that are behind come first, however often the others repeat one."""
+    behind, raw = runs["replica-behind"], Raw(runs["replica-behind"])
+    late = clock(behind, raw.end - 5)
+
+    def step(**times: int) -> str:
+        logs = {
+            node: "".join(f"{late} WARN [Push-{node}] no entry {17 * n}\n" for n in range(often))
+            for node, often in times.items()
+        }
+        return logged(behind, tmp_path / "-".join(f"{node}{often}" for node, often in times.items()), logs).step
+
+    assert "n1" in raw.nodes
+    assert "logged" not in step(n3=99)
+    mine = step(n3=100)
+    assert mine.startswith("n3 logged this 100 times in the last 10 s: ")
+    assert mine.endswith("WARN [Push-n3] no entry 0")
+    assert step(n1=900, n5=200).startswith("n5 logged this 200 times")
+    assert step(n1=900).startswith("n1 logged this 900 times")
+
+
+def test_the_line_that_a_replica_repeated_when_it_stopped_stands_beside_that_it_stopped(
+    runs: dict[str, Path], tmp_path: Path
+) -> None:
+    """Those of other nodes and of other times are not the cause; nor is what it logged now and then."""
+    behind = runs["replica-behind"]
+    stopped = min(Raw(behind).last_rise(node, "applied") for node in ("n3", "n5"))
+
+    def text(name: str, line: str, times: int, after: float, node: str = "n5") -> str:
+        at = clock(behind, stopped + after)
+        return logged(behind, tmp_path / name, {node: f"{at} WARN {line}\n" * times}).breaks[0].text
+
+    fell = "[PushFallBehind] last index=7 smaller than current ledgerEndIndex=9"
+    said = text("often", fell, 150, 2)
+    quoted = re.search(r" n5 logged this 150 times from ([\d.]+) s to ([\d.]+) s: WARN (.*)\.$", said)
+    assert quoted is not None
+    assert stopped + 1 < float(quoted[1]) <= stopped + 2, "the dates of these lines are whole seconds"
+    assert float(quoted[2]) == pytest.approx(stopped + 8, abs=0.06)
+    assert quoted[3] == fell
+    for other in (
+        text("seldom", fell, 99, 2),
+        text("late", fell, 150, 9),
+        text("early", fell, 150, -2),
+        text("healthy", fell, 150, 2, "n1"),
+    ):
+        assert "logged" not in other

@@ -1,0 +1,75 @@
+"""The first sentences of a page are those of the list of runs and of the summary."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import reports
+from harness.judge import conclude
+from history import Check, Results, RunFiles
+from reports.load.run_row import row_of
+from reports.text.difference import difference
+from tests.support.reports.recorded_runs import recorded_run
+
+SYMPTOM = "n3 and n5 stuck at 2001 of 2038"
+
+
+def with_story(name: str, below: Path) -> RunFiles:
+    """A recorded run whose results hold the story, as they do when this release judges it."""
+    files = RunFiles(recorded_run(name, below))
+    results = json.loads(files.results.read_text())
+    files.results.write_text(json.dumps({**results, "headlines": reports.headlines_of(files)}))
+    return files
+
+
+def test_the_list_and_the_summary_lead_with_what_broke(tmp_path: Path) -> None:
+    files = with_story("replica-behind", tmp_path)
+    led = "replica behind: 2 of 5 replicas stopped applying at 29.3 s, 0.2 s after #1 kill-followers was healed"
+    assert row_of(files).sentence.startswith(led)
+    results, plan = json.loads(files.results.read_text()), json.loads(files.plan.read_text())
+    for columns in (None, 80):
+        verdict = reports.render_summary(results, columns, plan).partition("\n\n")[0]
+        assert led in " ".join(verdict.split())
+        assert SYMPTOM not in verdict
+    other = RunFiles(recorded_run("stale-reads", tmp_path))
+    assert difference(files, other).outcome["sentence"][0].startswith(led)
+    reports.write_report(files)
+    section = files.report.read_text().partition('<h2 id="h-recovery">')[2]
+    assert section.index("2 of 5 replicas stopped applying") < section.index(SYMPTOM)
+
+
+def test_a_planted_bug_is_told_first_and_an_earlier_release_recorded_no_story(tmp_path: Path) -> None:
+    planted = with_story("stale-reads", tmp_path)
+    results, plan = json.loads(planted.results.read_text()), json.loads(planted.plan.read_text())
+    assert plan["canary"]
+    assert results["headlines"]
+    assert row_of(planted).sentence.startswith(results["sentence"][:60])
+    older = RunFiles(recorded_run("replica-behind", tmp_path))
+    assert SYMPTOM in row_of(older).sentence
+
+
+def test_the_judge_records_the_headlines_of_a_run_in_which_a_check_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = RunFiles(recorded_run("three-losses", tmp_path))
+    before = json.loads(files.results.read_text())
+
+    def judged(verdict: str) -> Results:
+        checks = tuple(
+            Check(one["name"], one["kind"], one["verdict"], one["asked"], one["seen"], one["details"])
+            for one in before["checks"]
+            if verdict == "invalid" or one["verdict"] == "valid"
+        )
+        return Results(verdict, "", checks, (), {}, (), ())  # type: ignore[arg-type]
+
+    monkeypatch.setattr(conclude, "_tables", lambda *_: (type("T", (), {"key_verdicts": (), "faults": []})(), None))
+    for verdict in ("invalid", "valid"):
+        monkeypatch.setattr(conclude, "judge", lambda *_, verdict=verdict: judged(verdict))
+        found = conclude.conclude(files, None).results
+        written = json.loads(files.results.read_text())["headlines"]
+        assert list(found.headlines) == written
+        assert written[:1] == [one for one in written if one.startswith("data lost on n1, n3, n5: ")]
+        assert bool(written) == (verdict == "invalid")

@@ -1,0 +1,182 @@
+"""Claims of the story on top of a page about nodes, logs and clients, each checked by the raw files alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import datetime
+from itertools import pairwise
+
+from tests.support.reports.raw import Raw, S
+
+WHEN = r"(?P<at>\d+\.\d) s(?:, (?P<off>\d+\.\d) s (?P<rel>into|after) #(?P<id>\d+) (?P<fault>[\w-]+)(?: was healed)?)?"
+DATED = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:[.,](\d{3}))?(?:Z|\+0000)?\s*(.*)")
+Claim = Callable[[Raw, re.Match[str]], None]
+
+
+def close(text: str, value: float, room: float = 0.06) -> bool:
+    return abs(float(text) - value) <= room
+
+
+def number(text: str) -> int:
+    return int(text.replace(",", ""))
+
+
+def assert_placed(raw: Raw, match: re.Match[str], moment: float) -> None:
+    """The moment is this one, and lies in or after the fault as is said."""
+    assert close(match["at"], moment), (match["at"], moment)
+    raw.told[match["at"]] = moment
+    if match["id"] is None:
+        return
+    name, began, healed = raw.fault(int(match["id"]))
+    assert name == match["fault"]
+    assert close(match["off"], moment - (began if match["rel"] == "into" else healed), 0.11)
+    assert (began <= moment <= healed) == (match["rel"] == "into")
+
+
+# -- logs and replicas ------------------------------------------------------------------------------------------------
+
+
+def deleted(raw: Raw, match: re.Match[str]) -> None:
+    falls = raw.falls()
+    assert match["node"] == falls[0][1]
+    assert_placed(raw, match, falls[0][0])
+
+
+def short_logs(raw: Raw, match: re.Match[str]) -> None:
+    highest = max(probe["committed"] for probe in raw.answers)
+    assert number(match["highest"]) == highest
+    ends = {node: raw.of(node)[-1]["ledger_end"] for node in raw.nodes}
+    told = {node: number(end) for node, end in re.findall(r"(n\d+) at ([\d,]*\d)", match[0])}
+    assert told == {node: end for node, end in ends.items() if end < highest}
+
+
+def no_commits(raw: Raw, match: re.Match[str]) -> None:
+    # Nothing was committed when a node learned again, after a restart, what the cluster had committed long before.
+    highest = max(probe["committed"] for probe in raw.answers)
+    last = min(probe["time"] for probe in raw.answers if probe["committed"] == highest) / S
+    assert_placed(raw, match, last)
+    assert close(match["later"], raw.end - last)
+    up = [node for node in raw.nodes if raw.of(node)[-1]["time"] / S > raw.end - 3]
+    assert (int(match["up"]), int(match["of"])) == (len(up), len(raw.nodes))
+
+
+def stopped(raw: Raw, match: re.Match[str]) -> None:
+    # By what had been committed ten seconds before the end: once the load is over, whole replicas apply nothing either.
+    highest = max(probe["committed"] for probe in raw.answers)
+    held = {node: min(raw.of(node)[-1]["applied"], raw.of(node)[-1]["ledger_end"]) for node in raw.nodes}
+    known = max(probe["committed"] for probe in raw.answers if probe["time"] / S < raw.end - 10)
+    behind = [node for node in raw.nodes if held[node] < known]
+    assert (int(match["some"]), int(match["all"])) == (len(behind), len(raw.nodes))
+    moments = [raw.last_rise(node, "applied") for node in behind]
+    assert_placed(raw, match, min(moments))
+    assert close(match["last"] or match["at"], max(moments))
+    told = {node: number(index) for node, index in re.findall(r"(n\d+) at ([\d,]*\d)", match["stand"])}
+    assert told == {node: held[node] for node in behind}
+    assert number(match["target"]) == highest
+
+
+def lines_of(raw: Raw, node: str) -> list[tuple[float, str]]:
+    """Each line of a node's logs that has a date: when (s), and what follows the date."""
+    started = datetime.fromisoformat(raw.header["started"]).replace(tzinfo=None)
+    found = []
+    for path in sorted((raw.root / "nodes" / node).glob("*.log*")):
+        for line in path.read_text().splitlines():
+            if stamp := DATED.match(line):
+                moment = datetime.fromisoformat(f"{stamp[1]} {stamp[2]}.{stamp[3] or '000'}")
+                found.append(((moment - started).total_seconds(), stamp[4]))
+    return found
+
+
+def alarms(raw: Raw, match: re.Match[str]) -> None:
+    """How often a line stands in the logs of all nodes, in those of which, and when it was first logged."""
+    found = {node: [at for at, text in lines_of(raw, node) if match["words"] in text] for node in raw.nodes}
+    assert sum(map(len, found.values())) == int(match["times"] or "1")
+    assert match["nodes"].split(", ") == [node for node, moments in found.items() if moments]
+    assert_placed(raw, match, min(at for moments in found.values() for at in moments))
+
+
+def repeated(raw: Raw, match: re.Match[str]) -> None:
+    """How often a node logged a line, but for the numbers in it, between two moments or in the last ten seconds."""
+    ends = float(match["to"]) if match["to"] else raw.end
+    starts = float(match["from"]) if match["from"] else raw.end - 10
+    dated = DATED.match(match["line"])
+    shape = _shape(dated[4] if dated else match["line"])
+    mine = [at for at, text in lines_of(raw, match["node"]) if _shape(text) == shape]
+    room = 0.05 if match["from"] else 0.0  # what is written is rounded
+    within = [at for at in mine if starts - room <= at <= ends + room]
+    assert number(match["times"]) == len(within)
+    if match["from"]:
+        assert close(match["from"], min(within))
+
+
+def _shape(text: str) -> str:
+    return re.sub(r"(?<![A-Za-z0-9])\d+", "#", " ".join(text.split()))
+
+
+# -- what came then ---------------------------------------------------------------------------------------------------
+
+
+def rates(raw: Raw, match: re.Match[str]) -> None:
+    onset, served, load = raw.told[match["onset"]], raw.served(), raw.asked(final=False)
+    assert close(match["before"], sum(at < onset for at in served) / (onset - load[0]))
+    stop = load[-1]
+    if match["stop"]:
+        stop = max(served)
+        assert close(match["stop"], stop)
+        assert stop < load[-1] - 5
+    assert close(match["since"], sum(onset <= at <= stop for at in served) / (stop - onset))
+    assert close(match["from"], load[0])
+    assert close(match["until"], load[-1])
+
+
+def elected(raw: Raw, match: re.Match[str]) -> None:
+    onset = raw.told[match["onset"]]
+    assert onset == min(raw.told.values()), "what broke first"
+    leading = [probe for probe in raw.answers if probe["role"] == "leader"]
+    led = {(p["node"], p["term"]) for p in leading if p["time"] / S >= onset}
+    led -= {(p["node"], p["term"]) for p in leading if p["time"] / S < onset}
+    assert (0 if match["new"] in ("No", "no") else int(match["new"])) == len(led)
+    firsts: dict[tuple[str, int], float] = {}
+    for probe in sorted(leading, key=lambda one: one["time"]):
+        firsts.setdefault((probe["node"], probe["term"]), probe["time"] / S)
+    # The first leadership of a run began with it.
+    begun = [(node, at) for (node, _), at in list(firsts.items())[1:] if onset - 2 <= at < onset]
+    said = re.findall(r"(n\d+) was first seen to lead at ([\d.]+) s", match["just"] or "")
+    assert [node for node, _ in said] == [node for node, _ in begun]
+    assert all(close(moment, at) for (_, moment), (_, at) in zip(said, begun, strict=True))
+    assert match["node"] == max(leading, key=lambda p: (p["term"], p["time"]))["node"]
+
+
+def unserved(raw: Raw, match: re.Match[str]) -> None:
+    assert close(match["since"], max(raw.served()))
+    assert close(match["until"], max(raw.asked(final=True)))
+
+
+def pauses(waited: list[tuple[float, float]], start: float, stop: float) -> bool:
+    """Whether between two moments clients waited for nothing for more than five seconds."""
+    until = start
+    for begin, end in waited:
+        if begin >= stop:
+            break
+        if end > until:
+            if begin - until > 5:
+                return True
+            until = end
+    return stop - until > 5
+
+
+def outages(raw: Raw, match: re.Match[str]) -> None:
+    """The longest time in which clients asked and nothing succeeded, and how long all others of them were together."""
+    moments = [min(raw.asked(final=True)), *sorted(raw.served())]
+    waited = sorted((one["begin"], one["end"] or raw.end) for one in raw.operations())
+    long = [(at, later) for at, later in pairwise(moments) if later - at >= 10]
+    every = [(at, later) for at, later in long if not pauses(waited, at, later)]
+    asked = [(min(max(at, begin) for begin, end in waited if end > at), later) for at, later in every]
+    gaps = [(later - at, at, later) for at, later in asked if later - at >= 10]
+    length, start, stop = max(gaps)
+    assert close(match["length"], length)
+    assert close(match["stop"], stop)
+    assert_placed(raw, match, start)
+    assert close(match["others"] or "0", sum(gap for gap, *_ in gaps) - length, 0.11)
+    assert int(match["many"] or ("1" if match["others"] else "0")) == len(gaps) - 1

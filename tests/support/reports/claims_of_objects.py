@@ -1,0 +1,207 @@
+"""Claims of the story on top of a page about what clients were answered, each checked by the raw files alone."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from tests.support.reports.claims import assert_placed, close, number
+from tests.support.reports.raw import Raw, S
+
+# -- registers: a read is stale if a write replaced its value and ended before it began ------------------
+
+
+def stale_reads(raw: Raw) -> list[dict[str, Any]]:
+    every = [one for one in raw.operations() if one["type"] != "fail"]
+    writes = {(one["key"], one["value"]): one for one in every if one["f"] == "write"}
+    found = []
+    for read in every:
+        if read["f"] != "read" or read["type"] != "ok":
+            continue
+        made = writes.get((read["key"], read["result"]))
+        over = made["end"] if made else 0.0
+        newer = (w for (key, _), w in writes.items() if key == read["key"] and w is not made and w["end"])
+        if over is not None and any(over < w["begin"] and w["end"] < read["begin"] for w in newer):
+            found.append(read)
+    return found
+
+
+def first_stale(raw: Raw, match: re.Match[str]) -> None:
+    process, node, began = int(match["reader"]), match["node"], float(match["began"])
+    (read,) = [
+        one
+        for one in stale_reads(raw)
+        if (one["process"], one["node"]) == (process, node) and abs(one["begin"] - began) < 0.0006
+    ]
+    assert (read["key"], read["result"]) == (match["key"], None), "absent at the start, and again"
+    (write,) = [
+        one
+        for one in raw.operations()
+        if one["f"] == "write" and (one["key"], str(one["value"])) == (read["key"], match["wrote"])
+    ]
+    assert (write["process"], write["node"], write["type"]) == (int(match["writer"]), match["by"], "ok")
+    assert close(match["from"], write["begin"], 0.0006)
+    assert close(match["to"], write["end"], 0.0006)
+    assert write["end"] < read["begin"]
+    assert match["missed"] == match["wrote"]
+    others = [one for one in raw.operations() if one["f"] == "write" and one["key"] == read["key"]]
+    assert any(one["end"] is None or one["end"] > write["begin"] for one in others if one is not write)
+
+
+def counted(raw: Raw, match: re.Match[str]) -> None:
+    """How many violations the results have, and when the first of their answers came."""
+    shown = [one for key in raw.results["keys"] for one in key["counterexamples"]]
+    count = sum(key["violations"] for key in raw.results["keys"])
+    for check in raw.results["checks"]:
+        details = check.get("details") or {}
+        if check["verdict"] == "invalid" and not count:
+            shown += details.get("counterexamples") or []
+            count += details.get("violations") or 0
+    if raw.header["model"] == "register":
+        # Reads that contradict the same operations by the same answer are one violation.
+        assert 0 < count <= len(stale_reads(raw))
+        first = min(one["end"] for one in stale_reads(raw))
+    else:
+        first = min(answer_of(one) for one in shown)
+    assert number(match["count"] or "1") == count
+    more = any("there may be more" in (key.get("reason") or "") for key in raw.results["keys"] if key["violations"])
+    assert more == match[0].startswith("(at least ")
+    assert_placed(raw, match, first)
+
+
+def answer_of(example: dict[str, Any]) -> float:
+    """When the last of a counterexample's operations that were answered was answered: those of its suspect."""
+    suspects = (example.get("linearization") or {}).get("suspects") or []
+    operations = example["operations"]
+    mine = [operations[place] for place in suspects] or [one for one in operations if one["outcome"] == "ok"]
+    return float(max(one["returned"] for one in mine)) / S
+
+
+# -- ledgers ----------------------------------------------------------------------------------------------------------
+
+
+def unreadable(raw: Raw, match: re.Match[str]) -> None:
+    said = {}
+    for name in ("adder", "reader"):
+        process, node = int(match[name]), match[f"{name}_node"]
+        found = [
+            one
+            for one in raw.operations()
+            if (one["process"], one["node"]) == (process, node)
+            and close(match[f"{name}_from"], one["begin"], 0.0006)
+            and close(match[f"{name}_to"], one["end"], 0.0006)
+        ]
+        assert len(found) == 1, (name, found)
+        said[name] = found[0]
+    entry = int(match["id"])
+    add, read = said["adder"], said["reader"]
+    assert add["key"] == read["key"] == match["key"]
+    assert add["result"][add["value"].index(int(match["value"]))] == entry
+    assert read["result"]["last"] >= entry
+    assert read["result"]["entries"][entry] is None
+
+
+# -- sets -------------------------------------------------------------------------------------------------------------
+
+
+def elements_missed(raw: Raw, read: dict[str, Any]) -> list[int]:
+    adds = [one for one in raw.operations() if one["f"] == "add" and one["type"] == "ok"]
+    return sorted(one["value"] for one in adds if one["end"] < read["begin"] and one["value"] not in read["result"])
+
+
+def read_of(raw: Raw, process: str, node: str, began: str = "") -> dict[str, Any]:
+    """The read that a process began then, or its last one in the final phase."""
+    reads = [one for one in raw.operations() if one["f"] == "read" and one["type"] == "ok"]
+    mine = [one for one in reads if (one["process"], one["node"]) == (int(process), node)]
+    mine = [one for one in mine if (close(began, one["begin"], 0.0006) if began else one["phase"] == "final")]
+    assert mine
+    return mine[-1]
+
+
+def lacks(raw: Raw, match: re.Match[str]) -> None:
+    missed = elements_missed(raw, read_of(raw, match["process"], match["node"]))
+    assert int(match["count"]) == len(missed)
+    assert [int(one) for one in match["first"].split(", ")] == missed[:3]
+
+
+def losses(raw: Raw, match: re.Match[str]) -> None:
+    """What the last read of each node lacks, by itself and beside those of the others, and since when."""
+    lacking, ends = {}, {}
+    for read in (one for one in raw.operations() if one["f"] == "read" and one["type"] == "ok"):
+        if read["phase"] == "final":
+            ends[read["node"]] = read
+    for node, read in ends.items():
+        if missed := elements_missed(raw, read):
+            lacking[node] = set(missed)
+    said = dict(re.findall(r"(n\d+) lacks ([\d,]+)", match[0]))
+    assert {node: number(count) for node, count in said.items()} == {node: len(one) for node, one in lacking.items()}
+    since = {}
+    adds = {one["value"]: one["end"] for one in raw.operations() if one["f"] == "add" and one["type"] == "ok"}
+    for node, missing in lacking.items():
+        reads = [one for one in raw.operations() if one["f"] == "read" and one["type"] == "ok" and one["node"] == node]
+        moments = []
+        for element in missing:
+            had = max((one["begin"] for one in reads if element in one["result"]), default=0.0)
+            without = [one["end"] for one in reads if one["begin"] > max(had, adds[element])]
+            moments.append(min(without))
+        since[node] = min(moments)
+    told = re.findall(r"(n\d+) lacks [^;]*? seen since ([\d.]+) s", match[0])
+    assert [node for node, _ in told] == sorted(since, key=lambda node: since[node])
+    assert all(close(moment, since[node]) for node, moment in told)
+    assert_placed(raw, match, min(since.values()))
+    held = all(
+        any(element in read["result"] for other, read in ends.items() if other != node)
+        for node, missing in lacking.items()
+        for element in missing
+    )
+    assert held == ("every one of them" in match[0])
+
+
+def lost(raw: Raw, match: re.Match[str]) -> None:
+    element = int(match["element"])
+    assert {match["answered"], match["unseen"]} == {match["element"]}
+    (add,) = [one for one in raw.operations() if one["f"] == "add" and one["value"] == element]
+    assert (add["process"], add["node"], add["type"], add["result"]) == (
+        int(match["adder"]), match["adder_node"], "ok", element,
+    )  # fmt: skip
+    assert close(match["from"], add["begin"], 0.0006)
+    assert close(match["to"], add["end"], 0.0006)
+    read = read_of(raw, match["reader"], match["node"], match["began"])
+    assert element in elements_missed(raw, read)
+    later = [
+        one for one in raw.operations() if one["f"] == "read" and one["type"] == "ok" and one["end"] > read["begin"]
+    ]
+    nodes = {one["node"] for one in later}
+    assert re.findall(r"n\d+", match["holding"]) == sorted(
+        node for node in nodes if all(element in one["result"] for one in later if one["node"] == node)
+    )
+
+
+# -- sync state sets: which states the object can have had ------------------------------------------------------------
+
+
+def epochs(raw: Raw, match: re.Match[str]) -> None:
+    """The read, and of each state that is named that somebody asked for it, at an epoch that was free until then."""
+    every = raw.operations()
+    (read,) = [
+        one
+        for one in every
+        if (one["process"], one["node"], one["f"]) == (int(match["process"]), match["node"], "read")
+        and close(match["from"], one["begin"], 0.00006)
+        and close(match["to"], one["end"], 0.00006)
+    ]
+    state = r"master (\d+) of epoch (\d+), sync state set (\[[\d, ]*\]) of epoch (\d+)"
+    (said,) = re.findall(state, match["said"])
+    assert [int(said[0]), int(said[1]), eval_list(said[2]), int(said[3])] == read["result"]
+    before = [one for one in every if one["begin"] < read["end"] and one["f"] in ("alter", "elect")]
+    could = re.findall(state, match["could"])
+    assert could
+    for master, elected_in, members, epoch in could:  # an alter names the epoch before it
+        wanted = [int(master), int(elected_in), int(epoch) - 1, eval_list(members)]
+        assert any(one["value"] == wanted for one in before if one["f"] == "alter"), wanted
+    examples = [one for key in raw.results["keys"] for one in key["counterexamples"]]
+    assert int(match["beside"]) in [len(one["operations"]) - 1 for one in examples]
+
+
+def eval_list(text: str) -> list[int]:
+    return [int(one) for one in re.findall(r"\d+", text)]
