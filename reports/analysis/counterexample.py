@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from history import Counterexample, Linearization, Operation
 from history.records.time_format import digits_of, seconds_text
-from reports.analysis.beside import rows_of
+from reports.analysis.rows import rows_of
 from reports.style.format import short
 from reports.style.wording import Wording, by_values
 

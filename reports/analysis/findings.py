@@ -12,7 +12,6 @@ from history.records.verdicts import MAX_COUNTEREXAMPLES
 from history.records.violation_times import violation_times_text
 from history.records.violations import LINEARIZABLE, Shown, counterexamples_of, counts_of, losses_of, state_of
 from reports.analysis import faults, node_timeline
-from reports.analysis.beside import in_doubt, operations_beside, set_bounds
 from reports.analysis.counterexample import Picture, label_of, labels_by_elements, picture_of, text_of
 from reports.analysis.failed_starts import FailedStart, failed_starts
 from reports.analysis.faults import FaultWindow
@@ -20,10 +19,12 @@ from reports.analysis.lagging_nodes import LaggingNode, caught_up, lagging_nodes
 from reports.analysis.node_timeline import NodeTimeline
 from reports.analysis.register_history import RegisterHistory, doubtful_of, history_of, legal_answers, prefix_of
 from reports.analysis.responder import Response, missed_write, response_of
+from reports.analysis.rows import in_doubt
 from reports.analysis.sketch import sketch_of
 from reports.analysis.snapshots import Snapshot, snapshots_of
 from reports.load import logs
 from reports.load.alarm_lines import AlarmLine, alarm_lines
+from reports.load.beside import operations_beside, set_bounds
 from reports.load.run import Run
 
 #: At most this many answers that a read could have had are listed.

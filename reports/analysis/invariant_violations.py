@@ -189,7 +189,7 @@ def _over(first: Observation, until: float, answers: int) -> Observation:
 
 def _leads_short(timeline: NodeTimeline, moment: Mapping[str, Any], _: int, place: int) -> bool:
     leads = timeline.role[place] == node_timeline.ROLES.index("leader")
-    return bool(leads and timeline.log_end[place] < moment["committed"]) and _answers(timeline, place + 1)
+    return bool(leads and timeline.log_end[place] < moment["committed"] and _answers(timeline, place + 1))
 
 
 def _still_beyond(timeline: NodeTimeline, moment: Mapping[str, Any], first: int, place: int) -> bool:
@@ -197,7 +197,7 @@ def _still_beyond(timeline: NodeTimeline, moment: Mapping[str, Any], first: int,
     column, bound = getattr(timeline, above), timeline.log_end if above == "committed" else timeline.committed
     reached = max(moment["index"], int(column[first:place].max()))
     proven = above == "applied" or _answers(timeline, place + 1)
-    return bool(_answers(timeline, place) and bound[place] < reached and proven)
+    return _answers(timeline, place) and int(bound[place]) < reached and proven
 
 
 def _answers(timeline: NodeTimeline, place: int) -> bool:

@@ -16,9 +16,9 @@ from checker import ANY, CasRegister, Log
 from checker.explain.points import with_points
 from history import Counterexample, Operation
 from history.records.verdicts import Linearization, Point
-from reports.analysis.beside import LAST, MAX_ROWS
 from reports.analysis.counterexample import LEFT, RIGHT, TICK, WIDTH, Picture, label_of, picture_of
 from reports.analysis.responder import missed_write
+from reports.analysis.rows import LAST, MAX_ROWS
 from reports.text import text_diagram
 
 MODEL = CasRegister()

@@ -13,10 +13,10 @@ import pytest
 import reports
 from history import Check, RunFiles, pair, read_history
 from history.records.violations import details_of
-from reports.analysis.beside import MAX_BESIDE, MAX_GAP_NS, operations_beside
 from reports.analysis.findings import Drawn, examples_of, prepare, violation_count
 from reports.analysis.invariant_violations import invariant_violations
 from reports.analysis.marks import marks_of
+from reports.load.beside import MAX_BESIDE, MAX_GAP_NS, operations_beside
 from reports.load.columns import from_operations
 from reports.load.run import read_run
 from reports.load.run_row import row_of
