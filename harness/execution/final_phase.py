@@ -164,10 +164,10 @@ class FinalPhase:
 
     async def _see_the_others(self) -> None:
         """Give those that did start the time to answer: a node may refuse to, on a file that we damaged."""
-        self._tally.note = "waiting for the nodes that started"
-        since, late = len(self._probes.all), self._standstills.deadline(self._plan.recovery_time)
         if self._plan.under_test.prober is None:
             return
+        self._tally.note = "waiting for the nodes that started"
+        since, late = len(self._probes.all), self._standstills.deadline(self._plan.recovery_time)
         while not (late() or self._stopped()):
             if {probe.node for probe in self._probes.all[since:] if probe.answered} >= {*self._nodes}:
                 return
