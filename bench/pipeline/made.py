@@ -30,17 +30,21 @@ def write_operations(path: Path, operations: int, keys: int) -> None:
     path.mkdir()
     for part, begin in enumerate(range(0, operations, BATCH)):
         number = np.arange(begin, min(begin + BATCH, operations), dtype=np.int64)
-        rows = len(number)
-        invoke, done = 2 * number, 2 * number + 2 * CLIENTS - 1
-        columns = {
-            "invoke_index": invoke, "return_index": done, "process": number % CLIENTS, "f": _f(number),
-            "key": _key(number, keys), "value": _asked(number), "result": _written(number),
-            "outcome": pa.repeat("ok", rows), "invoked": invoke * PLACE_NS, "returned": done * PLACE_NS,
-            "node": pa.repeat("n1", rows), "error": pa.nulls(rows, pa.string()), "phase": pa.repeat("main", rows),
-            "intended": invoke * PLACE_NS,
-        }  # fmt: skip
-        table = pa.table({name: columns[name] for name in OPERATIONS.names})
-        pq.write_table(table, path / f"part-{part:05d}.parquet")
+        pq.write_table(made_operations(number, keys), path / f"part-{part:05d}.parquet")
+
+
+def made_operations(number: Numbers, keys: int) -> pa.Table:
+    """The operations with these numbers, of a history on so many keys."""
+    rows = len(number)
+    invoke, done = 2 * number, 2 * number + 2 * CLIENTS - 1
+    columns = {
+        "invoke_index": invoke, "return_index": done, "process": number % CLIENTS, "f": _f(number),
+        "key": _key(number, keys), "value": _asked(number), "result": _written(number),
+        "outcome": pa.repeat("ok", rows), "invoked": invoke * PLACE_NS, "returned": done * PLACE_NS,
+        "node": pa.repeat("n1", rows), "error": pa.nulls(rows, pa.string()), "phase": pa.repeat("main", rows),
+        "intended": invoke * PLACE_NS,
+    }  # fmt: skip
+    return pa.table({name: columns[name] for name in OPERATIONS.names}, schema=OPERATIONS)
 
 
 def write_history(path: Path, operations: int, keys: int) -> None:

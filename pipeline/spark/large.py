@@ -44,11 +44,11 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _WORKER: Final = "spark.executor.pyspark.memory"
-_WORKER_BYTES: Final = 5 << 29
-#: What is limited is address space, of which a worker takes so much before it holds any operation.
+_WORKER_BYTES: Final = 7 << 29
+#: What is limited is address space (bench/pipeline/judging.py), of which a worker takes so much before it holds any operation.
 _CODE_BYTES: Final = 640 << 20
 #: Memory for each operation of a key that is checked: of a register of integers as columns, and of anything else.
-COLUMN_BYTES: Final = 192
+COLUMN_BYTES: Final = 288
 ROW_BYTES: Final = 4096
 _UNITS: Final = {"k": 10, "m": 20, "g": 30, "t": 40}
 
@@ -69,7 +69,7 @@ class Sizes:
 
 
 def worker_bytes(spark: SparkSession) -> int:
-    """What a Python worker may take: the executor's ``spark.executor.pyspark.memory`` by its cores, or 2.5 GiB."""
+    """What a Python worker may take: the executor's ``spark.executor.pyspark.memory`` by its cores, or 3.5 GiB."""
     text = str(spark.conf.get(_WORKER, "")).strip().lower()
     found = re.fullmatch(r"(\d+)([kmgt]?)b?", text)
     if found is None:

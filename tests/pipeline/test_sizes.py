@@ -17,7 +17,7 @@ def session(memory: str, cores: str = "") -> Any:
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [("", 5 << 29), ("512m", 512 << 20), ("4g", 4 << 30), ("1024", 1 << 30), ("2GB", 2 << 30), ("8mb", 8 << 20)],
+    [("", 7 << 29), ("512m", 512 << 20), ("4g", 4 << 30), ("1024", 1 << 30), ("2GB", 2 << 30), ("8mb", 8 << 20)],
 )
 def test_what_a_worker_may_take_is_a_setting_of_sparks(text: str, expected: int) -> None:
     assert worker_bytes(session(text)) == expected
