@@ -45,9 +45,9 @@ if TYPE_CHECKING:
 
 _WORKER: Final = "spark.executor.pyspark.memory"
 _WORKER_BYTES: Final = 7 << 29
-#: What is limited is address space (bench/pipeline/judging.py), of which a worker takes so much before it holds any operation.
+#: What is limited is address space, of which a worker takes so much before it holds any operation.
 _CODE_BYTES: Final = 640 << 20
-#: Memory for each operation of a key that is checked: of a register of integers as columns, and of anything else.
+#: For each operation of a key that is checked: of a register of integers as columns, and of anything else.
 COLUMN_BYTES: Final = 288
 ROW_BYTES: Final = 4096
 _UNITS: Final = {"k": 10, "m": 20, "g": 30, "t": 40}
