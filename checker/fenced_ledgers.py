@@ -23,7 +23,7 @@ What is judged, and the kinds of violations:
   ``other-payload``, ``ledger-gone``.
 - After the end of a ledger was answered no add beyond it is acknowledged: ``acknowledged-beyond-end``.  Ids are
   compared and not times, as the acknowledgement may have been under way.  What is acknowledged beyond several ends is
-  held against the first that was told: whoever reads the ledger later only repeats it.
+  held against the first that was answered: a later reader of the ledger only repeats it.
 - Every recovery, close and reader sees the same end: ``ends-differ``.
 - Ids are dense, payloads unique, in the order of the adds, and only what was added: ``hole``, ``duplicate``, ``order``,
   ``never-added``, ``failed-add-found``.
@@ -59,7 +59,7 @@ _Key = str | int | None
 class LedgerReport:
     """The violations, at most one of each kind and ledger, the gravest first.
 
-    ``unread`` are the ledgers that nobody read whole: of them nothing is known.  ``counts``: ledgers, acknowledged
+    ``unread`` are the ledgers that no client read whole: of them nothing is known.  ``counts``: ledgers, acknowledged
     adds, adds in doubt, those of them that were kept, ends that were answered.
     """
 
@@ -105,7 +105,7 @@ def check_fenced_ledgers(operations: Iterable[Operation]) -> LedgerReport:
     for key, mine in by_key.items():
         ledger = LedgerHistory(key, sorted(mine, key=lambda one: one.invoke_index))
         if all(one.outcome != "ok" for one in ledger.of("create")):
-            continue  # nobody knows its id
+            continue  # its id is not known
         found += _first_of_each_kind(_judge(ledger))
         if not ledger.wholes:
             unread.append(key)

@@ -1,6 +1,6 @@
 """Pending writes of the automaton, compiled: they never return, so they are counted by value and have no slots.
 
-A value that somebody will still read has a column of counts while it has pending writes: how many there are, and how
+A value that is still to be read has a column of counts while it has pending writes: how many there are, and how
 many each configuration spent.
 """
 

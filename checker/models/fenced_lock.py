@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from checker.core.model import ILLEGAL, UNKNOWN, Model, ModelError, State
 
-#: The holder's token, while nobody knows it: that of an acquire that never completed.
+#: The holder's token while it is unknown: that of an acquire that never completed.
 UNTOLD: Final = "untold"
 
 

@@ -4,7 +4,7 @@
 all entries as [index, value], in order.  So are the logs of consensus libraries, which have entries of their own.
 
 A history of it is linearizable iff that of a ``log`` is in which only the indexes are counted at which a client's entry
-is known to be: an index that nobody knows constrains nothing, and between two known ones there may be any number.
+is known to be: an unknown index constrains nothing, and between two known ones there may be any number.
 Where a list says nothing of an index that it goes beyond, its entry there is None, which is in no log.
 """
 
@@ -24,7 +24,7 @@ from history.records.counted import counted
 class Ledger(Model):
     """The state is the entries in their order, each with its index, its value, and the indexes that it cannot have.
 
-    The index of a pending append is None until a read tells it.
+    The index of a pending append is None until a read shows it.
     """
 
     name = "ledger"

@@ -241,11 +241,12 @@ def _tables(
             except Exception as error:  # noqa: BLE001 (whatever became of the JVM, a verdict needs none)
                 _without_spark(error, warnings)
         tables = computed_tables(run, model=plan.model, deadline_s=plan.check_deadline)
+        unwritten: OSError | FormatError | None = None
         try:
             store_tables(run, tables)
         except (OSError, FormatError) as error:
-            return Tables.of(tables["verdicts"], tables["faults"]), error
-        return Tables.of(tables["verdicts"], tables["faults"]), None
+            unwritten = error
+        return Tables.of(tables["verdicts"], tables["faults"]), unwritten
 
 
 def _started(

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any, Final, Literal, TypeAlias, cast, get_args
 
+from harness.judge.recovery import committed_by
 from harness.plan import Plan
 from history import Probe, Receipt
 
@@ -137,7 +138,7 @@ class Damages:
         logs = sorted((damage for damage in self.all if damage.may_be(*LOG)), key=lambda damage: damage.begin)
         for damage in logs:
             cut = {one.node for one in logs if one.begin <= damage.begin}
-            committed = max((p.committed for p in probes if p.answered and p.time <= damage.end), default=-1)
+            committed = committed_by(probes, damage.end)
             near = [p for p in probes if p.answered and damage.begin <= p.time <= damage.end + _FRESH_NS]
             hold = {p.node for p in near if max(p.ledger_end, p.applied) >= committed}
             whole = len((hold - cut) & {*everyone})
@@ -182,7 +183,7 @@ NONE: Final = Damages()
 
 def _whole_again(damage: Damage, probes: Sequence[Probe]) -> int:
     mine = [probe for probe in probes if probe.node == damage.node and probe.answered]
-    had = max((probe.committed for probe in mine if probe.time <= damage.end), default=-1)
+    had = committed_by(mine, damage.end)
     again = (probe.time for probe in mine if probe.time > damage.end and probe.ledger_end >= had)
     return next(again, 1 << 62)
 
