@@ -69,7 +69,7 @@ class Defect(Struct, frozen=True, forbid_unknown_fields=True):
     ) -> bool:
         """Whether the violation bears this defect's marks, in a run in which violations of the kinds ``found`` were.
 
-        Raises OSError when a log that is there cannot be read.
+        Raises OSError when a log that is there cannot be read, FormatError when the run's records cannot.
         """
         if violation.kind not in self.kinds:
             return False
@@ -115,7 +115,7 @@ class _Committed:
         with run.history.open("rb") as source:
             self._started = parse_header(parse_object(source.readline(), run.history, 1), run.history).started
         self._probes: dict[str, list[tuple[float, int]]] = {}
-        for probe in each_probe(run.probes):
+        for probe in each_probe(run.probes) if run.probes.exists() else ():
             if probe.answered:
                 self._probes.setdefault(probe.node, []).append((probe.time / 1e9, probe.committed))
 

@@ -130,6 +130,14 @@ def test_a_truncation_of_what_was_not_committed_there_is_an_election_like_any_ot
     assert not deleted_logs.explains(DELETED, run, (), {DELETED.kind})
 
 
+def test_where_no_node_was_probed_no_truncation_is_known_to_cut_off_what_was_committed(run: RunFiles) -> None:
+    deleted_logs = read_defects(SUITES / "defects" / "dledger.toml")["deleted-logs"]
+    truncated(run, "n3", 20, 40)
+    committed(run, "n3", 19, 90)
+    run.probes.unlink()
+    assert not deleted_logs.explains(DELETED, run, (), {DELETED.kind})
+
+
 def test_without_logs_nothing_is_explained(run: RunFiles) -> None:
     assert unexplained([N3], [STUCK, CUT], run, [], ()) == [N3]
 
