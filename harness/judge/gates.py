@@ -167,7 +167,7 @@ def _under_fault(recorded: Recorded, windows: Sequence[Window]) -> Check:
 
 
 def _acknowledged_before(recorded: Recorded, windows: Sequence[Window]) -> dict[int, tuple[int, int]]:
-    """Map each fault that left no quorum to the writes acknowledged before it in the main phase, and how many are due."""
+    """Map a fault that left no quorum to the writes acknowledged in the main phase before it, and how many are due."""
     main = [op for op in recorded.operations if op.phase == "main"]
     writes = [op for op in main if op.f not in recorded.plan.load.reads]
     first = recorded.state.moments.get("main", 0)
