@@ -33,6 +33,7 @@ def cas_columns(operations: list[Operation]) -> RegisterColumns:
     return RegisterColumns(kind.astype(np.int8), new, old, invoke, returned, [str(value) for value in ids])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("doubt", [False, True])
 @pytest.mark.parametrize("values", [None, 40])
 def test_swaps_by_columns_are_decided_as_by_the_definition(values: int | None, doubt: bool) -> None:

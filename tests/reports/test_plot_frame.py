@@ -128,6 +128,7 @@ def test_the_ends_of_logs_are_drawn_as_the_probes_answered(tmp_path: Path) -> No
         assert len(fell) == np.count_nonzero(np.diff(timeline.log_end[timeline.role != SILENT]) < 0)
 
 
+@pytest.mark.slow
 def test_pictures_are_fine_enough_for_paper_and_their_text_is_text(fresh: Maker) -> None:
     files = fresh("invalid")
     reports.write_plots(files)
