@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from checker.core.calls import Call, thaw
 from checker.core.engine import PLAIN_SEARCH_CALLS
 from checker.core.intervals import IntArray
-from checker.core.model import CasRegister, Model, ModelError, is_register
+from checker.core.model import Model, ModelError, Register, is_register
 from checker.core.options import DEFAULTS, CheckOptions
 from checker.core.result import EngineResult, Limits, Report
 from checker.core.scene import Scene
@@ -150,7 +150,7 @@ class _Check:
     """One check of a history of registers by columns."""
 
     columns: OperationColumns
-    model: Model
+    model: Register
     limits: Limits
     proofs: bool
 
@@ -287,7 +287,7 @@ class _Check:
                 return self.verdict(EngineResult("valid", VALUES), key, 0)
             if found.kind.max() <= WRITE:
                 return self._by_automaton(found, rows, key)
-            answered = _cas(found, self.limits) if type(self.model) is CasRegister and engine is None else None
+            answered = _cas(found, self.limits) if self.model.swaps and engine is None else None
             if answered is not None and (answered.verdict != "invalid" or not self.proofs):
                 return self.verdict(answered, key, found.kind.size)
         rows = rows[takes_part(columns)[rows]]
