@@ -117,7 +117,10 @@ def _without_effect(operations: Iterable[Operation]) -> list[str]:
 
 
 def _under_fault(recorded: Recorded, windows: Sequence[Window]) -> Check:
-    """ok operations that began and ended under each fault that left a quorum able to answer."""
+    """ok operations that began and ended under each fault that left a quorum able to answer.
+
+    Where no fault left one, writes acknowledged before such a fault: the final reads show whether it cost any of them.
+    """
     asked = "under every fault that left a quorum, ok operations begun and ended, from its last command to its healing"
     if not recorded.plan.nemesis:
         return _nothing_to_judge("under-fault", asked, "no fault was asked for")
@@ -137,6 +140,8 @@ def _under_fault(recorded: Recorded, windows: Sequence[Window]) -> Check:
             + _listed(bare, lambda w: f"{w.describe()}: {counts[w.id]} of at least {enough[w.id]} asked for")
         )
     met = not bare and any(window.asked for window in windows)
+    before = {} if met or bare else _acknowledged_before(recorded, windows)
+    met = met or any(number >= needed for number, needed in before.values())
     if short := [window for window in windows if window.together]:
         number, needed = _together(recorded, short, inside)
         met = met and number >= needed
@@ -146,8 +151,11 @@ def _under_fault(recorded: Recorded, windows: Sequence[Window]) -> Check:
     parts += _without_effect({id(op): op for ops in ended.values() for op in ops if not op.refused}.values())
     if exempt := [window for window in windows if not window.asked]:
         parts.append("not asked of " + _listed(exempt, lambda w: f"{w.describe()}: {w.exempt}"))
-        if len(exempt) == len(windows):
-            parts[-1] += ", so nothing was shown: add a fault that leaves one"
+    if before:
+        best = max(before, key=lambda number: before[number][0] - before[number][1])
+        number, needed = before[best]
+        less = f" of at least {needed} asked for, so nothing was shown" if number < needed else ""
+        parts.append(f"{counted(number, 'write')} acknowledged before #{best}{less}")
     details: dict[str, Any] = {
         "faults": [
             {"id": w.id, "fault": w.fault, "ok": counts[w.id], "least": 0 if w.together else enough[w.id],
@@ -156,6 +164,21 @@ def _under_fault(recorded: Recorded, windows: Sequence[Window]) -> Check:
         ]
     }  # fmt: skip
     return _gate("under-fault", met, asked, "; ".join(parts), details)
+
+
+def _acknowledged_before(recorded: Recorded, windows: Sequence[Window]) -> dict[int, tuple[int, int]]:
+    """Map a fault that left no quorum to the writes acknowledged in the main phase before it, and how many are due."""
+    main = [op for op in recorded.operations if op.phase == "main"]
+    writes = [op for op in main if op.f not in recorded.plan.load.reads]
+    first = recorded.state.moments.get("main", 0)
+    share = len(writes) / len(main) if main else 1.0
+    found = {}
+    for window in windows:
+        if window.asked or window.answerable_s:
+            continue
+        ended = [op for op in writes if op.applied and not op.refused and (op.returned or 0) <= window.begin]
+        found[window.id] = (len(ended), least(recorded, _awake_s(recorded, first, window.begin), share))
+    return found
 
 
 def _together(recorded: Recorded, windows: Sequence[Window], inside: dict[int, list[Operation]]) -> tuple[int, int]:

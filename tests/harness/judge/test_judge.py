@@ -547,13 +547,28 @@ STRUCK = receipt("kill-all", id=1, nodes=NODES, started=40 * S, stood=40 * S, he
 
 def test_gate_under_fault_asks_nothing_of_a_fault_that_stops_everybody_and_names_it() -> None:
     check = under_fault(receipt(), STRUCK)
-    nobody = "not asked of #1 kill-all (40.0 to 50.0 s): no quorum could have answered"
-    assert (check.verdict, check.seen) == ("valid", f"1 ok operation; {nobody}")
-    alone = under_fault(STRUCK)
-    nothing = f"{nobody}, so nothing was shown: add a fault that leaves one"
-    assert (alone.verdict, alone.seen) == ("unknown", f"no operation was ok; {nothing}")
-    stray = under_fault(STRUCK, operations=(*OPERATIONS, operation(45, "read")))
-    assert (stray.verdict, stray.seen) == ("unknown", f"1 ok operation; {nothing}")
+    stopped = "not asked of #1 kill-all (40.0 to 50.0 s): no quorum could have answered"
+    assert (check.verdict, check.seen) == ("valid", f"1 ok operation; {stopped}")
+    after = (operation(5, "read"), operation(45, "read"), operation(55, "write"))
+    alone = under_fault(STRUCK, operations=after)
+    nothing = "0 writes acknowledged before #1 of at least 1 asked for, so nothing was shown"
+    assert (alone.verdict, alone.seen) == ("unknown", f"1 ok operation; {stopped}; {nothing}")
+
+
+def test_a_fault_that_stops_everybody_is_enough_where_writes_were_acknowledged_before_it() -> None:
+    """The final reads show whether it cost any of them: of 40 a second for 35 s, half of them writes, 1 in 100."""
+    plan = replace(good().plan, rate=40.0)
+
+    def written(number: int, error: str | None = None) -> Check:
+        pairs = [operation(10 + n, f) for n in range(number) for f in ("read", "write")]
+        writes = [replace(op, error=error) if op.f == "write" else op for op in pairs]
+        return under_fault(STRUCK, operations=(*writes, *OPERATIONS[-2:]), plan=plan)
+
+    enough = written(10)
+    assert enough.verdict == "valid"
+    assert enough.seen.endswith("; 10 writes acknowledged before #1")
+    assert written(2).verdict == "unknown"
+    assert written(10, UNAPPLIED).verdict == "unknown", "an acknowledgement that was never applied shows nothing"
 
 
 def test_gate_under_fault_counts_as_down_only_who_is_down_at_the_same_time() -> None:
