@@ -9,13 +9,12 @@ from typing import Any, Final, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from checker.core.calls import Call, thaw
+from checker.core.calls import Call
 from checker.core.engine import PLAIN_SEARCH_CALLS
 from checker.core.intervals import IntArray
-from checker.core.model import CasRegister, Model, ModelError, is_register
+from checker.core.model import Model, ModelError, Register, is_register
 from checker.core.options import DEFAULTS, CheckOptions
 from checker.core.result import EngineResult, Limits, Report
-from checker.core.scene import Scene
 from checker.counterexamples.enumerate import MAX_AUTOMATON_CORES
 from checker.counterexamples.minimize import MinimalCore, minimize_core
 from checker.counterexamples.shrink import shrink
@@ -24,12 +23,13 @@ from checker.engines.automaton import ENGINE as AUTOMATON
 from checker.engines.registers import Finder, groups_of, minimal
 from checker.engines.zones import ENGINE as ZONES
 from checker.engines.zones import zones
-from checker.engines.zones_columns import Prepared, Rows, calls_at, dense_ids, prepare, takes_part, writes_beside
-from checker.explain.explain import explain, key_verdict, unexplained
+from checker.engines.zones_columns import Prepared, calls_at, dense_ids, prepare, takes_part, writes_beside
+from checker.explain.column_scene import ColumnScene
+from checker.explain.explain import explain, key_verdict, unexplained, with_legal_answers
 from checker.models.registry import model_named
 from checker.warmup import COMPILED
 from history import KeyVerdict, worst
-from history.codes import ABSENT, FAIL, OK, READ, WRITE
+from history.codes import ABSENT, OK, READ, WRITE
 from history.readers.columns import OperationColumns
 from history.records.verdicts import MAX_COUNTEREXAMPLES
 
@@ -42,45 +42,10 @@ _MAX_SHORT: Final = 10_000
 _MAX_SHORT_WORK: Final = 500_000
 #: Before a violation this many operations are looked at first, and then all of them.
 _TAILS: Final = (120, 4000)
+#: Above this many operations on a key, the answers that one could have had are not looked for.
+_MAX_ANSWERED: Final = 200_000
 _Keys = IntArray | Sequence[int]
 _NONE: Final = np.empty(0, np.int64)
-
-
-class _ColumnScene(Scene):
-    """The scene of one key, looked up in the columns instead of in a list of operations."""
-
-    def __init__(self, columns: OperationColumns, model: Model, key: int) -> None:
-        self.columns, self.number = columns, key
-        super().__init__(Rows(columns), model, columns.keys[key])
-
-    def _collect(self) -> None:
-        """Nothing to collect: the columns are searched when a sentence asks."""
-
-    def _rows(self, value: Any) -> Any:
-        number = ABSENT if value is None else value
-        return (self.columns.value == number) & (self.columns.key == self.number)
-
-    def was_read(self, value: Any) -> bool:
-        number, columns = ABSENT if value is None else thaw(value), self.columns
-        seen = np.where(columns.kind == READ, columns.value, columns.old) == number
-        return bool((seen & (columns.kind != WRITE) & (columns.outcome == OK) & (columns.key == self.number)).any())
-
-    def went_on(self, since: Call, besides: Any) -> bool:
-        columns = self.columns
-        mine = columns.key == self.number
-        later = (columns.ret < 0) | (columns.ret > columns.invoke[since.source])
-        written = columns.value[mine & (columns.kind != READ) & later]
-        shown = np.where(columns.kind == READ, columns.value, columns.old)
-        read = shown[mine & (columns.kind != WRITE) & (columns.outcome == OK)]
-        return bool(np.isin(written[written != (ABSENT if besides is None else thaw(besides))], read).any())
-
-    def failed_write(self, value: Any) -> Any:
-        columns = self.columns
-        failed = self._rows(thaw(value)) & (columns.kind != READ) & (columns.outcome == FAIL)
-        # Of a refused cas, which is a read, ``old`` is what it did not swap in; of a read it is absent.
-        refused = (columns.old == value) & (columns.kind == READ) & (columns.key == self.number)
-        rows = np.flatnonzero(failed | (refused if value is not None else False))
-        return columns.operation(int(rows[0])) if rows.size else None
 
 
 def check_columns(
@@ -150,7 +115,7 @@ class _Check:
     """One check of a history of registers by columns."""
 
     columns: OperationColumns
-    model: Model
+    model: Register
     limits: Limits
     proofs: bool
 
@@ -272,11 +237,16 @@ class _Check:
 
     def verdict(self, result: EngineResult, key: int, operations: int, calls: Sequence[Call] = ()) -> KeyVerdict:
         """The verdict for a result, with its counterexamples if proofs are wanted."""
+        explained = unexplained(result)
         if self.proofs:
-            explained = explain(result, calls, _ColumnScene(self.columns, self.model, key), self.limits)
-        else:
-            explained = unexplained(result)
+            scene = ColumnScene(self.columns, self.model, key)
+            explained = explain(result, calls, scene, self.limits)
+            if explained.examples and not calls and operations <= _MAX_ANSWERED:
+                explained = with_legal_answers(explained, lambda: self._calls(key), scene, self.limits)
         return key_verdict(self.columns.keys[key], result, operations, explained, self.limits)
+
+    def _calls(self, key: int) -> list[Call]:
+        return calls_at(self.columns, np.flatnonzero(takes_part(self.columns) & (self.columns.key == key)))
 
     def check_key(self, rows: IntArray, key: int, engine: str | None) -> KeyVerdict:
         """Check one key that the zones cannot decide."""
@@ -287,7 +257,7 @@ class _Check:
                 return self.verdict(EngineResult("valid", VALUES), key, 0)
             if found.kind.max() <= WRITE:
                 return self._by_automaton(found, rows, key)
-            answered = _cas(found, self.limits) if type(self.model) is CasRegister and engine is None else None
+            answered = _cas(found, self.limits) if self.model.swaps and engine is None else None
             if answered is not None and (answered.verdict != "invalid" or not self.proofs):
                 return self.verdict(answered, key, found.kind.size)
         rows = rows[takes_part(columns)[rows]]

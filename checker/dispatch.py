@@ -21,6 +21,7 @@ from checker.engines.kv import KV
 from checker.engines.logs import LOG
 from checker.engines.queues import QUEUE
 from checker.engines.registers import ZONES
+from checker.engines.search_columns import decide_operations
 from checker.engines.sets import SET
 from checker.search.compiled import compiled_search
 from checker.search.jit import ENGINE as SEARCH
@@ -69,7 +70,7 @@ ENGINES: Final[tuple[Engine, ...]] = (
     COUNTER,
     Engine(
         "search", SEARCH, "any model; of counters and transactions it knows more", "exponential in concurrency only",
-        _always, _by_search, compiled=True,
+        _always, _by_search, decide_operations=decide_operations, compiled=True,
     ),
     Engine(
         "python-search", SEARCH, "the same in plain Python; what the compiled one has no room for goes there",
@@ -87,6 +88,11 @@ FINDING_ALL: Final = frozenset(engine.title for engine in ENGINES if engine.find
 
 #: How the engines with words of their own explain a core, by their titles.
 EXPLAINERS: Final = {engine.title: engine.explain for engine in ENGINES if engine.explain is not None}
+
+
+def first_for(model: Model, size: int) -> Engine:
+    """The first engine that is for the model and for so many operations, whatever these are."""
+    return next(engine for engine in ENGINES if size in engine.unasked and engine.applies(model, ()))
 
 
 def decide(

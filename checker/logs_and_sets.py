@@ -140,3 +140,7 @@ def _calls_at(operations: Sequence[Operation], model: Model, end: str, ranks: Co
     found = ((source, one) for source, one in enumerate(operations) if rank_of(one) in ranks)
     calls = ((rank_of(one), call_of(one, source, model)) for source, one in found)
     return {rank: call for rank, call in calls if call is not None}
+
+
+#: By the names of their engines.
+BY_COLUMNS: Final = {LOG.name: check_log, SET.name: check_set}

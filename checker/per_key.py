@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
-from typing import Final, NamedTuple, TypeAlias, Unpack
+from typing import Unpack
 
 from checker.core.calls import calls_of
 from checker.core.definition import is_linearization
 from checker.core.model import Model, ModelError
 from checker.core.options import DEFAULTS, CheckKeywords, CheckOptions
-from checker.core.result import CertificateError, EngineResult, Limits, Report
+from checker.core.result import CertificateError, Report
 from checker.core.scene import Scene
-from checker.dispatch import decide
-from checker.engines.queues import decide_operations_of_queue
-from checker.engines.search_columns import decide_operations
+from checker.dispatch import decide, first_for
 from checker.explain.explain import explain, key_verdict, unexplained
-from checker.logs_and_sets import MAX_PROVEN_OPERATIONS, check_log, check_set
-from checker.models.ledger import Ledger, dense
-from checker.models.objects import FifoQueue, GrowSet, Log
+from checker.logs_and_sets import BY_COLUMNS, MAX_PROVEN_OPERATIONS
 from checker.models.registry import model_named
 from history import KeyVerdict, Operation, worst
 
@@ -39,14 +35,15 @@ def check_object(operations: Sequence[Operation], model: Model, options: CheckOp
     keys = {operation.key for operation in operations}
     if len(keys) > 1:
         raise ModelError(f"one object's operations are expected, found {len(keys)} keys")
+    if (other := model.judged_as(operations)) is not None:
+        return _without(model.artefacts, check_object(other[1], other[0], options))
     key = next(iter(keys), None)
-    shortcut = _SHORTCUTS.get(type(model), Shortcut())
-    if shortcut.check is not None:
-        verdict = shortcut.check(operations, model, key, limits, options)
-        if verdict is not None:
-            return verdict
-    proven = proofs and len(operations) <= MAX_PROVEN_OPERATIONS
-    found = None if engine or proven else shortcut.decide(operations, model, limits)
+    first = first_for(model, len(operations))
+    check = BY_COLUMNS.get(first.name)
+    if check is not None and (verdict := check(operations, model, key, limits, options)) is not None:
+        return verdict
+    unproven = engine is None and not (proofs and len(operations) <= MAX_PROVEN_OPERATIONS)
+    found = first.decide_operations(operations, model, limits) if unproven and first.decide_operations else None
     if found is not None and not (proofs and found[0].verdict == "invalid"):
         return key_verdict(key, *found, unexplained(found[0]), limits)
     calls = calls_of(operations, model)
@@ -57,15 +54,8 @@ def check_object(operations: Sequence[Operation], model: Model, options: CheckOp
     return key_verdict(key, result, len(calls), explained, limits)
 
 
-def _check_ledger(
-    operations: Sequence[Operation], _model: Model, _key: str | int | None, _limits: Limits, options: CheckOptions
-) -> KeyVerdict:
-    """Check a ledger as the log of its known entries.
-
-    A hole in that is none in the ledger: an index that only a refuted answer named leaves one.
-    """
-    verdict = check_object(dense(operations), Log(), options)
-    kept = tuple(example for example in verdict.counterexamples if example.kind != "log-hole")
+def _without(kinds: Collection[str], verdict: KeyVerdict) -> KeyVerdict:
+    kept = tuple(example for example in verdict.counterexamples if example.kind not in kinds)
     fewer = len(verdict.counterexamples) - len(kept)
     return replace(verdict, counterexamples=kept, violations=verdict.violations - fewer)
 
@@ -111,25 +101,3 @@ def by_key(operations: Iterable[Operation]) -> dict[str | int | None, list[Opera
     for operation in operations:
         keys.setdefault(operation.key, []).append(operation)
     return keys
-
-
-_Check: TypeAlias = Callable[[Sequence[Operation], Model, str | int | None, Limits, CheckOptions], KeyVerdict | None]
-_Decide: TypeAlias = Callable[[Sequence[Operation], Model, Limits], tuple[EngineResult, int] | None]
-
-
-class Shortcut(NamedTuple):
-    """The ways of one model around the engines on calls; both return None where they do not apply.
-
-    ``check`` makes the whole verdict; ``decide`` an engine's result, and of how many operations, without proofs.
-    """
-
-    check: _Check | None = None
-    decide: _Decide = decide_operations
-
-
-_SHORTCUTS: Final[Mapping[type[Model], Shortcut]] = {
-    Log: Shortcut(check_log),
-    GrowSet: Shortcut(check_set),
-    Ledger: Shortcut(_check_ledger),
-    FifoQueue: Shortcut(decide=lambda operations, _model, limits: decide_operations_of_queue(operations, limits)),
-}

@@ -192,7 +192,7 @@ ALLOWED_WORDS: dict[str, tuple[set[str], str]] = {
     **dict.fromkeys(
         (
             "checker/__init__.py", "checker/fenced_ledgers.py", "checker/models/ledger.py",
-            "checker/per_key.py", "history/records/violations.py", "reports/page/words.py",
+            "history/records/violations.py", "reports/page/words.py",
         ),
         ({"ledger"}, _MODEL),
     ),

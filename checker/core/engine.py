@@ -11,10 +11,12 @@ from checker.core.calls import Call
 from checker.core.model import Model
 from checker.core.result import EngineResult, Limits
 from checker.core.scene import Scene
-from history import Counterexample
+from history import Counterexample, Operation
 
 #: Calls, model, limits, and whether a linearization is wanted; None where the engine cannot decide after all.
 Decide: TypeAlias = Callable[[Sequence[Call], Model, Limits, bool], EngineResult | None]
+#: Operations on one object, without a call each and without proofs: the result, and how many took part.
+DecideOperations: TypeAlias = Callable[[Sequence[Operation], Model, Limits], tuple[EngineResult, int] | None]
 #: A core of an invalid result, all operations on the object, and that result.
 Explain: TypeAlias = Callable[[Sequence[Call], Scene, EngineResult], Counterexample]
 ANY_SIZE: Final = range(sys.maxsize)
@@ -28,9 +30,10 @@ class Engine:
     """One way to decide the calls on one object.
 
     ``name`` is what ``engine=`` forces it by, ``title`` what its results and the reports call it, ``about`` what it is
-    for and ``cost`` what it takes, in a line each.  ``applies`` says for which model and calls it is sound.
-    ``explain`` makes the counterexample of one core, with its kind and sentence; without it the words are those of a
-    register, or of any model.  ``unasked`` are the numbers of calls for which it is chosen without being forced.
+    for and ``cost`` what it takes, in a line each.  ``applies`` says for which model and calls it is sound; without any
+    calls, whether it is for that model at all.  ``explain`` makes the counterexample of one core, with its kind and
+    sentence; without it the words are those of a register, or of any model.  ``decide_operations`` decides where no
+    proof is wanted.  ``unasked`` are the numbers of calls for which it is chosen without being forced.
 
     ``compiled``: it loads compiled code, which takes longer than a small history takes the plain search.
     ``partial``: where it returns unknown though there was time, the next engine is tried.
@@ -44,6 +47,7 @@ class Engine:
     applies: Callable[[Model, Sequence[Call]], bool]
     decide: Decide
     explain: Explain | None = None
+    decide_operations: DecideOperations | None = None
     unasked: range = ANY_SIZE
     compiled: bool = False
     partial: bool = False

@@ -18,9 +18,9 @@ to complete: it may have answered anything.  States must be hashable and are com
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from enum import Enum
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, TypeGuard
 
 from history import Operation
 
@@ -42,6 +42,8 @@ ANY: Final = _Sign.ANY
 NOWHERE: Final = _Sign.NOWHERE
 
 State: TypeAlias = Any
+#: The values of a register, the sum of a counter, or what transactions leave in several registers.
+Encoding: TypeAlias = Literal["values", "sums", "transactions"]
 
 
 class ModelError(ValueError):
@@ -53,7 +55,9 @@ class Model:
 
     ``reads`` names the functions that never change the state: unless one is ok it is dropped, and it may be taken
     at the first moment at which it is legal.  Sentences call an object without a key by the ``noun``, or by the name.
-    ``only_values``: an operation may be left out if no other has ``asked`` for what it ``made``.
+    ``only_values``: an operation may be left out if no other has ``asked`` for what it ``made``.  ``encoding``: what
+    the states are, where the search has a faster form for them than a table; a class derived from it may do anything,
+    so it says so again.  ``artefacts``: kinds of violation that only ``judged_as`` makes.
     """
 
     name: str = "model"
@@ -61,6 +65,11 @@ class Model:
     initial: State = None
     reads: frozenset[str] = frozenset({"read"})
     only_values: bool = False
+    encoding: Encoding | None = None
+    artefacts: frozenset[str] = frozenset()
+
+    def __init_subclass__(cls) -> None:
+        cls.encoding = cls.__dict__.get("encoding")
 
     def step(self, state: State, f: str, value: Any, result: Any) -> State | Literal[_Sign.ILLEGAL]:
         """The state after the operation, or ``ILLEGAL``.  Raises ModelError for what is no operation of this model."""
@@ -106,6 +115,13 @@ class Model:
         parts = [(False, part) for part in self.about(f, value, result)]
         return [*parts, (True, value[0] if f == "cas" else result)] if f in ("read", "cas") else parts
 
+    def judged_as(self, operations: Sequence[Operation]) -> tuple[Model, Sequence[Operation]] | None:  # noqa: ARG002
+        """Another model and operations on it that are linearizable if and only if these are; None: judged as it is.
+
+        Raises ModelError for operations that are none of this model's.
+        """
+        return None
+
     def from_anywhere(self) -> Model | None:
         """The same object with an unknown initial state, if the model has one: lets a counterexample start late."""
         return None
@@ -122,6 +138,9 @@ class Register(Model):
 
     name = "register"
     noun = "register"
+    encoding = "values"
+    #: Whether it has ``cas``.
+    swaps = False
 
     def __init__(self, initial: Any = None) -> None:
         self.initial = initial
@@ -162,6 +181,8 @@ class CasRegister(Register):
     """
 
     name = "cas-register"
+    encoding = "values"
+    swaps = True
 
     def step(self, state: State, f: str, value: Any, result: Any) -> State:
         if f != "cas":
@@ -170,9 +191,9 @@ class CasRegister(Register):
         return new if state == old or state is ANY else ILLEGAL
 
 
-def is_register(model: Model) -> bool:
+def is_register(model: Model) -> TypeGuard[Register]:
     """Is it a register that the engines know?  Not a class derived from one, which may do anything."""
-    return type(model) in (Register, CasRegister)
+    return model.encoding == "values"
 
 
 class StrictCasRegister(CasRegister):

@@ -36,6 +36,7 @@ from typing import Any, Final
 
 from checker.core.calls import Call
 from checker.core.engine import Engine
+from checker.core.model import Model
 from checker.core.result import LATE, EngineResult, Limits, OutOfTimeError, not_begun
 from checker.engines.queue_columns import columns_of, columns_of_operations
 from checker.engines.queue_orders import Pair, linearization
@@ -133,7 +134,9 @@ def decide_by_queue_sweep(calls: Sequence[Call], limits: Limits, *, proof: bool 
     return EngineResult("valid", ENGINE, order=linearization(queue.pairs(), moments))
 
 
-def decide_operations_of_queue(operations: Sequence[Operation], limits: Limits) -> tuple[EngineResult, int] | None:
+def decide_operations_of_queue(
+    operations: Sequence[Operation], _model: Model, limits: Limits
+) -> tuple[EngineResult, int] | None:
     """Decide without making calls: the result, and how many took part; None if they are few or need calls."""
     columns = columns_of_operations(operations) if len(operations) > _MAX_BY_CALLS else None
     if columns is None:
@@ -279,6 +282,6 @@ QUEUE: Final = Engine(
     "queue", ENGINE, "FIFO queues whose items are enqueued once each", "O(n log n)",
     lambda model, _calls: type(model) is FifoQueue,
     lambda calls, _model, limits, proof: decide_by_queue_sweep(calls, limits, proof=proof),
-    explain_queue,
+    explain_queue, decide_operations_of_queue,
     finds_all=True,
 )  # fmt: skip

@@ -6,7 +6,7 @@ Operations are judged so where only the search can, and only the verdict is aske
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 from checker.core.calls import freeze_all
 from checker.core.engine import PLAIN_SEARCH_CALLS
@@ -14,14 +14,11 @@ from checker.core.intervals import intervals_of
 from checker.core.model import UNKNOWN, Model, ModelError, Register
 from checker.core.result import EngineResult, Limits, not_begun
 from checker.engines.cas_chains import ENGINE as CHAINS
-from checker.models.objects import FifoQueue, GrowSet, KeyValue, Log
 from checker.search.compiled import RegisterColumns, decide_columns, search_numbers
 from checker.search.encoding import Numbers, numbers_of, numbers_of_lists
 from checker.search.jit import ENGINE, Shapes
 from checker.search.transition_table import Table
 from history import Operation
-
-_OTHERS: Final = (Register, Log, GrowSet, KeyValue, FifoQueue)
 
 
 def decide_cas(columns: RegisterColumns, limits: Limits) -> EngineResult | None:
@@ -38,10 +35,10 @@ def decide_cas(columns: RegisterColumns, limits: Limits) -> EngineResult | None:
 def decide_operations(operations: Sequence[Operation], model: Model, limits: Limits) -> tuple[EngineResult, int] | None:
     """The search's verdict on these operations, and how many of them took part.
 
-    None where something else decides: other engines, for other models and short histories, and the search over calls,
-    which also says what is wrong with operations that are none of the model's.
+    None where the search over calls decides: short histories, registers of a kind of their own, of which a refused cas
+    is a call too, and operations that are none of the model's, as it also says what is wrong with those.
     """
-    if isinstance(model, _OTHERS) or len(operations) <= PLAIN_SEARCH_CALLS:
+    if isinstance(model, Register) or len(operations) <= PLAIN_SEARCH_CALLS:
         return None
     part = [one for one in operations if one.outcome == "ok" or (one.outcome != "fail" and one.f not in model.reads)]
     if len(part) <= PLAIN_SEARCH_CALLS:

@@ -8,7 +8,6 @@ from typing import Final, TypeAlias
 
 from checker.core.calls import Call
 from checker.core.definition import linearizable
-from checker.core.model import Model
 from checker.core.result import CertificateError, EngineResult, Limits
 from checker.core.scene import Scene
 from checker.counterexamples.counters import find_in_counter
@@ -29,7 +28,6 @@ from checker.explain.generic import explain_generic
 from checker.explain.kv import explain_kv
 from checker.explain.legal_answers import with_answers
 from checker.explain.points import with_points
-from checker.models.objects import Counter, KeyValue, MultiRegister
 from history import Counterexample, KeyVerdict
 
 
@@ -67,8 +65,8 @@ def key_verdict(
 
 def explain(result: EngineResult, calls: Sequence[Call], scene: Scene, limits: Limits) -> Explanation:
     """Make the counterexamples of a result, each verified by the definition.  Raises CertificateError."""
-    find = _FINDERS.get(type(scene.model)) if result.verdict == "invalid" else None
-    found = None if find is None else find(result, calls, scene, limits)
+    find = _FINDERS.get(result.engine) or _FINDERS.get(scene.model.encoding)
+    found = find(result, calls, scene, limits) if find is not None and result.verdict == "invalid" else None
     if found is None:
         found = explain_findings(find_all(result, calls, scene.model, limits), result, scene)
     return with_legal_answers(found, lambda: calls, scene, limits)
@@ -100,7 +98,7 @@ def _example(core: Sequence[Call], scene: Scene, result: EngineResult) -> Counte
 
 
 def _kv(result: EngineResult, calls: Sequence[Call], scene: Scene, limits: Limits) -> Explanation | None:
-    pieces = pieces_of(calls) if result.engine == KV.title else None
+    pieces = pieces_of(calls)
     found = None if pieces is None else find_in_kv(calls, pieces, limits)
     if pieces is None or found is None:
         return None
@@ -137,5 +135,5 @@ def _false(result: EngineResult) -> CertificateError:
 
 _Find: TypeAlias = Callable[[EngineResult, Sequence[Call], Scene, Limits], Explanation | None]
 
-#: Models whose violations are found in another way than by ``find_all``; None: not those of this history.
-_FINDERS: Final[Mapping[type[Model], _Find]] = {KeyValue: _kv, Counter: _counter, MultiRegister: _one_register}
+#: Engines, or else encodings, whose violations are found in another way than by ``find_all``; None: not these.
+_FINDERS: Final[Mapping[str | None, _Find]] = {KV.title: _kv, "sums": _counter, "transactions": _one_register}

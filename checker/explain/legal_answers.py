@@ -3,6 +3,8 @@
 The orders of all operations are followed from return to return, as the search of Lowe does it (``checker.search.jit``),
 but by each of the answers that the model allows the operation in question.  What returned later may have taken effect
 by then, or not.  An answer is named if some order leads to it and on to the operation's return.
+
+Where every value of a register is written once, no order is followed: each answer is tried, and the zones decide.
 """
 
 from __future__ import annotations
@@ -11,14 +13,20 @@ from collections.abc import Sequence, Sized
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from checker.core.calls import Call, call_of, thaw
-from checker.core.model import ILLEGAL, UNKNOWN, Model, State
+import numpy as np
+
+from checker.core.calls import Call, call_of, ranked, thaw
+from checker.core.model import ANY, ILLEGAL, UNKNOWN, Model, State
 from checker.core.scene import Scene
+from checker.engines.registers import ZONES, cluster_columns
+from checker.engines.zones import zones
 from history import Counterexample
 from history.records.verdicts import MAX_COUNTEREXAMPLES
 
 #: At most this many steps are tried for one operation; those of a large state count for several.
 MAX_STEPS: Final = 100_000
+#: So many rows of columns are looked at in the time of a step.
+_ROWS_A_STEP: Final = 500
 
 TOO_MANY: Final = "there are too many orders to try them all"
 UNBOUNDED: Final = "the answers cannot be listed"
@@ -49,7 +57,7 @@ def with_answers(examples: Sequence[Counterexample], calls: Sequence[Call], scen
     Operations that others blame count as if they had not been answered.
     """
     blamed = {suspect.invoke_index for example in examples for suspect in example.suspects}
-    by_index = {scene.operations[call.source].invoke_index: call for call in calls}
+    by_index = {call.invoke: call for call in calls}
     known = [call for index, call in by_index.items() if index not in blamed]
     doubted = [call for index in blamed if index in by_index if (call := _unanswered(by_index[index], scene))]
     return tuple(
@@ -85,6 +93,8 @@ def answers_of(suspect: Call, calls: Sequence[Call], model: Model, most: int = M
     """List the answers of a call, which is one of the ``calls``, beside what they had done until it returned."""
     mine = [call if call.ret <= suspect.ret else call.made_pending() for call in calls if call.invoke < suspect.ret]
     mine = [call for call in mine if not (call.pending and call.f in model.reads)]
+    if suspect.f == "read" and model.initial is not ANY and ZONES.applies(model, mine):
+        return _answers_by_zones(mine.index(suspect), mine, model, most)
     moments = sorted([(call.invoke, place) for place, call in enumerate(mine)]
                      + [(call.ret, place) for place, call in enumerate(mine) if not call.pending])  # fmt: skip
     nodes, opened, steps = {_At(frozenset(), model.initial, UNKNOWN)}, set[int](), 0
@@ -127,3 +137,26 @@ def _taken(at: _At, place: int, call: Call, model: Model, *, is_suspect: bool) -
         for answer, state in places
         if state is not ILLEGAL
     ]
+
+
+def _answers_by_zones(place: int, mine: Sequence[Call], model: Model, most: int) -> Answers:
+    """The answers of a read, by its place, of a register whose values are written once each."""
+    columns = cluster_columns(ranked(mine), model.initial)
+    others = np.arange(len(mine)) != place
+    rest = {name: getattr(columns, name)[others] for name in ("cluster", "write", "invoke", "ret")}
+    if not zones(replace(columns, **rest)).valid:
+        return Answers(why=NO_ORDER)
+    # What had been written by the time at which a later write began that was over before the read is overwritten.
+    over = columns.write & (columns.ret < columns.invoke[place])
+    last = columns.invoke[over].max(initial=0)
+    rows = np.flatnonzero(columns.write & (columns.ret > last)).tolist()
+    possible = [(int(columns.cluster[row]), mine[row].value) for row in rows]
+    possible += [(0, model.initial)] if last == 0 else []
+    if len(possible) * len(mine) > most * _ROWS_A_STEP:
+        return Answers(why=TOO_MANY)
+    found = []
+    for cluster, value in possible:
+        columns.cluster[place] = cluster
+        if zones(columns).valid:
+            found.append(value)
+    return Answers(tuple(sorted(found, key=repr)))

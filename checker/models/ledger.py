@@ -17,6 +17,7 @@ from typing import Any
 
 from checker.core.calls import freeze
 from checker.core.model import ILLEGAL, UNKNOWN, Model, ModelError, State
+from checker.models.objects import Log
 from history import Operation
 from history.records.counted import counted
 
@@ -31,6 +32,8 @@ class Ledger(Model):
     noun = "log"
     initial: State = ()
     reads: frozenset[str] = frozenset()
+    #: An index that only a refuted answer named leaves a hole in the log, and none in the ledger.
+    artefacts = frozenset({"log-hole"})
 
     def admit(self, f: str, value: Any, result: Any) -> None:
         if f == "append":
@@ -60,6 +63,10 @@ class Ledger(Model):
                 state = _seen(state, index, item)
         return state
 
+    def judged_as(self, operations: Sequence[Operation]) -> tuple[Model, Sequence[Operation]]:
+        """As the log of the known entries."""
+        return Log(), _dense(operations)
+
     def describe(self, state: State) -> str:
         return f"a log of {counted(len(state), 'entry', 'entries')} of clients"
 
@@ -81,7 +88,7 @@ def _seen(state: Any, index: int, item: Any) -> State:
     return ILLEGAL
 
 
-def dense(operations: Sequence[Operation]) -> list[Operation]:
+def _dense(operations: Sequence[Operation]) -> list[Operation]:
     """The operations on a ``log`` that has the known entries and no others.
 
     Raises ModelError for what is none of a ledger's, and for a value that is appended twice.

@@ -49,6 +49,7 @@ class MultiRegister(Model):
     initial: State = frozenset()
     reads: frozenset[str] = frozenset()
     only_values = True
+    encoding = "transactions"
 
     def step(self, state: State, f: str, value: Any, result: Any) -> State:
         if f != "txn":
@@ -234,6 +235,7 @@ class Counter(Model):
 
     name = "counter"
     initial: State = 0
+    encoding = "sums"
 
     def admit(self, f: str, value: Any, result: Any) -> None:
         if f == "add":

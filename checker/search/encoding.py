@@ -1,4 +1,4 @@
-"""Calls as integers for the compiled search, by what the model is.
+"""Calls as integers for the compiled search, by the model's ``encoding``.
 
 The values of a register are its states.  A counter's state is its sum.  What transactions on several registers
 hold is a row of numbers.  Any other model is a table of transitions, filled as it is asked.
@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checker.core.intervals import IntArray
-from checker.core.model import ANY, CasRegister, Model, Register
-from checker.models.objects import Counter, MultiRegister
+from checker.core.model import ANY, Encoding, Model
 from checker.search.jit import Shapes
 from checker.search.transactions import transactions_of
 from checker.search.transition_table import Table
@@ -41,14 +40,13 @@ class Numbers(Protocol):
 
 def numbers_of(shapes: Shapes, model: Model) -> Numbers:
     """The calls as integers.  Raises ModelError for what is no operation of the model."""
-    encode = _ENCODINGS.get(type(model))
-    found = None if encode is None else encode(shapes, model)
+    found = None if model.encoding is None else _ENCODINGS[model.encoding](shapes, model)
     return Table(shapes, model) if found is None else found
 
 
 def numbers_of_lists(shapes: Shapes, model: Model) -> Numbers | None:
     """The calls as integers where lists may stay lists; None where values must be hashable (see ``numbers_of``)."""
-    return transactions_of(shapes) if type(model) is MultiRegister else None
+    return transactions_of(shapes) if model.encoding == "transactions" else None
 
 
 class Values:
@@ -122,10 +120,9 @@ def _sums(shapes: Shapes, model: Model) -> Numbers | None:
     return Sums(shapes, model) if is_whole(shapes) else None
 
 
-#: Of the models themselves; a class derived from one may do anything.  None: these calls do not fit the encoding.
-_ENCODINGS: Final[Mapping[type[Model], Callable[[Shapes, Model], Numbers | None]]] = {
-    Register: Values,
-    CasRegister: Values,
-    Counter: _sums,
-    MultiRegister: lambda shapes, _model: transactions_of(shapes),
+#: None: these calls do not fit the encoding.
+_ENCODINGS: Final[Mapping[Encoding, Callable[[Shapes, Model], Numbers | None]]] = {
+    "values": Values,
+    "sums": _sums,
+    "transactions": lambda shapes, _model: transactions_of(shapes),
 }

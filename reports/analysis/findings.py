@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Final
 
+import numpy as np
+
 from history import Counterexample, Operation
+from history.codes import INFO, OK
 from history.records.verdicts import MAX_COUNTEREXAMPLES
 from history.records.violation_times import violation_times_text
 from history.records.violations import LINEARIZABLE, Shown, counterexamples_of, counts_of, losses_of, state_of
@@ -17,7 +19,6 @@ from reports.analysis.failed_starts import FailedStart, failed_starts
 from reports.analysis.faults import FaultWindow
 from reports.analysis.lagging_nodes import LaggingNode, caught_up, lagging_nodes
 from reports.analysis.node_timeline import NodeTimeline
-from reports.analysis.register_history import RegisterHistory, doubtful_of, history_of, legal_answers, prefix_of
 from reports.analysis.responder import Response, missed_write, response_of
 from reports.analysis.rows import in_doubt
 from reports.analysis.sketch import sketch_of
@@ -248,19 +249,17 @@ def judged_without_suspects(run: Run) -> bool:
 def violations_of(run: Run, found: list[NodeTimeline], windows: list[FaultWindow]) -> list[Violation]:
     """List the counterexamples that are drawn, earliest first."""
     every = examples_of(run)
-    blamed: dict[str, set[int]] = {}
+    by_key: dict[str, list[Shown]] = {}
     for one in every:
-        blamed.setdefault(str(one.key), set()).update(suspect.invoke_index for suspect in one.example.suspects)
-    histories: dict[str, RegisterHistory | None] = {}
+        if one.check in LINEARIZABLE:
+            by_key.setdefault(str(one.key), []).append(one)
     shown = []
     for one in every[:MAX_COUNTEREXAMPLES]:
-        name, prefix = str(one.key), None
         violation = _violation(run, found, windows, one)
         if one.check in LINEARIZABLE:
-            if name not in histories:
-                histories[name] = run.notes.attempt("history of a key", partial(_register_of, run, one.key), None)
-                prefix = run.notes.attempt("longest linearizable prefix", partial(_prefix, histories[name]), None)
-            legal = _legal(one.example, violation.picture, histories[name], blamed[name])
+            mine = by_key.pop(str(one.key), None)
+            prefix = _prefix(run, mine) if mine else None
+            legal = _legal(run, one, violation.picture)
             if not legal.whole and (bounds := set_bounds(run.operations, one.example, one.key)):
                 legal = Legal((), whole=True, bounds=bounds)
             violation = replace(violation, legal=legal, prefix=prefix)
@@ -268,32 +267,33 @@ def violations_of(run: Run, found: list[NodeTimeline], windows: list[FaultWindow
     return shown
 
 
-def _prefix(history: RegisterHistory | None) -> tuple[float, int] | None:
-    found = prefix_of(history) if history else None
-    return (found[0] / 1e9, found[1]) if found else None
+def _prefix(run: Run, shown: Sequence[Shown]) -> tuple[float, int] | None:
+    """The earliest answer on a register that leaves no order, and how many operations were complete before it.
+
+    None where not all violations have a counterexample, as one of the others may be the earliest.
+    """
+    counted = next((record["violations"] for record in run.results["keys"] if record["key"] == shown[0].key), None)
+    if run.header.get("model") != "register" or counted != len(shown):
+        return None
+    end, rows = min(one.example.completed_at for one in shown), run.operations.rows_of(shown[0].key)
+    complete = run.operations.which(OK)[rows] & (run.operations.returned[rows] < end)
+    return end / 1e9, int(np.count_nonzero(complete))
 
 
-def _register_of(run: Run, key: Any) -> RegisterHistory | None:
-    return history_of(run.operations, key) if run.header.get("model") == "register" else None
-
-
-def _legal(
-    example: Counterexample, picture: Picture | None, history: RegisterHistory | None, blamed: set[int]
-) -> Legal:
-    """Name every legal answer, else those beside the counterexample."""
-    if len(example.suspects) == 1 and history is not None:
-        culprit = example.suspects[0].invoke_index
-        answers = legal_answers(history, culprit, sorted(blamed - {culprit}))
-        if answers:
-            doubtful = doubtful_of(history, answers)
-            plain = [text_of(answer) for answer in answers if answer not in doubtful]
-            return Legal(tuple(plain), whole=True, doubtful=tuple(map(text_of, doubtful)))
-    named = example.linearization
-    return Legal(
-        picture.legal if picture else (),
-        whole=named is not None and named.whole and len(example.suspects) == 1,
-        unnamed=named.unnamed if named and len(example.suspects) == 1 else "",
-    )
+def _legal(run: Run, one: Shown, picture: Picture | None) -> Legal:
+    """The legal answers that the checker found: beside all that had happened, else beside the counterexample alone."""
+    named, suspects = one.example.linearization, one.example.suspects
+    if named is None or len(suspects) != 1:
+        return Legal(picture.legal if picture else (), whole=False)
+    if not named.whole or run.header.get("model") != "register":
+        return Legal(picture.legal if picture else (), whole=named.whole, unnamed=named.unnamed)
+    rows = run.operations.rows_of(one.key)
+    kind, outcome = run.operations.f.codes[rows], run.operations.outcome[rows]
+    open_ones = rows[(kind == run.operations.f.code("write")) & (outcome == INFO)].tolist()
+    in_doubt = {text_of(run.operations.at(row).value) for row in open_ones}
+    answers = tuple(map(text_of, named.legal))
+    doubtful = tuple(answer for answer in answers if answer in in_doubt)
+    return Legal(tuple(answer for answer in answers if answer not in in_doubt), whole=True, doubtful=doubtful)
 
 
 def _violation(run: Run, found: list[NodeTimeline], windows: list[FaultWindow], shown: Shown) -> Violation:

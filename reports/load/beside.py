@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Final
 
 import numpy as np
@@ -21,11 +20,10 @@ def operations_beside(operations: Operations, example: Counterexample) -> list[O
 
     Of other counterexamples there are none: they say by themselves why nothing fits.
     """
-    key = json.dumps(example.key, ensure_ascii=False, separators=(",", ":"))
     if not example.roles or example.key is None:
         return []
-    mine = [one.invoke_index for one in example.operations]
-    rows = np.flatnonzero((operations.key.codes == operations.key.code(key)) & ~np.isin(operations.index, mine))
+    mine, rows = [one.invoke_index for one in example.operations], operations.rows_of(example.key)
+    rows = rows[~np.isin(operations.index[rows], mine)]
     begun = operations.invoked[rows]
     done = np.where(operations.returned[rows] == NONE, begun, operations.returned[rows])
     chosen: set[int] = set()
@@ -46,8 +44,7 @@ def set_bounds(operations: Operations, example: Counterexample, key: object) -> 
     (blamed, *others) = example.suspects or (None,)
     if blamed is None or others or blamed.f != "read" or blamed.returned is None or example.roles:
         return ""
-    name = json.dumps(key, ensure_ascii=False, separators=(",", ":"))
-    rows = np.flatnonzero(operations.key.codes == (-1 if key is None else operations.key.code(name)))
+    rows = operations.rows_of(key)
     if {operations.f.names[code] for code in np.unique(operations.f.codes[rows])} != {"add", "read"}:
         return ""
     mine = [operations.at(row) for row in rows.tolist() if operations.invoked[row] < blamed.returned]

@@ -79,6 +79,11 @@ class Operations:
         """The last recorded moment, in ns; 0 for no operations."""
         return int(max(self.invoked.max(), self.returned.max())) if len(self) else 0
 
+    def rows_of(self, key: Any) -> Ints:
+        """The rows of the operations on a key."""
+        name = json.dumps(key, ensure_ascii=False, separators=(",", ":"))
+        return np.flatnonzero(self.key.codes == (-1 if key is None else self.key.code(name)))
+
     def at(self, row: int) -> Operation:
         """Make an operation of one row."""
         key, value, result = self.key.name(row), self.value[row].as_py(), self.result[row].as_py()

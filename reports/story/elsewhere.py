@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from typing import Final, NamedTuple
 
-import numpy as np
-
 from history.codes import OK
 from reports.analysis.findings import Drawn, Violation
 
@@ -27,10 +25,9 @@ def held_elsewhere(drawn: Drawn, violation: Violation) -> Elsewhere:
     added = [one for one in example.operations if one.f in ("add", "append")]
     if not example.kind.startswith("lost-") or len(added) != 1 or len(example.suspects) != 1:
         return Elsewhere()
-    operations, key = drawn.run.operations, json.dumps(violation.key, ensure_ascii=False, separators=(",", ":"))
-    code = -1 if violation.key is None else operations.key.code(key)
-    chosen = operations.which(OK) & (operations.f.codes == operations.f.code("read")) & (operations.key.codes == code)
-    rows = np.flatnonzero(chosen & (operations.returned > example.suspects[0].invoked))[-_LATEST:]
+    operations, mine = drawn.run.operations, drawn.run.operations.rows_of(violation.key)
+    chosen = operations.which(OK) & (operations.f.codes == operations.f.code("read"))
+    rows = mine[(chosen & (operations.returned > example.suspects[0].invoked))[mine]][-_LATEST:]
     held: set[str] = set()
     lacking: set[str] = set()
     for row in rows.tolist():

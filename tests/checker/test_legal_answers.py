@@ -152,6 +152,16 @@ def test_a_counterexample_names_them_all(tmp_path: Path, model: str, events: Any
     assert [(named.whole, named.legal) for named in blamed if named] == [(True, answers)]
 
 
+def test_of_a_long_register_they_are_named_without_following_every_order(tmp_path: Path) -> None:
+    """In a history that is judged by columns: after so many operations there would be too many orders."""
+    events = [event for n in range(1, 60_000) for event in one(0, "write", n, n)]
+    late = [*one(0, "write", 60_000, 60_000), ("invoke", 1, "write", 60_001), *one(2, "read", None, 7)]
+    path = history(tmp_path / "history.jsonl", "register", [*events, *late])
+    (found,) = check(path).counterexamples
+    assert found.linearization is not None
+    assert (found.linearization.whole, found.linearization.legal) == (True, (60_000, 60_001))
+
+
 def test_where_no_operation_is_singled_out_no_answers_are_named(tmp_path: Path) -> None:
     events = [*one(0, "enqueue", 1, 1), *one(1, "enqueue", 2, 2), *one(2, "dequeue", None, 2)]
     (found,) = check(history(tmp_path / "history.jsonl", "queue", events)).counterexamples

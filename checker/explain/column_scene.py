@@ -1,0 +1,51 @@
+"""All operations on one key of columns, for sentences about a few of them that refer to others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from checker.core.calls import Call, thaw
+from checker.core.model import Model
+from checker.core.scene import Scene
+from checker.engines.zones_columns import Rows
+from history.codes import ABSENT, FAIL, OK, READ, WRITE
+from history.readers.columns import OperationColumns
+
+
+class ColumnScene(Scene):
+    """The scene of one key, looked up in the columns instead of in a list of operations."""
+
+    def __init__(self, columns: OperationColumns, model: Model, key: int) -> None:
+        self.columns, self.number = columns, key
+        super().__init__(Rows(columns), model, columns.keys[key])
+
+    def _collect(self) -> None:
+        """Nothing to collect: the columns are searched when a sentence asks."""
+
+    def _rows(self, value: Any) -> Any:
+        number = ABSENT if value is None else value
+        return (self.columns.value == number) & (self.columns.key == self.number)
+
+    def was_read(self, value: Any) -> bool:
+        number, columns = ABSENT if value is None else thaw(value), self.columns
+        seen = np.where(columns.kind == READ, columns.value, columns.old) == number
+        return bool((seen & (columns.kind != WRITE) & (columns.outcome == OK) & (columns.key == self.number)).any())
+
+    def went_on(self, since: Call, besides: Any) -> bool:
+        columns = self.columns
+        mine = columns.key == self.number
+        later = (columns.ret < 0) | (columns.ret > columns.invoke[since.source])
+        written = columns.value[mine & (columns.kind != READ) & later]
+        shown = np.where(columns.kind == READ, columns.value, columns.old)
+        read = shown[mine & (columns.kind != WRITE) & (columns.outcome == OK)]
+        return bool(np.isin(written[written != (ABSENT if besides is None else thaw(besides))], read).any())
+
+    def failed_write(self, value: Any) -> Any:
+        columns = self.columns
+        failed = self._rows(thaw(value)) & (columns.kind != READ) & (columns.outcome == FAIL)
+        # Of a refused cas, which is a read, ``old`` is what it did not swap in; of a read it is absent.
+        refused = (columns.old == value) & (columns.kind == READ) & (columns.key == self.number)
+        rows = np.flatnonzero(failed | (refused if value is not None else False))
+        return columns.operation(int(rows[0])) if rows.size else None
