@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, Final
 
 from history import Counterexample, Operation
+from history.records.doubts import leaves_more
 from history.records.verdicts import MAX_COUNTEREXAMPLES
 from history.records.violation_times import violation_times_text
 from history.records.violations import LINEARIZABLE, Shown, counterexamples_of, counts_of, losses_of, state_of
@@ -194,10 +195,10 @@ def violation_count(run: Run) -> int:
     return sum(counts_of(run.results).values())
 
 
-def violating_keys(run: Run) -> list[tuple[str, list[str], int]]:
-    """List (key, kinds of its recorded anomalies, number of its violations), most first."""
+def violating_keys(run: Run) -> list[tuple[str, list[str], int, bool]]:
+    """List (key, kinds of its recorded anomalies, number of its violations, whether it may have more), most first."""
     rows = [
-        (str(key.get("key")), sorted({str(e.get("kind")) for e in key.get("counterexamples") or ()}), key["violations"])
+        (str(key.get("key")), _kinds_of(key), int(key["violations"]), leaves_more([str(key.get("reason") or "")]))
         for key in run.results.get("keys", ())
         if key.get("violations")
     ]
@@ -205,8 +206,12 @@ def violating_keys(run: Run) -> list[tuple[str, list[str], int]]:
     for one in counterexamples_of(run.results):
         if one.check not in LINEARIZABLE:
             promises.setdefault(str(one.key), []).append(str(one.record.get("kind")))
-    rows += [(key, sorted(set(kinds)), len(kinds)) for key, kinds in promises.items()]
+    rows += [(key, sorted(set(kinds)), len(kinds), False) for key, kinds in promises.items()]
     return sorted(rows, key=lambda row: -row[2])
+
+
+def _kinds_of(key: Mapping[str, Any]) -> list[str]:
+    return sorted({str(example.get("kind")) for example in key.get("counterexamples") or ()})
 
 
 def examples_of(run: Run) -> list[Shown]:
