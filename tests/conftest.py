@@ -13,8 +13,9 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-settings.register_profile("default", derandomize=True, database=None, deadline=None)
-settings.register_profile("nightly", derandomize=False, database=None, deadline=None, print_blob=True)
+# Where a test says no number itself; those that do take it from ``tests.support.draws``.
+settings.register_profile("default", derandomize=True, database=None, deadline=None, max_examples=40)
+settings.register_profile("nightly", derandomize=False, database=None, deadline=None, print_blob=True, max_examples=300)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 

@@ -133,6 +133,7 @@ def test_a_verb_names_the_extra_that_it_needs(words: list[str], extra: str, tmp_
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_system_that_lacks_its_client_hides_no_other(tmp_path: Path) -> None:
     listed = harness("list-systems", cwd=tmp_path, without={"kazoo"})
     assert listed.returncode == 0

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from history.errors import FormatError
 from history.readers.columns import OperationColumns
-from history.readers.scanned import LARGEST, NotColumnarError, Scanned
+from history.readers.scanned import LARGEST, NotColumnarError, Scanned, read_only
 from history.records.events import (
     NEMESIS,
     PHASES,
@@ -58,11 +58,11 @@ class Scan(Scanned):
     def __init__(self, data: NDArray[np.uint8], start: int, path: Path) -> None:
         from history.readers import jsonl_kernel as kernel
 
-        self.path = path
+        self.path, data = path, read_only(data)
         # One column after the other in memory: every later step reads whole columns.
         super().__init__(data, np.empty((kernel.WIDTH, kernel.count_lines(data, start)), np.int64).T, str(path))
         known = [self.hash(name) for name in (*kernel.NAMES, *PHASES, *TYPES)]
-        kernel.scan(data, start, self.rows, np.array(known, np.int64))
+        kernel.scan(data, start, self.rows.T, np.array(known, np.int64))
         if ((self.rows[:, kernel.PROCESS] == kernel.NEMESIS) & (self.rows[:, kernel.SHAPE] != kernel.STRANGE)).any():
             raise NotColumnarError("a process that has the nemesis' number")
         self._mend_strange()

@@ -306,12 +306,14 @@ def count_lines(data, start):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def scan(data, start, rows, names):  # type: ignore[no-untyped-def]
+def scan(data, start, columns, names):  # type: ignore[no-untyped-def]
     """Parse whole lines from ``start`` on into rows until they are full; returns (rows used, next byte).
 
-    ``names`` are the hashes of NAMES.
+    ``columns`` are the rows transposed: one column after the other in memory, also where there is a single row.  As
+    rows that would be another layout, and each layout is compiled anew, for seconds; so is ``data`` that can be written
+    to (``read_only``).  ``names`` are the hashes of NAMES.
     """
-    count, place = 0, start
+    count, place, rows = 0, start, columns.T
     while count < rows.shape[0]:
         end = place
         while end < data.size and data[end] != 10:

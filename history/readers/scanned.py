@@ -26,6 +26,13 @@ class NotColumnarError(ValueError):
     """The history holds what columns cannot: other functions than read, write, cas, or values that are no integers."""
 
 
+def read_only(data: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """The same bytes, as a view that cannot be written to: the scanners are compiled for such alone."""
+    view = data.view()
+    view.flags.writeable = False
+    return view
+
+
 class Scanned:
     """The events of one file.  A subclass defines how one line becomes an event, and what an error raises.
 

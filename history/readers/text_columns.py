@@ -21,7 +21,7 @@ from history.readers.edn import EdnReader
 from history.readers.jepsen_events import check_record, event_of
 from history.readers.jepsen_log import record_of
 from history.readers.porcupine_kv import FUNCTIONS
-from history.readers.scanned import LARGEST, Ints, NotColumnarError, Scanned
+from history.readers.scanned import LARGEST, Ints, NotColumnarError, Scanned, read_only
 from history.records.events import NEMESIS, Event
 from history.records.operations import Operation, Outcome, contradiction
 
@@ -57,10 +57,11 @@ class TextScan(Scanned):
         from history.readers import jsonl_kernel, text_kernel
 
         self.texts, self.is_log, self.later = text_kernel, is_log, text_kernel.TEXT
+        data = read_only(data)
         lines = jsonl_kernel.count_lines(data, start) + bool(data.size > start and data[-1] != 10)
         super().__init__(data, np.empty((text_kernel.WIDTH, lines), np.int64).T, source)
         names = np.array([self.hash(name) for name in text_kernel.NAMES], np.int64)
-        text_kernel.scan_texts(data, start, self.rows, names, is_log)
+        text_kernel.scan_texts(data, start, self.rows.T, names, is_log)
 
     def record(self, row: int, number: int = 0) -> dict[str, Any] | None:
         """The fields in one line, None if it is no event.

@@ -313,12 +313,12 @@ def _log_line(data, start, end, row, names):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def scan_texts(data, start, rows, names, is_log):  # type: ignore[no-untyped-def]
+def scan_texts(data, start, columns, names, is_log):  # type: ignore[no-untyped-def]
     """Parse lines from ``start`` on into as many rows; the last one needs no line end.
 
-    ``names`` are the hashes of NAMES.
+    ``columns`` and ``data`` are as ``jsonl_kernel.scan`` has them; ``names`` are the hashes of NAMES.
     """
-    place = start
+    place, rows = start, columns.T
     for number in range(rows.shape[0]):
         end = place
         while end < data.size and data[end] != 10:

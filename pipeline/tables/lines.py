@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from history import Event, FormatError
 from history.codes import ABSENT
+from history.readers.scanned import read_only
 from history.records.events import NEMESIS, PHASES, TYPES, parse_event, parse_object
 from pipeline.tables.columns import EVENTS, events_table, json_text
 
@@ -94,7 +95,7 @@ class _Lines:
     """The content of some lines: ``index`` and ``time`` of all events before the first that is ``wrong``."""
 
     def __init__(self, data: Bytes, start: int) -> None:
-        self.data = data
+        self.data = read_only(data)
         self.wrong: tuple[int, str] | None = None
         self.nemesis: list[Event] = []
         self.count, self.index, self.time = self._read(start)
@@ -151,7 +152,7 @@ class _Scan(_Lines):
         # One column after the other in memory: every later step reads whole columns.
         rows = np.empty((k.WHOLE, count), np.int64).T
         names = [k.hash_name(np.frombuffer(name.encode(), np.uint8)) for name in (*k.NAMES, *PHASES, *TYPES)]
-        kernel.scan(self.data, start, rows, np.array(names, np.int64))
+        kernel.scan(self.data, start, rows.T, np.array(names, np.int64))
         self._types = names[-len(TYPES) :]
         other = np.flatnonzero((rows[:, k.SHAPE] == k.STRANGE) | (rows[:, k.TEXT] == -1))
         found = self.strictly(rows[other, k.START], rows[other, k.END], other)

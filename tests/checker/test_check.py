@@ -25,6 +25,7 @@ from reports.text.text_diagram import draw
 from tests.support.checker.events import events_of
 from tests.support.checker.oracle import Sampler, is_linearizable
 from tests.support.checker.written import written
+from tests.support.draws import draws
 
 STALE: list[dict[str, Any]] = [
     {"process": 0, "type": "invoke", "f": "write", "value": 7},
@@ -110,7 +111,7 @@ def columns_like_events(samples: int, directory: Path, *, keys: int) -> None:
 @pytest.mark.parametrize("small", [0, 400])
 def test_columns_say_what_events_say(keys: int, small: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(by_columns, "PLAIN_SEARCH_CALLS", small)
-    columns_like_events(400, tmp_path, keys=keys)
+    columns_like_events(draws(150, 400), tmp_path, keys=keys)
 
 
 @pytest.mark.parametrize(("value", "engine"), [(77, "values"), (2, "value-timeline automaton")])

@@ -33,6 +33,7 @@ from tests.support.checker.oracle import (
     one_answer_changed,
     write_or_swap,
 )
+from tests.support.draws import draws
 
 NO_LIMITS = Limits(lambda: 0.0)
 
@@ -81,7 +82,7 @@ def agree_with_the_definition(samples: int, seed: int) -> None:
 
 @pytest.mark.slow
 def test_engines_agree_with_the_definition() -> None:
-    agree_with_the_definition(4_000, 1)
+    agree_with_the_definition(draws(1_200, 4_000), 1)
 
 
 @pytest.mark.nightly
@@ -218,7 +219,7 @@ def test_of_the_slots_in_a_mask_the_one_that_returns_first_is_found() -> None:
 
 
 def test_engines_agree_with_the_definition_where_much_overlaps() -> None:
-    agree_where_much_overlaps(3_000, 3)
+    agree_where_much_overlaps(draws(1_500, 3_000), 3)
 
 
 @pytest.mark.nightly

@@ -16,6 +16,7 @@ from checker.models.objects import Log
 from history import KeyVerdict, Operation
 from tests.support.checker.logs import _changed, op
 from tests.support.checker.oracle_objects import object_history
+from tests.support.draws import draws
 
 
 def history(random: Random, size: int, processes: int, truth: float, *, lists: bool = False) -> list[Operation]:
@@ -33,7 +34,7 @@ def both(operations: list[Operation], patch: pytest.MonkeyPatch) -> tuple[KeyVer
 
 
 @pytest.mark.parametrize("lists", [False, True])
-@pytest.mark.parametrize(("samples", "most"), [(1500, 9), (300, 60)])
+@pytest.mark.parametrize(("samples", "most"), [(draws(600, 1500), 9), (draws(60, 300), 60)])
 def test_columns_and_calls_answer_the_same_to_the_letter(
     samples: int, most: int, lists: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,6 +19,7 @@ from checker.dispatch import decide
 from history import Operation
 from history.records.operations import Outcome
 from tests.support.checker.oracle import Sampler, is_linearizable
+from tests.support.draws import draws
 
 NO_LIMITS = Limits(lambda: 0.0)
 
@@ -111,7 +112,7 @@ def histories(draw: st.DrawFn) -> list[Operation]:
 
 
 @given(histories())
-@settings(max_examples=300)
+@settings(max_examples=draws(100, 1000))
 def test_histories_of_hypothesis(history: list[Operation]) -> None:
     verdict = check_operations(history, "register")
     assert (verdict.verdict == "valid") == is_linearizable(history)

@@ -15,6 +15,7 @@ from checker.dispatch import decide
 from history import Operation
 from tests.support.checker.counterexamples import unanswered
 from tests.support.checker.oracle_objects import OBJECTS, is_part_of, object_history
+from tests.support.draws import draws
 
 NO_LIMITS = Limits(lambda: 0.0)
 
@@ -35,7 +36,7 @@ def agree(name: str, samples: int, seed: int) -> None:
 
 @pytest.mark.parametrize("name", OBJECTS)
 def test_every_small_history_is_judged_as_by_the_definition(name: str) -> None:
-    agree(name, 10_000, 1)
+    agree(name, draws(2_500, 10_000), 1)
 
 
 @pytest.mark.nightly
@@ -65,7 +66,7 @@ def test_counterexamples_speak_of_real_moments(name: str) -> None:
 @pytest.mark.parametrize("name", OBJECTS)
 def test_general_engines_agree(name: str, engine: str) -> None:
     random, model = Random(8), MODELS[name]()
-    for _ in range(300):
+    for _ in range(draws(150, 300)):
         calls = calls_of(object_history(random, name, 7, 3, 0.8), model)
         answer = decide(calls, model, NO_LIMITS, engine=engine)
         assert (answer.verdict == "valid") == linearizable(calls, model)

@@ -26,6 +26,7 @@ from history.codes import NEVER
 from tests.support.checker.counterexamples import SPAN, unanswered
 from tests.support.checker.deadlines import Clock, queue_operation
 from tests.support.checker.oracle_queues import operation, random_queue, served
+from tests.support.draws import draws
 
 NO_LIMITS = Limits(lambda: 0.0)
 QUEUE = FifoQueue()
@@ -161,12 +162,12 @@ def nanoseconds(text: str) -> int:
 
 @pytest.mark.slow
 def test_random_histories() -> None:
-    random, seen = Random(1), Counter[str]()
-    for _ in range(10_000):
+    random, seen, samples = Random(1), Counter[str](), draws(3_000, 10_000)
+    for _ in range(samples):
         seen.update(judge_random(random))
     least = {"valid": 6000, "lost-element": 600, "future-read": 400, "duplicate": 400, "stale-read": 300,
-             "never-written": 200, "queue-order": 100, "failed-write-read": 10}  # fmt: skip
-    assert all(seen[kind] > count for kind, count in least.items()), seen
+             "never-written": 200, "queue-order": 100, "failed-write-read": 5}  # fmt: skip
+    assert all(seen[kind] > count * samples // 10_000 for kind, count in least.items()), seen
     assert seen.keys() == least.keys()
 
 

@@ -22,6 +22,7 @@ from pipeline.tables.columns import operations_table
 from reports.text.text_diagram import draw
 from tests.support.checker.jsonl import jsonl
 from tests.support.checker.oracle import Sampler, is_linearizable
+from tests.support.draws import draws
 from tests.support.history.foreign_files import edn
 
 Spans = list[tuple[str, Any, Any, int, int]]
@@ -50,7 +51,7 @@ def drawn(seed: int) -> tuple[list[Operation], int | None]:
 
 
 @given(seed=st.integers(0, 2**32))
-@settings(max_examples=400)
+@settings(max_examples=draws(150, 1000))
 def test_every_engine_agrees_with_the_definition(seed: int) -> None:
     history, initial = drawn(seed)
     expected = "valid" if is_linearizable(history, initial=initial) else "invalid"
@@ -88,7 +89,7 @@ def every_way(path: Path, model: Any) -> list[Report]:
 
 
 @given(seed=st.integers(0, 2**32), keyed=st.booleans())
-@settings(max_examples=60)
+@settings(max_examples=draws(20, 200))
 def test_every_reader_reads_the_same(seed: int, keyed: bool, tmp_path_factory: pytest.TempPathFactory) -> None:
     parts = [drawn(seed + key) for key in range(2 if keyed else 1)]
     initial = parts[0][1]

@@ -14,8 +14,9 @@ from checker.engines.zones import crossing
 from history import Operation
 from history.records.operations import Outcome
 from tests.support.checker.oracle import Sampler, is_linearizable
+from tests.support.draws import draws
 
-SAMPLES = 3000
+SAMPLES = draws(1_000, 3_000)
 
 
 def op(
@@ -76,7 +77,7 @@ def test_every_small_history_is_judged_as_by_the_definition(values: int | None, 
 def test_counterexamples_are_invalid_and_minimal_and_their_moments_are_real() -> None:
     random = Random(5)
     found = 0
-    while found < 600:
+    while found < draws(200, 600):
         history = Sampler(random, values=random.choice([None, None, 3]), cas=random.random() < 0.3).history(8, 4)
         for example in check_operations(history, "cas-register").counterexamples:
             found += 1

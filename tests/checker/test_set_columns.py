@@ -20,6 +20,7 @@ from checker.models.objects import GrowSet
 from history import KeyVerdict, Operation
 from tests.support.checker.logs import _changed, op
 from tests.support.checker.oracle_objects import object_history
+from tests.support.draws import draws
 
 
 def history(random: Random, size: int, processes: int, *, shuffled: bool = False) -> list[Operation]:
@@ -43,7 +44,8 @@ def both(operations: list[Operation], patch: pytest.MonkeyPatch) -> tuple[KeyVer
     return verdicts[0], verdicts[1]
 
 
-@pytest.mark.parametrize(("samples", "most"), [(1500, 9), (400, 60)])
+@pytest.mark.slow
+@pytest.mark.parametrize(("samples", "most"), [(draws(700, 1500), 9), (draws(60, 400), 60)])
 def test_columns_and_calls_answer_the_same_to_the_letter(
     samples: int, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -71,7 +73,7 @@ def agree(samples: int, seed: int) -> None:
 
 
 def test_every_small_history_is_judged_as_by_the_definition() -> None:
-    agree(10_000, 7)
+    agree(draws(4_000, 10_000), 7)
 
 
 @pytest.mark.nightly

@@ -63,6 +63,9 @@ class Clone:
             assert found, name
             (self.farm / name).symlink_to(found)
         self.program("java", "")
+        # A real JDK takes half a second to say its version, and is asked dozens of times.
+        self.script(root / "jdk" / "bin" / "javac", "echo javac 17.0.1")
+        self.jdk = root / "jdk"
         self.script(self.root / ".venv" / "bin" / "python", PYTHON)
 
     def write(self, name: str, text: str) -> None:
@@ -83,12 +86,13 @@ class Clone:
         self.program("sudo", 'shift; exec "$@"')
 
     def start(self, *more: str, **extra: str) -> subprocess.Popen[str]:
-        names = {"PATH": str(self.farm), "FARM": str(self.farm), "CALLS": str(self.calls), "MVN": MVN, **extra}
+        names = {"PATH": str(self.farm), "FARM": str(self.farm), "CALLS": str(self.calls), "MVN": MVN}
+        names |= {"JAVA_HOME": str(self.jdk), **extra}
         words = [str(self.root / "scripts" / "bootstrap"), *more]
         return subprocess.Popen(words, env=names, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd="/")
 
-    def run(self, *more: str) -> subprocess.CompletedProcess[str]:
-        with self.start(*more) as process:
+    def run(self, *more: str, **extra: str) -> subprocess.CompletedProcess[str]:
+        with self.start(*more, **extra) as process:
             out, err = process.communicate()
         return subprocess.CompletedProcess([], process.returncode, out, err)
 
@@ -128,6 +132,21 @@ def test_what_a_node_needs_is_installed_with_the_rest(clone: Clone) -> None:
     (clone.farm / "nodes-need").write_text("nftables\nxfsprogs\n")
     clone.run()
     assert any(line.endswith("install maven nftables xfsprogs") for line in clone.called())
+
+
+def test_the_jdk_of_this_machine_is_found(clone: Clone) -> None:
+    clone.program("mvn", MVN)
+    assert clone.run(JAVA_HOME="").returncode == 0
+    home = (clone.root / "build" / "bootstrap" / "java-home").read_text().strip()
+    assert (Path(home) / "bin" / "javac").exists()
+    assert home != str(clone.jdk)
+
+
+def test_a_jdk_that_is_too_old_is_missing(clone: Clone) -> None:
+    clone.program("mvn", MVN)
+    clone.script(clone.jdk / "bin" / "javac", "echo javac 11.0.2")
+    assert clone.run().returncode == 0
+    assert (clone.root / "build" / "bootstrap" / "java-home").read_text().strip() != str(clone.jdk)
 
 
 def test_the_second_time_there_is_nothing_to_do(clone: Clone) -> None:

@@ -100,6 +100,7 @@ def test_an_answer_that_could_not_be_written_is_our_failure_and_an_outlook_is_no
     assert harness("check", "latest", "--store", store, shell=">/dev/full 2>/dev/full").returncode == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 def test_a_terminal_that_cannot_show_everything_gets_what_it_can(store: Path, encoding: str) -> None:
     shown = harness("show", "--store", store, PYTHONIOENCODING=encoding)

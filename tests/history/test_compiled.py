@@ -5,11 +5,17 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import history
 from checker.kernels.slots import give_slots
+from history import Header, HistoryWriter
 from history.compiled import compiled, compiled_loop, digest
+from history.readers import jsonl_kernel, text_kernel
+from history.readers.jsonl_columns import read_columns
+from history.readers.text_columns import TextScan
+from pipeline.tables.lines import Block, read_block
 
 ROOT = Path(history.__file__).resolve().parents[1]
 
@@ -54,3 +60,22 @@ def test_a_change_anywhere_in_it_changes_the_digest(tmp_path: Path) -> None:
     (tmp_path / "checker/engines/zones.py").write_text("")
     found.add(digest(tmp_path))
     assert len(found) == 1 + len(names)
+
+
+def test_a_scanner_is_compiled_once_whatever_the_file(tmp_path: Path) -> None:
+    """Each form takes seconds: one for a single line, one for many, each of bytes that may be changed and may not."""
+    history_of = tmp_path / "h"
+    for operations in (1, 3):
+        writer = HistoryWriter(history_of, Header(), started_ns=0, clock=lambda: 1)
+        for number in range(operations):
+            writer.append("invoke", number, "write", value=number)
+        writer.close()
+        read_columns(history_of)
+        data = history_of.read_bytes()
+        for lines in (np.frombuffer(data, np.uint8), np.fromfile(history_of, np.uint8)):
+            assert read_block(lines, Block(0), 0)[0].num_rows == operations
+        history_of.unlink()
+        text = tmp_path / "h.edn"
+        text.write_bytes(b"{:type :invoke, :f :write, :value 1, :process 0}\n" * operations)
+        assert isinstance(TextScan(np.fromfile(text, np.uint8), 0, "", is_log=False).rows, np.ndarray)
+    assert [len(scanner.signatures) for scanner in (jsonl_kernel.scan, text_kernel.scan_texts)] == [1, 1]

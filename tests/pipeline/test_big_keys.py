@@ -17,6 +17,7 @@ from checker.core.calls import freeze
 from history import KeyVerdict, Operation
 from pipeline.spark.big_keys import CANONICAL, canonical, judge_big_keys
 from pipeline.tables.columns import json_text, operations_table
+from tests.support.draws import draws
 from tests.support.pipeline.big_keys import random_register
 
 
@@ -34,10 +35,11 @@ def shift(operations: list[Operation], by: int) -> list[Operation]:
 @pytest.mark.spark
 def test_random_histories_of_many_keys(spark) -> None:
     """A few hundred small registers, as keys of one history, each with its own part of the time."""
-    rng = random.Random(7)
-    histories = [shift(random_register(key, rng, rng.randrange(1, 9)), 1000 + 20 * key) for key in range(400)]
+    rng, keys = random.Random(7), draws(150, 400)
+    histories = [shift(random_register(key, rng, rng.randrange(1, 9)), 1000 + 20 * key) for key in range(keys)]
     table = operations_table([operation for history in histories for operation in history])
-    found = {verdict.key: verdict for verdict in judge_big_keys(spark, spark.createDataFrame(table), ranges=700)}
+    judged = judge_big_keys(spark, spark.createDataFrame(table), ranges=2 * keys)
+    found = {verdict.key: verdict for verdict in judged}
     expected = {history[0].key: check_operations(history, "register") for history in histories}
     assert {key: verdict.verdict for key, verdict in found.items()} == {
         key: verdict.verdict for key, verdict in expected.items() if verdict.operations
@@ -107,7 +109,7 @@ def spelled(history: list[Operation], rng: random.Random) -> list[Operation]:
 
 
 @pytest.mark.spark
-@settings(max_examples=5)
+@settings(max_examples=draws(2, 5))
 @given(st.integers(0, 2**32))
 def test_values_in_many_spellings_get_the_verdict_of_the_checker(spark, seed: int) -> None:
     rng = random.Random(seed)

@@ -99,6 +99,7 @@ def test_a_landing_that_the_disk_has_damaged_stops_no_other(three, tmp_path, cap
     assert file.exists()
 
 
+@pytest.mark.slow
 def test_few_files_however_many_runs(three, tmp_path) -> None:
     warehouse = tmp_path / "warehouse"
     for number in range(40):

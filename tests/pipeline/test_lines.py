@@ -17,6 +17,7 @@ from history.records.events import NEMESIS
 from pipeline.tables.columns import EVENTS, events_table
 from pipeline.tables.lines import COLUMNS, Block, read_block
 from pipeline.tables.sources import check_blocks, read_lines
+from tests.support.draws import draws
 
 SCANNED, STRICT = 0, 1 << 60
 
@@ -89,7 +90,7 @@ FIELDS = st.fixed_dictionaries(
 )  # fmt: skip
 
 
-@settings(max_examples=60)
+@settings(max_examples=draws(25, 500))
 @given(st.lists(FIELDS, max_size=8), st.booleans(), st.booleans(), st.integers(0, 9))
 def test_any_event_in_any_spelling(tmp_path_factory, events, spaced: bool, ascii_only: bool, cut: int) -> None:
     lines = [{"format": "harness-history", "version": 1}]

@@ -37,15 +37,22 @@ LETTERS = (
 """The heights of the letters of all drawings, in pixels of the screen: a drawing that is scaled scales its letters."""
 
 
-@pytest.mark.parametrize("width", [360, 1280, 2560])
-def test_letters_are_as_high_in_every_drawing_on_every_screen(width: int, tmp_path: Path, browser: Any) -> None:
-    store = tmp_path / "store"
+@pytest.fixture(scope="module")
+def drawings(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """The pages of two runs, and what compares them."""
+    root = tmp_path_factory.mktemp("drawings")
+    store = root / "store"
     for name in ("epoch-granted-twice", "stale-reads"):
         (store / name).mkdir(parents=True)
         reports.write_report(RunFiles(recorded_run(name, store / name)))
-    site.write_site(store, tmp_path / "site")
+    site.write_site(store, root / "site")
     pages = [store / name / name / "report.html" for name in ("epoch-granted-twice", "stale-reads")]
-    for page in (*pages, tmp_path / "site" / "compare.html"):
+    return [*pages, root / "site" / "compare.html"]
+
+
+@pytest.mark.parametrize("width", [360, 1280, 2560])
+def test_letters_are_as_high_in_every_drawing_on_every_screen(width: int, drawings: list[Path], browser: Any) -> None:
+    for page in drawings:
         with tab(browser, page.as_uri(), width=width) as found:
             found.page.evaluate(OPEN_ALL)
             found.settle()

@@ -20,6 +20,7 @@ from reports.analysis.counterexample import LEFT, RIGHT, TICK, WIDTH, Picture, l
 from reports.analysis.responder import missed_write
 from reports.analysis.rows import LAST, MAX_ROWS
 from reports.text import text_diagram
+from tests.support.draws import draws
 
 MODEL = CasRegister()
 
@@ -116,7 +117,7 @@ drawn = st.builds(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=draws(60, 500))
 @given(st.lists(drawn, min_size=1, max_size=5))
 def test_agrees_with_brute_force(operations: list[Operation]) -> None:
     example = explained(operations)
@@ -152,7 +153,7 @@ def fits(order: list[Operation], state: Any) -> bool:
     return True
 
 
-@settings(max_examples=60)
+@settings(max_examples=draws(25, 300))
 @given(st.lists(drawn, min_size=1, max_size=8))
 def test_every_counterexample_can_be_drawn(operations: list[Operation]) -> None:
     picture = picture_of(explained(operations))

@@ -15,6 +15,7 @@ import reports
 from history import RunFiles
 from reports.load.run import read_run
 from reports.load.run_row import row_of
+from tests.support.draws import draws
 from tests.support.reports.runs import make
 from tests.support.reports.shapes import Shape
 
@@ -70,7 +71,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> RunFiles:
 
 
 @pytest.mark.slow
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=draws(20, 300), suppress_health_check=[HealthCheck.too_slow])
 @given(results=records, plan=records, state=records)
 def test_any_json_has_a_page(
     files: RunFiles, results: dict[str, Any], plan: dict[str, Any], state: dict[str, Any]

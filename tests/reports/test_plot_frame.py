@@ -27,6 +27,7 @@ from reports.load.columns import from_operations
 from reports.load.run import read_run
 from reports.plots import plots
 from reports.plots.frame import LETTER, MARK, MAX_ROWS, STYLE, bars_of
+from tests.support.draws import draws
 from tests.support.reports.checks import DELETED, with_checks
 from tests.support.reports.made import Maker
 from tests.support.reports.recorded_runs import recorded_run
@@ -102,7 +103,7 @@ def test_a_skipped_fault_has_no_bar_and_an_indeterminate_one_says_so() -> None:
     assert (bar.text, bar.name) == ("", "#0 bridge, indeterminate")
 
 
-@settings(max_examples=60)
+@settings(max_examples=draws(30, 300))
 @given(st.lists(st.tuples(st.integers(0, 99), st.integers(0, 30)), max_size=12))
 def test_nothing_in_a_row_lies_on_anything_else(spans: list[tuple[int, int]]) -> None:
     bars = bars_of(windows_of([(float(a), float(min(a + b, 100))) for a, b in spans], 100), 100)
@@ -127,6 +128,7 @@ def test_the_ends_of_logs_are_drawn_as_the_probes_answered(tmp_path: Path) -> No
         assert len(fell) == np.count_nonzero(np.diff(timeline.log_end[timeline.role != SILENT]) < 0)
 
 
+@pytest.mark.slow
 def test_pictures_are_fine_enough_for_paper_and_their_text_is_text(fresh: Maker) -> None:
     files = fresh("invalid")
     reports.write_plots(files)

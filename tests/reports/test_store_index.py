@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from reports.load.store_index import INDEX_NAME, StoreIndex, remember, runs_of
+from tests.support.draws import draws
 from tests.support.reports.stores import many_runs
 
 
@@ -56,7 +57,7 @@ def test_a_judged_run_adds_its_line_and_is_not_read_again(tmp_path: Path, monkey
     assert len(index_lines(tmp_path)) == 8
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=draws(12, 200), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.sampled_from(["judge", "change", "remove", "tear", "nonsense", "list"]), max_size=12))
 def test_whatever_happens_to_the_index_the_list_is_that_of_the_files(tmp_path: Path, steps: list[str]) -> None:
     store = Path(tempfile.mkdtemp(dir=tmp_path))

@@ -61,6 +61,7 @@ def test_a_run_is_254_with_the_mend_and_leaves_nothing(home: Path, more: tuple[s
     assert list(home.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_every_other_verb_that_needs_nodes_says_the_same(home: Path) -> None:
     for words in (("cluster", "up"), ("cluster", "down"), ("cluster", "status"), ("heal",)):
         done = plainly(home, sys.executable, "-m", "harness", *words)

@@ -22,6 +22,7 @@ from pipeline.tables.run_row import last_moment
 from reports.analysis.faults import load_in as load_of_columns
 from reports.load.columns import from_table
 from reports.text import recovery as recovery_text
+from tests.support.draws import draws
 
 S = 1_000_000_000
 NODES = ("n1", "n2", "n3")
@@ -267,7 +268,7 @@ def recorded(drawn: list[tuple[int, int, Any, bool, bool]], *, phased: bool) -> 
     return [Event(n, t * S, kind, p, "write", 1, key="k", phase=phase) for n, (t, kind, p, phase) in enumerate(found)]
 
 
-@settings(max_examples=100)
+@settings(max_examples=draws(40, 500))
 @given(drawn_operations, st.booleans(), st.lists(st.tuples(moment, st.none() | moment), max_size=2))
 def test_the_load_is_the_same_wherever_it_is_looked_for(
     drawn: list[tuple[int, int, Any, bool, bool]], phased: bool, faults: list[tuple[int, int | None]]

@@ -177,6 +177,7 @@ class NoClient:
         pass
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_number_of_operations(tmp_path: Path) -> None:
     grown: list[int] = []
     history = HistoryWriter(tmp_path / "h", Header(), started_ns=0, clock=time.monotonic_ns)

@@ -41,6 +41,7 @@ from harness.generators import (
     until_ok,
 )
 from history import Event
+from tests.support.draws import draws
 
 Recipe: TypeAlias = Callable[[], Generator]
 
@@ -114,7 +115,7 @@ class Checked:
         return Checked(self._inner.update(ctx, event), self._over)
 
 
-@settings(max_examples=300)
+@settings(max_examples=draws(100, 1000))
 @given(RECIPES, st.integers(0, 99))
 def test_protocol(recipe: Recipe, seed: int) -> None:
     """Never a busy worker or the future (the simulator refuses), asked twice the same, exhausted for ever."""
@@ -129,21 +130,21 @@ def test_protocol(recipe: Recipe, seed: int) -> None:
     assert not busy
 
 
-@settings(max_examples=100)
+@settings(max_examples=draws(40, 500))
 @given(RECIPES, st.integers(0, 99))
 def test_the_same_seed_gives_the_same_run(recipe: Recipe, seed: int) -> None:
     runs = [simulate(recipe(), workers=WORKERS, answers=answers, seed=seed, most=60) for _ in range(2)]
     assert runs[0] == runs[1]
 
 
-@settings(max_examples=100)
+@settings(max_examples=draws(40, 500))
 @given(RECIPES, st.integers(0, 99), st.sampled_from([0.01, 0.3, 2.0]))
 def test_a_time_limit_is_never_exceeded(recipe: Recipe, seed: int, seconds: float) -> None:
     run = simulate(time_limit(seconds, recipe()), workers=WORKERS, answers=answers, seed=seed, most=60)
     assert all(event.time < seconds * 1e9 for event in run.events if event.type == "invoke")
 
 
-@settings(max_examples=100)
+@settings(max_examples=draws(40, 500))
 @given(RECIPES, st.integers(0, 99), st.integers(0, 20))
 def test_a_limit_is_never_exceeded(recipe: Recipe, seed: int, count: int) -> None:
     run = simulate(limit(count, recipe()), workers=WORKERS, answers=answers, seed=seed, most=60)

@@ -13,6 +13,7 @@ from harness.judge.damage import NONE, Damage, Damages
 from harness.judge.leader_complete import leader_complete, short_leaders
 from history import Check, Probe
 from history.records.violations import state_of
+from tests.support.draws import draws
 
 S = 1_000_000_000
 
@@ -99,7 +100,7 @@ def test_leaders_are_followed_until_a_fault_of_ours_cut_a_log_and_without_one_no
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=150, phases=[Phase.explicit, Phase.generate])
+@settings(deadline=None, max_examples=draws(50, 500), phases=[Phase.explicit, Phase.generate])
 @given(st.data())
 def test_a_raft_cluster_is_never_accused(data: st.DataObject) -> None:
     """Three nodes, each read figure by figure while entries are committed and leaders change, as Raft allows."""

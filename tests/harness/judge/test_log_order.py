@@ -14,6 +14,7 @@ from harness.judge.damage import Damage, Damages
 from harness.judge.log_order import MOMENTS, log_order, order_violations
 from harness.judge.stretches import stretches
 from history import Check, Probe
+from tests.support.draws import draws
 from tests.support.harness.healthy_node import Node, S, answers, run_of, steps
 
 NONE = Damages()
@@ -143,7 +144,7 @@ def test_damage_of_another_node_or_another_file_excuses_nothing() -> None:
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=draws(80, 1000))
 @given(st.lists(answers, max_size=12))
 def test_a_healthy_node_is_never_accused_in_whatever_order_its_answer_is_read(script: list[Any]) -> None:
     probes = run_of(Node(), script)
@@ -151,7 +152,7 @@ def test_a_healthy_node_is_never_accused_in_whatever_order_its_answer_is_read(sc
     assert check_committed_prefix(probes).verdict != "invalid"
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=draws(60, 500))
 @given(st.lists(steps, max_size=20), st.integers(1, 5))
 def test_a_log_that_was_cut_below_its_commit_index_is_found(script: list[tuple[str, int]], missing: int) -> None:
     node = Node()

@@ -15,6 +15,7 @@ from harness.judge.recorded import Recorded
 from harness.runstate import RunState
 from history import Check, KeyVerdict, Probe, Receipt
 from history.records.operations import UNAPPLIED
+from tests.support.draws import draws
 from tests.support.harness.good_run import MOMENTS, NODES, check_named, good, operation, receipt
 
 S = 1_000_000_000
@@ -204,7 +205,7 @@ def stood_still(run: Recorded, at: int, by: int) -> Recorded:
     return replace(run, operations=operations, receipts=receipts, probes=probes, state=state)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=draws(12, 200))
 @given(st.integers(0, 124 * S), st.integers(1, 200 * S))
 def test_a_standstill_of_any_length_at_any_time_never_makes_a_valid_run_invalid(at: int, by: int) -> None:
     run = stood_still(recorded(), at, by)
@@ -213,7 +214,7 @@ def test_a_standstill_of_any_length_at_any_time_never_makes_a_valid_run_invalid(
     assert check_named("recovery", results).verdict == "valid"
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=draws(8, 100))
 @given(st.integers(0, 124 * S), st.integers(1, 200 * S))
 def test_nor_does_one_that_nobody_wrote_down(at: int, by: int) -> None:
     run = stood_still(recorded(), at, by)
@@ -221,7 +222,7 @@ def test_nor_does_one_that_nobody_wrote_down(at: int, by: int) -> None:
     assert check_of(unknown).verdict != "invalid"
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=draws(8, 100))
 @given(st.integers(0, 124 * S), st.integers(1, 200 * S))
 def test_a_standstill_hides_no_node_that_had_its_time(at: int, by: int) -> None:
     run = stood_still(recorded(probes_of(stuck=("n3",))), at, by)

@@ -106,6 +106,7 @@ def test_a_proven_violation_is_never_tried_away(go: Go, code: int, results: Any,
     assert said in found.sentence
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("end", "last_read", "outcome", "verdict"),
     [

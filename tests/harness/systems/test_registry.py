@@ -117,6 +117,7 @@ def test_a_source_tree_announces_what_was_just_added_to_it_and_an_installed_pack
     assert [(point.name, point.value) for point in of_source_tree(added)] == [("newest", "newest_system:SYSTEM")]
 
 
+@pytest.mark.slow
 def test_a_system_brings_the_models_that_only_it_needs(wheel: Path, tmp_path: Path) -> None:
     listed = json.loads(harness(wheel, "list-models", "--json").stdout)["models"]
     summaries = {one["name"]: one["summary"] for one in listed}

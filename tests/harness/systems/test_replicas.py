@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from harness.judge.replicas import MOMENTS, End, differences, replicas_agree
 from history import Check, Probe
+from tests.support.draws import draws
 
 S = 1_000_000_000
 NODES = ("n1", "n2", "n3")
@@ -195,13 +196,13 @@ def answers_of(script: list[tuple[str, int, int]]) -> list[Probe]:
     return probes
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=draws(80, 1000))
 @given(looks)
 def test_nodes_that_apply_one_log_never_differ(script: list[tuple[str, int, int]]) -> None:
     assert differences(answers_of(script), 0) == []
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=draws(80, 1000))
 @given(looks, st.integers(0, 12))
 def test_a_node_that_leaves_an_entry_out_differs_wherever_it_can_be_seen(
     script: list[tuple[str, int, int]], left_out: int

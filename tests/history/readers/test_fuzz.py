@@ -18,10 +18,11 @@ from history.readers import read_any
 from history.readers.edn import EdnReader
 from history.readers.jsonl_columns import read_columns
 from history.readers.scanned import NotColumnarError
+from tests.support.draws import draws
 from tests.support.history.foreign_files import TEXTS, operations, parquet
 from tests.support.history.spoilt import spoilt
 
-FUZZ = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FUZZ = settings(max_examples=draws(25, 500), suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.mark.parametrize("name", TEXTS)

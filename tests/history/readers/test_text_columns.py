@@ -19,10 +19,11 @@ from history.readers import OperationColumns, read_any
 from history.readers.scanned import NotColumnarError
 from history.readers.text_columns import read_lines
 from pipeline.tables.columns import operations_table
+from tests.support.draws import draws
 from tests.support.history.foreign_files import TEXTS, story_of
 from tests.support.history.spoilt import spoilt
 
-FUZZ = settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FUZZ = settings(max_examples=draws(30, 500), suppress_health_check=[HealthCheck.function_scoped_fixture])
 KINDS = ("edn", "jepsen-log", "porcupine-kv")
 
 

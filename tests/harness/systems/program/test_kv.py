@@ -70,6 +70,7 @@ def test_a_primary_that_answers_before_it_copies_loses_what_it_acknowledged(tmp_
         assert lost(servers)
 
 
+@pytest.mark.slow
 def test_one_that_copies_first_loses_nothing_and_all_of_it_outlives_the_end_of_every_process(tmp_path: Path) -> None:
     with serving(tmp_path, "sync") as servers:
         assert lost(servers) == []
