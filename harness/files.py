@@ -9,9 +9,10 @@ import shutil
 import stat
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,12 @@ from checker import ModelError, Report, as_events, check
 from checker.check import with_makers
 from checker.core.model import Model
 from checker.models.registry import model_named, starting_with
+from checker.per_key import by_key, check_operations
 from harness.errors import StoreError, UsageError
-from history import Counterexample, FormatError, Header, HistoryWriter, KeyVerdict
+from history import Counterexample, FormatError, Header, HistoryWriter, KeyVerdict, worst
 from history.readers import Foreign, read_any
 from history.records.events import INITIAL, load_json, parse_header
+from history.records.verdicts import failure_text
 from reports.style.wording import Wording, by_values
 
 
@@ -65,11 +68,15 @@ class FileCheckOptions:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """The report, the name of the model that the history was checked as, and the history."""
+    """The report, the name of the model that the history was checked as, and the history.
+
+    ``failure`` is how the checker itself broke down; each key was then judged for itself.
+    """
 
     report: Report
     model: str
     history: Foreign
+    failure: str | None = None
 
     @property
     def wording(self) -> Wording:
@@ -93,7 +100,15 @@ def check_file(path: Path, asked: FileCheckOptions) -> Checked:
             )
         name = asked.model or history.model or "register"
         model = name if asked.initial is None else starting_with(name, _scalar(asked.initial))
-        report = check(history, model, deadline_s=asked.deadline_s, engine=asked.engine)
+        started = time.monotonic()
+        try:
+            report = check(history, model, deadline_s=asked.deadline_s, engine=asked.engine)
+        except (FormatError, ModelError, OSError):
+            raise
+        except Exception as error:  # noqa: BLE001 (whatever is wrong with the checker is wrong on some key)
+            left = max(asked.deadline_s - (time.monotonic() - started), 0.0)
+            report = _apart(history, model, replace(asked, deadline_s=left))
+            return Checked(_worth(report), name, history, f"the checker failed: {failure_text(error)}")
         return Checked(_worth(report), name, history)
     except FormatError as error:
         raise UsageError(f"{path}: {error.place}: {error.message}") from None
@@ -101,6 +116,23 @@ def check_file(path: Path, asked: FileCheckOptions) -> Checked:
         raise UsageError(f"{path}: {error}") from None
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from None
+
+
+def _apart(history: Foreign, model: str | Model, asked: FileCheckOptions) -> Report:
+    """Judge every key for itself: one on which the checker fails is unknown, and the verdicts on the others stand."""
+    columns, started = history.columns, time.monotonic()
+    rows = history.operations if columns is None else [columns.operation(row) for row in range(columns.invoke.size)]
+    verdicts = []
+    for key, operations in by_key(rows or ()).items():
+        left = max(asked.deadline_s - (time.monotonic() - started), 0.0)
+        try:
+            found = check_operations(operations, model, deadline_s=left, engine=asked.engine)
+        except ModelError:
+            raise
+        except Exception as error:  # noqa: BLE001 (see above)
+            found = KeyVerdict.of_failure(key, len(operations), error)
+        verdicts.append(found)
+    return Report(worst(verdict.verdict for verdict in verdicts), tuple(verdicts))
 
 
 def _scalar(text: str) -> Any:

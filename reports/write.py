@@ -12,6 +12,7 @@ from reports.analysis.findings import Drawn, prepare
 from reports.errors import ReportOutcome
 from reports.load.run import read_run
 from reports.page import page
+from reports.story.canary import grouped, led_by
 from reports.story.diagnosis import diagnosis_of
 from reports.style.wording import Wording, by_values
 from reports.text import junit, terminal
@@ -45,9 +46,14 @@ def write_junit(files: RunFiles, path: Path) -> None:
 
 
 def headlines_of(files: RunFiles, wording: Wording = by_values) -> list[str]:
-    """List the sentences on top of the page about what broke, the worst first; empty where no check failed."""
-    found = diagnosis_of(prepare(read_run(files, wording)))
-    return [f"{one.title}: {one.text}" for one in found.breaks] if found else []
+    """List the sentences on top of the page about what broke, the worst first; empty where no check failed.
+
+    Of a run with a planted bug each begins with whether a check that looks for the bug found it.
+    """
+    drawn = prepare(read_run(files, wording))
+    found = diagnosis_of(drawn)
+    groups = grouped(drawn.run, found.breaks) if found else []
+    return [f"{led_by(title)}{one.title}: {one.text}" for title, ones in groups for one in ones]
 
 
 def render_run(files: RunFiles, columns: int = 80, *, colour: bool = False, wording: Wording = by_values) -> str:

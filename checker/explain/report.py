@@ -10,6 +10,7 @@ from checker.core.result import Report
 from checker.core.wording import plain
 from history import Counterexample, KeyVerdict
 from history.records.counted import counted
+from history.records.doubts import leaves_more, violations_text
 
 #: A counterexample as text of so many columns.
 Draw: TypeAlias = Callable[[Counterexample, int], str]
@@ -59,7 +60,8 @@ def _key(key: KeyVerdict, width: int, draw: Draw | None) -> Iterator[str]:
     if key.violations > 1:
         shown = min(_MAX_SHOWN, len(key.counterexamples))
         some = f", the first {shown} of them:" if shown else ", none of which is shown"
-        yield f"  {key.violations} violations" + (some if shown < key.violations else ":")
+        least = leaves_more([key.reason or ""])
+        yield f"  {violations_text(key.violations, least=least)}" + (some if shown < key.violations else ":")
     if key.reason:
         yield from _wrapped(key.reason, width, "  ")
     for example in key.counterexamples[:_MAX_SHOWN]:

@@ -21,8 +21,6 @@ from harness.ways import choose
 from history.extras import require
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from harness.files import FileCheckOptions
     from history import RunFiles
 
@@ -107,15 +105,8 @@ def _check_run(files: RunFiles, store: Path, start: dict[str, Any], *, spark: bo
     progress.say(f"judging {way}")
     # No run needs the cores now, and there is only one job.
     session = WarmSession(**start, app="harness check", rounds=0) if way.spark else None
-    started: list[object] = []
-
-    def begun() -> SparkSession:
-        assert session is not None
-        started.append(found := session.get())
-        return found
-
     try:
-        conclusion = conclude(files, begun if session else None)
+        conclusion = conclude(files, session.get if session else None)
     finally:
         if session is not None:
             session.stop()
@@ -134,13 +125,13 @@ def _check_run(files: RunFiles, store: Path, start: dict[str, Any], *, spark: bo
             progress.warn(append_to_warehouse(files, home))
     code = exit_code(results.verdict, results.harness_failure)
     if as_json:
-        Progress().result(json_line({**run_document(files, code, results), "spark": bool(started)}))
+        Progress().result(json_line({**run_document(files, code, results), "spark": conclusion.spark}))
     return code
 
 
 def _check_file(path: Path, asked: FileCheckOptions, *, as_json: bool) -> int:
     from checker.explain.report import render
-    from harness.exits import EXIT_OF_VERDICT
+    from harness.exits import exit_code
     from harness.files import check_file
     from reports.text.text_diagram import draw
 
@@ -151,6 +142,7 @@ def _check_file(path: Path, asked: FileCheckOptions, *, as_json: bool) -> int:
     if as_json:
         answer = {
             "verdict": report.verdict,
+            "harness_failure": checked.failure,
             "seconds": round(seconds, 6),
             "note": note,
             "keys": [key.to_json() for key in report.keys],
@@ -162,4 +154,6 @@ def _check_file(path: Path, asked: FileCheckOptions, *, as_json: bool) -> int:
         if note is not None:
             click.echo(f"note: {note}")
         click.echo(f"{seconds:.2f} s in all")
-    return EXIT_OF_VERDICT[report.verdict]
+        if checked.failure is not None:
+            click.echo(f"harness failure: {checked.failure}", err=True)
+    return exit_code(report.verdict, checked.failure)

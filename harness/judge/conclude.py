@@ -45,10 +45,14 @@ WITHOUT_SPARK: Final = "judged without Spark, by the same functions"
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:
-    """What was concluded from a run; ``unwritten`` is why not all of it could be written into the run's directory."""
+    """What was concluded from a run; ``unwritten`` is why not all of it could be written into the run's directory.
+
+    ``spark``: the tables are Spark's; not so where it failed on the way, and this process made them.
+    """
 
     results: Results
     unwritten: OSError | FormatError | None = None
+    spark: bool = False
 
 
 def conclude(run: RunFiles, session: Callable[[], SparkSession] | None) -> Conclusion:
@@ -62,7 +66,7 @@ def conclude(run: RunFiles, session: Callable[[], SparkSession] | None) -> Concl
     try:
         with _timed(timings, "read"):
             recorded = read_recorded(run)
-        tables, unwritten = _tables(run, recorded.plan, session, timings, recorded.state.warnings)
+        tables, unwritten, by_spark = _tables(run, recorded.plan, session, timings, recorded.state.warnings)
     except (FormatError, PipelineError) as error:
         raise CheckError(str(error)) from None
     except FileNotFoundError as error:
@@ -78,7 +82,7 @@ def conclude(run: RunFiles, session: Callable[[], SparkSession] | None) -> Concl
     except OSError as error:
         unwritten = unwritten or error
         results = _with_failure(results, error)
-    return Conclusion(results, unwritten)
+    return Conclusion(results, unwritten, by_spark)
 
 
 def _with_failure(results: Results, unwritten: Exception | None) -> Results:
@@ -229,13 +233,13 @@ def _tables(
     session: Callable[[], SparkSession] | None,
     timings: dict[str, float],
     warnings: list[str],
-) -> tuple[Tables, OSError | FormatError | None]:
-    """The tables, and why they could not be written."""
+) -> tuple[Tables, OSError | FormatError | None, bool]:
+    """The tables, why they could not be written, and whether Spark made them."""
     spark = None if session is None else _started(session, timings, warnings)
     with _timed(timings, "tables"):
         if spark is not None:
             try:
-                return run_tables(spark, run, model=plan.model, deadline_s=plan.check_deadline), None
+                return run_tables(spark, run, model=plan.model, deadline_s=plan.check_deadline), None, True
             except FormatError:
                 raise
             except Exception as error:  # noqa: BLE001 (whatever became of the JVM, a verdict needs none)
@@ -246,7 +250,7 @@ def _tables(
             store_tables(run, tables)
         except (OSError, FormatError) as error:
             unwritten = error
-        return Tables.of(tables["verdicts"], tables["faults"]), unwritten
+        return Tables.of(tables["verdicts"], tables["faults"]), unwritten, False
 
 
 def _started(

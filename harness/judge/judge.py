@@ -204,5 +204,6 @@ def sentence(
         parts.append(f"recovery: {_ANSWERS[back.verdict]}, {back.seen}")
     parts += [f"{check.name}: {check.seen}" for check in others if check.verdict != "valid"]
     if failures:
-        parts.insert(0, f"the harness failed ({failures[0]})")
+        proven = any(check.verdict == "invalid" for check in checks)
+        parts.insert(len(parts) if proven else 0, f"the harness failed ({failures[0]})")
     return "; ".join(parts)

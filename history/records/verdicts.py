@@ -12,6 +12,9 @@ Verdict: TypeAlias = Literal["valid", "invalid", "unknown"]
 RESULTS_VERSION: Final = 1
 #: At most this many violations of one object are shown by a counterexample; all are counted.
 MAX_COUNTEREXAMPLES: Final = 8
+#: How headlines of a run with a planted bug begin: found by a check that looks for the bug, or by another.
+BY_PLANTED: Final = "Intended: "
+BESIDE_PLANTED: Final = "Also found: "
 
 _BADNESS: Final[dict[str, int]] = {"valid": 0, "unknown": 1, "invalid": 2}
 
@@ -143,6 +146,11 @@ def _ended(operation: Operation) -> int:
     return operation.invoked if operation.returned is None else operation.returned
 
 
+def failure_text(error: Exception) -> str:
+    """Write how the checker broke down."""
+    return f"{type(error).__module__}.{type(error).__qualname__}: {error}"
+
+
 @dataclass(frozen=True, slots=True)
 class KeyVerdict:
     """The checker's verdict on one key (``key`` None: an unkeyed object).
@@ -168,8 +176,8 @@ class KeyVerdict:
     @classmethod
     def of_failure(cls, key: str | int | None, operations: int, error: Exception) -> KeyVerdict:
         """The verdict on a key on which the checker raised ``error``."""
-        failure = f"{type(error).__module__}.{type(error).__qualname__}: {error}"
-        return cls(key, "unknown", "none", operations, 0.0, reason="the checker failed", failure=failure)
+        reason, failure = "the checker failed", failure_text(error)
+        return cls(key, "unknown", "none", operations, 0.0, reason=reason, failure=failure)
 
     def to_json(self) -> dict[str, Any]:
         record = {name: getattr(self, name) for name in self.__slots__}
@@ -236,7 +244,14 @@ class Results:
 def headlines_of(results: Mapping[str, Any], plan: Mapping[str, Any]) -> list[str]:
     """List the sentences about what broke, by ``results.json``; empty where none are recorded.
 
-    Nor are any listed of a run with a planted bug: its verdict's sentence begins with what became of that.
+    Of a run with a planted bug the first says what became of that, as the verdict's sentence does; earlier releases
+    recorded headlines that do not say what is the bug's, and of those none are listed.
     """
     found = results.get("headlines")
-    return [str(one) for one in found] if isinstance(found, list | tuple) and not plan.get("canary") else []
+    listed = [str(one) for one in found] if isinstance(found, list | tuple) else []
+    if not plan.get("canary"):
+        return listed
+    if not listed or not all(one.startswith((BY_PLANTED, BESIDE_PLANTED)) for one in listed):
+        return []
+    became = str(results.get("sentence") or "").partition(";")[0]
+    return [f"{became[:1].upper()}{became[1:]}.", *listed]

@@ -80,8 +80,10 @@ def _reasons(results: dict[str, Any], checks: pa.Table) -> dict[str, Any]:
 def _verdict(results: dict[str, Any], state: dict[str, Any], verdicts: pa.Table, *, planned: bool) -> str:
     """The verdict in the results, else that of the keys; a run of ours that was never judged is at best unknown.
 
-    So is one of which no key was judged.
+    So is one of which no key was judged.  A violation is proven whatever failed on our side.
     """
+    if results.get("verdict") == "invalid":
+        return "invalid"
     if results.get("harness_failure") or (not results and state.get("failures")):
         return "harness failure"
     if results.get("verdict") in ("valid", "invalid", "unknown"):

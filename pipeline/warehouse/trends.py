@@ -76,7 +76,7 @@ def _trend(kind: _Kind, rows: _Rows, baselines: Sequence[Baseline]) -> dict[str,
 
 
 def _judged(rows: _Rows) -> _Rows:
-    return [row for row in rows if row["verdict"] != "harness failure"]
+    return [row for row in rows if row["verdict"] != "harness failure" and not row.get("harness_failure")]
 
 
 def _measured(row: Mapping[str, Any]) -> Measured:

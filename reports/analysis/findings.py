@@ -10,6 +10,7 @@ import numpy as np
 
 from history import Counterexample, Operation
 from history.codes import INFO, OK
+from history.records.doubts import leaves_more
 from history.records.verdicts import MAX_COUNTEREXAMPLES
 from history.records.violation_times import violation_times_text
 from history.records.violations import LINEARIZABLE, Shown, counterexamples_of, counts_of, losses_of, state_of
@@ -48,10 +49,10 @@ class Violation:
 
     ``check`` found it; ``asked`` is the promise that is broken, in that check's words, if it is not linearizability.
     ``since``, ``answered_by`` (and that node's ``role``), ``leader``, ``term``, ``faults`` and ``logged`` belong to the
-    answer that leaves no order, which came at ``since``: the others may have happened long before.  ``earlier`` faults
-    stood during those.  ``suspects`` are the answers of which one is wrong, usually a single one; ``missed`` is the
-    last acknowledged change that a single one shows no sign of.  ``prefix``: at which completion (s) the key's whole
-    history ceases to be linearizable, and how many operations had completed before; of the first violation of a key.
+    answer that leaves no order, which came at ``since``: others may be much older.  ``earlier`` faults stood during
+    those.  ``suspects`` are the answers of which one is wrong, mostly a single one; ``missed`` is the last acknowledged
+    change that a single one shows no sign of.  ``prefix``: at which completion (s) the key's whole history ceases to be
+    linearizable, and how many operations had completed before; of the first violation of a key.
     ``in_doubt``: what may have taken effect before a suspect was answered, in words, and how often.
     """
 
@@ -195,10 +196,10 @@ def violation_count(run: Run) -> int:
     return sum(counts_of(run.results).values())
 
 
-def violating_keys(run: Run) -> list[tuple[str, list[str], int]]:
-    """List (key, kinds of its recorded anomalies, number of its violations), most first."""
+def violating_keys(run: Run) -> list[tuple[str, list[str], int, bool]]:
+    """List (key, kinds of its recorded anomalies, number of its violations, whether it may have more), most first."""
     rows = [
-        (str(key.get("key")), sorted({str(e.get("kind")) for e in key.get("counterexamples") or ()}), key["violations"])
+        (str(key.get("key")), _kinds_of(key), int(key["violations"]), leaves_more([str(key.get("reason") or "")]))
         for key in run.results.get("keys", ())
         if key.get("violations")
     ]
@@ -206,8 +207,12 @@ def violating_keys(run: Run) -> list[tuple[str, list[str], int]]:
     for one in counterexamples_of(run.results):
         if one.check not in LINEARIZABLE:
             promises.setdefault(str(one.key), []).append(str(one.record.get("kind")))
-    rows += [(key, sorted(set(kinds)), len(kinds)) for key, kinds in promises.items()]
+    rows += [(key, sorted(set(kinds)), len(kinds), False) for key, kinds in promises.items()]
     return sorted(rows, key=lambda row: -row[2])
+
+
+def _kinds_of(key: Mapping[str, Any]) -> list[str]:
+    return sorted({str(example.get("kind")) for example in key.get("counterexamples") or ()})
 
 
 def examples_of(run: Run) -> list[Shown]:
@@ -270,10 +275,10 @@ def violations_of(run: Run, found: list[NodeTimeline], windows: list[FaultWindow
 def _prefix(run: Run, shown: Sequence[Shown]) -> tuple[float, int] | None:
     """The earliest answer on a register that leaves no order, and how many operations were complete before it.
 
-    None where not all violations have a counterexample, as one of the others may be the earliest.
+    None where an earlier one may be without a counterexample, as where values are written repeatedly.
     """
-    counted = next((record["violations"] for record in run.results["keys"] if record["key"] == shown[0].key), None)
-    if run.header.get("model") != "register" or counted != len(shown):
+    record = next(one for one in run.results["keys"] if one["key"] == shown[0].key)
+    if run.header.get("model") != "register" or "zones" not in record["engine"] or record["violations"] != len(shown):
         return None
     end, rows = min(one.example.completed_at for one in shown), run.operations.rows_of(shown[0].key)
     complete = run.operations.which(OK)[rows] & (run.operations.returned[rows] < end)

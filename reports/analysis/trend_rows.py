@@ -39,10 +39,10 @@ class Sample:
 class Group:
     """The runs of one nemesis, version and workload, oldest first; seconds, ok operations a second.
 
-    ``flaky`` says how far verdicts change from run to run, empty if they do not.  ``late_recovery_s`` is the 95th
-    percentile; ``away_s`` the median unavailability of a run.  ``histogram``: (more than s, up to s, faults).
-    ``compared`` says how the recovery differs from that of the version before, empty if nothing is known of it.  None
-    where no run says it.
+    ``flaky`` says how far verdicts change from run to run, empty if they do not. ``late_recovery_s`` is the 95th
+    percentile; ``away_s`` the median unavailability of a run. ``histogram``: (more than s, up to s, faults). ``least``:
+    some run may have more ``violations`` than were looked for. ``compared`` says how the recovery differs from that of
+    the version before, empty if nothing is known of it. None where no run says it.
     """
 
     nemesis: str
@@ -60,6 +60,7 @@ class Group:
     never: int
     histogram: tuple[tuple[float, float | None, int], ...]
     compared: str = ""
+    least: bool = False
 
     @property
     def planted(self) -> bool:

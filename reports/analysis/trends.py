@@ -39,7 +39,9 @@ def trends_of(store: Path, rows: Sequence[RunRow]) -> Trends:
     """The warehouse's trends, else those of ``rows``; ``note`` says which, and what is missing."""
     found = warehouse.trends_in(store, {row.place for row in rows})
     if isinstance(found, Trends):
-        return replace(found, groups=tuple(_with_canaries(group, rows) for group in found.groups))
+        least = {kind for kind, members in _kinds(rows).items() if any(row.least for row in members)}
+        groups = [replace(group, least=_kind(group) in least) for group in found.groups]
+        return replace(found, groups=tuple(_with_canaries(group, rows) for group in groups))
     return Trends(tuple(groups_of(rows)), regressions_of(rows), found)
 
 
@@ -58,11 +60,15 @@ def groups_of(rows: Sequence[RunRow]) -> list[Group]:
     return [_group(*kind, members) for kind, members in sorted(_kinds(rows).items())]
 
 
+def _kind(one: RunRow | Group) -> tuple[str, str, str]:
+    return one.nemesis, one.version, one.workload
+
+
 def _kinds(rows: Sequence[RunRow]) -> dict[tuple[str, str, str], list[RunRow]]:
     """The runs by nemesis, version and workload, oldest first."""
     found: dict[tuple[str, str, str], list[RunRow]] = {}
     for row in sorted(rows, key=lambda row: row.started):
-        found.setdefault((row.nemesis, row.version, row.workload), []).append(row)
+        found.setdefault(_kind(row), []).append(row)
     return found
 
 
@@ -86,6 +92,7 @@ def _group(nemesis: str, version: str, workload: str, rows: list[RunRow]) -> Gro
         violations=sum(row.violations for row in rows),
         never=sum(row.never for row in rows),
         histogram=(),
+        least=any(row.least for row in rows),
     )
 
 
@@ -102,9 +109,7 @@ def regressions_of(rows: Sequence[RunRow]) -> tuple[Regression, ...]:
         [
             drawn(nemesis, version, workload, found)
             for (nemesis, version, workload), members in _kinds(rows).items()
-            for found in find_regressions(
-                _measured(row, series[row.place]) for row in members if row.verdict != HARNESS_FAILURE
-            )
+            for found in find_regressions(_measured(row, series[row.place]) for row in members if not row.failure)
         ]
     )
 

@@ -120,55 +120,55 @@ ersus-run"),head=el("h2"),list=el("dl",void 0,"facts"),link=el("a","report");hea
 " "),el("span",run.verdict,`verdict ${run.verdict.replace(" ","-")}`));for(let name of FACTS){let box=el("div");box.append(el("dt",name),el("dd",String(run[name]||
 "–"),"mono")),list.append(box)}if(link.href=run.href,link.textContent=run.href.endsWith("report.html")?"Report":"Files",card.append(head,el("p",run.sentence,"\
 statement"),list),run.curves?.command){let command=el("div",void 0,"command"),[title,text]=run.curves.command;command.append(el("span",title,"label"),el("code",
-text)),card.append(command)}return card.append(link),card}function drawTables(a,b){document.getElementById("cmp-verdicts").replaceChildren(verdictCard("a",a),verdictCard(
-"b",b)),tableOf("cmp-figures",[["",""],["A","num"],["B","num"],["B less A","num"],["","num"]],FIGURES.map(([name,title,digits,better])=>{let[x,y]=[a[name],b[name]],
-known=typeof x=="number"&&typeof y=="number",change=known?Number((y-x).toFixed(digits))+0:null,share=change&&x?`${change>0?"+":""}${(change/x*100).toFixed(0)} %`:
-"",worse=known&&better&&change*better<0;return{differs:known?change!==0:x!==y,cells:[[title],[figure(x,digits),"num"],[figure(y,digits),"num"],[known?(change>0?
-"+":"")+figure(change,digits):"–",`num${worse?" red":""}`],[share,"num quiet"]]}}));let names=[...new Set([...a.checks,...b.checks].map(([name])=>name))],said=(run,name)=>(run.
-checks.find(([other])=>other===name)??["","–"])[1];tableOf("cmp-checks",[["check or gate"],["A"],["B"]],names.map(name=>{let[x,y]=[said(a,name),said(b,name)];
-return{differs:x!==y,cells:[[name],[x,`verdict ${x}`],[y,`verdict ${y}`]]}})),drawFaultTable(a.curves?.faults??[],b.curves?.faults??[])}function drawFaultTable(a,b){
-let heads=[["#","num"],["fault of A","line"],["nodes"],["start s","num"],["gap s","num"],["rate back ms","num"],["fault of B","line"],["nodes"],["start s","num"],
-["gap s","num"],["rate back ms","num"]],cellsOf=fault=>fault?[[fault.state==="installed"?fault.fault:`${fault.fault} (${fault.state})`,"line"],[fault.nodes.join(
-" "),"nowrap"],[figure(fault.start,1),"num"],[figure(fault.gap_s,2),"num"],[fault.back,`num${fault.back==="never"?" red strong":""}`]]:[["–","line"],[""],[""],
-[""],[""]];if(!a.length&&!b.length){tableOf("cmp-faults",[["faults"]],[{cells:[["No fault was started in either."]]}]);return}tableOf("cmp-faults",heads,Array.from(
-{length:Math.max(a.length,b.length)},(_,place)=>({differs:!1,cells:[[String(place),"num"],...cellsOf(a[place]),...cellsOf(b[place])]})),!0)}function merged(a,b,names){
-return uPlot.join([a,b].map(run=>[run.time,...names.map(name=>run[name])]))}function halfBands(context,_data,toX,left,right,top,height){for(let[half,run]of[Compare.
-a,Compare.b].entries()){let data={faults:run.curves?.faults??[],faultColours:Compare.data.faultColours};drawBands(context,data,toX,left,right,top+half*height/2,
-height/2)}}function drawCurves(a,b){for(let{plot}of Charts.plots)plot.destroy();Charts.plots.length=0;let curves=[a.curves,b.curves].filter(Boolean);if(View.reset(
-Math.max(1,...curves.map(run=>run.end)),Math.min(0,...curves.map(run=>run.start))),curves.length<2)return;let inks={a:()=>Ink["run-a"],b:()=>Ink["run-b"]},data={
-faults:[],phases:[{name:"main",start:0}],faultColours:Compare.data.faultColours};makePlot(data,"c-rate",200,[line("A",inks.a,{width:1.75}),line("B",inks.b,{width:1.75,
-dash:[6,3]})],merged(a.curves,b.curves,["ok"]),{background:halfBands});let[times,a50,a99,b50,b99]=merged(a.curves,b.curves,["p50","p99"]);makePlot(data,"c-laten\
-cy",200,[line("A p50",inks.a,{width:1}),line("A p99",inks.a,{width:2}),line("B p50",inks.b,{width:1,dash:[6,3]}),line("B p99",inks.b,{width:2,dash:[6,3]})],[times,
-a50,a99,b50,b99],{scale:logScale(),axis:logAxis,background:halfBands})}function drawAvailability(){let canvas=document.getElementById("c-availability"),step=18,
-area=prepareCanvas(canvas,4*step+34),{context}=area,toX=scaleX(area,View.from,View.to);[["A",Compare.a],["B",Compare.b]].forEach(([letter,run],place)=>{let top=place*
-(2*step+6),{curves}=run;if(rowLabel(area,`${letter} faults`,top+step/2),rowLabel(area,`${letter} ok`,top+step*1.5),!curves)return;drawBands(context,{faults:curves.
-faults,faultColours:Compare.data.faultColours},toX,area.left,area.right,top,2*step),context.fillStyle=Ink.ink,context.textAlign="left",context.textBaseline="mid\
-dle";for(let fault of curves.faults){let from=Math.max(toX(fault.start),area.left),to=Math.min(toX(fault.end),area.right);fault.state!=="skipped"&&context.fillText(
-clip(context,fault.fault,to-from-8),from+4,top+step/2)}let[width,lengths]=curves.available,at=curves.start;for(let[value,count]of lengths){let from=Math.max(toX(
-at),area.left),to=Math.min(toX(Math.min(at+count*width,curves.end)),area.right);at+=count*width,!(to<=from)&&drawAvailable(context,value,Ink[`run-${letter.toLowerCase()}`],
-from,to,top+step,step)}}),drawTimeAxis(area,toX,4*step+12)}function drawLegend(a,b){let item=(name,make)=>{let entry=el("li");return entry.append(make,document.
-createTextNode(name)),entry},swatch=(kind,className,width,y,height)=>{let picture=svg("svg",{class:kind,viewBox:`0 0 ${width} 10`,"aria-hidden":"true"});return picture.
-append(svg("rect",{class:className,width,y,height})),picture},strip=(text,...bars)=>{let entry=el("li");for(let[className,y,height]of bars)entry.append(swatch("\
-swatch long",className,28,y,height));return entry.append(text),entry},families=[...new Set([a,b].flatMap(run=>run.curves?.faults??[]).filter(fault=>fault.state!==
-"skipped").map(fault=>fault.family))];document.getElementById("cmp-legend").replaceChildren(item(` ${a.run}`,el("span","A","letter a")),item(` ${b.run}`,el("spa\
-n","B","letter b")),...families.map(family=>item(`${family} fault`,swatch("swatch band",`f-${family}`,10,0,10))),...families.length?[el("li","bands: while a fau\
-lt stood, paler while it was installed or healed")]:[],strip("some ok in a quarter of a second",["o-run-a",2,6],["o-run-b",2,6]),strip("answers, none of them ok",
-["o-no-ok",0,10]),strip("no answer",["role",4.5,1]))}function showPair(keepAddress){let{a,b}=Compare;document.getElementById("cmp-body").hidden=!1;let without=[
-a,b].filter(run=>!run.curves).map(run=>run.place);document.getElementById("cmp-said").textContent=without.length?`No operations can be read of ${without.join(" \
-and of ")}: the curves are left out.`:"";for(let id of["c-rate","c-latency","c-availability"])document.getElementById(id).closest(".chart").hidden=id!=="c-avail\
-ability"&&without.length>0;if(drawTables(a,b),drawLegend(a,b),drawCurves(a,b),drawAvailability(),drawRecovery(a,b),document.getElementById("cmp-a").value=a.place,
-document.getElementById("cmp-b").value=b.place,!keepAddress)try{history.replaceState(null,"",`?${new URLSearchParams({a:a.place,b:b.place})}`)}catch{}}function wireChoice(){
-let{runs,choices}=Compare.data,all=choices.length?choices:runs.map(({place,verdict})=>[place,verdict]);for(let letter of["a","b"]){let select=document.getElementById(
-`cmp-${letter}`);for(let[place,verdict]of all)select.append(option(place,`${place} · ${verdict}`));select.addEventListener("input",()=>{let found=runs.find(run=>run.
-place===select.value),other=Compare[letter==="a"?"b":"a"].place;found?(Compare[letter]=found,showPair(!1)):location.search=new URLSearchParams({a:other,b:other,
-[letter]:select.value})})}document.getElementById("cmp-swap").addEventListener("click",()=>{[Compare.a,Compare.b]=[Compare.b,Compare.a],showPair(!1)}),document.
-getElementById("cmp-choice").hidden=!1}async function startCompare(){readInk();let redraw=()=>{readInk(),resizeCharts(),View.changed(),Compare.a&&Compare.b&&drawRecovery(
-Compare.a,Compare.b)};wireTheme(redraw);let packed=document.getElementById("packed").textContent;Compare.data=packed.trim()?await unpack(packed):{runs:[]};let{runs}=Compare.
-data,asked=new URLSearchParams(location.search);if(runs.length>1){let find=(letter,otherwise)=>runs.find(run=>run.place===asked.get(letter))??(asked.has(letter)?
-null:otherwise);Compare.a=find("a",runs[1]),Compare.b=find("b",runs[0]);let missing=["a","b"].filter(letter=>!Compare[letter]).map(letter=>asked.get(letter));View.
-listeners.push(()=>{Compare.a&&Compare.b&&drawAvailability()}),shareView(),wireChoice(),missing.length?(document.getElementById("cmp-said").textContent=`This co\
-py holds the curves of the newest ${runs.length} runs only, not those of ${missing.join(" and ")}; harness serve compares any two.`,Compare.a??=runs[1],Compare.
-b??=runs[0]):showPair(!0);let canvas=document.getElementById("c-availability");followPointer(canvas,!0),cursorLine(canvas.parentElement),canvas.addEventListener(
-"keydown",event=>{ViewKeys[event.key]&&!event.ctrlKey&&!event.metaKey&&(event.preventDefault(),ViewKeys[event.key]())}),new ResizeObserver(redraw).observe(document.
-querySelector("main"))}document.documentElement.dataset.ready="yes",performance.mark("usable")}window.page={Charts,Compare,View};startCompare().catch(error=>{document.
-getElementById("cmp-said").textContent=`The comparison could not be drawn: ${error.message}`,console.error(error)});})();
+text)),card.append(command)}return card.append(link),card}function least(run,name){return name==="violations"&&run.least?"at least ":""}function drawTables(a,b){
+document.getElementById("cmp-verdicts").replaceChildren(verdictCard("a",a),verdictCard("b",b)),tableOf("cmp-figures",[["",""],["A","num"],["B","num"],["B less A",
+"num"],["","num"]],FIGURES.map(([name,title,digits,better])=>{let[x,y]=[a[name],b[name]],known=typeof x=="number"&&typeof y=="number",change=known?Number((y-x).
+toFixed(digits))+0:null,share=change&&x?`${change>0?"+":""}${(change/x*100).toFixed(0)} %`:"",worse=known&&better&&change*better<0;return{differs:known?change!==
+0:x!==y,cells:[[title],[least(a,name)+figure(x,digits),"num"],[least(b,name)+figure(y,digits),"num"],[known?(change>0?"+":"")+figure(change,digits):"–",`num${worse?
+" red":""}`],[share,"num quiet"]]}}));let names=[...new Set([...a.checks,...b.checks].map(([name])=>name))],said=(run,name)=>(run.checks.find(([other])=>other===
+name)??["","–"])[1];tableOf("cmp-checks",[["check or gate"],["A"],["B"]],names.map(name=>{let[x,y]=[said(a,name),said(b,name)];return{differs:x!==y,cells:[[name],
+[x,`verdict ${x}`],[y,`verdict ${y}`]]}})),drawFaultTable(a.curves?.faults??[],b.curves?.faults??[])}function drawFaultTable(a,b){let heads=[["#","num"],["fault\
+ of A","line"],["nodes"],["start s","num"],["gap s","num"],["rate back ms","num"],["fault of B","line"],["nodes"],["start s","num"],["gap s","num"],["rate back \
+ms","num"]],cellsOf=fault=>fault?[[fault.state==="installed"?fault.fault:`${fault.fault} (${fault.state})`,"line"],[fault.nodes.join(" "),"nowrap"],[figure(fault.
+start,1),"num"],[figure(fault.gap_s,2),"num"],[fault.back,`num${fault.back==="never"?" red strong":""}`]]:[["–","line"],[""],[""],[""],[""]];if(!a.length&&!b.
+length){tableOf("cmp-faults",[["faults"]],[{cells:[["No fault was started in either."]]}]);return}tableOf("cmp-faults",heads,Array.from({length:Math.max(a.length,
+b.length)},(_,place)=>({differs:!1,cells:[[String(place),"num"],...cellsOf(a[place]),...cellsOf(b[place])]})),!0)}function merged(a,b,names){return uPlot.join([
+a,b].map(run=>[run.time,...names.map(name=>run[name])]))}function halfBands(context,_data,toX,left,right,top,height){for(let[half,run]of[Compare.a,Compare.b].entries()){
+let data={faults:run.curves?.faults??[],faultColours:Compare.data.faultColours};drawBands(context,data,toX,left,right,top+half*height/2,height/2)}}function drawCurves(a,b){
+for(let{plot}of Charts.plots)plot.destroy();Charts.plots.length=0;let curves=[a.curves,b.curves].filter(Boolean);if(View.reset(Math.max(1,...curves.map(run=>run.
+end)),Math.min(0,...curves.map(run=>run.start))),curves.length<2)return;let inks={a:()=>Ink["run-a"],b:()=>Ink["run-b"]},data={faults:[],phases:[{name:"main",start:0}],
+faultColours:Compare.data.faultColours};makePlot(data,"c-rate",200,[line("A",inks.a,{width:1.75}),line("B",inks.b,{width:1.75,dash:[6,3]})],merged(a.curves,b.curves,
+["ok"]),{background:halfBands});let[times,a50,a99,b50,b99]=merged(a.curves,b.curves,["p50","p99"]);makePlot(data,"c-latency",200,[line("A p50",inks.a,{width:1}),
+line("A p99",inks.a,{width:2}),line("B p50",inks.b,{width:1,dash:[6,3]}),line("B p99",inks.b,{width:2,dash:[6,3]})],[times,a50,a99,b50,b99],{scale:logScale(),axis:logAxis,
+background:halfBands})}function drawAvailability(){let canvas=document.getElementById("c-availability"),step=18,area=prepareCanvas(canvas,4*step+34),{context}=area,
+toX=scaleX(area,View.from,View.to);[["A",Compare.a],["B",Compare.b]].forEach(([letter,run],place)=>{let top=place*(2*step+6),{curves}=run;if(rowLabel(area,`${letter}\
+ faults`,top+step/2),rowLabel(area,`${letter} ok`,top+step*1.5),!curves)return;drawBands(context,{faults:curves.faults,faultColours:Compare.data.faultColours},toX,
+area.left,area.right,top,2*step),context.fillStyle=Ink.ink,context.textAlign="left",context.textBaseline="middle";for(let fault of curves.faults){let from=Math.
+max(toX(fault.start),area.left),to=Math.min(toX(fault.end),area.right);fault.state!=="skipped"&&context.fillText(clip(context,fault.fault,to-from-8),from+4,top+
+step/2)}let[width,lengths]=curves.available,at=curves.start;for(let[value,count]of lengths){let from=Math.max(toX(at),area.left),to=Math.min(toX(Math.min(at+count*
+width,curves.end)),area.right);at+=count*width,!(to<=from)&&drawAvailable(context,value,Ink[`run-${letter.toLowerCase()}`],from,to,top+step,step)}}),drawTimeAxis(
+area,toX,4*step+12)}function drawLegend(a,b){let item=(name,make)=>{let entry=el("li");return entry.append(make,document.createTextNode(name)),entry},swatch=(kind,className,width,y,height)=>{
+let picture=svg("svg",{class:kind,viewBox:`0 0 ${width} 10`,"aria-hidden":"true"});return picture.append(svg("rect",{class:className,width,y,height})),picture},
+strip=(text,...bars)=>{let entry=el("li");for(let[className,y,height]of bars)entry.append(swatch("swatch long",className,28,y,height));return entry.append(text),
+entry},families=[...new Set([a,b].flatMap(run=>run.curves?.faults??[]).filter(fault=>fault.state!=="skipped").map(fault=>fault.family))];document.getElementById(
+"cmp-legend").replaceChildren(item(` ${a.run}`,el("span","A","letter a")),item(` ${b.run}`,el("span","B","letter b")),...families.map(family=>item(`${family} fa\
+ult`,swatch("swatch band",`f-${family}`,10,0,10))),...families.length?[el("li","bands: while a fault stood, paler while it was installed or healed")]:[],strip("\
+some ok in a quarter of a second",["o-run-a",2,6],["o-run-b",2,6]),strip("answers, none of them ok",["o-no-ok",0,10]),strip("no answer",["role",4.5,1]))}function showPair(keepAddress){
+let{a,b}=Compare;document.getElementById("cmp-body").hidden=!1;let without=[a,b].filter(run=>!run.curves).map(run=>run.place);document.getElementById("cmp-said").
+textContent=without.length?`No operations can be read of ${without.join(" and of ")}: the curves are left out.`:"";for(let id of["c-rate","c-latency","c-availab\
+ility"])document.getElementById(id).closest(".chart").hidden=id!=="c-availability"&&without.length>0;if(drawTables(a,b),drawLegend(a,b),drawCurves(a,b),drawAvailability(),
+drawRecovery(a,b),document.getElementById("cmp-a").value=a.place,document.getElementById("cmp-b").value=b.place,!keepAddress)try{history.replaceState(null,"",`?${new URLSearchParams(
+{a:a.place,b:b.place})}`)}catch{}}function wireChoice(){let{runs,choices}=Compare.data,all=choices.length?choices:runs.map(({place,verdict})=>[place,verdict]);for(let letter of[
+"a","b"]){let select=document.getElementById(`cmp-${letter}`);for(let[place,verdict]of all)select.append(option(place,`${place} · ${verdict}`));select.addEventListener(
+"input",()=>{let found=runs.find(run=>run.place===select.value),other=Compare[letter==="a"?"b":"a"].place;found?(Compare[letter]=found,showPair(!1)):location.search=
+new URLSearchParams({a:other,b:other,[letter]:select.value})})}document.getElementById("cmp-swap").addEventListener("click",()=>{[Compare.a,Compare.b]=[Compare.
+b,Compare.a],showPair(!1)}),document.getElementById("cmp-choice").hidden=!1}async function startCompare(){readInk();let redraw=()=>{readInk(),resizeCharts(),View.
+changed(),Compare.a&&Compare.b&&drawRecovery(Compare.a,Compare.b)};wireTheme(redraw);let packed=document.getElementById("packed").textContent;Compare.data=packed.
+trim()?await unpack(packed):{runs:[]};let{runs}=Compare.data,asked=new URLSearchParams(location.search);if(runs.length>1){let find=(letter,otherwise)=>runs.find(
+run=>run.place===asked.get(letter))??(asked.has(letter)?null:otherwise);Compare.a=find("a",runs[1]),Compare.b=find("b",runs[0]);let missing=["a","b"].filter(letter=>!Compare[letter]).
+map(letter=>asked.get(letter));View.listeners.push(()=>{Compare.a&&Compare.b&&drawAvailability()}),shareView(),wireChoice(),missing.length?(document.getElementById(
+"cmp-said").textContent=`This copy holds the curves of the newest ${runs.length} runs only, not those of ${missing.join(" and ")}; harness serve compares any tw\
+o.`,Compare.a??=runs[1],Compare.b??=runs[0]):showPair(!0);let canvas=document.getElementById("c-availability");followPointer(canvas,!0),cursorLine(canvas.parentElement),
+canvas.addEventListener("keydown",event=>{ViewKeys[event.key]&&!event.ctrlKey&&!event.metaKey&&(event.preventDefault(),ViewKeys[event.key]())}),new ResizeObserver(
+redraw).observe(document.querySelector("main"))}document.documentElement.dataset.ready="yes",performance.mark("usable")}window.page={Charts,Compare,View};startCompare().
+catch(error=>{document.getElementById("cmp-said").textContent=`The comparison could not be drawn: ${error.message}`,console.error(error)});})();

@@ -125,10 +125,10 @@ violation=data.violations[place],members=violation.ops.map(placeOfIndex).filter(
 let culprit=placeOfIndex(violation.culprit??-1),key=data.names.k.indexOf(violation.key??"");clearFilters(),document.getElementById("f-key").value=key<0?"":String(
 key),applyFilters();let from=Math.min(...members.map(i=>data.ops.t[i]))/1e6,to=Math.max(...members.map(i=>endOf(data,i)))/1e6,room=(to-from)*.25+.005;View.set(from-
 room,to+room),Timeline.focus=place,Selection.pins=pinnedOf(violation,members),reveal(culprit>=0?culprit:members.at(-1)),document.getElementById("timeline").scrollIntoView();
-let only=key<0?"":`; only ${plainKey(violation.key)} is shown`,many=data.violations.length,marked=data.violated>many?`${many} that are marked, ${data.violated} \
-in all`:many,pinned=Selection.pins.length<members.length?`; ${Selection.pins.length} of its ${members.length} pinned`:"";say(`violation ${place+1} of ${marked},\
- ${violation.kind}${only}${pinned}`)}function stepViolation(direction){let many=Timeline.data.violations.length;if(!many){say("no violation");return}showViolation(
-Timeline.focus===null?direction>0?0:many-1:(Timeline.focus+direction+many)%many)}var field=id=>document.getElementById(id),readSpan=text=>(text??"").split("-").map(Number),spanText=(from,to)=>`${from.toFixed(4)}-${to.toFixed(4)}`;function readHash(){
+let only=key<0?"":`; only ${plainKey(violation.key)} is shown`,many=data.violations.length,least=data.least?"at least ":"",marked=data.violated>many?`${many} th\
+at are marked, ${least}${data.violated} in all`:`${least}${many}`,pinned=Selection.pins.length<members.length?`; ${Selection.pins.length} of its ${members.length}\
+ pinned`:"";say(`violation ${place+1} of ${marked}, ${violation.kind}${only}${pinned}`)}function stepViolation(direction){let many=Timeline.data.violations.length;
+if(!many){say("no violation");return}showViolation(Timeline.focus===null?direction>0?0:many-1:(Timeline.focus+direction+many)%many)}var field=id=>document.getElementById(id),readSpan=text=>(text??"").split("-").map(Number),spanText=(from,to)=>`${from.toFixed(4)}-${to.toFixed(4)}`;function readHash(){
 let parts=new URLSearchParams(location.hash.slice(1));if(!location.hash.includes("="))return;let[from,to]=readSpan(parts.get("t")),index=parts.get("index");index&&
 field("progress-kind")&&(field("progress-kind").value=index,field("progress-kind").dispatchEvent(new Event("input"))),Timeline.data&&readTimeline(parts),parts.has(
 "t")&&to>from&&View.set(from,to);let section=["violation","pins","op","q","rows","stretch",...FILTERS.map(([name])=>name)].some(name=>parts.has(name))?"timeline":

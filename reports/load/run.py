@@ -67,10 +67,7 @@ class Run:
     @property
     def verdict(self) -> str:
         """valid, invalid, unknown or "harness failure"; a run without a verdict is unknown."""
-        if self.failure:
-            return HARNESS_FAILURE
-        verdict = self.results.get("verdict")
-        return verdict if verdict in ("valid", "invalid") else "unknown"
+        return verdict_of(self.results, self.failure)
 
     @property
     def sentence(self) -> str:
@@ -118,6 +115,22 @@ class Run:
         if self.files.nodes.is_dir():
             names |= {path.name for path in self.files.nodes.iterdir() if path.is_dir()}
         return tuple(sorted(names, key=lambda name: (len(name), name)))
+
+
+def verdict_of(results: Mapping[str, Any], failure: str | None) -> str:
+    """Return the verdict that is shown: as in exit codes, a violation is proven whatever failed on our side."""
+    verdict = results.get("verdict")
+    if verdict == "invalid" or not failure:
+        return str(verdict) if verdict in ("valid", "invalid") else "unknown"
+    return HARNESS_FAILURE
+
+
+def beside_violation(failure: str) -> str:
+    """Say what failed on our side in a run in which a violation is proven."""
+    return (
+        f"The harness failed as well ({failure.rstrip('.')}). What was recorded was judged, and a check failed: that "
+        "is a finding about the system under test all the same."
+    )
 
 
 def failure_of(files: RunFiles, state: Mapping[str, Any], results: Mapping[str, Any]) -> str | None:

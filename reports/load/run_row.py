@@ -33,7 +33,7 @@ from history.records.violations import (
     violations_of,
 )
 from reports.errors import Notes
-from reports.load.run import HARNESS_FAILURE, failure_of, tidy
+from reports.load.run import HARNESS_FAILURE, failure_of, tidy, verdict_of
 from reports.load.staleness import STALE, is_stale
 from reports.load.unjudged import unjudged
 from reports.style.format import one_line
@@ -49,7 +49,8 @@ class RunRow:
     ``recovery_s`` is the longest time until the rate was back after a fault, ``never`` after how many it was not,
     ``gap_s`` the longest stretch without an ok around any fault.  ``checks`` holds (name, verdict).  ``settings`` is a
     digest of those that move the figures; ``machine`` is None in runs of earlier releases, and ``system`` empty.
-    ``least``: there may be more ``violations`` than were looked for.
+    ``least``: there may be more ``violations`` than were looked for.  ``failure`` is what failed on our side; beside a
+    violation, which is proven all the same, the verdict is invalid.
     """
 
     test: str
@@ -79,6 +80,7 @@ class RunRow:
     canary: str = ""
     beside: str = ""
     least: bool = False
+    failure: str = ""
 
     @property
     def place(self) -> str:
@@ -133,7 +135,9 @@ def _own_object(path: Path) -> dict[str, Any]:
 
 def _row(files: RunFiles, plan: dict[str, Any], state: dict[str, Any], results: dict[str, Any]) -> RunRow:
     failure, missing = failure_of(files, state, results), unjudged(files, state, results)
-    verdict = HARNESS_FAILURE if failure else results.get("verdict")
+    verdict = verdict_of(results, failure)
+    broke = verdict == HARNESS_FAILURE
+    described = failure if broke else missing.sentence if missing else ""
     faults = [window for window in results.get("windows", ()) if "fault" in window]
     operations = _whole(_at(results, "counts", "all"))
     main, length = _main_seconds(state), _length(state)
@@ -145,10 +149,9 @@ def _row(files: RunFiles, plan: dict[str, Any], state: dict[str, Any], results: 
         test=files.root.parent.name,
         run=files.root.name,
         started=_started(files, plan),
-        verdict=verdict if verdict in ("valid", "invalid", HARNESS_FAILURE) else "unknown",
-        kind=one_line(worst.kind if worst else missing.why if missing else "" if failure else _unknown(results), 60),
-        sentence=stale
-        + one_line(failure or (missing.sentence if missing else _describe(results, plan, violations)), 400),
+        verdict=verdict,
+        kind=one_line(worst.kind if worst else missing.why if missing else "" if broke else _unknown(results), 60),
+        sentence=stale + one_line(described or _describe(results, plan, violations), 400),
         nemesis=one_line(nemesis_name(plan), 120),
         version=one_line(system_version(plan), 60),
         seed=one_line(plan.get("seed", ""), 24),
@@ -167,9 +170,10 @@ def _row(files: RunFiles, plan: dict[str, Any], state: dict[str, Any], results: 
         system=one_line(plan.get("system") or "", 200),
         workload=one_line(plan.get("workload") or "", 60),
         severity=worst.severity if worst else "",
-        canary="" if failure else canary_outcome(plan, results),
-        beside="" if failure else beside_planted(plan, results),
+        canary="" if broke else canary_outcome(plan, results),
+        beside="" if broke else beside_planted(plan, results),
         least=is_least(results),
+        failure=one_line(failure or "", 400),
     )
 
 
@@ -223,7 +227,8 @@ def _describe(results: Mapping[str, Any], plan: Mapping[str, Any], violations: S
     Of that failed checks come in front of "linearizable: yes", since a list shows only its beginning.
     """
     if headlines := headlines_of(results, plan):
-        return " ".join(headlines)
+        failure = results.get("harness_failure")
+        return " ".join([*headlines, *([f"The harness failed ({failure})."] if failure else [])])
     sentence = str(results.get("sentence") or "")
     worst = [violation.check for violation in violations]
     failed = [check for check in results.get("checks", ()) if check.get("verdict") == "invalid"]

@@ -41,7 +41,7 @@ from reports.page.links import links_of
 from reports.page.series import data_of
 from reports.page.words import words_of
 from reports.story.aftermath import outages_text
-from reports.story.canary import bug_of, grouped, longer, meaning_of, next_step, verdict_shown, word_of
+from reports.story.canary import bug_of, failed_beside, grouped, longer, meaning_of, next_step, verdict_shown, word_of
 from reports.story.diagnosis import Break, Diagnosis, diagnosis_of
 from reports.story.doubts import doubts_text, violations_counted
 from reports.style.format import compact, short
@@ -99,6 +99,7 @@ def head_context(drawn: Drawn) -> dict[str, Any]:
         "breaks": breaks,
         "places": part("headlines", lambda: places_of(run, diagnosis, sections), {}),
         "meaning": meaning_of(run),
+        "failed_beside": failed_beside(run),
         "next_step": next_step(run),
         "longer": part("commands", lambda: longer(run), ""),
         "bug": bug_of(run),
@@ -119,6 +120,7 @@ def violations_context(drawn: Drawn) -> dict[str, Any]:
         "violation_counts": part("counterexamples", lambda: counts_of(run.results), {}),
         "violating_keys": part("counterexamples", lambda: violating_keys(run), []),
         "violation_times": part("counterexamples", lambda: violation_times_of(run), ""),
+        "marked_least": part("counterexamples", lambda: is_least(run.results), False),  # noqa: FBT003
         "marked_text": part("marks of violations", lambda: marked_text(drawn), ""),
         "around": lambda onset: part(
             "moments", lambda: around(drawn, onset), (max(onset - ROOM_AROUND_S, 0.0), onset + ROOM_AROUND_S)
@@ -238,10 +240,12 @@ def marked_text(drawn: Drawn) -> str:
     """Say how many of the violations have a mark in charts and timeline."""
     recorded, found, framed = len(recorded_examples(drawn.run)), violation_count(drawn.run), len(examples_of(drawn.run))
     text = f"all {recorded:,} marked" if recorded != 1 else "it is marked"
-    if is_least(drawn.run.results):
+    least = is_least(drawn.run.results)
+    if least:
         text = f"the {recorded:,} that were looked for marked, and there may be more"
     if found > recorded:
-        text = f"{recorded:,} of {found:,} marked, the earliest of each key; when others were, the results do not say"
+        many = f"{'at least ' if least else ''}{found:,}"
+        text = f"{recorded:,} of {many} marked, the earliest of each key; when others were, the results do not say"
     return f"{text}; framed are the operations of {framed}" if framed < recorded else text
 
 

@@ -105,6 +105,7 @@ def marks_data(marks: Marks) -> dict[str, Any]:
             for mark in marks.violations
         ],
         "violated": marks.violated,
+        "least": marks.least,
         "further": {"violations": marks.further_violations, "findings": marks.further_findings},
         "findings": [
             {

@@ -191,7 +191,11 @@ def _mark_keys(marks: Marks) -> list[Line2D]:
         (len(marks.findings), "white", "a node broke a rule"),
     ]
     if marks.recorded < marks.violated:
-        keys[0] = (len(marks.violations), MARK, f"{marks.recorded} of {marks.violated} violations")
+        keys[0] = (
+            len(marks.violations),
+            MARK,
+            f"{marks.recorded} of {violations_text(marks.violated, least=marks.least)}",
+        )
     return [
         Line2D([], [], ls="", marker="v", ms=6, mfc=face, mec=MARK, mew=0.9, label=text)
         for count, face, text in keys

@@ -70,7 +70,7 @@ def _render(template: str, base: str, title: str, *, charts: bool = False, **con
 
 def list_page(rows: Sequence[RunRow], base: str = "", title: str = "Runs", groups: Sequence[Group] = ()) -> str:
     """Render the list of runs, newest first; with ``groups`` above it on the page of a nemesis."""
-    data = pack({}, {"rows": [_packed(row) for row in rows], "base": base}, cleaned=True)
+    data = pack({}, {"rows": [packed_row(row) for row in rows], "base": base}, cleaned=True)
     context: dict[str, Any] = {
         "rows": rows[:PLAIN_ROWS],
         "total": len(rows),
@@ -139,7 +139,8 @@ def _drawn(groups: Sequence[Group]) -> list[dict[str, Any]]:
     return drawn
 
 
-def _packed(row: RunRow) -> dict[str, Any]:
+def packed_row(row: RunRow) -> dict[str, Any]:
+    """Return what the list holds of a run."""
     shown = {name: getattr(row, name) for name in RunRow.__slots__ if name not in ("settings", "machine")}
     named = {"verdict": row.shown, "finding": row.finding, "group": row.group, "fault": row.faults}
     return {**shown, **named, "href": href(row.place), "nemesisHref": f"nemesis/{slug(row.nemesis)}.html"}

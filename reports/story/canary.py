@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from history.records.counted import counted
+from history.records.verdicts import BESIDE_PLANTED, BY_PLANTED
 from history.records.violations import MISSED, canary_outcome, checks_looking, shown_verdict, verdict_words
 from reports.analysis.findings import checks_of
-from reports.load.run import HARNESS_FAILURE, Run
+from reports.load.run import HARNESS_FAILURE, Run, beside_violation
 from reports.story.diagnosis import Break
 
 MEANINGS: Final = {
@@ -18,12 +19,9 @@ MEANINGS: Final = {
     "unknown": "This run proves nothing, for the system or against it.",
     HARNESS_FAILURE: "The harness broke down. This says nothing about the system under test.",
 }
-BROKE_OFF: Final = (
-    "The harness broke down, so that this run as a whole proves nothing. What it had recorded until then was judged, "
-    "and a check failed: that is a finding about the system under test all the same."
-)
 #: How many times the time limit of a run that missed a planted bug the next one is given.
 LONGER: Final = 5
+_INTENDED: Final = "Intended"
 #: At most this many faults that did not stand are named.
 _NAMED: Final = 3
 
@@ -42,8 +40,6 @@ def word_of(run: Run) -> str:
 def meaning_of(run: Run) -> str:
     """Write what the verdict says of the system under test, or of the harness."""
     bug = str(run.plan.get("canary") or "")
-    if run.failure and not bug and any(row["state"] == "invalid" for row in checks_of(run)):
-        return BROKE_OFF
     if not bug or run.verdict == HARNESS_FAILURE:
         return MEANINGS[run.verdict]
     if not run.results:
@@ -67,6 +63,11 @@ def meaning_of(run: Run) -> str:
     )
 
 
+def failed_beside(run: Run) -> str:
+    """Say beside a proven violation what failed on our side; empty where nothing did, or no violation is proven."""
+    return "" if run.verdict == HARNESS_FAILURE or not run.failure else beside_violation(run.failure)
+
+
 def grouped(run: Run, breaks: Sequence[Break]) -> list[tuple[str, list[Break]]]:
     """Put what broke into groups with a title: what the planted bug was to break, and then everything else."""
     looking = checks_looking(run.plan)
@@ -74,8 +75,13 @@ def grouped(run: Run, breaks: Sequence[Break]) -> list[tuple[str, list[Break]]]:
         return [("", list(breaks))] if breaks else []
     intended = [one for one in breaks if looking.intersection(one.checks)]
     others = [one for one in breaks if one not in intended]
-    titled = [("Intended", intended), ("Also found, which the planted bug may or may not explain", others)]
+    titled = [(_INTENDED, intended), ("Also found, which the planted bug may or may not explain", others)]
     return [(title, ones) for title, ones in titled if ones]
+
+
+def led_by(title: str) -> str:
+    """Write what a headline begins with in a list, by the title of its group on the page."""
+    return "" if not title else BY_PLANTED if title == _INTENDED else BESIDE_PLANTED
 
 
 def _not_installed(run: Run) -> str:

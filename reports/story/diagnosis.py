@@ -63,6 +63,8 @@ class Break:
     starts: tuple[FailedStart, ...] = ()
     #: The nodes alone on which data is lost; none where that is not known, or all lack it.
     lost_on: tuple[str, ...] = ()
+    #: The check whose section its place is, where several failed for one reason; empty: all of them.
+    section: str = ""
 
     @property
     def title(self) -> str:
@@ -210,7 +212,8 @@ def _deleted(drawn: Drawn, found: Sequence[tuple[str, str, Mapping[str, Any]]]) 
             f"Committed data lost: entries up to {write(highest)} were committed, and at the end no log goes beyond "
             f"{write(max(short.values()))}.{led} {held} Committed entries went from a log {began}."
         )
-    return Break(severity, text, at, place, checks, (node,))
+    section = next(name for name, own, _ in found if own == place)
+    return Break(severity, text, at, place, checks, (node,), section=section)
 
 
 def _leadership(moment: Mapping[str, Any]) -> tuple[str, int]:
@@ -312,7 +315,7 @@ def _step(drawn: Drawn, worst: Break) -> tuple[str, float | None]:
         if repeated is not None:
             often = f"{number(repeated.times)} times in the last {OUTAGE_S:.0f} s"
             return f"{repeated.node} logged this {often}: {one_line(repeated.text, 160)}", worst.onset
-    section = f"the section about {' and '.join(worst.checks)}"
+    section = f"the section about {worst.section or ' and '.join(worst.checks)}"
     if worst.onset is None:
         return f"Look at {section}", None
     named = ", ".join(worst.nodes)

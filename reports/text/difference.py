@@ -29,6 +29,7 @@ class Difference:
     """The values of two runs, by name; None where a run does not have it.
 
     ``figures`` holds all of them, equal or not; the others only what differs.  ``checks`` are pairs of (verdict, seen).
+    ``least``: whether there may be more violations than were looked for.
     """
 
     plan: dict[str, Pair]
@@ -36,6 +37,7 @@ class Difference:
     outcome: dict[str, Pair]
     checks: dict[str, Pair]
     figures: dict[str, Pair]
+    least: Pair = (False, False)
 
     def to_json(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__slots__}
@@ -53,6 +55,7 @@ def difference(first: RunFiles, second: RunFiles) -> Difference:
             for name, pair in _pairs(one.checks, other.checks).items()
             if _verdict(pair[0]) != _verdict(pair[1])
         },
+        least=(one.least, other.least),
         figures={name: pair for name, pair in _pairs(one.figures, other.figures).items() if pair != (None, None)},
     )
 
@@ -68,7 +71,7 @@ def render_difference(found: Difference, names: tuple[str, str], columns: int | 
     if found.checks:
         checks = {name: (_check(one), _check(other)) for name, (one, other) in found.checks.items()}
         parts.append(f"Checks\n{table(_rows(checks), columns=columns)}")
-    figures = [("", "A", "B", "change"), *(_figure(name, pair) for name, pair in found.figures.items())]
+    figures = [("", "A", "B", "change"), *(_figure(name, pair, found.least) for name, pair in found.figures.items())]
     if len(figures) > 1:
         parts.append(f"Figures\n{table(figures, right=(1, 2, 3), columns=columns)}")
     return "\n\n".join(parts)
@@ -83,6 +86,7 @@ class _Side:
     outcome: dict[str, Any]
     checks: dict[str, Any]
     figures: dict[str, Any]
+    least: bool
 
     @classmethod
     def read(cls, files: RunFiles) -> _Side:
@@ -103,6 +107,7 @@ class _Side:
             outcome={"verdict": row.shown, "finding": row.finding, "sentence": row.sentence},
             checks=checks,
             figures=_figures(row, state.get("pace")),
+            least=row.least,
         )
 
 
@@ -157,9 +162,10 @@ def _word(value: Any) -> str:
     return "–" if value is None else one_line(str(value) or "none", _LIMIT)
 
 
-def _figure(name: str, pair: Pair) -> tuple[str, str, str, str]:
+def _figure(name: str, pair: Pair, least: Pair) -> tuple[str, str, str, str]:
     one, other = pair
+    some = ["at least " if name == "violations" and more else "" for more in least]
     change = ""
     if all(isinstance(value, int | float) for value in pair) and one and one != other:
         change = f"{100 * (other - one) / one:+.0f} %"
-    return name, number(one), number(other), change
+    return name, some[0] + number(one), some[1] + number(other), change

@@ -42,9 +42,10 @@ def junit_of(run: Run) -> ET.Element:
     add_properties(suite, {name: value for name, value in properties.items() if value})
     for check in checks:
         _case(suite, check, run)
-    if run.verdict == HARNESS_FAILURE or not checks:
+    if run.failure or not checks:
         case = ET.SubElement(suite, "testcase", classname=xml_text(run.test), name="harness")
-        ET.SubElement(case, "error", type=run.verdict.replace(" ", "-"), message=xml_text(run.sentence))
+        error = HARNESS_FAILURE if run.failure else run.verdict
+        ET.SubElement(case, "error", type=error.replace(" ", "-"), message=xml_text(run.sentence))
     count_cases(suite)
     return suites
 
@@ -52,8 +53,9 @@ def junit_of(run: Run) -> ET.Element:
 def _finding(run: Run) -> str:
     """Name the worst violation, or that a planted bug was missed."""
     worst = next(iter(violations_of(run.results, checks_looking(run.plan))), None)
-    canary = "" if run.failure else canary_outcome(run.plan, run.results)
-    beside = "" if run.failure else beside_planted(run.plan, run.results)
+    broke = run.verdict == HARNESS_FAILURE
+    canary = "" if broke else canary_outcome(run.plan, run.results)
+    beside = "" if broke else beside_planted(run.plan, run.results)
     return finding_name(worst.severity if worst else "", worst.kind if worst else "", canary, beside)
 
 

@@ -12,7 +12,7 @@ from history.records.doubts import doubts_of, is_least, violations_text
 from history.records.verdicts import headlines_of
 from history.records.violations import counterexamples_of, counts_of, state_of, verdict_words
 from reports.errors import Notes
-from reports.load.run import tidy
+from reports.load.run import HARNESS_FAILURE, beside_violation, tidy, verdict_of
 from reports.style.format import number, one_line, printable, seconds
 from reports.style.wording import Wording, by_values
 from reports.text import recovery as recovery_text
@@ -71,10 +71,11 @@ def wrapped(text: str, columns: int | None, indent: str = "", hang: str = "") ->
 
 def _verdict(results: Mapping[str, Any], columns: int | None, plan: Mapping[str, Any]) -> str:
     failure = results.get("harness_failure")
-    verdict = str(results.get("verdict", "unknown"))
-    word = "HARNESS FAILURE" if failure else verdict_words(verdict, plan, results).upper()
+    verdict = verdict_of(results, failure)
     headlines = headlines_of(results, plan)
-    texts = (failure, *headlines, results.get("sentence"))
+    beside = beside_violation(str(failure)) if failure and verdict != HARNESS_FAILURE else None
+    texts = (failure if beside is None else None, *headlines, beside, results.get("sentence"))
+    word = verdict_words(verdict, plan, results).upper()
     sentences = [wrapped(str(text), columns, hang="  " if headlines else "") for text in texts if text]
     return "\n".join([word, *sentences])
 

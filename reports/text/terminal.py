@@ -27,7 +27,7 @@ from reports.load.cut_record import cut_of
 from reports.load.run import HARNESS_FAILURE, Run, commands_of
 from reports.load.staleness import STALE, is_stale
 from reports.story.aftermath import outages_text
-from reports.story.canary import grouped, longer, meaning_of, next_step, verdict_shown, word_of
+from reports.story.canary import failed_beside, grouped, longer, meaning_of, next_step, verdict_shown, word_of
 from reports.story.diagnosis import diagnosis_of
 from reports.story.doubts import doubts_text, violations_counted
 from reports.style.format import number, one_line, printable, seconds
@@ -83,7 +83,8 @@ def _verdict(drawn: Drawn, columns: int, paint: Paint) -> str:
     undecided = [f"{name}: {text}" for name, text in undecided_of(run)]
     heads = [wrapped(text, columns, hang="  ") for text in (*told, *undecided)]
     step = next_step(run)
-    lines = [wrapped(run.sentence, columns)] if run.failure or not (heads or step) else []
+    broke = run.verdict == HARNESS_FAILURE
+    lines = [wrapped(run.sentence, columns)] if broke or not (heads or step) else []
     lines += [wrapped(f"Next: {step}.", columns)] if step else []
     again = run.notes.attempt("commands", lambda: longer(run), "")
     lines += [f"  {again}"] if again else []
@@ -95,8 +96,10 @@ def _verdict(drawn: Drawn, columns: int, paint: Paint) -> str:
     cut = run.notes.attempt("counts", lambda: cut_of(run), "")
     lines += [wrapped(cut, columns)] if cut else []
     where = one_line(f"{run.test}/{run.name}", columns)
-    if run.plan.get("canary") or (run.failure and heads):
-        lines.insert(1 if run.failure else 0, wrapped(meaning_of(run), columns))
+    if run.plan.get("canary"):
+        lines.insert(1 if broke else 0, wrapped(meaning_of(run), columns))
+    if run.failure and not broke:
+        lines.append(wrapped(failed_beside(run), columns))
     return "\n".join([paint(word_of(run).upper(), verdict_shown(run)), *lines, paint(where, "quiet")])
 
 

@@ -360,7 +360,22 @@ def test_page_and_terminal_begin_with_it_and_show_its_sections_in_its_order(runs
     text = reports.render_run(files)
     assert text.startswith("INVALID\ndata lost: Committed entries were deleted from logs; first on n1 by 8.3 s")
     next_step = " ".join(text.partition("\nNext: ")[2].split())
-    section = "Look at what n1 answered, in the section about leader-complete and log-order and committed-kept"
+    section = "Look at what n1 answered, in the section about log-order"
     assert next_step.startswith(f"{section}: this run holds no logs of nodes. ")
     assert page.count("This run holds no logs of nodes.") == 1
     assert "logged nothing" not in page
+
+
+@pytest.mark.parametrize(
+    ("name", "section"), [("data-lost", "log-order"), ("logs-cut", "log-order"), ("stale-reads", "log-order")]
+)
+def test_the_next_step_names_the_one_section_that_it_leads_to(name: str, section: str, runs: dict[str, Path]) -> None:
+    """That of the first moment: other sections of the same loss may not have its node at all."""
+    found = diagnosis(runs[name])
+    drawn = prepare(read_run(RunFiles(runs[name])))
+    sections = invariant_violations(drawn)
+    (place,) = [number for number, one in enumerate(sections, 1) if one.name == section]
+    assert f"in the section about {section}:" in found.step
+    assert found.place == f"invariant-{place}"
+    (node,) = re.findall(r"what (n\d) answered", found.step)
+    assert node in {moment.node for moment in sections[place - 1].moments}

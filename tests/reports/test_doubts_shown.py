@@ -9,8 +9,17 @@ import pytest
 
 import reports
 from history import RunFiles
+from history.records.doubts import is_least
+from reports.analysis.findings import prepare, violating_keys
+from reports.analysis.marks import marks_of
+from reports.analysis.trends import groups_of, trends_of
+from reports.load.run import read_run
 from reports.load.run_row import row_of
-from tests.support.reports.recorded_runs import recorded_run
+from reports.load.store_index import StoreIndex
+from reports.page.series import marks_data
+from reports.site.site import packed_row, trends_page
+from reports.text.difference import difference, render_difference
+from tests.support.reports.recorded_runs import RUNS, recorded_run
 
 
 @pytest.mark.parametrize(
@@ -62,3 +71,39 @@ def test_every_node_that_lost_elements_is_named_first_and_has_a_counterexample(t
     for node in ("n5", "n3"):
         assert f" on {node} does not hold " in page
     assert " on n1 does not hold " not in page, "n1's is drawn by the other check"
+
+
+def test_every_place_that_counts_violations_says_where_there_may_be_more(tmp_path: Path) -> None:
+    store, files = tmp_path / "store", {}
+    for name in ("three-losses", "stale-reads"):
+        (store / name).mkdir(parents=True)
+        files[name] = RunFiles(recorded_run(name, store / name))
+    cut, whole = files["three-losses"], files["stale-reads"]
+    drawn = prepare(read_run(cut))
+    assert marks_data(marks_of(drawn))["least"], "the timeline counts them when one is shown"
+    assert [(count, least) for _, _, count, least in violating_keys(drawn.run)] == [(3, True), (2, False)]
+    reports.write_report(cut)
+    text = " ".join(cut.report.read_text().split())
+    assert "(linearizable at least 3, elements 2)" in text
+    assert '<span class="mono">set</span> at least 3 (lost-element)' in text
+    found = difference(cut, whole)
+    assert found.least == (True, False)
+    (line,) = [one for one in render_difference(found, ("A", "B")).splitlines() if one.startswith("  violations")]
+    assert line.split()[1:5] == ["at", "least", "5", "22"]
+    rows = StoreIndex(store, remember=False).rows()
+    assert {group.workload: group.least for group in groups_of(rows)} == {"set": True, "register": False}
+    page = trends_page(rows, trends_of(store, rows))
+    assert "at least 5</td>" in page
+    assert page.count("at least") == 1
+    assert [row["least"] for row in map(packed_row, rows)] == [row.least for row in rows]
+
+
+def test_a_run_whose_results_were_recorded_by_parts_does_not_contradict_itself(tmp_path: Path) -> None:
+    """What a check saw stands in its row and in the sentence; what the checker left open in every count."""
+    for name in RUNS:
+        results = json.loads(RunFiles(recorded_run(name, tmp_path)).results.read_text())
+        (recovery,) = [check["seen"] for check in results["checks"] if check["name"] == "recovery"]
+        assert recovery in results["sentence"], name
+        for check in results["checks"]:
+            if check["name"] == "linearizable" and check["verdict"] == "invalid":
+                assert ("at least" in check["seen"]) == is_least(results), name

@@ -14,9 +14,11 @@ from reports.analysis.findings import prepare, undecided_of
 from reports.analysis.invariant_violations import MAX_MOMENTS, invariant_violations
 from reports.analysis.marks import marks_of
 from reports.load.run import read_run
+from reports.load.run_row import row_of
 from reports.page.series import marks_data
-from reports.story.canary import meaning_of
+from reports.story.canary import failed_beside, meaning_of
 from reports.story.diagnosis import diagnosis_of
+from reports.text.junit import junit_of
 from tests.support.reports.checks import DELETED, S, with_checks
 from tests.support.reports.made import Maker
 from tests.support.reports.recorded_runs import recorded_run
@@ -48,6 +50,7 @@ def test_charts_mark_them_and_their_legend_says_so(fresh: Maker) -> None:
     assert marks_data(marks_of(drawn)) == {
         "violations": [],
         "violated": 0,
+        "least": False,
         "further": {"violations": (), "findings": ()},
         "findings": [
             {"at": 2.0, "node": "n2", "check": "committed-kept"},
@@ -70,12 +73,26 @@ def test_what_failed_before_the_harness_did_is_a_finding_all_the_same(fresh: Mak
     assert diagnosed is not None
     assert [one.checks for one in diagnosed.breaks] == [("committed-kept",)]
     assert undecided_of(drawn.run) == []
-    assert "a finding about the system under test all the same" in meaning_of(drawn.run)
+    assert "a finding about the system under test all the same" in failed_beside(drawn.run)
     text = reports.render_run(files)
-    assert text.startswith(
-        "HARNESS FAILURE\nno SSH\nThe harness broke down, so that this run as a whole proves nothing."
-    )
-    assert "\ndata lost: Committed entries were deleted from logs; first on " in text
+    led = "data lost: Committed entries were deleted from logs; first on "
+    beside = "The harness failed as well (no SSH). What was recorded was judged, and a check failed: that is a finding"
+    results = {**drawn.run.results, "headlines": reports.headlines_of(files)}
+    files.results.write_text(json.dumps(results))
+    for shown in (text, reports.render_summary(results, 80, drawn.run.plan)):
+        assert shown.startswith(f"INVALID\n{led}"), "what is proven leads"
+        assert beside in " ".join(shown.split())
+    reports.write_report(files)
+    page = files.report.read_text()
+    assert '<h1 id="verdict-word">Invalid</h1>' in page
+    assert page.index("Committed entries were deleted") < page.index(beside)
+    row = row_of(files)
+    assert (row.verdict, row.severity, row.failure) == ("invalid", "data lost", "no SSH")
+    assert row.sentence.startswith(led)
+    assert row.sentence.endswith("The harness failed (no SSH).")
+    case = junit_of(prepare(read_run(files)).run).find(".//testcase[@name='harness']/error")
+    assert case is not None, "and our failure is an error beside it"
+    assert case.get("type") == "harness-failure"
     assert "says nothing about" in meaning_of(prepare(read_run(fresh("harness-failure"))).run)
 
 

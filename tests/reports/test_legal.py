@@ -50,6 +50,14 @@ def test_where_not_all_violations_are_shown_no_prefix_is_named(tmp_path: Path) -
     assert all(one.prefix is None for one in violations_of(run, [], []))
 
 
+def test_where_values_were_written_more_than_once_no_prefix_is_named(tmp_path: Path) -> None:
+    """There the search finds violations one by one, and the earliest answer without an order may be none of them."""
+    run = judged_anew(tmp_path)
+    for record in run.results["keys"]:
+        record["engine"] = "search"
+    assert all(one.prefix is None for one in violations_of(run, [], []))
+
+
 def test_answers_that_need_a_write_of_unknown_outcome_come_last(tmp_path: Path) -> None:
     assert legal_of(judged_anew(tmp_path / "known")) == Legal(("28", "33"), whole=True)
     doubted = judged_anew(tmp_path / "doubted", lose='"type":"ok","process":1,"f":"write","key":"k3","value":33')

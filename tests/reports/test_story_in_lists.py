@@ -46,7 +46,16 @@ def test_a_planted_bug_is_told_first_and_an_earlier_release_recorded_no_story(tm
     results, plan = json.loads(planted.results.read_text()), json.loads(planted.plan.read_text())
     assert plan["canary"]
     assert results["headlines"]
-    assert row_of(planted).sentence.startswith(results["sentence"][:60])
+    said = reports.render_summary(results, None, plan)
+    for sentence in (row_of(planted).sentence, said.partition("\n")[2]):
+        words = " ".join(sentence.split())
+        assert words.startswith(
+            "The planted bug stale-reads was found, as intended. Intended: inconsistent: stale-read"
+        )
+    assert "Also found: log truncated: Committed entries were deleted from logs; first on n3 by 9.3 s" in said
+    unled = {**results, "headlines": [one.partition(": ")[2] for one in results["headlines"]]}
+    planted.results.write_text(json.dumps(unled))
+    assert row_of(planted).sentence.startswith(results["sentence"][:60]), "as recorded by earlier releases"
     older = RunFiles(recorded_run("replica-behind", tmp_path))
     assert SYMPTOM in row_of(older).sentence
 
@@ -65,7 +74,9 @@ def test_the_judge_records_the_headlines_of_a_run_in_which_a_check_failed(
         )
         return Results(verdict, "", checks, (), {}, (), ())  # type: ignore[arg-type]
 
-    monkeypatch.setattr(conclude, "_tables", lambda *_: (type("T", (), {"key_verdicts": (), "faults": []})(), None))
+    monkeypatch.setattr(
+        conclude, "_tables", lambda *_: (type("T", (), {"key_verdicts": (), "faults": []})(), None, False)
+    )
     for verdict in ("invalid", "valid"):
         monkeypatch.setattr(conclude, "judge", lambda *_, verdict=verdict: judged(verdict))
         found = conclude.conclude(files, None).results

@@ -84,6 +84,11 @@ function verdictCard(letter, run) {
   return card;
 }
 
+// What precedes a count of violations that may be too low.
+function least(run, name) {
+  return name === "violations" && run.least ? "at least " : "";
+}
+
 function drawTables(a, b) {
   document.getElementById("cmp-verdicts").replaceChildren(verdictCard("a", a), verdictCard("b", b));
   tableOf(
@@ -106,8 +111,8 @@ function drawTables(a, b) {
         differs: known ? change !== 0 : x !== y,
         cells: [
           [title],
-          [figure(x, digits), "num"],
-          [figure(y, digits), "num"],
+          [least(a, name) + figure(x, digits), "num"],
+          [least(b, name) + figure(y, digits), "num"],
           [known ? (change > 0 ? "+" : "") + figure(change, digits) : "–", `num${worse ? " red" : ""}`],
           [share, "num quiet"],
         ],

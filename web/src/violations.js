@@ -62,7 +62,8 @@ export function showViolation(place) {
   document.getElementById("timeline").scrollIntoView();
   const only = key < 0 ? "" : `; only ${plainKey(violation.key)} is shown`;
   const many = data.violations.length;
-  const marked = data.violated > many ? `${many} that are marked, ${data.violated} in all` : many;
+  const least = data.least ? "at least " : "";
+  const marked = data.violated > many ? `${many} that are marked, ${least}${data.violated} in all` : `${least}${many}`;
   const pinned =
     Selection.pins.length < members.length ? `; ${Selection.pins.length} of its ${members.length} pinned` : "";
   say(`violation ${place + 1} of ${marked}, ${violation.kind}${only}${pinned}`);

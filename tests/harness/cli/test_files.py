@@ -16,12 +16,13 @@ import threading
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from checker import check
+from checker import check, per_key
 from harness.cli.main import run_command
 from history import Header, HistoryWriter
 from history.readers import read_any
@@ -165,6 +166,44 @@ def test_json_holds_the_whole_answer(tmp_path: Path, capsys: pytest.CaptureFixtu
     answer = json.loads(capsys.readouterr().out)
     assert answer["verdict"] == "invalid"
     assert answer["keys"][0]["counterexamples"][0]["kind"] == "stale-read"
+
+
+@pytest.mark.parametrize(("violated", "code", "verdict"), [(True, 1, "invalid"), (False, 255, "unknown")])
+@pytest.mark.parametrize("columns", [False, True])
+def test_a_checker_that_breaks_down_on_one_key_costs_no_verdict_on_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+    violated: bool, code: int, verdict: str, columns: bool,
+) -> None:  # fmt: skip
+    path, checked = tmp_path / "history.jsonl", per_key.check_object
+    ticks = iter(range(100))
+    writer = HistoryWriter(path, Header("t", "register", 1, ""), started_ns=0, clock=lambda: next(ticks))
+    for key, read in (("bad", 1), ("odd", 2), ("good", 2)):
+        for f, asked, answered in (("write", 1, 1), ("write", 2, 2), ("read", None, read if violated else 2)):
+            writer.append("invoke", 0, f, value=asked, key=key)
+            writer.append("ok", 0, f, value=answered, key=key)
+    writer.close()
+
+    def check_object(operations: Any, model: Any, options: Any) -> Any:
+        if operations[0].key == "odd":
+            raise ZeroDivisionError("a bug")
+        return checked(operations, model, options)
+
+    monkeypatch.setattr(per_key, "check_object", check_object)
+    if columns:
+        monkeypatch.setattr("harness.files.check", lambda *_, **__: 1 // 0)
+        monkeypatch.setattr("harness.files.read_any", partial(read_any, large=1))
+    assert run_command(["check", str(path), "--json"]) == code
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["verdict"] == verdict
+    assert answer["harness_failure"].startswith("the checker failed: builtins.ZeroDivisionError: ")
+    assert {key["key"]: key["verdict"] for key in answer["keys"]} == {
+        "bad": "invalid" if violated else "valid", "odd": "unknown", "good": "valid",
+    }  # fmt: skip
+    assert [key["failure"] for key in answer["keys"] if key["key"] == "odd"] == ["builtins.ZeroDivisionError: a bug"]
+    assert run_command(["check", str(path)]) == code
+    output = capsys.readouterr()
+    assert output.out.startswith(f"{verdict}: ")
+    assert "harness failure: the checker failed: builtins.ZeroDivisionError: " in output.err
 
 
 @pytest.mark.parametrize(

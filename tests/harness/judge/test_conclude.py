@@ -11,7 +11,8 @@ import pytest
 from harness.cli.main import run_command
 from harness.judge import conclude as module
 from harness.judge.conclude import conclude
-from pipeline import JobError
+from history import RunFiles
+from pipeline import JobError, Tables, computed_tables
 from tests.support.harness.recorded_run import record
 
 
@@ -28,9 +29,32 @@ def test_spark_that_breaks_down_at_work_costs_no_verdict(
 ) -> None:
     run = record(tmp_path, last_read=1)
     monkeypatch.setattr(module, "run_tables", raising(error))
-    results = conclude(run, lambda: object()).results  # type: ignore[arg-type, return-value]
-    assert results.verdict == "invalid"
+    found = conclude(run, lambda: object())  # type: ignore[arg-type, return-value]
+    results = found.results
+    assert (results.verdict, found.spark) == ("invalid", False)
     assert any("judged without Spark" in text and str(error) in text for text in results.warnings)
+
+
+def test_a_document_says_spark_where_spark_made_the_tables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Session:
+        def __init__(self, **_: object) -> None: ...
+        def get(self) -> object:
+            return self
+
+        def stop(self) -> None: ...
+
+    def made(_: object, files: RunFiles, **options: Any) -> Tables:
+        tables = computed_tables(files, **options)
+        return Tables.of(tables["verdicts"], tables["faults"])
+
+    record(tmp_path)
+    monkeypatch.setattr("pipeline.WarmSession", Session)
+    for tables, spark in ((made, True), (raising(JobError("the JVM died")), False)):
+        monkeypatch.setattr(module, "run_tables", tables)
+        assert run_command(["check", "latest", "--json", "--spark", "--store", str(tmp_path)]) == 0
+        assert json.loads(capsys.readouterr().out)["spark"] is spark
 
 
 FULL = OSError(28, "No space left on device", "tables")

@@ -101,6 +101,9 @@ def test_a_checker_that_breaks_down_on_one_key_is_ours_and_hides_no_violation(ot
     results = judged(good(), (KeyVerdict("k0", other, "zones", 5, 0.1, 1), failed))
     assert results.verdict == verdict
     assert results.harness_failure == "the checker failed on k1: builtins.ZeroDivisionError: a bug"
+    ours = f"the harness failed ({results.harness_failure})"
+    assert results.sentence.startswith("linearizable: no" if verdict == "invalid" else ours), "what is proven leads"
+    assert ours in results.sentence
     assert KeyVerdict.from_json(failed.to_json()) == failed
 
 
@@ -837,7 +840,8 @@ def test_a_violation_outranks_every_gate() -> None:
     results = judged(broken, (KeyVerdict("k0", "invalid", "zones", 5, 0.1, 1),))
     assert results.verdict == "invalid"
     assert results.harness_failure == "disk full; later"
-    assert results.sentence.startswith("the harness failed (disk full); linearizable: no")
+    assert results.sentence.startswith("linearizable: no; ")
+    assert results.sentence.endswith("; the harness failed (disk full)")
 
 
 def test_nothing_recorded_is_unknown_and_never_valid() -> None:
