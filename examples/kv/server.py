@@ -57,7 +57,8 @@ class Server:
             os.fsync(folder)
             os.close(folder)
         except OSError as error:
-            print(f"cannot save: {error}", flush=True)
+            with contextlib.suppress(OSError):  # the log may lie on the same disk
+                print(f"cannot save: {error}", flush=True)
             os._exit(1)
 
     def hear(self, message):

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples/kv"
 
@@ -28,10 +29,10 @@ class Servers:
     def peers(self) -> str:
         return ",".join(f"{name}={address}" for name, address in self.addresses.items())
 
-    def start(self, name: str) -> None:
+    def start(self, name: str, stdout: IO[str] | None = None) -> None:
         words = (sys.executable, str(EXAMPLE / "server.py"), "--node", name, "--peers", self.peers)
         more = ("--data", str(self.directory / name), "--replication", self.replication)
-        self.processes[name] = subprocess.Popen((*words, *more))
+        self.processes[name] = subprocess.Popen((*words, *more), stdout=stdout)
 
     def kill(self, name: str) -> None:
         self.processes[name].kill()

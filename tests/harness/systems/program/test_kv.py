@@ -5,14 +5,16 @@ from __future__ import annotations
 import io
 import json
 import runpy
+import socket
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.harness.kv_servers import EXAMPLE, Servers, serving
+from tests.support.harness.kv_servers import EXAMPLE, Servers, free_address, serving
 
 pytestmark = pytest.mark.slow
 CLIENTS = {"python": (sys.executable, str(EXAMPLE / "client.py")), "shell": (str(EXAMPLE / "client.sh"),)}
@@ -80,6 +82,23 @@ def test_one_that_copies_first_loses_nothing_and_all_of_it_outlives_the_end_of_e
             servers.start(name)
         after = servers.primary()
         assert [servers.ask(after, f"get k{number}") for number in range(60)] == [f"ok {n}" for n in range(60)]
+
+
+def test_a_server_that_cannot_save_ends_even_where_it_cannot_say_so(tmp_path: Path) -> None:
+    """Its log lies on the disk that fails as well: it went on with a view that it forgot when it was started again."""
+    (tmp_path / "n1/copy.new").mkdir(parents=True)
+    servers = Servers(tmp_path, "sync", {name: free_address() for name in ("n1", "n2", "n3")})
+    with Path("/dev/full").open("w") as full:
+        servers.start("n1", full)
+        try:
+            servers.await_answer("n1")
+            with socket.create_connection(("127.0.0.1", int(servers.addresses["n1"].split(":")[1]))) as other:
+                other.sendall(b'{"promised": 6}\n')
+                with suppress(ConnectionError):
+                    assert servers.ask("n1", "status") == ""
+            assert servers.processes["n1"].wait(30) == 1
+        finally:
+            servers.kill("n1")
 
 
 def test_the_client_answers_within_its_timeout_whatever_the_nodes_take(monkeypatch: pytest.MonkeyPatch) -> None:
