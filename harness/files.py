@@ -103,7 +103,7 @@ def check_file(path: Path, asked: FileCheckOptions) -> Checked:
         started = time.monotonic()
         try:
             report = check(history, model, deadline_s=asked.deadline_s, engine=asked.engine)
-        except (FormatError, ModelError, OSError):
+        except (FormatError, ModelError, ImportError, OSError):
             raise
         except Exception as error:  # noqa: BLE001 (whatever is wrong with the checker is wrong on some key)
             left = max(asked.deadline_s - (time.monotonic() - started), 0.0)
@@ -127,7 +127,7 @@ def _apart(history: Foreign, model: str | Model, asked: FileCheckOptions) -> Rep
         left = max(asked.deadline_s - (time.monotonic() - started), 0.0)
         try:
             found = check_operations(operations, model, deadline_s=left, engine=asked.engine)
-        except ModelError:
+        except (ModelError, ImportError):
             raise
         except Exception as error:  # noqa: BLE001 (see above)
             found = KeyVerdict.of_failure(key, len(operations), error)
