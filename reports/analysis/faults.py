@@ -94,7 +94,11 @@ def when(seconds: float, windows: Sequence[FaultWindow], node: str | None = None
     text = f"{seconds:.1f} s"
     if standing:
         last = max(standing, key=lambda window: window.started)
-        return f"{text}, {seconds - last.started:.1f} s into #{last.id} {one_line(last.fault, 60)}"
+        name = f"#{last.id} {one_line(last.fault, 60)}"
+        if last.heal_started is not None and last.heal_started <= seconds:
+            # What starts again, or comes back, does so in this time: it is no longer the fault that does it.
+            return f"{text}, {seconds - last.heal_started:.1f} s after the healing of {name} began"
+        return f"{text}, {seconds - last.started:.1f} s into {name}"
     if begun:
         last = max(begun, key=lambda window: window.healed or 0.0)
         ago = seconds - (last.healed or 0.0)

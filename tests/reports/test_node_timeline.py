@@ -231,6 +231,17 @@ def test_what_a_fault_struck_is_not_dated_before_any_fault() -> None:
     assert faults.when(9.0, windows, "n2") == "9.0 s, 0.4 s into #0 kill"
 
 
+def test_what_comes_while_a_fault_is_healed_is_not_said_to_come_into_it() -> None:
+    kill = Receipt(0, "kill", "installed", 8 * S, nodes=("n2",), heal_started=16 * S, healed=20 * S, witness={"a": 1})
+    run = SimpleNamespace(
+        operations=from_operations([]), receipts=[kill], end=30 * S, fault_rows={}, nodes=("n1", "n2")
+    )
+    windows = faults.fault_windows(run, [])  # type: ignore[arg-type]
+    assert faults.when(15.9, windows) == "15.9 s, 7.9 s into #0 kill"
+    assert faults.when(16.3, windows) == "16.3 s, 0.3 s after the healing of #0 kill began"
+    assert faults.when(20.4, windows) == "20.4 s, 0.4 s after #0 kill was healed"
+
+
 def test_a_fault_struck_a_killed_successor_no_sooner_than_is_known() -> None:
     """The fault's first command was the leader's; of the leader itself it is told, as long as the fault is to come."""
     witness = {"pids_gone": {"n3": 7, "n1": 7}, "successor": "n1"}

@@ -9,7 +9,10 @@ from itertools import pairwise
 
 from tests.support.reports.raw import Raw, S
 
-WHEN = r"(?P<at>\d+\.\d) s(?:, (?P<off>\d+\.\d) s (?P<rel>into|after) #(?P<id>\d+) (?P<fault>[\w-]+)(?: was healed)?)?"
+WHEN = (
+    r"(?P<at>\d+\.\d) s(?:, (?P<off>\d+\.\d) s (?P<rel>into|after the healing of|after) #(?P<id>\d+) (?P<fault>[\w-]+)"
+    r"(?: was healed| began)?)?"
+)
 DATED = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:[.,](\d{3}))?(?:Z|\+0000)?\s*(.*)")
 Claim = Callable[[Raw, re.Match[str]], None]
 
@@ -30,8 +33,12 @@ def assert_placed(raw: Raw, match: re.Match[str], moment: float) -> None:
         return
     name, began, healed = raw.fault(int(match["id"]))
     assert name == match["fault"]
-    assert close(match["off"], moment - (began if match["rel"] == "into" else healed), 0.11)
-    assert (began <= moment <= healed) == (match["rel"] == "into")
+    healing = raw.healing(int(match["id"]))
+    since, until = {
+        "into": (began, healing), "after the healing of": (healing, healed), "after": (healed, float("inf"))
+    }[match["rel"]]  # fmt: skip
+    assert close(match["off"], moment - since, 0.11)
+    assert since <= moment <= until
 
 
 # -- logs and replicas ------------------------------------------------------------------------------------------------

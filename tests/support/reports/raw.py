@@ -37,6 +37,11 @@ class Raw:
         own = [e for e in self.events if e["process"] == "nemesis" and (e.get("value") or {}).get("id") == number]
         return own[0]["f"], own[0]["time"] / S, own[-1]["time"] / S
 
+    def healing(self, number: int) -> float:
+        """When the healing of a fault began."""
+        steps = (e for e in self.events if e["process"] == "nemesis" and e["type"] == "invoke")
+        return next(e["time"] / S for e in steps if (e["value"]["id"], e["value"]["action"]) == (number, "heal"))
+
     def served(self) -> list[float]:
         """When clients were answered by a node that had applied it."""
         return [
