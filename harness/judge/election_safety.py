@@ -70,7 +70,9 @@ def check_terms(probes: Sequence[Probe], damages: Damages = NONE) -> Check:
         if probe.term < before.term and damages.forgot_term(probe.node, before.time, probe.time):
             excused.add(probe.node)
         elif probe.term < before.term:
-            moments.append({"node": probe.node, "time": probe.time, "term": probe.term, "before": before.term})
+            moments.append(
+                {"node": probe.node, "time": probe.time, "term": probe.term, "before": before.term, "last": before.time}
+            )
         newest[probe.node] = probe
     if max(answers.values(), default=0) < 2:
         return Check("terms-kept", "check", "unknown", asked, "no node reported its term twice")
@@ -81,7 +83,8 @@ def check_terms(probes: Sequence[Probe], damages: Damages = NONE) -> Check:
         return Check("terms-kept", "check", "valid", asked, seen)
     nodes = {moment["node"]: moment for moment in reversed(moments)}  # of each the first
     seen = "; ".join(
-        f"{node} was in term {first['before']}, and in term {first['term']} at {first['time'] / 1e9:.1f} s"
+        f"{node} was in term {first['before']} at {first['last'] / 1e9:.1f} s, "
+        f"and in term {first['term']} at {first['time'] / 1e9:.1f} s"
         for node, first in sorted(nodes.items())
     )
     details = {"kind": "term-forgotten", "nodes": sorted(nodes), "moments": moments}

@@ -258,7 +258,7 @@ def test_a_node_that_is_in_an_earlier_term_again_is_a_violation() -> None:
     back += [probe(5, "n1", 9, "follower", 0), probe(6, "n1", 9, "follower", 7), probe(7, "n1", 9, "follower", 2)]
     check = check_named("terms-kept", judged(replace(good(), probes=tuple(back))))
     assert (check.verdict, check.details["kind"]) == ("invalid", "term-forgotten")
-    assert check.seen == "n1 was in term 7, and in term 0 at 5.0 s"
+    assert check.seen == "n1 was in term 7 at 3.0 s, and in term 0 at 5.0 s"
     assert [(one["before"], one["term"]) for one in check.details["moments"]] == [(7, 0), (7, 2)]
 
 
