@@ -244,10 +244,11 @@ def _tables(
                 raise
             except Exception as error:  # noqa: BLE001 (whatever became of the JVM, a verdict needs none)
                 _without_spark(error, warnings)
+        size = run.history.stat().st_size
         tables = computed_tables(run, model=plan.model, deadline_s=plan.check_deadline)
         unwritten: OSError | FormatError | None = None
         try:
-            store_tables(run, tables)
+            store_tables(run, tables, size)
         except (OSError, FormatError) as error:
             unwritten = error
         return Tables.of(tables["verdicts"], tables["faults"]), unwritten, False

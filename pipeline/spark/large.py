@@ -102,7 +102,7 @@ def run_tables(
         ((_, size),) = listing(spark, history).values()
         source = Source(history, size, history)
     header_of(b"".join(head(spark, source.uri).partition(b"\n")[:2]), Path(source.name))
-    with replacing(run.tables) as fresh:
+    with replacing(run.tables, source.size if history is None else None) as fresh:
         verdicts, faults = _computed(spark, source, fresh.resolve(), model, deadline_s, sizes or Sizes())
         write_part(fresh, "probes", probe_batches(run.probes))
     return Tables.of(verdicts, faults)

@@ -39,8 +39,9 @@ def local_tables(run: RunFiles, *, model: str | None, deadline_s: float) -> Tabl
 
     Raises what :func:`computed_tables` does, and OSError when the disk refuses.
     """
+    size = run.history.stat().st_size  # before it is read: what comes meanwhile may be left out
     tables = computed_tables(run, model=model, deadline_s=deadline_s)
-    store_tables(run, tables)
+    store_tables(run, tables, size)
     return Tables.of(tables["verdicts"], tables["faults"])
 
 
@@ -62,9 +63,12 @@ def computed_tables(run: RunFiles, *, model: str | None, deadline_s: float) -> d
     }
 
 
-def store_tables(run: RunFiles, tables: Mapping[str, pa.Table]) -> None:
-    """Write the tables of a run, all or nothing.  Raises OSError when the disk refuses, FormatError for a bad disk."""
-    with replacing(run.tables) as fresh:
+def store_tables(run: RunFiles, tables: Mapping[str, pa.Table], history_bytes: int) -> None:
+    """Write the tables of a run, all or nothing; ``history_bytes`` are those that they were made from.
+
+    Raises OSError when the disk refuses, FormatError for a bad disk.
+    """
+    with replacing(run.tables, history_bytes) as fresh:
         write_tables(fresh, tables)
 
 

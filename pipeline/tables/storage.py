@@ -32,6 +32,8 @@ from history.tables.schemas import TABLES, TABLES_VERSION
 
 #: Beside the tables of a run: how many rows each of them has.
 MANIFEST: Final = "manifest.json"
+#: In it, too: how many bytes the history had that they were made from.
+HISTORY: Final = "history.jsonl"
 #: What was not written to for so long is removed.
 ABANDONED_S: Final = 24 * 3600
 _ATTEMPTS: Final = 10
@@ -91,8 +93,13 @@ def rows_of(root: Path, names: Iterable[str] = TABLES) -> dict[str, int]:
     return found
 
 
+def history_bytes(root: Path) -> int | None:
+    """How many bytes the history had that the tables under ``root`` were made from; None if that is not recorded."""
+    return _manifest(root / MANIFEST).get(HISTORY)
+
+
 def _manifest(path: Path) -> dict[str, int]:
-    """Table -> rows; empty where none was written yet."""
+    """Table -> rows, and the history's bytes; empty where none was written yet."""
     try:
         return read_object(path)
     except ValueError as error:
@@ -138,10 +145,11 @@ def appearing(final: Path) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def replacing(final: Path) -> Iterator[Path]:
+def replacing(final: Path, history_bytes: int | None = None) -> Iterator[Path]:
     """A fresh directory beside ``final``, which takes its place when the block ends well and is removed otherwise.
 
-    Before it does, the tables in it are read back.  Raises FormatError, OSError if they are not whole.
+    Before it does, the tables in it are read back.  ``history_bytes``: of the history that they are made from, which
+    may grow.  Raises FormatError, OSError if they are not whole.
     """
     sweep(final.parent, f"{final.name}.")
     fresh = final.with_name(f"{final.name}.tmp-{uuid.uuid4().hex}")
@@ -149,6 +157,8 @@ def replacing(final: Path) -> Iterator[Path]:
     try:
         yield fresh
         tables = rows_of(fresh, sorted(path.stem for path in fresh.glob("*.parquet")))
+        if history_bytes is not None:
+            tables[HISTORY] = history_bytes
         with named(fresh / MANIFEST):
             (fresh / MANIFEST).write_text(json.dumps(tables))
         _swap(fresh, final)

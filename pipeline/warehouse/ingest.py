@@ -68,7 +68,9 @@ def ingest(
     warehouse = warehouse.absolute()
     warehouse.mkdir(parents=True, exist_ok=True)
     asked = [str(place.root if isinstance(place, RunFiles) else place) for place in places]
-    texts = dict(enumerate(text if is_remote(text) else str(Path(text).absolute()) for text in asked))
+    # A run that is named twice, as by its directory and by the link to the latest run, is one.
+    same = [text if is_remote(text) else str(_resolved(Path(text))) for text in asked]
+    texts = {number: text for number, text in enumerate(same) if same.index(text) == number}
     adder = Adder(warehouse, deadline_s)
     if spark is None:
         adder.add_here(texts)
@@ -76,9 +78,19 @@ def ingest(
         _by_spark(spark, adder, texts, large)
     adder.publish()
     refresh(warehouse)
-    found = [adder.outcomes[number] for number in texts]
-    # A place that could not be added is named as it was asked for.
-    return [replace(one, run=short_name(text)) if one.error else one for text, one in zip(asked, found, strict=True)]
+    found = []
+    for number, text in enumerate(asked):
+        one = adder.outcomes[first := same.index(same[number])]
+        # A place that could not be added is named as it was asked for.
+        again = replace(one, state="unchanged") if first < number else one
+        found.append(replace(one, run=short_name(text)) if one.error else again)
+    return found
+
+
+def _resolved(place: Path) -> Path:
+    """The run's directory, or the file, that a place is."""
+    whole = place.resolve()
+    return whole.parent if whole.name == "history.jsonl" else whole
 
 
 class Adder:

@@ -30,7 +30,7 @@ from pipeline.tables import storage
 from pipeline.tables.conclusions import conclusion_tables
 from pipeline.tables.load_figures import batches_of, load_figures
 from pipeline.tables.run_row import last_moment, run_row
-from pipeline.tables.storage import appearing, exact, read_table, rows_in, rows_of, write_file
+from pipeline.tables.storage import appearing, exact, history_bytes, read_table, rows_in, rows_of, write_file
 
 LANDING: Final = "landing"
 #: Tables in memory that are published together; larger tables of operations are copied in pieces, each run alone.
@@ -91,17 +91,27 @@ class Landing:
         self.bytes = 0
         self._warehouse, self._now = warehouse, now
         self._known = known_in(warehouse)
+        self._added: dict[str, str] = {}
         self._parts: dict[tuple[str, str], list[pa.Table]] = {}
 
     def add(self, run: RunFiles, name: str) -> bool:
-        """Add a run with finished tables; False if the warehouse has it already.
+        """Add a run with finished tables; False if the warehouse, or this landing, has it already.
 
         A run with very many operations is published at once.
-        Raises FileNotFoundError without tables or history, FormatError for tables that are not whole, OSError.
+        Raises FileNotFoundError without tables or history, FormatError for tables that are not whole or of a history
+        that has grown, and for another run of the same name, OSError.
         """
         rows = rows_of(run.tables)
+        size, made_from = run.history.stat().st_size, history_bytes(run.tables)
+        if made_from not in (None, size):
+            complaint = f"made from {made_from} bytes of a history that has {size}"
+            raise FormatError(str(run.tables), "the tables", complaint)
         mark = fingerprint(run, rows)
+        if self._added.get(name, mark) != mark:
+            raise FormatError(name, "the run", "another of this name is being added")
         known = self._known.get(name)
+        if name in self._added:
+            return False
         if known is not None and known.fingerprint == mark:
             return False
         # Also where this machine's clock is behind that of the last writer.
@@ -121,6 +131,7 @@ class Landing:
             self._publish({**{place: [part] for place, part in parts.items()}, ("operations", month): pieces})
         else:
             self._hold(parts)
+        self._added[name] = mark
         return True
 
     def add_as_it_is(self, tables: Mapping[str, pa.Table]) -> None:

@@ -221,9 +221,30 @@ def test_a_history_that_is_still_being_written(judged, tmp_path) -> None:
     assert ingest([run], warehouse, deadline_s=10)[0].state == "added"
     few = read_runs(warehouse)["operations"].to_pylist()
     run.history.write_bytes(whole)
-    shutil.rmtree(run.tables)
+    with pytest.raises(FormatError, match=r"made from \d+ bytes of a history that has \d+"):
+        append_run(warehouse, run)
     assert ingest([run], warehouse, deadline_s=10)[0].state == "added"
     assert read_runs(warehouse)["operations"].to_pylist() > few
+    assert ingest([run], warehouse, deadline_s=10)[0].state == "unchanged"
+
+
+def test_a_run_that_is_named_twice_is_added_once(judged, tmp_path) -> None:
+    run, warehouse = judged(1), tmp_path / "warehouse"
+    (link := run.root.with_name("latest")).symlink_to(run.root.name)
+    states = [outcome.state for outcome in ingest([run.root, link, run.history], warehouse, deadline_s=10)]
+    assert states == ["added", "unchanged", "unchanged"]
+    held = landing.Landing(warehouse)
+    (other := tmp_path / "other" / run.root.name).parent.mkdir()
+    shutil.copytree(run.root, other)
+    (other / "plan.json").write_text("{}")
+    assert (held.add(RunFiles(other), "t/x"), held.add(RunFiles(other), "t/x")) == (True, False)
+    with pytest.raises(FormatError, match="another of this name is being added"):
+        held.add(run, "t/x")
+    assert read_runs(warehouse).num_rows == 1
+    assert (
+        read_all(warehouse, "operations").num_rows
+        == pq.ParquetFile(run.table("operations") / "part-00000.parquet").metadata.num_rows
+    )
 
 
 EDN = """{:process 0, :type :invoke, :f :write, :value 1, :index 0}
