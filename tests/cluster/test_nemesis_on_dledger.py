@@ -149,7 +149,14 @@ def test_a_heartbeat_of_the_leader_is_told_from_its_other_packets(servers: Serve
         return replace(servers.ctx, settings=replace(servers.ctx.settings, heartbeat=text))
 
     assert servers.system.surface.heartbeat
-    await_heartbeat(awaiting(servers.system.surface.heartbeat))
+    refusals: list[str] = []
+    while True:  # on a busy machine the leader may be another one by the time its packets are looked at
+        try:
+            await_heartbeat(awaiting(servers.system.surface.heartbeat))
+            break
+        except SkippedError as error:
+            refusals.append(str(error))
+            assert len(refusals) < 10, refusals
     with pytest.raises(SkippedError, match=r"no heartbeat among [1-9]\d* packets"):
         await_heartbeat(awaiting('"code":51005'))  # a request to hand over, which nobody makes
 
