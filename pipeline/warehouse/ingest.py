@@ -69,8 +69,12 @@ def ingest(
     warehouse.mkdir(parents=True, exist_ok=True)
     asked = [str(place.root if isinstance(place, RunFiles) else place) for place in places]
     # A run that is named twice, as by its directory and by the link to the latest run, is one.
-    same = [text if is_remote(text) else str(_resolved(Path(text))) for text in asked]
-    texts = {number: text for number, text in enumerate(same) if same.index(text) == number}
+    first: dict[str, int] = {}
+    same = [
+        first.setdefault(text if is_remote(text) else str(_resolved(Path(text))), number)
+        for number, text in enumerate(asked)
+    ]
+    texts = {number: text for text, number in first.items()}
     adder = Adder(warehouse, deadline_s)
     if spark is None:
         adder.add_here(texts)
@@ -80,10 +84,13 @@ def ingest(
     refresh(warehouse)
     found = []
     for number, text in enumerate(asked):
-        one = adder.outcomes[first := same.index(same[number])]
-        # A place that could not be added is named as it was asked for.
-        again = replace(one, state="unchanged") if first < number else one
-        found.append(replace(one, run=short_name(text)) if one.error else again)
+        one = adder.outcomes[same[number]]
+        if one.error:
+            # A place that could not be added is named as it was asked for.
+            one = replace(one, run=short_name(text))
+        elif same[number] < number:
+            one = replace(one, state="unchanged")
+        found.append(one)
     return found
 
 

@@ -107,11 +107,11 @@ class Landing:
             complaint = f"made from {made_from} bytes of a history that has {size}"
             raise FormatError(str(run.tables), "the tables", complaint)
         mark = fingerprint(run, rows)
-        if self._added.get(name, mark) != mark:
-            raise FormatError(name, "the run", "another of this name is being added")
-        known = self._known.get(name)
-        if name in self._added:
+        if (before := self._added.get(name)) is not None:
+            if before != mark:
+                raise FormatError(name, "the run", "another of this name is being added")
             return False
+        known = self._known.get(name)
         if known is not None and known.fingerprint == mark:
             return False
         # Also where this machine's clock is behind that of the last writer.
