@@ -13,6 +13,7 @@ from checker.core.calls import calls_of
 from checker.core.definition import linearizable
 from history import Operation
 from history.records.operations import Outcome
+from tests.support.checker.spans import spans
 
 OUTCOMES: Final[tuple[Outcome, ...]] = ("ok", "ok", "ok", "info", "fail")
 
@@ -20,14 +21,11 @@ OUTCOMES: Final[tuple[Outcome, ...]] = ("ok", "ok", "ok", "info", "fail")
 @st.composite
 def histories(draw: st.DrawFn) -> list[Operation]:
     """Up to seven reads and writes of values written once, at moments that all differ, with any answers."""
-    count = draw(st.integers(1, 7))
-    moments = draw(st.permutations(range(2 * count)))
-    found = []
-    for place in range(count):
-        start, stop = sorted(moments[2 * place : 2 * place + 2])
+    moments, found = draw(spans()), []
+    for place, (start, stop) in enumerate(moments):
         write = draw(st.booleans())
         outcome = draw(st.sampled_from(OUTCOMES))
-        result = None if write else draw(st.sampled_from([None, *range(count)]))
+        result = None if write else draw(st.sampled_from([None, *range(len(moments))]))
         value = place if write else None
         kind = "write" if write else "read"
         answered = None if outcome == "info" else stop

@@ -19,6 +19,7 @@ from checker.dispatch import decide
 from history import Operation
 from history.records.operations import Outcome
 from tests.support.checker.oracle import Sampler, is_linearizable
+from tests.support.checker.spans import spans
 from tests.support.draws import draws
 
 NO_LIMITS = Limits(lambda: 0.0)
@@ -96,11 +97,8 @@ def test_one_spoilt_answer_is_found(
 @st.composite
 def histories(draw: st.DrawFn) -> list[Operation]:
     """Any interleaving of up to seven reads and writes of three values by their own processes."""
-    count = draw(st.integers(1, 7))
-    moments = draw(st.permutations(range(2 * count)))
     operations = []
-    for process in range(count):
-        start, end = sorted(moments[2 * process : 2 * process + 2])
+    for process, (start, end) in enumerate(draw(spans())):
         f = draw(st.sampled_from(["read", "write"]))
         value = draw(st.sampled_from([None, 1, 2])) if f == "read" else draw(st.integers(1, 2))
         outcome: Outcome = draw(st.sampled_from(["ok", "ok", "ok", "info", "fail"]))
