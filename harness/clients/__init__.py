@@ -1,5 +1,5 @@
 """Connections of newline-delimited JSON, for the clients of several systems."""
 
-from harness.clients.wire import LostError, NotSentError, Wire
+from harness.clients.wire import LostError, NoAnswerError, NotSentError, Wire
 
-__all__ = ["LostError", "NotSentError", "Wire"]
+__all__ = ["LostError", "NoAnswerError", "NotSentError", "Wire"]

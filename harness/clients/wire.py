@@ -7,19 +7,29 @@ import json
 import socket
 import time
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from history.json_object import load_object
 
 Answer = TypeVar("Answer")
 
 
-class NotSentError(Exception):
+class NoAnswerError(ConnectionError):
+    """There is no answer; ``case`` is the rule for that in every law of outcomes (``harness.systems.law``)."""
+
+    case: ClassVar[str]
+
+
+class NotSentError(NoAnswerError):
     """The request certainly never left this machine: the connection was refused or could not be made."""
 
+    case = "not-sent"
 
-class LostError(Exception):
+
+class LostError(NoAnswerError):
     """The request was handed to the network and no answer came: it may have had its effect."""
+
+    case = "lost"
 
 
 class Link:

@@ -22,11 +22,12 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
+from harness.clients.wire import LostError, NotSentError
 from harness.workloads import Invocation
 from history.records.events import Type
 
-NOT_SENT: Final = "not-sent"
-LOST: Final = "lost"
+NOT_SENT: Final = NotSentError.case
+LOST: Final = LostError.case
 _SAME: Final = object()
 
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.clients.wire import LostError, NotSentError, Wire
+from harness.clients.wire import NoAnswerError, Wire
 from harness.systems.api import Canary, Machine, Role, Setup, Shell, Surface, System, Workload
 from harness.systems.artifacts import LocalFiles, on_node
-from harness.systems.law import LOST, NOT_SENT, Law, Outcome, Rule
+from harness.systems.law import Law, Outcome, Rule
 from harness.systems.ready import listening
 from harness.workloads import Invocation, Register
 
@@ -40,10 +40,8 @@ class RegisterClient:
         request = {"op": invocation.f, "key": invocation.key, "value": invocation.value}
         try:
             answer = await self._wire.ask(request, self._timeout)
-        except NotSentError as error:
-            return LAW.outcome(NOT_SENT, invocation, self.home, str(error))
-        except LostError as error:
-            return LAW.outcome(LOST, invocation, self.home, str(error))
+        except NoAnswerError as error:
+            return LAW.outcome(error.case, invocation, self.home, str(error))
         if answer["ok"]:
             return LAW.outcome("done", invocation, self.home, value=answer["value"])
         case = "refused" if answer["certain"] else "doubted"
@@ -60,10 +58,7 @@ class RegisterProber:
         self._wire = Wire(node.address, PORT)
 
     async def ask(self, timeout: float) -> Mapping[str, Any]:
-        try:
-            answer = await self._wire.ask({"op": "status"}, timeout)
-        except (NotSentError, LostError) as error:
-            raise OSError(str(error)) from None
+        answer = await self._wire.ask({"op": "status"}, timeout)
         if not answer["ok"]:
             raise ValueError(answer["error"])
         figures: Mapping[str, Any] = answer["value"]

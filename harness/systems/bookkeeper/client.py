@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from itertools import cycle, islice
 from typing import Any, Final, TypeAlias
 
-from harness.clients.wire import LostError, NotSentError, Wire
+from harness.clients.wire import LostError, NoAnswerError, Wire
 from harness.systems.api import Machine, Setup
 from harness.systems.bookkeeper.options import quorum
 from harness.systems.bookkeeper.outcomes import CASES, LAW, case_of_window, name_of
 from harness.systems.bookkeeper.processes import GATEWAY_PORT
-from harness.systems.law import LOST, NOT_SENT, Outcome
+from harness.systems.law import NOT_SENT, Outcome
 from harness.workloads import Invocation
 
 #: Entries that one question brings; an answer must fit into a line.
@@ -69,15 +69,13 @@ class Client:
         }  # fmt: skip
         try:
             return await operations[invocation.f](invocation)
-        except NotSentError as error:
-            return LAW.outcome(NOT_SENT, invocation, self.home, str(error))
-        except LostError as error:
-            return LAW.outcome(LOST, invocation, self.home, str(error))
+        except NoAnswerError as error:
+            return LAW.outcome(error.case, invocation, self.home, str(error))
         except CodeError as error:
             return LAW.outcome(CASES.get(error.code, "error"), invocation, self.home, str(error))
 
     async def _ask(self, op: str, **words: Any) -> dict[str, Any]:
-        """The gateway's value.  Raises NotSentError, LostError or CodeError."""
+        """The gateway's value.  Raises NoAnswerError or CodeError."""
         left = self._deadline - asyncio.get_running_loop().time()
         if left <= AHEAD_S:
             raise LostError("no time is left")
@@ -91,7 +89,7 @@ class Client:
         """There is nothing to ask for; but a read is answered only by a gateway that answers."""
         try:
             await self._ask("status")
-        except (NotSentError, LostError, CodeError) as error:
+        except (NoAnswerError, CodeError) as error:
             return LAW.outcome(NOT_SENT, invocation, self.home, str(error))
         return LAW.outcome("never-created", invocation, self.home, "no create of it was acknowledged", value=None)
 
@@ -126,7 +124,7 @@ class Client:
         try:
             lac = (await self._ask("readLAC", handle=handle))["lac"]
             found = await self._entries(handle, first, min(lac, first + CHUNK - 1))
-        except (NotSentError, LostError, CodeError):
+        except (NoAnswerError, CodeError):
             self._reader = None
             raise
         value = {"lac": lac, "first": first, "entries": found[0]}
@@ -175,7 +173,7 @@ class Client:
         """Give up a reader's handle; the ledger does not notice."""
         try:
             await self._ask("close", handle=handle)
-        except (NotSentError, LostError, CodeError):
+        except (NoAnswerError, CodeError):
             return
 
 
@@ -190,10 +188,7 @@ class Prober:
         self._wire = Wire(node.address, GATEWAY_PORT)
 
     async def ask(self, timeout: float) -> Mapping[str, Any]:
-        try:
-            answer = await self._wire.ask({"op": "status", "timeout_ms": round(timeout * 1000)}, timeout)
-        except (NotSentError, LostError) as error:
-            raise OSError(str(error)) from None
+        answer = await self._wire.ask({"op": "status", "timeout_ms": round(timeout * 1000)}, timeout)
         if not answer["ok"]:
             raise ValueError(answer["error"])
         value = answer["value"]

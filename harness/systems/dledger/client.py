@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from itertools import cycle, islice
 from typing import Final
 
-from harness.clients.wire import LostError, NotSentError, Wire
+from harness.clients.wire import NoAnswerError, Wire
 from harness.systems.api import Setup
 from harness.systems.dledger.objects import request_of
 from harness.systems.dledger.outcomes import Reply, completion_of, completion_of_error
@@ -89,7 +89,7 @@ class RegisterClient:
     async def _ask(self, invocation: Invocation, node: str, timeout: float) -> Reply:
         try:
             answer = await self._wires[node].ask(request_of(invocation, self._read_mode), timeout)
-        except (NotSentError, LostError) as error:
+        except NoAnswerError as error:
             self._avoid_until[node] = self._clock() + AVOID_S
             self._leader = None if self._leader == node else self._leader
             return completion_of_error(invocation, error, node)

@@ -17,9 +17,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from harness.clients.wire import LostError, NotSentError
+from harness.clients.wire import NoAnswerError
 from harness.systems.dledger.objects import UNSEEN, balances_left, value_read
-from harness.systems.law import LOST, NOT_SENT, Law, Outcome, Rule
+from harness.systems.law import Law, Outcome, Rule
 from harness.workloads import Invocation
 from history import UNAPPLIED
 
@@ -65,10 +65,9 @@ def completion_of(invocation: Invocation, answer: dict[str, Any], node: str) -> 
     )
 
 
-def completion_of_error(invocation: Invocation, error: NotSentError | LostError, node: str) -> Reply:
+def completion_of_error(invocation: Invocation, error: NoAnswerError, node: str) -> Reply:
     """The outcome of an operation that got no answer."""
-    case = NOT_SENT if isinstance(error, NotSentError) else LOST
-    return _reply(case, invocation, node, str(error), reached=False)
+    return _reply(error.case, invocation, node, str(error), reached=False)
 
 
 def _acknowledged(invocation: Invocation, answer: dict[str, Any], node: str) -> Reply:

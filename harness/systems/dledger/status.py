@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from harness.clients.wire import BlockingWire, LostError, NotSentError, Wire
+from harness.clients.wire import BlockingWire, Wire
 from harness.systems.api import Setup, Shell
 
 CLIENT_PORT: Final = 20912
@@ -65,10 +65,7 @@ class StatusProber:
         self._wire = Wire(host, port)
 
     async def ask(self, timeout: float) -> Mapping[str, Any]:
-        try:
-            return figures(await self._wire.ask({"op": "status"}, timeout))
-        except (NotSentError, LostError) as error:
-            raise ConnectionError(str(error)) from None
+        return figures(await self._wire.ask({"op": "status"}, timeout))
 
     async def close(self) -> None:
         self._wire.close()

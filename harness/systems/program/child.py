@@ -23,7 +23,7 @@ from typing import Any, Final
 
 import msgspec
 
-from harness.clients.wire import LostError, NotSentError
+from harness.clients.wire import LostError, NoAnswerError, NotSentError
 from history.json_object import load_object
 
 log = logging.getLogger("harness.systems.program.child")
@@ -135,7 +135,7 @@ class _Request:
     answer: asyncio.Future[dict[str, Any] | None]
     begun: bool = False
 
-    def error(self, why: str) -> LostError | NotSentError:
+    def error(self, why: str) -> NoAnswerError:
         return LostError(why) if self.begun else NotSentError(f"never written to the program: {why}")
 
 

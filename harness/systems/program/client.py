@@ -14,9 +14,9 @@ from typing import Any, Final
 
 import msgspec
 
-from harness.clients.wire import LostError, NotSentError
+from harness.clients.wire import NoAnswerError
 from harness.systems.api import Machine
-from harness.systems.law import LOST, NOT_SENT, Law, Outcome, Rule
+from harness.systems.law import Law, Outcome, Rule
 from harness.systems.program.child import LineProgram
 from harness.workloads import Invocation
 from history.records.operations import ECHOED, contradiction
@@ -65,10 +65,8 @@ class ProgramClient:
         }  # fmt: skip
         try:
             answer = await self._program.ask(request, self._timeout + GRACE_S)
-        except NotSentError as error:
-            return LAW.outcome(NOT_SENT, invocation, self.home, str(error))
-        except LostError as error:
-            return LAW.outcome(LOST, invocation, self.home, str(error))
+        except NoAnswerError as error:
+            return LAW.outcome(error.case, invocation, self.home, str(error))
         if why := unusable(invocation, answer, self._answers):
             self._program.restart(why)
             return LAW.outcome(UNUSABLE, invocation, self.home, why)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from harness.clients.wire import LostError, NotSentError
 from harness.systems.api import Alarm, Canary, Machine, Option, Prober, Ready, Role, Setup, Shell, Surface, System
 from harness.systems.artifacts import LocalFiles, on_node
 from harness.systems.program.child import LineProgram, Program
@@ -179,10 +178,7 @@ class _Prober:
 
     async def ask(self, timeout: float) -> Mapping[str, Any]:
         request = {"f": "probe", "node": self.node.name, "address": self.node.address, "timeout": timeout}
-        try:
-            answer = await self.program.ask(request, timeout + _PROBE_GRACE_S)
-        except (NotSentError, LostError) as error:
-            raise OSError(str(error)) from None
+        answer = await self.program.ask(request, timeout + _PROBE_GRACE_S)
         value = answer.get("value")
         if answer.get("type") != "ok" or not isinstance(value, dict):
             raise ValueError(str(answer.get("error") or "an answer without figures")[:200])

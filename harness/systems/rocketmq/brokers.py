@@ -10,7 +10,7 @@ import asyncio
 from contextlib import suppress
 from typing import Final
 
-from harness.clients.wire import LostError, NotSentError
+from harness.clients.wire import NoAnswerError
 from harness.systems.api import Setup
 from harness.systems.remoting import Connection
 from harness.systems.rocketmq.controllers import NEVER_MS
@@ -52,7 +52,7 @@ async def beat(broker: Broker, address: tuple[str, int]) -> None:
     connection = Connection(address)
     try:
         while True:
-            with suppress(NotSentError, LostError):
+            with suppress(NoAnswerError):
                 await connection.ask(HEARTBEAT, ext=broker.heartbeat(NEVER_MS), timeout=PATIENCE_S)
             await asyncio.sleep(EVERY_S)
     finally:

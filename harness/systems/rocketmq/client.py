@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from itertools import cycle, islice
 from typing import Any, Final
 
-from harness.clients.wire import LostError, NotSentError
+from harness.clients.wire import NoAnswerError
 from harness.systems.api import Machine, Setup
 from harness.systems.law import LOST, NOT_SENT, Law, Outcome, Rule
 from harness.systems.remoting import Answer, Connection
@@ -87,17 +87,15 @@ class Client:
         code, ext, body = request(invocation.f, str(invocation.key), invocation.value)
         try:
             answer = await self._connections[node].ask(code, body, ext, timeout=_left(deadline))
-        except NotSentError as error:
-            return LAW.outcome(NOT_SENT, invocation, node, str(error)), NOT_SENT
-        except LostError as error:
-            return LAW.outcome(LOST, invocation, node, str(error)), LOST
+        except NoAnswerError as error:
+            return LAW.outcome(error.case, invocation, node, str(error)), error.case
         return outcome_of(invocation, answer, node), case_of(invocation, answer)[0]
 
     async def _leader_by(self, node: str, deadline: float) -> str | None:
         """The leader that this node knows."""
         try:
             answer = await self._connections[node].ask(METADATA, timeout=_left(deadline))
-        except (NotSentError, LostError):
+        except NoAnswerError:
             return None
         return self._nodes.get(answer.ext.get("controllerLeaderAddress", ""))
 
@@ -152,10 +150,7 @@ class Prober:
         self._nodes = {f"{one.address}:{PORT}": one.name for one in setup.nodes}
 
     async def ask(self, timeout: float) -> Mapping[str, Any]:
-        try:
-            answer = await self._connection.ask(METADATA, timeout=timeout)
-        except (NotSentError, LostError) as error:
-            raise ConnectionError(str(error)) from None
+        answer = await self._connection.ask(METADATA, timeout=timeout)
         if answer.code != OK:
             raise ValueError(f"code {answer.code}: {answer.remark}")
         leader = self._nodes.get(answer.ext.get("controllerLeaderAddress", ""))

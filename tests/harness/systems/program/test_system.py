@@ -88,7 +88,7 @@ def probed(system: System, times: int = 1, timeout: float = 5.0) -> list[Mapping
             try:
                 found.append(await prober.ask(timeout))
             except (OSError, ValueError) as error:
-                found.append(f"{type(error).__name__}: {error}")
+                found.append(f"{'OSError' if isinstance(error, OSError) else 'ValueError'}: {error}")
         await prober.close()
         return found
 
