@@ -4,29 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from harness.errors import UsageError
-from harness.systems.api import Setup, System, Workload
+from harness.systems.api import Option, Setup, System, Workload
 from harness.systems.law import Law
 from history.schema import hint
 
 #: What a command line, a file and a name of a run can hold.
 _NAME: Final = re.compile(r"[a-z][a-z0-9_-]*")
 _VERSION: Final = re.compile(r"\S+")
-
-
-class Choosable(Protocol):
-    """An option, by what is known of it in Python and in a file alike."""
-
-    @property
-    def default(self) -> Any: ...
-    @property
-    def choices(self) -> tuple[str, ...]: ...
-    @property
-    def least(self) -> float | None: ...
-    @property
-    def most(self) -> float | None: ...
 
 
 def check_declared(system: System) -> None:
@@ -46,9 +33,9 @@ def check_declared(system: System) -> None:
     _check_names("options", [one.name for one in system.options])
     _check_names("canaries", [one.name for one in system.canaries])
     for option in system.options:
-        check_option(f"options.{option.name}", option)
+        _check_option(f"options.{option.name}", option)
     for canary in system.canaries:
-        check_canary(f"canaries.{canary.name}", canary.options, {one.name: one for one in system.options})
+        _check_canary(f"canaries.{canary.name}", canary.options, {one.name: one for one in system.options})
 
 
 def _check_names(place: str, names: Iterable[Any], allowed: re.Pattern[str] = _NAME) -> None:
@@ -62,9 +49,9 @@ def _check_names(place: str, names: Iterable[Any], allowed: re.Pattern[str] = _N
         seen.add(name)
 
 
-def check_option(place: str, option: Choosable) -> None:
+def _check_option(place: str, option: Option) -> None:
     """Raises ValueError for a default that is not among the choices or within the bounds."""
-    default = option.default
+    default: Any = option.default  # a third party may have written anything
     if not isinstance(default, bool | int | float | str):
         raise ValueError(f"{place}.default must be true or false, a number or a text, not {default!r}")
     if option.choices and default not in option.choices:
@@ -77,7 +64,7 @@ def check_option(place: str, option: Choosable) -> None:
         raise ValueError(f"{place}.default is not within its bounds: {default}")
 
 
-def check_canary(place: str, needs: Mapping[str, Any], options: Mapping[str, Any]) -> None:
+def _check_canary(place: str, needs: Mapping[str, Any], options: Mapping[str, Any]) -> None:
     """Raises ValueError for an option that a planted bug needs and the system does not have."""
     if unknown := set(needs) - set(options):
         raise ValueError(f"{place}.options: there is no option {min(unknown)!r}; {hint(min(unknown), options)}")
