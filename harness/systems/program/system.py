@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from msgspec.structs import asdict
+
 from harness.systems.api import Alarm, Canary, Machine, Option, Prober, Ready, Role, Setup, Shell, Surface, System
 from harness.systems.artifacts import LocalFiles, on_node
 from harness.systems.program.child import LineProgram, Program
@@ -42,17 +44,8 @@ class _FromFile:
             name=self.name,
             summary=file.summary,
             versions=file.versions,
-            options=tuple(
-                Option(
-                    name=name, default=one.default, help=one.help, choices=one.choices, least=one.least, most=one.most,
-                    marks_runs=one.marks_runs,
-                )
-                for name, one in file.options.items()
-            ),
-            canaries=tuple(
-                Canary(name=name, help=one.help, found_by=one.found_by, options=one.options)
-                for name, one in file.canaries.items()
-            ),
+            options=tuple(Option(name=name, **asdict(one)) for name, one in file.options.items()),
+            canaries=tuple(Canary(name=name, **asdict(one)) for name, one in file.canaries.items()),
             refuse=self.refuse,
             roles=self.roles,
             artifacts=self.artifacts,
@@ -62,8 +55,8 @@ class _FromFile:
             workloads=tuple(WORKLOADS[name] for name in file.workloads),
             prober=self.prober if file.probe is not None else None,
             promises=file.promises,
-            alarms=tuple(Alarm(pattern=one.pattern, meaning=one.meaning, follows=one.follows) for one in file.alarms),
-        )  # fmt: skip
+            alarms=tuple(Alarm(**asdict(one)) for one in file.alarms),
+        )
 
     def refuse(self, setup: Setup) -> str | None:
         """Nodes that the cluster lacks, where it is known, and programs that this machine lacks."""
