@@ -131,13 +131,7 @@ class _FromFile:
         return _Prober(LineProgram(self._program(setup, self.file.probe.command, shell.machine)), shell.machine)
 
     def _program(self, setup: Setup, command: Command, node: Machine | None = None) -> Program:
-        first = self.file.roles[0]
-        values = {
-            **_options(setup),
-            "version": setup.version,
-            "canary": setup.canary,
-            "peers": ",".join(_peers(setup, first)),
-        }
+        values = _of_the_run(setup, self.file.roles[0])
         if node is not None:
             here = (nodes for role in self.file.roles if node in (nodes := _nodes_of(setup, role)))
             values |= _names(node, next(here))
@@ -147,15 +141,11 @@ class _FromFile:
 
     def _values(self, setup: Setup, role: RoleTable, node: Machine) -> dict[str, str]:
         artifacts = self.artifacts(setup)
-        peers = _peers(setup, role)
         here = _names(node, _nodes_of(setup, role))
         return {
-            **_options(setup),
+            **_of_the_run(setup, role),
             **here,
-            "version": setup.version,
-            "canary": setup.canary,
-            "peers": ",".join(peers),
-            "others": ",".join(peer for peer in peers if peer != fill(role.peer, here)),
+            "others": ",".join(peer for peer in _peers(setup, role) if peer != fill(role.peer, here)),
             "home": node.home,
             "data": f"{node.home}/{_data(role)}",
             "files": on_node(node, artifacts[0]) if artifacts else node.home,
@@ -201,6 +191,12 @@ def _data(role: RoleTable) -> str:
 
 def _filled(command: Command, values: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(fill(word, values) for word in words_of(command))
+
+
+def _of_the_run(setup: Setup, role: RoleTable) -> dict[str, str]:
+    """The values that are the same on every node."""
+    peers = ",".join(_peers(setup, role))
+    return {**_options(setup), "version": setup.version, "canary": setup.canary, "peers": peers}
 
 
 def _options(setup: Setup) -> dict[str, str]:
