@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,12 +39,10 @@ class LocalFiles:
     @property
     def key(self) -> str:
         """Raises UsageError when a file is missing."""
-        content = hashlib.sha256()
         for path in self.paths:
             if not path.is_file():
                 raise UsageError(f"{path.name} {self.missing}")
-            content.update(path.name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
-        return content.hexdigest()
+        return digest_of(self.paths)
 
     def fetch(self, into: Path, say: Say) -> None:  # noqa: ARG002 (there is nothing to wait for)
         for path in self.paths:
@@ -83,6 +82,14 @@ def maven(pom: Path, *words: str, missing: str, failed: str) -> None:
     if done.returncode != 0:
         first = ([line for line in done.stdout.splitlines() if "ERROR" in line] or ["no message"])[0]
         raise ArtifactError(f"{failed}: {first[:300]}")
+
+
+def digest_of(paths: Iterable[Path]) -> str:
+    """A hash of the files' names and contents."""
+    content = hashlib.sha256()
+    for path in paths:
+        content.update(path.name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
+    return content.hexdigest()
 
 
 def cached(artifact: Artifact, say: Say) -> Path:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 import tempfile
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Final
 
 from harness.errors import UsageError
 from harness.systems.api import Say
-from harness.systems.artifacts import maven
+from harness.systems.artifacts import digest_of, maven
 
 JAR: Final = "bookkeeper-gateway.jar"
 PROJECT: Final = Path(__file__).resolve().parents[3] / "bookkeeper_gateway"
@@ -30,10 +29,7 @@ class GatewayJar:
         sources = [self._project / "pom.xml", *sorted((self._project / "src" / "main").rglob("*.java"))]
         if not sources[0].is_file():
             raise UsageError(f"{self._project} is missing: BookKeeper's gateway is built in a source tree of harness")
-        content = hashlib.sha256()
-        for path in sources:
-            content.update(path.name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
-        return content.hexdigest()
+        return digest_of(sources)
 
     def fetch(self, into: Path, say: Say) -> None:
         """Build it in a copy: what root builds in the tree, its owner cannot remove."""
