@@ -53,8 +53,8 @@ def _kind(invocation: Invocation) -> str:
 
 def balances_left(answer: Answer) -> list[list[int]] | None:
     """The balances that a transfer left; None if the answer does not say so."""
-    numbers = _numbers(answer)
-    return None if numbers is None else _pairs(numbers)
+    found = _pairs(answer)
+    return None if found is UNSEEN else found
 
 
 def _register(answer: Answer) -> Any:
@@ -76,10 +76,7 @@ def _set(answer: Answer) -> Any:
 
 def _log(answer: Answer) -> Any:
     """The entry that was got, or all entries as [index, value]."""
-    if "values" not in answer:
-        return answer.get("value", UNSEEN)
-    numbers = _numbers(answer)
-    return UNSEEN if numbers is None else _pairs(numbers)
+    return _pairs(answer) if "values" in answer else _register(answer)
 
 
 def _lock(answer: Answer) -> Any:
@@ -90,13 +87,10 @@ def _lock(answer: Answer) -> Any:
     return (value if value > 0 else None) if type(value) is int else UNSEEN
 
 
-def _bank(answer: Answer) -> Any:
+def _pairs(answer: Answer) -> Any:
+    """The registers of one object as [number, value]."""
     numbers = _numbers(answer)
-    return UNSEEN if numbers is None else _pairs(numbers)
-
-
-def _pairs(numbers: Mapping[int, int]) -> list[list[int]]:
-    return [[place, value] for place, value in sorted(numbers.items())]
+    return UNSEEN if numbers is None else [[place, value] for place, value in sorted(numbers.items())]
 
 
 def _numbers(answer: Answer) -> dict[int, int] | None:
@@ -111,5 +105,5 @@ def _numbers(answer: Answer) -> dict[int, int] | None:
 
 
 _READ: Final[Mapping[str, Callable[[Answer], Any]]] = {
-    "set": _set, "counter": _counter, "log": _log, "lock": _lock, "bank": _bank,
+    "set": _set, "counter": _counter, "log": _log, "lock": _lock, "bank": _pairs,
 }  # fmt: skip

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -90,13 +89,9 @@ def state_in(answer: Answer) -> list[Any]:
     found = epoch[1] if epoch else answer.ext.get("syncStateSetEpoch")
     if members is None or found is None:
         raise ValueError(f"an answer without a set or its epoch: {body[:200]}")
-    numbers = sorted(_numbers(members[1]))
+    numbers = sorted(int(one) for one in members[1].split(",") if one)
     master, master_epoch = (answer.ext.get(name) for name in ("masterBrokerId", "masterEpoch"))
     return [_number(master), _number(master_epoch), numbers, int(found)]
-
-
-def _numbers(text: str) -> Iterator[int]:
-    return (int(one) for one in text.split(",") if one)
 
 
 def _number(text: str | None) -> int | None:
