@@ -18,11 +18,11 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from harness.errors import StoreError
-from harness.execution.final_phase import FinalPhase
+from harness.execution.final_phase import FinalPhase, Restartable
 from harness.execution.histogram import Histogram
 from harness.execution.interpreter import LOOK_S, follow
 from harness.execution.load import Load, Tally
@@ -66,7 +66,7 @@ class Nemesis(Protocol):
         """
 
 
-class Target(Protocol):
+class Target(Restartable, Protocol):
     """The system under test, as the conductor needs it; ``harness.systems.Deployment`` is one."""
 
     @property
@@ -78,12 +78,6 @@ class Target(Protocol):
 
     def probers(self) -> Mapping[str, Prober]:
         """Make a prober for each of these nodes, for the run's event loop; none for a system without probes."""
-
-    def kill(self, nodes: Iterable[str]) -> None: ...
-
-    def start(self, nodes: Iterable[str]) -> None: ...
-
-    def await_leader(self) -> str: ...
 
 
 RecordFault = Callable[[Type, str, dict[str, Any]], None]
