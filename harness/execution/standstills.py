@@ -12,6 +12,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Final, Self
 
+from harness.judge.awake import merged
+
 LOOK_EVERY_S: Final = 0.05
 #: Longer than a busy machine delays a thread.
 STANDSTILL_NS: Final = 1_000_000_000
@@ -100,9 +102,5 @@ class Standstills:
         self._last, self._suspended = now, suspended
 
     def _add(self, begin: int, end: int) -> None:
-        before = [span for span in self._spans if span[1] < begin]
-        after = [span for span in self._spans if span[0] > end]
-        touched = [span for span in self._spans if span[1] >= begin and span[0] <= end]
-        merged = (min([begin, *(b for b, _ in touched)]), max([end, *(e for _, e in touched)]))
-        self._spans = [*before, merged, *after]
+        self._spans = merged([*self._spans, (begin, end)])
         self._stood = sum(end - begin for begin, end in self._spans)
