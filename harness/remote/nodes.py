@@ -158,9 +158,10 @@ class Remote:
 
         It appears under its name only when it is complete, checked and on the node's disk; its directory is made.
         """
-        self._upload(node, _read(local), _mode(local), remote)
-
-    def _upload(self, node: str, content: bytes, mode: str, remote: str) -> None:
+        try:
+            content, mode = local.read_bytes(), f"{stat.S_IMODE(local.stat().st_mode):o}"
+        except OSError as error:
+            raise UsageError(f"{local} cannot be read: {error.strerror}") from None
         wanted = hashlib.sha256(content).hexdigest()
         there = self._execute(node, Command(("sha256sum", "--", remote), timeout=60.0))
         if there.code == 0 and there.stdout.split()[0].lstrip(b"\\").decode() == wanted:
@@ -211,17 +212,6 @@ def _last_line(output: bytes) -> str:
 
 
 # -- local files ---------------------------------------------------------------------------------------------------
-
-
-def _read(local: Path) -> bytes:
-    try:
-        return local.read_bytes()
-    except OSError as error:
-        raise UsageError(f"{local} cannot be read: {error.strerror}") from None
-
-
-def _mode(local: Path) -> str:
-    return f"{stat.S_IMODE(local.stat().st_mode):o}"
 
 
 @contextmanager
