@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final
 
@@ -74,22 +75,8 @@ class RunState:
         if self.path is None:
             return
         # Copies: other threads go on noting.
-        record = {
-            "format": STATE_FORMAT,
-            "version": STATE_VERSION,
-            "moments": dict(self.moments),
-            "failures": list(self.failures),
-            "warnings": list(self.warnings),
-            "environment": self.environment,
-            "interrupted": self.interrupted,
-            "ended": self.ended,
-            "stopped": self.stopped,
-            "unhealed": list(self.unhealed),
-            "standstills": list(self.standstills),
-            "pace": self.pace,
-            "lag_ms": list(self.lag_ms),
-            "restart_failed": self.restart_failed,
-        }
+        recorded = {name: copy(getattr(self, name)) for name in _RECORDED}
+        record = {"format": STATE_FORMAT, "version": STATE_VERSION, **recorded}
         if record != self._saved:
             write_json(self.path, record)
             self._saved = record
@@ -103,17 +90,14 @@ class RunState:
             record = read_object(path)
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from None
-        names = ("moments", "failures", "warnings", "environment", "interrupted", "ended")
-        whole = all(name in record for name in names)
+        whole = all(name in record for name in _ALWAYS)
         if not whole or (record.get("format"), record.get("version")) != (STATE_FORMAT, STATE_VERSION):
             raise ValueError(f"{path}: expected {STATE_FORMAT} version {STATE_VERSION}")
-        return cls(
-            path=None,
-            stopped=record.get("stopped"),
-            unhealed=record.get("unhealed", []),
-            standstills=[(begin, end) for begin, end in record.get("standstills", ())],
-            pace=record.get("pace", {}),
-            lag_ms=record.get("lag_ms", []),
-            restart_failed=record.get("restart_failed"),
-            **{name: record[name] for name in names},
-        )
+        state = cls(**{name: record[name] for name in _RECORDED if name in record})
+        state.standstills = [(begin, end) for begin, end in state.standstills]
+        return state
+
+
+_RECORDED: Final = tuple(one.name for one in fields(RunState) if one.name not in ("path", "_saved"))
+#: What the first release recorded already.
+_ALWAYS: Final = ("moments", "failures", "warnings", "environment", "interrupted", "ended")
