@@ -21,13 +21,6 @@ from nemesis.core.ports import Command
 NODE_NAME: Final = re.compile(r"[a-z][a-z0-9]{0,15}")
 
 
-def lock_for(name: str, place: Path) -> FileLock:
-    """The lock of the cluster that a file or directory defines, for this user on this machine."""
-    home = Path(os.environ.get("XDG_STATE_HOME") or Path("~/.local/state").expanduser())
-    mark = hashlib.sha256(str(place.resolve()).encode()).hexdigest()[:8]
-    return FileLock(home / "harness" / "locks" / f"{name}-{mark}.lock", f"cluster {name} ({place})")
-
-
 def check_machines(nodes: tuple[Node, ...]) -> None:
     """Check that every machine lets us in as root and has its data directory.  Raises RemoteError or ClusterError."""
     commands = {
@@ -38,12 +31,6 @@ def check_machines(nodes: tuple[Node, ...]) -> None:
             if done.code != 0:
                 said = done.stderr.strip() or f"exit code {done.code}"
                 raise ClusterError(f"{name} lets us in, but the data directory cannot be made as root: {said}")
-
-
-def machine_status(name: str, nodes: tuple[Node, ...], lock: FileLock) -> ClusterStatus:
-    """Ask every machine; one that does not answer is down."""
-    with ThreadPoolExecutor(max_workers=max(1, len(nodes)), thread_name_prefix="status") as pool:
-        return ClusterStatus(name, tuple(pool.map(_status_of, nodes)), lock.holder())
 
 
 def _status_of(node: Node) -> NodeStatus:
@@ -63,8 +50,12 @@ class Machines:
     """The parts of a ``Cluster`` that do not depend on the origin of its machines."""
 
     def __init__(self, name: str, place: Path) -> None:
+        """``place`` is the file or directory that defines the cluster; its lock is this user's, on this machine."""
         self.name = name
-        self._file_lock = lock_for(name, place)
+        home = Path(os.environ.get("XDG_STATE_HOME") or Path("~/.local/state").expanduser())
+        mark = hashlib.sha256(str(place.resolve()).encode()).hexdigest()[:8]
+        lock = home / "harness" / "locks" / f"{name}-{mark}.lock"
+        self._file_lock = FileLock(lock, f"cluster {name} ({place})")
 
     @property
     def nodes(self) -> tuple[Node, ...]:
@@ -79,4 +70,7 @@ class Machines:
         return False
 
     def status(self) -> ClusterStatus:
-        return machine_status(self.name, self.nodes, self._file_lock)
+        """Ask every machine; one that does not answer is down."""
+        nodes = self.nodes
+        with ThreadPoolExecutor(max_workers=max(1, len(nodes)), thread_name_prefix="status") as pool:
+            return ClusterStatus(self.name, tuple(pool.map(_status_of, nodes)), self._file_lock.holder())
