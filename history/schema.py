@@ -71,6 +71,11 @@ def convert(record: Any, wanted: type[T], spell: Callable[[str], str] = str) -> 
         raise ValueError(_explained(str(error), record, wanted, spell)) from None
 
 
+def record_of(value: Any) -> Any:
+    """A dataclass or Struct, or a list of such, as its JSON: what :func:`convert` reads."""
+    return msgspec.json.decode(msgspec.json.encode(value))
+
+
 def convert_recorded(record: Any, wanted: type[T]) -> T:
     """The record as a value of the dataclass by its types alone: it may have been written under other bounds.
 

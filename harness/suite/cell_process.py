@@ -17,7 +17,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -58,13 +58,6 @@ class Attempt:
     seconds: float = 0.0
     notes: tuple[str, ...] = ()
     retryable: bool = False
-
-    def to_json(self) -> dict[str, Any]:
-        return {**asdict(self), "kinds": list(self.kinds), "notes": list(self.notes)}
-
-    @classmethod
-    def from_json(cls, record: dict[str, Any]) -> Attempt:
-        return cls(**{**record, "kinds": tuple(record["kinds"]), "notes": tuple(record["notes"])})
 
     @property
     def found(self) -> str:

@@ -12,6 +12,7 @@ from typing import Any, Final
 from harness.errors import UsageError
 from harness.plan import Plan
 from harness.suite.expectation import Expectation
+from history.schema import convert, record_of
 
 #: Bytes of two events in ``history.jsonl`` (docs/pipeline.md).
 _BYTES: Final = 247
@@ -42,7 +43,7 @@ class Cell:
     def to_json(self) -> dict[str, Any]:
         return {
             "name": self.name,
-            "expected": self.expected.to_json(),
+            "expected": record_of(self.expected),
             "skip": self.skip,
             "script": self.script,
             "plan": self.plan.to_json(),
@@ -51,7 +52,7 @@ class Cell:
     @classmethod
     def from_json(cls, record: dict[str, Any]) -> Cell:
         plan = Plan.from_json(record["plan"])
-        expected = Expectation.from_json(record["expected"])
+        expected = convert(record["expected"], Expectation)
         return cls(record["name"], plan, expected, record["skip"], record.get("script", ""))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from harness.suite.known_defects import Defect
 from history import Verdict
@@ -51,15 +51,6 @@ class Expectation:
         others = [verdict for verdict in self.verdicts if verdict != "invalid"]
         names = ", ".join([*self.kinds, *(defect.name for defect in self.known)])
         return f"invalid ({names})" + (f" now and then, else {' or '.join(others)}" if others else "")
-
-    def to_json(self) -> dict[str, Any]:
-        known = [defect.to_json() for defect in self.known]
-        return {"verdicts": list(self.verdicts), "kinds": list(self.kinds), "why": self.why, "known": known}
-
-    @classmethod
-    def from_json(cls, record: dict[str, Any]) -> Expectation:
-        known = tuple(map(Defect.from_json, record.get("known", ())))
-        return cls(tuple(record["verdicts"]), tuple(record["kinds"]), record["why"], known)
 
 
 #: The violations that bear the marks of none of the defects (``harness.suite.known_defects.unexplained``).

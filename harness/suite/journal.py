@@ -20,6 +20,7 @@ from harness.store import point_link, write_json
 from harness.suite.cell_process import Attempt
 from harness.suite.cells import Cell
 from history.json_object import load_object
+from history.schema import convert, record_of
 
 FORMAT: Final = "harness-suite"
 VERSION: Final = 2
@@ -63,7 +64,7 @@ class Journal:
         """Record an attempt.  Raises StoreError when that fails: the suite then ends rather than forget."""
         try:
             with (self.root / "attempts.jsonl").open("a") as file:
-                file.write(json.dumps(attempt.to_json(), ensure_ascii=False) + "\n")
+                file.write(json.dumps(record_of(attempt), ensure_ascii=False) + "\n")
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:
@@ -115,7 +116,7 @@ def read_journal(root: Path) -> Journal:
         begun = Begun.from_json(load_object((root / "suite.json").read_bytes()))
         path = root / "attempts.jsonl"
         lines = path.read_text().splitlines(keepends=True) if path.exists() else []
-        attempts = [Attempt.from_json(load_object(line)) for line in lines if line.endswith("\n")]
+        attempts = [convert(load_object(line), Attempt) for line in lines if line.endswith("\n")]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UsageError(f"{root} cannot be resumed: {error}; start the suite anew, without --resume") from None
     if lines and not lines[-1].endswith("\n"):

@@ -28,7 +28,6 @@ from pathlib import Path
 from typing import Annotated, Any, Final, TypeAlias
 
 from msgspec import Meta, Struct
-from msgspec.structs import asdict
 
 from harness.errors import UsageError
 from history import RunFiles
@@ -54,15 +53,6 @@ class Defect(Struct, frozen=True, forbid_unknown_fields=True):
     faults: tuple[str, ...] = ()
     only_with: tuple[str, ...] = ()
     why: str = ""
-
-    def to_json(self) -> dict[str, Any]:
-        lists = {"kinds": list(self.kinds), "faults": list(self.faults), "only_with": list(self.only_with)}
-        return {**asdict(self), **lists}
-
-    @classmethod
-    def from_json(cls, record: dict[str, Any]) -> Defect:
-        """Raises ValueError."""
-        return convert(record, cls)
 
     def explains(
         self, violation: Violation, run: RunFiles, receipts: Iterable[Mapping[str, Any]], found: Collection[str]

@@ -13,6 +13,7 @@ from harness.suite.cells import Cell
 from harness.suite.expectation import CODE_OF, Outcome
 from harness.suite.journal import Journal
 from harness.terminal import tables
+from history.schema import record_of
 from reports.style.format import one_line
 
 FORMAT: Final = "harness-suite-results"
@@ -137,14 +138,14 @@ def _cell_json(result: CellResult) -> dict[str, Any]:
     return {
         "name": result.cell.name,
         "outcome": result.outcome,
-        "expected": result.cell.expected.to_json(),
+        "expected": record_of(result.cell.expected),
         "verdict": last.verdict if last else "",
         "kinds": list(last.kinds) if last else [],
         "sentence": result.sentence,
         "seed": result.cell.plan.seed,
         "command": result.cell.command,
         "run": last.run if last else "",
-        "attempts": [attempt.to_json() for attempt in result.attempts],
+        "attempts": record_of(result.attempts),
     }
 
 

@@ -31,6 +31,7 @@ from harness.systems.deployment import fetch
 from harness.terminal import tables
 from history import RunFiles
 from history.extras import require
+from history.schema import record_of
 
 #: A file in a suite's directory once it has brought its cluster up: if it is killed, the resumed suite takes the nodes
 #: down.
@@ -224,7 +225,7 @@ def _launcher(store: Path, table: Table, stop: threading.Event) -> Callable[[Cel
 
 def _note(run: Path, cell: Cell, attempt: Attempt) -> None:
     """Raises StoreError."""
-    record = {"cell": cell.name, "expected": cell.expected.to_json(), "outcome": attempt.outcome,
+    record = {"cell": cell.name, "expected": record_of(cell.expected), "outcome": attempt.outcome,
               "as_expected": is_as_expected(attempt.outcome)}  # fmt: skip
     try:
         write_json(RunFiles(run).suite, record)

@@ -11,6 +11,7 @@ from harness.exits import exit_code, worst_code
 from harness.suite.expectation import CODE_OF, Expectation, Outcome, compare
 from harness.suite.known_defects import Defect
 from history.records.violations import Violation
+from history.schema import convert, record_of
 
 VALID = Expectation()
 PLANTED = Expectation(("invalid",), ("no-recovery", "lost-write"))
@@ -63,7 +64,7 @@ def test_what_bears_the_marks_of_a_known_defect_is_as_expected() -> None:
 
 def test_an_expectation_survives_the_journal() -> None:
     for one in (VALID, PLANTED, FLAKY, KNOWN):
-        assert Expectation.from_json(one.to_json()) == one
+        assert convert(record_of(one), Expectation) == one
 
 
 def test_a_canary_that_stays_green_fails() -> None:
