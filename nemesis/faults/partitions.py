@@ -62,7 +62,7 @@ def firewall_refusal(ctx: Context) -> str | None:
 
 
 class RuleFault:
-    """A network fault made of packet filter rules; the subclasses define targets and action.
+    """A network fault made of packet filter rules, between two random halves; subclasses choose other targets.
 
     ``unaimed`` says why its nodes cannot be chosen by words, empty where they can.
     """
@@ -84,8 +84,8 @@ class RuleFault:
         return firewall_refusal(ctx)
 
     def draw(self, ctx: Context, rng: random.Random) -> grudges.Grudge:
-        """The grudge to install.  Raises SkippedError when there is none."""
-        raise NotImplementedError
+        """The grudge to install: two random halves.  Raises SkippedError when there is none."""
+        return grudges.random_halves(ctx.members, rng, ctx.others)
 
     def aimed(self, ctx: Context, nodes: Sequence[str], rng: random.Random) -> grudges.Grudge:  # noqa: ARG002 (drawn)
         """The grudge to install when these nodes were chosen beforehand: they are one of two sides."""

@@ -44,18 +44,8 @@ class OneWay(RuleFault):
         return grudges.one_way(names, *((nodes, others) if deaf else (others, nodes)))
 
 
-class Reset(RuleFault):
-    """Two halves that reject each other with a TCP reset: the peers notice at once."""
-
-    def draw(self, ctx: Context, rng: random.Random) -> grudges.Grudge:
-        return grudges.random_halves(ctx.members, rng, ctx.others)
-
-
 class Swizzle(RuleFault):
     """The links between two halves are cut one after another, and come back in another order."""
-
-    def draw(self, ctx: Context, rng: random.Random) -> grudges.Grudge:
-        return grudges.random_halves(ctx.members, rng, ctx.others)
 
     def plan(self, ctx: Context, rng: random.Random) -> Targets:
         whole = super().plan(ctx, rng)
@@ -192,7 +182,7 @@ TARGETED_PARTITIONS: tuple[RuleFault, ...] = (
     ),
     OneWay("partition-one-way", "the leader is heard but hears no other node, or the reverse"),
     Swizzle("swizzle", "links between two halves cut one by one, restored in another order"),
-    Reset("reset", "two halves refuse each other's connections with a TCP reset", "reset"),
+    RuleFault("reset", "two halves refuse each other's connections with a TCP reset", "reset"),
     IsolateUntilSnapshot(
         "isolate-until-snapshot", "one follower is cut off until it can only return by a snapshot", at_least=3
     ),

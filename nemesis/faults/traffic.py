@@ -6,7 +6,6 @@ import random
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from nemesis.core import grudges
 from nemesis.core.errors import FaultError
 from nemesis.core.fault import Context, Targets, Witness
 from nemesis.core.firewall import Action
@@ -50,9 +49,6 @@ class Throttle(RuleFault):
 
     def amount(self, ctx: Context) -> float:
         return ctx.settings.option(self.option)
-
-    def draw(self, ctx: Context, rng: random.Random) -> grudges.Grudge:
-        return grudges.random_halves(ctx.members, rng, ctx.others)
 
     def plan(self, ctx: Context, rng: random.Random) -> Targets:
         whole = super().plan(ctx, rng)
