@@ -40,6 +40,18 @@ def states(ctx: Context, pids: Mapping[str, int]) -> dict[str, str]:
     return {node: answer.stdout.strip() for node, answer in answers.items()}
 
 
+def await_states(ctx: Context, pids: Mapping[str, int], wanted: Callable[[str], bool]) -> dict[str, str]:
+    """The state letters of all processes once each is as wanted, or as they are at the deadline."""
+    last: dict[str, str] = {}
+
+    def look() -> bool | None:
+        last.update(states(ctx, pids))
+        return all(map(wanted, last.values())) or None
+
+    ctx.until(look, ctx.settings.witness_s)
+    return last
+
+
 def running_pids(ctx: Context, nodes: tuple[str, ...]) -> dict[str, int]:
     """Pids of those that run.  Raises SkippedError when one of the nodes has no process."""
     found = ctx.system.pids(nodes)
@@ -71,14 +83,8 @@ def kill(ctx: Context, pids: Mapping[str, int]) -> None:
 def see_gone(ctx: Context, pids: Mapping[str, int]) -> Witness:
     """Wait until none of them is in /proc; a zombie counts as gone.  Raises FaultError at the deadline."""
     began = ctx.clock.now()
-    last: dict[str, str] = {}
-
-    def look() -> bool | None:
-        last.update(states(ctx, pids))
-        return True if all(last[node] in GONE for node in pids) else None
-
-    if not ctx.until(look, ctx.settings.witness_s):
-        alive = [f"{node} (pid {pids[node]}, state {last[node]})" for node in pids if last[node] not in GONE]
+    last = await_states(ctx, pids, lambda state: state in GONE)
+    if alive := [f"{node} (pid {pids[node]}, state {last[node]})" for node in pids if last[node] not in GONE]:
         raise FaultError(f"still there: {', '.join(alive)}")
     return {"pids_gone": dict(pids), "gone_after_ms": round((ctx.clock.now() - began) / 1e6, 1)}
 
@@ -199,32 +205,18 @@ class Pause(ProcessFault):
 
     def witness(self, ctx: Context, targets: Targets) -> Witness:
         pids = pids_of(targets)
-        last: dict[str, str] = {}
-
-        def look() -> bool | None:
-            last.update(states(ctx, pids))
-            return True if all(last[node] == "T" for node in pids) else None
-
-        if not ctx.until(look, ctx.settings.witness_s):
-            raise FaultError(f"not stopped: {_describe(pids, last, 'T')}")
-        return {"state": dict(last), "pids": pids, **self.led(targets)}
+        last = await_states(ctx, pids, lambda state: state == "T")
+        if others := [f"{n} (pid {pids[n]}, state {state or 'gone'})" for n, state in last.items() if state != "T"]:
+            raise FaultError(f"not stopped: {', '.join(others)}")
+        return {"state": last, "pids": pids, **self.led(targets)}
 
     def heal(self, ctx: Context, targets: Targets) -> Witness:
         pids = pids_of(targets)
         ctx.run_checked({node: signal(pid, "CONT") for node, pid in pids.items()})
-        last: dict[str, str] = {}
-
-        def look() -> bool | None:
-            last.update(states(ctx, pids))
-            return None if "T" in last.values() else True
-
-        if not ctx.until(look, ctx.settings.witness_s):
-            raise FaultError(f"still stopped: {', '.join(node for node in pids if last[node] == 'T')}")
+        last = await_states(ctx, pids, lambda state: state != "T")
+        if still := [node for node, state in last.items() if state == "T"]:
+            raise FaultError(f"still stopped: {', '.join(still)}")
         return {"state_now": {node: letter or "gone" for node, letter in last.items()}}
-
-
-def _describe(pids: Mapping[str, int], last: Mapping[str, str], expected: str) -> str:
-    return ", ".join(f"{n} (pid {p}, state {last[n] or 'gone'})" for n, p in pids.items() if last[n] != expected)
 
 
 PROCESSES: tuple[Kill | Pause, ...] = (
