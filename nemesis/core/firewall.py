@@ -65,20 +65,24 @@ class Firewall(Protocol):
         """
         ...
 
+    def counts(self, listing: str, word: str) -> list[tuple[str, str]]:
+        """The counts, each with its peer, of the rules with this word in their comment."""
+        ...
+
     def packets(self, listing: str) -> Counter[str]:
         """Packets counted so far by rules that act, by peer, from what ``counters`` printed."""
-        ...
+        return _sum(self.counts(listing, "from"))
 
     def system_packets(self, listing: str) -> Counter[str]:
         """Packets of the system's own ports that did not come past the rules, by peer."""
-        ...
+        return _sum(self.counts(listing, "before")) - _sum(self.counts(listing, "after"))
 
 
 def _version(address: str) -> Literal[4, 6]:
     return 4 if ipaddress.ip_address(address).version == 4 else 6
 
 
-class Nft:
+class Nft(Firewall):
     """nftables.  A transaction of ``nft -f`` stands as a whole or not at all."""
 
     def install(self, chain: str, rules: Sequence[Rule]) -> Command:
@@ -118,13 +122,7 @@ case "$left" in *chain*) ;; table*) nft delete table inet {TABLE};; esac
 echo gone"""
         return Command(("sh", "-c", script, "gone", _nft_name(chain)))
 
-    def packets(self, listing: str) -> Counter[str]:
-        return _sum(self._counts(listing, "from"))
-
-    def system_packets(self, listing: str) -> Counter[str]:
-        return _sum(self._counts(listing, "before")) - _sum(self._counts(listing, "after"))
-
-    def _counts(self, listing: str, word: str) -> list[tuple[str, str]]:
+    def counts(self, listing: str, word: str) -> list[tuple[str, str]]:
         return re.findall(rf'counter packets (\d+) .*comment "{word} ([^"]+)"', listing)
 
     def _counting(self, word: str, rule: Rule, address: str) -> list[tuple[str, str]]:
@@ -153,7 +151,7 @@ echo gone"""
         return [(match, f"{count} drop {note}")]
 
 
-class Iptables:
+class Iptables(Firewall):
     """iptables and ip6tables, for nodes without nftables; each node gets one chain a fault and a jump to it."""
 
     def install(self, chain: str, rules: Sequence[Rule]) -> Command:
@@ -176,13 +174,7 @@ for t in iptables ip6tables; do "$t" -w -S "$0" >/dev/null 2>&1 && echo standing
 echo gone"""
         return Command(("sh", "-c", script, _iptables_name(chain)))
 
-    def packets(self, listing: str) -> Counter[str]:
-        return _sum(self._counts(listing, "from"))
-
-    def system_packets(self, listing: str) -> Counter[str]:
-        return _sum(self._counts(listing, "before")) - _sum(self._counts(listing, "after"))
-
-    def _counts(self, listing: str, word: str) -> list[tuple[str, str]]:
+    def counts(self, listing: str, word: str) -> list[tuple[str, str]]:
         return re.findall(rf"(?m)^\s*(\d+)\s+\d+\s.*/\* {word} (\S+) \*/", listing)
 
     def _counting(self, word: str, rule: Rule) -> list[str]:
