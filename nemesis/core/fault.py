@@ -18,7 +18,7 @@ import random
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import Any, Final, Literal, Protocol, TypeAlias, TypeVar
 
 from nemesis.core.clock import Clock
 from nemesis.core.errors import FaultError, SkippedError
@@ -185,9 +185,9 @@ class Fault(Protocol):
     ``stops``: the targeted nodes do not serve while it stands, and the quorum guard counts them.
     ``beyond_quorum``: stopping a majority is the purpose of the fault (kill-all), or it keeps the
     quorum itself.
-    A fault may have more attributes, all read through the registry: ``one_at_a_time``, it stops its nodes one after
-    another, never all at once; ``takes_memory``, it may be why a kernel kills processes; ``unaimed``, why its targets
-    cannot be chosen by words.
+    A fault may have more attributes: ``one_at_a_time``, it stops its nodes one after another, never all at once;
+    ``takes_memory``, it may be why a kernel kills processes; ``unaimed``, why its targets cannot be chosen by words;
+    ``destroys``, its damage stays when it is healed, and the run remembers its targets.
     """
 
     @property
@@ -220,14 +220,6 @@ class Fault(Protocol):
     def heal(self, ctx: Context, targets: Targets) -> Witness:
         """Undo it, and the proof that it is gone.  Raises FaultError, or StartError of the system."""
         ...
-
-
-@runtime_checkable
-class Destroys(Protocol):
-    """A fault whose damage stays when it is healed: the run remembers its targets."""
-
-    @property
-    def destroys(self) -> bool: ...
 
 
 def wanted_nodes(ctx: Context, default: Callable[[], Iterable[str]]) -> tuple[str, ...]:

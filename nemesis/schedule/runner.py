@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, Protocol
 
 from nemesis.core.errors import FaultError, NotYetError, SkippedError, UnknownFaultError
-from nemesis.core.fault import LINK_FAMILIES, Context, Destroys, Fault, Targets
+from nemesis.core.fault import LINK_FAMILIES, Context, Fault, Targets
 from nemesis.core.guard import locked, objection
 from nemesis.core.healing import UnhealedError, heal
 from nemesis.core.ports import StartError
@@ -178,7 +178,7 @@ class Runner:
             asked["claimants"] = rivals
         if self._note("invoke", fault, step.id, "inject", **asked):
             self._active[step.id] = fault, targets
-            if isinstance(fault, Destroys):  # in doubt, too: nodes that may be damaged count
+            if getattr(fault, "destroys", False):  # in doubt, too: nodes that may be damaged count
                 self._damaged |= {*targets.nodes}
             self._do(fault, targets, step.id, ctx)
 
