@@ -21,15 +21,23 @@ SERVING_S: Final = 60.0
 SHORTEST: Final = 0.1
 
 
-class RestartRolling:
+class Rolling:
+    """Kills of one node after another; healed by starting all of them."""
+
+    family: Family = "kill"
+    stops = True
+    one_at_a_time = True
+    beyond_quorum = True  # keeps the quorum itself: one or two nodes are down at a time
+
+    def heal(self, ctx: Context, targets: Targets) -> Witness:
+        return restart(ctx, targets.nodes)
+
+
+class RestartRolling(Rolling):
     """Kill and start one node after another, each after the last one answers."""
 
     name = "restart-rolling"
     summary = "one member after another is killed and started, each after the last one answers"
-    family: Family = "kill"
-    stops = True
-    one_at_a_time = True
-    beyond_quorum = True  # keeps the quorum itself: one node is down at a time
 
     def precheck(self, ctx: Context) -> str | None:
         return None if len(ctx.members) >= 3 else "needs at least 3 nodes to leave a majority"
@@ -53,11 +61,8 @@ class RestartRolling:
     def witness(self, ctx: Context, targets: Targets) -> Witness:
         return see_new(ctx, targets, targets.nodes)
 
-    def heal(self, ctx: Context, targets: Targets) -> Witness:
-        return restart(ctx, targets.nodes)
 
-
-class RollingKill:
+class RollingKill(Rolling):
     """One node stays down while all others are killed and come back, one by one in random order; it comes back last.
 
     Between two steps the nodes that are up serve again, by their probes, and a drawn pause passes: every node misses
@@ -66,10 +71,6 @@ class RollingKill:
 
     name = "rolling-kill"
     summary = "one member stays down while all others are killed and come back one by one; it comes back last"
-    family: Family = "kill"
-    stops = True
-    one_at_a_time = True
-    beyond_quorum = True  # keeps the quorum itself: two nodes are down at a time
 
     def precheck(self, ctx: Context) -> str | None:
         return None if len(ctx.members) >= 5 else "needs at least 5 nodes to leave a majority after two kills"
@@ -109,9 +110,6 @@ class RollingKill:
     def witness(self, ctx: Context, targets: Targets) -> Witness:
         pids, (last, *others) = pids_of(targets), targets.detail["order"]
         return {**see_gone(ctx, {last: pids[last]}), **see_new(ctx, targets, others)}
-
-    def heal(self, ctx: Context, targets: Targets) -> Witness:
-        return restart(ctx, targets.nodes)
 
 
 def see_new(ctx: Context, targets: Targets, nodes: Sequence[str]) -> Witness:
