@@ -73,11 +73,8 @@ def survey_command() -> Command:
 
 def survey(nodes: Nodes) -> Facts:
     """Survey all nodes in parallel.  Raises what ``nodes.run`` raises."""
-    return facts_from({name: nodes.address(name) for name in nodes.names}, _run_everywhere(nodes).values())
-
-
-def _run_everywhere(nodes: Nodes) -> dict[str, Completed]:
-    return nodes.run(dict.fromkeys(nodes.names, survey_command()))
+    answers = nodes.run(dict.fromkeys(nodes.names, survey_command()))
+    return facts_from({name: nodes.address(name) for name in nodes.names}, answers.values())
 
 
 def facts_from(peer_addresses: Mapping[str, str], answers: Iterable[Completed]) -> Facts:
