@@ -137,7 +137,7 @@ class LeaderTransfer:
         """Request until the other node leads: a system may refuse, or another node may be elected."""
         system, (to,) = ctx.system, targets.nodes
         if not isinstance(system, Transfers):
-            raise FaultError("this system takes no request to transfer leadership")
+            raise FaultError(NO_TRANSFER)
         refused = ""
 
         def ask() -> Probe | None:
