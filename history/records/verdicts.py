@@ -12,6 +12,8 @@ Verdict: TypeAlias = Literal["valid", "invalid", "unknown"]
 RESULTS_VERSION: Final = 1
 #: At most this many violations of one object are shown by a counterexample; all are counted.
 MAX_COUNTEREXAMPLES: Final = 8
+#: What stands in place of the verdict of a run in which the harness failed.
+HARNESS_FAILURE: Final = "harness failure"
 #: How headlines of a run with a planted bug begin: found by a check that looks for the bug, or by another.
 BY_PLANTED: Final = "Intended: "
 BESIDE_PLANTED: Final = "Also found: "
@@ -22,6 +24,14 @@ _BADNESS: Final[dict[str, int]] = {"valid": 0, "unknown": 1, "invalid": 2}
 def worst(verdicts: Iterable[Verdict]) -> Verdict:
     """The worst of some verdicts: invalid before unknown before valid; valid if there is none."""
     return max(verdicts, key=_BADNESS.__getitem__, default="valid")
+
+
+def verdict_of(results: Mapping[str, Any], failure: object) -> str:
+    """The verdict in a run's results, or :data:`HARNESS_FAILURE`: a violation is proven whatever failed on our side."""
+    verdict = results.get("verdict")
+    if verdict == "invalid" or not failure:
+        return str(verdict) if verdict in ("valid", "invalid") else "unknown"
+    return HARNESS_FAILURE
 
 
 @dataclass(frozen=True, slots=True)

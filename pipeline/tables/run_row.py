@@ -14,6 +14,7 @@ from history.metrics.recovery import Load, never_recovered, surroundings
 from history.records.layout import start_of
 from history.records.plans import nemesis_name, system_version
 from history.records.settings import machine_of, settings_of
+from history.records.verdicts import verdict_of
 from pipeline.tables.columns import clean
 from pipeline.tables.conclusions import object_in
 
@@ -80,14 +81,11 @@ def _reasons(results: dict[str, Any], checks: pa.Table) -> dict[str, Any]:
 def _verdict(results: dict[str, Any], state: dict[str, Any], verdicts: pa.Table, *, planned: bool) -> str:
     """The verdict in the results, else that of the keys; a run of ours that was never judged is at best unknown.
 
-    So is one of which no key was judged.  A violation is proven whatever failed on our side.
+    So is one of which no key was judged.
     """
-    if results.get("verdict") == "invalid":
-        return "invalid"
-    if results.get("harness_failure") or (not results and state.get("failures")):
-        return "harness failure"
-    if results.get("verdict") in ("valid", "invalid", "unknown"):
-        return str(results["verdict"])
+    failure = results.get("harness_failure") or (not results and state.get("failures"))
+    if failure or results.get("verdict") in ("valid", "invalid", "unknown"):
+        return verdict_of(results, failure)
     found = {*verdicts["verdict"].to_pylist(), *(["unknown"] if planned or not len(verdicts) else [])}
     return next((verdict for verdict in ("invalid", "unknown") if verdict in found), "valid")
 

@@ -16,13 +16,13 @@ import pyarrow.parquet as pq
 
 from history import SECOND, Event, Probe, Receipt, RunFiles, read_probes, receipts_of
 from history.json_object import load_object, read_object
+from history.records.verdicts import HARNESS_FAILURE as HARNESS_FAILURE
+from history.records.verdicts import verdict_of as verdict_of
 from reports.errors import Notes
 from reports.load.columns import Operations, from_operations, read_jsonl, read_parquet
 from reports.load.unjudged import unjudged
 from reports.style.format import index
 from reports.style.wording import Wording, by_values
-
-HARNESS_FAILURE: Final = "harness failure"
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,14 +115,6 @@ class Run:
         if self.files.nodes.is_dir():
             names |= {path.name for path in self.files.nodes.iterdir() if path.is_dir()}
         return tuple(sorted(names, key=lambda name: (len(name), name)))
-
-
-def verdict_of(results: Mapping[str, Any], failure: str | None) -> str:
-    """Return the verdict that is shown: as in exit codes, a violation is proven whatever failed on our side."""
-    verdict = results.get("verdict")
-    if verdict == "invalid" or not failure:
-        return str(verdict) if verdict in ("valid", "invalid") else "unknown"
-    return HARNESS_FAILURE
 
 
 def beside_violation(failure: str) -> str:
