@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Final
@@ -71,12 +72,12 @@ def check(name: str, cluster: str, workload: str, interval: float, seed: int, st
         )
     )
     length = 2 * interval * len(FAULTS) + interval  # a restart on a slow machine takes its time
-    faulty = validate(_like(calm, nemesis=FAULTS, interval=interval, time_limit=length))
+    faulty = validate(replace(calm, nemesis=FAULTS, interval=interval, time_limit=length))
     canaries = calm.under_test.canaries
     options = {**calm.options, **canaries[0].options} if canaries else {}
     plans = [faulty, calm]
     if canaries:
-        plans.append(validate(_like(faulty, canary=canaries[0].name, unsafe_test_mode=True, options=options)))
+        plans.append(validate(replace(faulty, canary=canaries[0].name, unsafe_test_mode=True, options=options)))
     where, progress = store or Path(mkdtemp(prefix="harness-system-check-")), Progress()
     nodes = open_cluster(cluster, nodes=calm.nodes, say=progress.say)
     was_up = nodes.status().is_up
@@ -93,12 +94,6 @@ def check(name: str, cluster: str, workload: str, interval: float, seed: int, st
     rows = findings(calm.under_test, trials[0], trials[1], trials[2] if canaries else None, calm.client_timeout)
     _show(rows, where)
     return worst_code(EXIT_OF_VERDICT[row.verdict] for row in rows)
-
-
-def _like(plan: Plan, **changes: object) -> Plan:
-    from dataclasses import replace
-
-    return replace(plan, **changes)  # type: ignore[arg-type]  # the names are fields of a plan, each of its own type
 
 
 def _trial(plan: Plan, store: Path, progress: Progress) -> tuple[int, Trial | None]:
