@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import itertools
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -32,11 +32,17 @@ def list_nemeses(as_json: bool) -> int:
         document = [{"name": fault.name, "family": fault.family, "summary": fault.summary} for fault in faults]
         click.echo(json_line({"faults": document}))
         return 0
-    rows: list[tuple[str, ...]] = []
-    for family, members in groupby(faults, key=lambda fault: fault.family):
-        rows += [(f"{family}:",), *((f"  {fault.name}", fault.summary) for fault in members)]
-    click.echo(fitted(rows))
+    families = groupby(faults, key=lambda fault: fault.family)
+    groups = {family: [(fault.name, fault.summary) for fault in members] for family, members in families}
+    click.echo(fitted(_grouped(groups)))
     return 0
+
+
+def _grouped(groups: Mapping[str, Iterable[Sequence[str]]]) -> Iterator[Sequence[str]]:
+    """Rows below the names of their groups."""
+    for name, rows in groups.items():
+        yield (f"{name}:",)
+        yield from ((f"  {first}", *more) for first, *more in rows)
 
 
 @click.command("list-systems")
@@ -49,7 +55,8 @@ def list_systems(name: str | None, as_json: bool) -> int:
         document = [_document(system) for system in systems]
         click.echo(json_line({"systems": document, **({"unusable": unusable} if unusable else {})}))
     elif name:
-        click.echo(fitted(_all_about(systems[0])))
+        heading = f"{systems[0].name}: {systems[0].summary}"
+        click.echo(fitted([(heading,), *_grouped(_all_about(systems[0]))]))
     else:
         click.echo(fitted((system.name, ", ".join(system.versions), system.summary) for system in systems))
         for why in unusable.values():
@@ -57,23 +64,16 @@ def list_systems(name: str | None, as_json: bool) -> int:
     return 0
 
 
-def _all_about(system: System) -> Iterator[tuple[str, ...]]:
-    yield (f"{system.name}: {system.summary}",)
-    yield ("versions:",)
-    yield (f"  {', '.join(system.versions)}", "the first is the default")
-    yield ("workloads:",)
-    yield from ((f"  {workload.name}", workload.summary) for workload in system.workloads)
-    if system.options:
-        yield ("options:",)
-        yield from ((f"  {option.name}", f"{option.help} {_values(option)}") for option in system.options)
-    if system.canaries:
-        yield ("planted bugs:",)
-        yield from ((f"  {canary.name}", canary.help) for canary in system.canaries)
-    yield ("answers:",)
-    yield from ((f"  {rule.answer}", rule.words()) for rule in system.law.rules.values())
-    if system.promises:
-        yield ("promises:",)
-        yield from ((f"  {number}", promise) for number, promise in enumerate(system.promises, 1))
+def _all_about(system: System) -> dict[str, list[tuple[str, ...]]]:
+    found: dict[str, list[tuple[str, ...]]] = {
+        "versions": [(", ".join(system.versions), "the first is the default")],
+        "workloads": [(one.name, one.summary) for one in system.workloads],
+        "options": [(one.name, f"{one.help} {_values(one)}") for one in system.options],
+        "planted bugs": [(one.name, one.help) for one in system.canaries],
+        "answers": [(rule.answer, rule.words()) for rule in system.law.rules.values()],
+        "promises": [(str(number), promise) for number, promise in enumerate(system.promises, 1)],
+    }
+    return {name: rows for name, rows in found.items() if rows}
 
 
 def _values(option: Option) -> str:
@@ -115,10 +115,8 @@ def list_workloads(name: str | None, as_json: bool) -> int:
         ]
         click.echo(json_line({"workloads": document}))
         return 0
-    rows: list[tuple[str, ...]] = []
-    for system in systems:
-        rows += [(f"{system.name}:",), *((f"  {one.name}", one.summary) for one in system.workloads)]
-    click.echo(fitted(rows))
+    groups = {system.name: [(one.name, one.summary) for one in system.workloads] for system in systems}
+    click.echo(fitted(_grouped(groups)))
     return 0
 
 
@@ -132,10 +130,8 @@ def list_suites(as_json: bool) -> int:
     if as_json:
         click.echo(json_line(found))
         return 0
-    rows: list[tuple[str, ...]] = []
-    for kind, ones in found.items():
-        rows += [(f"{kind}:",), *((f"  {one['name']}", one["summary"], one["file"]) for one in ones)]
-    click.echo(fitted(rows))
+    groups = {kind: [(one["name"], one["summary"], one["file"]) for one in ones] for kind, ones in found.items()}
+    click.echo(fitted(_grouped(groups)))
     return 0
 
 
