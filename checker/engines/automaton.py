@@ -242,15 +242,9 @@ def result_of(found: Timeline, columns: TimelineColumns, names: Any) -> EngineRe
     )
 
 
-def _applies(model: Model, calls: Sequence[Call]) -> bool:
-    return is_register(model) and READS_AND_WRITES(calls)
-
-
-def _decide(calls: Sequence[Call], model: Model, limits: Limits, _proof: bool) -> EngineResult:
-    return decide_by_automaton(calls, model, limits)
-
-
 AUTOMATON: Final = Engine(
-    "automaton", ENGINE, "registers whose values repeat, read and written", "O(n · frontier)", _applies, _decide,
+    "automaton", ENGINE, "registers whose values repeat, read and written", "O(n · frontier)",
+    lambda model, calls: is_register(model) and READS_AND_WRITES(calls),
+    lambda calls, model, limits, _proof: decide_by_automaton(calls, model, limits),
     compiled=True, partial=True, finds_all=True, orders=False,
 )  # fmt: skip

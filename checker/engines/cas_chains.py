@@ -248,16 +248,10 @@ def _order(calls: Sequence[Call], chains: Sequence[list[Any]], bounds: Sequence[
     return [call for _, call in sorted(keyed, key=lambda item: item[0])]
 
 
-def _applies(model: Model, calls: Sequence[Call]) -> bool:
-    return is_register(model) and model.initial is not ANY and new_values_unique(calls, model.initial)
-
-
-def _decide(calls: Sequence[Call], model: Model, limits: Limits, proof: bool) -> EngineResult:
-    return decide_by_chains(calls, model, limits, proof=proof)
-
-
 #: Up to this many calls, the search makes better counterexamples.
 CHAINS: Final = Engine(
-    "chains", ENGINE, "cas registers whose new values are unique", "O(n log n)", _applies, _decide,
+    "chains", ENGINE, "cas registers whose new values are unique", "O(n log n)",
+    lambda model, calls: is_register(model) and model.initial is not ANY and new_values_unique(calls, model.initial),
+    lambda calls, model, limits, proof: decide_by_chains(calls, model, limits, proof=proof),
     unasked=ANY_SIZE[PLAIN_SEARCH_CALLS + 1 :],
 )  # fmt: skip
