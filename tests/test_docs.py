@@ -29,6 +29,7 @@ from harness.plan import Plan
 from harness.runstate import RunState
 from harness.systems.program.skeleton import write_skeleton
 from history import Check, Counterexample, Event, Header, KeyVerdict, Operation, Probe, Receipt, Results, RunFiles
+from history.records.layout import NamedFile
 from history.tables.schemas import FAULTS
 from tests.support.harness import good_run
 
@@ -250,7 +251,7 @@ def test_the_checks_are_told() -> None:
 
 def test_the_files_of_a_run_are_told() -> None:
     files = RunFiles(Path("run"))
-    there = {getattr(files, key) for key in vars(RunFiles) if isinstance(vars(RunFiles)[key], property)}
+    there = {getattr(files, key) for key in vars(RunFiles) if isinstance(vars(RunFiles)[key], NamedFile)}
     assert {word.rstrip("/") for word in documented("Files")} == {str(path.relative_to("run")) for path in there}
 
 

@@ -29,65 +29,37 @@ LARGE_BYTES: Final = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
+class NamedFile:
+    """A file or directory of this name in the run's directory."""
+
+    name: str
+
+    def __get__(self, run: RunFiles, owner: type) -> Path:
+        return run.root / self.name
+
+
+@dataclass(frozen=True, slots=True)
 class RunFiles:
     """The files of one run.  Nothing here touches the disk."""
 
     root: Path
 
-    @property
-    def plan(self) -> Path:
-        return self.root / "plan.json"
-
-    @property
-    def history(self) -> Path:
-        return self.root / "history.jsonl"
-
-    @property
-    def probes(self) -> Path:
-        return self.root / "probes.jsonl"
-
-    @property
-    def nodes(self) -> Path:
-        """One directory a node, with its logs and state files."""
-        return self.root / "nodes"
-
-    @property
-    def log(self) -> Path:
-        return self.root / "harness.log"
-
-    @property
-    def state(self) -> Path:
-        """``run.json``: times of the run (phases, heal, recovery) and harness failures, written as they happen."""
-        return self.root / "run.json"
-
-    @property
-    def suite(self) -> Path:
-        """``suite.json``: its cell, what was expected of it, and whether it ended so; only for runs of a suite."""
-        return self.root / "suite.json"
-
-    @property
-    def tables(self) -> Path:
-        return self.root / "tables"
+    plan = NamedFile("plan.json")
+    history = NamedFile("history.jsonl")
+    probes = NamedFile("probes.jsonl")
+    #: One directory a node, with its logs and state files.
+    nodes = NamedFile("nodes")
+    log = NamedFile("harness.log")
+    #: Times of the run (phases, heal, recovery) and harness failures, written as they happen.
+    state = NamedFile("run.json")
+    #: Its cell, what was expected of it, and whether it ended so; only for runs of a suite.
+    suite = NamedFile("suite.json")
+    tables = NamedFile("tables")
+    results = NamedFile("results.json")
+    summary = NamedFile("summary.txt")
+    report = NamedFile("report.html")
+    plots = NamedFile("plots")
+    junit = NamedFile("junit.xml")
 
     def table(self, name: str) -> Path:
         return self.tables / f"{name}.parquet"
-
-    @property
-    def results(self) -> Path:
-        return self.root / "results.json"
-
-    @property
-    def summary(self) -> Path:
-        return self.root / "summary.txt"
-
-    @property
-    def report(self) -> Path:
-        return self.root / "report.html"
-
-    @property
-    def plots(self) -> Path:
-        return self.root / "plots"
-
-    @property
-    def junit(self) -> Path:
-        return self.root / "junit.xml"

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from history import RunFiles
-from history.records.layout import start_of
+from history.records.layout import NamedFile, start_of
 
 
 def test_every_file_is_inside_the_run() -> None:
     run = RunFiles(Path("store/t/1"))
-    names = {name: getattr(run, name) for name in vars(RunFiles) if isinstance(vars(RunFiles)[name], property)}
+    names = {name: getattr(run, name) for name in vars(RunFiles) if isinstance(vars(RunFiles)[name], NamedFile)}
     assert {path.parent for path in names.values()} == {run.root}
     assert len(set(names.values())) == len(names)
     assert run.table("faults") == Path("store/t/1/tables/faults.parquet")
