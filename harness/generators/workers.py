@@ -8,11 +8,14 @@ from typing import TypeVar
 from msgspec import Struct
 
 from harness.generators.base import EXHAUSTED, PENDING, Context, Exhausted, Generator, Op, Pending
-from harness.generators.plain import NOTHING, Deferred
+from harness.generators.plain import NOTHING, Deferred, Nothing
 from harness.generators.streams import Lazy
 from history import Event
 
 K = TypeVar("K")
+
+#: Exhausted when asked, and not known to be before that, as ``NOTHING`` is: the group then takes its first key.
+_TO_BE_ASKED = Nothing()
 
 
 class On(Struct, frozen=True):
@@ -137,23 +140,10 @@ def concurrent_keys(size: int, keys: Iterable[K], make: Callable[[K], Generator]
         raise ValueError(f"a group needs a worker at least, not {size}")
     generators = Lazy(make(key) for key in keys)
 
-    def groups(ctx: Context) -> Generator:
+    def make_groups(ctx: Context) -> Generator:
         if size > len(ctx.processes):
             raise ValueError(f"the run has {len(ctx.processes)} workers, too few for a group of {size}")
-        begins = range(0, len(ctx.workers) - size + 1, size)
-        return _grouped([_EXHAUSTED] * len(begins), [ctx.workers[begin : begin + size] for begin in begins], generators)
+        groups = [ctx.workers[begin : begin + size] for begin in range(0, len(ctx.workers) - size + 1, size)]
+        return _grouped([_TO_BE_ASKED] * len(groups), groups, generators)
 
-    return Deferred(groups)
-
-
-class _AtOnce(Struct, frozen=True):
-    """Exhausted when asked: the group takes its first key."""
-
-    def op(self, ctx: Context) -> tuple[Op, Generator]:  # noqa: ARG002 (the protocol's)
-        return EXHAUSTED, self
-
-    def update(self, ctx: Context, event: Event) -> Generator:  # noqa: ARG002 (the protocol's)
-        return self
-
-
-_EXHAUSTED = _AtOnce()
+    return Deferred(make_groups)
