@@ -38,7 +38,7 @@ _MIN_TO_LOAD: Final = 5_000_000
 #: At most this much work is done on many keys before the clock is looked at again.
 _WORK_AT_ONCE: Final = 100_000
 #: At most this many operations, and this much work (some milliseconds), are done without leaving compiled code.
-_MAX_SHORT: Final = 10_000
+MAX_SHORT: Final = 10_000
 _MAX_SHORT_WORK: Final = 500_000
 #: Before a violation this many operations are looked at first, and then all of them.
 _TAILS: Final = (120, 4000)
@@ -101,7 +101,7 @@ class _Verdicts(Sequence[KeyVerdict]):
         return KeyVerdict(self.keys[number], "valid", engine, int(self.counts[number]), self.seconds)
 
 
-def _zones_kernel(size: int) -> Any:
+def zones_kernel(size: int) -> Any:
     """The compiled zones if they are loaded, or if there is so much to do that they are worth it; else None."""
     if size < _MIN_TO_LOAD and not COMPILED.ready:
         return None
@@ -125,7 +125,7 @@ class _Check:
         None where the code is not loaded yet, and for what it is not made for.
         """
         columns, keys, size = self.columns, len(self.columns.keys), self.columns.kind.size
-        if self.model.initial is not None or not (COMPILED.ready and keys and PLAIN_SEARCH_CALLS < size <= _MAX_SHORT):
+        if self.model.initial is not None or not (COMPILED.ready and keys and PLAIN_SEARCH_CALLS < size <= MAX_SHORT):
             return None
         from checker.kernels import many_keys as kernel
 
@@ -162,7 +162,7 @@ class _Check:
     def by_zones(self) -> tuple[_Verdicts, IntArray]:
         """Check all keys by the zones; returns the verdicts, and the keys that they cannot decide."""
         columns, keys = self.columns, len(self.columns.keys)
-        kernel = _zones_kernel(columns.kind.size)
+        kernel = zones_kernel(columns.kind.size)
         judged = kernel.judge(*_contiguous(_fields(columns)), keys) if kernel is not None and keys else None
         if judged is None:
             prepared = prepare(columns)

@@ -28,7 +28,7 @@ from history.records.verdicts import MAX_COUNTEREXAMPLES
 #: Above this many operations no linearization is made and verified.
 MAX_PROVEN_OPERATIONS: Final = 2000
 #: Up to this many operations calls are faster than columns.
-_MAX_BY_CALLS: Final = 60
+MAX_BY_CALLS: Final = 60
 
 
 def check_log(
@@ -91,7 +91,7 @@ def check_set(
 
 
 def _by_columns(engine: Engine, operations: Sequence[Operation], options: CheckOptions) -> bool:
-    return options.engine in (None, engine.name) and len(operations) > _MAX_BY_CALLS
+    return options.engine in (None, engine.name) and len(operations) > MAX_BY_CALLS
 
 
 def _result(engine: Engine, *, valid: bool) -> EngineResult:

@@ -39,8 +39,8 @@ from history.codes import NEVER
 
 ENGINE: Final = "value-timeline automaton"
 WIDEST: Final = 8192
-_NARROW: Final = 128
-_BUDGET: Final = 2_000_000
+NARROW: Final = 128
+BUDGET: Final = 2_000_000
 _PENDING_VALUES: Final = 64
 _REVIVED: Final = 256
 
@@ -109,7 +109,7 @@ class _Arrays:
             available=np.zeros(max(1, wide), np.int64),
             free_columns=np.arange(max(1, wide)),
         )
-        configurations = self._room(max(_NARROW, initial.size), wide)
+        configurations = self._room(max(NARROW, initial.size), wide)
         starts = configurations.rows[0, : initial.size]
         starts["value"], starts["changed_at"] = initial, -1
         self.automaton: Any = kernel.Automaton(history, opened, configurations, np.zeros(wide, np.int32), progress)
@@ -132,7 +132,7 @@ class _Arrays:
 
     def advance(self, event: int) -> int:
         """Go on from ``event``; return the event that comes next."""
-        return int(self.kernel.advance(self.automaton, event, _BUDGET))
+        return int(self.kernel.advance(self.automaton, event, BUDGET))
 
     def status(self) -> int:
         return int(self.progress["status"])

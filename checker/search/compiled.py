@@ -26,13 +26,13 @@ from history.codes import NEVER
 
 NODE_BYTES: Final = 40
 _STEP_BYTES: Final = 8
-_BUDGET: Final = 20_000
+BUDGET: Final = 20_000
 #: Up to this many questions a model has few states, and looking ahead would cost more room than it saves time.
-_MAX_QUESTIONS: Final = 8
-_ROOM: Final = 1 << 10
+MAX_QUESTIONS: Final = 8
+ROOM: Final = 1 << 10
 _NO_CEILING: Final = np.zeros(0, np.int64)
 #: A search that hardly errs remembers at most this many configurations a call; it need not grow then.
-_AHEAD: Final = 2
+AHEAD: Final = 2
 _PENDING: Final = 62
 
 
@@ -54,8 +54,8 @@ class _Run:
         self._progress = np.zeros(1, kernel.PROGRESS)
         self.progress: Any = self._progress[0]
         self.progress["deepest"], self.progress["states"] = -1, 1
-        room = _ROOM
-        while room < _AHEAD * ret.size and 2 * room * (NODE_BYTES + _STEP_BYTES) <= memory:
+        room = ROOM
+        while room < AHEAD * ret.size and 2 * room * (NODE_BYTES + _STEP_BYTES) <= memory:
             room *= 2
         self.nodes = self._room(room, room)
 
@@ -104,7 +104,7 @@ class _Run:
         """
         assert isinstance(self.numbers, Table)
         self.asked += 1
-        if self.ahead is None and self.asked > _MAX_QUESTIONS:
+        if self.ahead is None and self.asked > MAX_QUESTIONS:
             self.ahead = LookAhead(self.numbers.transitions, self.events, self.ret, self.numbers.is_read)
         asked = ("event", "state", "class", "call", "done", "pending")
         event, state, kind, taken, done, pending = (int(self.progress[f"asked_{name}"]) for name in asked)
@@ -253,7 +253,7 @@ def _explored(run: _Run, limits: Limits, *, proof: bool = False) -> EngineResult
     while status not in (run.kernel.FOUND, run.kernel.EXHAUSTED):
         if limits.over():
             return _gave_up(run, LATE)
-        status = run.explore(_BUDGET)
+        status = run.explore(BUDGET)
         if not loaded and limits.over():
             return _gave_up(run, LOADING)
         loaded = True

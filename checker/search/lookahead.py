@@ -19,8 +19,8 @@ from checker.search.jit import Transitions
 _LOOK_EVERY: Final = 256
 _SOON: Final = 0.02
 #: Steps that are taken in vain at most, and for each transition that is learned.
-_IDLE: Final = 64
-_PAYS: Final = 6
+IDLE: Final = 64
+PAYS: Final = 6
 #: What a transition takes here and in a table that is at least a quarter full, a configuration, and a state beside
 #: itself; and of how many states the size is looked at.
 _TRANSITION_BYTES: Final = 90 + 64
@@ -85,7 +85,7 @@ class LookAhead:
         todo, done = self._with_reads(state, [op for op in opened if is_read[op] and not done & bit[op]], done)
         stack: list[_Step] = [(event, state, done, todo, op)]
         seen: set[tuple[int, int, int]] = set()
-        credit, left, learned, window, looked = _IDLE, 0, len(known), 1, limits.clock()
+        credit, left, learned, window, looked = IDLE, 0, len(known), 1, limits.clock()
         while stack:
             event, state, done, todo, op = stack.pop()
             if op == _OTHERS:
@@ -94,7 +94,7 @@ class LookAhead:
             while True:
                 left -= 1
                 if left < 0:
-                    credit += _PAYS * (len(known) - learned)
+                    credit += PAYS * (len(known) - learned)
                     self.deepest, self.made = max(self.deepest, event), len(seen)
                     if credit <= 0 or limits.over() or self.held > limits.memory:
                         return False

@@ -19,7 +19,7 @@ from checker.search.jit import Shapes
 
 #: A state's row, hash and place in a table of hashes, beside the numbers in it.
 _STATE_BYTES: Final = 16
-_ROOM: Final = 256
+ROOM: Final = 256
 _ATOMS: Final = frozenset({int, str, type(None)})
 _LISTS: Final = frozenset({list, tuple})
 _MAY_WRITE: Final = {"read": 0, "r": 0, "write": 1, "w": 1}
@@ -47,7 +47,7 @@ class Transactions:
         self.registers, self.items = list(registers), list(items)
         self.value, found = self.kernel.transactions(writes, place, item, lengths, pending)
         self.old = self.value
-        self.rows = self.kernel.Rows(*self._room(_ROOM), *found)
+        self.rows = self.kernel.Rows(*self._room(ROOM), *found)
         # All registers are absent, which has the hash 0.
         self.rows.ids[0] = 0
         changes = self.rows.middle < self.rows.start[1:]

@@ -84,7 +84,7 @@ def check(name: str, cluster: str, workload: str, interval: float, seed: int, st
     trials: list[Trial] = []
     try:
         for plan in plans:
-            code, trial = _trial(plan, where, progress)
+            code, trial = run_and_read(plan, where, progress)
             if trial is None or trial.results.get("harness_failure"):
                 return code or EXIT_FAILURE
             trials.append(trial)
@@ -96,7 +96,7 @@ def check(name: str, cluster: str, workload: str, interval: float, seed: int, st
     return worst_code(EXIT_OF_VERDICT[row.verdict] for row in rows)
 
 
-def _trial(plan: Plan, store: Path, progress: Progress) -> tuple[int, Trial | None]:
+def run_and_read(plan: Plan, store: Path, progress: Progress) -> tuple[int, Trial | None]:
     """One run, and what it left; None when nothing of it could be judged.  The cluster stays up."""
     from harness.execution.run import Run
     from harness.judge.conclude import read_recorded

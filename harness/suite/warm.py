@@ -73,8 +73,8 @@ class WarmCluster:
         self.ours = self.ours or not self._cluster.status().is_up or self._cluster.orphaned()
         try:
             if self._cluster.up(passing=True):
-                self._heal()
-            self._fresh = self._look()
+                self.heal()
+            self._fresh = self.look()
         except BaseException:
             self.__exit__(None, None, None)
             raise
@@ -94,7 +94,7 @@ class WarmCluster:
             notes += self._differences("left by this run")
             if not notes:
                 return ()
-            self._heal()
+            self.heal()
             again = self._differences("healing did not remove")
         except HarnessError as error:
             again = [f"cannot be healed: {error}"]
@@ -104,9 +104,9 @@ class WarmCluster:
         return tuple(notes)
 
     def _differences(self, what: str) -> list[str]:
-        return differences(self._fresh, self._look(), what)
+        return differences(self._fresh, self.look(), what)
 
-    def _look(self) -> Look:
+    def look(self) -> Look:
         """Remove what the last run left on purpose, then read the state of the nodes.  Raises HarnessError."""
         with self._cluster.lock(), Remote(self._cluster.nodes) as remote:
             setup = self._plan.setup(machines(self._cluster.nodes))
@@ -117,7 +117,7 @@ class WarmCluster:
             answers = remote.run({name: look_command(home) for name, home in homes.items()})
             return {name: tuple(answer.stdout.splitlines()) for name, answer in answers.items()}
 
-    def _heal(self) -> None:
+    def heal(self) -> None:
         with self._cluster.lock(), Remote(self._cluster.nodes) as remote:
             heal_leftovers(remote).check()
 

@@ -79,11 +79,11 @@ class FakeNodes:
                     for peer in chains.get(chain, ()):
                         chains[chain][peer] += 1
                         self.own[node, chain, peer] += 1
-                return 0, self._listing(node, chain), ""
+                return 0, self.listing(node, chain), ""
             case ("sh", "-c", _, "gone", chain):
                 return 0, "standing\n" if chain in chains else "gone\n", ""
             case ("sh", "-c", _, "try", _limit, _port, *addresses):
-                return 0, "".join(f"{a} began\n{a} {self._try(node, a)}\n" for a in addresses), ""
+                return 0, "".join(f"{a} began\n{a} {self.attempt(node, a)}\n" for a in addresses), ""
             case ("sh", "-c", processes.SIGNAL, pid, name):
                 self._signal(node, int(pid), name)
                 return 0, "", ""
@@ -91,7 +91,7 @@ class FakeNodes:
                 return 0, self.states.get((node, int(pid)), "") + "\n", ""
         return 127, "", f"a fake node does not know {command.argv}"
 
-    def _listing(self, node: str, chain: str) -> str:
+    def listing(self, node: str, chain: str) -> str:
         lines = []
         for peer, number in self.rules[node].get(chain, {}).items():
             own = self.own[node, chain, peer]
@@ -106,7 +106,7 @@ class FakeNodes:
                 counts[sender] += 1
         return bool(hit)
 
-    def _try(self, node: str, address: str) -> int:
+    def attempt(self, node: str, address: str) -> int:
         peer = next(name for name in self.names if self.address(name) == address)
         if self.deaf_rules:
             return 0

@@ -147,9 +147,9 @@ def test_with_or_without_proofs_and_compiled_passes_the_verdicts_are_the_same(
 ) -> None:
     """By numpy, by the compiled zones and then the automaton, by both of them in one."""
     monkeypatch.setattr(by_columns, "PLAIN_SEARCH_CALLS", small)
-    monkeypatch.setattr(by_columns, "_MAX_SHORT", short)
-    kernel = by_columns._zones_kernel
-    monkeypatch.setattr(by_columns, "_zones_kernel", lambda size: kernel(size) if compiled else None)
+    monkeypatch.setattr(by_columns, "MAX_SHORT", short)
+    kernel = by_columns.zones_kernel
+    monkeypatch.setattr(by_columns, "zones_kernel", lambda size: kernel(size) if compiled else None)
     random, seen = Random(4), {"valid": 0, "invalid": 0}
     for number in range(250):
         cas = random.random() < 0.4

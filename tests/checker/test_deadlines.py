@@ -133,10 +133,10 @@ def test_compiled_code_may_be_interrupted_anywhere_and_grows_as_needed(
 ) -> None:
     """With the smallest pieces and the least room the verdicts are the same; the clock is looked at all the time."""
     for module in (automaton, compiled_search):
-        monkeypatch.setattr(module, "_BUDGET", 1)
-    monkeypatch.setattr(automaton, "_NARROW", 1)
-    monkeypatch.setattr(compiled_search, "_ROOM", 2)
-    monkeypatch.setattr(compiled_search, "_AHEAD", 0)
+        monkeypatch.setattr(module, "BUDGET", 1)
+    monkeypatch.setattr(automaton, "NARROW", 1)
+    monkeypatch.setattr(compiled_search, "ROOM", 2)
+    monkeypatch.setattr(compiled_search, "AHEAD", 0)
     random, seen = Random(6), {"valid": 0, "invalid": 0}
     for _ in range(400):
         sampler = Sampler(random, values=random.choice([2, 3]), cas=engine == "search", truth=random.choice([0.4, 1.0]))

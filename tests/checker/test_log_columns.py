@@ -28,7 +28,7 @@ def both(operations: list[Operation], patch: pytest.MonkeyPatch) -> tuple[KeyVer
     """(by columns, by calls), without the time that they took."""
     verdicts = []
     for few in (-1, 10**9):
-        patch.setattr(api, "_MAX_BY_CALLS", few)
+        patch.setattr(api, "MAX_BY_CALLS", few)
         verdicts.append(replace(check_operations(operations, "log"), seconds=0.0))
     return verdicts[0], verdicts[1]
 
@@ -72,7 +72,7 @@ def test_a_log_of_which_an_entry_is_null_is_judged_as_by_the_definition(monkeypa
 
 def test_columns_themselves_decide_the_common_cases(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the sweep over calls to fall back on; entries may be texts."""
-    monkeypatch.setattr(api, "_MAX_BY_CALLS", -1)
+    monkeypatch.setattr(api, "MAX_BY_CALLS", -1)
     monkeypatch.setattr("checker.per_key.calls_of", None)
     first, second = op(0, "append", "a", 0, 0, 3), op(1, "append", "b", 1, 1, 4)
     good = check_operations([first, second, op(2, "get", 1, "b", 2, 5), op(0, "get", 2, None, 6, 7)], "log")
@@ -122,7 +122,7 @@ def test_what_does_not_fit_is_left_to_the_calls(odd: Operation, monkeypatch: pyt
 )  # fmt: skip
 def test_what_is_no_log_is_refused_by_both(wrong: Operation, monkeypatch: pytest.MonkeyPatch) -> None:
     for few in (-1, 10**9):
-        monkeypatch.setattr(api, "_MAX_BY_CALLS", few)
+        monkeypatch.setattr(api, "MAX_BY_CALLS", few)
         with pytest.raises(ModelError):
             check_operations([op(0, "append", 7, 0, 0, 1), wrong], "log")
 

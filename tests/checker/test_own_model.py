@@ -29,7 +29,7 @@ NO_LIMITS = Limits(lambda: 0.0)
 @pytest.fixture(autouse=True)
 def looking_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
     """From the first question on, which short histories would not come to."""
-    monkeypatch.setattr("checker.search.compiled._MAX_QUESTIONS", 0)
+    monkeypatch.setattr("checker.search.compiled.MAX_QUESTIONS", 0)
 
 
 ACCOUNTS = 3
@@ -134,8 +134,8 @@ def test_every_small_history_is_judged_as_by_the_definition(
 ) -> None:
     """Whether the steps ahead of the search are many, few or none."""
     monkeypatch.setattr(search_columns, "PLAIN_SEARCH_CALLS", 0)
-    monkeypatch.setattr(look_ahead, "_IDLE", idle)
-    monkeypatch.setattr(look_ahead, "_PAYS", min(idle, 4))
+    monkeypatch.setattr(look_ahead, "IDLE", idle)
+    monkeypatch.setattr(look_ahead, "PAYS", min(idle, 4))
     random, model, seen = Random(idle), MODELS[name][0](), {"valid": 0, "invalid": 0}
     for _ in range(samples := draws(250, 700)):
         operations = history(random, name, random.randint(1, 8), random.choice([0.6, 1.0]))

@@ -31,11 +31,11 @@ def op(f: str, value: Any, result: Any, start: int, end: int, outcome: str = "ok
 @pytest.mark.parametrize("room", [2, 256])
 def test_transactions_on_many_registers_with_many_values(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the least room, and interrupted all the time, the verdicts are the definition's, too."""
-    monkeypatch.setattr(transactions, "_ROOM", room)
+    monkeypatch.setattr(transactions, "ROOM", room)
     if room == 2:
-        monkeypatch.setattr(compiled_search, "_BUDGET", 1)
-        monkeypatch.setattr(compiled_search, "_ROOM", 2)
-        monkeypatch.setattr(compiled_search, "_AHEAD", 0)
+        monkeypatch.setattr(compiled_search, "BUDGET", 1)
+        monkeypatch.setattr(compiled_search, "ROOM", 2)
+        monkeypatch.setattr(compiled_search, "AHEAD", 0)
     random, model, seen = Random(room), MultiRegister(), {"valid": 0, "invalid": 0}
     for _ in range(samples := draws(300, 600)):
         calls = calls_of(transaction_history(random), model)

@@ -43,7 +43,7 @@ def test_links_that_stay_open_are_doubt_and_named(monkeypatch):
     nodes.deaf_rules = True
     with pytest.raises(FaultError, match="did not notice"):
         RING.witness(ctx, targets)
-    monkeypatch.setattr(nodes, "_try", lambda *_: 0)
+    monkeypatch.setattr(nodes, "attempt", lambda *_: 0)
     nodes.deaf_rules = False
     with pytest.raises(FaultError, match=r"\d packets counted; n\d still hears n\d \(connected\)"):
         RING.witness(ctx, targets)
@@ -71,13 +71,13 @@ def test_one_link_that_the_system_uses_is_enough_and_the_silent_ones_are_tried(m
     targets = find("partition-random-node").plan(ctx, random.Random(1))
     find("partition-random-node").inject(ctx, targets)
     node, (peer, *_) = next(iter(targets.grudge.items()))
-    usual = nodes._listing
+    usual = nodes.listing
 
     def listing(name, chain):
         nodes.own[node, chain, peer] += name == node
         return usual(name, chain)
 
-    monkeypatch.setattr(nodes, "_listing", listing)
+    monkeypatch.setattr(nodes, "listing", listing)
     witness = find("partition-random-node").witness(ctx, targets)
     assert list(witness["packets_of_system"]) == [f"{node}<-{peer}"]
     assert witness["attempts_silence"] == witness["attempts"] == 8

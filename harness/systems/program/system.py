@@ -21,7 +21,7 @@ from harness.systems.program.workloads import ANSWERS, WORKLOADS
 from harness.systems.ready import listening, logged, succeeds
 
 #: How much longer than its timeout (s) a probe may take before its program is killed: time to start in.
-_PROBE_GRACE_S: Final = 5.0
+PROBE_GRACE_S: Final = 5.0
 #: A line of Python's is to arrive when it is printed.
 _ENVIRONMENT = (("PYTHONUNBUFFERED", "1"),)
 
@@ -161,7 +161,7 @@ class _Prober:
 
     async def ask(self, timeout: float) -> Mapping[str, Any]:
         request = {"f": "probe", "node": self.node.name, "address": self.node.address, "timeout": timeout}
-        answer = await self.program.ask(request, timeout + _PROBE_GRACE_S)
+        answer = await self.program.ask(request, timeout + PROBE_GRACE_S)
         value = answer.get("value")
         if answer.get("type") != "ok" or not isinstance(value, dict):
             raise ValueError(str(answer.get("error") or "an answer without figures")[:200])

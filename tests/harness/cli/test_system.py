@@ -68,7 +68,7 @@ def checked(
         plans.append(plan)
         return code, judged(plan)
 
-    monkeypatch.setattr("harness.cli.system._trial", trial)
+    monkeypatch.setattr("harness.cli.system.run_and_read", trial)
     monkeypatch.setattr("harness.clusters.open_cluster", lambda *_, **__: nodes)
     return run_command(["system", "check", "dledger", "--store", str(tmp_path)]), plans, nodes
 

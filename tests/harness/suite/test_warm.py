@@ -58,8 +58,8 @@ def enter(monkeypatch: pytest.MonkeyPatch) -> Callable[[World], WarmCluster]:
             return seen
 
         monkeypatch.setattr(warm, "open_cluster", lambda *_, **__: world)
-        monkeypatch.setattr(WarmCluster, "_look", look)
-        monkeypatch.setattr(WarmCluster, "_heal", lambda self: world.steps.append("heal"))
+        monkeypatch.setattr(WarmCluster, "look", look)
+        monkeypatch.setattr(WarmCluster, "heal", lambda self: world.steps.append("heal"))
         return WarmCluster(Plan(seed=1), lambda text: None).__enter__()
 
     return make

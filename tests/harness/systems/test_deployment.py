@@ -37,9 +37,9 @@ class LocalNodes:
 
     def run(self, commands: Mapping[str, Command]) -> dict[str, Completed]:
         self.sent += commands.items()
-        return {node: self._run_one(node, command) for node, command in commands.items()}
+        return {node: self.run_one(node, command) for node, command in commands.items()}
 
-    def _run_one(self, node: str, command: Command) -> Completed:
+    def run_one(self, node: str, command: Command) -> Completed:
         done = subprocess.run(
             command.argv, input=command.stdin, capture_output=True, text=True, timeout=command.timeout
         )
@@ -127,13 +127,13 @@ def test_a_program_is_copied_where_the_node_sees_our_disk_and_sent_where_it_does
     assert (place / "server").read_text() == SERVER
     assert scene.nodes.uploads == []
     shutil.rmtree(place)
-    run = scene.nodes._run_one
+    run = scene.nodes.run_one
 
     def elsewhere(node: str, command: Command) -> Completed:
         is_copy = command.argv[3:4] == ("copy",)
         return Completed(node, 0, "missing\n", "", 0.0) if is_copy else run(node, command)
 
-    monkeypatch.setattr(scene.nodes, "_run_one", elsewhere)
+    monkeypatch.setattr(scene.nodes, "run_one", elsewhere)
     scene.system.install()
     assert scene.nodes.uploads == [f"{place}.part/server"]
     assert (place / "server").read_text() == SERVER

@@ -123,5 +123,5 @@ def test_a_probe_without_figures_says_why(tmp_path: Path, probe: str, error: str
 def test_a_probe_has_time_to_start_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     slow = """sleep 0.5; echo '{"id":1,"type":"ok","value":{}}'"""
     assert probed(written(tmp_path, probe=slow), timeout=0.1) == [{}]
-    monkeypatch.setattr(module, "_PROBE_GRACE_S", 0.0)
+    monkeypatch.setattr(module, "PROBE_GRACE_S", 0.0)
     assert probed(written(tmp_path, probe=slow), timeout=0.1) == ["OSError: no answer within 0.1 s"]
