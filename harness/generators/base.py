@@ -16,9 +16,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Container
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, Protocol, Self, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from harness.generators.streams import Stream
 from history import Event
@@ -41,7 +42,7 @@ class Invocation(Struct, frozen=True):
 
     def by(self, worker: int, time: int) -> Invocation:
         """This operation, to be issued by this worker, due at this time."""
-        return Invocation(self.f, self.key, self.value, self.final, worker, time)
+        return replace(self, worker=worker, time=time)
 
 
 class Pending(Struct, frozen=True):
@@ -95,18 +96,12 @@ class Context(Struct, frozen=True):
         """The context after an operation was issued."""
         free, worker = self.free, issued.worker
         rest = free[1:] if free[0] == worker else tuple([one for one in free if one != worker])
-        return Context(self.time, rest, self.workers, self.processes, self.seed, self.issued + 1)
+        return replace(self, free=rest, issued=self.issued + 1)
 
     def only(self, workers: Container[int]) -> Context:
         """The view of some of the workers."""
-        return Context(
-            self.time,
-            tuple([worker for worker in self.free if worker in workers]),
-            tuple([worker for worker in self.workers if worker in workers]),
-            self.processes,
-            self.seed,
-            self.issued,
-        )
+        free = tuple([worker for worker in self.free if worker in workers])
+        return replace(self, free=free, workers=tuple([worker for worker in self.workers if worker in workers]))
 
 
 class Generator(Protocol):
@@ -117,3 +112,24 @@ class Generator(Protocol):
 
     def update(self, ctx: Context, event: Event) -> Generator:
         """The generator after a completion."""
+
+
+class Around(Struct, frozen=True):
+    """The base of generators that completions change only in the one that they are made of."""
+
+    child: Generator
+
+    def update(self, ctx: Context, event: Event) -> Self:
+        child = self.child.update(ctx, event)
+        return self if child is self.child else replace(self, child=child)
+
+
+class Among(Struct, frozen=True):
+    """The base of generators that completions change only in the several that they are made of."""
+
+    children: tuple[Generator, ...]
+
+    def update(self, ctx: Context, event: Event) -> Self:
+        children = tuple([child.update(ctx, event) for child in self.children])
+        same = all(new is old for new, old in zip(children, self.children, strict=True))
+        return self if same else replace(self, children=children)

@@ -5,21 +5,17 @@ from __future__ import annotations
 import math
 from itertools import accumulate
 
-from msgspec import Struct
-
-from harness.generators.base import EXHAUSTED, PENDING, Context, Exhausted, Generator, Invocation, Op, Pending
+from harness.generators.base import EXHAUSTED, PENDING, Among, Context, Exhausted, Generator, Invocation, Op, Pending
 from harness.generators.plain import NOTHING
 from harness.generators.streams import Stream
-from history import Event
 
 
-class Mix(Struct, frozen=True):
+class Mix(Among, frozen=True):
     """Each operation from a child drawn by weight; the draw stands until the child gives one.
 
     ``bounds`` are the sums of the weights up to each child, ``chosen`` the child whose turn it is.
     """
 
-    children: tuple[Generator, ...]
     bounds: tuple[float, ...]
     stream: Stream
     chosen: int | None = None
@@ -35,12 +31,6 @@ class Mix(Struct, frozen=True):
             mix = mix._without(chosen, stream)
         return EXHAUSTED, NOTHING
 
-    def update(self, ctx: Context, event: Event) -> Generator:
-        children = tuple([child.update(ctx, event) for child in self.children])
-        if all(new is old for new, old in zip(children, self.children, strict=True)):
-            return self
-        return Mix(children, self.bounds, self.stream, self.chosen)
-
     def _draw(self) -> tuple[int, Stream]:
         draw, stream = self.stream.draw()
         mark = draw * self.bounds[-1]
@@ -52,10 +42,8 @@ class Mix(Struct, frozen=True):
         return Mix(self.children[:place] + self.children[place + 1 :], tuple(accumulate(weights)), stream)
 
 
-class Soonest(Struct, frozen=True):
+class Soonest(Among, frozen=True):
     """The operation that has been due for longest; of equal ones that of the child whose last one is longest ago."""
-
-    children: tuple[Generator, ...]
 
     def op(self, ctx: Context) -> tuple[Op, Generator]:
         asked = [(op, place, child) for place, child in enumerate(self.children) for op, child in [child.op(ctx)]]
@@ -73,12 +61,6 @@ class Soonest(Struct, frozen=True):
             for op, place, waiting in left if place != chosen
         ]  # fmt: skip
         return first, Soonest((*others, child))
-
-    def update(self, ctx: Context, event: Event) -> Generator:
-        children = tuple([child.update(ctx, event) for child in self.children])
-        if all(new is old for new, old in zip(children, self.children, strict=True)):
-            return self
-        return Soonest(children)
 
 
 def _due(op: Op) -> int:

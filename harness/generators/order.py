@@ -6,16 +6,15 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from harness.generators.base import EXHAUSTED, PENDING, Context, Exhausted, Generator, Invocation, Message, Op
-from harness.generators.plain import NOTHING
+from harness.generators.base import EXHAUSTED, PENDING, Around, Context, Exhausted, Generator, Invocation, Message, Op
+from harness.generators.plain import NOTHING, Plain
 from harness.generators.streams import Lazy
 from history import Event
 
 
-class Chain(Struct, frozen=True):
+class Chain(Around, frozen=True):
     """The first generator, and when it is exhausted those after it."""
 
-    child: Generator
     rest: Lazy[Generator]
 
     def op(self, ctx: Context) -> tuple[Op, Generator]:
@@ -28,12 +27,8 @@ class Chain(Struct, frozen=True):
                 return EXHAUSTED, NOTHING
             child, rest = read
 
-    def update(self, ctx: Context, event: Event) -> Generator:
-        child = self.child.update(ctx, event)
-        return self if child is self.child else Chain(child, self.rest)
 
-
-class Synchronize(Struct, frozen=True):
+class Synchronize(Plain, frozen=True):
     """The child, once all workers are free at the same time."""
 
     child: Generator
@@ -41,14 +36,10 @@ class Synchronize(Struct, frozen=True):
     def op(self, ctx: Context) -> tuple[Op, Generator]:
         return self.child.op(ctx) if len(ctx.free) == len(ctx.workers) else (PENDING, self)
 
-    def update(self, ctx: Context, event: Event) -> Generator:  # noqa: ARG002 (the protocol's)
-        return self
 
-
-class Limit(Struct, frozen=True):
+class Limit(Around, frozen=True):
     """The first ``left`` operations of the child."""
 
-    child: Generator
     left: int
 
     def op(self, ctx: Context) -> tuple[Op, Generator]:
@@ -57,18 +48,13 @@ class Limit(Struct, frozen=True):
         op, child = self.child.op(ctx)
         return op, Limit(child, self.left - (type(op) is Invocation))
 
-    def update(self, ctx: Context, event: Event) -> Generator:
-        child = self.child.update(ctx, event)
-        return self if child is self.child else Limit(child, self.left)
 
-
-class Cycle(Struct, frozen=True):
+class Cycle(Around, frozen=True):
     """The ``first`` generator anew whenever it is exhausted, ``left`` times more (None: for ever).
 
     ``idle``: this round had messages only.  One that goes on for ever without anything to wait for would never end.
     """
 
-    child: Generator
     first: Generator
     left: int | None
     idle: bool = True
@@ -84,10 +70,6 @@ class Cycle(Struct, frozen=True):
                 return EXHAUSTED, NOTHING
             left = None if left is None else left - 1
         return op, Cycle(child, self.first, left, idle and type(op) is Message)
-
-    def update(self, ctx: Context, event: Event) -> Generator:
-        child = self.child.update(ctx, event)
-        return self if child is self.child else Cycle(child, self.first, self.left, self.idle)
 
 
 class UntilOk(Struct, frozen=True):

@@ -10,21 +10,17 @@ from __future__ import annotations
 
 import math
 
-from msgspec import Struct
-
-from harness.generators.base import EXHAUSTED, Context, Generator, Invocation, Op, Pending
+from harness.generators.base import EXHAUSTED, Around, Context, Generator, Invocation, Op, Pending
 from harness.generators.plain import NOTHING
 from harness.generators.streams import Stream
-from history import Event
 
 
-class Paced(Struct, frozen=True):
+class Paced(Around, frozen=True):
     """Operations ``interval`` ns apart, exactly or (with a ``stream``) on average and exponentially distributed.
 
     ``due`` is when the next one is; ``blocked``: it was due, and there was no operation or no worker for it.
     """
 
-    child: Generator
     interval: float
     stream: Stream | None
     open: bool
@@ -46,17 +42,10 @@ class Paced(Struct, frozen=True):
             return op, Paced(child, self.interval, self.stream, self.open, due, blocked=True)
         return op, Paced(child, self.interval, self.stream, self.open, due, self.blocked)
 
-    def update(self, ctx: Context, event: Event) -> Generator:
-        child = self.child.update(ctx, event)
-        if child is self.child:
-            return self
-        return Paced(child, self.interval, self.stream, self.open, self.due, self.blocked)
 
-
-class TimeLimit(Struct, frozen=True):
+class TimeLimit(Around, frozen=True):
     """Exhausted ``length`` ns after it is asked first."""
 
-    child: Generator
     length: int
     end: int | None = None
 
@@ -68,10 +57,6 @@ class TimeLimit(Struct, frozen=True):
         if type(op) is Pending:
             op = Pending(end if op.until is None else min(op.until, end))
         return op, TimeLimit(child, self.length, end)
-
-    def update(self, ctx: Context, event: Event) -> Generator:
-        child = self.child.update(ctx, event)
-        return self if child is self.child else TimeLimit(child, self.length, self.end)
 
 
 def stagger(rate: float, stream: Stream, generator: Generator, *, open: bool = False) -> Generator:  # noqa: A002 (the field's word)

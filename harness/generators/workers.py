@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from harness.generators.base import EXHAUSTED, PENDING, Context, Exhausted, Generator, Op, Pending
+from harness.generators.base import EXHAUSTED, PENDING, Around, Context, Exhausted, Generator, Op, Pending
 from harness.generators.plain import NOTHING, Deferred, Nothing
 from harness.generators.streams import Lazy
 from history import Event
@@ -79,10 +79,9 @@ class Groups(Struct, frozen=True):
         return Groups(children, self.groups, self.owner, self.spare)
 
 
-class PerProcess(Struct, frozen=True):
+class PerProcess(Around, frozen=True):
     """The ``first`` generator anew whenever the one worker in view goes on as another process."""
 
-    child: Generator
     first: Generator
     process: int = -1
 
@@ -90,10 +89,6 @@ class PerProcess(Struct, frozen=True):
         process = ctx.processes[ctx.workers[0]]
         op, child = (self.child if process == self.process else self.first).op(ctx)
         return op, PerProcess(child, self.first, process)
-
-    def update(self, ctx: Context, event: Event) -> Generator:
-        child = self.child.update(ctx, event)
-        return self if child is self.child else PerProcess(child, self.first, self.process)
 
 
 def _grouped(children: Iterable[Generator], groups: Iterable[Iterable[int]], spare: Lazy[Generator]) -> Groups:
