@@ -50,7 +50,7 @@ CAS_REGISTER: Final = Workload(
     name="cas-register",
     summary="reads, writes, and compare-and-sets of what was last seen, of a few registers",
     generator=lambda scale: CasRegister(scale.keys).generator(),
-    final=lambda scale: Register(scale.keys).final_reads(),
+    final=lambda scale: CasRegister(scale.keys).final_reads(),
     model="cas-register",
     kinds=("read", "write", "cas"),
 )

@@ -41,13 +41,13 @@ class Register:
     """
 
     def __init__(self, keys: int, *, read: str = "read") -> None:
-        self._keys = [f"k{number}" for number in range(keys)]
+        self._keys = tuple(f"k{number}" for number in range(keys))
         self._read = read
 
     def generator(self) -> Generator:
         return seeded("operations", lambda rng: _reads_and_writes(rng, self._keys, count(1), self._read))
 
-    def final_reads(self, used: Iterable[str | int] = ()) -> list[Invocation]:  # noqa: ARG002 (all are read)
+    def final_reads(self) -> list[Invocation]:
         """One read a key."""
         return [_final_read(key) for key in self._keys]
 
@@ -91,18 +91,11 @@ class MixedRegisters:
         return [_final_read(key) for key in dict.fromkeys([*self._keys, *used])]
 
 
-class CasRegister:
+class CasRegister(Register):
     """A third each of reads, writes and compare-and-sets; a cas expects what was last seen in its register."""
-
-    def __init__(self, keys: int) -> None:
-        self._keys = tuple(f"k{number}" for number in range(keys))
 
     def generator(self) -> Generator:
         return seeded("operations", lambda rng: _CasOfSeen(self._keys, Stream(rng)))
-
-    def final_reads(self, used: Iterable[str | int] = ()) -> list[Invocation]:  # noqa: ARG002 (all are read)
-        """One read a key."""
-        return [_final_read(key) for key in self._keys]
 
 
 class _CasOfSeen(Struct, frozen=True):
