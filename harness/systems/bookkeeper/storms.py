@@ -12,9 +12,10 @@ import math
 import random
 from collections.abc import Iterable
 from itertools import count
-from typing import Any, Final
+from typing import Final
 
-from msgspec import Struct, structs
+from msgspec import Struct
+from msgspec.structs import replace
 
 from harness.generators import (
     EXHAUSTED,
@@ -109,20 +110,20 @@ class Storm(Struct, frozen=True):
         if not self.open:
             if place != self.writer or self.asked:
                 return None
-            return Invocation("create", self.key), self._with(asked=True)
+            return Invocation("create", self.key), replace(self, asked=True)
         for one in self.recoverers:
             if one.place == place and (moment := self._moment(one)) is not None and moment <= now:
                 left = tuple(other for other in self.recoverers if other is not one)
-                return Invocation("recover", self.key), self._with(
-                    recoverers=(*left, Recoverer(place, one.after, one.tries - 1, 2**63))
+                return Invocation("recover", self.key), replace(
+                    self, recoverers=(*left, Recoverer(place, one.after, one.tries - 1, 2**63))
                 )
         if place == self.writer and self.windows:
             size, *rest = self.windows
             window = Invocation("window", self.key, [self.number * APART + self.added, size])
             began = now if self.began is None else self.began
-            return window, self._with(windows=tuple(rest), added=self.added + size, began=began)
+            return window, replace(self, windows=tuple(rest), added=self.added + size, began=began)
         if place == self.writer and self.closes:
-            return Invocation("close", self.key), self._with(closes=False)
+            return Invocation("close", self.key), replace(self, closes=False)
         if place == self.reader and self.reads and self.began is not None:
             return Invocation("tail", self.key, self.unread), self
         return None
@@ -132,17 +133,17 @@ class Storm(Struct, frozen=True):
             return self
         ok = event.type == "ok"
         if event.f == "create":
-            return self._with(open=ok)
+            return replace(self, open=ok)
         if event.f == "window":
             whole = ok and None not in event.value
-            return self if whole or self.refused else self._with(refused=True, windows=self.windows[: self.stubborn])
+            return self if whole or self.refused else replace(self, refused=True, windows=self.windows[: self.stubborn])
         if event.f == "recover":
             return self._recovered(ctx, ctx.workers.index(ctx.worker_of(event)), ok=ok)
         if event.f == "tail":
             ended = not (self.windows or self.closes or self.recoverers)
             more = ok and bool(event.value["entries"])
             unread = self.unread + len(event.value["entries"]) if ok else self.unread
-            return self._with(unread=unread, reads=more or not ended)
+            return replace(self, unread=unread, reads=more or not ended)
         return self
 
     def _recovered(self, ctx: Context, place: int, *, ok: bool) -> Storm:
@@ -152,10 +153,7 @@ class Storm(Struct, frozen=True):
                 left.append(one)
             elif not ok and one.tries > 0:
                 left.append(Recoverer(place, one.after, one.tries, ctx.time + round(AGAIN_S * 1e9)))
-        return self._with(recoverers=tuple(left))
-
-    def _with(self, **changes: Any) -> Storm:
-        return structs.replace(self, **changes)
+        return replace(self, recoverers=tuple(left))
 
 
 def storms(workers: int, window: int, most: int, late_s: int = 0) -> Generator:
@@ -196,7 +194,7 @@ def _silenced(rng: random.Random, storm: Storm) -> Storm:
     """Half of the storms with a writer that adds little and then nothing: it meets no fence."""
     if rng.random() >= SILENT:
         return storm
-    return structs.replace(
+    return replace(
         storm,
         windows=storm.windows[:1],
         closes=False,
