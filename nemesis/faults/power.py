@@ -10,22 +10,19 @@ synced, is gone.  Healing starts the process.
 from __future__ import annotations
 
 import json
-import random
 from collections.abc import Iterable
 from typing import Any, Final
 
 from nemesis.core.errors import FaultError
-from nemesis.core.fault import Context, Family, Targets, Witness, wanted_nodes
+from nemesis.core.fault import Context, Family, Targets, Witness
 from nemesis.core.ports import Command
 from nemesis.faults.processes import (
-    Choose,
+    ProcessFault,
     all_nodes,
     kill,
-    last_probes,
     pids_of,
     random_subset,
     restart,
-    running_pids,
     see_gone,
     states,
 )
@@ -196,17 +193,10 @@ def refused_writes(ctx: Context, targets: Targets) -> Witness:
 WRITER: Final[Witness] = {"writer": "ours, on the same filesystem; whether the process wrote meanwhile is not seen"}
 
 
-class PowerCut:
+class PowerCut(ProcessFault):
     """Shut down the nodes' data filesystems without a flush, and kill their processes."""
 
     family: Family = "kill"
-    stops = True
-
-    def __init__(self, name: str, summary: str, choose: Choose, *, beyond_quorum: bool = False) -> None:
-        self.name = name
-        self.summary = summary
-        self.choose = choose
-        self.beyond_quorum = beyond_quorum
 
     def precheck(self, ctx: Context) -> str | None:
         if why := ctx.facts.refusal("xfs_io", "mount", "umount", "python3"):
@@ -218,10 +208,6 @@ class PowerCut:
         if shared and not ctx.settings.option("cut_real_disks"):
             return f"on a real disk: {places(ctx, shared)}; the option cut_real_disks allows to shut it down"
         return None
-
-    def plan(self, ctx: Context, rng: random.Random) -> Targets:
-        nodes = wanted_nodes(ctx, lambda: self.choose(ctx, rng))
-        return Targets(nodes, detail={"pids": running_pids(ctx, nodes), "last_probe": last_probes(ctx, nodes)})
 
     def inject(self, ctx: Context, targets: Targets) -> None:
         patterns = json.dumps([one for patterns in ctx.settings.store_files.values() for one in patterns])
