@@ -32,7 +32,7 @@ class Sighting:
 
     @property
     def end(self) -> int:
-        return self.by.invoked if self.by.returned is None else self.by.returned
+        return self.by.ended
 
 
 def sightings(operations: Sequence[Operation], verdict: KeyVerdict) -> list[Sighting]:

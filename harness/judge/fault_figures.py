@@ -72,12 +72,8 @@ def with_details(
 def load_in(operations: Sequence[Operation], receipts: Sequence[Receipt]) -> Load:
     """The time of the clients' load, as ``history.metrics.recovery`` defines it."""
     phased = any(op.phase is not None for op in operations)
-    main = [Asked(op.invoked, _known(op), op.returned is None) for op in operations if op.phase == "main" or not phased]
-    return load_of(main, max(map(_known, operations), default=0), receipts)
-
-
-def _known(operation: Operation) -> int:
-    return operation.invoked if operation.returned is None else operation.returned
+    main = [Asked(op.invoked, op.ended, op.returned is None) for op in operations if op.phase == "main" or not phased]
+    return load_of(main, max((op.ended for op in operations), default=0), receipts)
 
 
 def ok_times_by_kind(operations: Iterable[Operation]) -> dict[str, Times]:

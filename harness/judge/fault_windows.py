@@ -43,7 +43,7 @@ def windows_of(recorded: Recorded) -> list[Window]:
     """The windows of all installed faults that stood at some time of the main phase."""
     moments = recorded.state.moments
     first = moments.get("main", 0)
-    last = moments.get("main-end", max((op.returned or op.invoked for op in recorded.operations), default=first))
+    last = moments.get("main-end", max((op.ended for op in recorded.operations), default=first))
     clock = AwakeClock(recorded.state.standstills)
     notices = recorded.plan.under_test.surface(recorded.plan.setup()).notices_s
     found = []

@@ -346,7 +346,7 @@ def _last_seen(recorded: Recorded) -> dict[str, Any]:
     """The times of the last new commit and of the last served client (ns; null: never), and of the records' end."""
     served = [one.returned for one in recorded.operations if one.applied and one.returned is not None]
     ends = [
-        *(one.returned or one.invoked for one in recorded.operations),
+        *(one.ended for one in recorded.operations),
         *(probe.time for probe in recorded.probes[-1:]),
         *(receipt.healed or receipt.started for receipt in recorded.receipts),
     ]

@@ -59,6 +59,11 @@ class Operation:
         return was_applied(self.outcome, self.error)
 
     @property
+    def ended(self) -> int:
+        """When it returned; one that never did, when it was invoked."""
+        return self.invoked if self.returned is None else self.returned
+
+    @property
     def refused(self) -> bool:
         """Whether it is a cas that had no effect and says why: ``[old, new, seen]``."""
         return self.outcome == "ok" and self.f == "cas" and is_refusal(self.result)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
+from operator import attrgetter
 from typing import Any, Final, Literal, TypeAlias
 
 from history.records.operations import Operation
@@ -123,12 +124,12 @@ class Counterexample:
         """The operation whose answer leaves no order: the suspect that returned last, or else the last of all."""
         among = self.suspects or self.operations
         answered = [one for one in among if one.outcome != "info" and one.returned is not None]
-        return max(answered or among, key=_ended, default=None)
+        return max(answered or among, key=attrgetter("ended"), default=None)
 
     @property
     def completed_at(self) -> int:
         """The time (ns) of the answer that leaves no order, by which violations are ordered on a page."""
-        return _ended(self.completing) if self.completing else 0
+        return self.completing.ended if self.completing else 0
 
     @property
     def shown_at(self) -> int:
@@ -150,10 +151,6 @@ class Counterexample:
         found = Linearization.from_json(record["linearization"]) if record.get("linearization") else None
         roles = tuple(Role(role["says"], role["contradicts"]) for role in record.get("roles") or ())
         return cls(record["kind"], record["sentence"], operations, found, roles)
-
-
-def _ended(operation: Operation) -> int:
-    return operation.invoked if operation.returned is None else operation.returned
 
 
 def failure_text(error: Exception) -> str:
