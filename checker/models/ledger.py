@@ -17,7 +17,7 @@ from typing import Any
 
 from checker.core.calls import freeze
 from checker.core.model import ILLEGAL, UNKNOWN, Model, ModelError, State
-from checker.models.objects import Log
+from checker.models.objects import Log, is_index
 from history import Operation
 from history.records.counted import counted
 
@@ -37,9 +37,9 @@ class Ledger(Model):
 
     def admit(self, f: str, value: Any, result: Any) -> None:
         if f == "append":
-            wrong = value is None or (result is not UNKNOWN and not _is_index(result))
+            wrong = value is None or (result is not UNKNOWN and not is_index(result))
         elif f == "get":
-            wrong = not _is_index(value)
+            wrong = not is_index(value)
         elif f == "list":
             wrong = result is not UNKNOWN and not _are_entries(result)
         else:
@@ -129,15 +129,11 @@ def _moved(operation: Operation, place: dict[int, int]) -> Operation | None:
     return replace(operation, result=items)
 
 
-def _is_index(value: Any) -> bool:
-    return type(value) is int and value >= 0
-
-
 def _are_entries(result: Any) -> bool:
     return (
         isinstance(result, tuple)
         and all(
-            isinstance(entry, tuple) and len(entry) == 2 and _is_index(entry[0]) and entry[1] is not None
+            isinstance(entry, tuple) and len(entry) == 2 and is_index(entry[0]) and entry[1] is not None
             for entry in result
         )
         and all(before < after for (before, _), (after, _) in pairwise(result))

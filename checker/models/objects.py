@@ -92,7 +92,7 @@ def _expect(wanted: bool, what: str, found: Any) -> None:
         raise ModelError(f"{what}, found {thaw(found)!r}")
 
 
-def _is_index(value: Any) -> bool:
+def is_index(value: Any) -> bool:
     return type(value) is int and value >= 0
 
 
@@ -105,9 +105,9 @@ class Log(Model):
 
     def admit(self, f: str, value: Any, result: Any) -> None:
         if f == "append":
-            _expect(result is UNKNOWN or _is_index(result), "an append to a log answers an index from 0 on", result)
+            _expect(result is UNKNOWN or is_index(result), "an append to a log answers an index from 0 on", result)
         elif f == "get":
-            _expect(_is_index(value), "a get of a log asks for an index from 0 on", value)
+            _expect(is_index(value), "a get of a log asks for an index from 0 on", value)
         elif f == "list":
             _expect(isinstance(result, tuple), "a list of a log answers all its entries", result)
 
