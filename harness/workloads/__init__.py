@@ -3,7 +3,7 @@
 from harness.generators import Invocation
 from harness.workloads.banks import Bank, total_check
 from harness.workloads.counters import Counters
-from harness.workloads.final_reads import until_applied
+from harness.workloads.final_reads import last_reads, until_applied
 from harness.workloads.locks import Locks
 from harness.workloads.logs import AppendLog
 from harness.workloads.registers import CasRegister, MixedRegisters, Register
@@ -12,5 +12,5 @@ from harness.workloads.sets import Sets, elements_check
 
 __all__ = [
     "AppendLog", "Bank", "CasRegister", "Counters", "Invocation", "Locks", "MixedRegisters", "Register", "Sets",
-    "elements_check", "sessions_check", "total_check", "until_applied",
+    "elements_check", "last_reads", "sessions_check", "total_check", "until_applied",
 ]  # fmt: skip

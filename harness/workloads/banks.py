@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from harness.generators import Generator, Invocation, operations, seeded
+from harness.workloads.final_reads import last_reads
 from history import Check, Counterexample, Operation
 from history.records.counted import counted
 from history.records.violations import details_of
@@ -36,7 +37,7 @@ class Bank:
 
     def final_reads(self) -> list[Invocation]:
         """All accounts at once."""
-        return [Invocation("read", BANK, final=True)]
+        return last_reads([BANK])
 
 
 def total_check(operations: Sequence[Operation]) -> Check:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from harness.generators import Generator, Invocation, operations, seeded
+from harness.workloads.final_reads import last_reads
 
 #: The largest number that is added.  With several numbers a read shows which adds it has seen better than with one.
 MAX_AMOUNT: Final = 5
@@ -28,4 +29,4 @@ class Counters:
 
     def final_reads(self) -> list[Invocation]:
         """One read a counter."""
-        return [Invocation("read", key, final=True) for key in self._keys]
+        return last_reads(self._keys)

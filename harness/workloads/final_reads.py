@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
@@ -38,6 +38,11 @@ class _UntilApplied(Struct, frozen=True):
             return self
         again = (*self.again, self.reads[self.place - 1])
         return _UntilApplied(self.reads, self.pause, self.place, again, self.resume)
+
+
+def last_reads(keys: Iterable[str | int]) -> list[Invocation]:
+    """One read of each of these objects."""
+    return [Invocation("read", key, final=True) for key in keys]
 
 
 def until_applied(reads: Sequence[Invocation], pause_s: float) -> Generator:

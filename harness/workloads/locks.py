@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from harness.generators import PENDING, Context, Generator, Invocation, Op, Stream, seeded
+from harness.workloads.final_reads import last_reads
 from history import Event
 
 #: The share of all operations that read who holds a lock.
@@ -36,7 +37,7 @@ class Locks:
 
     def final_reads(self) -> list[Invocation]:
         """One read a lock."""
-        return [Invocation("read", key, final=True) for key in self._keys]
+        return last_reads(self._keys)
 
 
 class _Contend(Struct, frozen=True):

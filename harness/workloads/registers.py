@@ -26,6 +26,7 @@ from harness.generators import (
     operations,
     seeded,
 )
+from harness.workloads.final_reads import last_reads
 from history import Event
 
 #: How many operations a register of ``MixedRegisters`` that ends gets.
@@ -49,7 +50,7 @@ class Register:
 
     def final_reads(self) -> list[Invocation]:
         """One read a key."""
-        return [_final_read(key) for key in self._keys]
+        return last_reads(self._keys)
 
 
 class MixedRegisters:
@@ -88,7 +89,7 @@ class MixedRegisters:
 
     def final_reads(self, used: Iterable[str | int] = ()) -> list[Invocation]:
         """One read of each key that lives, and of each that was used."""
-        return [_final_read(key) for key in dict.fromkeys([*self._keys, *used])]
+        return last_reads(dict.fromkeys([*self._keys, *used]))
 
 
 class CasRegister(Register):
@@ -140,7 +141,3 @@ def _reads_and_writes(rng: random.Random, keys: Sequence[str], values: Iterator[
                 yield Invocation("write", key, next(values))
 
     return operations(invocations())
-
-
-def _final_read(key: str | int) -> Invocation:
-    return Invocation("read", key, final=True)

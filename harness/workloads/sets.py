@@ -10,6 +10,7 @@ from itertools import count
 from typing import Any, Final
 
 from harness.generators import Generator, Invocation, Stream, chain, limit, mix, operations, seeded
+from harness.workloads.final_reads import last_reads
 from history import Check, Counterexample, Operation
 from history.records.counted import counted
 from history.records.violations import details_of
@@ -61,7 +62,7 @@ class Sets:
     @staticmethod
     def final_reads(used: Iterable[str | int]) -> list[Invocation]:
         """One read of each set."""
-        return [Invocation("read", key, final=True) for key in used]
+        return last_reads(used)
 
 
 def _adds_and_reads(rng: random.Random, key: str, elements: Iterator[int]) -> Iterator[Invocation]:

@@ -23,8 +23,9 @@ from harness.systems.bookkeeper.options import CANARIES, OPTIONS, VERSIONS
 from harness.systems.bookkeeper.outcomes import LAW
 from harness.systems.bookkeeper.processes import artifacts, leads, roles, surface
 from harness.systems.bookkeeper.promises import PROMISES, ledgers_keep_their_promises
-from harness.systems.bookkeeper.storms import final_reads, storms
+from harness.systems.bookkeeper.storms import storms
 from harness.systems.jvm import OUT_OF_MEMORY
+from harness.workloads import last_reads
 
 
 def _ledgers(scale: Scale) -> Generator:
@@ -51,7 +52,7 @@ SYSTEM: Final = System(
             name="ledger",
             summary="ledgers, several a second, each with a writer, a reader that follows, and recoverers that end it",
             generator=_ledgers,
-            final=lambda scale: final_reads(scale.used),
+            final=lambda scale: last_reads(scale.used),
             model=ledgers_keep_their_promises,
             kinds=("window", "tail", "recover"),
             reads=frozenset({"tail", "read"}),

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterable
 from itertools import count
 from typing import Final
 
@@ -200,8 +199,3 @@ def _silenced(rng: random.Random, storm: Storm) -> Storm:
         closes=False,
         recoverers=tuple(Recoverer(one.place, one.after + round(SILENT_S * 1e9)) for one in storm.recoverers),
     )
-
-
-def final_reads(used: Iterable[str | int]) -> list[Invocation]:
-    """One read of each ledger, whole."""
-    return [Invocation("read", key, final=True) for key in used]

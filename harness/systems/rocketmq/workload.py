@@ -14,8 +14,9 @@ from typing import Any, Final
 from msgspec import Struct
 
 from harness.generators import PENDING, Context, Generator, Invocation, Op, Stream, seeded
-from harness.systems.api import Evidence, Scale, Workload
+from harness.systems.api import Evidence, Workload
 from harness.systems.rocketmq.requests import IDS, set_names
+from harness.workloads import last_reads
 from history import Check, Counterexample, Event, Operation
 from history.records.counted import counted
 from history.records.violations import details_of
@@ -106,10 +107,6 @@ def _state_after(operation: Invocation, answer: Any) -> Sequence[Any] | None:
     if operation.f == "elect":
         return list(answer[1:])
     return None if operation.f == "register" and answer[0] is None else list(answer)
-
-
-def final_reads(scale: Scale) -> list[Invocation]:
-    return [Invocation("read", name, final=True) for name in set_names(scale.setup)]
 
 
 # -- checks beside the model -------------------------------------------------------------------------------------------
@@ -234,7 +231,7 @@ CONTROLLER: Final = Workload(
     name="controller",
     summary="brokers alter their sync state sets, elect masters, register and read, racing on one epoch",
     generator=lambda scale: seeded("operations", lambda rng: Racing(set_names(scale.setup), Stream(rng))),
-    final=final_reads,
+    final=lambda scale: last_reads(set_names(scale.setup)),
     model="sync-state-set",
     kinds=("read", "alter", "elect", "register"),
     reads=frozenset({"read", "register"}),
