@@ -18,6 +18,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+import msgspec
+
 from history.metrics.change_points import RECOVERED, rises
 
 VERDICT: Final = "verdict"
@@ -78,19 +80,10 @@ class Regression:
     def to_json(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__slots__}
 
-    @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> Regression:
-        """Raises KeyError, TypeError and ValueError for anything else."""
-        sides = {side: tuple((run, value) for run, value in record[side]) for side in ("before", "since")}
-        return cls(**{name: record[name] for name in cls.__slots__} | sides)
-
 
 def read_regressions(text: str) -> list[Regression]:
-    """The regressions, open and closed, in a row of the table ``trends``.
-
-    Raises KeyError, TypeError and ValueError for anything else.
-    """
-    return [Regression.from_json(record) for record in json.loads(text)]
+    """The regressions, open and closed, in a row of the table ``trends``.  Raises ValueError for anything else."""
+    return msgspec.convert(json.loads(text), list[Regression])
 
 
 def open_regressions(text: str) -> list[Regression]:
