@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from harness.judge.damage import NONE, Damages
@@ -17,7 +17,7 @@ _ASKED: Final = "no node removes committed entries from its log"
 
 @dataclass(frozen=True, slots=True)
 class Fall:
-    """A node's log ended at ``end`` at ``time`` (ns since the run's start), where ``committed`` had been committed.
+    """A node's log ended at ``log_end`` at ``time`` (ns since the run's start), where ``committed`` had been committed.
 
     ``restarted``: by their pids, the process that reported the commit index is not the one whose log fell.
     ``index_fell``: the node's commit index itself fell, from the first to the second, and no pid shows a restart.
@@ -27,7 +27,7 @@ class Fall:
 
     node: str
     time: int
-    end: int
+    log_end: int
     committed: int
     restarted: bool = False
     index_fell: tuple[int, int] | None = None
@@ -37,20 +37,10 @@ class Fall:
         """Whether the log fell below the commit index of one process."""
         return not self.restarted and self.index_fell is None
 
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "node": self.node,
-            "time": self.time,
-            "log_end": self.end,
-            "committed": self.committed,
-            "restarted": self.restarted,
-            "index_fell": self.index_fell and list(self.index_fell),
-        }
-
     def describe(self) -> str:
         """Text such as "n1's log ended at 218 at 7.3 s although 984 had been committed there"."""
         where = "there before it was restarted" if self.restarted else "there"
-        ended = f"{self.node}'s log ended at {self.end} at {self.time / 1e9:.1f} s"
+        ended = f"{self.node}'s log ended at {self.log_end} at {self.time / 1e9:.1f} s"
         text = f"{ended} although {self.committed} had been committed {where}"
         if self.index_fell is not None:
             text += "; its commit index itself fell from {} to {}".format(*self.index_fell)
@@ -153,7 +143,7 @@ def check_committed_prefix(probes: Sequence[Probe], damages: Damages = NONE) -> 
     details: dict[str, Any] = {
         "kind": "committed-entries-deleted",
         "nodes": nodes,
-        "moments": [fall.to_json() for fall in found],
+        "moments": [asdict(fall) for fall in found],
         "held_again": held_at_the_end(probes, max(fall.committed for fall in found)),
     }
     highest = max(probe.committed for probe in last.values())

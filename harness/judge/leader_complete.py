@@ -16,9 +16,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import pairwise
-from typing import Any, Final
+from typing import Final
 
 from harness.judge.damage import LOG, NONE, Damages
 from harness.judge.stretches import held_at_the_end, of_reporting, stretches
@@ -38,19 +38,13 @@ class ShortLeader:
     node: str
     time: int
     term: int
-    end: int
+    log_end: int
     committed: int
     told_by: str
 
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "node": self.node, "time": self.time, "term": self.term, "log_end": self.end, "committed": self.committed,
-            "told_by": self.told_by,
-        }  # fmt: skip
-
     def describe(self) -> str:
         """Text such as "n4 led in term 7 at 31.2 s with a log that ended at 4012 of 13015 committed entries"."""
-        ended = f"a log that ended at {self.end} although {self.committed} had been committed (on {self.told_by})"
+        ended = f"a log that ended at {self.log_end} although {self.committed} had been committed (on {self.told_by})"
         return f"{self.node} led in term {self.term} at {self.time / 1e9:.1f} s with {ended}"
 
 
@@ -135,7 +129,7 @@ def leader_complete(probes: Sequence[Probe], damages: Damages = NONE) -> Check:
         "kind": KIND,
         "nodes": sorted(first),
         "count": len(found),
-        "moments": [one.to_json() for one in listed],
+        "moments": [asdict(one) for one in listed],
         "held_again": held_at_the_end(probes, max(one.committed for one in found)),
     }
     seen = "; ".join(one.describe() for _, one in sorted(first.items()))

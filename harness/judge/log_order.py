@@ -24,9 +24,9 @@ applied <= committed
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import pairwise
-from typing import Any, Final
+from typing import Final
 
 from harness.judge.damage import Damages
 from harness.judge.stretches import held_at_the_end, of_reporting, reporting, stretches
@@ -52,9 +52,6 @@ class OrderViolation:
     above: str
     index: int
     bound: int
-
-    def to_json(self) -> dict[str, Any]:
-        return {"node": self.node, "time": self.time, "above": self.above, "index": self.index, "bound": self.bound}
 
     def describe(self) -> str:
         """Text such as "n4's log ended at 4012 at 31.2 s with 13015 committed"."""
@@ -125,7 +122,7 @@ def log_order(probes: Sequence[Probe], damages: Damages) -> Check:
         "nodes": nodes,
         "count": len(found),
         "by_node": counts,
-        "moments": [violation.to_json() for violation in listed],
+        "moments": [asdict(violation) for violation in listed],
         "held_again": held_at_the_end(probes, max(violation.index for violation in found)),
     }
     return Check("log-order", "check", "invalid", _ASKED, seen, details)
