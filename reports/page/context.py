@@ -15,17 +15,16 @@ from history.metrics.recovery import CALM_S
 from history.records.doubts import is_least
 from history.records.violations import checks_looking, counts_of
 from reports.analysis import elections, figures, node_timeline, outages, snapshots, topology
+from reports.analysis.check_rows import check_rows, checks_of, promises_of, undecided_of
 from reports.analysis.faults import late_of, summaries_of
 from reports.analysis.findings import (
     ROOM_AROUND_S,
     Drawn,
     around,
-    checks_of,
     examples_of,
     judged_without_suspects,
     recorded_examples,
     recovery_of,
-    undecided_of,
     violating_keys,
     violation_count,
     violation_times_of,
@@ -41,8 +40,9 @@ from reports.page.links import links_of
 from reports.page.series import data_of
 from reports.page.words import words_of
 from reports.story.aftermath import outages_text
+from reports.story.breaks import Break
 from reports.story.canary import bug_of, failed_beside, grouped, longer, meaning_of, next_step, verdict_shown, word_of
-from reports.story.diagnosis import Break, Diagnosis, diagnosis_of
+from reports.story.diagnosis import Diagnosis, diagnosis_of
 from reports.story.doubts import doubts_text, violations_counted
 from reports.style.format import compact, short
 from reports.text import recovery as recovery_text
@@ -91,6 +91,9 @@ def head_context(drawn: Drawn) -> dict[str, Any]:
         "before": part("last valid run", lambda: before_of(run), None),
         "facts": part("facts", lambda: facts_of(run), []),
         "checks": part("checks", lambda: checks_of(run), []),
+        "system_promises": part("promises", lambda: promises_of(run), []),
+        "system": str((run.results.get("environment") or {}).get("system") or run.plan.get("system") or "the system"),
+        "of_clients": next((row["name"] for row in check_rows(run.results)), ""),
         "invariant_violations": sections,
         "diagnosis": diagnosis,
         "outage": part("outages", lambda: outages_text(drawn), ""),
