@@ -10,11 +10,14 @@ from reports.style.format import number, one_line
 
 
 class Lost(NamedTuple):
-    """``text`` without its full stop, the ``onset`` (s), and the nodes alone on which elements are lost, if known."""
+    """``text`` without its full stop, the ``onset`` (s), and the nodes that alone lack elements, if
+    these are not lost; ``first`` is the node whose reads lacked some first.
+    """
 
     text: str
     onset: float
     lost_on: tuple[str, ...]
+    first: str
 
 
 def lost_elements(losses: Sequence[Mapping[str, Any]], windows: Sequence[FaultWindow]) -> Lost:
@@ -36,7 +39,9 @@ def lost_elements(losses: Sequence[Mapping[str, Any]], windows: Sequence[FaultWi
     ]
     total = sum(int(one["lost"]) for one in ordered)
     held = sum(int(one["elsewhere"]) for one in ordered)
-    return Lost(f"{'; '.join(parts)}; {_held(total, held)}", onset, tuple(sorted(names)) if held == total else ())
+    return Lost(
+        f"{'; '.join(parts)}; {_held(total, held)}", onset, tuple(sorted(names)) if held == total else (), names[0]
+    )
 
 
 def _held(total: int, held: int) -> str:
