@@ -73,7 +73,7 @@ def _all_about(system: System) -> Iterator[tuple[str, ...]]:
     yield from ((f"  {rule.answer}", rule.words()) for rule in system.law.rules.values())
     if system.promises:
         yield ("promises:",)
-        yield from ((f"  {number}", promise) for number, promise in enumerate(system.promises, 1))
+        yield from ((f"  {number}", str(promise)) for number, promise in enumerate(system.promises, 1))
 
 
 def _values(option: Option) -> str:
@@ -93,7 +93,7 @@ def _document(system: System) -> dict[str, Any]:
         ],
         "workloads": [_workload_document(workload) for workload in system.workloads],
         "canaries": [{"name": canary.name, "help": canary.help} for canary in system.canaries],
-        "promises": list(system.promises),
+        "promises": list(map(str, system.promises)),
     }
 
 

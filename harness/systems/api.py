@@ -356,6 +356,22 @@ Recovered: TypeAlias = Callable[[Sequence[Probe], Sequence[str], int], bool]
 # -- the system -------------------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """What a system claims, ``of`` which operations (none named: of all), and the ``source`` that says so, if any."""
+
+    claim: str
+    of: tuple[str, ...] = ()
+    source: str = ""
+
+    def __str__(self) -> str:
+        return self.claim
+
+
+#: Where it is said that a state machine on Raft is linearizable to its clients.
+RAFT: Final = "Ongaro, Ousterhout: In Search of an Understandable Consensus Algorithm, 2014, section 8"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class System:
     """A system under test.
@@ -367,7 +383,7 @@ class System:
     ``recovered`` the nodes' ``committed`` and ``applied`` decide where probes report them, else that operations succeed
     again.  A node may answer damage to files of the classes in ``may_refuse`` by not starting.
     ``quorum_reads``: an answered read shows that a quorum answered, not only one node.  ``promises`` are what
-    the system claims, in sentences: everything that is judged is one of them.
+    the system claims, in sentences: everything that is judged is one of them, and pages name them beside a verdict.
     ``epoch_bits``: so many lower bits of an index count within an epoch, which the upper ones are (0: no epochs).
     ``models`` are models of the checker that this system alone needs, by name (``checker.models.brought``), and
     ``log_words`` say what lines of its logs mean.
@@ -388,7 +404,7 @@ class System:
     leads: Callable[[Setup], str | None] = lambda _setup: "the cluster"
     prober: Callable[[Setup, Shell], Prober] | None = None
     describe: Callable[[Setup, Shell], Mapping[str, str]] = lambda _setup, _shell: {}
-    promises: tuple[str, ...] = ()
+    promises: tuple[str | Promise, ...] = ()
     recovered: Recovered | None = None
     invariants: tuple[Invariant, ...] = ()
     alarms: tuple[Alarm, ...] = ()
