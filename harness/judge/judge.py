@@ -22,7 +22,7 @@ from harness.judge.system_checks import own_checks
 from harness.judge.violation_times import describe, violation_times
 from harness.plan import Plan
 from harness.runstate import RunState
-from harness.systems.api import Promise
+from harness.systems.promise import Promise
 from history import Check, KeyVerdict, Operation, Results, worst
 from history.records.counted import counted
 from history.records.doubts import leaves_more

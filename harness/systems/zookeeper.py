@@ -26,9 +26,10 @@ from kazoo.exceptions import BadVersionError, ConnectionLoss, KazooException, No
 from kazoo.exceptions import SessionExpiredError as Expired
 from kazoo.handlers.threading import KazooTimeoutError
 
-from harness.systems.api import Alarm, Machine, Option, Promise, Role, Setup, Surface, System
+from harness.systems.api import Alarm, Machine, Option, Role, Setup, Surface, System
 from harness.systems.jvm import OUT_OF_MEMORY
 from harness.systems.law import LOST, NOT_SENT, Law, Outcome, Rule
+from harness.systems.promise import Promise
 from harness.systems.workloads import CAS_REGISTER, LOCK, REGISTER, SESSIONS, SET, one_object
 from harness.systems.zookeeper_server import PEER_PORTS, PORT, SLF4J, STORE, server, server_jars
 from harness.workloads import Invocation

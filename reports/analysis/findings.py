@@ -15,7 +15,6 @@ from history.records.verdicts import MAX_COUNTEREXAMPLES
 from history.records.violation_times import violation_times_text
 from history.records.violations import LINEARIZABLE, Shown, counterexamples_of, counts_of
 from reports.analysis import faults, node_timeline
-from reports.analysis.check_rows import checks_of
 from reports.analysis.counterexample import Picture, label_of, labels_by_elements, picture_of, text_of
 from reports.analysis.failed_starts import FailedStart, failed_starts
 from reports.analysis.faults import FaultWindow
@@ -28,6 +27,7 @@ from reports.analysis.snapshots import Snapshot, snapshots_of
 from reports.load import logs
 from reports.load.alarm_lines import AlarmLine, alarm_lines
 from reports.load.beside import operations_beside, set_bounds
+from reports.load.check_rows import checks_of
 from reports.load.run import Run
 
 #: At most this many answers that a read could have had are listed.

@@ -15,7 +15,6 @@ from history.metrics.recovery import CALM_S
 from history.records.doubts import is_least
 from history.records.violations import checks_looking, counts_of
 from reports.analysis import elections, figures, node_timeline, outages, snapshots, topology
-from reports.analysis.check_rows import check_rows, checks_of, promises_of, undecided_of
 from reports.analysis.faults import late_of, summaries_of
 from reports.analysis.findings import (
     ROOM_AROUND_S,
@@ -31,6 +30,7 @@ from reports.analysis.findings import (
 )
 from reports.analysis.invariant_violations import InvariantViolation, invariant_violations
 from reports.load import logs
+from reports.load.check_rows import check_rows, checks_of, promises_of, undecided_of
 from reports.load.cut_record import cut_of
 from reports.load.last_valid import last_valid_run
 from reports.load.run import Run, commands_of

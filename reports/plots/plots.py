@@ -186,8 +186,7 @@ def leaders(drawn: Drawn, marks: Marks) -> Figure | None:
             lw=1.2,
             label=one_line(timeline.node, 12),
         )
-    bottom.set_ylabel("entries behind the\nhighest commit index")
-    bottom.set_ylim(bottom=0)
+    bottom.set(ylabel="entries behind the\nhighest commit index", ylim=(0, None))
     bottom.grid(axis="y")
     frame.legend(keys)
     return frame.figure

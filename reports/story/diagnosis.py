@@ -27,7 +27,6 @@ from history.records.violations import (
     losses_of,
     severity_of,
 )
-from reports.analysis.check_rows import checks_of
 from reports.analysis.faults import when
 from reports.analysis.findings import (
     Drawn,
@@ -37,6 +36,7 @@ from reports.analysis.findings import (
 )
 from reports.analysis.lagging_nodes import AGE_S
 from reports.analysis.node_timeline import SILENT, NodeTimeline, leader_at, silent_since
+from reports.load.check_rows import checks_of
 from reports.story.aftermath import after_onset, last_seen
 from reports.story.breaks import Break, Evidence
 from reports.story.elsewhere import held_elsewhere
@@ -127,7 +127,14 @@ def _contradiction(drawn: Drawn, check: str, row: Mapping[str, Any], about: Mapp
         evidence = step if by_first else None
         severity = severity_of(check, kind, about)
         return Break(
-            severity, f"{lost.text}.", lost.onset, place, (row["name"],), lost_on=lost.lost_on, evidence=evidence
+            severity,
+            f"{lost.text}.",
+            lost.onset,
+            place,
+            (row["name"],),
+            lost_on=lost.lost_on,
+            detail=lost.held,
+            evidence=evidence,
         )
     if not mine:
         # Another check's counterexample of that kind is drawn; this one's own words may say how much is lost.

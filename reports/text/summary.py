@@ -11,8 +11,8 @@ from typing import Any, Final
 from history.records.doubts import doubts_of, is_least, violations_text
 from history.records.verdicts import headlines_of
 from history.records.violations import counterexamples_of, counts_of, verdict_words
-from reports.analysis.check_rows import DIFFER, check_rows
 from reports.errors import Notes
+from reports.load.check_rows import DIFFER, check_rows
 from reports.load.run import HARNESS_FAILURE, beside_violation, tidy, verdict_of
 from reports.style.format import number, one_line, printable, seconds
 from reports.style.wording import Wording, by_values

@@ -14,11 +14,11 @@ import numpy as np
 
 from history.records.violations import MISSED
 from reports.analysis import figures, node_timeline, outages
-from reports.analysis.check_rows import checks_of, undecided_of
 from reports.analysis.faults import FaultWindow, late_of
 from reports.analysis.findings import Drawn, Violation, recovery_of
 from reports.analysis.invariant_violations import Moment, invariant_violations
 from reports.analysis.progress import progress_at
+from reports.load.check_rows import checks_of, undecided_of
 from reports.load.cut_record import cut_of
 from reports.load.run import HARNESS_FAILURE, Run, commands_of
 from reports.load.staleness import STALE, is_stale

@@ -10,7 +10,7 @@ import pytest
 import reports
 from history import RunFiles
 from history.records.violations import contents_differ, severity_of
-from reports.analysis.check_rows import DIFFER, checks_of
+from reports.load.check_rows import DIFFER, checks_of
 from reports.load.run import read_run
 from tests.support.reports.recorded_runs import RUNS, recorded_run
 

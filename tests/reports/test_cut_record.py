@@ -10,7 +10,7 @@ import pytest
 
 import reports
 from history import RunFiles
-from reports.analysis.check_rows import checks_of
+from reports.load.check_rows import checks_of
 from reports.load.cut_record import cut_of
 from reports.load.run import read_run
 from tests.support.reports.recorded_runs import recorded_run

@@ -10,10 +10,10 @@ import pytest
 
 import reports
 from history import RunFiles
-from reports.analysis.check_rows import undecided_of
 from reports.analysis.findings import prepare
 from reports.analysis.invariant_violations import MAX_MOMENTS, invariant_violations
 from reports.analysis.marks import marks_of
+from reports.load.check_rows import undecided_of
 from reports.load.run import read_run
 from reports.load.run_row import row_of
 from reports.page.series import marks_data

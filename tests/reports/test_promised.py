@@ -9,7 +9,7 @@ from pathlib import Path
 
 import reports
 from history import RunFiles
-from reports.analysis.check_rows import promises_of
+from reports.load.check_rows import promises_of
 from reports.load.run import read_run
 from tests.support.reports.recorded_runs import recorded_run
 

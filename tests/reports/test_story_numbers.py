@@ -74,7 +74,7 @@ CLAIMS: list[tuple[str, Claim]] = [
     (
         (
             rf"n\d+ lacks [\d,]+ acknowledged elements?, seen since {WHEN}"
-            r"(?:; n\d+ lacks [\d,]+, seen since [\d.]+ s)*; the last read of another node holds every one of them"
+            r"(?:; n\d+ lacks [\d,]+, seen since [\d.]+ s)*\. The last read of another node holds every one of them"
         ),
         losses,
     ),

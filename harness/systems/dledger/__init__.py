@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from harness.systems.api import RAFT, Promise, System
+from harness.systems.api import System
 from harness.systems.dledger.alarms import ALARMS, LOG_WORDS
 from harness.systems.dledger.client import clients
 from harness.systems.dledger.options import CANARIES, OPTIONS, VERSIONS, refuse
@@ -25,6 +25,7 @@ from harness.systems.dledger.outcomes import LAW
 from harness.systems.dledger.processes import artifacts, describe, leads, roles, surface
 from harness.systems.dledger.status import prober
 from harness.systems.dledger.workloads import WORKLOADS
+from harness.systems.promise import RAFT, Promise
 
 SYSTEM: Final = System(
     name="dledger",

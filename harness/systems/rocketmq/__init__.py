@@ -17,9 +17,10 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from harness.systems.api import RAFT, Alarm, Evidence, Option, Promise, System
+from harness.systems.api import Alarm, Evidence, Option, System
 from harness.systems.dledger.alarms import LOG_WORDS
 from harness.systems.jvm import OUT_OF_MEMORY
+from harness.systems.promise import RAFT, Promise
 from harness.systems.rocketmq.client import LAW, Prober, clients
 from harness.systems.rocketmq.controllers import jars, leads, refuse, roles, surface
 from harness.systems.rocketmq.workload import CONTROLLER
