@@ -92,7 +92,7 @@ def head_context(drawn: Drawn) -> dict[str, Any]:
         "facts": part("facts", lambda: facts_of(run), []),
         "checks": part("checks", lambda: checks_of(run), []),
         "system_promises": part("promises", lambda: promises_of(run), []),
-        "system": str((run.results.get("environment") or {}).get("system") or run.plan.get("system") or "the system"),
+        "system": system_of(run),
         "of_clients": next((row["name"] for row in check_rows(run.results)), ""),
         "invariant_violations": sections,
         "diagnosis": diagnosis,
@@ -198,6 +198,12 @@ def sections_of(breaks: Sequence[tuple[str, Sequence[Break]]]) -> list[str]:
     places = [one.place.partition("-")[0] for _, ones in breaks for one in ones]
     worst = [_SECTIONS.get(place, place) for place in places]
     return list(dict.fromkeys([*(name for name in worst if name in BROKEN_SECTIONS), *BROKEN_SECTIONS]))
+
+
+def system_of(run: Run) -> str:
+    """Name the system under test and its version, without a bug that was planted in it."""
+    named = (run.results.get("environment") or {}).get("system") or run.plan.get("system") or "the system"
+    return str(named).partition(" with the planted bug ")[0]
 
 
 def facts_of(run: Run) -> list[tuple[str, str]]:
