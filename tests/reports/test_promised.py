@@ -61,3 +61,10 @@ def test_of_a_system_that_promises_nothing_nothing_is_said(tmp_path: Path) -> No
     page = page_of(root)
     assert "Why it is a violation" not in page
     assert "why that is asked" not in page
+
+
+def test_a_planted_bug_promises_nothing(tmp_path: Path) -> None:
+    page = page_of(recorded_run("stale-reads", tmp_path))
+    assert "why that is asked: what DLedger 0.4.0 promises<" in page
+    assert "of read, write, cas: reads, writes and compare-and-sets of a register are linearizable" in page
+    assert "2014, section 8)" in page
