@@ -30,7 +30,7 @@ import pyarrow.parquet as pq
 from history import FormatError
 from history.tables.metadata import PIECE, read_pieces, schema_of
 from history.tables.schemas import FORMERLY
-from history.tables.warehouse import NEWEST, VERSIONS, files_of, written_schema
+from history.tables.warehouse import NEWEST, VERSIONS, files_of, newest_version, written_schema
 from pipeline.tables.storage import appearing, remove, rows_in, sweep
 from pipeline.warehouse.landing import LANDING, Known, known_runs, month_in, write_month
 
@@ -196,7 +196,7 @@ def next_version(warehouse: Path, base: Path | None) -> Iterator[Path]:
 def tidy(warehouse: Path, merged: Iterable[Path]) -> None:
     """Point ``tables`` to the newest version; remove the landings ``merged`` and what no one needs any more."""
     versions = [path for path in _entries(warehouse / VERSIONS) if path.name.isdigit()]
-    _point(warehouse, versions[-1])
+    _point(warehouse)
     for path in merged:
         remove(path)
     for path, next_one in pairwise(versions):
@@ -212,14 +212,16 @@ def _is_whole(path: Path) -> bool:
     return "." not in path.name
 
 
-def _point(warehouse: Path, version: Path) -> None:
+def _point(warehouse: Path) -> None:
     link = warehouse / NEWEST
+    # Again after it was replaced: a faster writer may have pointed it to a version that was not there before.
     with contextlib.suppress(OSError):  # Some file systems have no links; ours is not how the pipeline reads.
-        if link.is_symlink() and link.readlink() == Path(VERSIONS, version.name):
-            return
-        fresh = warehouse / f".{NEWEST}.{uuid.uuid4().hex}"
-        fresh.symlink_to(f"{VERSIONS}/{version.name}")
-        fresh.replace(link)
+        while (version := newest_version(warehouse)) is not None:
+            if link.is_symlink() and link.readlink() == Path(VERSIONS, version.name):
+                return
+            fresh = warehouse / f".{NEWEST}.{uuid.uuid4().hex}"
+            fresh.symlink_to(f"{VERSIONS}/{version.name}")
+            fresh.replace(link)
 
 
 def _age(version: Path) -> float:

@@ -125,6 +125,21 @@ def test_a_version_that_others_read_stays_and_an_old_one_goes(three, tmp_path, m
     assert sorted((warehouse / "versions").iterdir()) == there[1:]
 
 
+def test_the_link_is_right_though_a_faster_writer_points_it_meanwhile(three, tmp_path, monkeypatch) -> None:
+    warehouse = tmp_path / "warehouse"
+    whole = Path.symlink_to
+
+    def late(path: Path, target: str) -> None:
+        """Another writer adds a run and points the link, before this one does."""
+        monkeypatch.setattr(Path, "symlink_to", whole)
+        append_run(warehouse, three[1])
+        whole(path, target)
+
+    monkeypatch.setattr(Path, "symlink_to", late)
+    append_run(warehouse, three[0])
+    assert (warehouse / "tables").readlink() == Path("versions/00000002")
+
+
 def test_columns_of_a_later_release_are_not_lost(three, tmp_path) -> None:
     warehouse = tmp_path / "warehouse"
     append_run(warehouse, three[0])
