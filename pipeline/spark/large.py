@@ -102,16 +102,25 @@ def run_tables(
         ((_, size),) = listing(spark, history).values()
         source = Source(history, size, history)
     header_of(b"".join(head(spark, source.uri).partition(b"\n")[:2]), Path(source.name))
-    with replacing(run.tables, source.size if history is None else None) as fresh:
-        verdicts, faults = _computed(spark, source, fresh.resolve(), model, deadline_s, sizes or Sizes())
-        write_part(fresh, "probes", probe_batches(run.probes))
+    with replacing(run.tables, source.size if history is None else None) as (fresh, rows):
+        verdicts, faults = _computed(spark, source, fresh.resolve(), rows, model, deadline_s, sizes or Sizes())
+        rows["probes"] = write_part(fresh, "probes", probe_batches(run.probes))
     return Tables.of(verdicts, faults)
 
 
 def _computed(
-    spark: SparkSession, source: Source, root: Path, model: str | None, deadline_s: float, sizes: Sizes
+    spark: SparkSession,
+    source: Source,
+    root: Path,
+    rows: dict[str, int],
+    model: str | None,
+    deadline_s: float,
+    sizes: Sizes,
 ) -> tuple[pa.Table, pa.Table]:
-    """Write operations, verdicts, windows and faults of a run under ``root``; return verdicts and faults."""
+    """Write operations, verdicts, windows and faults of a run under ``root``; return verdicts and faults.
+
+    ``rows`` gets the number of rows that were written of each, of operations the number that were paired.
+    """
     scratch = root / ".blocks"
     scratch.mkdir()
     reports = read_blocks(spark, source, scratch, sizes.piece)
@@ -122,9 +131,10 @@ def _computed(
     with ThreadPoolExecutor(1, "windows") as pool:
         windows = pool.submit(_write_windows, spark, made.parts, reports, root, scratch)
         verdicts = _verdict_rows(spark, made, root, model, deadline_s, sizes)
-        windows.result()
+        rows["windows"] = windows.result()
+    rows["operations"] = sum(piece.operations for piece in made.slices)
     faults = fault_table(receipts, _joined_times(scratch), load)
-    write_tables(root, {"verdicts": verdicts, "faults": faults})
+    rows |= write_tables(root, {"verdicts": verdicts, "faults": faults})
     shutil.rmtree(scratch)
     return verdicts, faults
 
@@ -207,8 +217,11 @@ def _verdict_rows(
 
 def _write_windows(
     spark: SparkSession, parts: Sequence[tuple[Path, Span | None]], reports: Sequence[Report], root: Path, scratch: Path
-) -> None:
-    """Windows by whole seconds, from one block's first to the next one's; and the times of the ok operations."""
+) -> int:
+    """Windows by whole seconds, from one block's first to the next one's; and the times of the ok operations.
+
+    Returns the number of rows.
+    """
     begins = {report.block.first[1] // SECOND + 1 for report in reports if report.block.first is not None}
     seconds = [0, *sorted(begins)[1:], 1 << 33]
     spans = [(begin * SECOND, end * SECOND) for begin, end in pairwise(seconds)]
@@ -216,19 +229,22 @@ def _write_windows(
     for number, (begin, end) in enumerate(spans):
         there = [str(path) for path, span in parts if span is not None and span[0] < end and span[1] >= begin]
         jobs.append((number, begin, end, there))
-    run_action(spark.sparkContext.parallelize(jobs, len(jobs)).map(partial(_write_windows_of, root, scratch)).collect)
+    work = partial(_write_windows_of, root, scratch)
+    rows = sum(run_action(spark.sparkContext.parallelize(jobs, len(jobs)).map(work).collect))
     if not (root / "windows.parquet").exists():
         write_tables(root, {"windows": WINDOWS.empty_table()})
+    return rows
 
 
-def _write_windows_of(root: Path, scratch: Path, job: tuple[int, int, int, list[str]]) -> None:
+def _write_windows_of(root: Path, scratch: Path, job: tuple[int, int, int, list[str]]) -> int:
     require_visible(scratch)
     number, begin, end, parts = job
-    rows = [_returned(part, begin, end) for part in parts]
-    if rows:
-        operations = pa.concat_tables(rows)
-        write_part(root, "windows", [window_table(operations)], number)
-        (scratch / f"{number:012d}.ns").write_bytes(ok_times(operations).tobytes())
+    found = [_returned(part, begin, end) for part in parts]
+    if not found:
+        return 0
+    operations = pa.concat_tables(found)
+    (scratch / f"{number:012d}.ns").write_bytes(ok_times(operations).tobytes())
+    return write_part(root, "windows", [window_table(operations)], number)
 
 
 def _returned(part: str, begin: int, end: int) -> pa.Table:
