@@ -10,7 +10,7 @@ verdicts, and a summary of each block.
 from __future__ import annotations
 
 import re
-import shutil
+import uuid
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -37,7 +37,7 @@ from pipeline.tables.local import Tables
 from pipeline.tables.pairing import Seams
 from pipeline.tables.recovery import Slice, fault_table, ok_times
 from pipeline.tables.sources import PIECE, check_blocks, check_problems, header_of, probe_batches
-from pipeline.tables.storage import replacing, write_part, write_tables
+from pipeline.tables.storage import remove, replacing, write_part, write_tables
 from pipeline.tables.windows import COLUMNS, window_table
 
 if TYPE_CHECKING:
@@ -135,7 +135,8 @@ def _computed(
     rows["operations"] = sum(piece.operations for piece in made.slices)
     faults = fault_table(receipts, _joined_times(scratch), load)
     rows |= write_tables(root, {"verdicts": verdicts, "faults": faults})
-    shutil.rmtree(scratch)
+    # Not what is in it first: an attempt that Spark has given up may still write there.
+    remove(scratch)
     return verdicts, faults
 
 
@@ -226,25 +227,30 @@ def _write_windows(
     seconds = [0, *sorted(begins)[1:], 1 << 33]
     spans = [(begin * SECOND, end * SECOND) for begin, end in pairwise(seconds)]
     jobs = []
-    for number, (begin, end) in enumerate(spans):
+    for begin, end in spans:
         there = [str(path) for path, span in parts if span is not None and span[0] < end and span[1] >= begin]
-        jobs.append((number, begin, end, there))
-    work = partial(_write_windows_of, root, scratch)
-    rows = sum(run_action(spark.sparkContext.parallelize(jobs, len(jobs)).map(work).collect))
-    if not (root / "windows.parquet").exists():
-        write_tables(root, {"windows": WINDOWS.empty_table()})
-    return rows
+        jobs += [(begin, end, there)] if there else []
+    if not jobs:
+        return sum(write_tables(root, {"windows": WINDOWS.empty_table()}).values())
+    work = partial(_write_windows_of, scratch)
+    made = run_action(spark.sparkContext.parallelize(jobs, len(jobs)).map(work).collect)
+    (root / "windows.parquet").mkdir()
+    for number, (place, _) in enumerate(made):
+        part = Path("windows.parquet", f"part-{number:05d}.parquet")
+        (place / part.with_name("part-00000.parquet")).rename(root / part)
+        (place / "ok").rename(scratch / f"{number:012d}.ns")
+    return sum(rows for _, rows in made)
 
 
-def _write_windows_of(root: Path, scratch: Path, job: tuple[int, int, int, list[str]]) -> int:
+def _write_windows_of(scratch: Path, job: tuple[int, int, list[str]]) -> tuple[Path, int]:
+    """Write windows, and the times of ok operations, into a directory of this attempt; with the number of rows."""
     require_visible(scratch)
-    number, begin, end, parts = job
-    found = [_returned(part, begin, end) for part in parts]
-    if not found:
-        return 0
-    operations = pa.concat_tables(found)
-    (scratch / f"{number:012d}.ns").write_bytes(ok_times(operations).tobytes())
-    return write_part(root, "windows", [window_table(operations)], number)
+    begin, end, parts = job
+    operations = pa.concat_tables([_returned(part, begin, end) for part in parts])
+    place = scratch / uuid.uuid4().hex
+    place.mkdir()
+    (place / "ok").write_bytes(ok_times(operations).tobytes())
+    return place, write_part(place, "windows", [window_table(operations)])
 
 
 def _returned(part: str, begin: int, end: int) -> pa.Table:
