@@ -157,6 +157,52 @@ def test_columns_of_a_later_release_are_not_lost(three, tmp_path) -> None:
     assert {row["colour"] for row in rows if row["run"] != "t/20260101"} == {None}
 
 
+def test_files_of_a_later_release_are_kept_as_they_are_and_named(three, tmp_path, caplog) -> None:
+    """A table that is new, one with a column of another type, one without a column that may not be null."""
+    warehouse = tmp_path / "warehouse"
+
+    def later(table: pa.Table, name: str) -> pa.Table:
+        return table.replace_schema_metadata({"harness.table": name, "harness.version": "99"})
+
+    def added(*names: str) -> dict[str, pa.Table]:
+        """Add a run under some names as a later release would; returns what is then in its files."""
+        landing = Landing(warehouse)
+        for name in names:
+            assert landing.add(three[0], name)
+        landing.publish()
+        (root,) = (warehouse / "landing").iterdir()
+        windows, probes = (next(root.glob(f"{table}/*/*.parquet")) for table in ("windows", "probes"))
+        rows, few = pq.ParquetFile(windows).read(), pq.ParquetFile(probes).read().drop_columns(["role"])
+        texts = rows.set_column(1, "second", rows["second"].cast(pa.string()))
+        new = root / "colours" / windows.parent.name / windows.name
+        new.parent.mkdir(parents=True)
+        found = {"windows": later(texts, "windows"), "probes": later(few, "probes"), "colours": later(rows, "colours")}
+        for path, table in zip((windows, probes, new), found.values(), strict=True):
+            pq.write_table(table, path)
+        refresh(warehouse)
+        return found
+
+    names = [(f"t/202601{number + 1:02}",) for number in range(FAN_IN + 2)]
+    expected = [added("t/20260120", "t/20260121"), *(added(*each) for each in names)]
+    wrong = r"second of windows is string, .* version 99, of a later release: update the"
+    for table in ("windows", "probes", "colours"):
+        assert (
+            f"files of {table} of 2026-01 are of a later release, which knows version 99 of that table" in caplog.text
+        )
+        there = [pq.ParquetFile(path).read() for path in (warehouse / "tables" / table).glob("*/*.parquet")]
+        assert len(there) == len(expected)
+        for one in expected:
+            assert [found for found in there if found.equals(one[table], check_metadata=True)]
+    assert len(list((warehouse / "tables" / "faults").glob("*/*.parquet"))) < FAN_IN
+    with pytest.raises(FormatError, match=wrong):
+        read_all(warehouse, "windows")
+    three[0].results.write_text('{"verdict": "unknown"}')
+    again = added("t/20260120")
+    there = [pq.ParquetFile(path).read() for path in (warehouse / "tables" / "colours").glob("*/*.parquet")]
+    assert sum(table.num_rows for table in there) == sum(one["colours"].num_rows for one in expected)
+    assert [found for found in there if found.equals(again["colours"], check_metadata=True)]
+
+
 @pytest.mark.parametrize("name", ["runs", "operations"])
 def test_a_column_of_another_type_is_refused_by_name(three, tmp_path, name: str) -> None:
     warehouse = tmp_path / "warehouse"
