@@ -14,7 +14,6 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.dataset
 import pyarrow.parquet as pq
 import pytest
 
@@ -507,27 +506,6 @@ def test_a_large_foreign_file_goes_to_all_tasks(spark, tmp_path: Path, monkeypat
     path.write_bytes(path.read_bytes() + b"{:type :ok, :process 77, :f :read, :value 1, :index 9999, :time 99999}\n")
     (outcome,) = ingest([path], tmp_path / "warehouse", deadline_s=10, spark=spark, large=1000)
     assert outcome.error == f"FormatError: {path}: line 1601: process 77 completes what it never invoked"
-
-
-def test_arrow_reads_a_table_of_all_runs(judged, tmp_path) -> None:
-    warehouse = tmp_path / "warehouse"
-    for seed in (1, 2):
-        append_run(warehouse, judged(seed))
-    table = pyarrow.dataset.dataset(warehouse / "tables" / "operations", partitioning="hive").to_table()
-    assert table.num_rows == read_all(warehouse, "operations").num_rows
-    assert set(table["run"].to_pylist()) == set(read_runs(warehouse)["run"].to_pylist())
-    assert set(table["month"].to_pylist()) == {"2026-01"}
-
-
-@pytest.mark.spark
-def test_spark_reads_a_table_of_all_runs(spark, judged, tmp_path) -> None:
-    warehouse = tmp_path / "warehouse"
-    for seed in (1, 2):
-        append_run(warehouse, judged(seed))
-    frame = spark.read.parquet(f"{warehouse}/tables/operations")
-    assert frame.count() == read_all(warehouse, "operations").num_rows
-    assert {row.run for row in frame.select("run").distinct().collect()} == set(read_runs(warehouse)["run"].to_pylist())
-    assert {row.month for row in frame.select("month").distinct().collect()} == {"2026-01"}
 
 
 @pytest.mark.spark
