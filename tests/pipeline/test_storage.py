@@ -19,7 +19,6 @@ from history import FormatError
 from history.tables.metadata import named
 from history.tables.schemas import FAULTS, PROBES, TABLES
 from pipeline import read_table
-from pipeline.spark.session import sweep_dead
 from pipeline.tables.storage import remove, replacing, write_part, write_tables, written_schema
 
 EMPTY = {name: schema.empty_table() for name, schema in TABLES.items()}
@@ -128,16 +127,6 @@ def test_a_full_disk_is_told_with_the_file(tmp_path) -> None:
     path = tmp_path / "probes.parquet"
     with pytest.raises(OSError, match=f"No space left on device: '{path}'"), named(path):
         raise OSError(errno.ENOSPC, "Error writing bytes to file. Detail: [errno 28] No space left on device")
-
-
-def test_what_a_living_process_works_on_stays(tmp_path) -> None:
-    mine = tmp_path / f"tables.tmp-{os.getpid()}-cafe"
-    other = tmp_path / "tables.tmp-no-pid-at-all"
-    mine.mkdir()
-    other.mkdir()
-    sweep_dead(tmp_path, "tables.tmp")
-    assert mine.exists()
-    assert other.exists()
 
 
 def test_several_parts_are_one_table(tmp_path) -> None:
