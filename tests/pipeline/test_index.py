@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import inspect
 import shutil
 import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from history import FormatError, RunFiles
+from history.metrics import change_points, regressions, survival
 from history.metrics.regressions import Baseline
+from history.tables import schemas
 from history.tables.warehouse import read_runs, read_trends
 from pipeline import append_run, local_tables, read_all, refresh, trend_table
-from pipeline.warehouse import index, versions
+from pipeline.warehouse import index, trends, versions
 from pipeline.warehouse.landing import Landing, known_runs, run_name
 from pipeline.warehouse.versions import FAN_IN
 
@@ -234,6 +238,37 @@ def test_baselines_are_used_from_the_next_refresh_on(three, tmp_path, monkeypatc
     file.unlink()
     refresh(warehouse)
     assert seen == [[Baseline("t/20260101", "rate")], []]
+
+
+@pytest.mark.parametrize("changed", [trends, regressions, change_points, survival, schemas])
+def test_trends_are_made_anew_when_their_rule_has_changed(three, tmp_path, monkeypatch, changed: Any) -> None:
+    warehouse = tmp_path / "warehouse"
+    append_run(warehouse, three[0])
+    file = warehouse / "tables" / "trends.parquet"
+    table = pq.ParquetFile(file).read()
+    pq.write_table(table.set_column(3, table.field("runs"), pa.array([7], pa.int64())), file)
+    refresh(warehouse)
+    assert read_trends(warehouse)["runs"].to_pylist() == [7]
+    source = inspect.getsource
+    monkeypatch.setattr(inspect, "getsource", lambda module: source(module) + "#" * (module is changed))
+    index._rule.cache_clear()
+    refresh(warehouse)
+    index._rule.cache_clear()
+    assert read_trends(warehouse)["runs"].to_pylist() == [1]
+
+
+def test_trends_of_a_later_release_stay_until_a_run_is_added(three, tmp_path) -> None:
+    warehouse = tmp_path / "warehouse"
+    append_run(warehouse, three[0])
+    file = warehouse / "tables" / "trends.parquet"
+    table = pq.ParquetFile(file).read()
+    theirs = {**table.schema.metadata, b"harness.version": b"99", b"harness.made-from": b"their rule"}
+    pq.write_table(table.replace_schema_metadata(theirs), file)
+    before = file.read_bytes()
+    refresh(warehouse)
+    assert file.read_bytes() == before
+    append_run(warehouse, three[1])
+    assert read_trends(warehouse)["runs"].to_pylist() == [2]
 
 
 @pytest.mark.parametrize(
