@@ -131,9 +131,9 @@ def _computed(
     with ThreadPoolExecutor(1, "windows") as pool:
         windows = pool.submit(_write_windows, spark, made.parts, reports, root, scratch)
         verdicts = _verdict_rows(spark, made, root, model, deadline_s, sizes)
-        rows["windows"] = windows.result()
+        rows["windows"], times = windows.result()
     rows["operations"] = sum(piece.operations for piece in made.slices)
-    faults = fault_table(receipts, _joined_times(scratch), load)
+    faults = fault_table(receipts, _joined_times(scratch / "ok", times), load)
     rows |= write_tables(root, {"verdicts": verdicts, "faults": faults})
     # Not what is in it first: an attempt that Spark has given up may still write there.
     remove(scratch)
@@ -218,10 +218,10 @@ def _verdict_rows(
 
 def _write_windows(
     spark: SparkSession, parts: Sequence[tuple[Path, Span | None]], reports: Sequence[Report], root: Path, scratch: Path
-) -> int:
+) -> tuple[int, list[Path]]:
     """Windows by whole seconds, from one block's first to the next one's; and the times of the ok operations.
 
-    Returns the number of rows.
+    Returns the number of rows, and the files with the times in their order.
     """
     begins = {report.block.first[1] // SECOND + 1 for report in reports if report.block.first is not None}
     seconds = [0, *sorted(begins)[1:], 1 << 33]
@@ -231,15 +231,14 @@ def _write_windows(
         there = [str(path) for path, span in parts if span is not None and span[0] < end and span[1] >= begin]
         jobs += [(begin, end, there)] if there else []
     if not jobs:
-        return sum(write_tables(root, {"windows": WINDOWS.empty_table()}).values())
+        return write_part(root, "windows", [WINDOWS.empty_table()]), []
     work = partial(_write_windows_of, scratch)
     made = run_action(spark.sparkContext.parallelize(jobs, len(jobs)).map(work).collect)
     (root / "windows.parquet").mkdir()
     for number, (place, _) in enumerate(made):
         part = Path("windows.parquet", f"part-{number:05d}.parquet")
         (place / part.with_name("part-00000.parquet")).rename(root / part)
-        (place / "ok").rename(scratch / f"{number:012d}.ns")
-    return sum(rows for _, rows in made)
+    return sum(rows for _, rows in made), [place / "ok" for place, _ in made]
 
 
 def _write_windows_of(scratch: Path, job: tuple[int, int, list[str]]) -> tuple[Path, int]:
@@ -260,11 +259,10 @@ def _returned(part: str, begin: int, end: int) -> pa.Table:
     return table.filter(pc.fill_null(there, fill_value=False))
 
 
-def _joined_times(directory: Path) -> Times:
-    """All times in the order of the files' names, as one memory-mapped file."""
-    whole = directory / "all"
+def _joined_times(whole: Path, parts: Sequence[Path]) -> Times:
+    """All times, as one file that is mapped into memory."""
     with whole.open("wb") as file:
-        for part in sorted(directory.glob("*.ns")):
+        for part in parts:
             file.write(part.read_bytes())
             part.unlink()
     return np.memmap(whole, np.int64, mode="r") if whole.stat().st_size else np.empty(0, np.int64)

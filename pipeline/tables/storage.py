@@ -18,7 +18,7 @@ import json
 import shutil
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -129,16 +129,16 @@ def write_tables(root: Path, tables: Mapping[str, pa.Table]) -> dict[str, int]:
 
 
 @contextlib.contextmanager
-def appearing(final: Path) -> Iterator[Path]:
+def appearing(final: Path, publish: Callable[[Path, Path], object] = Path.rename) -> Iterator[Path]:
     """A fresh directory that takes the name ``final`` when the block ends well and is removed otherwise.
 
     Raises OSError, with ENOTEMPTY or EEXIST if another has that name.
     """
-    fresh = final.with_name(f"{uuid.uuid4().hex}.tmp")
+    fresh = final.with_name(f"{final.name}.tmp-{uuid.uuid4().hex}")
     fresh.mkdir(parents=True)
     try:
         yield fresh
-        fresh.rename(final)
+        publish(fresh, final)
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
 
@@ -152,19 +152,14 @@ def replacing(final: Path, history_bytes: int | None = None) -> Iterator[tuple[P
     OSError if they are not whole.
     """
     sweep(final.parent, f"{final.name}.")
-    fresh = final.with_name(f"{final.name}.tmp-{uuid.uuid4().hex}")
-    fresh.mkdir(parents=True)
     rows: dict[str, int] = {}
-    try:
+    with appearing(final, _swap) as fresh:
         yield fresh, rows
         if (found := rows_of(fresh)) != rows:
             raise FormatError(str(final), "the tables", f"{found} rows are read back, where {rows} were written")
         with named(fresh / MANIFEST):
             made_from = {} if history_bytes is None else {HISTORY: history_bytes}
             (fresh / MANIFEST).write_text(json.dumps(rows | made_from))
-        _swap(fresh, final)
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
 
 
 def _swap(fresh: Path, final: Path) -> None:
