@@ -17,7 +17,7 @@ from nemesis.core.errors import FaultError
 from nemesis.core.fault import Targets
 from nemesis.faults.registry import find
 from nemesis.sweep import heal_everything
-from tests.support.cluster.nemesis_world import MARK, real_world
+from tests.support.cluster.nemesis_world import MARK, PYTHON, real_world
 
 pytestmark = pytest.mark.cluster
 
@@ -204,13 +204,25 @@ def test_a_starved_process_gets_little_of_the_processor(world):
     assert "harness-" not in world.sh("n2", f"cat /proc/{pid}/cgroup")
 
 
+#: Has the process write all the time, that it feels its limit where other tests keep the disk and the processors busy.
+KEEP_WRITING = """
+import os, socket
+while os.path.exists("/run/keep-writing"):
+    with socket.create_connection(("127.0.0.1", 20911)) as link:
+        link.sendall(b"writes")
+        link.recv(99)
+"""
+
+
 def test_the_process_writes_slowly_to_a_slow_disk(world):
     fault, targets = planned(world, "disk-slow")
     fault.inject(world.ctx, targets)
     try:
         slow = float(world.ask("n2", "writes"))
+        world.sh("n2", f"touch /run/keep-writing; setsid {PYTHON} -c '{KEEP_WRITING}' >/dev/null 2>&1 &")
         felt = fault.witness(world.ctx, targets)["felt"]["n2"]
     finally:
+        world.sh("n2", "rm -f /run/keep-writing")
         fault.heal(world.ctx, targets)
     assert felt["writes_served"] > 0
     assert slow > 0.25  # ten at 20 a second, less what may be saved up

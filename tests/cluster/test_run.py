@@ -60,7 +60,7 @@ def test_nobody_shares_a_cluster(store: Path) -> None:
     assert second.returncode == 255, second.stderr
     assert str(job.process.pid) in second.stdout + second.stderr
     job.process.send_signal(signal.SIGINT)
-    assert job.end(60) == 130
+    assert job.end() == 130
 
 
 def test_all_servers_are_killed_at_the_end_and_everything_is_read_again(store: Path) -> None:

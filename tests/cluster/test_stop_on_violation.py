@@ -5,17 +5,16 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from checker import check
 from history import read_history
+from tests.support.cluster.machine import HARNESS, PATIENCE_S
 
 pytestmark = pytest.mark.cluster
 
-HARNESS = Path(sys.executable).with_name("harness")
 CLUSTER = f"netns:t-{os.getpid()}-stop"
 
 
@@ -23,7 +22,7 @@ def test_a_planted_bug_ends_the_run_where_it_first_shows(tmp_path: Path) -> None
     words = ["run", "--cluster", CLUSTER, "--nodes", "3", "--store", str(tmp_path), "--seed", "7", "--no-spark"]
     planted = ["--canary", "stale-reads", "--unsafe-test-mode", "--stop-on-violation", "--time-limit", "60"]
     try:
-        job = subprocess.run([HARNESS, *words, *planted], capture_output=True, text=True, timeout=240)
+        job = subprocess.run([HARNESS, *words, *planted], capture_output=True, text=True, timeout=PATIENCE_S)
     finally:
         subprocess.run([HARNESS, "cluster", "down", "--cluster", CLUSTER], check=True, capture_output=True)
     assert job.returncode == 1, job.stdout + job.stderr

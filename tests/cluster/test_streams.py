@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.support.cluster.machine import HARNESS, PATIENCE_S
+
 pytestmark = pytest.mark.cluster
 
-HARNESS = Path(sys.executable).with_name("harness")
 #: 0.3.2 without a fault: nothing but the reader can spoil it.
 RUN = "run --cluster netns:t-streams --dledger-version 0.3.2 --nodes 3 --time-limit 4 --rate 100 --seed 7 --no-spark"
 #: On a machine that has no time for the clients a run proves nothing, and says so.
@@ -28,7 +28,7 @@ JUDGED = {(0, "valid"), (2, "unknown")}
 )
 def test_a_reader_that_goes_away_costs_the_run_nothing(tmp_path: Path, redirected: str) -> None:
     line = f"{HARNESS} {RUN} --store {tmp_path} {redirected}; exit ${{PIPESTATUS[0]}}"
-    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=180)
+    done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=PATIENCE_S)
     results = json.loads((tmp_path / "latest" / "results.json").read_text())
     assert (done.returncode, results["verdict"]) in JUDGED, done
     assert results["harness_failure"] is None, done
@@ -40,7 +40,7 @@ def test_a_reader_that_goes_away_costs_the_run_nothing(tmp_path: Path, redirecte
 def test_as_json_standard_output_is_one_document(tmp_path: Path, pipeline: str) -> None:
     """With Spark, too: its JVM inherits the stream."""
     words = [*RUN.replace("--no-spark", pipeline).split(), "--json", "--store", str(tmp_path)]
-    done = subprocess.run([HARNESS, *words], capture_output=True, text=True, timeout=240)
+    done = subprocess.run([HARNESS, *words], capture_output=True, text=True, timeout=PATIENCE_S)
     document = json.loads(done.stdout)
     assert (done.returncode, document["verdict"]) in JUDGED, done.stderr
     assert (document["exit_code"], document["harness_failure"]) == (done.returncode, None)

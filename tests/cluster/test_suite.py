@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cluster.machine import HARNESS, Machine
+from tests.support.cluster.machine import HARNESS, PATIENCE_S, Machine
 
 pytestmark = pytest.mark.cluster
 
@@ -26,6 +26,10 @@ LEFT_BY_A_RUN = (
 )  # fmt: skip
 
 
+#: Suites under way; one that a failed test leaves would hold the cluster.
+SUITES: list[subprocess.Popen[str]] = []
+
+
 @pytest.fixture
 def place(tmp_path: Path) -> Iterator[Path]:
     """Afterwards nothing of the cluster may be left."""
@@ -34,6 +38,10 @@ def place(tmp_path: Path) -> Iterator[Path]:
     (tmp_path / "smoke.toml").write_text(text.replace("restart_at_end = true", with_spark))
     before = Machine.look(NAME)
     yield tmp_path
+    while SUITES:
+        if (suite := SUITES.pop()).poll() is None:
+            suite.send_signal(signal.SIGINT)
+            suite.communicate(timeout=PATIENCE_S)
     deadline = time.monotonic() + 10
     while (left := Machine.look(NAME).found - before.found) and time.monotonic() < deadline:
         time.sleep(0.1)
@@ -43,24 +51,26 @@ def place(tmp_path: Path) -> Iterator[Path]:
 
 def begin(place: Path, *more: str) -> subprocess.Popen[str]:
     words: list[str | Path] = ["suite", place / "smoke.toml", "--store", place / "store", "--cluster", CLUSTER, *more]
-    return subprocess.Popen([HARNESS, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    suite = subprocess.Popen([HARNESS, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    SUITES.append(suite)
+    return suite
 
 
 def test_the_smoke_suite_is_cut_and_resumed_on_one_cluster_and_ends_as_it_is_written(place: Path) -> None:
     folder = place / "store" / "suites" / "smoke" / "latest"
     first = begin(place)
-    deadline = time.monotonic() + 240
+    deadline = time.monotonic() + PATIENCE_S
     while "main" not in (log.read_text() if (log := folder / "cells" / "002-1.log").exists() else ""):
         assert first.poll() is None, first.communicate()[0]
         assert time.monotonic() < deadline
         time.sleep(0.05)
     first.send_signal(signal.SIGINT)
-    said = first.communicate(timeout=120)[0]
+    said = first.communicate(timeout=PATIENCE_S)[0]
     assert first.returncode == 130, said
     before = (folder / "attempts.jsonl").read_text().splitlines()
 
     second = begin(place, "--resume")
-    said = second.communicate(timeout=480)[0]
+    said = second.communicate(timeout=PATIENCE_S)[0]
     assert (folder / "attempts.jsonl").read_text().splitlines()[: len(before)] == before
     results = json.loads((folder / "results.json").read_text())
     control, snapshots, planted = results["cells"]

@@ -16,6 +16,9 @@ from nemesis.core.ports import Command, Completed
 
 HARNESS = Path(__file__).resolve().parents[3] / ".venv" / "bin" / "harness"
 
+#: How long a command may take on a machine that is busy with other things, in seconds: no part of what is asserted.
+PATIENCE_S = 900.0
+
 
 MakeCluster = Callable[..., NetnsCluster]
 

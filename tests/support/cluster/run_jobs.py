@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cluster.machine import HARNESS, Machine
+from tests.support.cluster.machine import HARNESS, PATIENCE_S, Machine
 
 NAME = f"t-{os.getpid()}-run"
 CLUSTER = f"netns:{NAME}"
@@ -27,7 +27,7 @@ class Job:
     lines: list[str] = field(default_factory=list)
     reader: threading.Thread | None = None
 
-    def until(self, text: str, within: float = 240.0) -> None:
+    def until(self, text: str, within: float = PATIENCE_S) -> None:
         """Wait until a line holds ``text``."""
         deadline = time.monotonic() + within
         while not any(text in line for line in self.lines):
@@ -35,7 +35,7 @@ class Job:
             assert time.monotonic() < deadline, "".join(self.lines)
             time.sleep(0.02)
 
-    def end(self, within: float = 180.0) -> int:
+    def end(self, within: float = PATIENCE_S) -> int:
         code = self.process.wait(within)
         if self.reader is not None:
             self.reader.join(10)
