@@ -18,7 +18,7 @@ _SUBJECTS: Final = {
     "windows": "How many operations completed in each second, and how long they took.",
     "faults": "Every fault of the run, in the order in which they were started, with what it did and the way back.",
     "runs": "One run as one row, by which runs are compared.",
-    "trends": "How the runs of one kind went over time, one row a kind; computed again whenever `runs` changes.",
+    "trends": "How the runs of one kind went over time, one row a kind; made anew when `runs` or the rule changes.",
     "probes": "What every node reported of itself, about four times a second.",
     "checks": "The checks and gates of a run, in the order of its results: what was asked, what was seen, the verdict.",
     "coverage": "Which faults hit which phases of a run: from the receipts, not from what was asked for.",
@@ -59,11 +59,17 @@ def _warehouse() -> str:
 
 `store/warehouse/tables/` holds the tables of all runs under the names above, by the month in which a run started, with
 the columns `run` and `month` in front; `runs`, with one row a run (version {RUNS_VERSION}); and `trends.parquet`, with
-one row a kind of run (version {TRENDS_VERSION}). Any reader of Parquet takes them as they are:
+one row a kind of run (version {TRENDS_VERSION}). Any reader of Parquet takes them as they are. Files of several
+releases lie side by side, so it must look for columns in all of them, and not only in the first; a column that a file
+lacks is null:
 
-    spark.read.parquet("store/warehouse/tables/faults")
-    pyarrow.dataset.dataset("store/warehouse/tables/faults", partitioning="hive")
-    duckdb.read_parquet("store/warehouse/tables/faults/*/*.parquet").count("*")
+    faults = spark.read.option("mergeSchema", "true").parquet("store/warehouse/tables/faults")
+
+    schema = history.tables.warehouse.written_schema("faults").append(pyarrow.field("month", pyarrow.string()))
+    faults = pyarrow.dataset.dataset("store/warehouse/tables/faults", schema, partitioning="hive")
+
+    files = "store/warehouse/tables/faults/*/*.parquet"
+    faults = duckdb.read_parquet(files, union_by_name=True, hive_partitioning=True)
 
 From Python: `pipeline.read_all(warehouse, "faults")`, and `read_runs` and `read_trends` of `history.tables.warehouse`,
 which the site is drawn from. `harness run` and `harness check` add their run when everything else is done; `harness

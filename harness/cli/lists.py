@@ -71,7 +71,7 @@ def _all_about(system: System) -> dict[str, list[tuple[str, ...]]]:
         "options": [(one.name, f"{one.help} {_values(one)}") for one in system.options],
         "planted bugs": [(one.name, one.help) for one in system.canaries],
         "answers": [(rule.answer, rule.words()) for rule in system.law.rules.values()],
-        "promises": [(str(number), promise) for number, promise in enumerate(system.promises, 1)],
+        "promises": [(str(number), str(promise)) for number, promise in enumerate(system.promises, 1)],
     }
     return {name: rows for name, rows in found.items() if rows}
 
@@ -93,7 +93,7 @@ def _document(system: System) -> dict[str, Any]:
         ],
         "workloads": [_workload_document(workload) for workload in system.workloads],
         "canaries": [{"name": canary.name, "help": canary.help} for canary in system.canaries],
-        "promises": list(system.promises),
+        "promises": list(map(str, system.promises)),
     }
 
 

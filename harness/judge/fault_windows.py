@@ -35,8 +35,8 @@ class Window:
         return not self.exempt
 
     def describe(self) -> str:
-        """Text such as "#3 kill-leader (20.0 to 30.0 s)"."""
-        return f"#{self.id} {self.fault} ({self.begin / 1e9:.1f} to {self.end / 1e9:.1f} s)"
+        """Text such as "#3 kill-leader (stood 20.0 to 30.0 s)"."""
+        return f"#{self.id} {self.fault} (stood {self.begin / 1e9:.1f} to {self.end / 1e9:.1f} s)"
 
 
 def windows_of(recorded: Recorded) -> list[Window]:

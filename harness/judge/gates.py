@@ -20,6 +20,7 @@ from harness.judge.fault_windows import Window, windows_of
 from harness.judge.recorded import Recorded
 from history import Check, Operation
 from history.records.counted import counted
+from history.records.violations import NOT_ACKNOWLEDGED
 from nemesis.schedule.steps import fault_names
 
 #: The least share of operations that must be ok: of each kind in the main phase, and of all under each fault.
@@ -213,7 +214,7 @@ def _read_back(recorded: Recorded, windows: Sequence[Window]) -> Check:
     writes = [op for op in main if op.f not in reads and not op.refused]
     acknowledged = [op for op in writes if op.outcome == "ok"]
     if not any(window.asked for window in windows) or not acknowledged:
-        return _nothing_to_judge("read-back", asked, "under no fault could one be acknowledged")
+        return _nothing_to_judge("read-back", asked, NOT_ACKNOWLEDGED)
     enough = least(recorded, sum(w.answerable_s for w in windows if w.asked), len(writes) / len(main))
     last: dict[Any, int] = {}
     number = 0

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from operator import attrgetter
 from typing import Any, Final
 
@@ -22,6 +22,7 @@ from harness.judge.system_checks import own_checks
 from harness.judge.violation_times import describe, violation_times
 from harness.plan import Plan
 from harness.runstate import RunState
+from harness.systems.promise import Promise
 from history import Check, KeyVerdict, Operation, Results, worst
 from history.records.counted import counted
 from history.records.doubts import leaves_more
@@ -86,11 +87,19 @@ def judge(
 def _of_system(plan: Plan) -> dict[str, Any]:
     """The facts about the system for readers that do not know it.
 
-    What the planted bug does; how many lower bits of indexes count within an epoch; what its log lines mean.
+    What the planted bug does; how many lower bits of indexes count within an epoch; what it promises of the operations;
+    what its log lines mean.
     """
     bug = {"planted_bug": plan.planted.help} if plan.planted is not None else {}
     bits = {"epoch_bits": plan.under_test.epoch_bits} if plan.under_test.epoch_bits else {}
-    return {**bug, **bits, **plan.under_test.log_words.to_environment()}
+    return {**bug, **bits, "promises": _promises(plan), **plan.under_test.log_words.to_environment()}
+
+
+def _promises(plan: Plan) -> list[dict[str, Any]]:
+    """What the system promises of the operations of this workload: a page names it where it names what is broken."""
+    kinds = {*plan.load.kinds, *plan.load.reads}
+    promises = (one if isinstance(one, Promise) else Promise(one) for one in plan.under_test.promises)
+    return [asdict(one) for one in promises if not one.of or kinds.intersection(one.of)]
 
 
 # -- checks: the system's ---------------------------------------------------------------------------------------------

@@ -32,6 +32,7 @@ from typing import Any, Final, Literal, Protocol, TypeAlias
 
 from harness.generators import Generator, Invocation
 from harness.systems.law import Law, Outcome
+from harness.systems.promise import Promise
 from history import Check, Operation, Probe, Receipt
 from history.records.log_words import NO_WORDS, LogWords
 from nemesis.core.ports import Command, Completed
@@ -366,8 +367,7 @@ class System:
     that they can share a process.  ``describe`` adds facts to what the results record of the environment.  Without
     ``recovered`` the nodes' ``committed`` and ``applied`` decide where probes report them, else that operations succeed
     again.  A node may answer damage to files of the classes in ``may_refuse`` by not starting.
-    ``quorum_reads``: an answered read shows that a quorum answered, not only one node.  ``promises`` are what
-    the system claims, in sentences: everything that is judged is one of them.
+    ``quorum_reads``: an answered read shows that a quorum answered, not one node.  ``promises``: what it claims.
     ``epoch_bits``: so many lower bits of an index count within an epoch, which the upper ones are (0: no epochs).
     ``models`` are models of the checker that this system alone needs, by name (``checker.models.brought``), and
     ``log_words`` say what lines of its logs mean.
@@ -388,7 +388,7 @@ class System:
     leads: Callable[[Setup], str | None] = lambda _setup: "the cluster"
     prober: Callable[[Setup, Shell], Prober] | None = None
     describe: Callable[[Setup, Shell], Mapping[str, str]] = lambda _setup, _shell: {}
-    promises: tuple[str, ...] = ()
+    promises: tuple[str | Promise, ...] = ()
     recovered: Recovered | None = None
     invariants: tuple[Invariant, ...] = ()
     alarms: tuple[Alarm, ...] = ()

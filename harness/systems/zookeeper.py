@@ -29,10 +29,14 @@ from kazoo.handlers.threading import KazooTimeoutError
 from harness.systems.api import Alarm, Machine, Option, Role, Setup, Surface, System
 from harness.systems.jvm import OUT_OF_MEMORY
 from harness.systems.law import LOST, NOT_SENT, Law, Outcome, Rule
+from harness.systems.promise import Promise
 from harness.systems.workloads import CAS_REGISTER, LOCK, REGISTER, SESSIONS, SET, one_object
 from harness.systems.zookeeper_server import PEER_PORTS, PORT, SLF4J, STORE, server, server_jars
 from harness.workloads import Invocation
 
+DOCS: Final = "https://zookeeper.apache.org/doc/r3.9.4"
+INTERNALS: Final = "zookeeperInternals.html#sc_consistency"
+GUARANTEES: Final = f"{DOCS}/zookeeperProgrammers.html#ch_zkGuarantees"
 ROOT: Final = "/harness"
 BARRIER: Final = f"{ROOT}/barrier"
 #: Objects that are a znode's children.
@@ -289,9 +293,13 @@ SYSTEM: Final = System(
         SESSIONS,
     ),
     promises=(
-        "writes are linearizable, and so are reads that follow a write of their own session",
-        "a session sees its own writes and never goes back",
-        "what was acknowledged is kept while a majority of disks is",
+        Promise("writes are linearizable: they take effect in one order, which respects real time",
+                ("add", "append", "write", "cas", "acquire", "release"), f"{DOCS}/{INTERNALS}"),
+        Promise("requests of one session take effect in their order, and a read here is a write to a znode of no "
+                "meaning, then the value of a znode, or the names of all below it, in one session: so it sees all that "
+                "was acknowledged before it began", ("read", "list"), GUARANTEES),
+        Promise("a session sees its own writes and never goes back", ("peek",), GUARANTEES),
+        Promise("what was acknowledged is kept while a majority of disks is", source=GUARANTEES),
     ),
     alarms=(
         # A server that is sent a snapshot applies again what that may hold already: until it is through, they differ.

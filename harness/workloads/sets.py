@@ -94,6 +94,9 @@ class SetAccount:
     wrong: Sequence[tuple[str, Counterexample]]
     losses: Sequence[Loss] = ()
     unread: bool = False
+    #: How many acknowledged elements some node's last read lacks, and how many of these no node's last read has.
+    missing: int = 0
+    gone: int = 0
 
 
 def account_of(operations: Sequence[Operation]) -> SetAccount:
@@ -125,7 +128,8 @@ def account_of(operations: Sequence[Operation]) -> SetAccount:
         known.update(mine)
     ok, recovered = ([one for one in held if outcomes[one] in which] for which in (("ok", "info"), ("info",)))
     classes = {"ok": ok, "lost": missing, "unexpected": unexpected, "recovered": recovered, "duplicated": list(twice)}
-    return SetAccount(classes, wrong, _losses(reads, lacking))
+    gone = known.difference(*(read.result for _, read in lacking))
+    return SetAccount(classes, wrong, _losses(reads, lacking), missing=len(known), gone=len(gone))
 
 
 def elements_check(operations: Sequence[Operation]) -> Check:
@@ -148,8 +152,9 @@ def elements_check(operations: Sequence[Operation]) -> Check:
     details: dict[str, Any] = {**counts, "elements": named, "words": _WORDS}
     if losses := _by_node(loss for account in accounts.values() for loss in account.losses):
         details["losses"] = [asdict(loss) for loss in losses]
-    if len(losses) > 1:
-        seen += f"; lost by node: {', '.join(f'{loss.node} {loss.lost}' for loss in losses)}"
+        gone = sum(account.gone for account in accounts.values())
+        missing = sum(account.missing for account in accounts.values())
+        seen = _seen(counts, losses, missing, gone)
     wrong = [one for account in accounts.values() for one in account.wrong]
     if wrong:
         examples = sorted(wrong, key=lambda one: classes.index(one[0]))
@@ -160,6 +165,17 @@ def elements_check(operations: Sequence[Operation]) -> Check:
         what = f"not read at the end: {', '.join(unread)}" if unread else "nothing was added"
         return Check("elements", "check", "unknown", _ASKED, f"{seen}; {what}", details)
     return Check("elements", "check", "valid", _ASKED, seen, details)
+
+
+def _seen(counts: Mapping[str, int], losses: Sequence[Loss], missing: int, gone: int) -> str:
+    """Say what the nodes lack, and that it is lost where no node has it; then the classes by the node they are of."""
+    lacking = ", ".join(f"{loss.node} lacks {loss.lost}" for loss in losses)
+    classes = ", ".join(f"{counts[name]} {name}" for name in _COUNTED if name != "lost")
+    worst = max(losses, key=lambda loss: loss.lost).node
+    return (
+        f"{lacking}: {counted(missing, 'acknowledged element')}, of which {gone} {'is' if gone == 1 else 'are'} lost: "
+        f"in no node's last read; by the last read of {worst}, which lacks most: {classes}"
+    )
 
 
 def _lost(operations: Iterable[Operation], read: Operation) -> list[Operation]:

@@ -31,6 +31,11 @@ def add_metadata(schema: pa.Schema, name: str, version: int) -> pa.Schema:
     return schema.with_metadata({TABLE: name.encode(), VERSION: str(version).encode()})
 
 
+def version_in(schema: pa.Schema) -> int:
+    """The version of the table whose file has this schema; 0 if it has none."""
+    return int((schema.metadata or {}).get(VERSION, b"0"))
+
+
 def schema_of(path: Path, name: str) -> pa.Schema:
     """The schema of a file of the table ``name``.
 
@@ -73,7 +78,13 @@ def read_pieces(path: Path, name: str, schema: pa.Schema) -> Iterator[pa.Table]:
 
 def fit(table: pa.Table, name: str, schema: pa.Schema, path: Path) -> pa.Table:
     """A table of any release with the columns of ``schema``.  Raises FormatError for a column of another type."""
-    return pa.Table.from_arrays([_column(table, name, field, path) for field in schema], schema=schema)
+    try:
+        return pa.Table.from_arrays([_column(table, name, field, path) for field in schema], schema=schema)
+    except FormatError as error:
+        if 0 < version_in(schema) < version_in(table.schema):
+            mend = f"it is version {version_in(table.schema)}, of a later release: update the harness on this machine"
+            raise FormatError(error.source, error.place, f"{error.message}; {mend}") from None
+        raise
 
 
 def _column(table: pa.Table, name: str, field: pa.Field, path: Path) -> pa.ChunkedArray | pa.Array:

@@ -1,6 +1,6 @@
 """Tasks on one block of a history: read its lines, pair its events, write what is whole, report the rest.
 
-A block leaves a directory with
+Each attempt at a block leaves a directory of its own, since Spark may make a second one while the first goes on, with
 
 ===================  ====================================================================================
 ``operations``       a part of the table: all operations before the first that is still open at the end
@@ -13,6 +13,7 @@ A block leaves a directory with
 from __future__ import annotations
 
 import pickle
+import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -122,8 +123,8 @@ def write_block(data: Bytes, block: Block, root: Path, *, last: bool) -> Report:
     paired = pair_events(events, last=last)
     if paired.problem is not None:
         return Report(block, nemesis, paired.problem)
-    place = root / f"{block.start:020d}"
-    place.mkdir(exist_ok=True)
+    place = root / f"{block.start:020d}-{uuid.uuid4().hex}"
+    place.mkdir()
     operations, invoked = paired.operations, paired.operations["invoke_index"].to_numpy()
     invokes = paired.seam.filter(pc.equal(paired.seam["type"], "invoke"))["index"].to_numpy()
     whole = int(np.searchsorted(invoked, invokes[0])) if invokes.size else len(invoked)

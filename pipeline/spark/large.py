@@ -10,7 +10,7 @@ verdicts, and a summary of each block.
 from __future__ import annotations
 
 import re
-import shutil
+import uuid
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -37,7 +37,7 @@ from pipeline.tables.local import Tables
 from pipeline.tables.pairing import Seams
 from pipeline.tables.recovery import Slice, fault_table, ok_times
 from pipeline.tables.sources import PIECE, check_blocks, check_problems, header_of, probe_batches
-from pipeline.tables.storage import replacing, write_part, write_tables
+from pipeline.tables.storage import remove, replacing, write_part, write_tables
 from pipeline.tables.windows import COLUMNS, window_table
 
 if TYPE_CHECKING:
@@ -102,16 +102,25 @@ def run_tables(
         ((_, size),) = listing(spark, history).values()
         source = Source(history, size, history)
     header_of(b"".join(head(spark, source.uri).partition(b"\n")[:2]), Path(source.name))
-    with replacing(run.tables, source.size if history is None else None) as fresh:
-        verdicts, faults = _computed(spark, source, fresh.resolve(), model, deadline_s, sizes or Sizes())
-        write_part(fresh, "probes", probe_batches(run.probes))
+    with replacing(run.tables, source.size if history is None else None) as (fresh, rows):
+        verdicts, faults = _computed(spark, source, fresh.resolve(), rows, model, deadline_s, sizes or Sizes())
+        rows["probes"] = write_part(fresh, "probes", probe_batches(run.probes))
     return Tables.of(verdicts, faults)
 
 
 def _computed(
-    spark: SparkSession, source: Source, root: Path, model: str | None, deadline_s: float, sizes: Sizes
+    spark: SparkSession,
+    source: Source,
+    root: Path,
+    rows: dict[str, int],
+    model: str | None,
+    deadline_s: float,
+    sizes: Sizes,
 ) -> tuple[pa.Table, pa.Table]:
-    """Write operations, verdicts, windows and faults of a run under ``root``; return verdicts and faults."""
+    """Write operations, verdicts, windows and faults of a run under ``root``; return verdicts and faults.
+
+    ``rows`` gets the number of rows that were written of each, of operations the number that were paired.
+    """
     scratch = root / ".blocks"
     scratch.mkdir()
     reports = read_blocks(spark, source, scratch, sizes.piece)
@@ -122,10 +131,12 @@ def _computed(
     with ThreadPoolExecutor(1, "windows") as pool:
         windows = pool.submit(_write_windows, spark, made.parts, reports, root, scratch)
         verdicts = _verdict_rows(spark, made, root, model, deadline_s, sizes)
-        windows.result()
-    faults = fault_table(receipts, _joined_times(scratch), load)
-    write_tables(root, {"verdicts": verdicts, "faults": faults})
-    shutil.rmtree(scratch)
+        rows["windows"], times = windows.result()
+    rows["operations"] = sum(piece.operations for piece in made.slices)
+    faults = fault_table(receipts, _joined_times(scratch / "ok", times), load)
+    rows |= write_tables(root, {"verdicts": verdicts, "faults": faults})
+    # Not what is in it first: an attempt that Spark has given up may still write there.
+    remove(scratch)
     return verdicts, faults
 
 
@@ -207,28 +218,38 @@ def _verdict_rows(
 
 def _write_windows(
     spark: SparkSession, parts: Sequence[tuple[Path, Span | None]], reports: Sequence[Report], root: Path, scratch: Path
-) -> None:
-    """Windows by whole seconds, from one block's first to the next one's; and the times of the ok operations."""
+) -> tuple[int, list[Path]]:
+    """Windows by whole seconds, from one block's first to the next one's; and the times of the ok operations.
+
+    Returns the number of rows, and the files with the times in their order.
+    """
     begins = {report.block.first[1] // SECOND + 1 for report in reports if report.block.first is not None}
     seconds = [0, *sorted(begins)[1:], 1 << 33]
     spans = [(begin * SECOND, end * SECOND) for begin, end in pairwise(seconds)]
     jobs = []
-    for number, (begin, end) in enumerate(spans):
+    for begin, end in spans:
         there = [str(path) for path, span in parts if span is not None and span[0] < end and span[1] >= begin]
-        jobs.append((number, begin, end, there))
-    run_action(spark.sparkContext.parallelize(jobs, len(jobs)).map(partial(_write_windows_of, root, scratch)).collect)
-    if not (root / "windows.parquet").exists():
-        write_tables(root, {"windows": WINDOWS.empty_table()})
+        jobs += [(begin, end, there)] if there else []
+    if not jobs:
+        return write_part(root, "windows", [WINDOWS.empty_table()]), []
+    work = partial(_write_windows_of, scratch)
+    made = run_action(spark.sparkContext.parallelize(jobs, len(jobs)).map(work).collect)
+    (root / "windows.parquet").mkdir()
+    for number, (place, _) in enumerate(made):
+        part = Path("windows.parquet", f"part-{number:05d}.parquet")
+        (place / part.with_name("part-00000.parquet")).rename(root / part)
+    return sum(rows for _, rows in made), [place / "ok" for place, _ in made]
 
 
-def _write_windows_of(root: Path, scratch: Path, job: tuple[int, int, int, list[str]]) -> None:
+def _write_windows_of(scratch: Path, job: tuple[int, int, list[str]]) -> tuple[Path, int]:
+    """Write windows, and the times of ok operations, into a directory of this attempt; with the number of rows."""
     require_visible(scratch)
-    number, begin, end, parts = job
-    rows = [_returned(part, begin, end) for part in parts]
-    if rows:
-        operations = pa.concat_tables(rows)
-        write_part(root, "windows", [window_table(operations)], number)
-        (scratch / f"{number:012d}.ns").write_bytes(ok_times(operations).tobytes())
+    begin, end, parts = job
+    operations = pa.concat_tables([_returned(part, begin, end) for part in parts])
+    place = scratch / uuid.uuid4().hex
+    place.mkdir()
+    (place / "ok").write_bytes(ok_times(operations).tobytes())
+    return place, write_part(place, "windows", [window_table(operations)])
 
 
 def _returned(part: str, begin: int, end: int) -> pa.Table:
@@ -238,11 +259,10 @@ def _returned(part: str, begin: int, end: int) -> pa.Table:
     return table.filter(pc.fill_null(there, fill_value=False))
 
 
-def _joined_times(directory: Path) -> Times:
-    """All times in the order of the files' names, as one memory-mapped file."""
-    whole = directory / "all"
+def _joined_times(whole: Path, parts: Sequence[Path]) -> Times:
+    """All times, as one file that is mapped into memory."""
     with whole.open("wb") as file:
-        for part in sorted(directory.glob("*.ns")):
+        for part in parts:
             file.write(part.read_bytes())
             part.unlink()
     return np.memmap(whole, np.int64, mode="r") if whole.stat().st_size else np.empty(0, np.int64)

@@ -1,14 +1,15 @@
 """Start Spark without side effects on the terminal, the working directory and signals.
 
 No port is open to other machines, and no environment variable is left behind.  The user's own settings of Spark hold
-(``pipeline.spark.settings``), but for the master.  Each session has a temporary directory, removed when it is stopped.
+(``pipeline.spark.settings``), but for the master.  Each session has a temporary directory, removed when this process
+ends.  One that a killed process left is removed by the next session: its lock is free, wherever that process ran.
 """
 
 from __future__ import annotations
 
 import atexit
 import contextlib
-import glob
+import fcntl
 import logging
 import os
 import re
@@ -30,7 +31,9 @@ if TYPE_CHECKING:
 
 _LOOPBACK: Final = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
 _BRIEF: Final = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
-SCRATCH: Final = "harness-spark"
+SCRATCH: Final = "harness-session"
+#: The file descriptors that hold the locks on this process's session directories, for as long as it lives.
+_LOCKS: Final[list[int]] = []
 _HOME: Final = Path(__file__).resolve().parents[2]
 _PACKAGES: Final = ("history", "checker", "pipeline")
 _UNPACKED: Final = "harness_packages"
@@ -64,8 +67,8 @@ def start_session(
     Raises JavaMissingError, and SessionError with the last lines that the JVM wrote.
     """
     home = _java_home()
-    sweep_dead(Path(tempfile.gettempdir()), SCRATCH)
-    scratch = Path(tempfile.mkdtemp(prefix=scratch_prefix()))
+    sweep_dead(Path(tempfile.gettempdir()))
+    scratch = scratch_directory(Path(tempfile.gettempdir()))
     atexit.register(shutil.rmtree, scratch, ignore_errors=True)
     log, theirs, here = scratch / "spark.log", conf_directory(), is_on_this_machine(master)
     ours = {
@@ -118,12 +121,37 @@ def scratch_prefix() -> str:
     return f"{SCRATCH}-{os.getpid()}-"
 
 
-def sweep_dead(directory: Path, prefix: str) -> None:
-    """Remove the directories ``<prefix>-<pid>-<anything>`` whose process, of this machine, is gone."""
-    for rest in directory.glob(f"{glob.escape(prefix)}-*-*"):
-        pid = rest.name.removeprefix(f"{prefix}-").split("-")[0]
-        if pid.isdigit() and not Path(f"/proc/{pid}").exists():
+def scratch_directory(parent: Path) -> Path:
+    """Make a directory that this process holds a lock on until it ends."""
+    fresh = Path(tempfile.mkdtemp(prefix=f".{SCRATCH}-", dir=parent))
+    # Where a file system locks no directories, none is swept either.
+    with contextlib.suppress(OSError):
+        _LOCKS.append(_locked(fresh))
+    # It gets a name that is swept only now that it is locked.
+    return fresh.rename(parent / f"{scratch_prefix()}{fresh.name.rpartition('-')[2]}")
+
+
+def sweep_dead(parent: Path) -> None:
+    """Remove the session directories of processes that are gone.
+
+    A process number says nothing of a process in another container that shares the directory: a lock does.
+    """
+    for rest in parent.glob(f"{SCRATCH}-*"):
+        with contextlib.suppress(OSError):  # Locked by one that lives, removed by another, or not ours to open.
+            lock = _locked(rest)
             shutil.rmtree(rest, ignore_errors=True)
+            os.close(lock)
+
+
+def _locked(directory: Path) -> int:
+    """Lock a directory; returns the file descriptor that holds the lock.  Raises OSError if another one does."""
+    found = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(found, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(found)
+        raise
+    return found
 
 
 def _java_home() -> Path | None:

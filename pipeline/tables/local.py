@@ -68,8 +68,8 @@ def store_tables(run: RunFiles, tables: Mapping[str, pa.Table], history_bytes: i
 
     Raises OSError when the disk refuses, FormatError for a bad disk.
     """
-    with replacing(run.tables, history_bytes) as fresh:
-        write_tables(fresh, tables)
+    with replacing(run.tables, history_bytes) as (fresh, rows):
+        rows.update(write_tables(fresh, tables))
 
 
 def _verdicts(operations: pa.Table, model: str | None, deadline_s: float) -> pa.Table:

@@ -1,8 +1,8 @@
 """Parquet tables on disk: exact schemas, a version in every file, written all or nothing.
 
 A table is a directory ``<name>.parquet`` with files in it.  All tables of a run are written into a directory beside
-the final one, read back, and listed in ``manifest.json``; then that directory takes the final name.  A job that is
-killed leaves the old tables, or none.
+the final one; what is read back must be what the writer counted, and is listed in ``manifest.json``; then that
+directory takes the final name.  A job that is killed leaves the old tables, or none.
 
 It is not checked whether another writer lives, which no process can know of one on another host.  What a writer left is
 removed once it was not written to for a day, and it is renamed first: a writer that was only paused so long finds its
@@ -18,7 +18,7 @@ import json
 import shutil
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -79,12 +79,12 @@ def read_table(path: Path, name: str) -> pa.Table:
     return pa.concat_tables([read_checked(part, name, written_schema(name)) for part in _parts(path)])
 
 
-def rows_of(root: Path, names: Iterable[str] = TABLES) -> dict[str, int]:
-    """The number of rows of each table under ``root``; all that its manifest lists must be there.
+def rows_of(root: Path) -> dict[str, int]:
+    """The number of rows of each table of a run under ``root``; if there is a manifest, it must say the same.
 
     Raises FormatError for tables that are not whole or not readable, FileNotFoundError if one is absent.
     """
-    found = {name: sum(rows_in(part, name) for part in _parts(root / f"{name}.parquet")) for name in names}
+    found = {name: sum(rows_in(part, name) for part in _parts(root / f"{name}.parquet")) for name in TABLES}
     expected = _manifest(root / MANIFEST)
     for name, rows in found.items():
         if expected.get(name, rows) != rows:
@@ -123,47 +123,43 @@ def _parts(path: Path) -> list[Path]:
     return parts
 
 
-def write_tables(root: Path, tables: Mapping[str, pa.Table]) -> None:
-    """Write whole tables under ``root``, one file each."""
-    for name, table in tables.items():
-        write_part(root, name, [table])
+def write_tables(root: Path, tables: Mapping[str, pa.Table]) -> dict[str, int]:
+    """Write whole tables under ``root``, one file each; return the number of rows of each."""
+    return {name: write_part(root, name, [table]) for name, table in tables.items()}
 
 
 @contextlib.contextmanager
-def appearing(final: Path) -> Iterator[Path]:
+def appearing(final: Path, publish: Callable[[Path, Path], object] = Path.rename) -> Iterator[Path]:
     """A fresh directory that takes the name ``final`` when the block ends well and is removed otherwise.
 
     Raises OSError, with ENOTEMPTY or EEXIST if another has that name.
     """
-    fresh = final.with_name(f"{uuid.uuid4().hex}.tmp")
+    fresh = final.with_name(f"{final.name}.tmp-{uuid.uuid4().hex}")
     fresh.mkdir(parents=True)
     try:
         yield fresh
-        fresh.rename(final)
+        publish(fresh, final)
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
 
 
 @contextlib.contextmanager
-def replacing(final: Path, history_bytes: int | None = None) -> Iterator[Path]:
+def replacing(final: Path, history_bytes: int | None = None) -> Iterator[tuple[Path, dict[str, int]]]:
     """A fresh directory beside ``final``, which takes its place when the block ends well and is removed otherwise.
 
-    Before it does, the tables in it are read back.  ``history_bytes``: of the history that they are made from, which
-    may grow.  Raises FormatError, OSError if they are not whole.
+    The block writes all tables of a run there, and into the dictionary how many rows it wrote of each, which must be
+    what is read back.  ``history_bytes``: of the history that they are made from, which may grow.  Raises FormatError,
+    OSError if they are not whole.
     """
     sweep(final.parent, f"{final.name}.")
-    fresh = final.with_name(f"{final.name}.tmp-{uuid.uuid4().hex}")
-    fresh.mkdir(parents=True)
-    try:
-        yield fresh
-        tables = rows_of(fresh, sorted(path.stem for path in fresh.glob("*.parquet")))
-        if history_bytes is not None:
-            tables[HISTORY] = history_bytes
+    rows: dict[str, int] = {}
+    with appearing(final, _swap) as fresh:
+        yield fresh, rows
+        if (found := rows_of(fresh)) != rows:
+            raise FormatError(str(final), "the tables", f"{found} rows are read back, where {rows} were written")
         with named(fresh / MANIFEST):
-            (fresh / MANIFEST).write_text(json.dumps(tables))
-        _swap(fresh, final)
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
+            made_from = {} if history_bytes is None else {HISTORY: history_bytes}
+            (fresh / MANIFEST).write_text(json.dumps(rows | made_from))
 
 
 def _swap(fresh: Path, final: Path) -> None:

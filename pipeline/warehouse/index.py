@@ -5,7 +5,9 @@ A refresh repeats its steps until nothing is left to do, so the next one repairs
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import inspect
 from pathlib import Path
 from typing import Final
 
@@ -14,18 +16,24 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from history import FormatError, RunFiles
+from history.metrics import change_points, regressions, survival
 from history.metrics.regressions import FIGURES, VERDICT, Baseline
-from history.tables.metadata import read_checked
+from history.records import plans, settings
+from history.tables import schemas
+from history.tables.metadata import read_checked, version_in
 from history.tables.warehouse import BASELINES, files_of, newest_version, read_baselines, written_schema
 from pipeline.tables.storage import write_file
+from pipeline.warehouse import trends
 from pipeline.warehouse.first_layout import land_first_layout, remove_first_layout
 from pipeline.warehouse.landing import Landing, known_runs, run_name
 from pipeline.warehouse.trends import trend_table
 from pipeline.warehouse.versions import build, landings, next_version, tidy
 
-#: The metadata of ``trends.parquet`` that says with which baselines it was computed.
-_DIGEST: Final = b"harness.baselines"
+#: The metadata of ``trends.parquet`` that says with which baselines and by which rule it was computed.
+_DIGEST: Final = b"harness.made-from"
 _TRENDS: Final = "trends.parquet"
+#: Where the rule stands.
+_RULE: Final = (trends, regressions, change_points, survival, plans, settings, schemas)
 
 
 def append_run(warehouse: Path, run: RunFiles) -> bool:
@@ -61,7 +69,7 @@ def _merged(warehouse: Path, baselines: list[Baseline], digest: bytes) -> list[P
         known = known_runs(base)
         landed = landings(warehouse, known)
         fresh_ones = {path: part for path, part in landed.items() if part.runs}
-        if not fresh_ones and base is not None and _digest_of(base) == digest:
+        if not fresh_ones and base is not None and _has_trends(base, digest):
             return list(landed)
         with next_version(warehouse, base) as fresh:
             build(fresh, base, known, fresh_ones)
@@ -81,16 +89,23 @@ def _write_trends(fresh: Path, baselines: list[Baseline], digest: bytes) -> None
     write_file(fresh / _TRENDS, schema, [trend_table(pa.concat_tables(rows), baselines)])
 
 
-def _digest_of(version: Path) -> bytes | None:
-    """The digest of the baselines with which the trends were computed; None if they cannot be read."""
+def _has_trends(version: Path, digest: bytes) -> bool:
+    """Can the trends be read, and are they made from these baselines by this rule, or by that of a later release?"""
     try:
-        return (pq.read_schema(version / _TRENDS).metadata or {}).get(_DIGEST)
+        schema = pq.read_schema(version / _TRENDS)
     except (OSError, pa.ArrowInvalid):
-        return None
+        return False
+    return (schema.metadata or {}).get(_DIGEST) == digest or version_in(schema) > schemas.TRENDS_VERSION
+
+
+@functools.cache
+def _rule() -> bytes:
+    """The code that computes trends, and the schema that they have."""
+    return "\0".join(map(inspect.getsource, _RULE)).encode()
 
 
 def _baselines(warehouse: Path) -> tuple[list[Baseline], bytes]:
-    """The acknowledged baselines, and a hash of them.  Raises FormatError."""
+    """The acknowledged baselines, and a hash of them and of the rule.  Raises FormatError."""
     rows = read_baselines(warehouse)
     found = [Baseline(row.run, row.figure) for row in rows]
     known = (*FIGURES, VERDICT)
@@ -98,4 +113,4 @@ def _baselines(warehouse: Path) -> tuple[list[Baseline], bytes]:
         if baseline.figure is not None and baseline.figure not in known:
             complaint = f"no figure {baseline.figure!r}; there are {', '.join(known)}"
             raise FormatError(str(warehouse / BASELINES), "the file", complaint)
-    return found, hashlib.sha256(msgspec.json.encode(rows)).hexdigest().encode()
+    return found, hashlib.sha256(_rule() + msgspec.json.encode(rows)).hexdigest().encode()

@@ -28,9 +28,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from history import FormatError
-from history.tables.metadata import PIECE, read_pieces, schema_of
-from history.tables.schemas import FORMERLY
-from history.tables.warehouse import NEWEST, VERSIONS, files_of, written_schema
+from history.tables.metadata import PIECE, read_pieces, schema_of, version_in
+from history.tables.schemas import ALL_TABLES, FORMERLY
+from history.tables.warehouse import NEWEST, VERSIONS, files_of, newest_version, written_schema
 from pipeline.tables.storage import appearing, remove, rows_in, sweep
 from pipeline.warehouse.landing import LANDING, Known, known_runs, month_in, write_month
 
@@ -41,6 +41,7 @@ FAN_IN: Final = 8
 _FULL: Final = 4
 #: A version is kept this long after the next one was built, for its readers (s).
 _KEEP_S: Final = 600
+_TABLES: Final = ("runs", *ALL_TABLES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +119,14 @@ def _lay(fresh: Path, table: str, month: str, sources: Sequence[Source]) -> None
             levels[level_of(source.size)].append(source)
     directory = month_in(fresh, table, month)
     for level, group in levels.items():
-        if len(group) >= FAN_IN and level < _FULL:
-            _rewrite(fresh, table, month, group)
-            continue
-        for source in group:
+        many = len(group) >= FAN_IN and level < _FULL
+        later = [source for source in group if many and _is_later(source.path, table)]
+        if later:
+            _warn(table, month, later)
+        merged = [source for source in group if source not in later] if many else []
+        if len(merged) >= FAN_IN:
+            _rewrite(fresh, table, month, merged)
+        for source in group if len(merged) < FAN_IN else later:
             if source.runs is None:
                 _link(source.path, directory / source.path.name)
             else:
@@ -133,8 +138,24 @@ def level_of(size: int) -> int:
     return (size >> 16).bit_length() // 3
 
 
+def _is_later(path: Path, table: str) -> bool:
+    """Is it a file of a later release: of a table, or of a version of one, that this release does not know?"""
+    return table not in _TABLES or version_in(schema_of(path, table)) > version_in(written_schema(table))
+
+
+def _warn(table: str, month: str, later: Sequence[Source]) -> None:
+    version = version_in(schema_of(later[0].path, table))
+    log.warning(
+        "%d files of %s of %s are of a later release, which knows version %d of that table: they are kept as they are, "
+        "and merged when that release refreshes the warehouse; update the harness on this machine",
+        len(later), table, month, version,
+    )  # fmt: skip
+
+
 def _rewrite(fresh: Path, table: str, month: str, sources: Sequence[Source]) -> None:
-    schema = _union(table, [source.path for source in sources])
+    """Merge files of this release or earlier ones, or write one of a later release without some runs."""
+    first = sources[0].path
+    schema = schema_of(first, table) if _is_later(first, table) else _union(table, [source.path for source in sources])
     write_month(fresh, table, month, schema, _collected(_rows(sources, table, schema)))
 
 
@@ -196,7 +217,7 @@ def next_version(warehouse: Path, base: Path | None) -> Iterator[Path]:
 def tidy(warehouse: Path, merged: Iterable[Path]) -> None:
     """Point ``tables`` to the newest version; remove the landings ``merged`` and what no one needs any more."""
     versions = [path for path in _entries(warehouse / VERSIONS) if path.name.isdigit()]
-    _point(warehouse, versions[-1])
+    _point(warehouse)
     for path in merged:
         remove(path)
     for path, next_one in pairwise(versions):
@@ -212,14 +233,16 @@ def _is_whole(path: Path) -> bool:
     return "." not in path.name
 
 
-def _point(warehouse: Path, version: Path) -> None:
+def _point(warehouse: Path) -> None:
     link = warehouse / NEWEST
+    # Again after it was replaced: a faster writer may have pointed it to a version that was not there before.
     with contextlib.suppress(OSError):  # Some file systems have no links; ours is not how the pipeline reads.
-        if link.is_symlink() and link.readlink() == Path(VERSIONS, version.name):
-            return
-        fresh = warehouse / f".{NEWEST}.{uuid.uuid4().hex}"
-        fresh.symlink_to(f"{VERSIONS}/{version.name}")
-        fresh.replace(link)
+        while (version := newest_version(warehouse)) is not None:
+            if link.is_symlink() and link.readlink() == Path(VERSIONS, version.name):
+                return
+            fresh = warehouse / f".{NEWEST}.{uuid.uuid4().hex}"
+            fresh.symlink_to(f"{VERSIONS}/{version.name}")
+            fresh.replace(link)
 
 
 def _age(version: Path) -> float:

@@ -1,4 +1,4 @@
-"""Findings of a run: checks, violations with what the cluster did then, no recovery."""
+"""Findings of a run: violations with what the cluster did then, no recovery."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from history.codes import INFO, OK
 from history.records.doubts import leaves_more
 from history.records.verdicts import MAX_COUNTEREXAMPLES
 from history.records.violation_times import violation_times_text
-from history.records.violations import LINEARIZABLE, Shown, counterexamples_of, counts_of, losses_of, state_of
+from history.records.violations import LINEARIZABLE, Shown, counterexamples_of, counts_of
 from reports.analysis import faults, node_timeline
 from reports.analysis.counterexample import Picture, label_of, labels_by_elements, picture_of, text_of
 from reports.analysis.failed_starts import FailedStart, failed_starts
@@ -27,6 +27,7 @@ from reports.analysis.snapshots import Snapshot, snapshots_of
 from reports.load import logs
 from reports.load.alarm_lines import AlarmLine, alarm_lines
 from reports.load.beside import operations_beside, set_bounds
+from reports.load.check_rows import checks_of
 from reports.load.run import Run
 
 #: At most this many answers that a read could have had are listed.
@@ -40,7 +41,6 @@ ROOM_AROUND_S: Final = 3.0
 ROOM_S: Final = (1.0, 1.0)
 #: Seconds of log lines that are shown from when the first node that did not recover stopped.
 RECOVERY_S: Final = 8.0
-_STATES: Final = ("invalid", "unknown", "skipped", "valid")
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,41 +145,6 @@ def prepare(run: Run) -> Drawn:
     no_lines: list[AlarmLine] = []
     lines = run.notes.attempt("lines of alarms", lambda: alarm_lines(run), no_lines)
     return Drawn(run, found, windows, violations, snapshots, starts, lines)
-
-
-def checks_of(run: Run) -> list[dict[str, Any]]:
-    """List the checks and gates as recorded, worst first; ``state`` is valid, invalid, unknown or skipped.
-
-    ``elements`` are those that a check of sets names, by class (see :func:`_elements_of`).
-    """
-    rows = []
-    checks = run.results.get("checks", ()) or ()
-    failed = [one for one in checks if state_of(one) == "invalid"]
-    differ = [str(one.get("name")) for one in failed if one.get("name") == "replicas-agree" or losses_of(one)]
-    for check in checks:
-        texts_of_it = {name: str(check.get(name) or "") for name in ("name", "kind", "asked", "seen")}
-        if differ and (texts_of_it["name"], state_of(check)) == ("recovery", "valid"):
-            texts_of_it["seen"] += f"; but what nodes hold differs: {', '.join(differ)}"
-        rows.append({**texts_of_it, "state": state_of(check), "elements": _elements_of(check.get("details"))})
-    return sorted(rows, key=lambda row: _STATES.index(row["state"]))
-
-
-def _elements_of(details: object) -> list[tuple[str, str]]:
-    """Write the elements that a check named, as (``61 lost``, all of them); where it named some only, how many."""
-    named = details.get("elements") if isinstance(details, dict) else None
-    found = []
-    for name, elements in named.items() if isinstance(named, dict) else ():
-        if isinstance(elements, list) and elements:
-            counted = details.get(name) if isinstance(details, dict) else None
-            total = counted if isinstance(counted, int) else len(elements)
-            first = f", the first {len(elements):,} of them" if total > len(elements) else ""
-            found.append((f"{total:,} {name}{first}", ", ".join(map(str, elements))))
-    return found
-
-
-def undecided_of(run: Run) -> list[tuple[str, str]]:
-    """List (check, what it found) of unknown checks; none of a run that broke off, whose sentence says why."""
-    return [] if run.failure else [(row["name"], row["seen"]) for row in checks_of(run) if row["state"] == "unknown"]
 
 
 def violation_times_of(run: Run) -> str:

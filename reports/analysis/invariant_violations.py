@@ -16,11 +16,12 @@ import numpy as np
 from history.records.violations import LINEARIZABLE, OF_NODES
 from reports.analysis import node_timeline
 from reports.analysis.faults import FaultWindow
-from reports.analysis.findings import Drawn, checks_of, shown_as_counterexamples
+from reports.analysis.findings import Drawn, shown_as_counterexamples
 from reports.analysis.node_timeline import NodeTimeline
 from reports.analysis.sketch import Sketch, sketch_of
 from reports.load import logs
 from reports.load.alarm_lines import AlarmLine
+from reports.load.check_rows import checks_of
 
 
 class Observation(NamedTuple):

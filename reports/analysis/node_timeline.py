@@ -222,67 +222,6 @@ def term_at(timelines: Sequence[NodeTimeline], seconds: float) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
-    """Replica progress at some moments: rows are nodes; NaN: the node was silent."""
-
-    time: Floats
-    log_end: Floats
-    applied: Floats
-    committed: Floats
-    lag: Floats
-
-
-def progress_of(timelines: Sequence[NodeTimeline], end_s: float, points: int = 6000) -> Progress:
-    """Take the progress at the moments of the probes themselves, every other one and so on beyond ``points``."""
-    moments = [np.array([0.0, end_s]), *(_moments(timeline) for timeline in timelines)]
-    time = np.unique(np.ceil(np.concatenate(moments) * 1e4) / 1e4)
-    time = time[time <= end_s + 1e-4]
-    return progress_at(timelines, time[:: -(-len(time) // points)])
-
-
-def _highest_committed(timelines: Sequence[NodeTimeline], node: NodeTimeline, time: Floats) -> Floats:
-    """The highest commit index that any node had said a round before the newest answer of ``node``; -1 is none."""
-    said, index = (np.concatenate([getattr(one, name) for one in timelines]) for name in ("time", "committed"))
-    order = np.argsort(said, kind="stable")
-    known = np.concatenate(([-1], np.maximum.accumulate(index[order])))
-    own = np.concatenate(([-np.inf], node.time))[np.searchsorted(node.time, time, side="right")]
-    return known[np.searchsorted(said[order], own - ROUND_S, side="right")].astype(np.float64)
-
-
-def _moments(timeline: NodeTimeline) -> Floats:
-    """List a node's probes, and where the one before a long silence ceases to count."""
-    stale = np.diff(timeline.time, append=np.inf) > STALE_S
-    return np.concatenate((timeline.time, timeline.time[stale] + STALE_S + 1e-4))
-
-
-def progress_at(timelines: Sequence[NodeTimeline], time: Floats) -> Progress:
-    """Resample to some moments.  ``lag``: the highest commit index of any node so far minus the node's applied.
-
-    0 where only what was committed since the round of probes before is missing: nodes are asked one after the other.
-    Where a log ends before the applied index, minus that end, as :class:`LastStatus` counts it; NaN across epochs.
-    """
-
-    def rows(name: str) -> Floats:
-        if all(getattr(timeline, name).max(initial=-1) < 0 for timeline in timelines):  # this system reports none
-            return np.full((len(timelines), len(time)), np.nan)
-        found = [_resample(timeline, getattr(timeline, name), time) for timeline in timelines]
-        return np.array(found).reshape(len(timelines), len(time))
-
-    log_end, applied, committed = rows("log_end"), rows("applied"), rows("committed")
-    if not len(timelines):
-        return Progress(time, log_end, applied, committed, applied)
-    known = np.where(np.isnan(committed), -1.0, committed)
-    highest = np.maximum.accumulate(known.max(axis=0))
-    before = np.array([_highest_committed(timelines, one, time) for one in timelines])
-    held = np.array([[np.inf] if not logs(one) else [0.0] for one in timelines]) + log_end
-    own = np.fmin(applied, held)
-    lag = np.where(np.isnan(applied) | (highest < 0), np.nan, np.where(own < before, highest - own, 0.0))
-    if bits := timelines[0].epoch_bits:
-        lag[np.floor(highest / 2.0**bits) != np.floor(own / 2.0**bits)] = np.nan
-    return Progress(time, log_end, applied, committed, lag)
-
-
-@dataclass(frozen=True, slots=True)
 class LastStatus:
     """The last answer of a node.  ``behind``: entries from its applied index to the cluster's highest commit index.
 
@@ -386,14 +325,3 @@ def _recently_committed(timeline: NodeTimeline, last: int) -> int:
     before = int(np.searchsorted(timeline.time, timeline.time[last] - 1.0))
     found = between(int(timeline.committed[last]), int(timeline.committed[before]), timeline.epoch_bits)
     return found or 0
-
-
-def _resample(timeline: NodeTimeline, column: Ints, time: Floats) -> Floats:
-    if not len(timeline.time):
-        return np.full(len(time), np.nan)
-    place = np.searchsorted(timeline.time, time, side="right") - 1
-    held = np.maximum(place, 0)
-    values = np.maximum(column[held], 0).astype(np.float64)
-    absent = (place < 0) | (time - timeline.time[held] > STALE_S) | (timeline.role[held] == SILENT)
-    values[absent] = np.nan
-    return values

@@ -9,7 +9,8 @@ from typing import Final, Literal
 import numpy as np
 
 from reports.analysis.faults import FaultWindow
-from reports.analysis.node_timeline import SILENT, NodeTimeline, progress_at
+from reports.analysis.node_timeline import SILENT, NodeTimeline
+from reports.analysis.progress import extremes, progress_of
 from reports.load.columns import Floats
 from reports.style.index_axis import IndexAxis
 from reports.style.palette import node_colour
@@ -23,8 +24,8 @@ KEY: Final = 26.0
 #: Limit of a node's name, in characters.
 NAME: Final = 8
 BOTTOM: Final = 22.0
-#: Limit of points a line; four a second are as many as there are probes.
-POINTS: Final = 361
+#: Stretches of the axis, of each of which a line keeps its extremes: about three pixels are one.
+BUCKETS: Final = 180
 #: Least distance between two labels.
 LABEL: Final = 14.0
 #: Widths of the lines in the order in which they are drawn, so that lines on top of each other are all visible.
@@ -67,7 +68,7 @@ def sketch_of(
     index: Literal["applied", "log_end"] = "applied",
 ) -> Sketch | None:
     """Draw an index of every node over the run, with the ``late`` nodes' lines thick; None without probes."""
-    progress = progress_at(timelines, np.linspace(0.0, end, min(POINTS, int(4 * end) + 2)))
+    progress = progress_of(timelines, end)
     rows: Floats = getattr(progress, index)
     if not len(timelines) or not np.isfinite(rows).any():
         return None
@@ -86,7 +87,12 @@ def sketch_of(
     lines = tuple(
         Line(
             node=timeline.node,
-            path=_path([(x(t), y(v) if np.isfinite(v) else None) for t, v in zip(progress.time, row, strict=True)]),
+            path=_path(
+                [
+                    (x(float(progress.time[at])), y(float(row[at])) if np.isfinite(row[at]) else None)
+                    for at in extremes(progress.time, row, BUCKETS)
+                ]
+            ),
             colour=node_colour(place),
             late=timeline.node in late,
             label=f"{timeline.node[:NAME]} {_end(timeline, index)}",

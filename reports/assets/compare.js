@@ -128,7 +128,7 @@ toFixed(digits))+0:null,share=change&&x?`${change>0?"+":""}${(change/x*100).toFi
 " red":""}`],[share,"num quiet"]]}}));let names=[...new Set([...a.checks,...b.checks].map(([name])=>name))],said=(run,name)=>(run.checks.find(([other])=>other===
 name)??["","–"])[1];tableOf("cmp-checks",[["check or gate"],["A"],["B"]],names.map(name=>{let[x,y]=[said(a,name),said(b,name)];return{differs:x!==y,cells:[[name],
 [x,`verdict ${x}`],[y,`verdict ${y}`]]}})),drawFaultTable(a.curves?.faults??[],b.curves?.faults??[])}function drawFaultTable(a,b){let heads=[["#","num"],["fault\
- of A","line"],["nodes"],["start s","num"],["gap s","num"],["rate back ms","num"],["fault of B","line"],["nodes"],["start s","num"],["gap s","num"],["rate back \
+ of A","line"],["nodes"],["begun s","num"],["gap s","num"],["rate back ms","num"],["fault of B","line"],["nodes"],["begun s","num"],["gap s","num"],["rate back \
 ms","num"]],cellsOf=fault=>fault?[[fault.state==="installed"?fault.fault:`${fault.fault} (${fault.state})`,"line"],[fault.nodes.join(" "),"nowrap"],[figure(fault.
 start,1),"num"],[figure(fault.gap_s,2),"num"],[fault.back,`num${fault.back==="never"?" red strong":""}`]]:[["–","line"],[""],[""],[""],[""]];if(!a.length&&!b.
 length){tableOf("cmp-faults",[["faults"]],[{cells:[["No fault was started in either."]]}]);return}tableOf("cmp-faults",heads,Array.from({length:Math.max(a.length,

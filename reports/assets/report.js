@@ -385,8 +385,8 @@ filter(({ops})=>ops.includes(index));return mine.some(({suspects})=>suspects.inc
 at,what}){let row=document.createElement("tr");row.className="nemesis";for(let text of["","nemesis",fault.nodes.length===Timeline.data.nodes.length?"all":fault.
 nodes.join(" "),"",`#${fault.id} ${fault.fault}`,what,at.toFixed(6),"",""])row.insertCell().textContent=text;return row}function entriesBetween(from,to,wanted){
 let{data,reach}=Timeline,{ops}=data,found=[];for(let i=lowerBound(reach,from*1e6),last=lowerBound(ops.t,to*1e6+1);i<last;i++)endOf(data,i)>=from*1e6&&wanted(i)&&
-found.push({at:ops.t[i]/1e6,i});for(let fault of data.faults)for(let[at,what]of fault.state==="installed"?[[fault.start,"begins"],[fault.end,fault.end<data.end?
-"healed":"not healed"]]:[[fault.start,fault.state]])at>=from&&at<=to&&found.push({at,fault,what});return found.sort((a,b)=>a.at-b.at||(a.i??-1)-(b.i??-1))}function violationEntries(place,scope){
+found.push({at:ops.t[i]/1e6,i});for(let fault of data.faults)for(let[at,what]of fault.state==="installed"?[[fault.start,"begun"],[fault.end,fault.end<data.end?"\
+healed":"not healed"]]:[[fault.start,fault.state]])at>=from&&at<=to&&found.push({at,fault,what});return found.sort((a,b)=>a.at-b.at||(a.i??-1)-(b.i??-1))}function violationEntries(place,scope){
 let{data}=Timeline,{ops}=data,violation=data.violations[place],code=data.names.k.indexOf(violation.key??""),culprit=placeOfIndex(violation.culprit??-1),members=(scope===
 "culprit"&&culprit>=0?[culprit]:violation.ops.map(placeOfIndex)).filter(i=>i>=0),ofKey=i=>ops.k[i]===code;return scope==="all"||!members.length?entriesBetween(0,
 data.end,ofKey):entriesBetween(Math.min(...members.map(i=>ops.t[i]))/1e6,Math.max(...members.map(i=>endOf(data,i)))/1e6,ofKey)}function initText(){for(let details of document.

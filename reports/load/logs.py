@@ -280,3 +280,12 @@ def _time(line: bytes) -> float | None:
 def _text(line: bytes) -> str:
     text = line.decode("utf-8", "replace").rstrip("\r\n")
     return text if len(text) <= MAX_LINE else text[: MAX_LINE - 1] + "…"
+
+
+def without_dates(files: RunFiles, started: str, nodes: Sequence[str]) -> tuple[str, str] | None:
+    """Name the first of these nodes that has a log, and the log, if no line at its end has a date; else None."""
+    for node, path in log_files(files, rotated=False):
+        if node in nodes:
+            dated = any(seconds_of(line, started) is not None for line in tail(path, 12))
+            return None if dated else (node, path.name)
+    return None

@@ -20,18 +20,17 @@ from reports.analysis.findings import (
     ROOM_AROUND_S,
     Drawn,
     around,
-    checks_of,
     examples_of,
     judged_without_suspects,
     recorded_examples,
     recovery_of,
-    undecided_of,
     violating_keys,
     violation_count,
     violation_times_of,
 )
 from reports.analysis.invariant_violations import InvariantViolation, invariant_violations
 from reports.load import logs
+from reports.load.check_rows import check_rows, checks_of, promises_of, undecided_of
 from reports.load.cut_record import cut_of
 from reports.load.last_valid import last_valid_run
 from reports.load.run import Run, commands_of
@@ -41,8 +40,9 @@ from reports.page.links import links_of
 from reports.page.series import data_of
 from reports.page.words import words_of
 from reports.story.aftermath import outages_text
+from reports.story.breaks import Break
 from reports.story.canary import bug_of, failed_beside, grouped, longer, meaning_of, next_step, verdict_shown, word_of
-from reports.story.diagnosis import Break, Diagnosis, diagnosis_of
+from reports.story.diagnosis import Diagnosis, diagnosis_of
 from reports.story.doubts import doubts_text, violations_counted
 from reports.style.format import compact, short
 from reports.text import recovery as recovery_text
@@ -91,6 +91,9 @@ def head_context(drawn: Drawn) -> dict[str, Any]:
         "before": part("last valid run", lambda: before_of(run), None),
         "facts": part("facts", lambda: facts_of(run), []),
         "checks": part("checks", lambda: checks_of(run), []),
+        "system_promises": part("promises", lambda: promises_of(run), []),
+        "system": system_of(run),
+        "of_clients": next((row["name"] for row in check_rows(run.results)), ""),
         "invariant_violations": sections,
         "diagnosis": diagnosis,
         "outage": part("outages", lambda: outages_text(drawn), ""),
@@ -195,6 +198,12 @@ def sections_of(breaks: Sequence[tuple[str, Sequence[Break]]]) -> list[str]:
     places = [one.place.partition("-")[0] for _, ones in breaks for one in ones]
     worst = [_SECTIONS.get(place, place) for place in places]
     return list(dict.fromkeys([*(name for name in worst if name in BROKEN_SECTIONS), *BROKEN_SECTIONS]))
+
+
+def system_of(run: Run) -> str:
+    """Name the system under test and its version, without a bug that was planted in it."""
+    named = (run.results.get("environment") or {}).get("system") or run.plan.get("system") or "the system"
+    return str(named).partition(" with the planted bug ")[0]
 
 
 def facts_of(run: Run) -> list[tuple[str, str]]:

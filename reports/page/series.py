@@ -12,6 +12,7 @@ from reports.analysis.faults import FaultWindow
 from reports.analysis.findings import Drawn
 from reports.analysis.marks import Marks, marks_of
 from reports.analysis.node_timeline import NodeTimeline
+from reports.analysis.progress import progress_of
 from reports.analysis.snapshots import KINDS
 from reports.load.columns import Ints, Operations
 from reports.load.run import phase_bounds
@@ -177,7 +178,7 @@ def _leaderships(timelines: list[NodeTimeline]) -> list[list[Any]]:
 
 def _progress(found: list[NodeTimeline], end: int) -> dict[str, Any]:
     """List the progress; indexes with epochs are at their places on the axis, of which ``begins`` are the epochs'."""
-    progress = node_timeline.progress_of(found, end / 1e9)
+    progress = progress_of(found, end / 1e9)
     rows = {name: getattr(progress, name) for name in ("applied", "committed", "log_end")}
     axis = IndexAxis.of(list(rows.values()), found[0].epoch_bits if found else 0)
     rows = {name: axis.places(row) for name, row in rows.items()}

@@ -12,6 +12,7 @@ from reports.load.run import Run
 
 HEADLINES: Final[Mapping[Severity, str]] = {
     "data lost": "something that was acknowledged to a client, or that a node had said to be committed, is gone",
+    "missing on nodes": "the last reads of some nodes lack what was acknowledged, and the last reads of others have it",
     "log truncated": "committed entries went from the log of a node, and every log reaches as far again at the end: "
     "they came back from other nodes",
     "inconsistent": "answers, or what nodes said of themselves, contradict each other",

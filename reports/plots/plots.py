@@ -26,6 +26,7 @@ from reports.analysis.counterexample import Picture
 from reports.analysis.faults import FaultWindow
 from reports.analysis.findings import Drawn
 from reports.analysis.marks import Marks, marks_of
+from reports.analysis.progress import progress_of
 from reports.load.columns import NONE, Ints
 from reports.plots.frame import STYLE, Frame, figure_of
 from reports.style.format import number, one_line
@@ -175,7 +176,7 @@ def leaders(drawn: Drawn, marks: Marks) -> Figure | None:
     top, bottom = frame.panels
     _roles(top, drawn)
     keys = [*_role_keys(), *_snapshots(top, drawn)]
-    progress = node_timeline.progress_of(drawn.timelines, frame.end)
+    progress = progress_of(drawn.timelines, frame.end)
     for row, timeline in enumerate(drawn.timelines):
         keys += bottom.plot(
             progress.time,
@@ -185,8 +186,7 @@ def leaders(drawn: Drawn, marks: Marks) -> Figure | None:
             lw=1.2,
             label=one_line(timeline.node, 12),
         )
-    bottom.set_ylabel("entries behind the\nhighest commit index")
-    bottom.set_ylim(bottom=0)
+    bottom.set(ylabel="entries behind the\nhighest commit index", ylim=(0, None))
     bottom.grid(axis="y")
     frame.legend(keys)
     return frame.figure
@@ -194,7 +194,7 @@ def leaders(drawn: Drawn, marks: Marks) -> Figure | None:
 
 def log_ends(drawn: Drawn, marks: Marks) -> Figure | None:
     """Draw where every node's log ended, and what it held to be committed: a log that loses entries falls."""
-    progress = node_timeline.progress_of(drawn.timelines, drawn.run.end / 1e9)
+    progress = progress_of(drawn.timelines, drawn.run.end / 1e9)
     if not drawn.run.probes or np.isnan(progress.log_end).all():
         return None
     frame = Frame(drawn, marks, "Ends of the logs, and commit indexes", [2.6, 2.0])

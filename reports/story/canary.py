@@ -9,9 +9,9 @@ from typing import Final
 from history.records.counted import counted
 from history.records.verdicts import BESIDE_PLANTED, BY_PLANTED
 from history.records.violations import MISSED, canary_outcome, checks_looking, shown_verdict, verdict_words
-from reports.analysis.findings import checks_of
+from reports.load.check_rows import checks_of
 from reports.load.run import HARNESS_FAILURE, Run, beside_violation
-from reports.story.diagnosis import Break
+from reports.story.breaks import Break
 
 MEANINGS: Final = {
     "valid": "Every check passed, and the run was worth something: every gate was met.",

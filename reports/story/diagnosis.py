@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from history import Counterexample
 from history.records.doubts import is_least, violations_text
 from history.records.probes import last_commit
 from history.records.violations import (
     LINEARIZABLE,
     OF_KEYS,
-    OUTAGE_S,
     SEVERITIES,
     SHORT_LOGS,
     Severity,
@@ -27,54 +27,25 @@ from history.records.violations import (
     losses_of,
     severity_of,
 )
-from reports.analysis.failed_starts import FailedStart
 from reports.analysis.faults import when
 from reports.analysis.findings import (
-    RECOVERY_S,
     Drawn,
     Violation,
-    checks_of,
     examples_of,
     shown_as_counterexamples,
 )
-from reports.analysis.invariant_violations import ROOM_S
 from reports.analysis.lagging_nodes import AGE_S
 from reports.analysis.node_timeline import SILENT, NodeTimeline, leader_at, silent_since
-from reports.load import logs
+from reports.load.check_rows import checks_of
 from reports.story.aftermath import after_onset, last_seen
+from reports.story.breaks import Break, Evidence
 from reports.story.elsewhere import held_elsewhere
+from reports.story.headline import headline_of
 from reports.story.lost_elements import lost_elements
-from reports.story.repeated_lines import repeated_at_the_end, stuck_text
-from reports.story.replicas_behind import behind_text, reason_of, starts_text
-from reports.style.format import number, one_line
-
-
-@dataclass(frozen=True, slots=True)
-class Break:
-    """One thing that broke: the ``checks`` that failed, the section about it, since when (seconds, None: unknown)."""
-
-    severity: Severity
-    text: str
-    onset: float | None
-    place: str
-    checks: tuple[str, ...]
-    nodes: tuple[str, ...] = ()
-    #: Those of its nodes that do not start again, of which the first is looked at next.
-    starts: tuple[FailedStart, ...] = ()
-    #: The nodes alone on which data is lost; none where that is not known, or all lack it.
-    lost_on: tuple[str, ...] = ()
-    #: The check whose section its place is, where several failed for one reason; empty: all of them.
-    section: str = ""
-
-    @property
-    def title(self) -> str:
-        """The severity in words, and the place."""
-        return f"{self.severity} on {', '.join(self.lost_on)}" if self.lost_on else self.severity
-
-    @property
-    def is_drawn(self) -> bool:
-        """Whether its place is a counterexample."""
-        return self.place.startswith(("counterexample", "violation-"))
+from reports.story.repeated_lines import stuck_text
+from reports.story.replicas_behind import behind_text, starts_text
+from reports.story.where_next import lasting_evidence, leadership, next_step
+from reports.style.format import number
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +66,10 @@ def diagnosis_of(drawn: Drawn) -> Diagnosis | None:
     """Say what broke in a run in which a check failed; None for any other."""
     looking = checks_looking(drawn.run.plan)  # what a planted bug is found by comes first
 
-    def order(one: Break) -> tuple[bool, int, bool, float, int]:
+    def order(one: Break) -> tuple[bool, int, bool, float, int, bool]:
         known, wider = one.onset is not None, -len(one.lost_on)
-        return looking.isdisjoint(one.checks), SEVERITIES.index(one.severity), not known, one.onset or 0.0, wider
+        severity = SEVERITIES.index(one.severity)
+        return looking.isdisjoint(one.checks), severity, not known, one.onset or 0.0, wider, one.evidence is None
 
     breaks = sorted(_breaks(drawn), key=order)
     if not breaks:
@@ -108,8 +80,8 @@ def diagnosis_of(drawn: Drawn) -> Diagnosis | None:
     candidates = [one for one in breaks if looking.isdisjoint(one.checks)] or breaks
     # Logs that are whole again are less to look at than what lasts.
     worst = next((one for one in candidates if one.severity != "log truncated"), candidates[0])
-    step, at = _step(drawn, worst)
-    return Diagnosis(tuple(breaks), after, step, worst.place, at)
+    evidence, at = next_step(drawn, worst)
+    return Diagnosis(tuple(breaks), after, evidence.text, evidence.place, at)
 
 
 # -- what broke -------------------------------------------------------------------------------------------------------
@@ -145,29 +117,59 @@ def _contradiction(drawn: Drawn, check: str, row: Mapping[str, Any], about: Mapp
     It is dated by the first answer that contradicts others, whichever counterexample that is of.
     """
     mine = [(place, one) for place, one in enumerate(drawn.violations, 1) if one.check == check]
+    kind = str(about.get("kind"))
     if losses := losses_of({"details": about}):
         lost = lost_elements(losses, drawn.windows)
-        place = _drawn_at(mine[0][0]) if mine else "counterexample" if drawn.violations else "coverage"
-        return Break("data lost", f"{lost.text}.", lost.onset, place, (row["name"],), lost_on=lost.lost_on)
+        by_first = [(abs(one.since - lost.onset), place) for place, one in _answered_by(drawn, lost.first)]
+        place = _drawn_at(min(by_first)[1]) if by_first else "counterexample" if drawn.violations else "coverage"
+        first_of_all = " first" if len(losses) > 1 else ""
+        step = Evidence(place, f"Read the counterexample of {lost.first}, whose reads lacked elements{first_of_all}")
+        evidence = step if by_first else None
+        severity = severity_of(check, kind, about)
+        return Break(
+            severity,
+            f"{lost.text}.",
+            lost.onset,
+            place,
+            (row["name"],),
+            lost_on=lost.lost_on,
+            detail=lost.held,
+            evidence=evidence,
+        )
     if not mine:
         # Another check's counterexample of that kind is drawn; this one's own words may say how much is lost.
-        said = next((str(one["sentence"]) for one in about.get("counterexamples") or ()), row["seen"])
+        record = next(iter(about.get("counterexamples") or ()), None)
         place = "counterexample" if drawn.violations else "coverage"
-        return Break(severity_of(check, str(about.get("kind"))), said, None, place, (row["name"],))
+        lost_on = held_elsewhere(drawn, Counterexample.from_json(record)).lost_on if record else ()
+        said = str(record["sentence"]) if record else row["seen"]
+        return Break(_of_nodes(severity_of(check, kind), lost_on), said, None, place, (row["name"],), lost_on=lost_on)
 
-    def severity(violation: Violation) -> Severity:
-        return severity_of(check, violation.example.kind)
-
-    number_drawn, first = min(mine, key=lambda pair: SEVERITIES.index(severity(pair[1])))
+    number_drawn, first = min(mine, key=lambda pair: SEVERITIES.index(severity_of(check, pair[1].example.kind)))
     count = counts_of(drawn.run.results)[check]
     onset = min(one.example.completed_at for one in examples_of(drawn.run) if one.check == check) / 1e9
-    answered = when(onset, drawn.windows)
     some = violations_text(count, least=check == OF_KEYS and is_least(drawn.run.results))
-    more = f"{some}, the first answered at" if some != "1 violation" else "answered at"
-    elsewhere = held_elsewhere(drawn, first)
-    text = f"{first.example.kind}: {first.example.sentence.rstrip('.')} ({more} {answered}).{elsewhere.text}"
-    place = _drawn_at(number_drawn)
-    return Break(severity(first), text, onset, place, (row["name"],), lost_on=elsewhere.lost_on)
+    which = "this the first" if first.since == onset else f"the first answered at {when(onset, drawn.windows)}"
+    elsewhere = held_elsewhere(drawn, first.example)
+    detail = f"{first.example.sentence.rstrip('.')}.{elsewhere.text}"
+    return Break(
+        _of_nodes(severity_of(check, first.example.kind), elsewhere.lost_on),
+        f"{headline_of(first, when(first.since, drawn.windows))}.",
+        onset,
+        _drawn_at(number_drawn),
+        (row["name"],),
+        lost_on=elsewhere.lost_on,
+        detail=detail if some == "1 violation" else f"{detail} {some[:1].upper()}{some[1:]}, {which}.",
+    )
+
+
+def _of_nodes(severity: Severity, lost_on: Sequence[str]) -> Severity:
+    """What nodes alone lack is not lost."""
+    return "missing on nodes" if lost_on else severity
+
+
+def _answered_by(drawn: Drawn, node: str) -> list[tuple[int, Violation]]:
+    """List the counterexamples that are drawn, with their numbers, in which this node gave the last answer."""
+    return [(place, one) for place, one in enumerate(drawn.violations, 1) if one.answered_by == node]
 
 
 def _drawn_at(place: int) -> str:
@@ -190,41 +192,37 @@ def _deleted(drawn: Drawn, found: Sequence[tuple[str, str, Mapping[str, Any]]]) 
     severity = min((severity_of(name, str(about["kind"]), about) for name, _, about in found), key=SEVERITIES.index)
     short, highest = _short_at_the_end(drawn.timelines)
     write = drawn.run.index
+    text = f"Committed entries were deleted from logs; {began}."
     if severity == "log truncated":
-        text = f"Committed entries were deleted from logs; {began}; at the end every log reaches as far again."
+        detail = "At the end every log reaches as far again."
     elif not short:
-        text = f"Committed entries were deleted from logs; {began}; {_again_by(found)}."
+        detail = f"{_again_by(found)}."
     elif len(short) < len(drawn.timelines):
         ends = ", ".join(f"{name} at {write(held)}" for name, held in sorted(short.items()))
-        text = (
-            f"Committed entries were deleted from logs; {began}; of {write(highest)} that were committed, at the end "
-            f"logs end earlier on {ends}."
-        )
+        detail = f"Of {write(highest)} that were committed, at the end logs end earlier on {ends}."
     else:
         (at, holder), led = _last_held(drawn.timelines, highest), ""
         held = f"The last log that held them was {holder}'s, until {at:.1f} s."
         if leading := [pair for pair in moments if "told_by" in pair[1]]:
             last = leading[-1][1]
-            place, leader = next(pair for pair in leading if _leadership(pair[1]) == _leadership(last))
+            place, leader = next(pair for pair in leading if leadership(pair[1]) == leadership(last))
             at, node = leader["time"] / 1e9, str(leader["node"])
-            led = f" {node} led with a log that ended at {write(leader['log_end'])}, by {when(at, drawn.windows)}."
+            led = f"since {node} led with a log that ended at {write(leader['log_end'])}, by {when(at, drawn.windows)}"
         text = (
             f"Committed data lost: entries up to {write(highest)} were committed, and at the end no log goes beyond "
-            f"{write(max(short.values()))}.{led} {held} Committed entries went from a log {began}."
+            f"{write(max(short.values()))}, {led or f'since {when(at, drawn.windows)}'}."
         )
+        detail = f"{held} Committed entries went from a log {began}."
     section = next(name for name, own, _ in found if own == place)
-    return Break(severity, text, at, place, checks, (node,), section=section)
-
-
-def _leadership(moment: Mapping[str, Any]) -> tuple[str, int]:
-    return str(moment["node"]), int(moment["term"])
+    lasting = lasting_evidence(drawn, moments, short) if severity == "data lost" else None
+    return Break(severity, text, at, place, checks, (node,), section=section, detail=detail, evidence=lasting)
 
 
 def _again_by(found: Sequence[tuple[str, str, Mapping[str, Any]]]) -> str:
     """Say why entries count as lost though the last answers show no log without them."""
     if any("held_again" in about for _, _, about in found):
-        return "some log was not seen to hold them again"
-    return "whether logs held them again at the end was not judged then: judge the run again"
+        return "Some log was not seen to hold them again"
+    return "Whether logs held them again at the end was not judged then: judge the run again"
 
 
 def _last_held(timelines: Sequence[NodeTimeline], index: int) -> tuple[float, str]:
@@ -265,19 +263,16 @@ def _no_recovery(drawn: Drawn, row: Mapping[str, Any], about: Mapping[str, Any])
     if last is not None and outage:
         leader = leader_at(drawn.timelines, end)
         led = f"{leader} led" if leader else "no node led"
-        running = f"{len(answered)} of {len(drawn.timelines)} nodes answered at the end, where {led}"
-        text = (
-            f"Nothing was committed from {when(last, drawn.windows)}, to the end ({end - last:.1f} s later); {running}."
-        )
+        text = f"Nothing was committed from {when(last, drawn.windows)}, to the end ({end - last:.1f} s later)."
+        detail = f"{len(answered)} of {len(drawn.timelines)} nodes answered at the end, where {led}."
         if starts:
-            text += f" {starts_text(starts, drawn.windows, end)}."
-        return Break("no commits", text, last, "recovery", ("recovery",), nodes, starts)
+            detail += f" {starts_text(starts, drawn.windows, end)}."
+        return Break("no commits", text, last, "recovery", ("recovery",), nodes, starts, detail=detail)
     if not behind:
         return Break("no commits" if outage else "replica behind", row["seen"], None, "recovery", ("recovery",))
     text, onset = behind_text(drawn, behind)
-    if onset is not None:
-        text += drawn.run.notes.attempt("repeated lines", lambda: stuck_text(drawn, nodes, onset), "")
-    return Break("replica behind", text, onset, "recovery", ("recovery",), nodes, starts)
+    detail = "" if onset is None else drawn.run.notes.attempt("repeated", lambda: stuck_text(drawn, nodes, onset), "")
+    return Break("replica behind", text, onset, "recovery", ("recovery",), nodes, starts, detail=detail)
 
 
 def _other(drawn: Drawn, row: Mapping[str, Any], about: Mapping[str, Any], place: str) -> Break:
@@ -297,37 +292,3 @@ def _other(drawn: Drawn, row: Mapping[str, Any], about: Mapping[str, Any], place
     if onset is None and logged:
         dated = f"; line {number(logged[0].number)} of {logged[0].node}'s {logged[0].file}, which has no dates"
     return Break(severity, f"{row['name']}: {row['seen']}{dated}.", onset, place, (row["name"],), nodes)
-
-
-# -- what next --------------------------------------------------------------------------------------------------------
-
-
-def _step(drawn: Drawn, worst: Break) -> tuple[str, float | None]:
-    """One thing to look at first, and the moment (s) whose log lines it is about, if it is about any."""
-    if worst.is_drawn:
-        return "Read the counterexample: operations that cannot all be true, in red what contradicts the others", None
-    if worst.starts:
-        one = worst.starts[0]
-        why = reason_of(one).removesuffix(".")
-        return f"Read the last lines of the {one.file} of {one.node}, which does not start again: {why}", one.at
-    if worst.severity in ("no commits", "replica behind"):
-        repeated = drawn.run.notes.attempt("repeated lines", lambda: repeated_at_the_end(drawn, worst.nodes), None)
-        if repeated is not None:
-            often = f"{number(repeated.times)} times in the last {OUTAGE_S:.0f} s"
-            return f"{repeated.node} logged this {often}: {one_line(repeated.text, 160)}", worst.onset
-    section = f"the section about {worst.section or ' and '.join(worst.checks)}"
-    if worst.onset is None:
-        return f"Look at {section}", None
-    named = ", ".join(worst.nodes)
-    if worst.nodes and not drawn.run.notes.attempt("log lines", lambda: _logged(drawn, worst), True):  # noqa: FBT003
-        if not logs.log_files(drawn.run.files):
-            return f"Look at what {named} answered, in {section}: this run holds no logs of nodes", None
-        return f"Look at what the nodes answered, in {section}: no log of {named} has a line of that time", None
-    return f"Look at what the logs{f' of {named}' if named else ''} say around {worst.onset:.1f} s", worst.onset
-
-
-def _logged(drawn: Drawn, worst: Break) -> bool:
-    """Whether the nodes that are named logged anything with a date where the fold of the section would show it."""
-    onset, room = worst.onset or 0.0, (0.5, RECOVERY_S) if worst.place == "recovery" else ROOM_S
-    found = logs.around(drawn.run.files, drawn.run.started, (onset, onset), worst.nodes, room, 8)
-    return bool(found.lines)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from typing import Final, NamedTuple
 
+from history import Counterexample
 from history.codes import OK
-from reports.analysis.findings import Drawn, Violation
+from reports.analysis.findings import Drawn
 
 #: At most this many reads are looked at, the last ones: each may hold thousands of elements.
 _LATEST: Final = 200
@@ -19,13 +20,12 @@ class Elsewhere(NamedTuple):
     text: str = ""
 
 
-def held_elsewhere(drawn: Drawn, violation: Violation) -> Elsewhere:
-    """Find the nodes that hold the element that a read lacks, by reads answered after it began."""
-    example = violation.example
+def held_elsewhere(drawn: Drawn, example: Counterexample) -> Elsewhere:
+    """Find the nodes that hold the elements that a read lacks, by reads answered after it began."""
     added = [one for one in example.operations if one.f in ("add", "append")]
-    if not example.kind.startswith("lost-") or len(added) != 1 or len(example.suspects) != 1:
+    if not example.kind.startswith("lost-") or not added or len(example.suspects) != 1:
         return Elsewhere()
-    operations, mine = drawn.run.operations, drawn.run.operations.rows_of(violation.key)
+    operations, mine = drawn.run.operations, drawn.run.operations.rows_of(example.key)
     chosen = operations.which(OK) & (operations.f.codes == operations.f.code("read"))
     rows = mine[(chosen & (operations.returned > example.suspects[0].invoked))[mine]][-_LATEST:]
     held: set[str] = set()
@@ -33,7 +33,7 @@ def held_elsewhere(drawn: Drawn, violation: Violation) -> Elsewhere:
     for row in rows.tolist():
         items, node = json.loads(str(operations.result[row].as_py() or "null")), operations.node.name(row)
         if isinstance(items, list) and node is not None:
-            (held if added[0].value in items else lacking).add(node)
+            (held if all(one.value in items for one in added) else lacking).add(node)
     if there := sorted(held - lacking):
         text = f" Reads answered by {', '.join(there)} then or later hold it."
         return Elsewhere(tuple(sorted(lacking - held)), text)

@@ -10,11 +10,16 @@ from reports.style.format import number, one_line
 
 
 class Lost(NamedTuple):
-    """``text`` without its full stop, the ``onset`` (s), and the nodes alone on which elements are lost, if known."""
+    """What nodes lack, as ``text`` without its full stop and since when (``onset``, s), and whether others hold it.
+
+    ``lost_on`` are the nodes that alone lack elements, none if some are lost; reads of ``first`` lacked some first.
+    """
 
     text: str
+    held: str
     onset: float
     lost_on: tuple[str, ...]
+    first: str
 
 
 def lost_elements(losses: Sequence[Mapping[str, Any]], windows: Sequence[FaultWindow]) -> Lost:
@@ -36,12 +41,13 @@ def lost_elements(losses: Sequence[Mapping[str, Any]], windows: Sequence[FaultWi
     ]
     total = sum(int(one["lost"]) for one in ordered)
     held = sum(int(one["elsewhere"]) for one in ordered)
-    return Lost(f"{'; '.join(parts)}; {_held(total, held)}", onset, tuple(sorted(names)) if held == total else ())
+    lost_on = tuple(sorted(names)) if held == total else ()
+    return Lost("; ".join(parts), _held(total, held), onset, lost_on, names[0])
 
 
 def _held(total: int, held: int) -> str:
     """Say how much of what is lost on some node the last read of another one holds."""
     if held == total:
         them = "it" if total == 1 else "every one of them"
-        return f"the last read of another node holds {them}"
-    return "no last read holds them" if not held else f"of these {number(held)} are in the last read of another node"
+        return f"The last read of another node holds {them}."
+    return "No last read holds them." if not held else f"Of these {number(held)} are in the last read of another node."

@@ -34,7 +34,7 @@ def stuck_text(drawn: Drawn, nodes: Sequence[str], onset: float) -> str:
     if line is None:
         return ""
     often = f"{line.node} logged this {number(line.times)} times from {line.seconds:.1f} s to {until:.1f} s"
-    return f" {often}: {one_line(undated(line.text), 200)}."
+    return f"{often}: {one_line(undated(line.text), 200)}."
 
 
 def _repeated(drawn: Drawn, start: float, end: float) -> list[logs.LogLine]:

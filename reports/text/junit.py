@@ -17,7 +17,7 @@ from history.records.violations import (
     shown_verdict,
     violations_of,
 )
-from reports.analysis.findings import checks_of
+from reports.load.check_rows import checks_of
 from reports.load.run import HARNESS_FAILURE, Run
 from reports.style.format import xml_text
 from reports.text.junit_xml import add_properties, count_cases, write_document

@@ -10,15 +10,16 @@ from typing import Any, Final
 
 from history.records.doubts import doubts_of, is_least, violations_text
 from history.records.verdicts import headlines_of
-from history.records.violations import counterexamples_of, counts_of, state_of, verdict_words
+from history.records.violations import counterexamples_of, counts_of, verdict_words
 from reports.errors import Notes
+from reports.load.check_rows import DIFFER, check_rows
 from reports.load.run import HARNESS_FAILURE, beside_violation, tidy, verdict_of
 from reports.style.format import number, one_line, printable, seconds
 from reports.style.wording import Wording, by_values
 from reports.text import recovery as recovery_text
 from reports.text import text_diagram
 
-MARKS: Final = {"valid": "✓", "invalid": "✕", "unknown": "?"}
+MARKS: Final = {"valid": "✓", "invalid": "✕", "unknown": "?", DIFFER: "≠"}
 SPARKS: Final = "▁▂▃▄▅▆▇█"
 MAX_EXAMPLES: Final = 3
 SPARK_COLUMNS: Final = 80
@@ -46,7 +47,7 @@ def render_summary(
     columns = None if columns is None else max(columns, MIN_COLUMNS)
     parts = [
         _verdict(results, columns, plan or {}),
-        _checks(results.get("checks") or (), columns),
+        _checks(check_rows(results), columns),
         _examples(results, columns, wording),
         _faults(fault_rows(results), columns),
         _recovery(results, columns),
@@ -116,7 +117,7 @@ def _checks(checks: Sequence[Mapping[str, Any]], columns: int | None) -> str:
         gate = " (gate)" if check.get("kind") == "gate" else ""
         rows.append(
             (
-                MARKS.get(state_of(check), "–"),
+                MARKS.get(check["state"], "–"),
                 one_line(check.get("name", ""), 40) + gate,
                 one_line(check.get("asked", ""), 60),
                 one_line(check.get("seen", ""), 90),
@@ -133,7 +134,7 @@ def check_lines(checks: Sequence[Mapping[str, Any]], columns: int, paint: Paint 
     width = max(map(len, names))
     lines = []
     for check, name in zip(checks, names, strict=True):
-        state = str(check["state"]) if "state" in check else state_of(check)
+        state = str(check["state"])
         mark = paint(MARKS[state], state) if state in MARKS else "–"
         inside = " " * (width + 6)
         seen = wrapped(one_line(check.get("seen", ""), LONGEST_SEEN), columns, inside).removeprefix(inside)
@@ -175,8 +176,8 @@ def _faults(rows: Sequence[Mapping[str, Any]], columns: int | None) -> str:
         "fault",
         "state",
         "leader",
-        "start s",
-        "length s",
+        "begun s",
+        "healed s",
         "before",
         "during",
         "after",
@@ -195,7 +196,7 @@ def _faults(rows: Sequence[Mapping[str, Any]], columns: int | None) -> str:
                 one_line(row.get("state", ""), 13),
                 one_line(row.get("leader") or "–", 10),
                 seconds(started / 1e9 if started is not None else None),
-                seconds((healed - started) / 1e9 if healed is not None and started is not None else None),
+                seconds(healed / 1e9 if healed is not None else None),
                 number(row.get("rate_before")),
                 number(row.get("rate_during")),
                 number(row.get("rate_after")),

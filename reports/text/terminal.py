@@ -15,14 +15,10 @@ import numpy as np
 from history.records.violations import MISSED
 from reports.analysis import figures, node_timeline, outages
 from reports.analysis.faults import FaultWindow, late_of
-from reports.analysis.findings import (
-    Drawn,
-    Violation,
-    checks_of,
-    recovery_of,
-    undecided_of,
-)
+from reports.analysis.findings import Drawn, Violation, recovery_of
 from reports.analysis.invariant_violations import Moment, invariant_violations
+from reports.analysis.progress import progress_at
+from reports.load.check_rows import checks_of, undecided_of
 from reports.load.cut_record import cut_of
 from reports.load.run import HARNESS_FAILURE, Run, commands_of
 from reports.load.staleness import STALE, is_stale
@@ -40,6 +36,10 @@ MAX_COLUMNS: Final = 160
 MAX_EXAMPLES: Final = 2
 MAX_MOMENTS: Final = 4
 MAX_FAULTS: Final = 20
+#: The moments of a fault, in the words that tables, gates and sentences have for them.
+STANDS: Final = (
+    "begun: its first command; it stands from when all of it is in place until its healing begins; healed: all undone"
+)
 #: Least columns for the name of a fault; in a narrower table the figures of its end stand on a line below.
 _LEAST_NAME: Final = 12
 _CODES: Final = {
@@ -79,7 +79,7 @@ def _verdict(drawn: Drawn, columns: int, paint: Paint) -> str:
     told: list[str] = []
     for title, ones in grouped(run, diagnosis.breaks if diagnosis else ()):
         told += [f"{title}:"] if title else []
-        told += [f"{one.title}: {one.text}" for one in ones]
+        told += [f"{one.title}: {one.text} {one.detail}".rstrip() for one in ones]
     undecided = [f"{name}: {text}" for name, text in undecided_of(run)]
     heads = [wrapped(text, columns, hang="  ") for text in (*told, *undecided)]
     step = next_step(run)
@@ -177,13 +177,14 @@ def _nodes(window: FaultWindow) -> str:
 def _faults(drawn: Drawn, columns: int, paint: Paint) -> str:
     if not drawn.windows:
         return ""
-    head = ("#", "fault", "leader", "start s", "long s", "before", "during", "after", "gap s", "back ms")
+    head = ("#", "fault", "leader", "begun s", "healed s", "before", "during", "after", "gap s", "back ms")
     rows = [_fault(window) for window in drawn.windows[:MAX_FAULTS]]
     text = _fault_table(head, rows, columns)
     left = len(drawn.windows) - len(rows)
     more = f"\n {left} more" if left else ""
     said = [*late_of(drawn.run).items(), *_measured(drawn.windows[:MAX_FAULTS])]
     more += "".join(f"\n #{number} {one_line(text, columns - 8)}" for number, text in sorted(said))
+    more += "\n" + wrapped(STANDS, columns, " ")
     return paint("Faults (rates are ok operations a second)", "strong") + "\n" + text + more
 
 
@@ -218,7 +219,7 @@ def _fault(window: FaultWindow) -> tuple[str, ...]:
         one_line(window.fault if window.installed else f"{window.fault} {window.state}", 60),
         one_line(f"{window.leader or '–'}{' cut' if window.leader_cut else ''}", 10),
         seconds(window.started, 1),
-        seconds(window.healed - window.started if window.healed is not None else None, 1),
+        seconds(window.healed, 1),
         number(window.rate_before),
         number(window.rate_during),
         number(window.rate_after),
@@ -255,7 +256,7 @@ def _sparklines(drawn: Drawn, columns: int, paint: Paint) -> str:
     if (response := figures.response_of(run.operations, run.end)) is not None:
         rows.append((f"{figures.RESPONSE_NAME}, ms", response, False))
     if run.probes:
-        lag = node_timeline.progress_at(drawn.timelines, np.linspace(0.0, run.end / 1e9, 1000)).lag
+        lag = progress_at(drawn.timelines, np.linspace(0.0, run.end / 1e9, 1000)).lag
         rows.append(("furthest behind", np.fmax.reduce(lag, axis=0), False))
     width = columns - max(len(title) for title, *_ in rows) - 14
     lines = [

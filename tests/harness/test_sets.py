@@ -78,7 +78,8 @@ def test_what_each_node_lacks_is_counted_for_itself_and_shown_where_no_other_sho
     assert [(one["node"], one["lost"], one["elsewhere"], one["seen_ns"]) for one in losses] == [
         ("n1", 1, 1, 15), ("n2", 2, 2, 19), ("n3", 1, 1, 21),
     ]  # fmt: skip
-    assert check.seen.endswith("; lost by node: n1 1, n2 2, n3 1")
+    assert check.seen.startswith("n1 lacks 1, n2 lacks 2, n3 lacks 1: 3 acknowledged elements, of which 0 are lost: ")
+    assert "by the last read of n2, which lacks most: 1 ok, " in check.seen
     shown = [Counterexample.from_json(record).suspects[0].node for record in check.details["counterexamples"]]
     assert shown == ["n2", "n1"], "what n3 lacks is shown by n2"
     alone = elements_check([*added, *[read_of(node, 30, 1, phase="final") for node in ("n1", "n2")]])

@@ -21,6 +21,9 @@ RUNS = [
     for name in ("20260105T010000.000Z-1", "20260106T010000.000Z-2", "20260207T010000.000Z-3")
 ]
 
+#: The tables of which a run of that release says, in some way, how much they hold.
+HELD = ("operations", "verdicts", "windows", "faults", "runs")
+
 
 @pytest.fixture
 def warehouse(tmp_path: Path) -> Path:
@@ -74,19 +77,52 @@ def test_it_is_brought_over_whole(warehouse: Path) -> None:
     assert len(list((warehouse / "versions").iterdir())) == 1
 
 
-@pytest.mark.parametrize("lost", ["a table", "rows"])
+def cut(place: Path, table: str, rows: int) -> None:
+    """Leave out the first rows of a table."""
+    part = place / f"{table}.parquet" / "part-00000.parquet"
+    pq.write_table(pq.ParquetFile(part).read().slice(rows), part)
+
+
+@pytest.mark.parametrize("lost", ["a table", "some rows", *(f"all {name}" for name in HELD)])
 def test_what_is_half_there_stays_and_is_named(warehouse: Path, lost: str, caplog: pytest.LogCaptureFixture) -> None:
     half = place_of(warehouse, RUNS[1])
     if lost == "a table":
         shutil.rmtree(half / "faults.parquet")
+    elif lost == "some rows":
+        cut(half, "operations", 2)
+    elif lost == "all faults":  # No run of the fixture has an installed one.
+        part = half / "runs.parquet" / "part-00000.parquet"
+        rows = pq.ParquetFile(part).read()
+        place = rows.column_names.index("faults")
+        pq.write_table(rows.set_column(place, rows.field(place), pa.array([2], pa.int64())), part)
     else:
-        part = half / "operations.parquet" / "part-00000.parquet"
-        pq.write_table(pq.ParquetFile(part).read().slice(2), part)
+        cut(half, lost.removeprefix("all "), 1 << 30)
     refresh(warehouse)
     assert read_runs(warehouse)["run"].to_pylist() == [RUNS[0], RUNS[2]]
     assert f"{half} is not whole, `harness ingest` of the run brings it again" in caplog.text
     assert half.is_dir()
     assert not place_of(warehouse, RUNS[0]).exists()
+
+
+def test_a_row_without_a_directory_is_kept_and_named(warehouse: Path, caplog: pytest.LogCaptureFixture) -> None:
+    before = read_runs(warehouse)
+    shutil.rmtree(place_of(warehouse, RUNS[1]))
+    refresh(warehouse)
+    assert read_runs(warehouse).drop("written") == before.drop("written")
+    assert f"of {RUNS[1]} only its row is left in {warehouse / 'runs.parquet'}" in caplog.text
+    assert set(read_all(warehouse, "operations")["run"].to_pylist()) == {RUNS[0], RUNS[2]}
+    assert sorted(path.name for path in warehouse.iterdir()) == ["landing", "tables", "versions"]
+    assert read_trends(warehouse)["runs"].to_pylist() == [3]
+
+
+def test_an_index_that_cannot_be_read_stays_and_stops_nothing(
+    warehouse: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (warehouse / "runs.parquet").write_bytes(b"PAR1")
+    refresh(warehouse)
+    assert read_runs(warehouse)["run"].to_pylist() == RUNS
+    assert f"{warehouse / 'runs.parquet'} cannot be read and stays" in caplog.text
+    assert (warehouse / "runs.parquet").exists()
 
 
 def test_operations_of_a_later_release_stand_beside_those_of_the_first(warehouse: Path, recorder) -> None:

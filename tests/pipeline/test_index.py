@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import inspect
 import shutil
 import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from history import FormatError, RunFiles
+from history.metrics import change_points, regressions, survival
 from history.metrics.regressions import Baseline
+from history.tables import schemas
 from history.tables.warehouse import read_runs, read_trends
 from pipeline import append_run, local_tables, read_all, refresh, trend_table
-from pipeline.warehouse import index, versions
+from pipeline.warehouse import index, trends, versions
 from pipeline.warehouse.landing import Landing, known_runs, run_name
 from pipeline.warehouse.versions import FAN_IN
 
@@ -125,6 +129,21 @@ def test_a_version_that_others_read_stays_and_an_old_one_goes(three, tmp_path, m
     assert sorted((warehouse / "versions").iterdir()) == there[1:]
 
 
+def test_the_link_is_right_though_a_faster_writer_points_it_meanwhile(three, tmp_path, monkeypatch) -> None:
+    warehouse = tmp_path / "warehouse"
+    whole = Path.symlink_to
+
+    def late(path: Path, target: str) -> None:
+        """Another writer adds a run and points the link, before this one does."""
+        monkeypatch.setattr(Path, "symlink_to", whole)
+        append_run(warehouse, three[1])
+        whole(path, target)
+
+    monkeypatch.setattr(Path, "symlink_to", late)
+    append_run(warehouse, three[0])
+    assert (warehouse / "tables").readlink() == Path("versions/00000002")
+
+
 def test_columns_of_a_later_release_are_not_lost(three, tmp_path) -> None:
     warehouse = tmp_path / "warehouse"
     append_run(warehouse, three[0])
@@ -140,6 +159,52 @@ def test_columns_of_a_later_release_are_not_lost(three, tmp_path) -> None:
     rows = pq.ParquetFile(file).read(columns=["run", "colour"]).to_pylist()
     assert {row["colour"] for row in rows if row["run"] == "t/20260101"} == {"red"}
     assert {row["colour"] for row in rows if row["run"] != "t/20260101"} == {None}
+
+
+def test_files_of_a_later_release_are_kept_as_they_are_and_named(three, tmp_path, caplog) -> None:
+    """A table that is new, one with a column of another type, one without a column that may not be null."""
+    warehouse = tmp_path / "warehouse"
+
+    def later(table: pa.Table, name: str) -> pa.Table:
+        return table.replace_schema_metadata({"harness.table": name, "harness.version": "99"})
+
+    def added(*names: str) -> dict[str, pa.Table]:
+        """Add a run under some names as a later release would; returns what is then in its files."""
+        landing = Landing(warehouse)
+        for name in names:
+            assert landing.add(three[0], name)
+        landing.publish()
+        (root,) = (warehouse / "landing").iterdir()
+        windows, probes = (next(root.glob(f"{table}/*/*.parquet")) for table in ("windows", "probes"))
+        rows, few = pq.ParquetFile(windows).read(), pq.ParquetFile(probes).read().drop_columns(["role"])
+        texts = rows.set_column(1, "second", rows["second"].cast(pa.string()))
+        new = root / "colours" / windows.parent.name / windows.name
+        new.parent.mkdir(parents=True)
+        found = {"windows": later(texts, "windows"), "probes": later(few, "probes"), "colours": later(rows, "colours")}
+        for path, table in zip((windows, probes, new), found.values(), strict=True):
+            pq.write_table(table, path)
+        refresh(warehouse)
+        return found
+
+    names = [(f"t/202601{number + 1:02}",) for number in range(FAN_IN + 2)]
+    expected = [added("t/20260120", "t/20260121"), *(added(*each) for each in names)]
+    wrong = r"second of windows is string, .* version 99, of a later release: update the"
+    for table in ("windows", "probes", "colours"):
+        assert (
+            f"files of {table} of 2026-01 are of a later release, which knows version 99 of that table" in caplog.text
+        )
+        there = [pq.ParquetFile(path).read() for path in (warehouse / "tables" / table).glob("*/*.parquet")]
+        assert len(there) == len(expected)
+        for one in expected:
+            assert [found for found in there if found.equals(one[table], check_metadata=True)]
+    assert len(list((warehouse / "tables" / "faults").glob("*/*.parquet"))) < FAN_IN
+    with pytest.raises(FormatError, match=wrong):
+        read_all(warehouse, "windows")
+    three[0].results.write_text('{"verdict": "unknown"}')
+    again = added("t/20260120")
+    there = [pq.ParquetFile(path).read() for path in (warehouse / "tables" / "colours").glob("*/*.parquet")]
+    assert sum(table.num_rows for table in there) == sum(one["colours"].num_rows for one in expected)
+    assert [found for found in there if found.equals(again["colours"], check_metadata=True)]
 
 
 @pytest.mark.parametrize("name", ["runs", "operations"])
@@ -173,6 +238,37 @@ def test_baselines_are_used_from_the_next_refresh_on(three, tmp_path, monkeypatc
     file.unlink()
     refresh(warehouse)
     assert seen == [[Baseline("t/20260101", "rate")], []]
+
+
+@pytest.mark.parametrize("changed", [trends, regressions, change_points, survival, schemas])
+def test_trends_are_made_anew_when_their_rule_has_changed(three, tmp_path, monkeypatch, changed: Any) -> None:
+    warehouse = tmp_path / "warehouse"
+    append_run(warehouse, three[0])
+    file = warehouse / "tables" / "trends.parquet"
+    table = pq.ParquetFile(file).read()
+    pq.write_table(table.set_column(3, table.field("runs"), pa.array([7], pa.int64())), file)
+    refresh(warehouse)
+    assert read_trends(warehouse)["runs"].to_pylist() == [7]
+    source = inspect.getsource
+    monkeypatch.setattr(inspect, "getsource", lambda module: source(module) + "#" * (module is changed))
+    index._rule.cache_clear()
+    refresh(warehouse)
+    index._rule.cache_clear()
+    assert read_trends(warehouse)["runs"].to_pylist() == [1]
+
+
+def test_trends_of_a_later_release_stay_until_a_run_is_added(three, tmp_path) -> None:
+    warehouse = tmp_path / "warehouse"
+    append_run(warehouse, three[0])
+    file = warehouse / "tables" / "trends.parquet"
+    table = pq.ParquetFile(file).read()
+    theirs = {**table.schema.metadata, b"harness.version": b"99", b"harness.made-from": b"their rule"}
+    pq.write_table(table.replace_schema_metadata(theirs), file)
+    before = file.read_bytes()
+    refresh(warehouse)
+    assert file.read_bytes() == before
+    append_run(warehouse, three[1])
+    assert read_trends(warehouse)["runs"].to_pylist() == [2]
 
 
 @pytest.mark.parametrize(
@@ -266,4 +362,4 @@ def test_processes_that_write_at_the_same_time(three, tmp_path) -> None:
     writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(warehouse), *order]) for order in orders]
     assert [writer.wait(300) for writer in writers] == [0, 0, 0]
     assert names(warehouse) == ["t/20260101", "t/20260102", "t/20260103"]
-    assert not [path for path in warehouse.rglob("*") if path.suffix in (".tmp", ".old")]
+    assert not [path for path in warehouse.rglob("*") if ".tmp" in path.name]

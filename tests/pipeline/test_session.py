@@ -16,7 +16,7 @@ import pytest
 
 from pipeline import JavaMissingError, PackageMissingError, SessionError, ingest, start_session
 from pipeline.spark.hadoop_fs import listing
-from pipeline.spark.session import scratch_prefix
+from pipeline.spark.session import scratch_directory, scratch_prefix, sweep_dead
 from pipeline.spark.warm import WarmSession, family, made_up_run, spark_processes
 
 
@@ -115,6 +115,32 @@ def test_only_our_own_launchers_are_told_from_other_children(tmp_path) -> None:
 def test_the_family_of_a_process_that_is_gone() -> None:
     assert family(2**22 - 1) == [2**22 - 1]
     assert os.getpid() in family(os.getppid())
+
+
+ELSEWHERE = """
+import os, pathlib, sys
+from pipeline.spark.session import scratch_directory
+os.getpid = lambda: 2**22 + 1
+print(scratch_directory(pathlib.Path(sys.argv[1])), flush=True)
+sys.stdin.read()
+"""
+
+
+def test_the_directory_of_a_session_elsewhere_stays_while_its_process_lives(tmp_path) -> None:
+    """One in another container with the same temporary directory: its process number is that of none here."""
+    other = subprocess.Popen(
+        [sys.executable, "-c", ELSEWHERE, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert other.stdin is not None
+    assert other.stdout is not None
+    with other:
+        theirs = Path(other.stdout.readline().strip())
+        mine = scratch_directory(tmp_path)
+        sweep_dead(tmp_path)
+        assert sorted(tmp_path.iterdir()) == sorted([mine, theirs])
+        other.kill()
+    sweep_dead(tmp_path)
+    assert list(tmp_path.iterdir()) == [mine]
 
 
 SCRIPT = """

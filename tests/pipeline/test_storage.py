@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import signal
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -15,33 +17,67 @@ import pytest
 
 from history import FormatError
 from history.tables.metadata import named
-from history.tables.schemas import PROBES, TABLES
+from history.tables.schemas import FAULTS, PROBES, TABLES
 from pipeline import read_table
-from pipeline.spark.session import sweep_dead
-from pipeline.tables.storage import remove, replacing, write_part, written_schema
+from pipeline.tables.storage import remove, replacing, write_part, write_tables, written_schema
+
+EMPTY = {name: schema.empty_table() for name, schema in TABLES.items()}
+
+
+def replaced(final: Path, name: str) -> None:
+    """Empty tables, and a file of this name beside them."""
+    with replacing(final) as (fresh, rows):
+        (fresh / name).touch()
+        rows.update(write_tables(fresh, EMPTY))
+
+
+def found_in(final: Path) -> set[str]:
+    return {path.name for path in final.iterdir() if path.suffix != ".parquet"}
 
 
 def test_a_failure_leaves_what_was_there(tmp_path) -> None:
     final = tmp_path / "tables"
-    with replacing(final) as fresh:
-        (fresh / "old").touch()
-    with pytest.raises(FileNotFoundError), replacing(final) as fresh:
+    replaced(final, "old")
+    with pytest.raises(FileNotFoundError), replacing(final) as (fresh, _):
         (fresh / "no" / "such" / "directory").touch()
-    assert sorted(path.name for path in tmp_path.rglob("*")) == ["manifest.json", "old", "tables"]
+    assert list(tmp_path.iterdir()) == [final]
+    assert found_in(final) == {"manifest.json", "old"}
 
 
 def test_a_success_replaces_all_of_it(tmp_path) -> None:
     final = tmp_path / "tables"
     for name in ("old", "new"):
-        with replacing(final) as fresh:
-            (fresh / name).touch()
-    assert sorted(path.name for path in tmp_path.rglob("*")) == ["manifest.json", "new", "tables"]
+        replaced(final, name)
+    assert list(tmp_path.iterdir()) == [final]
+    assert found_in(final) == {"manifest.json", "new"}
+
+
+@pytest.mark.parametrize("lost", ["a table", "a part", "rows"])
+def test_tables_are_those_that_their_writer_wrote(tmp_path, lost: str) -> None:
+    """Whatever can be read back: the disk, or a task, may have lost a whole file without a word."""
+
+    def write() -> None:
+        with replacing(tmp_path / "tables") as (fresh, rows):
+            rows.update(write_tables(fresh, EMPTY))
+            fault = {"id": 1, "fault": "kill", "state": "installed", "started": 0}
+            for part in (1, 2):
+                rows["faults"] += write_part(fresh, "faults", [pa.Table.from_pylist([fault], FAULTS)], part)
+            if lost == "a table":
+                shutil.rmtree(fresh / "probes.parquet")
+            elif lost == "a part":
+                (fresh / "faults.parquet" / "part-00002.parquet").unlink()
+            else:
+                write_part(fresh, "faults", [EMPTY["faults"]], 2)
+
+    with pytest.raises(FileNotFoundError if lost == "a table" else FormatError, match=r"no table here|'faults': 1"):
+        write()
+    assert not list(tmp_path.iterdir())
 
 
 KILLED = """
 import os, pathlib, signal, sys
 from pipeline.tables.storage import replacing
-with replacing(pathlib.Path(sys.argv[1]) / "tables") as fresh:
+with replacing(pathlib.Path(sys.argv[1]) / "tables") as (fresh, _):
     (fresh / "half").touch()
     os.kill(os.getpid(), signal.SIGKILL)
 """
@@ -52,13 +88,11 @@ def test_what_a_killed_job_left_is_removed_after_a_day(tmp_path) -> None:
     assert done.returncode == -signal.SIGKILL
     assert not (tmp_path / "tables").exists()
     (left,) = tmp_path.iterdir()
-    with replacing(tmp_path / "tables"):
-        pass
+    replaced(tmp_path / "tables", "new")
     assert left.exists()
     for path in (left / "half", left):
         os.utime(path, (1, 1))
-    with replacing(tmp_path / "tables"):
-        pass
+    replaced(tmp_path / "tables", "newer")
     assert [path.name for path in tmp_path.iterdir()] == ["tables"]
 
 
@@ -67,11 +101,11 @@ def test_a_writer_that_was_taken_for_dead_fails_and_publishes_nothing(tmp_path, 
     """Paused for longer than a day, on whichever host."""
 
     def write() -> None:
-        with replacing(tmp_path / "tables") as fresh:
-            write_part(fresh, "faults", [TABLES["faults"].empty_table()])
+        with replacing(tmp_path / "tables") as (fresh, rows):
+            rows.update(write_tables(fresh, EMPTY))
             remove(fresh)
             for name in more:
-                write_part(fresh, name, [TABLES[name].empty_table()])
+                write_part(fresh, name, [EMPTY[name]])
 
     with pytest.raises(FileNotFoundError):
         write()
@@ -80,8 +114,8 @@ def test_a_writer_that_was_taken_for_dead_fails_and_publishes_nothing(tmp_path, 
 
 def test_what_is_not_whole_does_not_appear(tmp_path) -> None:
     def write() -> None:
-        with replacing(tmp_path / "tables") as fresh:
-            write_part(fresh, "probes", [PROBES.empty_table()])
+        with replacing(tmp_path / "tables") as (fresh, rows):
+            rows.update(write_tables(fresh, EMPTY))
             (fresh / "probes.parquet" / "part-00001.parquet").write_bytes(b"PAR1")
 
     with pytest.raises(FormatError, match="expected Parquet"):
@@ -93,16 +127,6 @@ def test_a_full_disk_is_told_with_the_file(tmp_path) -> None:
     path = tmp_path / "probes.parquet"
     with pytest.raises(OSError, match=f"No space left on device: '{path}'"), named(path):
         raise OSError(errno.ENOSPC, "Error writing bytes to file. Detail: [errno 28] No space left on device")
-
-
-def test_what_a_living_process_works_on_stays(tmp_path) -> None:
-    mine = tmp_path / f"tables.tmp-{os.getpid()}-cafe"
-    other = tmp_path / "tables.tmp-no-pid-at-all"
-    mine.mkdir()
-    other.mkdir()
-    sweep_dead(tmp_path, "tables.tmp")
-    assert mine.exists()
-    assert other.exists()
 
 
 def test_several_parts_are_one_table(tmp_path) -> None:

@@ -10,7 +10,8 @@ import reports
 from reports.analysis.findings import prepare
 from reports.load import logs
 from reports.load.run import read_run
-from reports.story.diagnosis import Break, diagnosis_of
+from reports.story.breaks import Break
+from reports.story.diagnosis import diagnosis_of
 from tests.support.reports.made import Maker
 
 ALARM = {

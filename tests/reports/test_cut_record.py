@@ -10,6 +10,7 @@ import pytest
 
 import reports
 from history import RunFiles
+from reports.load.check_rows import checks_of
 from reports.load.cut_record import cut_of
 from reports.load.run import read_run
 from tests.support.reports.recorded_runs import recorded_run
@@ -40,3 +41,15 @@ def test_what_was_not_counted_or_is_there_is_no_cut(pace: Any, tmp_path: Path) -
     files = RunFiles(recorded_run("ledgers-lost", tmp_path))
     _edit_state(files, pace=pace)
     assert cut_of(read_run(files)) == ""
+
+
+def test_what_a_cut_history_cannot_test_any_more_is_named(tmp_path: Path) -> None:
+    """Nothing of ``ledgers-kept``'s main phase is left, so that none of its green rows can be seen in it."""
+    kept, lost = (RunFiles(recorded_run(name, tmp_path)) for name in ("ledgers-kept", "ledgers-lost"))
+    assert cut_of(read_run(kept)).endswith(
+        "What is left does not hold ok operations of the kind create or window or tail or recover or close in the main "
+        "phase, nor any ok operation under #0 kill-all, #2 hammer-time: it tests nothing of that."
+    )
+    assert "does not hold ok operations of the kind tail or recover in the main phase" in cut_of(read_run(lost))
+    rows = {row["name"]: row["seen"] for row in checks_of(read_run(kept))}
+    assert rows["operations"] == "61 windows, 235 tails, 40 recovers; before the history was cut"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -334,3 +335,31 @@ def test_every_rate_of_the_table_of_faults_says_over_which_span_it_was_taken(tmp
     reports.write_report(calm)
     assert "No fault was started." in calm.report.read_text()
     assert 'id="rates-span"' not in calm.report.read_text()
+
+
+def test_the_moments_of_a_fault_have_one_word_each_on_page_and_terminal(tmp_path: Path) -> None:
+    """Begun at its first command, standing when all of it is in place, healed when all is undone, by the raw file."""
+    root = recorded_run("data-lost", tmp_path)
+    files = RunFiles(root)
+    reports.write_report(files)
+    steps: dict[int, dict[str, float]] = {}
+    for line in files.history.read_text().splitlines()[1:]:
+        event = json.loads(line)
+        if event["process"] == "nemesis" and "id" in (event.get("value") or {}):
+            step = (event["value"]["action"], event["type"])
+            steps.setdefault(event["value"]["id"], {}).setdefault("/".join(step), event["time"] / S)
+    rows = re.findall(r'<tr id="fault-(\d+)".*?</tr>', files.report.read_text(), re.DOTALL)
+    assert rows == [str(one) for one in steps]
+    shown = reports.render_run(files)
+    for number, moments in steps.items():
+        row = files.report.read_text().partition(f'<tr id="fault-{number}"')[2].partition("</tr>")[0]
+        cells = dict(re.findall(r'data-label="((?:begun|stood|healed)[^"]*)">(.*?)</td>', row))
+        begun, *_, healed = moments.values()
+        assert float(cells["begun, s"]) == pytest.approx(begun, abs=0.006)
+        assert float(cells["healed, s"]) == pytest.approx(healed, abs=0.006)
+        stood, until = map(float, cells["stood, s"].split(" –<br>"))
+        assert begun < stood < until < healed
+        (figures,) = [one.split() for one in shown.splitlines() if re.match(rf" *{number} kill-", one)]
+        assert (f"{begun:.1f}", f"{healed:.1f}") == (figures[3], figures[4])
+    assert "begun: its first command; it stands from when all of it is in place" in shown
+    assert "length" not in files.report.read_text().partition('id="faults"')[2].partition("</thead>")[0]

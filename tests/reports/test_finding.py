@@ -88,10 +88,14 @@ def test_a_planted_bug_that_was_missed_is_the_finding(fresh: Maker, capsys: pyte
 CHECKS: dict[str, list[tuple[str, str | None]]] = {
     "data lost": [("committed-kept", kind) for kind in SHORT_LOGS],
     "log truncated": [("log-order", kind) for kind in SHORT_LOGS],
+    "missing on nodes": [("elements", "lost-element")],
     "inconsistent": [("election-safety", "two-leaders"), ("own-check", None)],
     "alarm": [("node-logs", "log-alarm"), ("node-logs", None)],
 }
-EXAMPLES: dict[str, list[str]] = {"data lost": sorted(LOST), "inconsistent": ["stale-read", "dirty-read"]}
+EXAMPLES: dict[str, list[str]] = {
+    "data lost": sorted(LOST - {"lost-element"}),
+    "inconsistent": ["stale-read", "dirty-read"],
+}
 
 
 @given(st.lists(st.sampled_from(SEVERITIES), max_size=6), st.data())
@@ -104,8 +108,12 @@ def test_the_worst_comes_first_and_nothing_is_left_out(wanted: list[str], data: 
             kinds.append(data.draw(st.sampled_from(EXAMPLES[severity])))
         elif severity in CHECKS:
             name, kind = data.draw(st.sampled_from(CHECKS[severity]))
-            again = {"held_again": True} if severity == "log truncated" else {}
-            checks.append({"name": name, "verdict": "invalid", "details": {"kind": kind, **again} if kind else {}})
+            losses = [{"node": "n1", "lost": 2, "elsewhere": 2, "seen_ns": 5}]
+            whole: dict[str, dict[str, object]] = {
+                "log truncated": {"held_again": True}, "missing on nodes": {"losses": losses},
+            }  # fmt: skip
+            more = whole.get(severity, {})
+            checks.append({"name": name, "verdict": "invalid", "details": {"kind": kind, **more} if kind else {}})
         else:
             details = {"last_commit_ns": 10**9, "end_ns": (40 if severity == "no commits" else 2) * 10**9}
             checks.append({"name": "recovery", "verdict": "invalid", "details": {"kind": "no-recovery", **details}})

@@ -10,9 +10,10 @@ import pytest
 
 import reports
 from history import RunFiles
-from reports.analysis.findings import prepare, undecided_of
+from reports.analysis.findings import prepare
 from reports.analysis.invariant_violations import MAX_MOMENTS, invariant_violations
 from reports.analysis.marks import marks_of
+from reports.load.check_rows import undecided_of
 from reports.load.run import read_run
 from reports.load.run_row import row_of
 from reports.page.series import marks_data
@@ -207,7 +208,7 @@ def test_the_banner_leads_to_what_failed(made: Maker, kind: str, heads: list[tup
     assert all(f'id="{place}"' in page for _, place in heads if place)
     if kind == "invalid":
         assert diagnosed is not None
-        assert "stale read: process" in diagnosed.breaks[0].text
+        assert diagnosed.breaks[0].text.startswith("stale read on k3: n1 answered “read ")
     meanings = {"valid": "Every check passed", "unknown": "proves nothing", "harness-failure": "says nothing about"}
     assert meanings.get(kind, "") in page
 

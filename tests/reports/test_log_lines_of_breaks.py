@@ -21,7 +21,7 @@ from tests.support.reports.recorded_runs import recorded_run
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     below = tmp_path_factory.mktemp("recorded")
-    return {name: recorded_run(name, below) for name in ("data-lost", "replica-behind")}
+    return {name: recorded_run(name, below) for name in ("data-lost", "logs-cut", "replica-behind")}
 
 
 def clock(recorded: Path, seconds: float) -> str:
@@ -43,15 +43,31 @@ def logged(recorded: Path, into: Path, logs: dict[str, str]) -> Diagnosis:
 
 def test_next_goes_to_logs_only_where_the_node_logged_something_then(runs: dict[str, Path], tmp_path: Path) -> None:
     def diagnosed(node: str, seconds: float) -> Diagnosis:
-        line = f"{clock(runs['data-lost'], seconds)} INFO Server - nothing of note\n"
-        return logged(runs["data-lost"], tmp_path / f"{node}-{seconds}", {node: line})
+        line = f"{clock(runs['logs-cut'], seconds)} INFO Server - nothing of note\n"
+        return logged(runs["logs-cut"], tmp_path / f"{node}-{seconds}", {node: line})
 
-    found = diagnosed("n1", 8)
-    assert found.step == "Look at what the logs of n1 say around 8.3 s"
+    found = diagnosed("n4", 23.6)
+    assert found.step == "Look at what the logs of n4 say around 23.5 s"
     assert found.at == found.breaks[0].onset
-    for other in (diagnosed("n2", 8), diagnosed("n1", 28)):
-        assert other.step.endswith(": no log of n1 has a line of that time")
+    for other in (diagnosed("n2", 23.6), diagnosed("n4", 28)):
+        assert other.step.endswith(": no log of n4 has a line of that time")
         assert other.at is None
+
+
+def test_next_goes_to_the_end_of_a_log_without_dates(runs: dict[str, Path], tmp_path: Path) -> None:
+    """As that of the tutorial's server: no line can be looked for by the time at which the replica stopped."""
+    found = logged(runs["replica-behind"], tmp_path / "undated", {"n3": "listening on 7000\nlost the primary\n"})
+    assert found.step == "Read the end of n3's server.log, whose lines have no dates"
+    assert found.place == "logs"
+
+
+def test_next_opens_the_log_lines_of_the_leader_without_what_was_committed(
+    runs: dict[str, Path], tmp_path: Path
+) -> None:
+    line = f"{clock(runs['data-lost'], 28.7)} INFO Server - nothing of note\n"
+    there, elsewhere = ({node: line} for node in ("n5", "n1"))
+    assert logged(runs["data-lost"], tmp_path / "n5", there).at == pytest.approx(28.749, abs=0.001)
+    assert logged(runs["data-lost"], tmp_path / "n1", elsewhere).at is None
 
 
 def test_next_names_the_line_that_a_node_which_is_behind_repeats(runs: dict[str, Path], tmp_path: Path) -> None:
@@ -84,11 +100,11 @@ def test_the_line_that_a_replica_repeated_when_it_stopped_stands_beside_that_it_
 
     def text(name: str, line: str, times: int, after: float, node: str = "n5") -> str:
         at = clock(behind, stopped + after)
-        return logged(behind, tmp_path / name, {node: f"{at} WARN {line}\n" * times}).breaks[0].text
+        return logged(behind, tmp_path / name, {node: f"{at} WARN {line}\n" * times}).breaks[0].detail
 
     fell = "[PushFallBehind] last index=7 smaller than current ledgerEndIndex=9"
     said = text("often", fell, 150, 2)
-    quoted = re.search(r" n5 logged this 150 times from ([\d.]+) s to ([\d.]+) s: WARN (.*)\.$", said)
+    quoted = re.search(r"n5 logged this 150 times from ([\d.]+) s to ([\d.]+) s: WARN (.*)\.$", said)
     assert quoted is not None
     assert stopped + 1 < float(quoted[1]) <= stopped + 2, "the dates of these lines are whole seconds"
     assert float(quoted[2]) == pytest.approx(stopped + 8, abs=0.06)

@@ -18,7 +18,8 @@ from reports.analysis.findings import prepare
 from reports.load.run import read_run
 from reports.load.run_row import RunRow, row_of
 from reports.site import site
-from reports.story.diagnosis import Break, diagnosis_of
+from reports.story.breaks import Break
+from reports.story.diagnosis import diagnosis_of
 from tests.support.reports.recorded_runs import recorded_run
 
 S = 1e9
@@ -59,7 +60,7 @@ def told(root: Path) -> tuple[Break, RunRow, str, str]:
 def test_logs_that_reach_as_far_again_are_no_lost_data_anywhere(tmp_path: Path) -> None:
     first, row, banner, shown = told(judged(tmp_path / "again", lambda probe: probe))
     assert first.severity == "log truncated"
-    assert first.text.endswith("; at the end every log reaches as far again.")
+    assert first.detail == "At the end every log reaches as far again."
     assert (row.finding, row.group) == ("log truncated: commit-beyond-log", "log truncated")
     assert "log truncated: commit-beyond-log<" in site.list_page([row])
     assert shown.startswith("INVALID\nlog truncated: Committed entries were deleted from logs;")
@@ -94,7 +95,7 @@ def test_one_log_that_stays_short_is_lost_data_with_its_node(tmp_path: Path) -> 
 
     first, row, *_ = told(judged(tmp_path / "one", cut))
     assert (first.severity, row.severity) == ("data lost", "data lost")
-    assert first.text.endswith("at the end logs end earlier on n3 at 300.")
+    assert first.detail.endswith("at the end logs end earlier on n3 at 300.")
 
 
 def test_a_judgement_that_did_not_ask_says_so(tmp_path: Path) -> None:
@@ -106,6 +107,6 @@ def test_a_judgement_that_did_not_ask_says_so(tmp_path: Path) -> None:
     (root / "results.json").write_text(json.dumps(results))
     first, row, banner, shown = told(root)
     assert (first.severity, row.severity) == ("data lost", "data lost")
-    assert first.text.endswith("; whether logs held them again at the end was not judged then: judge the run again.")
+    assert first.detail == "Whether logs held them again at the end was not judged then: judge the run again."
     for text in (banner, shown):
         assert "every log" not in text

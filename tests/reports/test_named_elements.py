@@ -27,12 +27,19 @@ def page_with(below: Path, **details: Any) -> str:
 def test_all_lost_elements_stand_in_a_fold_beside_their_number(tmp_path: Path) -> None:
     lost = list(range(200, 261))
     page = page_with(tmp_path, elements={"lost": lost})
-    assert f"<summary>61 lost</summary><p>{', '.join(map(str, lost))}</p></details>" in page
+    assert f"<summary>61 that n1 lacks</summary><p>{', '.join(map(str, lost))}</p></details>" in page
 
 
 def test_a_recording_that_names_some_only_says_how_many(tmp_path: Path) -> None:
-    page = page_with(tmp_path)
-    assert "<summary>61 lost, the first 20 of them</summary><p>120, 122, 123, 124, " in page
+    page = page_with(tmp_path, elements={"lost": [120, 122, 123, 124]})
+    assert "<summary>61 that n1 lacks, the first 4 of them</summary><p>120, 122, 123, 124</p>" in page
+
+
+def test_what_no_node_holds_is_lost(tmp_path: Path) -> None:
+    losses = [{"node": "n1", "lost": 61, "elsewhere": 0, "seen_ns": 32_961_843_177}]
+    page = page_with(tmp_path, losses=losses)
+    assert "<summary>61 lost</summary>" in page
+    assert ">Data lost</a>: n1 lacks 61 acknowledged elements" in page
 
 
 @pytest.mark.parametrize("elements", [None, [], {}, {"lost": []}, {"lost": 3}])

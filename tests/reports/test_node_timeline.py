@@ -18,6 +18,7 @@ from reports.analysis import node_timeline as timelines
 from reports.analysis.elections import claims_of, contested_of, elections_of
 from reports.analysis.findings import prepare
 from reports.analysis.lagging_nodes import lagging_nodes
+from reports.analysis.progress import progress_at, progress_of
 from reports.analysis.sketch import sketch_of
 from reports.export.perfetto import leaderships
 from reports.load.columns import from_operations
@@ -129,7 +130,7 @@ def test_replica_progress_and_last_words() -> None:
     probes += [probe(t / 4, "n2", applied=min(t, 5) * 10, committed=min(t, 5) * 10) for t in range(40)]
     probes += [probe(t / 4, "n3", applied=t * 10 - 3, committed=t * 10) for t in range(40)]
     found = timelines.timelines_of(probes, ("n1", "n2", "n3"))
-    progress = timelines.progress_of(found, 9.75)
+    progress = progress_of(found, 9.75)
     assert progress.lag[0].max() == 0
     assert progress.lag[1][39] == 340
     late = {word.node: (word.behind, word.late) for word in timelines.last_statuses(found)}
@@ -144,7 +145,7 @@ def test_what_was_committed_since_the_round_of_probes_before_is_no_lag(name: str
     records = [json.loads(line) for line in (root / "probes.jsonl").read_text().splitlines()[1:]]
     said = [one for one in records if one.get("committed", -1) >= 0]
     found = {one.node: one for one in timelines.timelines_of(run.probes, run.nodes, run.receipts, run.members)}
-    drawn = timelines.progress_at(list(found.values()), np.array([one["time"] / 1e9 + 1e-6 for one in said])).lag
+    drawn = progress_at(list(found.values()), np.array([one["time"] / 1e9 + 1e-6 for one in said])).lag
     nodes, noise = list(found), 0
     for place, one in enumerate(said):
         known = [other["committed"] for other in said if other["time"] <= one["time"] - 0.25e9]
@@ -165,7 +166,7 @@ def test_what_a_log_lost_below_the_applied_index_counts_as_behind_in_table_and_c
     assert [(one.behind, one.late) for one in timelines.last_statuses(found)] == [
         (0, False), (70, True), (0, False), (90, True),
     ]  # fmt: skip
-    assert [row[-1] for row in timelines.progress_of(found, 2.0).lag] == [0, 70, 0, 90]
+    assert [row[-1] for row in progress_of(found, 2.0).lag] == [0, 70, 0, 90]
     page = environment().get_template("last_statuses.html.j2")
     text = page.render(last_statuses=timelines.last_statuses(found), snapshots={}, nodes=())
     assert [cell.partition("<")[0] for cell in text.split('<td class="num red strong">')[1:]] == [
@@ -185,7 +186,7 @@ def test_who_is_behind_is_unknown_where_no_node_says_what_it_applied_or_what_is_
     found = timelines.timelines_of(rows, ("n1", "n2"))
     assert [one.behind for one in timelines.last_statuses(found)] == behind
     assert [one.late for one in timelines.last_statuses(found)] == [False, behind[1] is not None]
-    drawn = [None if np.isnan(row[-1]) else row[-1] for row in timelines.progress_of(found, 2.0).lag]
+    drawn = [None if np.isnan(row[-1]) else row[-1] for row in progress_of(found, 2.0).lag]
     assert drawn == behind
     text = (
         environment()
@@ -204,8 +205,8 @@ def test_a_node_of_an_earlier_epoch_is_behind_by_no_number() -> None:
     found = timelines.timelines_of(probes, ("n1", "n2", "n3"), epoch_bits=32)
     told = [(one.behind, one.late, one.earlier) for one in timelines.last_statuses(found)]
     assert told == [(0, False, False), (None, True, True), (10, True, False)]
-    assert [row[-1] for row in timelines.progress_of(found, 2.0).lag][::2] == [0, 10]
-    assert np.isnan(timelines.progress_of(found, 2.0).lag[1][-1])
+    assert [row[-1] for row in progress_of(found, 2.0).lag][::2] == [0, 10]
+    assert np.isnan(progress_of(found, 2.0).lag[1][-1])
     text = (
         environment()
         .get_template("last_statuses.html.j2")
@@ -260,7 +261,7 @@ def test_a_restarted_replica_without_anything_applied_is_drawn_at_zero() -> None
     found = timelines.timelines_of(
         [probe(0, "n1", applied=-1, committed=-1), probe(0, "n2", applied=9, committed=9)], ("n1", "n2")
     )
-    assert timelines.progress_of(found, 1.0).applied[0][0] == 0
+    assert progress_of(found, 1.0).applied[0][0] == 0
     assert [word.behind for word in timelines.last_statuses(found)] == [9, 0]
 
 
@@ -477,7 +478,7 @@ def test_a_leader_that_answers_is_not_killed_whatever_a_receipt_says() -> None:
 def test_progress_stands_where_the_probes_were_answered() -> None:
     moments = [0.13, 0.41, 0.66, 5.02]
     probes = [probe(t, "n1", applied=n, committed=n) for n, t in enumerate(moments)]
-    progress = timelines.progress_of(timelines.timelines_of(probes, ("n1",)), 6.0)
+    progress = progress_of(timelines.timelines_of(probes, ("n1",)), 6.0)
     first = {n: float(progress.time[progress.applied[0] == n][0]) for n in range(4)}
     assert [first[n] for n in range(4)] == moments
     assert np.isnan(progress.applied[0][(progress.time > 2.17) & (progress.time < 5.02)]).all()
@@ -487,7 +488,7 @@ def test_progress_stands_where_the_probes_were_answered() -> None:
 def test_in_recorded_runs_strip_and_progress_are_what_the_probes_answered(name: str, tmp_path: Path) -> None:
     root = recorded_run(name, tmp_path)
     drawn = prepare(read_run(RunFiles(root)))
-    progress = timelines.progress_of(drawn.timelines, drawn.run.end / S)
+    progress = progress_of(drawn.timelines, drawn.run.end / S)
     answers = [json.loads(line) for line in (root / "probes.jsonl").read_text().splitlines()[1:]]
     for row, timeline in enumerate(drawn.timelines):
         mine = [answer for answer in answers if answer["node"] == timeline.node]

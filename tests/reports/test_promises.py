@@ -103,11 +103,11 @@ def test_the_first_sentence_leads_to_the_drawing_and_no_section_blames_the_nodes
     found = diagnosis_of(drawn)
     assert found is not None
     assert found.place == "counterexample"
-    assert found.breaks[0].text.startswith("unreadable-entry: ledger l0: 1 was acknowledged with id 1")
+    assert found.breaks[0].text.startswith("unreadable-entry on l0: n1 answered “read: finds no entry 1, ")
     first = min(one.example.completed_at for one in drawn.violations) / 1e9
     assert (found.breaks[0].onset, round(first, 1)) == (first, 18.9)
-    dated = "(3 violations, the first answered at 18.9 s, 0.1 s after #0 kill-random-processes was healed)."
-    assert found.breaks[0].text.endswith(dated)
+    assert found.breaks[0].text.endswith(" at 18.9 s, 0.1 s after #0 kill-random-processes was healed.")
+    assert found.breaks[0].detail.endswith(" 3 violations, this the first.")
     assert invariant_violations(drawn) == []
 
 

@@ -82,5 +82,5 @@ def test_the_judge_records_the_headlines_of_a_run_in_which_a_check_failed(
         found = conclude.conclude(files, None).results
         written = json.loads(files.results.read_text())["headlines"]
         assert list(found.headlines) == written
-        assert written[:1] == [one for one in written if one.startswith("data lost on n1, n3, n5: ")]
+        assert written[:1] == [one for one in written if one.startswith("missing on n1, n3, n5: ")]
         assert bool(written) == (verdict == "invalid")

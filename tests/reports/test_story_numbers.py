@@ -25,6 +25,7 @@ from tests.support.reports.claims import (
     alarms,
     deleted,
     elected,
+    led_without,
     no_commits,
     outages,
     rates,
@@ -33,7 +34,7 @@ from tests.support.reports.claims import (
     stopped,
     unserved,
 )
-from tests.support.reports.claims_of_objects import counted, epochs, first_stale, lacks, losses, lost, unreadable
+from tests.support.reports.claims_of_objects import answered, counted, epochs, first_stale, losses, lost, unreadable
 from tests.support.reports.raw import Raw, S
 from tests.support.reports.recorded_runs import RUNS, recorded_run
 
@@ -42,12 +43,12 @@ PROCESS = r"process (?P<{0}>\d+) on (?P<{0}_node>n\d+) \((?P<{0}_from>[\d.]+)-(?
 CLAIMS: list[tuple[str, Claim]] = [
     (rf"first on (?P<node>n\d+) by {WHEN}", deleted),
     (
-        r"of (?P<highest>[\d,]+) that were committed, at the end logs end earlier on (?:n\d+ at [\d,]*\d(?:, )?)+",
+        r"Of (?P<highest>[\d,]+) that were committed, at the end logs end earlier on (?:n\d+ at [\d,]*\d(?:, )?)+",
         short_logs,
     ),
     (
         (
-            rf"Nothing was committed from {WHEN}, to the end \((?P<later>[\d.]+) s later\); "
+            rf"Nothing was committed from {WHEN}, to the end \((?P<later>[\d.]+) s later\)\. "
             r"(?P<up>\d+) of (?P<of>\d+) nodes"
         ),
         no_commits,
@@ -72,25 +73,26 @@ CLAIMS: list[tuple[str, Claim]] = [
     ),
     (
         (
-            rf"n\d+ lacks [\d,]+ acknowledged elements, seen since {WHEN}"
-            r"(?:; n\d+ lacks [\d,]+, seen since [\d.]+ s)*; the last read of another node holds every one of them"
+            rf"n\d+ lacks [\d,]+ acknowledged elements?, seen since {WHEN}"
+            r"(?:; n\d+ lacks [\d,]+, seen since [\d.]+ s)*\. The last read of another node holds every one of them"
         ),
         losses,
     ),
-    (rf"\((?:(?:at least )?(?P<count>[\d,]+) violations, the first )?answered at {WHEN}", counted),
+    (rf"(?P<node>n\d+) answered “(?P<said>[^”]*)” at {WHEN}", answered),
+    (r"(?P<least>At least )?(?P<count>[\d,]+) violations, this the first", counted),
+    (
+        (
+            r"Look at (?P<node>n\d+), which led by (?P<at>[\d.]+) s with a log that ended at (?P<end>[\d,]+), though "
+            r"(?P<committed>[\d,]+) had been committed"
+        ),
+        led_without,
+    ),
     (
         (
             r"ledger (?P<key>l\d+): (?P<value>\d+) was acknowledged with id (?P<id>\d+) \(the window of "
             rf"{PROCESS.format('adder')}\), and no replica has it for the last read of {PROCESS.format('reader')}"
         ),
         unreadable,
-    ),
-    (
-        (
-            r"the read of process (?P<process>\d+) on (?P<node>n\d+) does not hold (?P<count>\d+) elements: "
-            r"(?P<first>\d+, \d+, \d+), …"
-        ),
-        lacks,
     ),
     (
         (
@@ -159,7 +161,7 @@ def story(root: Path) -> list[str]:
     outage = outages_text(drawn)
     if found is None:
         return [outage]
-    return [*(one.text for one in found.breaks), found.after, found.step, outage]
+    return [*(f"{one.text} {one.detail}".strip() for one in found.breaks), found.after, found.step, outage]
 
 
 def unchecked(raw: Raw, text: str) -> list[str]:

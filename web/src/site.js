@@ -27,7 +27,15 @@ const CLASSES = { seed: "num", sentence: "what", version: "mono", started: "nowr
 const FILTERS = ["verdict", "group", "fault", "version", "workload", "test"];
 
 // The order of severity, the worst first, in which findings are listed and sorted.
-const SEVERITIES = ["data lost", "log truncated", "inconsistent", "no commits", "replica behind", "alarm"];
+const SEVERITIES = [
+  "data lost",
+  "missing on nodes",
+  "log truncated",
+  "inconsistent",
+  "no commits",
+  "replica behind",
+  "alarm",
+];
 
 function byId(id) {
   return document.getElementById(id);

@@ -97,7 +97,7 @@ function entriesBetween(from, to, wanted) {
   for (const fault of data.faults)
     for (const [at, what] of fault.state === "installed"
       ? [
-          [fault.start, "begins"],
+          [fault.start, "begun"],
           [fault.end, fault.end < data.end ? "healed" : "not healed"],
         ]
       : [[fault.start, fault.state]])

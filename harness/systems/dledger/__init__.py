@@ -25,6 +25,7 @@ from harness.systems.dledger.outcomes import LAW
 from harness.systems.dledger.processes import artifacts, describe, leads, roles, surface
 from harness.systems.dledger.status import prober
 from harness.systems.dledger.workloads import WORKLOADS
+from harness.systems.promise import RAFT, Promise
 
 SYSTEM: Final = System(
     name="dledger",
@@ -47,9 +48,17 @@ SYSTEM: Final = System(
     log_words=LOG_WORDS,
     quorum_reads=lambda setup: setup.options["read_mode"] == "log",
     promises=(
-        "reads, writes and compare-and-sets of a register are linearizable when reads go through the log",
+        Promise(
+            "reads, writes and compare-and-sets of a register are linearizable when reads go through the log",
+            ("read", "write", "cas"),
+            RAFT,
+        ),
         "so are sets, counters, locks and transfers made of registers: every entry is applied once",
-        "an acknowledged append is in the log at the index that was answered; a get shows what is committed",
+        Promise(
+            "an acknowledged append is in the log at the index that was answered; a get shows what is committed",
+            ("append", "get", "list"),
+            RAFT,
+        ),
         "what was acknowledged survives the loss of any minority of disks, and of all processes at once",
         "a cluster of which a majority can talk serves again, and every node catches up",
     ),

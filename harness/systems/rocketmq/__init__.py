@@ -20,6 +20,7 @@ from typing import Final
 from harness.systems.api import Alarm, Evidence, Option, System
 from harness.systems.dledger.alarms import LOG_WORDS
 from harness.systems.jvm import OUT_OF_MEMORY
+from harness.systems.promise import RAFT, Promise
 from harness.systems.rocketmq.client import LAW, Prober, clients
 from harness.systems.rocketmq.controllers import jars, leads, refuse, roles, surface
 from harness.systems.rocketmq.workload import CONTROLLER
@@ -84,7 +85,8 @@ SYSTEM: Final = System(
     invariants=(snapshots,),
     quorum_reads=lambda setup: setup.options["reads"] == "log",
     promises=(
-        "alters, elects, registers and reads of a broker set are linearizable when reads go through the log",
+        Promise("alters, elects, registers and reads of a broker set are linearizable when reads go through the log",
+                ("alter", "elect", "register", "read"), RAFT),
         "an epoch is granted once, and what was acknowledged is kept while a majority of disks is",
         "a cluster of which a majority can talk serves again",
     ),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import logging
+import os
 import re
 import xml.etree.ElementTree as ET
 from dataclasses import replace
@@ -339,15 +339,15 @@ def test_a_usage_error_leaves_standard_output_empty(tmp_path: Path, capsys: pyte
 @pytest.mark.parametrize(
     ("size", "options", "way"),
     [
-        (0, [], "in this process: its history has at most 64 MiB"),
-        (65 << 20, [], "through Spark: its history has more than 64 MiB"),
-        (0, ["--spark"], "through Spark: as asked"),
-        (65 << 20, ["--no-spark"], "in this process: as asked"),
+        (64 << 20, [], "in this process: its history has at most 64 MiB"),
+        ((64 << 20) + 1, [], "through Spark: its history has more than 64 MiB"),
+        (None, ["--spark"], "through Spark: as asked"),
+        ((64 << 20) + 1, ["--no-spark"], "in this process: as asked"),
     ],
 )
 def test_spark_is_for_large_histories(
     tmp_path: Path,
-    size: int,
+    size: int | None,
     options: list[str],
     way: str,
     monkeypatch: pytest.MonkeyPatch,
@@ -365,8 +365,9 @@ def test_spark_is_for_large_histories(
 
     asked: list[Session] = []
     monkeypatch.setattr("pipeline.WarmSession", Session)
-    monkeypatch.setattr(importlib.import_module("pipeline.warehouse.staging"), "staged_size", lambda place: size)
-    record(tmp_path)
+    run = record(tmp_path)
+    if size is not None:
+        os.truncate(run.history, size)  # A last line that was not written to its end, of which the disk holds nothing.
     code, output, aside = document(["check", "latest", "--json", *options, "--store", str(tmp_path)], capsys)
     assert (code, output["spark"]) == (0, False)  # it was judged, if not as asked
     assert aside.startswith(f"judging {way}\n")

@@ -26,7 +26,7 @@ def test_a_system_says_all_that_can_be_chosen_and_what_its_answers_prove(capsys:
     system, text = find_system(DEFAULT), said(capsys, "list-systems", DEFAULT)
     names = [option.name for option in system.options] + [canary.name for canary in system.canaries]
     names += [workload.name for workload in system.workloads]
-    assert [name for name in (*names, *system.promises) if name not in text] == []
+    assert [name for name in (*names, *map(str, system.promises)) if name not in text] == []
     assert all(rule.answer in text for rule in system.law.rules.values())
 
 

@@ -74,13 +74,23 @@ def test_the_results_say_what_a_planted_bug_does() -> None:
     assert "planted_bug" not in judged(good()).environment
 
 
+def test_the_results_say_what_the_system_promises_of_these_operations_and_who_says_so() -> None:
+    promises = judged(good()).environment["promises"]
+    assert promises[0]["of"] == ("read", "write", "cas")
+    assert promises[0]["claim"].startswith("reads, writes and compare-and-sets of a register are linearizable")
+    assert promises[0]["source"].endswith("2014, section 8")
+    assert not any("append" in one["of"] for one in promises), "this workload has none"
+    assert any(one["of"] == () for one in promises)
+
+
 def test_a_run_without_blemish_is_valid() -> None:
     results = judged(good())
     assert results.verdict == "valid"
     assert results.harness_failure is None
     assert [check.name for check in results.checks if check.verdict != "valid"] == []
     assert results.sentence == "linearizable: yes; recovery: yes, all nodes at 40, 31.1 s after the heal"
-    assert results.environment == {"java": "21", **good().plan.under_test.log_words.to_environment()}
+    words = good().plan.under_test.log_words.to_environment()
+    assert {**results.environment, "promises": []} == {"java": "21", "promises": [], **words}
     assert results.warnings == ("w",)
 
 
@@ -449,7 +459,7 @@ def test_gate_operations_wants_a_cas_where_the_workload_has_them() -> None:
 
 
 ONE = " of at least 1 asked for"
-KILLED = "#0 kill-one (20.0 to 30.0 s)"
+KILLED = "#0 kill-one (stood 20.0 to 30.0 s)"
 WANTED = ", at least 1 installed asked for"
 READ = "asked for is a read of each that was answered by a node that had applied it"
 
@@ -499,7 +509,7 @@ def test_gate_under_fault_wants_them_under_every_fault_and_names_the_bare_one() 
     check = under_fault(receipt(), second)
     assert (check.verdict, check.seen) == (
         "unknown",
-        "1 ok operation; too few ok operations under #1 kill-one (40.0 to 50.0 s): 0 of at least 1 asked for",
+        "1 ok operation; too few ok operations under #1 kill-one (stood 40.0 to 50.0 s): 0 of at least 1 asked for",
     )  # fmt: skip
     assert under_fault(receipt(), second, operations=(*OPERATIONS, operation(45, "read"))).verdict == "valid"
 
@@ -550,7 +560,7 @@ STRUCK = receipt("kill-all", id=1, nodes=NODES, started=40 * S, stood=40 * S, he
 
 def test_gate_under_fault_asks_nothing_of_a_fault_that_stops_everybody_and_names_it() -> None:
     check = under_fault(receipt(), STRUCK)
-    stopped = "not asked of #1 kill-all (40.0 to 50.0 s): no quorum could have answered"
+    stopped = "not asked of #1 kill-all (stood 40.0 to 50.0 s): no quorum could have answered"
     assert (check.verdict, check.seen) == ("valid", f"1 ok operation; {stopped}")
     after = (operation(5, "read"), operation(45, "read"), operation(55, "write"))
     alone = under_fault(STRUCK, operations=after)
@@ -632,14 +642,14 @@ def test_gate_under_fault_asks_nothing_of_a_fault_that_stood_for_less_than_an_el
     short = receipt(id=1, started=40 * S, stood=40 * S, heal_started=43 * S, healed=44 * S)
     check = under_fault(receipt(), short)
     assert (check.verdict, check.seen) == (
-        "valid", "1 ok operation; not asked of #1 kill-one (40.0 to 43.0 s): stood for only 3.00 s of the load",
+        "valid", "1 ok operation; not asked of #1 kill-one (stood 40.0 to 43.0 s): stood for only 3.00 s of the load",
     )  # fmt: skip
 
 
 def test_the_length_of_a_fault_that_stood_too_shortly_does_not_contradict_its_ends() -> None:
     """From 6.45 to 11.32 s is 6.5 to 11.3 s, which 4.9 s would contradict."""
     short = receipt(id=1, started=40 * S, stood=40_451 * S // 1000, heal_started=44_320 * S // 1000, healed=45 * S)
-    assert "(40.5 to 44.3 s): stood for only 3.87 s of the load" in under_fault(receipt(), short).seen
+    assert "(stood 40.5 to 44.3 s): stood for only 3.87 s of the load" in under_fault(receipt(), short).seen
 
 
 def test_gate_under_fault_asks_nothing_after_the_load() -> None:

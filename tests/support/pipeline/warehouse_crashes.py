@@ -24,28 +24,28 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from history import Operation
-from history.tables.schemas import TABLES
+from history.tables.schemas import ALL_TABLES
 from history.tables.warehouse import files_of, in_newest
 
 WRITER = """
 import json, sys, time
 from pathlib import Path
-from history import RunFiles
-from pipeline import append_run
+from pipeline import ingest
 {twin}
 warehouse, log, *roots = sys.argv[1:]
 with open(log, "a", buffering=1) as file:
-    for root in roots:
-        run = RunFiles(Path(root))
-        event = {{"run": f"{{run.root.parent.name}}/{{run.root.name}}"}}
-        file.write(json.dumps({{**event, "type": "invoke", "time": time.monotonic_ns()}}) + "\\n")
+    def note(root, type, **more):
+        event = {{"run": "/".join(Path(root).parts[-2:]), "type": type, "time": time.monotonic_ns(), **more}}
+        file.write(json.dumps(event) + "\\n")
+    for few in (roots[place:place + 3] for place in range(0, len(roots), 3)):
+        for root in few:
+            note(root, "invoke")
         try:
-            append_run(Path(warehouse), run)
-            outcome = "ok"
+            errors = [outcome.error for outcome in ingest(few, Path(warehouse), deadline_s=60)]
         except OSError as error:
-            outcome = "info"
-            event["error"] = str(error)
-        file.write(json.dumps({{**event, "type": outcome, "time": time.monotonic_ns()}}) + "\\n")
+            errors = [str(error)] * len(few)
+        for root, error in zip(few, errors):
+            note(root, "info" if error else "ok", error=error)
 """
 
 #: A writer that forgets to rename: what it lands can be seen while it is being written.
@@ -116,7 +116,7 @@ def read(warehouse: Path, expected: Mapping[str, Mapping[str, int]]) -> list[str
     """The runs in the newest version; what is not there whole, once, has another name."""
 
     def rows(version: Path) -> dict[str, Counter[str]]:
-        return {table: sum(map(_runs, files_of(version, table)), Counter()) for table in (*TABLES, "runs")}
+        return {table: sum(map(_runs, files_of(version, table)), Counter()) for table in (*ALL_TABLES, "runs")}
 
     try:
         found = in_newest(warehouse, rows)
@@ -144,13 +144,15 @@ def history_of(writers: Sequence[Writer], reads: Sequence[tuple[int, int, list[s
     events: list[tuple[int, int, str]] = []
     calls: list[dict[str, Any]] = []
     for writer in writers:
+        begun: dict[str, int] = {}
         for event in writer.events():
             if event["type"] == "invoke":
+                begun[event["run"]] = len(calls)
                 calls.append({"f": "add", "value": event["run"], "outcome": "info"})
                 events.append((event["time"], len(calls) - 1, "invoked"))
             else:
-                calls[-1] |= {"outcome": event["type"], "error": event.get("error")}
-                events.append((event["time"], len(calls) - 1, "returned"))
+                calls[begun[event["run"]]] |= {"outcome": event["type"], "error": event.get("error")}
+                events.append((event["time"], begun[event["run"]], "returned"))
     for invoked, returned, runs in reads:
         calls.append({"f": "read", "result": runs, "outcome": "ok"})
         events += [(invoked, len(calls) - 1, "invoked"), (returned, len(calls) - 1, "returned")]

@@ -83,6 +83,20 @@ def stopped(raw: Raw, match: re.Match[str]) -> None:
     assert number(match["target"]) == highest
 
 
+def led_without(raw: Raw, match: re.Match[str]) -> None:
+    """An answer in which a node led, and its log ended before what was said to be committed in earlier terms."""
+    found = []
+    for probe in raw.answers:
+        if probe["role"] == "leader":
+            known = max((one["committed"] for one in raw.answers if one["term"] < probe["term"]), default=-1)
+            found += [(probe, known)] if probe["ledger_end"] < known else []
+    said = (match["node"], number(match["end"]), number(match["committed"]))
+    assert any(
+        close(match["at"], probe["time"] / S) and said == (probe["node"], probe["ledger_end"], known)
+        for probe, known in found
+    )
+
+
 def lines_of(raw: Raw, node: str) -> list[tuple[float, str]]:
     """Each line of a node's logs that has a date: when (s), and what follows the date."""
     started = datetime.fromisoformat(raw.header["started"]).replace(tzinfo=None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -48,25 +49,53 @@ def first_stale(raw: Raw, match: re.Match[str]) -> None:
     assert any(one["end"] is None or one["end"] > write["begin"] for one in others if one is not write)
 
 
-def counted(raw: Raw, match: re.Match[str]) -> None:
-    """How many violations the results have, and when the first of their answers came."""
-    shown = [one for key in raw.results["keys"] for one in key["counterexamples"]]
+def shown(raw: Raw) -> tuple[list[dict[str, Any]], int]:
+    """The counterexamples that the results hold, and how many violations they count."""
+    examples = [one for key in raw.results["keys"] for one in key["counterexamples"]]
     count = sum(key["violations"] for key in raw.results["keys"])
     for check in raw.results["checks"]:
         details = check.get("details") or {}
         if check["verdict"] == "invalid" and not count:
-            shown += details.get("counterexamples") or []
+            examples += details.get("counterexamples") or []
             count += details.get("violations") or 0
+    return examples, count
+
+
+def counted(raw: Raw, match: re.Match[str]) -> None:
+    """How many violations the results have, and whether there may be more."""
+    _, count = shown(raw)
     if raw.header["model"] == "register":
         # Reads that contradict the same operations by the same answer are one violation.
         assert 0 < count <= len(stale_reads(raw))
+    assert number(match["count"]) == count
+    more = any("there may be more" in (key.get("reason") or "") for key in raw.results["keys"] if key["violations"])
+    assert more == bool(match["least"])
+
+
+def answered(raw: Raw, match: re.Match[str]) -> None:
+    """The first answer that leaves no order: which node gave it, when, and what it was in the words of a label."""
+    if raw.header["model"] == "register":
         first = min(one["end"] for one in stale_reads(raw))
     else:
-        first = min(answer_of(one) for one in shown)
-    assert number(match["count"] or "1") == count
-    more = any("there may be more" in (key.get("reason") or "") for key in raw.results["keys"] if key["violations"])
-    assert more == match[0].startswith("(at least ")
+        first = min(answer_of(one) for one in shown(raw)[0])
     assert_placed(raw, match, first)
+    reads = [one for one in raw.operations() if one["f"] == "read" and one["end"] and abs(one["end"] - first) < 1e-6]
+    (read,) = [one for one in reads if one["node"] == match["node"]]
+    said, result = match["said"], read["result"]
+    if isinstance(result, list) and (held := re.fullmatch(r"read of (\d+), without (\d+)", said)):
+        assert int(held[1]) == len(result)
+        assert int(held[2]) in elements_missed(raw, read)
+        example = min(shown(raw)[0], key=answer_of)
+        assert int(held[2]) in [one["value"] for one in example["operations"] if one["f"] == "add"]
+    elif isinstance(result, list):  # a master, its epoch, a set, and the epoch of that
+        assert eval_list(said) == eval_list(json.dumps(result))
+    elif isinstance(result, dict):
+        ends = re.fullmatch(r"read: finds no entry (\d+), the ledger ends at (\d+)", said)
+        assert ends is not None, said
+        assert result["entries"][int(ends[1])] is None
+        assert int(ends[2]) == result["last"]
+    else:
+        assert said == f"read {'absent' if result is None else result}"
 
 
 def answer_of(example: dict[str, Any]) -> float:
@@ -109,19 +138,13 @@ def elements_missed(raw: Raw, read: dict[str, Any]) -> list[int]:
     return sorted(one["value"] for one in adds if one["end"] < read["begin"] and one["value"] not in read["result"])
 
 
-def read_of(raw: Raw, process: str, node: str, began: str = "") -> dict[str, Any]:
-    """The read that a process began then, or its last one in the final phase."""
+def read_of(raw: Raw, process: str, node: str, began: str) -> dict[str, Any]:
+    """The read that a process began then."""
     reads = [one for one in raw.operations() if one["f"] == "read" and one["type"] == "ok"]
     mine = [one for one in reads if (one["process"], one["node"]) == (int(process), node)]
-    mine = [one for one in mine if (close(began, one["begin"], 0.0006) if began else one["phase"] == "final")]
+    mine = [one for one in mine if close(began, one["begin"], 0.0006)]
     assert mine
     return mine[-1]
-
-
-def lacks(raw: Raw, match: re.Match[str]) -> None:
-    missed = elements_missed(raw, read_of(raw, match["process"], match["node"]))
-    assert int(match["count"]) == len(missed)
-    assert [int(one) for one in match["first"].split(", ")] == missed[:3]
 
 
 def losses(raw: Raw, match: re.Match[str]) -> None:

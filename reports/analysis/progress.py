@@ -1,0 +1,107 @@
+"""Replica progress: the indexes of the nodes over time on one axis, and how far each is behind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from reports.analysis.node_timeline import ROUND_S, SILENT, STALE_S, NodeTimeline, logs
+from reports.load.columns import Floats, Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Replica progress at some moments: rows are nodes; NaN: the node was silent."""
+
+    time: Floats
+    log_end: Floats
+    applied: Floats
+    committed: Floats
+    lag: Floats
+
+
+def progress_of(timelines: Sequence[NodeTimeline], end_s: float, points: int = 6000) -> Progress:
+    """Take the progress at the moments of the probes themselves; beyond ``points`` at those that shape the lines.
+
+    These are the lowest and the highest of every line in each of equally many moments: a log that lost entries for a
+    round of probes is seen at any length of a run.
+    """
+    moments = [np.array([0.0, end_s]), *(_moments(timeline) for timeline in timelines)]
+    time = np.unique(np.ceil(np.concatenate(moments) * 1e4) / 1e4)
+    time = time[time <= end_s + 1e-4]
+    whole = progress_at(timelines, time)
+    if len(time) <= points:
+        return whole
+    lines = np.concatenate((whole.log_end, whole.applied, whole.committed))
+    kept = np.unique(np.concatenate([extremes(time, row, points // (4 * len(lines))) for row in lines]))
+    return Progress(time[kept], *(getattr(whole, name)[:, kept] for name in ("log_end", "applied", "committed", "lag")))
+
+
+def extremes(time: Floats, values: Floats, buckets: int) -> np.ndarray:
+    """Return the places of the first, the lowest, the highest and the last value in each of equally long stretches.
+
+    A stretch with a gap (NaN) keeps the first place of the gap too.
+    """
+    found: list[int] = []
+    edges = np.linspace(time[0], time[-1], max(buckets, 1) + 1)[1:-1]
+    for part in np.split(np.arange(len(time)), np.searchsorted(time, edges)):
+        known = part[np.isfinite(values[part])]
+        found += [*part[:1], *part[-1:], *part[~np.isfinite(values[part])][:1]]
+        if len(known):
+            found += [known[np.argmin(values[known])], known[np.argmax(values[known])]]
+    return np.unique(np.array(found, dtype=np.int64))
+
+
+def _highest_committed(timelines: Sequence[NodeTimeline], node: NodeTimeline, time: Floats) -> Floats:
+    """The highest commit index that any node had said a round before the newest answer of ``node``; -1 is none."""
+    said, index = (np.concatenate([getattr(one, name) for one in timelines]) for name in ("time", "committed"))
+    order = np.argsort(said, kind="stable")
+    known = np.concatenate(([-1], np.maximum.accumulate(index[order])))
+    own = np.concatenate(([-np.inf], node.time))[np.searchsorted(node.time, time, side="right")]
+    return known[np.searchsorted(said[order], own - ROUND_S, side="right")].astype(np.float64)
+
+
+def _moments(timeline: NodeTimeline) -> Floats:
+    """List a node's probes, and where the one before a long silence ceases to count."""
+    stale = np.diff(timeline.time, append=np.inf) > STALE_S
+    return np.concatenate((timeline.time, timeline.time[stale] + STALE_S + 1e-4))
+
+
+def progress_at(timelines: Sequence[NodeTimeline], time: Floats) -> Progress:
+    """Resample to some moments.  ``lag``: the highest commit index of any node so far minus the node's applied.
+
+    0 where only what was committed since the round of probes before is missing: nodes are asked one after the other.
+    Where a log ends before the applied index, minus that end, as :class:`LastStatus` counts it; NaN across epochs.
+    """
+
+    def rows(name: str) -> Floats:
+        if all(getattr(timeline, name).max(initial=-1) < 0 for timeline in timelines):  # this system reports none
+            return np.full((len(timelines), len(time)), np.nan)
+        found = [_resample(timeline, getattr(timeline, name), time) for timeline in timelines]
+        return np.array(found).reshape(len(timelines), len(time))
+
+    log_end, applied, committed = rows("log_end"), rows("applied"), rows("committed")
+    if not len(timelines):
+        return Progress(time, log_end, applied, committed, applied)
+    known = np.where(np.isnan(committed), -1.0, committed)
+    highest = np.maximum.accumulate(known.max(axis=0))
+    before = np.array([_highest_committed(timelines, one, time) for one in timelines])
+    held = np.array([[np.inf] if not logs(one) else [0.0] for one in timelines]) + log_end
+    own = np.fmin(applied, held)
+    lag = np.where(np.isnan(applied) | (highest < 0), np.nan, np.where(own < before, highest - own, 0.0))
+    if bits := timelines[0].epoch_bits:
+        lag[np.floor(highest / 2.0**bits) != np.floor(own / 2.0**bits)] = np.nan
+    return Progress(time, log_end, applied, committed, lag)
+
+
+def _resample(timeline: NodeTimeline, column: Ints, time: Floats) -> Floats:
+    if not len(timeline.time):
+        return np.full(len(time), np.nan)
+    place = np.searchsorted(timeline.time, time, side="right") - 1
+    held = np.maximum(place, 0)
+    values = np.maximum(column[held], 0).astype(np.float64)
+    absent = (place < 0) | (time - timeline.time[held] > STALE_S) | (timeline.role[held] == SILENT)
+    values[absent] = np.nan
+    return values

@@ -1,0 +1,81 @@
+"""The checks and gates of a run as rows of a table, the worst first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from history.records.violations import contents_differ, losses_of, state_of
+from reports.load.cut_record import cut_of
+from reports.load.run import Run
+
+#: The state of the check *recovery* where it passed, and what nodes hold differs.
+DIFFER: Final = "contents differ"
+#: Gates that count operations, in the history as it was when it was judged.
+_COUNTING: Final = frozenset({"operations", "under-fault", "read-back", "final-reads"})
+_STATES: Final = ("invalid", "unknown", DIFFER, "skipped", "valid")
+
+
+def checks_of(run: Run) -> list[dict[str, Any]]:
+    """List the checks and gates of a run as :func:`check_rows` does, worst first."""
+    rows = sorted(check_rows(run.results), key=lambda row: _STATES.index(row["state"]))
+    if cut_of(run):
+        for row in rows:
+            row["seen"] += (
+                "; before the history was cut" if row["name"] in _COUNTING and row["state"] == "valid" else ""
+            )
+    return rows
+
+
+def check_rows(results: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """List the checks and gates as recorded; ``state`` is valid, invalid, unknown, skipped or :data:`DIFFER`.
+
+    ``elements`` are those that a check of sets names, by class (see :func:`_elements_of`).
+    """
+    rows = []
+    checks = results.get("checks", ()) or ()
+    differ = contents_differ(checks)
+    for check in checks:
+        row, state = {name: str(check.get(name) or "") for name in ("name", "kind", "asked", "seen")}, state_of(check)
+        if differ and (row["name"], state) == ("recovery", "valid"):
+            row["seen"] += f"; that contents are equal is not asked here, and they differ: {', '.join(differ)}"
+            state = DIFFER
+        rows.append({**row, "state": state, "elements": _elements_of(check)})
+    return rows
+
+
+def _elements_of(check: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Write the elements that a check named, as (``61 lost``, all of them); where it named some only, how many."""
+    details = check.get("details")
+    named = details.get("elements") if isinstance(details, dict) else None
+    worst = max(losses_of(check), key=lambda one: int(one["lost"]), default=None)
+    found = []
+    for name, elements in named.items() if isinstance(named, dict) else ():
+        if isinstance(elements, list) and elements:
+            counted = details.get(name) if isinstance(details, dict) else None
+            total = counted if isinstance(counted, int) else len(elements)
+            first = f", the first {len(elements):,} of them" if total > len(elements) else ""
+            said = f"{total:,} {name}"
+            if name == "lost" and worst is not None and worst["elsewhere"]:
+                said = f"{total:,} that {worst['node'] if worst['lost'] == total else 'some node'} lacks"
+            found.append((f"{said}{first}", ", ".join(map(str, elements))))
+    return found
+
+
+def undecided_of(run: Run) -> list[tuple[str, str]]:
+    """List (check, what it found) of unknown checks; none of a run that broke off, whose sentence says why."""
+    return [] if run.failure else [(row["name"], row["seen"]) for row in checks_of(run) if row["state"] == "unknown"]
+
+
+def promises_of(run: Run) -> list[dict[str, Any]]:
+    """List what the system promises of these operations, as the judge recorded it: ``claim``, ``of`` and ``source``."""
+    found = (run.results.get("environment") or {}).get("promises")
+    return [
+        {
+            "claim": str(one.get("claim")),
+            "of": list(map(str, one.get("of") or ())),
+            "source": str(one.get("source") or ""),
+        }
+        for one in (found if isinstance(found, list) else ())
+        if isinstance(one, Mapping)
+    ]

@@ -1,0 +1,29 @@
+"""The first sentence about a counterexample: which node answered what, in few words."""
+
+from __future__ import annotations
+
+from history.records.violations import WITHOUT_KIND
+from reports.analysis.findings import Violation
+from reports.style.format import one_line
+
+
+def headline_of(violation: Violation, answered: str) -> str:
+    """Say of which kind a violation is, on which object, and which answer shows it; ``answered``: when that came."""
+    on = "" if violation.key is None else f" on {one_line(violation.key, 40)}"
+    kind, said = (
+        violation.example.kind,
+        [f"{node or 'a node'} answered “{label}”" for node, label in _labels(violation)],
+    )
+    if not said:
+        return f"{kind}{on}, answered at {answered}"
+    whole = f"{' and '.join(said)} at {answered}"
+    if kind == WITHOUT_KIND:
+        return f"no order of the operations{on} explains that {whole}"
+    return f"{kind}{on}: {whole}{', which contradict each other' if len(said) > 1 else ''}"
+
+
+def _labels(violation: Violation) -> list[tuple[str | None, str]]:
+    """List the node and the label of each operation of which one is wrong; none where that is not known."""
+    boxes = [box for box in violation.picture.boxes if box.culprit] if violation.picture else []
+    by_index = {one.invoke_index: one.node for one in violation.example.operations}
+    return [(by_index.get(box.index), one_line(box.whole, 120)) for box in boxes]

@@ -1,0 +1,62 @@
+"""The rows of checks on recorded runs: alike for every release that judged them, and no check mark beside a break."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import reports
+from history import RunFiles
+from history.records.violations import contents_differ, severity_of
+from reports.load.check_rows import DIFFER, checks_of
+from reports.load.run import read_run
+from tests.support.reports.recorded_runs import RUNS, recorded_run
+
+
+def states_of(root: Path) -> dict[str, str]:
+    return {row["name"]: row["state"] for row in checks_of(read_run(RunFiles(root)))}
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_gate_that_had_nothing_to_ask_is_skipped_whichever_release_judged_it(name: str, tmp_path: Path) -> None:
+    """Those of November 23rd say so in words alone, and one recorded later by a detail."""
+    root = recorded_run(name, tmp_path)
+    states, results = states_of(root), json.loads((root / "results.json").read_text())
+    checks = {one["name"]: one for one in results["checks"]}
+    exempt = all(one["exempt"] for one in checks["under-fault"]["details"]["faults"])
+    assert (states["under-fault"] == "skipped") == exempt
+    unasked = checks["read-back"]["seen"] == "under no fault could one be acknowledged"
+    assert (states["read-back"] == "skipped") == unasked
+    assert exempt == unasked == (name in {"ledgers-kept", "ledgers-lost", "stale-reads"})
+
+
+@pytest.mark.parametrize("name", ["element-lost", "three-losses"])
+def test_recovery_is_no_check_mark_where_what_nodes_hold_differs(name: str, tmp_path: Path) -> None:
+    root = recorded_run(name, tmp_path)
+    assert states_of(root)["recovery"] == DIFFER
+    reports.write_report(RunFiles(root))
+    row = RunFiles(root).report.read_text().partition('<tr class="contents-differ">')[2].partition("</tr>")[0]
+    assert "≠</span> contents differ" in row
+    assert "that contents are equal is not asked here, and they differ: elements" in row
+    text = reports.render_summary(json.loads((root / "results.json").read_text()))
+    assert next(line.split()[:2] for line in text.splitlines() if " recovery " in line) == ["≠", "recovery"]
+
+
+@pytest.mark.parametrize("name", ["logs-cut", "replica-behind", "data-lost"])
+def test_recovery_is_what_it_was_where_contents_do_not_differ(name: str, tmp_path: Path) -> None:
+    root = recorded_run(name, tmp_path)
+    results = json.loads((root / "results.json").read_text())
+    assert contents_differ(results["checks"]) == []
+    assert states_of(root)["recovery"] == next(one["verdict"] for one in results["checks"] if one["name"] == "recovery")
+
+
+def test_what_some_nodes_lack_and_others_have_is_not_lost() -> None:
+    def losses(*elsewhere: int) -> dict[str, object]:
+        return {"losses": [{"node": "n1", "lost": 2, "elsewhere": number, "seen_ns": 1} for number in elsewhere]}
+
+    assert severity_of("elements", "lost-element", losses(2)) == "missing on nodes"
+    assert severity_of("elements", "lost-element", losses(2, 1)) == "data lost"
+    assert severity_of("elements", "lost-element", losses(0)) == "data lost"
+    assert severity_of("elements", "lost-element", {}) == "data lost"
