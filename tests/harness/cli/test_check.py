@@ -411,7 +411,8 @@ def test_a_workload_with_a_check_of_its_own_is_judged_by_it_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], last: int, code: int, word: str
 ) -> None:
     own = replace(DLEDGER.workloads[0], model=ended_with_two)
-    system = replace(DLEDGER, workloads=(own,))
+    promised = "what was written last is read last"
+    system = replace(DLEDGER, workloads=(own,), promises=(promised,))
     monkeypatch.setattr("harness.plan.installed", lambda name: system)
     monkeypatch.setattr("harness.plan.find_system", lambda name: system)
     run = record(tmp_path, last_read=last)
@@ -424,6 +425,7 @@ def test_a_workload_with_a_check_of_its_own_is_judged_by_it_again(
     assert (shown, "ended-with-two" in output) == (0, True)
     for text in (output, run.summary.read_text(), run.report.read_text()):
         assert "linearizable" not in text.lower()
+    assert promised in run.report.read_text()
     assert run_command(["check", str(run.history)]) == 254
     assert "no model judges this history, but a check of its system" in capsys.readouterr().err
     assert read_runs(tmp_path / WAREHOUSE).to_pylist()[0]["verdict"] == results["verdict"]
