@@ -10,10 +10,8 @@ from reports.style.format import one_line
 def headline_of(violation: Violation, answered: str) -> str:
     """Say of which kind a violation is, on which object, and which answer shows it; ``answered``: when that came."""
     on = "" if violation.key is None else f" on {one_line(violation.key, 40)}"
-    kind, said = (
-        violation.example.kind,
-        [f"{node or 'a node'} answered “{label}”" for node, label in _labels(violation)],
-    )
+    kind = violation.example.kind
+    said = [f"{node or 'a node'} answered “{label}”" for node, label in _labels(violation)]
     if not said:
         return f"{kind}{on}, answered at {answered}"
     whole = f"{' and '.join(said)} at {answered}"

@@ -76,12 +76,12 @@ def render(drawn: Drawn, columns: int = 80, *, colour: bool = False) -> str:
 def _verdict(drawn: Drawn, columns: int, paint: Paint) -> str:
     run = drawn.run
     diagnosis = diagnosis_of(drawn)
-    told: list[str] = []
+    broken: list[str] = []
     for title, ones in grouped(run, diagnosis.breaks if diagnosis else ()):
-        told += [f"{title}:"] if title else []
-        told += [f"{one.title}: {one.text} {one.detail}".rstrip() for one in ones]
+        broken += [f"{title}:"] if title else []
+        broken += [f"{one.title}: {one.text} {one.detail}".rstrip() for one in ones]
     undecided = [f"{name}: {text}" for name, text in undecided_of(run)]
-    heads = [wrapped(text, columns, hang="  ") for text in (*told, *undecided)]
+    heads = [wrapped(text, columns, hang="  ") for text in (*broken, *undecided)]
     step = next_step(run)
     broke = run.verdict == HARNESS_FAILURE
     lines = [wrapped(run.sentence, columns)] if broke or not (heads or step) else []
@@ -91,7 +91,7 @@ def _verdict(drawn: Drawn, columns: int, paint: Paint) -> str:
     after = [wrapped(diagnosis.after, columns)] if diagnosis and diagnosis.after else []
     outage = run.notes.attempt("outages", lambda: outages_text(drawn), "")
     out = [wrapped(outage, columns)] if outage else []
-    lines += [*heads[: len(told)], *after, *out, *heads[len(told) :]]
+    lines += [*heads[: len(broken)], *after, *out, *heads[len(broken) :]]
     lines += [wrapped(f"Next: {diagnosis.step}.", columns)] if diagnosis else []
     cut = run.notes.attempt("counts", lambda: cut_of(run), "")
     lines += [wrapped(cut, columns)] if cut else []
