@@ -21,7 +21,7 @@ from reports.analysis.faults import FaultWindow
 from reports.analysis.lagging_nodes import LaggingNode, caught_up, lagging_nodes
 from reports.analysis.node_timeline import NodeTimeline
 from reports.analysis.responder import Response, missed_write, response_of
-from reports.analysis.rows import in_doubt
+from reports.analysis.rows import in_doubt, unapplied_text
 from reports.analysis.sketch import sketch_of
 from reports.analysis.snapshots import Snapshot, snapshots_of
 from reports.load import logs
@@ -54,6 +54,7 @@ class Violation:
     change that a single one shows no sign of.  ``prefix``: at which completion (s) the key's whole history ceases to be
     linearizable, and how many operations had completed before; of the first violation of a key.
     ``in_doubt``: what may have taken effect before a suspect was answered, in words, and how often.
+    ``unapplied``: which of the operations were acknowledged without having been applied, as a sentence.
     """
 
     check: str
@@ -76,6 +77,7 @@ class Violation:
     legal: Legal
     prefix: tuple[float, int] | None
     in_doubt: Sequence[tuple[str, int]] = ()
+    unapplied: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,6 +283,9 @@ def _violation(run: Run, found: list[NodeTimeline], windows: list[FaultWindow], 
 
     wording = labels_by_elements(example, run.wording)
 
+    def label(operation: Operation) -> str:
+        return label_of(operation, wording=wording)
+
     def response(operation: Operation) -> Response:
         return response_of(operation, operations, found, windows, run.nodes, run.members, wording)
 
@@ -310,7 +315,8 @@ def _violation(run: Run, found: list[NodeTimeline], windows: list[FaultWindow], 
         missed=response(missed) if missed else None,
         legal=Legal((), whole=False),
         prefix=None,
-        in_doubt=in_doubt(example, lambda one: label_of(one, wording=wording)),
+        in_doubt=in_doubt(example, label),
+        unapplied=unapplied_text(example, label),
     )
 
 

@@ -150,7 +150,7 @@ def _contradiction(drawn: Drawn, check: str, row: Mapping[str, Any], about: Mapp
     some = violations_text(count, least=check == OF_KEYS and is_least(drawn.run.results))
     which = "this the first" if first.since == onset else f"the first answered at {when(onset, drawn.windows)}"
     elsewhere = held_elsewhere(drawn, first.example)
-    detail = f"{first.example.sentence.rstrip('.')}.{elsewhere.text}"
+    detail = " ".join(filter(None, (f"{first.example.sentence.rstrip('.')}.{elsewhere.text}", first.unapplied)))
     return Break(
         _of_nodes(severity_of(check, first.example.kind), elsewhere.lost_on),
         f"{headline_of(first, when(first.since, drawn.windows))}.",

@@ -134,7 +134,8 @@ def _example(violation: Violation, columns: int, wording: Wording, *, roles: boo
         fault += f" During the operations before it: {before}."
     sentence = wrapped(f"{title}: {violation.example.sentence}", columns)
     diagram = text_diagram.draw(violation.example, columns, wording)
-    return f"{sentence}\n\n{diagram}\n\n{wrapped(f'{led} {fault}'.strip(), columns)}"
+    around = " ".join(filter(None, (violation.unapplied, led, fault)))
+    return f"{sentence}\n\n{diagram}\n\n{wrapped(around, columns)}"
 
 
 def _struck(windows: Sequence[FaultWindow]) -> str:

@@ -1,0 +1,71 @@
+"""Operations that were acknowledged without their entries having been applied are marked wherever they are accused."""
+
+from __future__ import annotations
+
+import html
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import reports
+from history import UNAPPLIED, Counterexample, Operation, RunFiles
+from reports.analysis.counterexample import label_of, picture_of
+from reports.analysis.rows import unapplied_text
+from reports.text import text_diagram
+from tests.support.reports.made import Maker
+
+S = 10**9
+WRITE = Operation(1, "write", "k", 7, 7, "ok", S, 2 * S, 0, 1, "n3")
+READ = Operation(2, "read", "k", None, 4, "ok", 3 * S, 4 * S, 2, 3, "n3")
+
+
+def said(*operations: Operation) -> str:
+    return unapplied_text(Counterexample("stale-read", "x", operations), label_of)
+
+
+def test_what_was_not_applied_is_named_with_its_node() -> None:
+    empty = replace(READ, error=UNAPPLIED)
+    assert said(WRITE, READ) == ""
+    assert said(WRITE, empty) == ("The server's library acknowledged “read 4” on n3 without having applied its entry.")
+    assert said(replace(WRITE, error=UNAPPLIED, node="n2"), empty) == (
+        "The server's library acknowledged “write 7” on n2 and “read 4” on n3 without having applied their entries."
+    )
+    assert said(WRITE, replace(READ, outcome="fail", error=UNAPPLIED)) == ""
+
+
+def test_the_drawing_says_so_beside_the_times() -> None:
+    example = Counterexample("stale-read", "x", (WRITE, replace(READ, error=UNAPPLIED)))
+    picture = picture_of(example)
+    assert picture
+    assert [box.times for box in picture.boxes] == ["1.000 – 2.000 s", "3.000 – 4.000 s, not applied"]
+    assert [box.narrow_times for box in picture.boxes][1].endswith(", not applied")
+    assert "3.000 – 4.000 s, not applied" in text_diagram.draw(example)
+
+
+def marked(files: RunFiles) -> str:
+    """Mark the accused read of a run in its results, and return what is said of it."""
+    results = json.loads(files.results.read_text())
+    (example,) = (one for key in results["keys"] for one in key.get("counterexamples") or ())
+    accused = example["operations"][example["linearization"]["suspects"][0]]
+    accused["error"] = UNAPPLIED
+    files.results.write_text(json.dumps(results))
+    label = f"“read {accused['result']}” on {accused['node']}"
+    return f"The server's library acknowledged {label} without having applied its entry."
+
+
+def test_page_and_terminal_say_so_in_the_head_and_beside_the_drawing(fresh: Maker) -> None:
+    files = fresh("invalid")
+    sentence = marked(files)
+    assert reports.write_report(files).warnings == []
+    page = html.unescape(files.report.read_text())
+    head, _, rest = page.partition('<section id="counterexample"')
+    assert sentence in head.partition('class="detail quiet"')[2]
+    assert f'<strong class="unapplied">{sentence}</strong>' in rest
+    assert ", not applied" in rest
+    assert sentence in " ".join(reports.render_run(files, 200).split())
+
+
+def test_nothing_is_said_of_what_was_applied(with_page: Maker) -> None:
+    page = Path(with_page("invalid").report).read_text()
+    assert "not applied" not in page
+    assert 'class="unapplied"' not in page
