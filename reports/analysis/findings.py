@@ -39,7 +39,8 @@ LAST_SHOWN: Final = 3
 ROOM_AROUND_S: Final = 3.0
 #: Seconds before and after a violation from which log lines are shown.
 ROOM_S: Final = (1.0, 1.0)
-#: Seconds of log lines that are shown from when the first node that did not recover stopped.
+#: Seconds of log lines that are shown before and from when the first node that did not recover stopped.
+BEFORE_S: Final = 1.0
 RECOVERY_S: Final = 8.0
 
 
@@ -343,29 +344,49 @@ def recovery_of(drawn: Drawn) -> dict[str, Any] | None:
     check = next((row for row in checks_of(drawn.run) if row["name"] == "recovery" and row["state"] == "invalid"), None)
     if check is None:
         return None
-    healed = max((window.healed for window in drawn.windows if window.healed is not None), default=0.0)
     unhealed = [window for window in drawn.windows if window.state != "skipped" and window.healed is None]
-    nothing: list[LaggingNode] = []
     late = [last.node for last in node_timeline.last_statuses(drawn.timelines) if last.late]
     end = drawn.run.end / 1e9
     picture = drawn.run.notes.attempt("sketch", lambda: sketch_of(drawn.timelines, drawn.windows, end, late), None)
+    stopped = stopped_at(drawn)
+    return {
+        "check": check,
+        "healed": _last_heal(drawn),
+        "unhealed": unhealed,
+        "starts": drawn.failed_starts,
+        "picture": picture,
+        "until": end,
+        "stopped": stopped,
+        "lagging": [one.sentence() for one in stopped.lagging],
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """Since when (``at``, s) nodes did not recover, and what all nodes logged from ``start`` to ``end`` around that."""
+
+    at: float
+    start: float
+    end: float
+    lines: list[logs.LogLine]
+    lagging: list[LaggingNode]
+
+
+def stopped_at(drawn: Drawn) -> Stopped:
+    """Find since when the first node stands still that did not recover, and the important lines of that time."""
+    nothing: list[LaggingNode] = []
+    late = [last.node for last in node_timeline.last_statuses(drawn.timelines) if last.late]
     found = drawn.run.notes.attempt("replica progress", lambda: lagging_nodes(drawn.timelines, drawn.windows), nothing)
     lagging = [one for one in found if one.node in late]
     named = (_details(drawn.run, "recovery").get("behind") or ()) if not lagging else ()
     apart = [one for one in drawn.timelines if one.node in named and len(one.time)]
     caught = {one.node: back for one in apart if (back := caught_up(one, drawn.timelines))}
     left = [caught[one.node].since if one.node in caught else node_timeline.left_at(one) for one in apart]
-    since = min([*(one.moved for one in lagging if one.moved is not None), *left], default=healed)
-    lines = logs.excerpt(drawn.run.files, drawn.run.started, since - 0.5, since + RECOVERY_S, limit=40)
-    important = [line for line in lines if line.weight]
-    return {
-        "check": check,
-        "healed": healed,
-        "unhealed": unhealed,
-        "starts": drawn.failed_starts,
-        "picture": picture,
-        "until": drawn.run.end / 1e9,
-        "lines": important or lines,
-        "since": since,
-        "lagging": [one.sentence() for one in lagging],
-    }
+    since = min([*(one.moved for one in lagging if one.moved is not None), *left], default=_last_heal(drawn))
+    start, end = max(since - BEFORE_S, 0.0), since + RECOVERY_S
+    lines = logs.excerpt(drawn.run.files, drawn.run.started, start, end, limit=40)
+    return Stopped(since, start, end, [line for line in lines if line.weight] or lines, lagging)
+
+
+def _last_heal(drawn: Drawn) -> float:
+    return max((window.healed for window in drawn.windows if window.healed is not None), default=0.0)

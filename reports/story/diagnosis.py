@@ -44,7 +44,7 @@ from reports.story.headline import headline_of
 from reports.story.lost_elements import lost_elements
 from reports.story.repeated_lines import stuck_text
 from reports.story.replicas_behind import behind_text, starts_text
-from reports.story.where_next import lasting_evidence, leadership, next_step
+from reports.story.where_next import Charts, lasting_evidence, leadership, next_step
 from reports.style.format import number
 
 
@@ -52,7 +52,8 @@ from reports.style.format import number
 class Diagnosis:
     """The breaks, the worst first; how clients and leaders fared from the first onset on; where to look next.
 
-    ``place`` is the section that the next ``step`` is about, and ``at`` the moment (s) whose log lines it names there.
+    ``place`` is the section that the next ``step`` is about, and ``at`` the moment (s) whose log lines it names there;
+    or ``charts`` is what of them it names.
     """
 
     breaks: tuple[Break, ...]
@@ -60,6 +61,7 @@ class Diagnosis:
     step: str
     place: str
     at: float | None = None
+    charts: Charts | None = None
 
 
 def diagnosis_of(drawn: Drawn) -> Diagnosis | None:
@@ -78,10 +80,8 @@ def diagnosis_of(drawn: Drawn) -> Diagnosis | None:
     after = "" if onset is None else after_onset(drawn, onset)
     # What a planted bug does not explain is what a reader does not know yet.
     candidates = [one for one in breaks if looking.isdisjoint(one.checks)] or breaks
-    # Logs that are whole again are less to look at than what lasts.
-    worst = next((one for one in candidates if one.severity != "log truncated"), candidates[0])
-    evidence, at = next_step(drawn, worst)
-    return Diagnosis(tuple(breaks), after, evidence.text, evidence.place, at)
+    evidence, at, charts = next_step(drawn, candidates[0])
+    return Diagnosis(tuple(breaks), after, evidence.text, evidence.place, at, charts)
 
 
 # -- what broke -------------------------------------------------------------------------------------------------------
@@ -271,7 +271,7 @@ def _no_recovery(drawn: Drawn, row: Mapping[str, Any], about: Mapping[str, Any])
     if not behind:
         return Break("no commits" if outage else "replica behind", row["seen"], None, "recovery", ("recovery",))
     text, onset = behind_text(drawn, behind)
-    detail = "" if onset is None else drawn.run.notes.attempt("repeated", lambda: stuck_text(drawn, nodes, onset), "")
+    detail = "" if onset is None else drawn.run.notes.attempt("repeated", lambda: stuck_text(drawn, nodes), "")
     return Break("replica behind", text, onset, "recovery", ("recovery",), nodes, starts, detail=detail)
 
 

@@ -83,18 +83,18 @@ def stopped(raw: Raw, match: re.Match[str]) -> None:
     assert number(match["target"]) == highest
 
 
-def led_without(raw: Raw, match: re.Match[str]) -> None:
-    """An answer in which a node led, and its log ended before what was said to be committed in earlier terms."""
-    found = []
-    for probe in raw.answers:
-        if probe["role"] == "leader":
-            known = max((one["committed"] for one in raw.answers if one["term"] < probe["term"]), default=-1)
-            found += [(probe, known)] if probe["ledger_end"] < known else []
-    said = (match["node"], number(match["end"]), number(match["committed"]))
-    assert any(
-        close(match["at"], probe["time"] / S) and said == (probe["node"], probe["ledger_end"], known)
-        for probe, known in found
-    )
+def first_short(raw: Raw, match: re.Match[str]) -> None:
+    """The first answer of a node whose log ended before what that node had said to be committed."""
+    at, node = raw.falls()[0]
+    assert (match["node"], match["at"]) == (node, f"{at:.1f}")
+    (probe,) = [one for one in raw.of(node) if one["time"] / S == at]
+    known = max(one["committed"] for one in raw.of(node) if one["time"] <= probe["time"] and one["pid"] == probe["pid"])
+    assert (number(match["end"]), number(match["committed"])) == (probe["ledger_end"], known)
+
+
+def first_behind(raw: Raw, match: re.Match[str]) -> None:
+    nodes = match["nodes"].split(", ")
+    assert close(match["at"], min(raw.last_rise(node, "applied") for node in nodes))
 
 
 def lines_of(raw: Raw, node: str) -> list[tuple[float, str]]:
@@ -118,17 +118,15 @@ def alarms(raw: Raw, match: re.Match[str]) -> None:
 
 
 def repeated(raw: Raw, match: re.Match[str]) -> None:
-    """How often a node logged a line, but for the numbers in it, between two moments or in the last ten seconds."""
-    ends = float(match["to"]) if match["to"] else raw.end
-    starts = float(match["from"]) if match["from"] else raw.end - 10
+    """How often a node logged a line, but for the numbers in it, between two moments."""
+    ends, starts = float(match["to"]), float(match["from"])
     dated = DATED.match(match["line"])
     shape = _shape(dated[4] if dated else match["line"])
     mine = [at for at, text in lines_of(raw, match["node"]) if _shape(text) == shape]
-    room = 0.05 if match["from"] else 0.0  # what is written is rounded
+    room = 0.05  # what is written is rounded
     within = [at for at in mine if starts - room <= at <= ends + room]
     assert number(match["times"]) == len(within)
-    if match["from"]:
-        assert close(match["from"], min(within))
+    assert close(match["from"], min(within))
 
 
 def _shape(text: str) -> str:
