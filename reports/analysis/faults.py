@@ -285,8 +285,12 @@ def leader_cut(leader: str | None, grudge: Mapping[str, Sequence[str]], members:
     """Check whether the leader exchanges packets both ways with too few members for a majority (itself counted)."""
     if leader is None or not members:
         return None
-    dropped = set(grudge.get(leader, ())) | {node for node, peers in grudge.items() if leader in peers}
-    return len(set(members) - dropped) < len(members) // 2 + 1
+    return len(set(members) - unreached(leader, grudge)) < len(members) // 2 + 1
+
+
+def unreached(node: str, grudge: Mapping[str, Sequence[str]]) -> set[str]:
+    """List the nodes with which a node does not exchange packets both ways."""
+    return set(grudge.get(node, ())) | {other for other, peers in grudge.items() if node in peers}
 
 
 def _recorded(row: Mapping[str, Any] | None) -> dict[str, float | None]:

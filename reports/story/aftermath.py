@@ -65,7 +65,7 @@ def outages_text(drawn: Drawn) -> str:
         began = when(longest.start, drawn.windows)
         empty = sum(_unapplied(run, one.start, one.stop) for one in ended)
         text = f"no operation {_succeeded(empty)} for {longest.length:.1f} s, from {began}, to {longest.stop:.1f} s"
-        outages = "another outage" if len(more) == 1 else f"{len(more)} further outages"
+        outages = f"another outage from {more[0].start:.1f} s" if len(more) == 1 else f"{len(more)} further outages"
         others = f", nor for {sum(one.length for one in more):.1f} s in {outages}" if more else ""
         parts.append(f"{text}{others}, though clients asked{_acknowledged(empty)}")
     parts += _unserved(drawn, [one for one in found if not one.ended])

@@ -29,7 +29,8 @@ def stuck_text(drawn: Drawn, nodes: Sequence[str]) -> str:
     stopped = stopped_at(drawn)
     found = [line for line in _repeated(stopped) if line.node in nodes]
     line = max(found, key=lambda line: (line.weight, line.times), default=None)
-    return "" if line is None else f"{_quoted(line, stopped, 200)}."
+    text = "" if line is None else _quoted(line, stopped, 200)
+    return f"{text}." if text and not text.endswith("…") else text
 
 
 def _quoted(line: LogLine, stopped: Stopped, limit: int) -> str:

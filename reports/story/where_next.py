@@ -67,12 +67,12 @@ class Step(NamedTuple):
 
 
 class Charts(NamedTuple):
-    """The seconds to show in the charts, the chart to go to, and the index that it shows (empty: any)."""
+    """The seconds to show in the charts, the chart to go to, and which index it is to show (empty: as it stands)."""
 
     start: float
     end: float
     chart: str
-    index: str = ""
+    column: str = ""
 
 
 def next_step(drawn: Drawn, worst: Break) -> Step:
@@ -140,7 +140,7 @@ def _in_the_logs(drawn: Drawn, worst: Break, section: str) -> Step:
         if charts is None:
             return Step(here(f"Look at {section}"))
         lacks = f"no log of {named} has a line of that time" if held else "this run holds no logs of nodes"
-        shown = "replica progress" if charts.index else "leaders and terms"
+        shown = "replica progress" if charts.column else "leaders and terms"
         text = f"Look at {shown} in the charts around {worst.onset:.1f} s, {named} first; {lacks}"
         return Step(here(text), charts=charts)
     return Step(

@@ -379,7 +379,7 @@ def test_the_next_step_is_the_first_event_of_the_first_finding(name: str, runs: 
     )
     assert found.charts is not None
     assert found.charts.start < at < found.charts.end
-    assert (found.charts.chart, found.charts.index) == ("chart-progress", "log_end")
+    assert (found.charts.chart, found.charts.column) == ("chart-progress", "log_end")
     assert found.place == about.place
     sections = invariant_violations(prepare(read_run(RunFiles(runs[name]))))
     assert node in {one.node for one in sections[int(found.place.partition("-")[2]) - 1].moments}
@@ -393,7 +393,7 @@ def test_the_next_step_of_a_replica_that_stopped_is_in_the_charts_where_no_log_i
     )
     assert found.charts is not None
     assert found.charts.start < stopped < found.charts.end
-    assert (found.charts.chart, found.charts.index) == ("chart-progress", "applied")
+    assert (found.charts.chart, found.charts.column) == ("chart-progress", "applied")
     files = RunFiles(runs["replica-behind"])
     assert reports.write_report(files).warnings == []
     (button,) = re.findall(r'<p class="next">.*?<button (.*?)>(.*?)</button>', files.report.read_text())

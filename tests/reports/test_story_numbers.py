@@ -22,7 +22,9 @@ from reports.story.diagnosis import diagnosis_of
 from tests.support.reports.claims import (
     WHEN,
     Claim,
+    alarm_before,
     alarms,
+    at_snapshots,
     deleted,
     elected,
     first_behind,
@@ -34,8 +36,18 @@ from tests.support.reports.claims import (
     short_logs,
     stopped,
     unserved,
+    without_quorum,
 )
-from tests.support.reports.claims_of_objects import answered, counted, epochs, first_stale, losses, lost, unreadable
+from tests.support.reports.claims_of_objects import (
+    added,
+    answered,
+    counted,
+    epochs,
+    first_stale,
+    losses,
+    lost,
+    unreadable,
+)
 from tests.support.reports.raw import Raw, S
 from tests.support.reports.recorded_runs import RUNS, recorded_run
 
@@ -78,6 +90,26 @@ CLAIMS: list[tuple[str, Claim]] = [
             r"(?:; n\d+ lacks [\d,]+, seen since [\d.]+ s)*\. The last read of another node holds every one of them"
         ),
         losses,
+    ),
+    (
+        (
+            r"[Ww]hat (?P<node>n\d+) lacks (?:was acknowledged )?from (?P<from>[\d.]+) s(?:, (?P<off>[\d.]+) s into "
+            r"#(?P<id>\d+) (?P<fault>[\w-]+),)? to (?P<to>[\d.]+) s by (?P<by>n\d+(?:(?:, | and )n\d+)*), when "
+            r"(?P<silent>n\d+) answered no probe, under #(?P<under>\d+) (?P<struck>[\w-]+)"
+        ),
+        added,
+    ),
+    (r"(?P<node>n\d+)'s own log has an alarm before that read, at (?P<at>[\d.]+) s", alarm_before),
+    (
+        r"n\d+(?: and n\d+)* stopped where a snapshot from the leader had put (?:them|it) \((?P<stops>[^)]*)\)",
+        at_snapshots,
+    ),
+    (
+        (
+            r"[Uu]nder #(?P<id>\d+) (?P<fault>[\w-]+) leader (?P<leader>n\d+) reached (?P<reached>[n\d, and]+) alone, "
+            r"of which (?P<gone>[n\d, and]+) had stopped"
+        ),
+        without_quorum,
     ),
     (rf"(?P<node>n\d+) answered “(?P<said>[^”]*)” at {WHEN}", answered),
     (r"(?P<least>At least )?(?P<count>[\d,]+) violations, this the first", counted),
@@ -125,7 +157,8 @@ CLAIMS: list[tuple[str, Claim]] = [
     (
         (
             rf"No operation succeeded for (?P<length>[\d.]+) s, from {WHEN}, to (?P<stop>[\d.]+) s(?:, nor for "
-            r"(?P<others>[\d.]+) s in (?:another outage|(?P<many>\d+) further outages))?, though clients asked"
+            r"(?P<others>[\d.]+) s in (?:another outage from (?P<other>[\d.]+) s|(?P<many>\d+) further outages))?, "
+            r"though clients asked"
         ),
         outages,
     ),
@@ -257,7 +290,8 @@ def test_times_without_any_success_are_counted_to_their_ends(runs: dict[str, Pat
     history.write_text("".join(json.dumps(event) + "\n" for event in events))
     raw, (*_, outage) = Raw(root), story(root)
     assert re.match(
-        r"No operation succeeded for 1\d\.\d s, from .* s in another outage, though clients asked\.", outage
+        r"No operation succeeded for 1\d\.\d s, from .* s in another outage from \d\.\d s, though clients asked\.",
+        outage,
     )
     raw.told["29.3"] = 29.3
     assert unchecked(raw, outage) == []

@@ -46,7 +46,8 @@ def test_what_ended_is_told_with_its_length(drawn: Drawn) -> None:
     assert told(drawn, [*AROUND, *FAILED]) == sentence
     again = [replace(one, invoked=one.invoked + 40 * S, returned=(one.returned or 0) + 40 * S) for one in FAILED]
     later = [*each_second("read", 40, 50), *again, *each_second("read", 65, 70)]
-    assert ", nor for 15.5 s in another outage, though clients asked." in told(drawn, [*AROUND, *FAILED, *later])
+    both = told(drawn, [*AROUND, *FAILED, *later])
+    assert ", nor for 15.5 s in another outage from 50.0 s, though clients asked." in both
 
 
 def test_acknowledgements_that_were_not_applied_are_counted_and_are_no_success(drawn: Drawn) -> None:

@@ -180,6 +180,27 @@ def losses(raw: Raw, match: re.Match[str]) -> None:
     assert held == ("every one of them" in match[0])
 
 
+def added(raw: Raw, match: re.Match[str]) -> None:
+    """When what the last read of a node lacks was acknowledged, by which nodes, and that it was silent all the time."""
+    reads = [one for one in raw.operations() if one["f"] == "read" and one["type"] == "ok"]
+    last = max((one for one in reads if one["node"] == match["node"]), key=lambda one: one["begin"])
+    missed = set(elements_missed(raw, last))
+    adds = [one for one in raw.operations() if one["f"] == "add" and one["value"] in missed]
+    first, until = min(one["end"] for one in adds), max(one["end"] for one in adds)
+    assert close(match["from"], first)
+    assert close(match["to"], until)
+    assert re.findall(r"n\d+", match["by"]) == sorted({one["node"] for one in adds})
+    assert match["silent"] == match["node"]
+    assert not [one for one in raw.of(match["node"]) if first <= one["time"] / S <= until]
+    name, began, healed = raw.fault(int(match["under"]))
+    assert name == match["struck"]
+    assert began <= first <= until <= healed
+    if match["id"]:
+        other, began, healed = raw.fault(int(match["id"]))
+        assert (other, began <= first <= healed) == (match["fault"], True)
+        assert close(match["off"], first - began, 0.11)
+
+
 def lost(raw: Raw, match: re.Match[str]) -> None:
     element = int(match["element"])
     assert {match["answered"], match["unseen"]} == {match["element"]}
