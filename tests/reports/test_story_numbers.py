@@ -44,6 +44,7 @@ from tests.support.reports.claims_of_objects import (
     counted,
     epochs,
     first_stale,
+    granted_twice,
     losses,
     lost,
     unreadable,
@@ -161,6 +162,13 @@ CLAIMS: list[tuple[str, Claim]] = [
             r"though clients asked"
         ),
         outages,
+    ),
+    (
+        (
+            r"(?P<many>\d+) changes expected epoch (?P<epoch>\d+), of which at most one can be granted, as epoch "
+            r"(?P<next>\d+); none expected epoch (?P<none>\d+); and yet the epoch was (?P<then>\d+)\. In full"
+        ),
+        granted_twice,
     ),
     (
         (

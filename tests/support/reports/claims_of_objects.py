@@ -247,5 +247,19 @@ def epochs(raw: Raw, match: re.Match[str]) -> None:
     assert int(match["beside"]) in [len(one["operations"]) - 1 for one in examples]
 
 
+def granted_twice(raw: Raw, match: re.Match[str]) -> None:
+    """How many changes expected an epoch before the first answer two further, and that none expected the next."""
+    first = min(answer_of(one) for one in shown(raw)[0])
+    every = raw.operations()
+    (read,) = [one for one in every if one["f"] == "read" and one["end"] and abs(one["end"] - first) < 1e-6]
+    epoch = read["result"][3]
+    asked = [one["value"][2] for one in every if one["f"] == "alter" and one["type"] != "fail" and one["begin"] < first]
+    assert int(match["then"]) == epoch
+    assert int(match["epoch"]) == epoch - 2
+    assert int(match["next"]) == int(match["none"]) == epoch - 1
+    assert int(match["many"]) == asked.count(epoch - 2) > 1
+    assert epoch - 1 not in asked
+
+
 def eval_list(text: str) -> list[int]:
     return [int(one) for one in re.findall(r"\d+", text)]
