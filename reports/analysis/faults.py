@@ -106,6 +106,18 @@ def when(seconds: float, windows: Sequence[FaultWindow], node: str | None = None
     return f"{text}, before any fault" if windows else text
 
 
+def healed_before(seconds: float, windows: Sequence[FaultWindow]) -> str:
+    """Name the last fault that had been healed by a moment at which none stood; empty where there was none.
+
+    What comes right after a heal is of that fault, in tables too: ``#1 kill-leader was healed 0.1 s before``.
+    """
+    begun = [window for window in windows if window.state != "skipped" and window.started <= seconds]
+    last = max(begun, key=lambda window: window.healed or 0.0, default=None)
+    if last is None or any(window.stands(seconds, seconds) for window in begun):
+        return ""
+    return f"#{last.id} {one_line(last.fault, 60)} was healed {seconds - (last.healed or 0.0):.1f} s before"
+
+
 def about_to_strike(node: str, seconds: float, windows: Sequence[FaultWindow]) -> FaultWindow | None:
     """Find the first fault that struck a node within :data:`HIT_S` after a moment; None if none did."""
     near = [window for window in windows if window.state != "skipped" and 0 < window.started - seconds <= HIT_S]

@@ -56,6 +56,7 @@ class Violation:
     linearizable, and how many operations had completed before; of the first violation of a key.
     ``in_doubt``: what may have taken effect before a suspect was answered, in words, and how often.
     ``unapplied``: which of the operations were acknowledged without having been applied, as a sentence.
+    ``healed``: the last fault before the answer where none stood, in words.
     """
 
     check: str
@@ -79,6 +80,7 @@ class Violation:
     prefix: tuple[float, int] | None
     in_doubt: Sequence[tuple[str, int]] = ()
     unapplied: str = ""
+    healed: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,6 +320,7 @@ def _violation(run: Run, found: list[NodeTimeline], windows: list[FaultWindow], 
         prefix=None,
         in_doubt=in_doubt(example, label),
         unapplied=unapplied_text(example, label),
+        healed="" if standing else faults.healed_before(until, windows),
     )
 
 

@@ -268,7 +268,7 @@ def topologies_of(drawn: Drawn) -> list[dict[str, Any]]:
     """Lay out the network during each installed fault on a picture of 200 by 200."""
     shown = [window for window in drawn.windows if window.installed][:MAX_TOPOLOGIES]
     nodes = drawn.run.nodes
-    return [{"window": w, **_network(topology.topology_of(w, nodes), w.leader)} for w in shown]
+    return [{"window": w, **_network(topology.topology_of(w, nodes, drawn.windows), w.leader)} for w in shown]
 
 
 def _network(laid: topology.Topology, leader: str | None) -> dict[str, Any]:

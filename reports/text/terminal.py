@@ -129,7 +129,8 @@ def _example(violation: Violation, columns: int, wording: Wording, *, roles: boo
     term = f", term {violation.term}" if violation.term >= 0 else ""
     led = f"Leader then: {violation.leader}{term}." if violation.leader else "No leader then." if roles else ""
     struck, before = _struck(violation.faults), _struck(violation.earlier)
-    fault = f"Fault then: {struck}." if struck else "No fault was installed then."
+    calm = f"No fault was installed then{f'; {violation.healed}' if violation.healed else ''}."
+    fault = f"Fault then: {struck}." if struck else calm
     if before:
         fault += f" During the operations before it: {before}."
     sentence = wrapped(f"{title}: {violation.example.sentence}", columns)
