@@ -151,6 +151,7 @@ def charts_context(drawn: Drawn) -> dict[str, Any]:
         "elections": part("elections", lambda: elections.elections_of(drawn.timelines), None),
         "services": part("outages", lambda: outages.services_of(run.operations, run.end), []),
         "lasting": part("outages", lambda: lasting_of(drawn), {}),
+        "slower": part("outages", lambda: slower_of(drawn), {}),
         "calm_s": CALM_S,
         "back": {w.id: recovery_text.way_back(asdict(w), asked=bool(w.asked)) for w in drawn.windows},
         "costs": part("recovery figures", lambda: costs_of(drawn), []),
@@ -262,6 +263,24 @@ def lasting_of(drawn: Drawn) -> dict[int, list[outages.Outage]]:
     """Map a fault's id to the outages that its row lists."""
     end = drawn.run.end
     return outages.by_fault(outages.outages_of(drawn.run.operations, end), drawn.windows, end / 1e9)
+
+
+def slower_of(drawn: Drawn) -> dict[int, list[tuple[str, tuple[str, str]]]]:
+    """Map a fault's id to the kinds whose outage in its row went on after the heal: when each was answered again.
+
+    The figures of all kinds together are those of the one that came back first.
+    """
+    lasting = lasting_of(drawn)
+    found: dict[int, list[tuple[str, tuple[str, str]]]] = {}
+    for window in drawn.windows:
+        over = (
+            one.kind for one in lasting.get(window.id, ()) if window.healed and one.stop > window.healed > one.start
+        )
+        for kind in dict.fromkeys(over):
+            figures = {"state": window.state, "healed": window.healed, **window.kinds.get(kind, {})}
+            back = recovery_text.way_back(figures, asked=kind in window.asked)
+            found.setdefault(window.id, []).append((kind, back))
+    return found
 
 
 def topologies_of(drawn: Drawn) -> list[dict[str, Any]]:

@@ -97,6 +97,7 @@ def _said_once(breaks: Sequence[Break], looking: AbstractSet[str]) -> list[Break
             place
             for place, other in enumerate(found)
             if one.lost_on
+            and one.evidence is None  # not what counts the elements of each node with an example of a few
             and set(one.lost_on) <= set(other.lost_on)
             and looking.isdisjoint(one.checks) == looking.isdisjoint(other.checks)
         )
