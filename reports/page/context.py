@@ -151,6 +151,7 @@ def charts_context(drawn: Drawn) -> dict[str, Any]:
         "elections": part("elections", lambda: elections.elections_of(drawn.timelines), None),
         "services": part("outages", lambda: outages.services_of(run.operations, run.end), []),
         "lasting": part("outages", lambda: lasting_of(drawn), {}),
+        "unapplied": part("counts", lambda: run.operations.unapplied, 0),
         "slower": part("outages", lambda: slower_of(drawn), {}),
         "calm_s": CALM_S,
         "back": {w.id: recovery_text.way_back(asdict(w), asked=bool(w.asked)) for w in drawn.windows},

@@ -65,7 +65,22 @@ def test_page_and_terminal_say_so_in_the_head_and_beside_the_drawing(fresh: Make
     assert sentence in " ".join(reports.render_run(files, 200).split())
 
 
+def test_counts_and_legend_say_how_many_successes_are_none(fresh: Maker) -> None:
+    files = fresh("valid")
+    head, *lines = files.history.read_text().splitlines()
+    events = [json.loads(line) for line in lines]
+    oks = [one for one in events if one["type"] == "ok" and one["process"] != "nemesis"]
+    for event in oks[:3]:
+        event["error"] = UNAPPLIED
+    files.history.write_text("\n".join([head, *map(json.dumps, events)]) + "\n")
+    assert reports.write_report(files).warnings == []
+    page = " ".join(files.report.read_text().split())
+    assert "3 ok operations were acknowledged without having been applied: their clients were answered" in page
+    assert "or so its client was answered: 3 were acknowledged without having been applied" in page
+
+
 def test_nothing_is_said_of_what_was_applied(with_page: Maker) -> None:
     page = Path(with_page("invalid").report).read_text()
     assert "not applied" not in page
+    assert "without having been applied" not in page.partition('id="words"')[0]
     assert 'class="unapplied"' not in page
