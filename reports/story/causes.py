@@ -77,7 +77,7 @@ def _without_quorum(drawn: Drawn, behind: Sequence[NodeTimeline]) -> str:
 
 
 def _reached(drawn: Drawn, window: FaultWindow, leader: str, stopped: Mapping[str, float]) -> str:
-    """Say whom a leader reached under a fault, if what was committed stood still for want of those that had stopped."""
+    """Say which nodes a leader reached under a fault, if too few of them ran for anything to be committed."""
     stood, healing, members = window.stood or 0.0, window.heal_started or 0.0, drawn.run.members
     reached = [one for one in members if one != leader and one not in unreached(leader, window.grudge)]
     gone = [one for one in reached if stopped.get(one, stood) < stood]

@@ -23,10 +23,10 @@ _COUNTEREXAMPLE: Final = "Read the counterexample: operations that cannot all be
 def lasting_evidence(
     drawn: Drawn, moments: Sequence[tuple[str, Mapping[str, Any]]], short: Mapping[str, int]
 ) -> Evidence | None:
-    """The event by which lost entries are dated: the first log that lacked some, or where all do, who led without.
+    """Find the event by which lost entries are dated: the first log that lacked some, or the leader without them.
 
-    ``moments`` are in the order of their times, each with its section; ``short`` are the logs that lack some at the
-    end.
+    The leader, where all logs lack some at the end (``short``).  ``moments`` are in the order of their times, each with
+    its section.
     """
     chosen = next(iter(moments), None)
     leading = [pair for pair in moments if "told_by" in pair[1]]

@@ -25,16 +25,16 @@ def test_what_comes_right_after_a_heal_names_the_fault_in_the_table_as_in_the_fi
     raw, page = Raw(files.root), html.unescape(files.report.read_text())
     rows = re.findall(r'<tr data-at="([\d.]+)">.*?data-label="fault then">(.*?)</td>', page, re.DOTALL)
     assert len(rows) > 3
-    told = 0
+    calm = 0
     for at, cell in rows:
         standing = [n for n in (0, 1) if raw.fault(n)[1] <= float(at) <= raw.fault(n)[2]]
         if standing:
             assert re.findall(r'href="#fault-(\d+)"', cell) == list(map(str, standing))
         else:
-            told += 1
+            calm += 1
             ago = float(at) - raw.fault(1)[2]
             assert cell == f"none; #1 partition-majorities-ring was healed {ago:.1f} s before"
-    assert told >= 2
+    assert calm >= 2
 
 
 def test_a_moment_before_all_faults_or_under_one_has_no_healed_one(tmp_path: Path) -> None:
