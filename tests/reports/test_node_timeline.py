@@ -455,6 +455,7 @@ def test_what_answers_while_a_server_is_killed_is_not_drawn_as_the_server(pid: i
 def test_no_answer_and_an_answer_without_a_role_look_different_in_the_legend() -> None:
     empty: dict[str, Any] = dict.fromkeys(("windows", "violations", "invariant_violations", "snapshots"), ())
     empty |= {"last_statuses": (), "marked_text": "", "progress_known": False, "calm": None, "outcome": str}
+    empty |= {"unapplied": 0}
     page = environment().get_template("charts.html.j2")
     text = page.render(**empty, roles_known=False, lag_known=False, dead=("n2", "n3"))
     legend = text.partition('aria-label="Legend of leader and term"')[2].partition("</ul>")[0]
