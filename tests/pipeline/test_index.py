@@ -19,7 +19,7 @@ from history import FormatError, RunFiles
 from history.metrics import change_points, regressions, survival
 from history.metrics.regressions import Baseline
 from history.tables import schemas
-from history.tables.warehouse import read_runs, read_trends
+from history.tables.warehouse import NEWEST, read_runs, read_trends
 from pipeline import append_run, local_tables, read_all, refresh, trend_table
 from pipeline.warehouse import index, trends, versions
 from pipeline.warehouse.landing import Landing, known_runs, run_name
@@ -148,7 +148,7 @@ def test_the_link_is_right_though_a_faster_writer_points_it_meanwhile(three, tmp
 def test_a_link_that_a_killed_writer_left_goes_and_that_of_another_writer_stays(three, tmp_path) -> None:
     warehouse = tmp_path / "warehouse"
     append_run(warehouse, three[0])
-    old, fresh = (warehouse / f".{versions.NEWEST}.{name}" for name in ("0ld", "f5e5"))
+    old, fresh = (warehouse / f".{NEWEST}.{name}" for name in ("0ld", "f5e5"))
     for link in (old, fresh):
         link.symlink_to("versions/00000001")
     os.utime(old, (1, 1), follow_symlinks=False)
