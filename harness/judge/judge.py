@@ -150,7 +150,7 @@ def unread(recorded: Recorded) -> str:
     """Say from when on no read succeeded, where clients went on to ask for long; else empty."""
     if not (reads := recorded.plan.load.reads):
         return ""
-    last = max((op.returned for op in recorded.operations if op.f in reads and op.applied and op.returned), default=0)
+    last = max((op.returned for op in recorded.operations if op.f in reads and op.served and op.returned), default=0)
     asked = max((op.invoked for op in recorded.operations), default=0)
     return f", but no read succeeded after {last / 1e9:.1f} s" if asked - last >= UNREAD_NS else ""
 
