@@ -30,6 +30,8 @@ _KINDS: Final = {
     "unexpected": ("never-written", "holds {} that were never added"),
     "duplicated": ("duplicate", "holds {} twice"),
 }
+#: How much an outcome says of whether its element may be there.
+_SAYS: Final = {"fail": 0, "info": 1, "ok": 2}
 _COUNTED: Final = ("ok", "lost", "unexpected", "recovered", "duplicated")
 _WORDS: Final = {
     "lost": "an element whose add was acknowledged before the last read of its set began, and that the read lacks",
@@ -117,7 +119,9 @@ def account_of(operations: Sequence[Operation]) -> SetAccount:
     lacking.sort(key=lambda one: (len(one[0]), one[1].invoke_index), reverse=True)
     lost, last = lacking[0]
     held = set(last.result)
-    added = {op.value: op for op in operations if op.f == "add" and op.invoke_index < (last.return_index or 0)}
+    asked = (op for op in operations if op.f == "add" and op.invoke_index < (last.return_index or 0))
+    # Of adds of one element the one that says most counts last: an add that failed may have been tried again.
+    added = {op.value: op for op in sorted(asked, key=lambda op: _SAYS[op.outcome])}
     outcomes = {one: added[one].outcome if one in added else None for one in held}
     if unexpected := [one for one in held if outcomes[one] in (None, "fail")]:
         wrong.append(_wrong("unexpected", unexpected, [added[one] for one in unexpected if one in added], last))
@@ -148,7 +152,7 @@ def elements_check(operations: Sequence[Operation]) -> Check:
     counts = {name: len(elements) for name, elements in found.items()}
     classes = [name for name in _KINDS if counts[name]]
     seen = ", ".join(f"{number} {name}" for name, number in counts.items())
-    named = {name: sorted(found[name])[:_NAMED] for name in classes}
+    named = {name: sorted(found[name], key=_by_kind)[:_NAMED] for name in classes}
     details: dict[str, Any] = {**counts, "elements": named, "words": _WORDS}
     if losses := _by_node(loss for account in accounts.values() for loss in account.losses):
         details["losses"] = [asdict(loss) for loss in losses]
@@ -224,12 +228,17 @@ def _by_node(losses: Iterable[Loss]) -> list[Loss]:
     return sorted(found.values(), key=lambda loss: (loss.seen_ns, loss.node))
 
 
+def _by_kind(element: Any) -> tuple[bool, Any]:
+    """Sort by it: numbers by their size, and then what is none by how it is written."""
+    return (False, element) if isinstance(element, int | float) else (True, repr(element))
+
+
 def _wrong(name: str, elements: list[Any], adds: Sequence[Operation], read: Operation) -> tuple[str, Counterexample]:
     """A counterexample of one class of elements, by the first of them."""
-    named = ", ".join(map(str, sorted(elements)[:_SHOWN])) + (", …" if len(elements) > _SHOWN else "")
+    named = ", ".join(map(str, sorted(elements, key=_by_kind)[:_SHOWN])) + (", …" if len(elements) > _SHOWN else "")
     where = f" on {read.node}" if read.node else ""
     many = counted(len(elements), "element")
     kind, says = _KINDS[name]
     sentence = f"{read.key}: the read of process {read.process}{where} {says.format(many)}: {named}"
-    said = [(add, f"adds {add.value}: {add.outcome}") for add in sorted(adds, key=lambda add: add.value)[:_SHOWN]]
+    said = [(add, f"adds {add.value}: {add.outcome}") for add in sorted(adds, key=lambda add: _by_kind(add.value))[:_SHOWN]]
     return name, Counterexample.of_promise(kind, sentence, *said, (read, says.format(named)))

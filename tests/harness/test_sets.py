@@ -134,3 +134,20 @@ def test_a_set_that_nobody_read_at_the_end_is_unknown() -> None:
 
 def test_each_set_is_read_at_the_end() -> None:
     assert [read.key for read in Sets.final_reads(("set-0", "set-4"))] == ["set-0", "set-4"]
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "verdict"),
+    [(("fail", "ok"), "valid"), (("ok", "fail"), "valid"), (("info", "fail"), "valid"), (("fail", "fail"), "invalid")],
+)
+def test_an_element_may_be_there_if_one_of_its_adds_may_have_taken_effect(
+    outcomes: tuple[Outcome, Outcome], verdict: str
+) -> None:
+    """A workload may ask again for what failed."""
+    adds = [op(place, "add", 7, outcome=outcome) for place, outcome in enumerate(outcomes)]
+    assert elements_check([*adds, final(7)]).verdict == verdict
+
+
+def test_what_is_no_number_is_named_behind_those_that_are() -> None:
+    check = elements_check([*ADDED, final(1, 2, 9), replace(final(at=12), result=["x", 1, 2, 9])])
+    assert (check.verdict, check.details["elements"]) == ("invalid", {"unexpected": [9, "x"]})
