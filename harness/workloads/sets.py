@@ -240,5 +240,7 @@ def _wrong(name: str, elements: list[Any], adds: Sequence[Operation], read: Oper
     many = counted(len(elements), "element")
     kind, says = _KINDS[name]
     sentence = f"{read.key}: the read of process {read.process}{where} {says.format(many)}: {named}"
-    said = [(add, f"adds {add.value}: {add.outcome}") for add in sorted(adds, key=lambda add: _by_kind(add.value))[:_SHOWN]]
+    said = [
+        (add, f"adds {add.value}: {add.outcome}") for add in sorted(adds, key=lambda add: _by_kind(add.value))[:_SHOWN]
+    ]
     return name, Counterexample.of_promise(kind, sentence, *said, (read, says.format(named)))
