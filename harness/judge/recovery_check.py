@@ -212,7 +212,9 @@ def recovery_check(recorded: Recorded, found: Found | None, damages: Damages = N
     looked = [found, found.restarted] if found.restarted else [found]
     wrong = next(((one, *one_wrong) for one in looked if (one_wrong := _wrong(one, limit))), None)
     if wrong is None:
-        if why := found.since_heal.undecidable or found.since_load.undecidable:
+        if why := next(
+            (why for one in looked if (why := one.since_heal.undecidable or one.since_load.undecidable)), ""
+        ):
             return check("unknown", why)
         well = "; ".join(_well(one, limit).removesuffix(_refusals(one)) for one in looked)
         return check("valid", well + _refusals(*looked), _seconds(found))
