@@ -175,11 +175,9 @@ def excused(check: Check, keys: Sequence[KeyVerdict], voided: Voided | None) -> 
 
 
 def _examples_of(check: Check, keys: Sequence[KeyVerdict]) -> list[Counterexample]:
-    """The counterexamples of a failed check: those of the keys, or those among its own details."""
-    if check.name in LINEARIZABLE:
-        return [example for key in keys for example in key.counterexamples]
+    """The counterexamples of a failed check: those of the keys, if they are judged by it, and those in its details."""
+    examples = [example for key in keys for example in key.counterexamples] if check.name in LINEARIZABLE else []
     found = check.details.get("counterexamples")
-    examples = []
     for record in found if isinstance(found, list) else ():
         with suppress(AttributeError, KeyError, TypeError, ValueError):  # a third party may have recorded anything
             examples.append(Counterexample.from_json(record))
