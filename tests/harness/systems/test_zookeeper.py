@@ -211,7 +211,7 @@ def test_a_session_that_comes_to_be_while_it_is_looked_for_is_not_the_one_before
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"\xff"])
-def test_what_nobody_can_have_written_is_answered_and_ends_no_run(perform: Any, data: bytes) -> None:
+def test_what_no_client_can_have_written_is_answered_and_ends_no_run(perform: Any, data: bytes) -> None:
     text = data.decode(errors="backslashreplace")
     found = perform([Kazoo([None, znode(data), znode(data), znode(data), None, znode(data)])], READ, PEEK, CAS, ACQUIRE)
     assert [(one.type, one.value) for one in found] == [
