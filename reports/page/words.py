@@ -11,10 +11,12 @@ from reports.analysis.findings import Drawn, recorded_examples
 from reports.load.run import Run
 
 HEADLINES: Final[Mapping[Severity, str]] = {
-    "data lost": "something that was acknowledged to a client, or that a node had said to be committed, is gone",
-    "missing on nodes": "the last reads of some nodes lack what was acknowledged, and the last reads of others have it",
-    "log truncated": "committed entries went from the log of a node, and every log reaches as far again at the end: "
-    "they came back from other nodes",
+    "data lost": "something that was acknowledged to a client, or that a node had said to be committed, is in no "
+    "node's last read, or was in no node's log at some moment",
+    "missing on nodes": "the last reads or the logs of some nodes lack what was acknowledged or committed, and those "
+    "of others have it",
+    "log truncated": "committed entries went from the log of a node; at every moment some log reached as far as they "
+    "did, and at the end every log does",
     "inconsistent": "answers, or what nodes said of themselves, contradict each other",
     "no commits": "10 s or more until the end of the record in which nothing was committed any more, though nothing "
     "stood in the way",
@@ -64,6 +66,8 @@ KINDS: Final[Mapping[str, str]] = {
     "two-leaders": "two nodes led in one term",
     "undecodable-entry": "a node could not decode an entry that was committed",
     "unreadable-entry": "an acknowledged entry is in a ledger, and a read of the whole lacks it",
+    "version-order": "a write has no later version than one that was known of before it began",
+    "version-twice": "one version of a register is that of two writes",
     "wrong-epoch": "an answer names an epoch that was granted to another, or went back, or holds another state",
     "wrong-length": "the length in a ledger's metadata is not that of its entries",
     "wrong-refusal": "a compare-and-swap was refused by the very value that it asked for",

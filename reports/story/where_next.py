@@ -16,7 +16,7 @@ from reports.story.replicas_behind import reason_of
 from reports.style.format import number
 
 #: What is seen in the ends of the logs.
-_OF_LOGS: Final[tuple[Severity, ...]] = ("data lost", "log truncated")
+_OF_LOGS: Final[tuple[Severity, ...]] = ("data lost", "missing on nodes", "log truncated")
 _COUNTEREXAMPLE: Final = "Read the counterexample: operations that cannot all be true, the contradiction in red"
 
 
@@ -105,9 +105,14 @@ def next_step(drawn: Drawn, worst: Break) -> Step:
     return _in_the_logs(drawn, worst, section)
 
 
+def _of_logs(worst: Break) -> bool:
+    """Whether it is about entries that went from logs, and not about elements that clients added."""
+    return worst.severity in _OF_LOGS and worst.place.startswith("invariant")
+
+
 def _dating(drawn: Drawn, worst: Break) -> Evidence | None:
     """Find the record of the log that lost entries first; None where the break is of another kind."""
-    if worst.severity not in _OF_LOGS or worst.onset is None:
+    if not _of_logs(worst) or worst.onset is None:
         return None
     checks = [one for one in drawn.run.results.get("checks", ()) if str(one.get("name")) == worst.section]
     moments = [one for check in checks for one in (check.get("details") or {}).get("moments") or ()]
@@ -117,8 +122,8 @@ def _dating(drawn: Drawn, worst: Break) -> Evidence | None:
 
 def _charts(drawn: Drawn, worst: Break, moment: float) -> Charts | None:
     """Choose the chart that shows what the nodes answered around a moment; None where they answered nothing."""
-    if have_indexes(drawn.timelines) and (worst.severity in _OF_LOGS or worst.place == "recovery"):
-        return Charts(*around(drawn, moment), "chart-progress", "log_end" if worst.severity in _OF_LOGS else "applied")
+    if have_indexes(drawn.timelines) and (_of_logs(worst) or worst.place == "recovery"):
+        return Charts(*around(drawn, moment), "chart-progress", "log_end" if _of_logs(worst) else "applied")
     return Charts(*around(drawn, moment), "chart-leaders") if have_roles(drawn.timelines) else None
 
 

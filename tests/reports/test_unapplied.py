@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import html
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
+
+import pytest
 
 import reports
 from history import UNAPPLIED, Counterexample, Operation, RunFiles
 from reports.analysis.counterexample import label_of, picture_of
+from reports.analysis.findings import prepare
 from reports.analysis.rows import unapplied_text
+from reports.load.run import read_run
+from reports.story.aftermath import outages_text
 from reports.text import text_diagram
 from tests.support.reports.made import Maker
+from tests.support.reports.raw import Raw
+from tests.support.reports.recorded_runs import recorded_run
 
 S = 10**9
 WRITE = Operation(1, "write", "k", 7, 7, "ok", S, 2 * S, 0, 1, "n3")
@@ -63,6 +71,29 @@ def test_page_and_terminal_say_so_in_the_head_and_beside_the_drawing(fresh: Make
     assert f'<strong class="unapplied">{sentence}</strong>' in rest
     assert ", not applied" in rest
     assert sentence in " ".join(reports.render_run(files, 200).split())
+
+
+def test_a_recorded_run_says_how_many_acknowledgements_fell_into_its_outage(tmp_path: Path) -> None:
+    """Of entries that went from all logs; reads were answered all the time, from what their nodes held."""
+    files = RunFiles(recorded_run("entries-lost", tmp_path))
+    raw, drawn = Raw(files.root), prepare(read_run(files))
+    said = re.fullmatch(
+        r"No operation succeeded and was applied for ([\d.]+) s, from ([\d.]+) s, .*, to ([\d.]+) s, though clients "
+        r"asked: (\d+) were acknowledged then without having been applied\.",
+        outages_text(drawn),
+    )
+    assert said is not None
+    length, start, stop = map(float, said.groups()[:3])
+    assert not [at for at in raw.served() if start + 0.1 < at < stop - 0.1]
+    assert length == pytest.approx(stop - start, abs=0.11)
+    empty = [one for one in raw.events if one["type"] == "ok" and one.get("error") == UNAPPLIED]
+    assert int(said[4]) == sum(start <= one["time"] / S <= stop for one in empty) == 331
+    accused = [one for one in drawn.violations if "“read 1166” on n3" in one.unapplied]
+    assert [one.key for one in accused] == ["k3"]
+    assert accused[0].unapplied == (
+        "The server's library acknowledged “write 1999” on n3 and “read 1166” on n3 without having applied their "
+        "entries."
+    )
 
 
 def test_counts_and_legend_say_how_many_successes_are_none(fresh: Maker) -> None:
