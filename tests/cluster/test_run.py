@@ -38,7 +38,8 @@ def test_a_full_disk_while_recording_ends_in_order(store: Path) -> None:
     store.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=400k", "full", store], check=True)
     try:
-        job = start(*run_words(store, *THREE, "--time-limit", "60", "--rate", "2000"))
+        # On a busy machine 0.4.0 can lose what was committed, which outranks a full disk.
+        job = start(*run_words(store, "--dledger-version", "0.3.2", *THREE, "--time-limit", "60", "--rate", "2000"))
         assert job.end() == 255, job.text
         (failure,) = (line for line in job.lines if line.startswith("harness failure"))
         assert failure.startswith(f"harness failure: No space left on device: make room where {store} lies")
