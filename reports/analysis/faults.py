@@ -16,6 +16,7 @@ from history import SECOND, Receipt
 from history.metrics.recovery import Asked, Load, figures, load_of, moment_or, surroundings
 from reports.analysis.node_timeline import NodeTimeline, leader_at
 from reports.load.columns import Operations
+from reports.load.cut_record import is_cut
 from reports.load.run import Run
 from reports.style.format import one_line
 from reports.style.palette import family_of
@@ -69,6 +70,9 @@ class FaultWindow:
     #: The kinds of operation of which clients began one after the heal.
     asked: frozenset[str] = frozenset()
 
+    #: The history was cut after the run, so that it has no figures of what clients met.
+    cut: bool = False
+
     @property
     def installed(self) -> bool:
         return self.state == "installed"
@@ -119,8 +123,12 @@ def fault_windows(run: Run, timelines: Sequence[NodeTimeline]) -> list[FaultWind
     kinds = {kind: run.operations.served_at(code) for code, kind in enumerate(run.operations.f.names)}
     load = load_in(run.operations, run.receipts)
     around = surroundings(run.receipts, load)
+    cut = is_cut(run)
     found = []
     for receipt in sorted(run.receipts, key=lambda receipt: receipt.started):
+        if cut:
+            found.append(_window(receipt, dict.fromkeys(FIGURES), {}, timelines, run, None))
+            continue
         here = around.get(receipt.id)
         own = figures(receipt, here, oks, load) if len(run.operations) else _recorded(run.fault_rows.get(receipt.id))
         by_kind = {kind: figures(receipt, here, mine, load) for kind, mine in kinds.items()} if here else {}
@@ -160,8 +168,9 @@ def _window(
     by_kind: Mapping[str, Mapping[str, float | None]],
     timelines: Sequence[NodeTimeline],
     run: Run,
-    load: Load,
+    load: Load | None,
 ) -> FaultWindow:
+    """Gather what is known of a fault; without a ``load`` the history was cut."""
     grudge = grudge_of(receipt)
     leader = receipt.leader or leader_at(timelines, receipt.started / SECOND)
     return FaultWindow(
@@ -174,7 +183,8 @@ def _window(
         grudge=grudge,
         leader=leader,
         leader_cut=leader_cut(leader, grudge, run.members) if grudge else None,
-        measured_s=measured_for(receipt, load),
+        measured_s=measured_for(receipt, load) if load else None,
+        cut=load is None,
         sides=sides_text(grudge, run.nodes, leader),
         started=receipt.started / SECOND,
         stood=_seconds(receipt.stood),

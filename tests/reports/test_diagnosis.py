@@ -361,7 +361,7 @@ def test_page_and_terminal_begin_with_it_and_show_its_sections_in_its_order(runs
     assert text.startswith("INVALID\ndata lost: Committed entries were deleted from logs; first on n1 by 8.3 s")
     next_step = " ".join(text.partition("\nNext: ")[2].split())
     assert next_step.startswith("Look at n5, which led by 28.7 s with a log that ended at 301, though 4,183 had been ")
-    assert page.count("This run holds no logs of nodes.") == 1
+    assert page.count("The run's directory holds no logs of nodes now: they were read when it was judged.") == 1
     assert "logged nothing" not in page
 
 
