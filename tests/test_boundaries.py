@@ -182,8 +182,8 @@ ALLOWED_WORDS: dict[str, tuple[set[str], str]] = {
             *(
                 f"harness/judge/{name}.py"
                 for name in (
-                    "committed_prefix", "damage", "fault_figures", "leader_complete", "log_order", "node_checks",
-                    "stretches",
+                    "damage", "fault_figures", "node_checks", "logs/committed_prefix",
+                    "logs/leader_complete", "logs/log_order", "logs/whereabouts",
                 )
             ),
         ),

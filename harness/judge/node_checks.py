@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from harness.judge.committed_prefix import check_committed_prefix
 from harness.judge.damage import Damages
 from harness.judge.election_safety import check_terms, election_safety
-from harness.judge.leader_complete import leader_complete
-from harness.judge.log_order import log_order
+from harness.judge.logs.committed_prefix import check_committed_prefix
+from harness.judge.logs.leader_complete import leader_complete
+from harness.judge.logs.log_order import log_order
 from harness.judge.recorded import Recorded
 from harness.judge.recovery_check import Found
 from harness.judge.replicas import End, replicas_agree

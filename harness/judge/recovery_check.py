@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from harness.judge.awake import AwakeClock, gaps
-from harness.judge.committed_prefix import falls
 from harness.judge.damage import NONE, Damage, Damages
-from harness.judge.leader_complete import short_leaders
-from harness.judge.log_order import order_violations
+from harness.judge.logs.committed_prefix import falls
+from harness.judge.logs.leader_complete import short_leaders
+from harness.judge.logs.log_order import order_violations
 from harness.judge.node_alarms import setup_failures
 from harness.judge.recorded import Recorded
 from harness.judge.recovery import (

@@ -52,12 +52,6 @@ def of_reporting(probes: Sequence[Probe], figure: str) -> list[Probe]:
     return [probe for probe in probes if probe.node in nodes]
 
 
-def held_at_the_end(probes: Iterable[Probe], committed: int) -> bool:
-    """Whether by its last answer the log of every node that reports its end reaches this index (again)."""
-    last = {probe.node: probe.ledger_end for probe in probes if says(probe, "ledger_end")}
-    return all(end >= committed for end in last.values())
-
-
 def same_process(before: Probe, after: Probe) -> bool:
     """Whether two successive answers of a node are of one process; no probe may have failed between them."""
     near = 0 <= after.time - before.time <= NEXT_NS

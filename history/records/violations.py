@@ -46,6 +46,12 @@ OF_NODES: Final = frozenset(
 )
 #: Kinds of violations in which committed entries are gone from a log.
 SHORT_LOGS: Final = frozenset({"committed-entries-deleted", "commit-beyond-log", "leader-lacks-committed"})
+#: What became of committed entries that went from a log: at some moment no log reached them; at the end some do not;
+#: at the end all do.
+Fate: TypeAlias = Literal["lost", "missing", "held"]
+_OF_ENTRIES: Final[Mapping[str, Severity]] = {
+    "lost": "data lost", "missing": "missing on nodes", "held": "log truncated",
+}  # fmt: skip
 #: At most this many counterexamples of one check are recorded.
 MAX_SHOWN: Final = 20
 #: What the gate of reads sees where it has nothing to ask.
@@ -235,8 +241,11 @@ def _kind_of(check: Mapping[str, Any]) -> object:
 
 def severity_of(check: str, kind: str, details: Mapping[str, Any] | None = None) -> Severity:
     """Say how bad a violation of this kind is, which this check found; ``details`` as the check recorded them."""
-    if kind in SHORT_LOGS and details and details.get("held_again") is True and not details.get("lost_for_good"):
-        return "log truncated"
+    if kind in SHORT_LOGS and details and "entries" in details:
+        entries = details["entries"]
+        return (
+            _OF_ENTRIES.get(str(entries.get("fate")), "data lost") if isinstance(entries, Mapping) else "inconsistent"
+        )
     if kind in LOST or kind in SHORT_LOGS:
         losses = losses_of({"details": details})
         elsewhere = bool(losses) and all(one.get("elsewhere") == one.get("lost") for one in losses)

@@ -11,10 +11,12 @@ from reports.analysis.findings import Drawn, recorded_examples
 from reports.load.run import Run
 
 HEADLINES: Final[Mapping[Severity, str]] = {
-    "data lost": "something that was acknowledged to a client, or that a node had said to be committed, is gone",
-    "missing on nodes": "the last reads of some nodes lack what was acknowledged, and the last reads of others have it",
-    "log truncated": "committed entries went from the log of a node, and every log reaches as far again at the end: "
-    "they came back from other nodes",
+    "data lost": "something that was acknowledged to a client, or that a node had said to be committed, is in no "
+    "node's last read, or was in no node's log at some moment",
+    "missing on nodes": "the last reads or the logs of some nodes lack what was acknowledged or committed, and those "
+    "of others have it",
+    "log truncated": "committed entries went from the log of a node; at every moment some log reached as far as they "
+    "did, and at the end every log does",
     "inconsistent": "answers, or what nodes said of themselves, contradict each other",
     "no commits": "10 s or more until the end of the record in which nothing was committed any more, though nothing "
     "stood in the way",

@@ -178,7 +178,7 @@ def _drawn_at(place: int) -> str:
 
 
 def _deleted(drawn: Drawn, found: Sequence[tuple[str, str, Mapping[str, Any]]]) -> Break:
-    """Committed entries that went from logs: whether they are there again at the end, and since when they are not.
+    """Committed entries that went from logs: whether no log had them at some moment, and which have them at the end.
 
     What a probe shows happened by then, at some moment since the one before.
     """
@@ -191,16 +191,10 @@ def _deleted(drawn: Drawn, found: Sequence[tuple[str, str, Mapping[str, Any]]]) 
     began = f"first on {node} by {when(at, drawn.windows)}{on}"
     severity = min((severity_of(name, str(about["kind"]), about) for name, _, about in found), key=SEVERITIES.index)
     short, highest = _short_at_the_end(drawn.timelines)
+    entries = _entries_of(found)
     write = drawn.run.index
     text = f"Committed entries were deleted from logs; {began}."
-    if severity == "log truncated":
-        detail = "At the end every log reaches as far again."
-    elif not short:
-        detail = f"{_again_by(found)}."
-    elif len(short) < len(drawn.timelines):
-        ends = ", ".join(f"{name} at {write(held)}" for name, held in sorted(short.items()))
-        detail = f"Of {write(highest)} that were committed, at the end logs end earlier on {ends}."
-    else:
+    if short and len(short) == len(drawn.timelines):
         (at, holder), led = _last_held(drawn.timelines, highest), ""
         held = f"The last log that held them was {holder}'s, until {at:.1f} s."
         if leading := [pair for pair in moments if "told_by" in pair[1]]:
@@ -213,16 +207,38 @@ def _deleted(drawn: Drawn, found: Sequence[tuple[str, str, Mapping[str, Any]]]) 
             f"{write(max(short.values()))}, {led or f'since {when(at, drawn.windows)}'}."
         )
         detail = f"{held} Committed entries went from a log {began}."
+    elif entries is None:
+        detail = "What became of them was not judged then: judge the run again."
+    elif entries["fate"] == "lost":
+        gone, lowest = entries["time"] / 1e9, entries["longest"] + 1
+        text = (
+            f"Entries {write(lowest)} to {write(entries['index'])} were committed, and by {when(gone, drawn.windows)}, "
+            "no node's log held them any more."
+        )
+        detail = f"Committed entries went from a log {began}."
+        detail += "" if short else " At the end logs are as long again, by other entries."
+    else:
+        detail = f"{_still_held(entries, drawn)}."
     section = next(name for name, own, _ in found if own == place)
-    lasting = lasting_evidence(drawn, moments, short) if severity == "data lost" else None
+    lasting = lasting_evidence(drawn, moments, short) if severity in ("data lost", "missing on nodes") else None
     return Break(severity, text, at, place, checks, (node,), section=section, detail=detail, evidence=lasting)
 
 
-def _again_by(found: Sequence[tuple[str, str, Mapping[str, Any]]]) -> str:
-    """Say why entries count as lost though the last answers show no log without them."""
-    if any("held_again" in about for _, _, about in found):
-        return "Some log was not seen to hold them again"
-    return "Whether logs held them again at the end was not judged then: judge the run again"
+def _entries_of(found: Sequence[tuple[str, str, Mapping[str, Any]]]) -> Mapping[str, Any] | None:
+    """Return the worst that a check found out about what became of the entries; None if none asked."""
+    asked = [about["entries"] for _, _, about in found if isinstance(about.get("entries"), Mapping)]
+    return min(asked, key=lambda one: ("lost", "missing", "held").index(one["fate"]), default=None)
+
+
+def _still_held(entries: Mapping[str, Any], drawn: Drawn) -> str:
+    """Say which logs lack the entries at the end, or that none does, and how few there were at the worst moment."""
+    index, short, holders = drawn.run.index(entries["index"]), entries["short"], entries["holders"]
+    if short:
+        ends = ", ".join(f"{name} at {drawn.run.index(end)}" for name, end in sorted(short.items()))
+        there = sorted({one.node for one in drawn.timelines} - set(short))
+        return f"Logs of {', '.join(there)} reach {index} at the end, those of others end before it: {ends}"
+    seldom = f"; at {entries['time'] / 1e9:.1f} s {len(holders)} of {entries['nodes']} did: {', '.join(holders)}"
+    return "At the end every log reaches as far again" + (seldom if len(holders) < entries["nodes"] else "")
 
 
 def _last_held(timelines: Sequence[NodeTimeline], index: int) -> tuple[float, str]:

@@ -22,22 +22,24 @@ def lasting_evidence(
 ) -> Evidence | None:
     """The leader that lacked committed entries, from when on they were not sent to others; or the last fall of a log.
 
-    Only of logs that are short at the end: what came back before is not what was lost.
+    If logs are short at the end, only of those: what came back before is not what is missing.  Of logs that are all as
+    long again, the first such leader.
     """
     write = drawn.run.index
-    leading = [pair for pair in moments if "told_by" in pair[1] and str(pair[1]["node"]) in short]
+    leading = [pair for pair in moments if "told_by" in pair[1] and (not short or str(pair[1]["node"]) in short)]
     if leading:
-        last = leading[-1][1]
+        last = (leading[-1] if short else leading[0])[1]
         place, one = next(pair for pair in leading if leadership(pair[1]) == leadership(last))
         node, at = str(one["node"]), one["time"] / 1e9
         ended = f"a log that ended at {write(one['log_end'])}, though {write(one['committed'])} had been committed"
         return Evidence(place, f"Look at {node}, which led by {at:.1f} s with {ended}", node, at)
-    falls = {str(one["node"]): (place, one) for place, one in moments if str(one["node"]) in short}
+    falls = {str(one["node"]): (place, one) for place, one in moments if not short or str(one["node"]) in short}
     if not falls:
         return None
     node, (place, one) = min(falls.items(), key=lambda pair: int(pair[1][1]["time"]))
     at = one["time"] / 1e9
-    text = f"Look at {node}, whose log was cut for the last time by {at:.1f} s and is short at the end"
+    text = f"Look at {node}, whose log was cut for the last time by {at:.1f} s"
+    text += " and is short at the end" if short else ""
     return Evidence(place, text, node, at)
 
 

@@ -23,7 +23,7 @@ from tests.support.reports.made import Maker
 from tests.support.reports.recorded_runs import recorded_run
 
 FOUND = {
-    "data-lost": "data lost: leader-lacks-committed",
+    "data-lost": "missing on nodes: leader-lacks-committed",
     "logs-cut": "log truncated: commit-beyond-log",
     "replica-behind": "replica behind",
     "stale-reads": "as intended, and more was found: log truncated: commit-beyond-log",
@@ -59,15 +59,14 @@ def test_lists_show_it(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert f"{finding}<" in page
     assert run_command(["ls", "--store", str(store), "--json"]) == 0
     runs = {Path(run["run"]).name: run for run in json.loads(capsys.readouterr().out)["runs"]}
-    assert (runs["data-lost"]["severity"], runs["data-lost"]["kind"]) == ("data lost", "leader-lacks-committed")
+    assert (runs["data-lost"]["severity"], runs["data-lost"]["kind"]) == ("missing on nodes", "leader-lacks-committed")
     assert (runs["stale-reads"]["canary"], runs["logs-cut"]["canary"]) == ("found", "")
 
 
 def test_junit_names_it(store: Path, tmp_path: Path) -> None:
     reports.write_junit(RunFiles(store / "recorded" / "data-lost"), tmp_path / "junit.xml")
-    assert (
-        '<property name="finding" value="data lost: leader-lacks-committed" />' in (tmp_path / "junit.xml").read_text()
-    )
+    finding = '<property name="finding" value="missing on nodes: leader-lacks-committed" />'
+    assert finding in (tmp_path / "junit.xml").read_text()
 
 
 def test_a_planted_bug_that_was_missed_is_the_finding(fresh: Maker, capsys: pytest.CaptureFixture[str]) -> None:
@@ -110,7 +109,7 @@ def test_the_worst_comes_first_and_nothing_is_left_out(wanted: list[str], data: 
             name, kind = data.draw(st.sampled_from(CHECKS[severity]))
             losses = [{"node": "n1", "lost": 2, "elsewhere": 2, "seen_ns": 5}]
             whole: dict[str, dict[str, object]] = {
-                "log truncated": {"held_again": True}, "missing on nodes": {"losses": losses},
+                "log truncated": {"entries": {"fate": "held"}}, "missing on nodes": {"losses": losses},
             }  # fmt: skip
             more = whole.get(severity, {})
             checks.append({"name": name, "verdict": "invalid", "details": {"kind": kind, **more} if kind else {}})

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import reports
-from harness.judge.committed_prefix import check_committed_prefix
 from harness.judge.damage import NONE
-from harness.judge.log_order import log_order
+from harness.judge.logs.committed_prefix import check_committed_prefix
+from harness.judge.logs.log_order import log_order
 from history import RunFiles
 from history.records.probes import read_probes
 from reports.analysis.findings import prepare
@@ -60,7 +61,7 @@ def told(root: Path) -> tuple[Break, RunRow, str, str]:
 def test_logs_that_reach_as_far_again_are_no_lost_data_anywhere(tmp_path: Path) -> None:
     first, row, banner, shown = told(judged(tmp_path / "again", lambda probe: probe))
     assert first.severity == "log truncated"
-    assert first.detail == "At the end every log reaches as far again."
+    assert first.detail == "At the end every log reaches as far again; at 20.0 s 3 of 5 did: n1, n3, n5."
     assert (row.finding, row.group) == ("log truncated: commit-beyond-log", "log truncated")
     assert "log truncated: commit-beyond-log<" in site.list_page([row])
     assert shown.startswith("INVALID\nlog truncated: Committed entries were deleted from logs;")
@@ -86,7 +87,7 @@ def test_logs_that_end_before_what_was_committed_are_lost_data_everywhere(tmp_pa
         assert "again" not in text.partition("Next:")[0]
 
 
-def test_one_log_that_stays_short_is_lost_data_with_its_node(tmp_path: Path) -> None:
+def test_one_log_that_stays_short_is_named_beside_those_that_reach_as_far(tmp_path: Path) -> None:
     end = end_of(recorded_run("logs-cut", tmp_path))
 
     def cut(probe: dict[str, Any]) -> dict[str, Any]:
@@ -94,8 +95,34 @@ def test_one_log_that_stays_short_is_lost_data_with_its_node(tmp_path: Path) -> 
         return {**probe, "ledger_end": min(probe["ledger_end"], 300)} if late else probe
 
     first, row, *_ = told(judged(tmp_path / "one", cut))
+    assert (first.severity, row.severity) == ("missing on nodes", "missing on nodes")
+    assert first.detail.startswith(
+        "Logs of n1, n2, n4, n5 reach 2,716 at the end, those of others end before it: n3 at 300"
+    )
+
+
+def test_entries_that_no_log_held_at_some_moment_are_lost_though_logs_grew_again(tmp_path: Path) -> None:
+    root = recorded_run("entries-lost", tmp_path)
+    first, row, banner, shown = told(root)
     assert (first.severity, row.severity) == ("data lost", "data lost")
-    assert first.detail.endswith("at the end logs end earlier on n3 at 300.")
+    found = re.fullmatch(
+        r"Entries ([\d,]+) to ([\d,]+) were committed, and by ([\d.]+) s, .*, no node's log held them any more\.",
+        first.text,
+    )
+    assert found is not None
+    low, high, moment = (float(number.replace(",", "")) for number in found.groups())
+    probes = [json.loads(line) for line in (root / "probes.jsonl").read_text().splitlines()[1:]]
+    answers = [one for one in probes if "role" in one]
+    assert high in {one["committed"] for one in answers if one["time"] < moment * S}
+    around = []
+    for node in {one["node"] for one in answers}:
+        mine = [one for one in answers if one["node"] == node]
+        around += [one["ledger_end"] for one in mine if one["time"] <= (moment + 0.05) * S][-1:]
+        around += [one["ledger_end"] for one in mine if one["time"] > (moment + 0.05) * S][:1]
+    assert max(around) == low - 1
+    assert "At the end logs are as long again, by other entries." in first.detail
+    assert "Next: Look at n3, which led by 11.5 s with a log that ended at 730" in " ".join(shown.split())
+    assert "reaches as far again" not in banner
 
 
 def test_a_judgement_that_did_not_ask_says_so(tmp_path: Path) -> None:
@@ -103,10 +130,10 @@ def test_a_judgement_that_did_not_ask_says_so(tmp_path: Path) -> None:
     root = judged(tmp_path / "old", lambda probe: probe)
     results = json.loads((root / "results.json").read_text())
     for check in results["checks"]:
-        (check.get("details") or {}).pop("held_again", None)
+        (check.get("details") or {}).pop("entries", None)
     (root / "results.json").write_text(json.dumps(results))
     first, row, banner, shown = told(root)
     assert (first.severity, row.severity) == ("data lost", "data lost")
-    assert first.detail == "Whether logs held them again at the end was not judged then: judge the run again."
+    assert first.detail == "What became of them was not judged then: judge the run again."
     for text in (banner, shown):
         assert "every log" not in text

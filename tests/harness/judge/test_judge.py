@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from harness.judge.committed_prefix import check_committed_prefix, falls
 from harness.judge.damage import NONE
 from harness.judge.fault_windows import quorum_left, windows_of
 from harness.judge.gates import least
 from harness.judge.judge import planted
+from harness.judge.logs.committed_prefix import check_committed_prefix, falls
 from harness.judge.recorded import Recorded
 from harness.judge.recovery import last_heal
 from harness.judge.recovery_check import recovery_of
@@ -315,7 +315,7 @@ def test_a_log_that_ends_before_what_was_committed_there_is_a_violation() -> Non
     assert check.verdict == "invalid"
     assert "n2's log ended at 60" in check.seen
     assert check.details["kind"] == "committed-entries-deleted"
-    assert check.details["lost_for_good"]
+    assert (check.details["entries"]["fate"], check.details["entries"]["short"]) == ("missing", {"n2": 60})
 
 
 def test_logs_of_which_no_node_says_a_word_are_not_judged() -> None:
@@ -328,12 +328,12 @@ def test_logs_of_which_no_node_says_a_word_are_not_judged() -> None:
     assert not any("not reported" in warning for warning in judged(good()).warnings)
 
 
-def test_entries_that_another_node_still_holds_are_not_lost_for_good() -> None:
+def test_entries_that_another_log_still_reaches_are_missing_and_not_lost() -> None:
     shrunk = [Probe((65 + n) * S, "n2", "follower", 4, ledger_end=60, committed=200, applied=200) for n in range(2)]
     holder = Probe(66 * S, "n3", "leader", 4, ledger_end=200, committed=200, applied=200)
     check = check_named("committed-kept", with_probes(*shrunk, holder))
     assert check.verdict == "invalid"
-    assert "lost_for_good" not in check.details
+    assert check.details["entries"]["fate"] == "missing"
 
 
 def test_a_restarted_process_that_forgot_its_commit_index_is_no_violation() -> None:

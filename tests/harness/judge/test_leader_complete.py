@@ -10,7 +10,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from harness.judge.damage import NONE, Damage, Damages
-from harness.judge.leader_complete import leader_complete, short_leaders
+from harness.judge.logs.leader_complete import leader_complete, short_leaders
 from history import Check, Probe
 from history.records.violations import state_of
 from tests.support.draws import draws

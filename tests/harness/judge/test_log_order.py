@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.judge.committed_prefix import check_committed_prefix
 from harness.judge.damage import Damage, Damages
-from harness.judge.log_order import MOMENTS, log_order, order_violations
+from harness.judge.logs.committed_prefix import check_committed_prefix
+from harness.judge.logs.log_order import MOMENTS, log_order, order_violations
 from harness.judge.stretches import stretches
 from history import Check, Probe
 from tests.support.draws import draws

@@ -7,6 +7,7 @@ are not. The promises in the results, and the name of ZooKeeper's option ``peeks
 logs only 16 to 25 s are kept. The histories of BookKeeper are cut. ``three-losses`` is of ZooKeeper 3.9.3 too: its
 history holds a fifth of the elements, those that a node lost among them, in its adds and reads alike, and its logs the
 lines around the alarms.
+``entries-lost`` is of DLedger 0.4.0 and whole, but for its logs; it is long, so only tests that ask for it have it.
 """
 
 from __future__ import annotations

@@ -8,7 +8,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from harness.judge.damage import NONE, Damages
-from harness.judge.stretches import held_at_the_end, of_reporting, same_process
+from harness.judge.logs.whereabouts import whereabouts
+from harness.judge.stretches import of_reporting, same_process
 from history import Check, Probe
 from history.records.counted import counted
 
@@ -65,8 +66,8 @@ def falls(probes: Sequence[Probe]) -> list[Fall]:
     """Every fall of every node that reports where its log ends, in the order of the probes.
 
     The commit index of an earlier answer is compared with the log's end of a later one (the proof that this never
-    accuses a healthy node is in ``harness.judge.log_order``).  A process that was restarted has forgotten its commit
-    index: what the node had reported before is compared then.
+    accuses a healthy node is in ``harness.judge.logs.log_order``).  A process that was restarted has forgotten its
+    commit index: what the node had reported before is compared then.
     """
     found: list[Fall] = []
     probes = of_reporting(probes, "ledger_end")
@@ -129,7 +130,6 @@ def check_committed_prefix(probes: Sequence[Probe], damages: Damages = NONE) -> 
     found = [fall for fall in every if not excused.covers(fall.node, fall.time)]
     left_out = excused.describe(len(every) - len(found))
     answers = Counter(probe.node for probe in of_reporting(probes, "ledger_end") if probe.answered)
-    last = {probe.node: probe for probe in probes if probe.answered}
     if not any(fall.proves for fall in found):
         if max(answers.values(), default=0) < 2:
             return Check("committed-kept", "check", "unknown", _ASKED, "no node said twice where its log ends")
@@ -139,17 +139,14 @@ def check_committed_prefix(probes: Sequence[Probe], damages: Damages = NONE) -> 
     seen = first.describe()
     if others := len(found) - 1:
         seen += f", and {others} more such fall{'s' if others > 1 else ''} ({_by_node(found, first)})"
-    seen += left_out
+    entries = whereabouts(probes, (fall.committed for fall in found))
+    seen += left_out + entries.describe()
     details: dict[str, Any] = {
         "kind": "committed-entries-deleted",
         "nodes": nodes,
         "moments": [asdict(fall) for fall in found],
-        "held_again": held_at_the_end(probes, max(fall.committed for fall in found)),
+        "entries": entries.to_json(),
     }
-    highest = max(probe.committed for probe in last.values())
-    if max(probe.ledger_end for probe in last.values()) < highest:
-        details["lost_for_good"] = True
-        seen += f"; at the end of the run no node holds entry {highest}, which was committed"
     return Check("committed-kept", "check", "invalid", _ASKED, seen, details)
 
 

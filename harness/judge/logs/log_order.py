@@ -29,7 +29,8 @@ from itertools import pairwise
 from typing import Final
 
 from harness.judge.damage import Damages
-from harness.judge.stretches import held_at_the_end, of_reporting, reporting, stretches
+from harness.judge.logs.whereabouts import whereabouts
+from harness.judge.stretches import of_reporting, reporting, stretches
 from history import Check, Probe
 from history.records.counted import counted
 
@@ -116,6 +117,7 @@ def log_order(probes: Sequence[Probe], damages: Damages) -> Check:
         else first[node].describe()
         for node in nodes
     )
+    cut = [violation.index for violation in found if violation.above == "committed"]
     listed = sorted({*found[:MOMENTS], *first.values()}, key=lambda violation: (violation.time, violation.node))
     details = {
         "kind": KIND,
@@ -123,6 +125,6 @@ def log_order(probes: Sequence[Probe], damages: Damages) -> Check:
         "count": len(found),
         "by_node": counts,
         "moments": [asdict(violation) for violation in listed],
-        "held_again": held_at_the_end(probes, max(violation.index for violation in found)),
+        "entries": whereabouts(probes, cut).to_json() if cut else None,
     }
     return Check("log-order", "check", "invalid", _ASKED, seen, details)

@@ -21,7 +21,8 @@ from itertools import pairwise
 from typing import Final
 
 from harness.judge.damage import LOG, NONE, Damages
-from harness.judge.stretches import held_at_the_end, of_reporting, stretches
+from harness.judge.logs.whereabouts import whereabouts
+from harness.judge.stretches import of_reporting, stretches
 from history import Check, Probe
 from history.records.counted import counted
 
@@ -130,7 +131,7 @@ def leader_complete(probes: Sequence[Probe], damages: Damages = NONE) -> Check:
         "nodes": sorted(first),
         "count": len(found),
         "moments": [asdict(one) for one in listed],
-        "held_again": held_at_the_end(probes, max(one.committed for one in found)),
+        "entries": whereabouts(probes, (one.committed for one in found)).to_json(),
     }
     seen = "; ".join(one.describe() for _, one in sorted(first.items()))
     return Check("leader-complete", "check", "invalid", _ASKED, seen, details)

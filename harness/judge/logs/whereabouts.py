@@ -1,0 +1,110 @@
+"""Find what became of committed entries that went from logs, from where logs ended over the run.
+
+An answer says where a log ends at one moment.  Between two answers of a node its log may have reached as far as the
+longer of them, and for as long as it is silent as far as the last one before or the first one after.  So entries count
+as lost only if by all of that no log reached them at some moment; what logs hold is not compared here, only how far
+they reach.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import accumulate, pairwise
+from typing import Any
+
+from harness.judge.stretches import says
+from history import Probe
+from history.records.violations import Fate
+
+
+@dataclass(frozen=True, slots=True)
+class Whereabouts:
+    """The fate of the entries up to ``index``, which were committed and went from at least one log.
+
+    ``lost``: at ``time`` (ns), when logs were shortest, none went beyond ``longest``.  ``missing``: at the end the logs
+    of ``short`` (node -> end) do not reach ``index``.  ``held``: all do.  Of entries that are not lost, ``holders`` are
+    the nodes whose logs may have reached them at the ``time`` when these were fewest.
+    """
+
+    fate: Fate
+    index: int
+    time: int
+    longest: int = -1
+    short: dict[str, int] = field(default_factory=dict)
+    holders: tuple[str, ...] = ()
+    nodes: int = 0
+
+    def describe(self) -> str:
+        """Text to follow what was seen: empty where entries are not lost."""
+        if self.fate != "lost":
+            return ""
+        which = f"entries {self.longest + 1} to {self.index}, which were committed, were"
+        return f"; {which} in no node's log at {self.time / 1e9:.1f} s"
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+class _Reach:
+    """How far each node's log may have reached, from each answer to the next; ``ends`` are from ``times`` (ns) on."""
+
+    def __init__(self, probes: Iterable[Probe]) -> None:
+        answers: dict[str, list[Probe]] = {}
+        for probe in probes:
+            if says(probe, "ledger_end"):
+                answers.setdefault(probe.node, []).append(probe)
+        self.nodes = tuple(sorted(answers))
+        self.last = {node: answers[node][-1].ledger_end for node in self.nodes}
+        changes: list[tuple[int, str, int]] = []
+        for node, ones in answers.items():
+            changes.append((0, node, ones[0].ledger_end))
+            changes += [(one.time, node, max(one.ledger_end, after.ledger_end)) for one, after in pairwise(ones)]
+            changes.append((ones[-1].time, node, ones[-1].ledger_end))
+        self.times: list[int] = []
+        self.ends: list[dict[str, int]] = []
+        for time, node, end in sorted(changes):
+            now = {**self.ends[-1], node: end} if self.ends else {node: end}
+            if self.times and self.times[-1] == time:
+                self.ends[-1] = now
+            else:
+                self.times.append(time)
+                self.ends.append(now)
+        self.longest = [max(ends.values()) for ends in self.ends]
+        #: The least of ``longest`` from each row on.
+        self.least = list(accumulate(reversed(self.longest), min))[::-1]
+
+
+def whereabouts(probes: Sequence[Probe], indexes: Iterable[int]) -> Whereabouts:
+    """Return the fate of the entries up to the highest of these committed indexes that was lost, or else of all.
+
+    At least one index; each had been reported as committed by some answer, and some answer says where a log ends.
+    """
+    reach, known = _Reach(probes), _committed(probes)
+    highest = sorted(set(indexes), reverse=True)
+    # The row that holds when an index is first reported as committed.
+    since = {index: max(0, bisect_right(reach.times, known[bisect_left(known, (index,))][1]) - 1) for index in highest}
+    for index in highest:
+        if reach.least[since[index]] < index:
+            longest = reach.least[since[index]]
+            row = reach.longest.index(longest, since[index])
+            return Whereabouts("lost", index, reach.times[row], longest=longest, nodes=len(reach.nodes))
+    index = highest[0]
+    held = [
+        (time, tuple(node for node in reach.nodes if ends.get(node, -1) >= index))
+        for time, ends in zip(reach.times[since[index] :], reach.ends[since[index] :], strict=True)
+    ]
+    time, holders = min(held, key=lambda one: len(one[1]))
+    short = {node: end for node, end in reach.last.items() if end < index}
+    fate: Fate = "missing" if short else "held"
+    return Whereabouts(fate, index, time, short=short, holders=holders, nodes=len(reach.nodes))
+
+
+def _committed(probes: Iterable[Probe]) -> list[tuple[int, int]]:
+    """List each commit index that was the highest reported so far, with its time, upwards."""
+    found: list[tuple[int, int]] = []
+    for probe in sorted((one for one in probes if one.answered), key=lambda one: one.time):
+        if not found or probe.committed > found[-1][0]:
+            found.append((probe.committed, probe.time))
+    return found
