@@ -105,6 +105,9 @@ def head_context(drawn: Drawn) -> dict[str, Any]:
         "meaning": meaning_of(run),
         "failed_beside": failed_beside(run),
         "next_step": next_step(run),
+        "recovery_title": next(
+            (one.title.capitalize() for _, ones in breaks for one in ones if one.place == "recovery"), "No recovery"
+        ),
         "longer": part("commands", lambda: longer(run), ""),
         "bug": bug_of(run),
         "cut": part("counts", lambda: cut_of(run), ""),

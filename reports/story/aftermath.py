@@ -40,7 +40,8 @@ def after_onset(drawn: Drawn, onset: float) -> str:
             to = f"to {until:.1f} s, none from then " if ended else ""
             parts.append(
                 f"{before:.1f} operations a second succeeded from the load's beginning at {load[0]:.1f} s to "
-                f"{onset:.1f} s, {since:.1f} from then {to}until the load ended at {load[-1]:.1f} s"
+                f"{onset:.1f} s, {since:.1f} from then {to}until the load's last operation was begun at "
+                f"{load[-1]:.1f} s"
             )
     if any((one.role <= ROLES.index("follower")).any() for one in drawn.timelines):
         end = drawn.run.end / 1e9

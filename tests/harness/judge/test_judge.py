@@ -122,8 +122,8 @@ def test_a_violation_on_one_key_makes_the_run_invalid() -> None:
     example = Counterexample("lost-write", "A write was lost.", (OPERATIONS[1],))
     results = judged(good(), (*KEYS, KeyVerdict("k1", "invalid", "zones", 3, 0.1, 2, (example,))))
     assert results.verdict == "invalid"
-    seen = "8 operations on 2 keys, 2 violations on k1: 1 of these is dated: answered in main (1); "
-    seen += "between the change at issue and the answer stood no fault (1)"
+    seen = "8 operations on 2 keys, 2 violations on k1: 1 of these is dated: answered in main: 1; "
+    seen += "from the change that the answer contradicts to the answer, 1 fell under no fault"
     assert check_named("linearizable", results).seen == seen
     assert results.sentence.startswith("linearizable: no (lost-write: A write was lost); recovery: yes")
 
