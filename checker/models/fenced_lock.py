@@ -46,11 +46,13 @@ class FencedLock(Model):
             if word == "held":
                 return ILLEGAL if token is None else _held_by(state, token)
             return (token, token) if holder is None and type(token) is int and token > last else ILLEGAL
-        if result is UNKNOWN or result[0] == "released":
+        if result is UNKNOWN or result == ("released", value):
             held = _held_by(state, value)
             return ILLEGAL if held is ILLEGAL else (None, held[1])
         word, token = result
-        return ILLEGAL if token == value or (word == "free") != (token is None) else _held_by(state, token)
+        if word == "released" or token == value or (word == "free") != (token is None):
+            return ILLEGAL
+        return _held_by(state, token)
 
     def answers(self, state: State, f: str, value: Any) -> tuple[Any, ...] | None:
         """Tokens only have to grow: a new holder, or an unknown one that a read names, may have any."""

@@ -13,7 +13,7 @@ from harness.execution.standstills import Standstills
 from harness.generators import Context, Invocation
 from history import Event, HistoryWriter
 from history.records.events import Phase
-from history.records.operations import was_applied
+from history.records.operations import was_served
 
 if TYPE_CHECKING:
     from harness.plan import Plan
@@ -73,7 +73,7 @@ class Load:
         self.workers = [Worker(number, client) for number, client in enumerate(clients)]
         #: The keys that had operations, in the order of the first.
         self.keys: dict[str | int, None] = {}
-        #: Whether an operation was acknowledged by a node that had applied it.
+        #: Whether the system served an operation (``history.records.operations.was_served``).
         self.served = False
         #: How late each operation of the main phase was issued although its worker was free.
         self.late = Histogram()
@@ -121,7 +121,7 @@ class Load:
             worker.process += len(self.workers)
             self._processes = tuple([worker.process for worker in self.workers])
         elif type_ == "ok":
-            self.served = self.served or was_applied(type_, outcome.error)
+            self.served = self.served or was_served(type_, outcome.error)
             if phase == "main":
                 self.service.add(event.time - invoked.time)
                 self.response.add(event.time - (invoked.time if invoked.intended is None else invoked.intended))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from operator import attrgetter
 from typing import Any, Final
@@ -23,7 +24,7 @@ from harness.judge.violation_times import describe, violation_times
 from harness.plan import Plan
 from harness.runstate import RunState
 from harness.systems.promise import Promise
-from history import Check, KeyVerdict, Operation, Results, worst
+from history import Check, Counterexample, KeyVerdict, Operation, Results, worst
 from history.records.counted import counted
 from history.records.doubts import leaves_more
 from history.records.violations import LINEARIZABLE
@@ -32,7 +33,8 @@ from history.records.violations import LINEARIZABLE
 UNREAD_NS: Final = 10_000_000_000
 #: Checks, and kinds of contradictions, that no loss of entries explains.
 _NEVER_BY_LOSS: Final = frozenset(
-    {"node-logs", "election-safety", "terms-kept", "recovery", "never-written", "future-read"}
+    {"node-logs", "election-safety", "terms-kept", "recovery"}
+    | {"never-written", "future-read", "failed-write-read", "wrong-total"}
 )
 _ANSWERS: Final = {"valid": "yes", "invalid": "no", "unknown": "undecided"}
 
@@ -155,7 +157,7 @@ def unread(recorded: Recorded) -> str:
     """Say from when on no read succeeded, where clients went on to ask for long; else empty."""
     if not (reads := recorded.plan.load.reads):
         return ""
-    last = max((op.returned for op in recorded.operations if op.f in reads and op.applied and op.returned), default=0)
+    last = max((op.returned for op in recorded.operations if op.f in reads and op.served and op.returned), default=0)
     asked = max((op.invoked for op in recorded.operations), default=0)
     return f", but no read succeeded after {last / 1e9:.1f} s" if asked - last >= UNREAD_NS else ""
 
@@ -171,12 +173,22 @@ def excused(check: Check, keys: Sequence[KeyVerdict], voided: Voided | None) -> 
     """Leave undecided what may follow from entries that were lost by our own damage (``voided``)."""
     if voided is None or check.verdict != "invalid" or check.kind == "gate" or check.name in _NEVER_BY_LOSS:
         return check
-    examples = [example for key in keys for example in key.counterexamples] if check.name in LINEARIZABLE else []
+    examples = [one for one in _examples_of(check, keys) if one.operations]
     if any(one.kind in _NEVER_BY_LOSS or one.completed_at < voided.since for one in examples):
         return check
     if int(check.details.get("since", voided.since)) < voided.since:
         return check
     return replace(check, verdict="unknown", seen=f"{check.seen}; but {voided.describe()}")
+
+
+def _examples_of(check: Check, keys: Sequence[KeyVerdict]) -> list[Counterexample]:
+    """The counterexamples of a failed check: those of the keys, if they are judged by it, and those in its details."""
+    examples = [example for key in keys for example in key.counterexamples] if check.name in LINEARIZABLE else []
+    found = check.details.get("counterexamples")
+    for record in found if isinstance(found, list) else ():
+        with suppress(AttributeError, KeyError, TypeError, ValueError):  # a third party may have recorded anything
+            examples.append(Counterexample.from_json(record))
+    return examples
 
 
 # -- words ------------------------------------------------------------------------------------------------------------

@@ -116,7 +116,7 @@ def _found(
     operations = clock.operations(recorded.operations)
     final = [operation for operation in operations if operation.phase == "final"]
     system, rule = recorded.plan.under_test, rule_of(recorded.plan.under_test, recorded.probes)
-    ever = any(operation.applied for operation in operations)
+    ever = any(operation.served for operation in operations)
 
     def assessed(moment: int, again: int | None) -> Recovery:
         if system.recovered is not None:
@@ -177,14 +177,14 @@ def _until(operation: Operation, end: int) -> int:
 def _committed_again(operations: Sequence[Operation], healed: int, recorded: Recorded) -> int | None:
     """The first completion after the heal that went through a quorum.
 
-    An acknowledgement of an entry that was never applied does not count.
+    An acknowledgement of an entry that was never applied does not count, nor an answer for which nothing was asked.
     """
     plan = recorded.plan
     quorum_reads, reads = plan.under_test.quorum_reads(plan.setup()), plan.load.reads
     returns = [
         operation.returned
         for operation in operations
-        if operation.applied
+        if operation.served
         and operation.invoked >= healed
         and (quorum_reads or operation.phase == "final" or operation.f not in reads)
     ]
@@ -212,7 +212,9 @@ def recovery_check(recorded: Recorded, found: Found | None, damages: Damages = N
     looked = [found, found.restarted] if found.restarted else [found]
     wrong = next(((one, *one_wrong) for one in looked if (one_wrong := _wrong(one, limit))), None)
     if wrong is None:
-        if why := found.since_heal.undecidable or found.since_load.undecidable:
+        if why := next(
+            (why for one in looked if (why := one.since_heal.undecidable or one.since_load.undecidable)), ""
+        ):
             return check("unknown", why)
         well = "; ".join(_well(one, limit).removesuffix(_refusals(one)) for one in looked)
         return check("valid", well + _refusals(*looked), _seconds(found))
@@ -344,7 +346,7 @@ def _seconds(found: Found) -> dict[str, Any]:
 
 def _last_seen(recorded: Recorded) -> dict[str, Any]:
     """The times of the last new commit and of the last served client (ns; null: never), and of the records' end."""
-    served = [one.returned for one in recorded.operations if one.applied and one.returned is not None]
+    served = [one.returned for one in recorded.operations if one.served and one.returned is not None]
     ends = [
         *(one.ended for one in recorded.operations),
         *(probe.time for probe in recorded.probes[-1:]),

@@ -30,7 +30,12 @@ _KINDS: Final = {
     "unexpected": ("never-written", "holds {} that were never added"),
     "duplicated": ("duplicate", "holds {} twice"),
 }
+#: How much an outcome says of whether its element may be there.
+_SAYS: Final = {"fail": 0, "info": 1, "ok": 2}
 _COUNTED: Final = ("ok", "lost", "unexpected", "recovered", "duplicated")
+#: Those that are counted by one node's last read, beside what each lacks, and those by the reads of all.
+_OF_ONE: Final = ("ok", "recovered")
+_OF_ALL: Final = ("unexpected", "duplicated")
 _WORDS: Final = {
     "lost": "an element whose add was acknowledged before the last read of its set began, and that the read lacks",
     "recovered": "an element that is there though no client was answered so: its add was in doubt",
@@ -116,27 +121,42 @@ def account_of(operations: Sequence[Operation]) -> SetAccount:
     lacking = [(_lost(operations, op), op) for op in {op.node: op for op in finals}.values()]
     lacking.sort(key=lambda one: (len(one[0]), one[1].invoke_index), reverse=True)
     lost, last = lacking[0]
-    held = set(last.result)
-    added = {op.value: op for op in operations if op.f == "add" and op.invoke_index < (last.return_index or 0)}
+    held, added = set(last.result), _added_before(operations, last)
     outcomes = {one: added[one].outcome if one in added else None for one in held}
-    if unexpected := [one for one in held if outcomes[one] in (None, "fail")]:
-        wrong.append(_wrong("unexpected", unexpected, [added[one] for one in unexpected if one in added], last))
+    unexpected = dict[Any, None]()
+    for _, read in lacking:
+        adds = _added_before(operations, read)
+        mine = [one for one in set(read.result) if one not in adds or adds[one].outcome == "fail"]
+        if not unexpected.keys() >= {*mine}:
+            wrong.append(_wrong("unexpected", mine, [adds[one] for one in mine if one in adds], read))
+        unexpected |= dict.fromkeys(mine)
     missing, known = [op.value for op in lost], set[Any]()
-    for adds, read in lacking:
-        if not known.issuperset(mine := [op.value for op in adds]):
-            wrong.append(_wrong("lost", mine, adds, read))
+    for lacks, read in lacking:
+        if not known.issuperset(mine := [op.value for op in lacks]):
+            wrong.append(_wrong("lost", mine, lacks, read))
         known.update(mine)
     ok, recovered = ([one for one in held if outcomes[one] in which] for which in (("ok", "info"), ("info",)))
-    classes = {"ok": ok, "lost": missing, "unexpected": unexpected, "recovered": recovered, "duplicated": list(twice)}
+    classes = {"ok": ok, "lost": missing, "recovered": recovered}
+    classes |= {"unexpected": list(unexpected), "duplicated": list(twice)}
     gone = known.difference(*(read.result for _, read in lacking))
     return SetAccount(classes, wrong, _losses(reads, lacking), missing=len(known), gone=len(gone))
+
+
+def _added_before(operations: Iterable[Operation], read: Operation) -> dict[Any, Operation]:
+    """The add of each element that was asked for before this read ended.
+
+    Of several adds of one element that which says most: one that failed may have been tried again.
+    """
+    asked = (op for op in operations if op.f == "add" and op.invoke_index < (read.return_index or 0))
+    return {op.value: op for op in sorted(asked, key=lambda op: _SAYS[op.outcome])}
 
 
 def elements_check(operations: Sequence[Operation]) -> Check:
     """Account for every element, as Jepsen's ``checker/set`` does, by the last read of each set.
 
-    Where several nodes were read at the end, it is the last read of the node that lacks the most; ``losses`` in the
-    details are those of every node, in the order in which they were first seen.
+    Where several nodes were read at the end, it is the last read of the node that lacks the most, and those of all
+    nodes for what should not be there; ``losses`` in the details are those of every node, in the order in which they
+    were first seen.
 
     ``ok``: it is there; for the others see :data:`_WORDS`.
     """
@@ -148,7 +168,7 @@ def elements_check(operations: Sequence[Operation]) -> Check:
     counts = {name: len(elements) for name, elements in found.items()}
     classes = [name for name in _KINDS if counts[name]]
     seen = ", ".join(f"{number} {name}" for name, number in counts.items())
-    named = {name: sorted(found[name])[:_NAMED] for name in classes}
+    named = {name: sorted(found[name], key=_by_kind)[:_NAMED] for name in classes}
     details: dict[str, Any] = {**counts, "elements": named, "words": _WORDS}
     if losses := _by_node(loss for account in accounts.values() for loss in account.losses):
         details["losses"] = [asdict(loss) for loss in losses]
@@ -179,10 +199,11 @@ def _seen(counts: Mapping[str, int], losses: Sequence[Loss], missing: int, gone:
     else:
         held = f"{gone} of them no node's has, the others another node's"
     worst = max(losses, key=lambda loss: loss.lost).node
-    classes = ", ".join(f"{counts[name]} {name}" for name in ("unexpected", "recovered", "duplicated"))
+    more = ", ".join(f"{counts[name]} {name}" for name in _OF_ONE if name != "ok")
+    others = ", ".join(f"{counts[name]} {name}" for name in _OF_ALL)
     return (
         f"{', '.join(lacking)}: {whole}{counted(missing, 'acknowledged element')}, and {held}; "
-        f"that of {worst} holds {counts['ok']} that were added ({classes})"
+        f"that of {worst} holds {counts['ok']} that were added ({more}), those of all nodes hold {others}"
     )
 
 
@@ -232,12 +253,19 @@ def _by_node(losses: Iterable[Loss]) -> list[Loss]:
     return sorted(found.values(), key=lambda loss: (loss.seen_ns, loss.node))
 
 
+def _by_kind(element: Any) -> tuple[bool, Any]:
+    """Sort by it: numbers by their size, and then what is none by how it is written."""
+    return (False, element) if isinstance(element, int | float) else (True, repr(element))
+
+
 def _wrong(name: str, elements: list[Any], adds: Sequence[Operation], read: Operation) -> tuple[str, Counterexample]:
     """A counterexample of one class of elements, by the first of them."""
-    named = ", ".join(map(str, sorted(elements)[:_SHOWN])) + (", …" if len(elements) > _SHOWN else "")
+    named = ", ".join(map(str, sorted(elements, key=_by_kind)[:_SHOWN])) + (", …" if len(elements) > _SHOWN else "")
     where = f" on {read.node}" if read.node else ""
     many = counted(len(elements), "element")
     kind, says = _KINDS[name]
     sentence = f"{read.key}: the read of process {read.process}{where} {says.format(many)}: {named}"
-    said = [(add, f"adds {add.value}: {add.outcome}") for add in sorted(adds, key=lambda add: add.value)[:_SHOWN]]
+    said = [
+        (add, f"adds {add.value}: {add.outcome}") for add in sorted(adds, key=lambda add: _by_kind(add.value))[:_SHOWN]
+    ]
     return name, Counterexample.of_promise(kind, sentence, *said, (read, says.format(named)))

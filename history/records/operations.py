@@ -22,6 +22,16 @@ def was_applied(outcome: str, error: str | None) -> bool:
     return outcome == "ok" and error != UNAPPLIED
 
 
+#: The ``error`` of an ok read of an object that has no name, as no client was answered that it was made.  Nothing is
+#: there to be read; but nothing of it was asked of the system either, so it shows no cluster that serves again.
+NEVER_MADE: Final = "no create of it was acknowledged"
+
+
+def was_served(outcome: str, error: str | None) -> bool:
+    """Whether the system served an operation that ended so."""
+    return was_applied(outcome, error) and error != NEVER_MADE
+
+
 #: Functions whose ok completion repeats the invocation's value, or has none.  (Of an ``append`` that is so of texts: a
 #: log answers an index.)
 ECHOED: Final = ("write", "cas", "add", "put", "append")
@@ -57,6 +67,11 @@ class Operation:
     def applied(self) -> bool:
         """Whether it was acknowledged, and by a node that had applied it."""
         return was_applied(self.outcome, self.error)
+
+    @property
+    def served(self) -> bool:
+        """Whether it shows that the system serves."""
+        return was_served(self.outcome, self.error)
 
     @property
     def ended(self) -> int:

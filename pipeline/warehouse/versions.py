@@ -227,6 +227,10 @@ def tidy(warehouse: Path, merged: Iterable[Path]) -> None:
         for path in _entries(warehouse / place):
             if not _is_whole(path):
                 sweep(path.parent, path.name)
+    for link in warehouse.glob(f".{NEWEST}.*"):  # of a writer that was killed before it replaced the other
+        with contextlib.suppress(FileNotFoundError):
+            if time.time() - link.lstat().st_mtime > _KEEP_S:
+                link.unlink()
 
 
 def _is_whole(path: Path) -> bool:

@@ -66,6 +66,8 @@ KINDS: Final[Mapping[str, str]] = {
     "two-leaders": "two nodes led in one term",
     "undecodable-entry": "a node could not decode an entry that was committed",
     "unreadable-entry": "an acknowledged entry is in a ledger, and a read of the whole lacks it",
+    "version-order": "a write has no later version than one that was known of before it began",
+    "version-twice": "one version of a register is that of two writes",
     "wrong-epoch": "an answer names an epoch that was granted to another, or went back, or holds another state",
     "wrong-length": "the length in a ledger's metadata is not that of its entries",
     "wrong-refusal": "a compare-and-swap was refused by the very value that it asked for",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import permutations, product
 from random import Random
 from typing import Any
@@ -90,7 +91,9 @@ class _Lock:
         if f == "read":
             return random.choice([None, token])
         return random.choice(
-            [["acquired", token], ["held", token]] if f == "acquire" else [["free", None], ["held", token]]
+            [["acquired", token], ["held", token]]
+            if f == "acquire"
+            else [["free", None], ["held", token], ["released", token]]
         )
 
     def right(self, order: list[Operation], guesses: tuple[int, ...]) -> bool:
@@ -105,7 +108,7 @@ class _Lock:
                 taken: int = token if pending else one.result[1]
                 fits, holder, last = holder is None and taken > last, taken, max(last, taken)
             elif one.f == "release" and (pending or one.result[0] == "released"):
-                fits, holder = holder == one.value, None
+                fits, holder = holder == one.value and (pending or one.result[1] == one.value), None
             else:
                 fits = holder == one.result[1] and (one.f == "acquire" or one.value != holder)
                 fits = fits and (one.result[0] == "free") == (holder is None)
@@ -305,6 +308,13 @@ def test_a_value_appended_twice_is_no_history_of_a_ledger() -> None:
     twice = [Operation(0, "append", "x", 5, index, "ok", 0, 1, 2 * index, 2 * index + 1) for index in (0, 1)]
     with pytest.raises(ModelError, match="appended twice"):
         check_operations(twice, "ledger")
+
+
+def test_a_release_that_names_another_token_than_it_gave_back_is_no_answer_to_it() -> None:
+    taken = Operation(0, "acquire", "lock-0", None, ["acquired", 4], "ok", 0, 1, 0, 1)
+    back = Operation(0, "release", "lock-0", 4, ["released", 4], "ok", 2, 3, 2, 3)
+    assert check_operations([taken, back], "fenced-lock").verdict == "valid"
+    assert check_operations([taken, replace(back, result=["released", 5])], "fenced-lock").verdict == "invalid"
 
 
 def in_turn(*said: tuple[str, Any, Any]) -> list[Operation]:

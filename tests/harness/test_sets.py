@@ -80,7 +80,8 @@ def test_what_each_node_lacks_is_counted_for_itself_and_shown_where_no_other_sho
     ]  # fmt: skip
     assert check.seen == (
         "the last read of n1 lacks 1, that of n2 2, that of n3 1: all together 3 acknowledged elements, and another "
-        "node's has each of them; that of n2 holds 1 that were added (0 unexpected, 0 recovered, 0 duplicated)"
+        "node's has each of them; that of n2 holds 1 that were added (0 recovered), those of all nodes hold "
+        "0 unexpected, 0 duplicated"
     )
     shown = [Counterexample.from_json(record).suspects[0].node for record in check.details["counterexamples"]]
     assert shown == ["n2", "n1"], "what n3 lacks is shown by n2"
@@ -99,6 +100,20 @@ def test_what_each_node_lacks_is_counted_for_itself_and_shown_where_no_other_sho
         "the last read of n1 lacks 1: 1 acknowledged element, and another node's has it; that of n1 "
     )
     assert "losses" not in elements_check([*added, read_of("n1", 30, 1, 2, 3, phase="final")]).details
+
+
+def test_what_was_never_added_is_looked_for_in_every_nodes_last_read() -> None:
+    """Also in that of a node which lacks less than another."""
+    ends = [read_of("n2", 20, 1, 2, 9, phase="final"), read_of("n1", 21, 1, 2, phase="final")]
+    check = elements_check([*ADDED, *ends])
+    assert (check.verdict, check.details["elements"]) == ("invalid", {"unexpected": [9]})
+    lacking = elements_check([*ADDED, ends[0], read_of("n1", 21, 1, 4, phase="final")])
+    assert lacking.details["elements"] == {"lost": [2], "unexpected": [4, 9]}
+    shown = [Counterexample.from_json(record).suspects[0].node for record in lacking.details["counterexamples"]]
+    assert shown == ["n1", "n1", "n2"], "what n1 lacks, then what should not be there on either"
+    assert lacking.seen.endswith(
+        "holds 1 that were added (0 recovered), those of all nodes hold 2 unexpected, 0 duplicated"
+    )
 
 
 def test_losses_of_several_sets_are_added_by_node() -> None:
@@ -147,3 +162,20 @@ def test_a_set_that_nobody_read_at_the_end_is_unknown() -> None:
 
 def test_each_set_is_read_at_the_end() -> None:
     assert [read.key for read in Sets.final_reads(("set-0", "set-4"))] == ["set-0", "set-4"]
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "verdict"),
+    [(("fail", "ok"), "valid"), (("ok", "fail"), "valid"), (("info", "fail"), "valid"), (("fail", "fail"), "invalid")],
+)
+def test_an_element_may_be_there_if_one_of_its_adds_may_have_taken_effect(
+    outcomes: tuple[Outcome, Outcome], verdict: str
+) -> None:
+    """A workload may ask again for what failed."""
+    adds = [op(place, "add", 7, outcome=outcome) for place, outcome in enumerate(outcomes)]
+    assert elements_check([*adds, final(7)]).verdict == verdict
+
+
+def test_what_is_no_number_is_named_behind_those_that_are() -> None:
+    check = elements_check([*ADDED, final(1, 2, 9), replace(final(at=12), result=["x", 1, 2, 9])])
+    assert (check.verdict, check.details["elements"]) == ("invalid", {"unexpected": [9, "x"]})

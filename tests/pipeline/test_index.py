@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import shutil
 import signal
 import subprocess
@@ -18,7 +19,7 @@ from history import FormatError, RunFiles
 from history.metrics import change_points, regressions, survival
 from history.metrics.regressions import Baseline
 from history.tables import schemas
-from history.tables.warehouse import read_runs, read_trends
+from history.tables.warehouse import NEWEST, read_runs, read_trends
 from pipeline import append_run, local_tables, read_all, refresh, trend_table
 from pipeline.warehouse import index, trends, versions
 from pipeline.warehouse.landing import Landing, known_runs, run_name
@@ -142,6 +143,17 @@ def test_the_link_is_right_though_a_faster_writer_points_it_meanwhile(three, tmp
     monkeypatch.setattr(Path, "symlink_to", late)
     append_run(warehouse, three[0])
     assert (warehouse / "tables").readlink() == Path("versions/00000002")
+
+
+def test_a_link_that_a_killed_writer_left_goes_and_that_of_another_writer_stays(three, tmp_path) -> None:
+    warehouse = tmp_path / "warehouse"
+    append_run(warehouse, three[0])
+    old, fresh = (warehouse / f".{NEWEST}.{name}" for name in ("0ld", "f5e5"))
+    for link in (old, fresh):
+        link.symlink_to("versions/00000001")
+    os.utime(old, (1, 1), follow_symlinks=False)
+    append_run(warehouse, three[1])
+    assert (old.is_symlink(), fresh.is_symlink()) == (False, True)
 
 
 def test_columns_of_a_later_release_are_not_lost(three, tmp_path) -> None:

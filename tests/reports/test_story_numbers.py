@@ -25,6 +25,7 @@ from tests.support.reports.claims import (
     alarms,
     deleted,
     elected,
+    fewest_logs,
     led_without,
     no_commits,
     outages,
@@ -43,8 +44,15 @@ PROCESS = r"process (?P<{0}>\d+) on (?P<{0}_node>n\d+) \((?P<{0}_from>[\d.]+)-(?
 CLAIMS: list[tuple[str, Claim]] = [
     (rf"first on (?P<node>n\d+) by {WHEN}", deleted),
     (
-        r"Of (?P<highest>[\d,]+) that were committed, at the end logs end earlier on (?:n\d+ at [\d,]*\d(?:, )?)+",
+        (
+            r"Logs of (?P<there>n\d+(?:, n\d+)*) reach (?P<index>[\d,]*\d) at the end, those of others end before it: "
+            r"(?:n\d+ at [\d,]*\d(?:, )?)+"
+        ),
         short_logs,
+    ),
+    (
+        r"at (?P<at>[\d.]+) s (?P<some>\d+) of (?P<of>\d+) did: (?P<names>n\d+(?:, n\d+)*)",
+        fewest_logs,
     ),
     (
         (

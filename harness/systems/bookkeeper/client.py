@@ -15,6 +15,7 @@ from harness.systems.bookkeeper.outcomes import CASES, LAW, case_of_window, name
 from harness.systems.bookkeeper.processes import GATEWAY_PORT
 from harness.systems.law import NOT_SENT, Outcome
 from harness.workloads import Invocation
+from history.records.operations import NEVER_MADE
 
 #: Entries that one question brings; an answer must fit into a line.
 CHUNK: Final = 2000
@@ -91,7 +92,7 @@ class Client:
             await self._ask("status")
         except (NoAnswerError, CodeError) as error:
             return LAW.outcome(NOT_SENT, invocation, self.home, str(error))
-        return LAW.outcome("never-created", invocation, self.home, "no create of it was acknowledged", value=None)
+        return LAW.outcome("never-created", invocation, self.home, NEVER_MADE, value=None)
 
     async def _create(self, invocation: Invocation) -> Outcome:
         ensemble, write, ack = self._quorum

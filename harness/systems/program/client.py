@@ -92,7 +92,18 @@ def unusable(invocation: Invocation, answer: dict[str, Any], answers: Mapping[st
             msgspec.convert(answer.get("value"), answers[invocation.f])
         except msgspec.ValidationError as refused:
             return f"a {invocation.f} that is ok with a value of another kind: {refused}"
+        if why := _misfit(invocation, answer.get("value"), balances="transfer" in answers):
+            return why
     return contradiction(invocation.f, invocation.value, answer.get("value")) or ""
+
+
+def _misfit(invocation: Invocation, value: Any, *, balances: bool) -> str:
+    """The reason why a value of the right kind cannot be an answer to this operation; empty if it can."""
+    if invocation.f == "release" and value[0] == "released" and value[1] != invocation.value:
+        return f"a release of the token {invocation.value} that is ok with another: {value[1]}"
+    if balances and value is not None and len({account for account, _ in value}) < len(value):
+        return f"a {invocation.f} that is ok with two balances of one account"
+    return ""
 
 
 def completion_of(invocation: Invocation, answer: dict[str, Any], node: str) -> Outcome:

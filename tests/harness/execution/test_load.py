@@ -41,6 +41,7 @@ from harness.generators import (
 from harness.plan import Plan
 from harness.systems.law import Outcome
 from history import UNAPPLIED, Event, Header, HistoryFile, HistoryWriter, Operation, pair, read_history
+from history.records.operations import NEVER_MADE
 
 PLAN = Plan(seed=1, concurrency=3, rate=200.0)
 READ = Invocation("read", "k0")
@@ -128,6 +129,7 @@ def make(tmp_path: Path) -> Iterator[Callable[..., Bench]]:
     [
         (Outcome("ok", 1, "n1"), True),
         (Outcome("ok", 1, "n1", UNAPPLIED), False),
+        (Outcome("ok", None, "n1", NEVER_MADE), False),
         (Outcome("fail", None, "n1", "no answer"), False),
         (Outcome("info", None, "n1", "no answer"), False),
     ],

@@ -12,6 +12,7 @@ from harness.judge.election_safety import check_terms, election_safety
 from harness.judge.judge import excused
 from harness.plan import Plan
 from history import Check, Counterexample, KeyVerdict, Probe, Receipt
+from history.records.violations import details_of
 from tests.support.harness.good_run import operation
 
 S = 1_000_000_000
@@ -181,3 +182,22 @@ def test_a_loss_after_such_a_cut_is_undecided_and_nothing_else_is(name: str, key
     assert found.verdict == verdict
     assert ("n1 at 40.0 s, and only 1 of 3 members" in found.seen) == (verdict == "unknown")
     assert excused(check, (key,), None) is check
+
+
+@pytest.mark.parametrize(
+    ("kind", "at", "verdict"),
+    [
+        ("lost-element", 45, "unknown"),
+        ("lost-element", 20, "invalid"),  # before the damage
+        ("never-written", 45, "invalid"),
+        ("failed-write-read", 45, "invalid"),
+        ("wrong-total", 45, "invalid"),
+        ("session-went-back", 45, "unknown"),
+    ],
+)
+def test_a_check_of_the_workload_is_excused_by_its_own_counterexamples(kind: str, at: float, verdict: str) -> None:
+    example = Counterexample.of_promise(kind, "A promise was broken.", (operation(at, "read"), "breaks it"))
+    check = Check("elements", "check", "invalid", "all is kept", "one is lost", details_of([example]))
+    assert excused(check, (lost(20),), VOIDED).verdict == verdict
+    odd = replace(check, details={"counterexamples": [7, {"kind": kind}]})
+    assert excused(odd, (), VOIDED).verdict == "unknown"

@@ -724,6 +724,16 @@ def test_gate_faults_once_is_enough_and_all_must_be() -> None:
     assert unknown_because("faults", two) == f"kill-one: 1 installed; pause-one: never tried{WANTED}"
 
 
+def test_gate_faults_wants_a_fault_that_stood_while_clients_asked() -> None:
+    two = replace(good(), plan=replace(good().plan, nemesis=("kill-one", "pause-one")))
+    late = receipt("pause-one", id=1, started=59 * S, stood=60 * S + 1, heal_started=61 * S)
+    run = replace(two, receipts=(receipt(), late))
+    assert unknown_because("faults", run) == f"kill-one: 1 installed; pause-one: 1 installed after the load{WANTED}"
+    assert judged(replace(run, receipts=(receipt(), replace(late, stood=60 * S)))).verdict == "valid"
+    every = replace(run, plan=replace(run.plan, nemesis=("all",)))
+    assert check_named("faults", judged(every)).verdict == "valid", "its turn had not come"
+
+
 def test_gate_faults_knows_an_aimed_fault_by_its_name() -> None:
     aimed = replace(good(), plan=Plan(seed=1, nemesis=("kill-one@leader/!n2",), rate=1.0))
     assert check_named("faults", judged(aimed)).verdict == "valid"

@@ -14,7 +14,7 @@ from harness.judge.judge import judge
 from harness.judge.recorded import Recorded
 from harness.runstate import RunState
 from history import Check, KeyVerdict, Probe, Receipt
-from history.records.operations import UNAPPLIED
+from history.records.operations import NEVER_MADE, UNAPPLIED
 from tests.support.draws import draws
 from tests.support.harness.good_run import MOMENTS, NODES, check_named, good, operation, receipt
 
@@ -236,6 +236,15 @@ def test_an_acknowledgement_of_what_was_never_applied_is_no_commit() -> None:
     swept = [replace(op, error=UNAPPLIED) if op.phase == "final" else op for op in OPERATIONS]
     check = check_of(replace(recorded(), operations=swept))
     assert (check.verdict, check.seen) == ("invalid", "nothing was committed after the heal")
+
+
+def test_a_read_of_what_was_never_made_is_no_sign_of_a_cluster_that_serves() -> None:
+    """BookKeeper's gateways answer it though no bookie is up."""
+    made = [op for op in OPERATIONS if op.phase != "final"]
+    never = replace(operation(84, "read", key="l1", phase="final"), error=NEVER_MADE)
+    check = check_of(replace(recorded(), operations=(*made, never)))
+    assert (check.verdict, check.seen) == ("invalid", "nothing was committed after the heal")
+    assert check.details["last_served_ns"] == made[-1].returned
 
 
 def test_a_system_that_does_not_start_again_at_the_end_has_not_recovered() -> None:

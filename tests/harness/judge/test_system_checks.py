@@ -200,6 +200,24 @@ def test_a_rule_of_recovery_that_fails_is_unknown(tested: Tested) -> None:
     assert (check.verdict, check.seen) == ("unknown", seen)
 
 
+def test_a_rule_of_recovery_that_fails_after_the_restart_is_unknown_too(tested: Tested) -> None:
+    def bad(_probes: Sequence[Probe], _nodes: Sequence[str], since: int) -> bool:
+        if since >= 66 * S:
+            raise IndexError("nothing there")
+        return True
+
+    moments = {**MOMENTS, "restarting": 65 * S, "restarted": 66 * S, "restarted-reads": 69 * S, "end": 70 * S}
+    last = (operation(67, "read", phase="final"), operation(69.5, "read", phase="final"))
+    run = {
+        "state": replace(good().state, moments=moments),
+        "operations": (*OPERATIONS, *last),
+        "probes": (*good().probes, Probe(68 * S, "n1", "leader", 2, "n1", 0, 101, 101, 101)),
+    }
+    check = check_named("recovery", judged(tested(run, recovered=bad)))
+    assert check.verdict == "unknown"
+    assert check.seen == "the system's own rule of recovery failed: IndexError: nothing there"
+
+
 SILENT = {"probes": ()}
 
 

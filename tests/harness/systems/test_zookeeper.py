@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -187,6 +188,40 @@ def test_a_session_that_owes_an_answer_is_given_up_and_the_next_one_is_told(perf
     assert second.sent == [("create_async", "/harness/set/5", b"")], "nothing was sent with the news"
 
 
+class Late(Kazoo):
+    """Another session comes to be after the first operation, and just after its id was asked for in vain."""
+
+    ids: Any = None
+
+    @property
+    def client_id(self) -> Any:
+        return next(self.ids)
+
+    @client_id.setter
+    def client_id(self, _: Any) -> None:
+        self.ids = iter([(1, b""), None, (2, b""), (2, b"")])
+
+
+def test_a_session_that_comes_to_be_while_it_is_looked_for_is_not_the_one_before(perform: Any) -> None:
+    found = perform([Late([znode(b"4"), znode(b"4")])], *[PEEK] * 4)
+    assert [one.type for one in found] == ["ok", "fail", "fail", "ok"]
+    assert [one.error for one in found[1:3]] == [
+        "ConnectionError no session with n1", "ConnectionError the session is a new one",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"\xff"])
+def test_what_no_client_can_have_written_is_answered_and_ends_no_run(perform: Any, data: bytes) -> None:
+    text = data.decode(errors="backslashreplace")
+    found = perform([Kazoo([None, znode(data), znode(data), znode(data), None, znode(data)])], READ, PEEK, CAS, ACQUIRE)
+    assert [(one.type, one.value) for one in found] == [
+        ("ok", text), ("ok", [text, 3]), ("fail", [4, 5]), ("ok", ["held", text]),
+    ]  # fmt: skip
+    read, listed = Invocation("read", "set"), [None, ["x", "10", "9"]]
+    assert perform([Kazoo(listed)], read)[0].value == [9, 10, "x"]
+    assert perform([Kazoo([None, ["y-0000000001", "11-0000000000"]])], LIST)[0].value == [11, "y"]
+
+
 def test_every_row_of_the_law_has_a_test() -> None:
     tested = {mark.args[1][number][0] for mark in test_the_law.pytestmark for number in range(len(mark.args[1]))}
     assert tested | {NOT_SENT, "new-session"} == set(zk.LAW.rules)
@@ -319,6 +354,13 @@ def test_a_workload_issues_the_kinds_that_the_gates_ask_for(workload: Any) -> No
     assert {one.f for one in final} <= zk.LAW.reads - {"peek"}
     assert all(one.final for one in final)
     assert {one.key for one in issued} == {one.key for one in final}
+
+
+def test_a_peek_that_one_server_answers_is_no_commit_after_the_heal() -> None:
+    shown = {one.name: zk.SYSTEM.quorum_reads(replace(SETUP, workload=one.name)) for one in zk.SYSTEM.workloads}
+    peeking = {one.name for one in zk.SYSTEM.workloads if "peek" in one.reads}
+    assert peeking == {"sessions"}
+    assert {name for name, by_quorum in shown.items() if not by_quorum} == peeking
 
 
 def test_lines_of_its_log_have_dates_that_the_page_reads() -> None:

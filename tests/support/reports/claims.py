@@ -50,12 +50,42 @@ def deleted(raw: Raw, match: re.Match[str]) -> None:
     assert_placed(raw, match, falls[0][0])
 
 
+def gone(raw: Raw) -> int:
+    """The highest index that a node had said to be committed when its log was seen to end before."""
+    highest: dict[tuple[str, int], int] = {}
+    found = [-1]
+    for probe in raw.answers:
+        process = probe["node"], probe["pid"]
+        highest[process] = max(highest.get(process, -1), probe["committed"])
+        found += [highest[process]] if probe["ledger_end"] < highest[process] else []
+    return max(found)
+
+
 def short_logs(raw: Raw, match: re.Match[str]) -> None:
-    highest = max(probe["committed"] for probe in raw.answers)
-    assert number(match["highest"]) == highest
+    index = number(match["index"])
+    assert index == gone(raw)
     ends = {node: raw.of(node)[-1]["ledger_end"] for node in raw.nodes}
     told = {node: number(end) for node, end in re.findall(r"(n\d+) at ([\d,]*\d)", match[0])}
-    assert told == {node: end for node, end in ends.items() if end < highest}
+    assert told == {node: end for node, end in ends.items() if end < index}
+    assert match["there"].split(", ") == sorted(ends.keys() - told.keys())
+
+
+def fewest_logs(raw: Raw, match: re.Match[str]) -> None:
+    """Of the moments since the entries were committed, the first at which the fewest logs may have reached them."""
+    index = gone(raw)
+    since = min(probe["time"] for probe in raw.answers if probe["committed"] >= index)
+
+    def may_reach(node: str, moment: int) -> bool:
+        before = [probe["ledger_end"] for probe in raw.of(node) if probe["time"] <= moment][-1:]
+        after = [probe["ledger_end"] for probe in raw.of(node) if probe["time"] > moment][:1]
+        return max(before + after) >= index
+
+    moments = sorted({probe["time"] for probe in raw.answers if probe["time"] >= since})
+    held = [[node for node in raw.nodes if may_reach(node, moment)] for moment in moments]
+    few = min(held, key=len)
+    assert close(match["at"], moments[held.index(few)] / S)
+    assert (int(match["some"]), int(match["of"])) == (len(few), len(raw.nodes))
+    assert match["names"].split(", ") == few
 
 
 def no_commits(raw: Raw, match: re.Match[str]) -> None:

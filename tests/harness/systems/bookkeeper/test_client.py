@@ -13,6 +13,7 @@ from harness.systems.bookkeeper import outcomes
 from harness.systems.bookkeeper.client import Client, Known, Prober
 from harness.systems.law import LOST, NOT_SENT, Outcome
 from harness.workloads import Invocation
+from history.records.operations import was_applied, was_served
 from tests.support.harness.gateway import ADDRESS, Gateway, setup_of
 
 CREATE = Invocation("create", "l0")
@@ -134,6 +135,8 @@ def test_no_gateway_no_operation() -> None:
 def test_a_ledger_whose_create_nobody_saw_is_read_as_none_by_a_gateway_that_answers() -> None:
     found, gateway = talk(READ)
     assert (found[0].type, found[0].value) == ("ok", None)
+    assert was_applied("ok", found[0].error), "it counts as read"
+    assert not was_served("ok", found[0].error), "no bookie was asked"
     assert [one["op"] for one in gateway.asked] == ["status"]
     assert talk(WINDOW)[0][0].type == "fail"
     assert talk(READ, prepare=silent("status"))[0][0].type == "fail"
