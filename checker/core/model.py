@@ -96,6 +96,13 @@ class Model:
         """
         return ""
 
+    def because(self, operations: Sequence[Operation], suspect: Operation) -> str:  # noqa: ARG002 (for subclasses)
+        """Why no order of all ``operations`` explains the answer of one of them, in plain words; empty: not known so.
+
+        Only what these operations prove, without a full stop.
+        """
+        return ""
+
     def about(self, f: str, value: Any, result: Any) -> frozenset[Any]:  # noqa: ARG002 (for subclasses)
         """The part of the object that the operation concerns, for reducing counterexamples.
 
@@ -209,6 +216,13 @@ class StrictCasRegister(CasRegister):
         if f == "refused":
             return ILLEGAL if state == value[0] else state
         return super().step(state, f, value, result)
+
+    def because(self, operations: Sequence[Operation], suspect: Operation) -> str:  # noqa: ARG002 (for subclasses)
+        """Why no order of all ``operations`` explains the answer of one of them, in plain words; empty: not known so.
+
+        Only what these operations prove, without a full stop.
+        """
+        return ""
 
     def about(self, f: str, value: Any, result: Any) -> frozenset[Any]:  # noqa: ARG002
         # An unread write may still be why a cas was refused.

@@ -35,8 +35,10 @@ def explain_generic(core: Sequence[Call], scene: Scene, result: EngineResult) ->
     given = f", given the {others} operations beside it" if others > 1 else ", given the other one" if others else ""
     words = plain(scene.model.wording(operation))
     said = f": {words}" if words else f" {answered(operation, due)}"
+    because = plain(scene.model.because(scene.operations, operation))
+    led = f"{because}. In full: " if because else ""
     sentence = (
-        f"{who(operation)}{said} ({clock.span(operation)}), but {scene.name} could only be "
+        f"{led}{who(operation)}{said} ({clock.span(operation)}), but {scene.name} could only be "
         f"{could} by then{given}: no order of these operations explains that answer."
     )
     alone = Linearization(None, (), (core.index(due),))

@@ -75,6 +75,26 @@ class SyncStateSet(Model):
                 return f"read{outcome}"
         return ""
 
+    def because(self, operations: Sequence[Operation], suspect: Operation) -> str:
+        """Say that an epoch came two after the one that changes expected, of which at most one can be granted.
+
+        No election led there: its master is of the epoch that the changes name, which every election raises.
+        """
+        match suspect.f, suspect.result:
+            case "read" | "register", [int() as master, int() as elected, [*_], int() as epoch]:
+                until = suspect.invoked if suspect.returned is None else suspect.returned
+            case _:
+                return ""
+        begun = [one for one in operations if one.outcome != "fail" and one.f == "alter" and one.invoked < until]
+        asked = [tuple(one.value[:3]) for one in begun]
+        many, before = asked.count((master, elected, epoch - 2)), epoch - 2
+        if many < 2 or any(expected == epoch - 1 for _, _, expected in asked):
+            return ""
+        return (
+            f"{many} changes expected epoch {before}, of which at most one can be granted, as epoch {before + 1}; "
+            f"none expected epoch {before + 1}; and yet the epoch was {epoch}"
+        )
+
 
 def _without_effect(operation: Operation) -> str:
     """`` refused (2001)`` by the controller's code, or `` failed`` where no controller looked at it."""

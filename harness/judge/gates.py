@@ -110,13 +110,13 @@ def _of_kind(number: int, kind: str) -> str:
     return counted(number, kind, kind if kind.endswith("s") else "")
 
 
-def _without_effect(operations: Iterable[Operation]) -> list[str]:
-    """Say how many were answered ok and do not count: tables of what clients were answered have them."""
+def _without_effect(operations: Iterable[Operation], when: str = "") -> list[str]:
+    """Say how many were answered ok ``when``, and do not count: tables of what clients were answered have them."""
     answered = [op for op in operations if op.outcome == "ok"]
     unapplied = sum(not op.applied for op in answered)
     refused = sum(op.applied and op.refused for op in answered)
-    parts = [f"{unapplied} more acknowledged without having been applied"] if unapplied else []
-    return parts + ([f"{refused} more refused by the register"] if refused else [])
+    parts = [f"{unapplied} more acknowledged{when} without having been applied"] if unapplied else []
+    return parts + ([f"{refused} more refused{when} by the register"] if refused else [])
 
 
 def _under_fault(recorded: Recorded, windows: Sequence[Window]) -> Check:
@@ -151,7 +151,8 @@ def _under_fault(recorded: Recorded, windows: Sequence[Window]) -> Check:
         less = f" of at least {needed} asked for" if number < needed else ""
         names = _listed(short, Window.describe)
         parts.append(f"{number}{less} under those that were too short to be asked one by one: {names}")
-    parts += _without_effect({id(op): op for ops in ended.values() for op in ops if not op.refused}.values())
+    empty = {id(op): op for ops in ended.values() for op in ops if not op.refused}
+    parts += _without_effect(empty.values(), " while these faults stood" if len(windows) > 1 else " while it stood")
     if exempt := [window for window in windows if not window.asked]:
         parts.append("not asked of " + _listed(exempt, lambda w: f"{w.describe()}: {w.exempt}"))
     if before:

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from history import Counterexample, Linearization, Operation
+from history import UNAPPLIED, Counterexample, Linearization, Operation
 from history.records.time_format import digits_of, seconds_text
 from reports.analysis.rows import rows_of
 from reports.style.format import short
@@ -293,7 +293,7 @@ def _times(operation: Operation, digits: int, *, named: bool = True) -> str:
         return f"{invoked} – never answered"
     returned = f"{seconds_text(operation.returned, digits)} s"
     if operation.outcome != "info":
-        return f"{invoked} – {returned}"
+        return f"{invoked} – {returned}{', not applied' if operation.error == UNAPPLIED else ''}"
     error = f"{short(operation.error, 24)} at " if operation.error and named else "given up at "
     return f"{invoked} s, outcome unknown ({error}{returned})"
 

@@ -110,6 +110,18 @@ def when(seconds: float, windows: Sequence[FaultWindow], node: str | None = None
     return f"{text}, before any fault" if windows else text
 
 
+def healed_before(seconds: float, windows: Sequence[FaultWindow]) -> str:
+    """Name the last fault that had been healed by a moment at which none stood; empty where there was none.
+
+    What comes right after a heal is of that fault, in tables too: ``#1 kill-leader was healed 0.1 s before``.
+    """
+    begun = [window for window in windows if window.state != "skipped" and window.started <= seconds]
+    last = max(begun, key=lambda window: window.healed or 0.0, default=None)
+    if last is None or any(window.stands(seconds, seconds) for window in begun):
+        return ""
+    return f"#{last.id} {one_line(last.fault, 60)} was healed {seconds - (last.healed or 0.0):.1f} s before"
+
+
 def about_to_strike(node: str, seconds: float, windows: Sequence[FaultWindow]) -> FaultWindow | None:
     """Find the first fault that struck a node within :data:`HIT_S` after a moment; None if none did."""
     near = [window for window in windows if window.state != "skipped" and 0 < window.started - seconds <= HIT_S]
@@ -301,8 +313,12 @@ def leader_cut(leader: str | None, grudge: Mapping[str, Sequence[str]], members:
     """Check whether the leader exchanges packets both ways with too few members for a majority (itself counted)."""
     if leader is None or not members:
         return None
-    dropped = set(grudge.get(leader, ())) | {node for node, peers in grudge.items() if leader in peers}
-    return len(set(members) - dropped) < len(members) // 2 + 1
+    return len(set(members) - unreached(leader, grudge)) < len(members) // 2 + 1
+
+
+def unreached(node: str, grudge: Mapping[str, Sequence[str]]) -> set[str]:
+    """List the nodes with which a node does not exchange packets both ways."""
+    return set(grudge.get(node, ())) | {other for other, peers in grudge.items() if node in peers}
 
 
 def _recorded(row: Mapping[str, Any] | None) -> dict[str, float | None]:

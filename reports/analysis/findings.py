@@ -21,7 +21,7 @@ from reports.analysis.faults import FaultWindow
 from reports.analysis.lagging_nodes import LaggingNode, caught_up, lagging_nodes
 from reports.analysis.node_timeline import NodeTimeline
 from reports.analysis.responder import Response, missed_write, response_of
-from reports.analysis.rows import in_doubt
+from reports.analysis.rows import in_doubt, unapplied_text
 from reports.analysis.sketch import sketch_of
 from reports.analysis.snapshots import Snapshot, snapshots_of
 from reports.load import logs
@@ -39,7 +39,8 @@ LAST_SHOWN: Final = 3
 ROOM_AROUND_S: Final = 3.0
 #: Seconds before and after a violation from which log lines are shown.
 ROOM_S: Final = (1.0, 1.0)
-#: Seconds of log lines that are shown from when the first node that did not recover stopped.
+#: Seconds of log lines that are shown before and from when the first node that did not recover stopped.
+BEFORE_S: Final = 1.0
 RECOVERY_S: Final = 8.0
 
 
@@ -54,6 +55,8 @@ class Violation:
     change that a single one shows no sign of.  ``prefix``: at which completion (s) the key's whole history ceases to be
     linearizable, and how many operations had completed before; of the first violation of a key.
     ``in_doubt``: what may have taken effect before a suspect was answered, in words, and how often.
+    ``unapplied``: which of the operations were acknowledged without having been applied, as a sentence.
+    ``healed``: the last fault before the answer where none stood, in words.
     """
 
     check: str
@@ -76,6 +79,8 @@ class Violation:
     legal: Legal
     prefix: tuple[float, int] | None
     in_doubt: Sequence[tuple[str, int]] = ()
+    unapplied: str = ""
+    healed: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,6 +286,9 @@ def _violation(run: Run, found: list[NodeTimeline], windows: list[FaultWindow], 
 
     wording = labels_by_elements(example, run.wording)
 
+    def label(operation: Operation) -> str:
+        return label_of(operation, wording=wording)
+
     def response(operation: Operation) -> Response:
         return response_of(operation, operations, found, windows, run.nodes, run.members, wording)
 
@@ -310,7 +318,9 @@ def _violation(run: Run, found: list[NodeTimeline], windows: list[FaultWindow], 
         missed=response(missed) if missed else None,
         legal=Legal((), whole=False),
         prefix=None,
-        in_doubt=in_doubt(example, lambda one: label_of(one, wording=wording)),
+        in_doubt=in_doubt(example, label),
+        unapplied=unapplied_text(example, label),
+        healed="" if standing else faults.healed_before(until, windows),
     )
 
 
@@ -337,29 +347,49 @@ def recovery_of(drawn: Drawn) -> dict[str, Any] | None:
     check = next((row for row in checks_of(drawn.run) if row["name"] == "recovery" and row["state"] == "invalid"), None)
     if check is None:
         return None
-    healed = max((window.healed for window in drawn.windows if window.healed is not None), default=0.0)
     unhealed = [window for window in drawn.windows if window.state != "skipped" and window.healed is None]
-    nothing: list[LaggingNode] = []
     late = [last.node for last in node_timeline.last_statuses(drawn.timelines) if last.late]
     end = drawn.run.end / 1e9
     picture = drawn.run.notes.attempt("sketch", lambda: sketch_of(drawn.timelines, drawn.windows, end, late), None)
+    stopped = stopped_at(drawn)
+    return {
+        "check": check,
+        "healed": _last_heal(drawn),
+        "unhealed": unhealed,
+        "starts": drawn.failed_starts,
+        "picture": picture,
+        "until": end,
+        "stopped": stopped,
+        "lagging": [one.sentence() for one in stopped.lagging],
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """Since when (``at``, s) nodes did not recover, and what all nodes logged from ``start`` to ``end`` around that."""
+
+    at: float
+    start: float
+    end: float
+    lines: list[logs.LogLine]
+    lagging: list[LaggingNode]
+
+
+def stopped_at(drawn: Drawn) -> Stopped:
+    """Find since when the first node stands still that did not recover, and the important lines of that time."""
+    nothing: list[LaggingNode] = []
+    late = [last.node for last in node_timeline.last_statuses(drawn.timelines) if last.late]
     found = drawn.run.notes.attempt("replica progress", lambda: lagging_nodes(drawn.timelines, drawn.windows), nothing)
     lagging = [one for one in found if one.node in late]
     named = (_details(drawn.run, "recovery").get("behind") or ()) if not lagging else ()
     apart = [one for one in drawn.timelines if one.node in named and len(one.time)]
     caught = {one.node: back for one in apart if (back := caught_up(one, drawn.timelines))}
     left = [caught[one.node].since if one.node in caught else node_timeline.left_at(one) for one in apart]
-    since = min([*(one.moved for one in lagging if one.moved is not None), *left], default=healed)
-    lines = logs.excerpt(drawn.run.files, drawn.run.started, since - 0.5, since + RECOVERY_S, limit=40)
-    important = [line for line in lines if line.weight]
-    return {
-        "check": check,
-        "healed": healed,
-        "unhealed": unhealed,
-        "starts": drawn.failed_starts,
-        "picture": picture,
-        "until": drawn.run.end / 1e9,
-        "lines": important or lines,
-        "since": since,
-        "lagging": [one.sentence() for one in lagging],
-    }
+    since = min([*(one.moved for one in lagging if one.moved is not None), *left], default=_last_heal(drawn))
+    start, end = max(since - BEFORE_S, 0.0), since + RECOVERY_S
+    lines = logs.excerpt(drawn.run.files, drawn.run.started, start, end, limit=40)
+    return Stopped(since, start, end, [line for line in lines if line.weight] or lines, lagging)
+
+
+def _last_heal(drawn: Drawn) -> float:
+    return max((window.healed for window in drawn.windows if window.healed is not None), default=0.0)

@@ -15,7 +15,7 @@ import numpy as np
 
 from history.records.violations import LINEARIZABLE, OF_NODES
 from reports.analysis import node_timeline
-from reports.analysis.faults import FaultWindow
+from reports.analysis.faults import FaultWindow, healed_before
 from reports.analysis.findings import Drawn, shown_as_counterexamples
 from reports.analysis.node_timeline import NodeTimeline
 from reports.analysis.sketch import Sketch, sketch_of
@@ -53,7 +53,10 @@ ROOM_S: Final = (1.0, 0.5)
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A moment at which one node was seen to break the rule (seconds), and what the cluster was doing then."""
+    """A moment at which one node was seen to break the rule (seconds), and what the cluster was doing then.
+
+    ``healed``: the last fault before it where none stood, in words.
+    """
 
     seconds: float
     node: str
@@ -61,6 +64,7 @@ class Moment:
     leader: str | None
     term: int
     faults: list[FaultWindow]
+    healed: str
     logged: logs.Excerpt | None
 
 
@@ -310,6 +314,7 @@ def _moment(drawn: Drawn, one: Observation) -> Moment:
         leader=leader,
         term=node_timeline.term_at(drawn.timelines, seconds),
         faults=[window for window in drawn.windows if window.stands(seconds, seconds)],
+        healed=healed_before(seconds, drawn.windows),
         logged=run.notes.attempt(
             "log excerpts",
             lambda: logs.around(

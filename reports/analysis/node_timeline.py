@@ -223,7 +223,7 @@ def term_at(timelines: Sequence[NodeTimeline], seconds: float) -> int:
 
 @dataclass(frozen=True, slots=True)
 class LastStatus:
-    """The last answer of a node.  ``behind``: entries from its applied index to the cluster's highest commit index.
+    """The last answer of a node.  ``behind``: entries from its applied index to the highest commit index known then.
 
     Where its log ends before the applied index, the node holds no more than that: then from there (``cut``).  None: not
     known, as where no node ever said what it applied or what was committed, and where both are of different epochs;
@@ -263,10 +263,12 @@ def last_statuses(timelines: Sequence[NodeTimeline]) -> list[LastStatus]:
         known = compared and (timeline.reports or bool((timeline.role <= ROLES.index("candidate")).any()))
         applied, log_end = int(timeline.applied[last]), int(timeline.log_end[last])
         cut = logs(timeline) and log_end < applied
-        held = log_end if cut else applied
-        away = between(front, max(held, 0), timeline.epoch_bits) if known else None
+        held, at = log_end if cut else applied, float(timeline.time[last])
+        # What others committed after its answer it may hold as well; a node that fell silent is asked no more.
+        target = _known_by(timelines, at) if end - at < GONE_S else front
+        away = between(target, max(held, 0), timeline.epoch_bits) if known else None
         behind = None if away is None else max(away, 0)
-        earlier = known and away is None and front > held
+        earlier = known and away is None and target > held
         found.append(
             LastStatus(
                 node=timeline.node,
@@ -282,11 +284,20 @@ def last_statuses(timelines: Sequence[NodeTimeline]) -> list[LastStatus]:
                 log_end_text=timeline.index(log_end),
                 committed_text=timeline.index(int(timeline.committed[last])),
                 applied_text=timeline.index(applied),
-                silent_s=end - float(timeline.time[last]),
-                at=float(timeline.time[last]),
+                silent_s=end - at,
+                at=at,
             )
         )
     return found
+
+
+def _known_by(timelines: Sequence[NodeTimeline], moment: float) -> int:
+    """The highest index that the last answers until a moment (s) know to be committed; -1 if none does."""
+    known = []
+    for one in timelines:
+        rows = np.flatnonzero((one.role != SILENT) & (one.time <= moment))
+        known += [int(one.committed[rows[-1]])] if len(rows) else []
+    return max(known, default=-1)
 
 
 def silent_since(timeline: NodeTimeline, end: float) -> float | None:

@@ -1,4 +1,4 @@
-"""Which operations of a counterexample are drawn: all of a small one, and of a large one those that matter."""
+"""The operations of a counterexample: which are drawn, which are in doubt, which were acknowledged unapplied."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from history import Counterexample, Operation
+from history import UNAPPLIED, Counterexample, Operation
 
 #: Above this many rows, at most :data:`LAST` are drawn.
 MAX_ROWS: Final = 40
@@ -64,3 +64,14 @@ def in_doubt(example: Counterexample, wording: Callable[[Operation], str]) -> li
     shown = [one for _, one in rows_of(example, ())] if not example.roles else []
     found = [one for one in shown if one.outcome == "info" and one.invoked < until]
     return list(Counter(map(wording, found)).items())
+
+
+def unapplied_text(example: Counterexample, wording: Callable[[Operation], str]) -> str:
+    """Say which operations were acknowledged without their entries having been applied; empty where none was."""
+    found = [one for one in example.operations if one.outcome == "ok" and one.error == UNAPPLIED]
+    if not found:
+        return ""
+    named = [f"“{wording(one)}”{f' on {one.node}' if one.node else ''}" for one in found]
+    listed = f"{', '.join(named[:-1])} and {named[-1]}" if len(named) > 1 else named[0]
+    entries = "their entries" if len(named) > 1 else "its entry"
+    return f"The server's library acknowledged {listed} without having applied {entries}."

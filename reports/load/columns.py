@@ -112,6 +112,11 @@ class Operations:
         """Mark the operations that were answered ok by a node that had applied them."""
         return np.asarray(self.which(OK) & (self.error.codes != self.error.code(UNAPPLIED)), dtype=np.bool_)
 
+    @property
+    def unapplied(self) -> int:
+        """How many were answered ok by a node that had not applied them."""
+        return int(np.count_nonzero(self.which(OK) & ~self.served))
+
     def served_at(self, kind: int | None = None) -> Ints:
         """The times at which those of one kind, or of all, were answered (ns), in order."""
         chosen = self.served if kind is None else self.served & (self.f.codes == kind)

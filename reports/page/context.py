@@ -157,6 +157,8 @@ def charts_context(drawn: Drawn) -> dict[str, Any]:
         "is_cut": part("counts", lambda: is_cut(run), False),  # noqa: FBT003
         "services": part("outages", lambda: [] if is_cut(run) else outages.services_of(run.operations, run.end), []),
         "lasting": part("outages", lambda: lasting_of(drawn), {}),
+        "unapplied": part("counts", lambda: run.operations.unapplied, 0),
+        "slower": part("outages", lambda: slower_of(drawn), {}),
         "calm_s": CALM_S,
         "back": {w.id: recovery_text.way_back(asdict(w), asked=bool(w.asked)) for w in drawn.windows},
         "costs": part("recovery figures", lambda: costs_of(drawn), []),
@@ -276,11 +278,29 @@ def lasting_of(drawn: Drawn) -> dict[int, list[outages.Outage]]:
     return outages.by_fault(outages.outages_of(drawn.run.operations, end), drawn.windows, end / 1e9)
 
 
+def slower_of(drawn: Drawn) -> dict[int, list[tuple[str, tuple[str, str]]]]:
+    """Map a fault's id to the kinds whose outage in its row went on after the heal: when each was answered again.
+
+    The figures of all kinds together are those of the one that came back first.
+    """
+    lasting = lasting_of(drawn)
+    found: dict[int, list[tuple[str, tuple[str, str]]]] = {}
+    for window in drawn.windows:
+        over = (
+            one.kind for one in lasting.get(window.id, ()) if window.healed and one.stop > window.healed > one.start
+        )
+        for kind in dict.fromkeys(over):
+            figures = {"state": window.state, "healed": window.healed, **window.kinds.get(kind, {})}
+            back = recovery_text.way_back(figures, asked=kind in window.asked)
+            found.setdefault(window.id, []).append((kind, back))
+    return found
+
+
 def topologies_of(drawn: Drawn) -> list[dict[str, Any]]:
     """Lay out the network during each installed fault on a picture of 200 by 200."""
     shown = [window for window in drawn.windows if window.installed][:MAX_TOPOLOGIES]
     nodes = drawn.run.nodes
-    return [{"window": w, **_network(topology.topology_of(w, nodes), w.leader)} for w in shown]
+    return [{"window": w, **_network(topology.topology_of(w, nodes, drawn.windows), w.leader)} for w in shown]
 
 
 def _network(laid: topology.Topology, leader: str | None) -> dict[str, Any]:

@@ -295,13 +295,13 @@ def networks(drawn: Drawn, marks: Marks) -> Figure | None:  # noqa: ARG001 (one 
     for axes in grid.flat:
         axes.set_axis_off()
     for axes, window in zip(grid.flat, shown, strict=False):
-        _network(axes, window, drawn.run.nodes)
+        _network(axes, window, topology.topology_of(window, drawn.run.nodes, drawn.windows))
     figure.supxlabel(NETWORK_LEGEND, fontsize=7, color="#5b6470")
     return figure
 
 
-def _network(axes: Axes, window: FaultWindow, nodes: tuple[str, ...]) -> None:
-    network = topology.topology_of(window, nodes)
+def _network(axes: Axes, window: FaultWindow, network: topology.Topology) -> None:
+    nodes = list(network.positions)
     graph: Any = nx.DiGraph()
     graph.add_nodes_from(nodes)
     places = {node: (x, 1 - y) for node, (x, y) in network.positions.items()}

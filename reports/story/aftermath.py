@@ -65,10 +65,11 @@ def outages_text(drawn: Drawn) -> str:
     if ended:
         longest, more = ended[0], ended[1:]
         began = when(longest.start, drawn.windows)
-        text = f"no operation succeeded for {longest.length:.1f} s, from {began}, to {longest.stop:.1f} s"
-        outages = "another outage" if len(more) == 1 else f"{len(more)} further outages"
+        empty = sum(_unapplied(run, one.start, one.stop) for one in ended)
+        text = f"no operation {_succeeded(empty)} for {longest.length:.1f} s, from {began}, to {longest.stop:.1f} s"
+        outages = f"another outage from {more[0].start:.1f} s" if len(more) == 1 else f"{len(more)} further outages"
         others = f", nor for {sum(one.length for one in more):.1f} s in {outages}" if more else ""
-        parts.append(f"{text}{others}, though clients asked")
+        parts.append(f"{text}{others}, though clients asked{_acknowledged(empty)}")
     parts += _unserved(drawn, [one for one in found if not one.ended])
     text = "; ".join(parts)
     return f"{text[:1].upper()}{text[1:]}." if text else ""
@@ -81,16 +82,27 @@ def _unserved(drawn: Drawn, lasting: Sequence[Outage]) -> Iterator[str]:
     since = float(served[-1]) if len(served) else float(operations.invoked.min()) / 1e9
     if not lasting or until - since < OUTAGE_S:
         return
-    asked = f"though clients asked until {until:.1f} s"
     after = f" after {since:.1f} s" if len(served) else ""
-    unapplied = np.count_nonzero(operations.which(OK) & ~operations.served & (operations.returned > since * 1e9))
-    if unapplied:
-        those = "1 was acknowledged by a node that never applied it"
-        several = f"{number(int(unapplied))} were acknowledged by a node that never applied them"
-        empty = those if unapplied == 1 else several
-        yield f"no operation succeeded and was applied{after}, {asked}: {empty}"
-    else:
-        yield f"no operation succeeded{after}, {asked}"
+    empty = _unapplied(drawn.run, since, float("inf"))
+    yield f"no operation {_succeeded(empty)}{after}, though clients asked until {until:.1f} s{_acknowledged(empty)}"
+
+
+def _unapplied(run: Run, start: float, stop: float) -> int:
+    """Count the acknowledgements between two moments (s) by nodes that had not applied what they acknowledged."""
+    operations = run.operations
+    within = (operations.returned > start * 1e9) & (operations.returned <= stop * 1e9)
+    return int(np.count_nonzero(operations.which(OK) & ~operations.served & within))
+
+
+def _succeeded(unapplied: int) -> str:
+    return "succeeded and was applied" if unapplied else "succeeded"
+
+
+def _acknowledged(unapplied: int) -> str:
+    """Say how many answers look like successes and are none; empty where there is none."""
+    if not unapplied:
+        return ""
+    return f": {number(unapplied)} {'was' if unapplied == 1 else 'were'} acknowledged then without having been applied"
 
 
 def _elected(drawn: Drawn, onset: float, leader: str | None) -> str:

@@ -7,7 +7,8 @@ answers that contradict each other, nothing committed any more, a replica behind
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -39,12 +40,13 @@ from reports.analysis.node_timeline import SILENT, NodeTimeline, leader_at, sile
 from reports.load.check_rows import checks_of
 from reports.story.aftermath import after_onset, last_seen
 from reports.story.breaks import Break, Evidence
+from reports.story.causes import causes_text
 from reports.story.elsewhere import held_elsewhere
 from reports.story.headline import headline_of
-from reports.story.lost_elements import lost_elements
+from reports.story.lost_elements import alarm_before, lost_elements, when_added
 from reports.story.repeated_lines import stuck_text
 from reports.story.replicas_behind import behind_text, starts_text
-from reports.story.where_next import lasting_evidence, leadership, next_step
+from reports.story.where_next import Charts, lasting_evidence, leadership, next_step
 from reports.style.format import number
 
 
@@ -52,7 +54,8 @@ from reports.style.format import number
 class Diagnosis:
     """The breaks, the worst first; how clients and leaders fared from the first onset on; where to look next.
 
-    ``place`` is the section that the next ``step`` is about, and ``at`` the moment (s) whose log lines it names there.
+    ``place`` is the section that the next ``step`` is about, and ``at`` the moment (s) whose log lines it names there;
+    or ``charts`` is what of them it names.
     """
 
     breaks: tuple[Break, ...]
@@ -60,6 +63,7 @@ class Diagnosis:
     step: str
     place: str
     at: float | None = None
+    charts: Charts | None = None
 
 
 def diagnosis_of(drawn: Drawn) -> Diagnosis | None:
@@ -71,17 +75,39 @@ def diagnosis_of(drawn: Drawn) -> Diagnosis | None:
         severity = SEVERITIES.index(one.severity)
         return looking.isdisjoint(one.checks), severity, not known, one.onset or 0.0, wider, one.evidence is None
 
-    breaks = sorted(_breaks(drawn), key=order)
+    breaks = _said_once(sorted(_breaks(drawn), key=order), looking)
     if not breaks:
         return None
     onset = min((one.onset for one in breaks if one.onset is not None), default=None)
     after = "" if onset is None else after_onset(drawn, onset)
     # What a planted bug does not explain is what a reader does not know yet.
     candidates = [one for one in breaks if looking.isdisjoint(one.checks)] or breaks
-    # Logs that are whole again are less to look at than what lasts.
-    worst = next((one for one in candidates if one.severity != "log truncated"), candidates[0])
-    evidence, at = next_step(drawn, worst)
-    return Diagnosis(tuple(breaks), after, evidence.text, evidence.place, at)
+    evidence, at, charts = next_step(drawn, candidates[0])
+    return Diagnosis(tuple(breaks), after, evidence.text, evidence.place, at, charts)
+
+
+def _said_once(breaks: Sequence[Break], looking: AbstractSet[str]) -> list[Break]:
+    """Join what several checks found of the same nodes: that reads lack elements which other nodes hold.
+
+    Not what a planted bug is looked for by with what it is not.
+    """
+    found: list[Break] = []
+    for one in breaks:
+        same = (
+            place
+            for place, other in enumerate(found)
+            if one.lost_on
+            and one.evidence is None  # not what counts the elements of each node with an example of a few
+            and set(one.lost_on) <= set(other.lost_on)
+            and looking.isdisjoint(one.checks) == looking.isdisjoint(other.checks)
+        )
+        if (place := next(same, None)) is None:
+            found.append(one)
+            continue
+        other = found[place]
+        detail = f"{other.detail} One of them: {one.detail}".strip()
+        found[place] = replace(other, checks=(*other.checks, *one.checks), detail=detail)
+    return found
 
 
 # -- what broke -------------------------------------------------------------------------------------------------------
@@ -125,15 +151,15 @@ def _contradiction(drawn: Drawn, check: str, row: Mapping[str, Any], about: Mapp
         first_of_all = " first" if len(losses) > 1 else ""
         step = Evidence(place, f"Read the counterexample of {lost.first}, whose reads lacked elements{first_of_all}")
         evidence = step if by_first else None
-        severity = severity_of(check, kind, about)
+        added = drawn.run.notes.attempt("missing elements", lambda: when_added(drawn, losses), "")
         return Break(
-            severity,
+            severity_of(check, kind, about),
             f"{lost.text}.",
             lost.onset,
             place,
             (row["name"],),
             lost_on=lost.lost_on,
-            detail=lost.held,
+            detail=" ".join(filter(None, (lost.held, added, alarm_before(drawn, lost)))),
             evidence=evidence,
         )
     if not mine:
@@ -150,7 +176,7 @@ def _contradiction(drawn: Drawn, check: str, row: Mapping[str, Any], about: Mapp
     some = violations_text(count, least=check == OF_KEYS and is_least(drawn.run.results))
     which = "this the first" if first.since == onset else f"the first answered at {when(onset, drawn.windows)}"
     elsewhere = held_elsewhere(drawn, first.example)
-    detail = f"{first.example.sentence.rstrip('.')}.{elsewhere.text}"
+    detail = " ".join(filter(None, (f"{first.example.sentence.rstrip('.')}.{elsewhere.text}", first.unapplied)))
     return Break(
         _of_nodes(severity_of(check, first.example.kind), elsewhere.lost_on),
         f"{headline_of(first, when(first.since, drawn.windows))}.",
@@ -287,7 +313,12 @@ def _no_recovery(drawn: Drawn, row: Mapping[str, Any], about: Mapping[str, Any])
     if not behind:
         return Break("no commits" if outage else "replica behind", row["seen"], None, "recovery", ("recovery",))
     text, onset = behind_text(drawn, behind)
-    detail = "" if onset is None else drawn.run.notes.attempt("repeated", lambda: stuck_text(drawn, nodes, onset), "")
+    part = drawn.run.notes.attempt
+    found = (
+        part("causes", lambda: causes_text(drawn, nodes), ""),
+        part("repeated", lambda: stuck_text(drawn, nodes), ""),
+    )
+    detail = " ".join(filter(None, found)) if onset is not None else ""
     return Break("replica behind", text, onset, "recovery", ("recovery",), nodes, starts, detail=detail)
 
 

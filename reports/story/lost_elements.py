@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from history.codes import OK
 from reports.analysis.faults import FaultWindow, when
+from reports.analysis.findings import Drawn
+from reports.analysis.node_timeline import SILENT
+from reports.load.columns import Ints, Operations
+from reports.story.causes import and_listed
 from reports.style.format import number, one_line
 
 
@@ -51,3 +59,62 @@ def _held(total: int, held: int) -> str:
         them = "it" if total == 1 else "every one of them"
         return f"The last read of another node holds {them}."
     return "No last read holds them." if not held else f"Of these {number(held)} are in the last read of another node."
+
+
+def when_added(drawn: Drawn, losses: Sequence[Mapping[str, Any]]) -> str:
+    """Say when what each node lacks was acknowledged, and by which nodes; and that it was down then, if it was.
+
+    Of a node of which the operations show another number than the check counted nothing is said, nor of several sets.
+    """
+    parts: list[str] = []
+    for one in sorted(losses, key=lambda one: int(one["seen_ns"])):
+        node, operations = str(one["node"]), drawn.run.operations
+        rows = _lacking(operations, node)
+        if len(rows) != int(one["lost"]) or not len(rows):
+            continue
+        first, last = operations.returned[rows].min() / 1e9, operations.returned[rows].max() / 1e9
+        by = sorted({name for name in map(operations.node.name, rows.tolist()) if name})
+        beside = [window for window in drawn.windows if window.stands(first, first) and node not in window.nodes]
+        since = when(first, beside) if beside else f"{first:.1f} s"
+        verb = "what {node} lacks was acknowledged" if not parts else "what {node} lacks"
+        text = f"{verb.format(node=node)} from {since}{',' if beside else ''} to {last:.1f} s"
+        parts.append(f"{text} by {and_listed(by)}{_down(drawn, node, first, last)}")
+    whole = "; ".join(parts)
+    return f"{whole[:1].upper()}{whole[1:]}." if whole else ""
+
+
+def _lacking(operations: Operations, node: str) -> Ints:
+    """The rows of the adds acknowledged before the last read of a node began that this read lacks, of the only set."""
+    mine = np.flatnonzero(operations.key.codes == operations.key.codes[:1])
+    if len(mine) < len(operations):
+        return operations.index[:0]
+    ok, kinds = operations.which(OK)[mine], operations.f.codes[mine]
+    asked = operations.node.codes[mine] == operations.node.code(node)
+    reads = mine[ok & asked & (kinds == operations.f.code("read"))]
+    if not len(reads):
+        return operations.index[:0]
+    read = reads[np.argmax(operations.invoked[reads])]
+    held = {json.dumps(one) for one in json.loads(str(operations.result[int(read)].as_py() or "null")) or ()}
+    adds = mine[ok & (kinds == operations.f.code("add")) & (operations.returned[mine] < operations.invoked[read])]
+    lacking = [row for row in adds.tolist() if json.dumps(json.loads(str(operations.value[row].as_py()))) not in held]
+    return np.array(lacking, dtype=np.int64)
+
+
+def _down(drawn: Drawn, node: str, first: float, last: float) -> str:
+    """Say that a node answered no probe from one moment to another (s), and under which fault on it."""
+    timeline = next((one for one in drawn.timelines if one.node == node), None)
+    if timeline is None:
+        return ""
+    within = timeline.role[(timeline.time >= first) & (timeline.time <= last)]
+    if not len(within) or not bool(np.all(within == SILENT)):
+        return ""
+    over = [one for one in drawn.windows if node in one.nodes and one.stands(first, first) and one.stands(last, last)]
+    struck = f", under #{over[-1].id} {one_line(over[-1].fault, 60)}" if over else ""
+    return f", when {node} answered no probe{struck}"
+
+
+def alarm_before(drawn: Drawn, lost: Lost) -> str:
+    """Say that a node that lacks elements had logged an alarm of its own before a read showed it; else nothing."""
+    own = [one for one in drawn.alarm_lines if one.node == lost.first and one.seconds is not None]
+    first = min((one.seconds for one in own if one.seconds is not None and one.seconds < lost.onset), default=None)
+    return "" if first is None else f"{lost.first}'s own log has an alarm before that read, at {first:.1f} s."

@@ -3,44 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from history.records.violations import OUTAGE_S
-from reports.analysis.findings import RECOVERY_S, Drawn
+from history.records.violations import Severity
+from reports.analysis.findings import BEFORE_S, RECOVERY_S, Drawn, around
 from reports.analysis.invariant_violations import ROOM_S
+from reports.analysis.node_timeline import have_indexes, have_roles
 from reports.load import logs
 from reports.story.breaks import Break, Evidence
-from reports.story.repeated_lines import repeated_at_the_end
+from reports.story.repeated_lines import repeated_text
 from reports.story.replicas_behind import reason_of
-from reports.style.format import number, one_line
+from reports.style.format import number
 
+#: What is seen in the ends of the logs.
+_OF_LOGS: Final[tuple[Severity, ...]] = ("data lost", "missing on nodes", "log truncated")
 _COUNTEREXAMPLE: Final = "Read the counterexample: operations that cannot all be true, the contradiction in red"
 
 
 def lasting_evidence(
     drawn: Drawn, moments: Sequence[tuple[str, Mapping[str, Any]]], short: Mapping[str, int]
 ) -> Evidence | None:
-    """The leader that lacked committed entries, from when on they were not sent to others; or the last fall of a log.
+    """Find the event by which lost entries are dated: the first log that lacked some, or the leader without them.
 
-    If logs are short at the end, only of those: what came back before is not what is missing.  Of logs that are all as
-    long again, the first such leader.
+    The leader, where all logs lack some at the end (``short``).  ``moments`` are in the order of their times, each with
+    its section.
     """
-    write = drawn.run.index
-    leading = [pair for pair in moments if "told_by" in pair[1] and (not short or str(pair[1]["node"]) in short)]
-    if leading:
-        last = (leading[-1] if short else leading[0])[1]
-        place, one = next(pair for pair in leading if leadership(pair[1]) == leadership(last))
-        node, at = str(one["node"]), one["time"] / 1e9
-        ended = f"a log that ended at {write(one['log_end'])}, though {write(one['committed'])} had been committed"
-        return Evidence(place, f"Look at {node}, which led by {at:.1f} s with {ended}", node, at)
-    falls = {str(one["node"]): (place, one) for place, one in moments if not short or str(one["node"]) in short}
-    if not falls:
-        return None
-    node, (place, one) = min(falls.items(), key=lambda pair: int(pair[1][1]["time"]))
-    at = one["time"] / 1e9
-    text = f"Look at {node}, whose log was cut for the last time by {at:.1f} s"
-    text += " and is short at the end" if short else ""
-    return Evidence(place, text, node, at)
+    chosen = next(iter(moments), None)
+    leading = [pair for pair in moments if "told_by" in pair[1]]
+    if leading and len(short) == len(drawn.timelines):
+        last = leadership(leading[-1][1])
+        chosen = next(pair for pair in leading if leadership(pair[1]) == last)
+    return None if chosen is None else _short_log(drawn, *chosen)
+
+
+def _short_log(drawn: Drawn, place: str, moment: Mapping[str, Any]) -> Evidence:
+    """Say of a moment by which a node's log was too short how far it reached, and how far it should have."""
+    write, node, at = drawn.run.index, str(moment["node"]), moment["time"] / 1e9
+    if moment.get("above") == "applied":
+        held = (
+            f"which had applied {write(moment['index'])} by {at:.1f} s and knew {write(moment['bound'])} as committed"
+        )
+        return Evidence(place, f"Look at {node}, {held}", node, at)
+    ends = write(moment.get("log_end", moment.get("bound")))
+    though = f"though {write(moment.get('committed', moment.get('index')))} had been committed"
+    if "told_by" in moment:
+        return Evidence(
+            place, f"Look at {node}, which led by {at:.1f} s with a log that ended at {ends}, {though}", node, at
+        )
+    return Evidence(place, f"Look at {node}, whose log ended at {ends} by {at:.1f} s, {though} there", node, at)
 
 
 def leadership(moment: Mapping[str, Any]) -> tuple[str, int]:
@@ -48,54 +58,104 @@ def leadership(moment: Mapping[str, Any]) -> tuple[str, int]:
     return str(moment["node"]), int(moment["term"])
 
 
-def next_step(drawn: Drawn, worst: Break) -> tuple[Evidence, float | None]:
-    """One thing to look at first, and the moment (s) whose log lines it is about, if it is about any."""
+class Step(NamedTuple):
+    """What to look at first: with ``at`` (s) the log lines around that moment, with ``charts`` the charts then."""
+
+    evidence: Evidence
+    at: float | None = None
+    charts: Charts | None = None
+
+
+class Charts(NamedTuple):
+    """The seconds to show in the charts, the chart to go to, and which index it is to show (empty: as it stands)."""
+
+    start: float
+    end: float
+    chart: str
+    column: str = ""
+
+
+def next_step(drawn: Drawn, worst: Break) -> Step:
+    """Choose one thing to look at first: log lines if there are any, else a counterexample, a chart or a section."""
 
     def here(text: str) -> Evidence:
         return Evidence(worst.place, text)
 
-    if (seen := worst.evidence) is not None:
-        return seen, seen.at if seen.at is not None and _logged(drawn, (seen.node,), seen.at, seen.place) else None
+    if (seen := worst.evidence or _dating(drawn, worst)) is not None:
+        if seen.at is None or _logged(drawn, (seen.node,), seen.at, seen.place):
+            return Step(seen, seen.at)
+        charts = _charts(drawn, worst, seen.at)
+        text = seen.text.replace("Look at ", "Look in the charts at ", 1) if charts else seen.text
+        return Step(seen._replace(text=text), charts=charts)
     if worst.is_drawn:
-        return here(_COUNTEREXAMPLE), None
+        return Step(here(_COUNTEREXAMPLE))
     if worst.starts:
         one = worst.starts[0]
         why = reason_of(one).removesuffix(".")
-        return here(f"Read the last lines of the {one.file} of {one.node}, which does not start again: {why}"), one.at
+        text = f"Read the last lines of the {one.file} of {one.node}, which does not start again: {why}"
+        return Step(here(text), one.at)
     section = f"the section about {worst.section or ' and '.join(worst.checks)}"
     if worst.severity == "alarm" and drawn.alarm_lines:
         line = drawn.alarm_lines[0]
-        return here(f"Read line {number(line.number)} of {line.node}'s {line.file}, in {section}"), line.seconds
+        return Step(here(f"Read line {number(line.number)} of {line.node}'s {line.file}, in {section}"), line.seconds)
     if worst.severity in ("no commits", "replica behind"):
-        repeated = drawn.run.notes.attempt("repeated lines", lambda: repeated_at_the_end(drawn, worst.nodes), None)
+        repeated = drawn.run.notes.attempt("repeated lines", lambda: repeated_text(drawn, worst.nodes), None)
         if repeated is not None:
-            often = f"{number(repeated.times)} times in the last {OUTAGE_S:.0f} s"
-            return here(f"{repeated.node} logged this {often}: {one_line(repeated.text, 160)}"), worst.onset
+            return Step(here(f"Read what {repeated[0]}"), repeated[1])
     return _in_the_logs(drawn, worst, section)
 
 
-def _in_the_logs(drawn: Drawn, worst: Break, section: str) -> tuple[Evidence, float | None]:
-    """The log lines of the nodes around the onset; where there are none, what there is in their place."""
+def _of_logs(worst: Break) -> bool:
+    """Whether it is about entries that went from logs, and not about elements that clients added."""
+    return worst.severity in _OF_LOGS and worst.place.startswith("invariant")
+
+
+def _dating(drawn: Drawn, worst: Break) -> Evidence | None:
+    """Find the record of the log that lost entries first; None where the break is of another kind."""
+    if not _of_logs(worst) or worst.onset is None:
+        return None
+    checks = [one for one in drawn.run.results.get("checks", ()) if str(one.get("name")) == worst.section]
+    moments = [one for check in checks for one in (check.get("details") or {}).get("moments") or ()]
+    first = next((one for one in moments if one["time"] / 1e9 == worst.onset), None)
+    return None if first is None else _short_log(drawn, worst.place, first)
+
+
+def _charts(drawn: Drawn, worst: Break, moment: float) -> Charts | None:
+    """Choose the chart that shows what the nodes answered around a moment; None where they answered nothing."""
+    if have_indexes(drawn.timelines) and (_of_logs(worst) or worst.place == "recovery"):
+        return Charts(*around(drawn, moment), "chart-progress", "log_end" if _of_logs(worst) else "applied")
+    return Charts(*around(drawn, moment), "chart-leaders") if have_roles(drawn.timelines) else None
+
+
+def _in_the_logs(drawn: Drawn, worst: Break, section: str) -> Step:
+    """The log lines of the nodes around the onset; where there are none, the charts then."""
 
     def here(text: str) -> Evidence:
         return Evidence(worst.place, text)
 
     if worst.onset is None:
-        return here(f"Look at {section}"), None
+        return Step(here(f"Look at {section}"))
     named = ", ".join(worst.nodes)
     if worst.nodes and not _logged(drawn, worst.nodes, worst.onset, worst.place):
-        if not logs.log_files(drawn.run.files):
-            return here(f"Look at what {named} answered, in {section}: this run holds no logs of nodes"), None
-        if undated := logs.without_dates(drawn.run.files, drawn.run.started, worst.nodes):
+        held = bool(logs.log_files(drawn.run.files))
+        if held and (undated := logs.without_dates(drawn.run.files, drawn.run.started, worst.nodes)):
             node, name = undated
-            return Evidence("logs", f"Read the end of {node}'s {name}, whose lines have no dates"), None
-        return here(f"Look at what the nodes answered, in {section}: no log of {named} has a line of that time"), None
-    return here(f"Look at what the logs{f' of {named}' if named else ''} say around {worst.onset:.1f} s"), worst.onset
+            return Step(Evidence("logs", f"Read the end of {node}'s {name}, whose lines have no dates"))
+        charts = _charts(drawn, worst, worst.onset)
+        if charts is None:
+            return Step(here(f"Look at {section}"))
+        lacks = f"no log of {named} has a line of that time" if held else "this run holds no logs of nodes"
+        shown = "replica progress" if charts.column else "leaders and terms"
+        text = f"Look at {shown} in the charts around {worst.onset:.1f} s, {named} first; {lacks}"
+        return Step(here(text), charts=charts)
+    return Step(
+        here(f"Look at what the logs{f' of {named}' if named else ''} say around {worst.onset:.1f} s"), worst.onset
+    )
 
 
 def _logged(drawn: Drawn, nodes: Sequence[str], moment: float, place: str) -> bool:
     """Whether the nodes logged anything with a date where the fold of the section would show it."""
-    room = (0.5, RECOVERY_S) if place == "recovery" else ROOM_S
+    room = (BEFORE_S, RECOVERY_S) if place == "recovery" else ROOM_S
     run = drawn.run
     return run.notes.attempt(
         "log lines",

@@ -129,12 +129,14 @@ def _example(violation: Violation, columns: int, wording: Wording, *, roles: boo
     term = f", term {violation.term}" if violation.term >= 0 else ""
     led = f"Leader then: {violation.leader}{term}." if violation.leader else "No leader then." if roles else ""
     struck, before = _struck(violation.faults), _struck(violation.earlier)
-    fault = f"Fault then: {struck}." if struck else "No fault was installed then."
+    calm = f"No fault was installed then{f'; {violation.healed}' if violation.healed else ''}."
+    fault = f"Fault then: {struck}." if struck else calm
     if before:
         fault += f" During the operations before it: {before}."
     sentence = wrapped(f"{title}: {violation.example.sentence}", columns)
     diagram = text_diagram.draw(violation.example, columns, wording)
-    return f"{sentence}\n\n{diagram}\n\n{wrapped(f'{led} {fault}'.strip(), columns)}"
+    around = " ".join(filter(None, (violation.unapplied, led, fault)))
+    return f"{sentence}\n\n{diagram}\n\n{wrapped(around, columns)}"
 
 
 def _struck(windows: Sequence[FaultWindow]) -> str:

@@ -242,7 +242,7 @@ def test_a_node_that_had_caught_up_by_the_end_is_dated_by_when_it_was_behind(
         """From when the section about the recovery shows log lines (s)."""
         about = recovery_of(prepare(read_run(RunFiles(root))))
         assert about is not None
-        return float(about["since"])
+        return float(about["stopped"].at)
 
     text, onset = found(tmp_path / "after", highest, ended / S - 1)
     first = next(probe["time"] / S for probe in raw.of("n3") if probe["time"] >= 20 * S)
@@ -360,34 +360,52 @@ def test_page_and_terminal_begin_with_it_and_show_its_sections_in_its_order(runs
     text = " ".join(reports.render_run(files).split())
     assert text.startswith("INVALID missing on nodes: Committed entries were deleted from logs; first on n1 by 8.3 s")
     next_step = " ".join(text.partition(" Next: ")[2].split())
-    assert next_step.startswith("Look at n5, which led by 28.7 s with a log that ended at 301, though 4,183 had been ")
+    assert next_step.startswith("Look in the charts at n1, whose log ended at 803 by 8.3 s, though 1,147 had been ")
     assert page.count("The run's directory holds no logs of nodes now: they were read when it was judged.") == 1
     assert "logged nothing" not in page
 
 
-@pytest.mark.parametrize(("name", "section"), [("logs-cut", "log-order"), ("stale-reads", "log-order")])
-def test_the_next_step_names_the_one_section_that_it_leads_to(name: str, section: str, runs: dict[str, Path]) -> None:
-    """That of the first moment: other sections of the same loss may not have its node at all."""
-    found = diagnosis(runs[name])
-    drawn = prepare(read_run(RunFiles(runs[name])))
-    sections = invariant_violations(drawn)
-    (place,) = [number for number, one in enumerate(sections, 1) if one.name == section]
-    assert f"in the section about {section}:" in found.step
-    assert found.place == f"invariant-{place}"
-    (node,) = re.findall(r"what (n\d) answered", found.step)
-    assert node in {moment.node for moment in sections[place - 1].moments}
+@pytest.mark.parametrize("name", ["data-lost", "logs-cut", "stale-reads"])
+def test_the_next_step_is_the_first_event_of_the_first_finding(name: str, runs: dict[str, Path]) -> None:
+    """In the charts where no log is held: a section that has none to show would be no step."""
+    found, raw = diagnosis(runs[name]), Raw(runs[name])
+    about = next(one for one in found.breaks if one.place.startswith("invariant"))
+    (at, node), section = raw.falls()[0], raw.checks[about.section]["details"]["moments"]
+    (moment,) = [one for one in section if one["time"] / S == about.onset]
+    assert (about.onset, about.nodes) == (at, (node,))
+    assert found.step == (
+        f"Look in the charts at {node}, whose log ended at {moment['bound']:,} by {at:.1f} s, "
+        f"though {moment['index']:,} had been committed there"
+    )
+    assert found.charts is not None
+    assert found.charts.start < at < found.charts.end
+    assert (found.charts.chart, found.charts.column) == ("chart-progress", "log_end")
+    assert found.place == about.place
+    sections = invariant_violations(prepare(read_run(RunFiles(runs[name]))))
+    assert node in {one.node for one in sections[int(found.place.partition("-")[2]) - 1].moments}
 
 
-def test_next_leads_to_the_leader_without_what_was_committed_and_not_to_a_log_that_came_back(
-    runs: dict[str, Path],
-) -> None:
-    """n1's log, cut first, holds everything again at the end; n5's election is why nothing was committed any more."""
-    drawn = prepare(read_run(RunFiles(runs["data-lost"])))
-    found, sections = diagnosis(runs["data-lost"]), invariant_violations(drawn)
-    (place,) = [number for number, one in enumerate(sections, 1) if one.name == "leader-complete"]
-    assert found.place == f"invariant-{place}"
-    assert found.step.startswith("Look at n5, which led by 28.7 s with a log that ended at 301, ")
-    assert sections[place - 1].moments[0].node == "n5"
+def test_the_next_step_of_a_replica_that_stopped_is_in_the_charts_where_no_log_is_held(runs: dict[str, Path]) -> None:
+    found, raw = diagnosis(runs["replica-behind"]), Raw(runs["replica-behind"])
+    stopped = min(raw.last_rise(node, "applied") for node in ("n3", "n5"))
+    assert found.step == (
+        f"Look at replica progress in the charts around {stopped:.1f} s, n3, n5 first; this run holds no logs of nodes"
+    )
+    assert found.charts is not None
+    assert found.charts.start < stopped < found.charts.end
+    assert (found.charts.chart, found.charts.column) == ("chart-progress", "applied")
+    files = RunFiles(runs["replica-behind"])
+    assert reports.write_report(files).warnings == []
+    (button,) = re.findall(r'<p class="next">.*?<button (.*?)>(.*?)</button>', files.report.read_text())
+    assert f'data-from="{found.charts.start}"' in button[0]
+    assert button[1] == found.step
+
+
+def test_a_run_without_probes_leads_to_the_section(runs: dict[str, Path], tmp_path: Path) -> None:
+    changed(runs["logs-cut"], tmp_path, lambda probe: {"time": probe["time"], "node": probe["node"], "error": "gone"})
+    found = diagnosis(tmp_path)
+    assert found.charts is None
+    assert found.step.startswith("Look at n4, whose log ended at 283 by 23.5 s")
 
 
 def test_the_first_sentence_is_short_and_its_evidence_stands_below(tmp_path: Path) -> None:

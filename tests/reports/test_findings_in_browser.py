@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import reports
+from history import RunFiles
 from tests.support.reports.browser import Tab, tab
 from tests.support.reports.made import Maker
+from tests.support.reports.recorded_runs import recorded_run
 
 pytestmark = pytest.mark.browser
 
@@ -343,3 +346,22 @@ def test_a_sentence_opens_its_counterexample(fresh: Maker, browser: Any) -> None
         found.page.click(".next a")
         found.settle()
         assert found.js(is_open) is True
+
+
+@pytest.mark.parametrize(("name", "index"), [("replica-behind", "applied"), ("logs-cut", "log_end")])
+def test_next_opens_the_charts_where_the_run_holds_no_logs(name: str, index: str, tmp_path: Path, browser: Any) -> None:
+    files = RunFiles(recorded_run(name, tmp_path))
+    reports.write_report(files)
+    chart = "(() => { const { top } = document.getElementById('chart-progress').getBoundingClientRect(); "
+    chart += "return top >= -1 && top < innerHeight; })()"
+    with tab(browser, files.report.as_uri()) as found:
+        assert found.js(chart) is False
+        found.page.click(".next button")
+        found.settle()
+        assert found.js(chart) is True
+        assert found.page.input_value("#progress-kind") == index
+        begin, end = found.js("[page.View.from, page.View.to]")
+        button = found.page.locator(".next button")
+        assert begin == pytest.approx(float(button.get_attribute("data-from")), abs=0.01)
+        assert end == pytest.approx(float(button.get_attribute("data-to")), abs=0.01)
+        assert found.complaints == []

@@ -303,4 +303,4 @@ def test_what_a_node_shows_in_answer_after_answer_is_one_moment_that_lasts(tmp_p
     reports.write_report(drawn.run.files)
     page = drawn.run.files.report.read_text()
     assert page.count("a log that loses entries falls") == 2, "one drawing, which has a name and a caption"
-    assert "All 201 answers are in the stretch that the row begins." in " ".join(page.split())
+    assert "All 201 answers to probes are in the stretch that the row begins." in " ".join(page.split())

@@ -12,6 +12,7 @@ from reports.analysis.findings import prepare
 from reports.analysis.node_timeline import last_statuses
 from reports.load.run import read_run
 from reports.page.page import environment
+from tests.support.reports.raw import Raw, S
 from tests.support.reports.recorded_runs import RUNS, recorded_run
 
 
@@ -29,3 +30,18 @@ def test_every_column_has_a_figure(name: str, tmp_path: Path) -> None:
         assert int(across) + 1 == len(heads)
         for place, head in enumerate(heads):
             assert {row[place] for row in nodes} != {"–"}, head
+
+
+@pytest.mark.parametrize("name", ["replica-behind", "logs-cut", "stuck-in-ring"])
+def test_a_leader_is_not_behind_by_what_was_committed_after_its_answer(name: str, tmp_path: Path) -> None:
+    """n2 led and stood 19 behind its follower, which answered 150 ms later."""
+    drawn = prepare(read_run(RunFiles(recorded_run(name, tmp_path))))
+    raw, found = Raw(drawn.run.files.root), last_statuses(drawn.timelines)
+    for one in found:
+        assert one.silent_s < 3
+        until = [[p for p in raw.of(node) if p["time"] / S <= one.at][-1] for node in raw.nodes]
+        assert one.behind == max(0, max(p["committed"] for p in until) - min(one.applied, one.log_end))
+    (leader,) = [one for one in found if one.role == "leader"]
+    assert not leader.late
+    assert leader.behind is not None
+    assert leader.behind <= 2, "what it committed and had not applied"

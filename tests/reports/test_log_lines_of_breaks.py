@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import reports
 from history import RunFiles
 from reports.analysis.findings import prepare
 from reports.load.run import read_run
@@ -47,11 +48,20 @@ def test_next_goes_to_logs_only_where_the_node_logged_something_then(runs: dict[
         return logged(runs["logs-cut"], tmp_path / f"{node}-{seconds}", {node: line})
 
     found = diagnosed("n4", 23.6)
-    assert found.step == "Look at what the logs of n4 say around 23.5 s"
+    ended = "n4, whose log ended at 283 by 23.5 s, though 1,786 had been committed there"
+    assert found.step == f"Look at {ended}"
     assert found.at == found.breaks[0].onset
     for other in (diagnosed("n2", 23.6), diagnosed("n4", 28)):
-        assert other.step.endswith(": no log of n4 has a line of that time")
+        assert other.step == f"Look in the charts at {ended}"
         assert other.at is None
+        assert other.charts is not None
+
+
+def test_next_goes_to_the_charts_where_no_log_has_a_line_of_that_time(runs: dict[str, Path], tmp_path: Path) -> None:
+    line = f"{clock(runs['replica-behind'], 5)} INFO Server - nothing of note\n"
+    found = logged(runs["replica-behind"], tmp_path / "early", {"n3": line})
+    assert found.step.endswith(" s, n3, n5 first; no log of n3, n5 has a line of that time")
+    assert found.charts is not None
 
 
 def test_next_goes_to_the_end_of_a_log_without_dates(runs: dict[str, Path], tmp_path: Path) -> None:
@@ -61,34 +71,43 @@ def test_next_goes_to_the_end_of_a_log_without_dates(runs: dict[str, Path], tmp_
     assert found.place == "logs"
 
 
-def test_next_opens_the_log_lines_of_the_leader_without_what_was_committed(
-    runs: dict[str, Path], tmp_path: Path
-) -> None:
-    line = f"{clock(runs['data-lost'], 28.7)} INFO Server - nothing of note\n"
-    there, elsewhere = ({node: line} for node in ("n5", "n1"))
-    assert logged(runs["data-lost"], tmp_path / "n5", there).at == pytest.approx(28.749, abs=0.001)
-    assert logged(runs["data-lost"], tmp_path / "n1", elsewhere).at is None
+def test_next_opens_the_log_lines_of_the_node_whose_log_was_cut_first(runs: dict[str, Path], tmp_path: Path) -> None:
+    line = f"{clock(runs['data-lost'], 8.2)} INFO Server - nothing of note\n"
+    there, elsewhere = ({node: line} for node in ("n1", "n5"))
+    assert logged(runs["data-lost"], tmp_path / "n1", there).at == pytest.approx(8.291, abs=0.001)
+    assert logged(runs["data-lost"], tmp_path / "n5", elsewhere).at is None
 
 
-def test_next_names_the_line_that_a_node_which_is_behind_repeats(runs: dict[str, Path], tmp_path: Path) -> None:
-    """Those of nodes that are behind come first, however often the others repeat one."""
+def test_next_quotes_a_repeated_line_as_the_section_shows_it(runs: dict[str, Path], tmp_path: Path) -> None:
+    """By the same count over the same time; those of nodes that are behind first, however often others repeat one."""
     behind, raw = runs["replica-behind"], Raw(runs["replica-behind"])
-    late = clock(behind, raw.end - 5)
+    stopped = min(raw.last_rise(node, "applied") for node in ("n3", "n5"))
+    late = clock(behind, stopped + 3)
 
     def step(**times: int) -> str:
         logs = {
             node: "".join(f"{late} WARN [Push-{node}] no entry {17 * n}\n" for n in range(often))
+            + f"{clock(behind, raw.end - 5)} WARN [Push-{node}] no entry 5\n" * 300
             for node, often in times.items()
         }
-        return logged(behind, tmp_path / "-".join(f"{node}{often}" for node, often in times.items()), logs).step
+        name = "-".join(f"{node}{often}" for node, often in times.items())
+        found = logged(behind, tmp_path / name, logs)
+        files = RunFiles(tmp_path / name)
+        reports.write_report(files)
+        section = files.report.read_text().partition('<section id="recovery"')[2].partition("</section>")[0]
+        for quoted in re.findall(r"logged ([\d,]+) times from [\d.]+ s to ([\d.]+) s: ", found.step):
+            assert f"{quoted[0]} times</td>" in section
+            assert f" to {quoted[1]} s, " in section.partition("What the nodes logged from")[2].partition("<")[0]
+            assert found.place == "recovery"
+        return found.step
 
     assert "n1" in raw.nodes
-    assert "logged" not in step(n3=99)
+    assert "times" not in step(n3=99)
     mine = step(n3=100)
-    assert mine.startswith("n3 logged this 100 times in the last 10 s: ")
+    assert mine.startswith("Read what n3 logged 100 times from ")
     assert mine.endswith("WARN [Push-n3] no entry 0")
-    assert step(n1=900, n5=200).startswith("n5 logged this 200 times")
-    assert step(n1=900).startswith("n1 logged this 900 times")
+    assert step(n1=900, n5=200).startswith("Read what n5 logged 200 times")
+    assert step(n1=900).startswith("Read what n1 logged 900 times")
 
 
 def test_the_line_that_a_replica_repeated_when_it_stopped_stands_beside_that_it_stopped(
@@ -104,7 +123,7 @@ def test_the_line_that_a_replica_repeated_when_it_stopped_stands_beside_that_it_
 
     fell = "[PushFallBehind] last index=7 smaller than current ledgerEndIndex=9"
     said = text("often", fell, 150, 2)
-    quoted = re.search(r"n5 logged this 150 times from ([\d.]+) s to ([\d.]+) s: WARN (.*)\.$", said)
+    quoted = re.search(r"n5 logged 150 times from ([\d.]+) s to ([\d.]+) s: WARN (.*)\.$", said)
     assert quoted is not None
     assert stopped + 1 < float(quoted[1]) <= stopped + 2, "the dates of these lines are whole seconds"
     assert float(quoted[2]) == pytest.approx(stopped + 8, abs=0.06)

@@ -19,7 +19,7 @@ from reports.analysis.findings import prepare
 from reports.analysis.outages import LONG_S, Outage, by_fault, outages_of, services_of
 from reports.load.columns import from_operations
 from reports.load.run import read_run
-from reports.page.context import lasting_of
+from reports.page.context import lasting_of, slower_of
 from tests.support.reports.recorded_runs import recorded_run
 
 S = 10**9
@@ -179,6 +179,34 @@ def test_page_and_terminal_tell_an_outage_to_its_end_in_the_row_of_the_fault_in_
     text = reports.render_run(files)
     assert f"from {read.start:.1f} to {read.stop:.1f} s, none after it" in text
     assert all(len(line) <= 80 for line in text.splitlines() if "report" not in line and "harness" not in line)
+
+
+def test_a_kind_that_came_back_later_than_the_others_has_its_own_figures_in_the_row(tmp_path: Path) -> None:
+    """Reads were answered 10 ms after the heal; beside "no write for 5.1 s" that read as if all was well."""
+    files = RunFiles(recorded_run("stale-reads", tmp_path))
+    drawn = prepare(read_run(files))
+    (fault,) = drawn.windows
+    assert fault.healed is not None
+    events = [json.loads(line) for line in files.history.read_text().splitlines()[1:]]
+    oks = [e["time"] / 1e9 for e in events if (e["f"], e["type"]) == ("write", "ok") and not e.get("error")]
+    first = 1e3 * (min(at for at in oks if at >= fault.healed) - fault.healed)
+    assert first > 100
+    assert [(kind, back[0]) for kind, back in slower_of(drawn)[0]] == [("write", f"{first:.0f}")]
+    assert reports.write_report(files).warnings == []
+    row = files.report.read_text().partition('<tr id="fault-0"')[2].partition("</tr>")[0]
+    cell = row.partition('data-label="first ok, ms">')[2].partition("</td>")[0]
+    assert f">write {first:.0f}</span>" in cell
+    assert "no write for 5.1 s" in row
+
+
+@pytest.mark.parametrize("name", ["logs-cut", "data-lost"])
+def test_figures_of_a_kind_stand_only_beside_an_outage_of_its_own_over_the_heal(name: str, tmp_path: Path) -> None:
+    drawn = prepare(read_run(RunFiles(recorded_run(name, tmp_path))))
+    lasting = lasting_of(drawn)
+    for window in drawn.windows:
+        healed = window.healed or 0.0
+        kinds = {one.kind for one in lasting.get(window.id, ()) if one.start < healed < one.stop}
+        assert {kind for kind, _ in slower_of(drawn).get(window.id, ())} == kinds
 
 
 @pytest.mark.parametrize("name", ["ledgers-lost", "data-lost"])

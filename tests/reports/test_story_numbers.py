@@ -22,11 +22,14 @@ from reports.story.diagnosis import diagnosis_of
 from tests.support.reports.claims import (
     WHEN,
     Claim,
+    alarm_before,
     alarms,
+    at_snapshots,
     deleted,
     elected,
     fewest_logs,
-    led_without,
+    first_behind,
+    first_short,
     no_commits,
     outages,
     rates,
@@ -34,8 +37,19 @@ from tests.support.reports.claims import (
     short_logs,
     stopped,
     unserved,
+    without_quorum,
 )
-from tests.support.reports.claims_of_objects import answered, counted, epochs, first_stale, losses, lost, unreadable
+from tests.support.reports.claims_of_objects import (
+    added,
+    answered,
+    counted,
+    epochs,
+    first_stale,
+    granted_twice,
+    losses,
+    lost,
+    unreadable,
+)
 from tests.support.reports.raw import Raw, S
 from tests.support.reports.recorded_runs import RUNS, recorded_run
 
@@ -86,14 +100,38 @@ CLAIMS: list[tuple[str, Claim]] = [
         ),
         losses,
     ),
+    (
+        (
+            r"[Ww]hat (?P<node>n\d+) lacks (?:was acknowledged )?from (?P<from>[\d.]+) s(?:, (?P<off>[\d.]+) s into "
+            r"#(?P<id>\d+) (?P<fault>[\w-]+),)? to (?P<to>[\d.]+) s by (?P<by>n\d+(?:(?:, | and )n\d+)*), when "
+            r"(?P<silent>n\d+) answered no probe, under #(?P<under>\d+) (?P<struck>[\w-]+)"
+        ),
+        added,
+    ),
+    (r"(?P<node>n\d+)'s own log has an alarm before that read, at (?P<at>[\d.]+) s", alarm_before),
+    (
+        r"n\d+(?: and n\d+)* stopped where a snapshot from the leader had put (?:them|it) \((?P<stops>[^)]*)\)",
+        at_snapshots,
+    ),
+    (
+        (
+            r"[Uu]nder #(?P<id>\d+) (?P<fault>[\w-]+) leader (?P<leader>n\d+) reached (?P<reached>[n\d, and]+) alone, "
+            r"of which (?P<gone>[n\d, and]+) had stopped"
+        ),
+        without_quorum,
+    ),
     (rf"(?P<node>n\d+) answered “(?P<said>[^”]*)” at {WHEN}", answered),
     (r"(?P<least>At least )?(?P<count>[\d,]+) violations, this the first", counted),
     (
         (
-            r"Look at (?P<node>n\d+), which led by (?P<at>[\d.]+) s with a log that ended at (?P<end>[\d,]+), though "
-            r"(?P<committed>[\d,]+) had been committed"
+            r"Look (?:in the charts )?at (?P<node>n\d+), whose log ended at (?P<end>[\d,]+) by (?P<at>[\d.]+) s, "
+            r"though (?P<committed>[\d,]+) had been committed there"
         ),
-        led_without,
+        first_short,
+    ),
+    (
+        r"Look at replica progress in the charts around (?P<at>[\d.]+) s, (?P<nodes>n\d+(?:, n\d+)*) first",
+        first_behind,
     ),
     (
         (
@@ -121,17 +159,25 @@ CLAIMS: list[tuple[str, Claim]] = [
     ),
     (
         (
-            r"(?P<node>n\d+) logged this (?P<times>[\d,]+) times "
-            r"(?:from (?P<from>[\d.]+) s to (?P<to>[\d.]+) s|in the last 10 s): (?P<line>.*?)\.?$"
+            r"(?P<node>n\d+) logged (?P<times>[\d,]+) times "
+            r"from (?P<from>[\d.]+) s to (?P<to>[\d.]+) s: (?P<line>.*?)\.?$"
         ),
         repeated,
     ),
     (
         (
             rf"No operation succeeded for (?P<length>[\d.]+) s, from {WHEN}, to (?P<stop>[\d.]+) s(?:, nor for "
-            r"(?P<others>[\d.]+) s in (?:another outage|(?P<many>\d+) further outages))?, though clients asked"
+            r"(?P<others>[\d.]+) s in (?:another outage from (?P<other>[\d.]+) s|(?P<many>\d+) further outages))?, "
+            r"though clients asked"
         ),
         outages,
+    ),
+    (
+        (
+            r"(?P<many>\d+) changes expected epoch (?P<epoch>\d+), of which at most one can be granted, as epoch "
+            r"(?P<next>\d+); none expected epoch (?P<none>\d+); and yet the epoch was (?P<then>\d+)\. In full"
+        ),
+        granted_twice,
     ),
     (
         (
@@ -224,7 +270,7 @@ def test_a_number_that_nothing_checks_is_noticed(runs: dict[str, Path]) -> None:
 
 
 def test_how_often_a_replica_logged_what_it_is_stuck_at_is_counted(runs: dict[str, Path], tmp_path: Path) -> None:
-    """Lines that differ in their numbers, beside others, at the end and when it stopped."""
+    """Lines that differ in their numbers, beside others, when it stopped."""
     root = tmp_path / "run"
     shutil.copytree(runs["replica-behind"], root)
     raw = Raw(root)
@@ -238,8 +284,9 @@ def test_how_often_a_replica_logged_what_it_is_stuck_at_is_counted(runs: dict[st
     (root / "nodes" / "n3").mkdir(parents=True)
     (root / "nodes" / "n3" / "server.log").write_text(early)
     sentences = story(root)
-    assert any("n3 logged this 180 times from 30.5 s to " in one for one in sentences)
-    assert any(one.startswith("n3 logged this 120 times in the last 10 s: ") for one in sentences)
+    assert any("n3 logged 180 times from 30.5 s to " in one for one in sentences)
+    assert any(one.startswith("Read what n3 logged 180 times from 30.5 s to ") for one in sentences)
+    assert not any("reset" in one for one in sentences), "no section shows that"
     assert [unchecked(raw, one) for one in sentences] == [[] for _ in sentences]
     with pytest.raises(AssertionError):
         unchecked(raw, sentences[0].replace("180 times", "181 times"))
@@ -260,7 +307,8 @@ def test_times_without_any_success_are_counted_to_their_ends(runs: dict[str, Pat
     history.write_text("".join(json.dumps(event) + "\n" for event in events))
     raw, (*_, outage) = Raw(root), story(root)
     assert re.match(
-        r"No operation succeeded for 1\d\.\d s, from .* s in another outage, though clients asked\.", outage
+        r"No operation succeeded for 1\d\.\d s, from .* s in another outage from \d\.\d s, though clients asked\.",
+        outage,
     )
     raw.told["29.3"] = 29.3
     assert unchecked(raw, outage) == []

@@ -133,10 +133,10 @@ def test_faults_during_the_operations_before_are_told(made: Maker) -> None:
     drawn = prepare(read_run(made("invalid")))
     (violation,) = drawn.violations
     earlier = replace(violation, faults=[], earlier=drawn.windows[:1])
-    text = terminal.render(replace(drawn, violations=[earlier]), 100)
-    assert "No fault was installed then. During the operations before it: partition-majorities-ring on" in text.replace(
-        "\n", " "
-    )
+    text = " ".join(terminal.render(replace(drawn, violations=[earlier]), 100).split())
+    assert violation.healed.startswith("#0 partition-majorities-ring was healed ")
+    before = "During the operations before it: partition-majorities-ring on"
+    assert f"No fault was installed then; {violation.healed}. {before}" in text
 
 
 def test_the_response_is_told_where_operations_waited_to_be_sent(made: Maker) -> None:

@@ -46,14 +46,27 @@ def test_what_ended_is_told_with_its_length(drawn: Drawn) -> None:
     assert told(drawn, [*AROUND, *FAILED]) == sentence
     again = [replace(one, invoked=one.invoked + 40 * S, returned=(one.returned or 0) + 40 * S) for one in FAILED]
     later = [*each_second("read", 40, 50), *again, *each_second("read", 65, 70)]
-    assert ", nor for 15.5 s in another outage, though clients asked." in told(drawn, [*AROUND, *FAILED, *later])
+    both = told(drawn, [*AROUND, *FAILED, *later])
+    assert ", nor for 15.5 s in another outage from 50.0 s, though clients asked." in both
+
+
+def test_acknowledgements_that_were_not_applied_are_counted_and_are_no_success(drawn: Drawn) -> None:
+    empty = [*each_second("write", 11, 14, error=UNAPPLIED), *each_second("read", 26, 30, error=UNAPPLIED)]
+    assert told(drawn, [*AROUND, *FAILED, *empty]) == (
+        "No operation succeeded and was applied for 15.5 s, from 10.0 s, to 25.5 s, though clients asked: "
+        "3 were acknowledged then without having been applied."
+    )
+    assert ": 1 was acknowledged then without having been applied." in told(drawn, [*AROUND, *FAILED, empty[0]])
 
 
 def test_what_lasted_is_told_until_clients_asked_for_the_last_time(drawn: Drawn) -> None:
     lasting = [one for one in AROUND if one.invoked < 10 * S] + FAILED
     assert told(drawn, lasting) == "No operation succeeded after 9.5 s, though clients asked until 24.0 s."
     empty = each_second("write", 10, 25, error=UNAPPLIED)
-    assert "no operation succeeded and was applied after 9.5 s, " in told(drawn, [*lasting, *empty]).lower()
+    assert told(drawn, [*lasting, *empty]) == (
+        "No operation succeeded and was applied after 9.5 s, though clients asked until 24.0 s: "
+        "15 were acknowledged then without having been applied."
+    )
     assert told(drawn, FAILED) == "No operation succeeded, though clients asked until 24.0 s."
 
 

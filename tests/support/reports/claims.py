@@ -113,18 +113,18 @@ def stopped(raw: Raw, match: re.Match[str]) -> None:
     assert number(match["target"]) == highest
 
 
-def led_without(raw: Raw, match: re.Match[str]) -> None:
-    """An answer in which a node led, and its log ended before what was said to be committed in earlier terms."""
-    found = []
-    for probe in raw.answers:
-        if probe["role"] == "leader":
-            known = max((one["committed"] for one in raw.answers if one["term"] < probe["term"]), default=-1)
-            found += [(probe, known)] if probe["ledger_end"] < known else []
-    said = (match["node"], number(match["end"]), number(match["committed"]))
-    assert any(
-        close(match["at"], probe["time"] / S) and said == (probe["node"], probe["ledger_end"], known)
-        for probe, known in found
-    )
+def first_short(raw: Raw, match: re.Match[str]) -> None:
+    """The first answer of a node whose log ended before what that node had said to be committed."""
+    at, node = raw.falls()[0]
+    assert (match["node"], match["at"]) == (node, f"{at:.1f}")
+    (probe,) = [one for one in raw.of(node) if one["time"] / S == at]
+    known = max(one["committed"] for one in raw.of(node) if one["time"] <= probe["time"] and one["pid"] == probe["pid"])
+    assert (number(match["end"]), number(match["committed"])) == (probe["ledger_end"], known)
+
+
+def first_behind(raw: Raw, match: re.Match[str]) -> None:
+    nodes = match["nodes"].split(", ")
+    assert close(match["at"], min(raw.last_rise(node, "applied") for node in nodes))
 
 
 def lines_of(raw: Raw, node: str) -> list[tuple[float, str]]:
@@ -147,18 +147,58 @@ def alarms(raw: Raw, match: re.Match[str]) -> None:
     assert_placed(raw, match, min(at for moments in found.values() for at in moments))
 
 
+def alarm_before(raw: Raw, match: re.Match[str]) -> None:
+    """The first line of a node's log that its check of logs looked for."""
+    patterns = [one["pattern"] for one in raw.checks["node-logs"]["details"]["patterns"]]
+    found = [at for at, text in lines_of(raw, match["node"]) if any(one in text for one in patterns)]
+    assert close(match["at"], min(found))
+
+
+def at_snapshots(raw: Raw, match: re.Match[str]) -> None:
+    """The last progress of each node is the probe that counts one snapshot more in the same process."""
+    stops = re.findall(r"(n\d+) at ([\d,]+) by ([\d.]+) s", match["stops"])
+    assert stops
+    for node, index, moment in stops:
+        moved = raw.last_rise(node, "applied")
+        before, after = next((a, b) for a, b in pairwise(raw.of(node)) if b["time"] / S == moved)
+        assert (before["pid"], before["snapshots_loaded"] + 1) == (after["pid"], after["snapshots_loaded"])
+        assert close(moment, moved)
+        assert number(index) == after["applied"] == raw.of(node)[-1]["applied"]
+
+
+def without_quorum(raw: Raw, match: re.Match[str]) -> None:
+    """By the packets that the fault dropped, and what the nodes said of themselves while it stood."""
+    name, began, _ = raw.fault(int(match["id"]))
+    healing = raw.healing(int(match["id"]))
+    assert name == match["fault"]
+    (receipt,) = [one for one in raw.results["receipts"] if one["id"] == int(match["id"])]
+    cut = {(node, peer) for node, peers in receipt["targets"]["grudge"].items() for peer in peers}
+    leader = match["leader"]
+    peers = [one for one in raw.nodes if one != leader and not {(leader, one), (one, leader)} & cut]
+    assert re.findall(r"n\d+", match["reached"]) == peers
+    gone = [one for one in peers if raw.last_rise(one, "applied") < began]
+    assert re.findall(r"n\d+", match["gone"]) == gone
+    assert 1 + len(peers) >= 3 > 1 + len(peers) - len(gone)
+    during = [one for one in raw.answers if began + 1.5 < one["time"] / S < healing]
+    assert {one["node"] for one in during if one["role"] == "leader"} == {leader}
+    assert len({one["committed"] for one in during if one["node"] == leader}) == 1
+    assert not [at for at in raw.served() if began + 1.5 < at < healing]
+
+
 def repeated(raw: Raw, match: re.Match[str]) -> None:
-    """How often a node logged a line, but for the numbers in it, between two moments or in the last ten seconds."""
-    ends = float(match["to"]) if match["to"] else raw.end
-    starts = float(match["from"]) if match["from"] else raw.end - 10
+    """How often a node logged a line, but for the numbers in it, between two moments."""
+    ends, starts = float(match["to"]), float(match["from"])
     dated = DATED.match(match["line"])
-    shape = _shape(dated[4] if dated else match["line"])
-    mine = [at for at, text in lines_of(raw, match["node"]) if _shape(text) == shape]
-    room = 0.05 if match["from"] else 0.0  # what is written is rounded
-    within = [at for at in mine if starts - room <= at <= ends + room]
-    assert number(match["times"]) == len(within)
-    if match["from"]:
-        assert close(match["from"], min(within))
+    quoted = (dated[4] if dated else match["line"]).rstrip(" …")
+    lines = [(at, " ".join(text.split()).rstrip(".")) for at, text in lines_of(raw, match["node"])]
+    if match["line"].endswith("…"):
+        lines = [(at, text[: len(quoted)]) for at, text in lines]
+    assert any(close(match["to"], moment + 8) for moment in raw.told.values()), "eight seconds after a replica stopped"
+    room = 0.05  # what is written is rounded
+    mine = [one for one in lines if _shape(one[1]) == _shape(quoted) and starts - room <= one[0] <= ends + room]
+    assert number(match["times"]) == len(mine)
+    assert close(match["from"], mine[0][0])
+    assert quoted == mine[0][1]
 
 
 def _shape(text: str) -> str:
@@ -231,3 +271,6 @@ def outages(raw: Raw, match: re.Match[str]) -> None:
     assert_placed(raw, match, start)
     assert close(match["others"] or "0", sum(gap for gap, *_ in gaps) - length, 0.11)
     assert int(match["many"] or ("1" if match["others"] else "0")) == len(gaps) - 1
+    if match["other"]:
+        assert [close(match["other"], begin) for _, begin, _ in gaps].count(True) == 1
+        assert not close(match["other"], start)

@@ -180,6 +180,27 @@ def losses(raw: Raw, match: re.Match[str]) -> None:
     assert held == ("every one of them" in match[0])
 
 
+def added(raw: Raw, match: re.Match[str]) -> None:
+    """When what the last read of a node lacks was acknowledged, by which nodes, and that it was silent all the time."""
+    reads = [one for one in raw.operations() if one["f"] == "read" and one["type"] == "ok"]
+    last = max((one for one in reads if one["node"] == match["node"]), key=lambda one: one["begin"])
+    missed = set(elements_missed(raw, last))
+    adds = [one for one in raw.operations() if one["f"] == "add" and one["value"] in missed]
+    first, until = min(one["end"] for one in adds), max(one["end"] for one in adds)
+    assert close(match["from"], first)
+    assert close(match["to"], until)
+    assert re.findall(r"n\d+", match["by"]) == sorted({one["node"] for one in adds})
+    assert match["silent"] == match["node"]
+    assert not [one for one in raw.of(match["node"]) if first <= one["time"] / S <= until]
+    name, began, healed = raw.fault(int(match["under"]))
+    assert name == match["struck"]
+    assert began <= first <= until <= healed
+    if match["id"]:
+        other, began, healed = raw.fault(int(match["id"]))
+        assert (other, began <= first <= healed) == (match["fault"], True)
+        assert close(match["off"], first - began, 0.11)
+
+
 def lost(raw: Raw, match: re.Match[str]) -> None:
     element = int(match["element"])
     assert {match["answered"], match["unseen"]} == {match["element"]}
@@ -224,6 +245,20 @@ def epochs(raw: Raw, match: re.Match[str]) -> None:
         assert any(one["value"] == wanted for one in before if one["f"] == "alter"), wanted
     examples = [one for key in raw.results["keys"] for one in key["counterexamples"]]
     assert int(match["beside"]) in [len(one["operations"]) - 1 for one in examples]
+
+
+def granted_twice(raw: Raw, match: re.Match[str]) -> None:
+    """How many changes expected an epoch before the first answer two further, and that none expected the next."""
+    first = min(answer_of(one) for one in shown(raw)[0])
+    every = raw.operations()
+    (read,) = [one for one in every if one["f"] == "read" and one["end"] and abs(one["end"] - first) < 1e-6]
+    epoch = read["result"][3]
+    asked = [one["value"][2] for one in every if one["f"] == "alter" and one["type"] != "fail" and one["begin"] < first]
+    assert int(match["then"]) == epoch
+    assert int(match["epoch"]) == epoch - 2
+    assert int(match["next"]) == int(match["none"]) == epoch - 1
+    assert int(match["many"]) == asked.count(epoch - 2) > 1
+    assert epoch - 1 not in asked
 
 
 def eval_list(text: str) -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -64,3 +65,28 @@ def test_a_sentence_tells_the_answer_that_cannot_be() -> None:
     assert "process 2: alter to [1, 3] granted as epoch 2: expected epoch 1" in example.sentence
     assert "could only be master 1 of epoch 1, sync state set [1, 2] of epoch 2 by then" in example.sentence
     assert "[1, 1, 1" not in example.sentence
+
+
+DOUBTED = [op(number, "alter", [1, 1, 2, [1, number]], None, "info") for number in (3, 4, 5)]
+GRANTED = [op(0, "elect", 1, ["elected", 1, 1, [1], 1]), op(1, "alter", [1, 1, 1, [1, 2]], 2)]
+
+
+def test_a_sentence_says_first_that_an_epoch_was_granted_twice() -> None:
+    read = op(9, "read", None, [1, 1, [1, 4], 4])
+    (example,) = check_operations([*GRANTED, *DOUBTED, read], "sync-state-set").counterexamples
+    assert example.sentence.startswith(
+        "3 changes expected epoch 2, of which at most one can be granted, as epoch 3; none expected epoch 3; "
+        "and yet the epoch was 4. In full: process 9: read: master 1 of epoch 1, sync state set [1, 4] of epoch 4 ("
+    )
+
+
+def test_nothing_is_said_of_changes_where_another_operation_may_have_made_the_epoch() -> None:
+    model = model_named("sync-state-set")
+    read, elected = op(9, "read", None, [1, 1, [1, 4], 4]), op(9, "read", None, [2, 2, [2], 4])
+    made = op(6, "alter", [1, 1, 3, [1, 6]], None, "info")
+    assert model.because([*GRANTED, *DOUBTED, made, read], read) == ""
+    assert model.because([*GRANTED, *DOUBTED, elected], elected) == ""
+    assert model.because([*GRANTED, DOUBTED[0], read], read) == ""
+    assert model.because([*GRANTED, *DOUBTED], GRANTED[1]) == ""
+    later = replace(made, invoked=100, returned=110)
+    assert model.because([*GRANTED, *DOUBTED, later, read], read)

@@ -1,0 +1,103 @@
+"""Causes that the records prove: the snapshot at which a replica stopped, a majority with stopped replicas in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import numpy as np
+
+from reports.analysis.faults import FaultWindow, unreached
+from reports.analysis.findings import Drawn
+from reports.analysis.lagging_nodes import held_of
+from reports.analysis.node_timeline import ROLES, SILENT, NodeTimeline, last_progress, leader_at
+from reports.analysis.outages import total_outages
+from reports.style.format import one_line
+
+#: Seconds from when a fault stood: what was on its way then may still have been committed.
+_SETTLED_S: Final = 1.0
+#: An outage that lasted over less of a fault is not explained by it.
+_MOST: Final = 0.8
+
+
+def causes_text(drawn: Drawn, nodes: Sequence[str]) -> str:
+    """Say of replicas that stopped at what they did, and which outages follow from it; empty where neither is seen."""
+    behind = [one for one in drawn.timelines if one.node in nodes]
+    return " ".join(filter(None, (_at_snapshots(drawn, behind), _without_quorum(drawn, behind))))
+
+
+def and_listed(names: Sequence[str]) -> str:
+    """Write ``n1, n2 and n3``."""
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
+
+
+def _stopped(timeline: NodeTimeline) -> tuple[float, int] | None:
+    """Since when a node stands still (s), and where; None where no answer shows that it ever moved."""
+    rows = timeline.role != SILENT
+    held = held_of(timeline)[rows]
+    place = last_progress(held)
+    return None if place is None else (float(timeline.time[rows][place]), int(held[-1]))
+
+
+def _at_snapshots(drawn: Drawn, behind: Sequence[NodeTimeline]) -> str:
+    """Name the replicas whose last progress was a snapshot that the leader sent."""
+    found = []
+    for timeline in behind:
+        moved = _stopped(timeline)
+        found += [
+            (timeline.node, timeline.index(one.applied), one.time)
+            for one in drawn.snapshots
+            if one.kind == "installed" and (one.node, one.time, one.applied) == (timeline.node, *(moved or ()))
+        ]
+    if not found:
+        return ""
+    names, stops = [node for node, *_ in found], [f"{node} at {at} by {time:.1f} s" for node, at, time in found]
+    they, them = ("they", "them") if len(found) > 1 else ("it", "it")
+    where = f"{and_listed(names)} stopped where a snapshot from the leader had put {them} ({', '.join(stops)})"
+    return f"{where}: {they} applied no entry after it."
+
+
+def _without_quorum(drawn: Drawn, behind: Sequence[NodeTimeline]) -> str:
+    """Name the faults under which the leader reached a majority that only replicas which had stopped made one."""
+    outages, parts = total_outages(drawn.run.operations, drawn.run.end), []
+    stopped = {one.node: moved[0] for one in behind if (moved := _stopped(one))}
+    for window in drawn.windows:
+        if window.stood is None or window.heal_started is None or not window.grudge or not window.leader:
+            continue
+        stood, healing = window.stood, window.heal_started
+        over = max((min(one.stop, healing) - max(one.start, stood) for one in outages), default=0.0)
+        if over < _MOST * (healing - stood) or not _led_alone(drawn, window.leader, stood, healing):
+            continue
+        if text := _reached(drawn, window, window.leader, stopped):
+            parts.append(text)
+    if not parts:
+        return ""
+    text = "; ".join(parts)
+    return f"{text[:1].upper()}{text[1:]}: no quorum was left, and nothing was committed meanwhile."
+
+
+def _reached(drawn: Drawn, window: FaultWindow, leader: str, stopped: Mapping[str, float]) -> str:
+    """Say which nodes a leader reached under a fault, if too few of them ran for anything to be committed."""
+    stood, healing, members = window.stood or 0.0, window.heal_started or 0.0, drawn.run.members
+    reached = [one for one in members if one != leader and one not in unreached(leader, window.grudge)]
+    gone = [one for one in reached if stopped.get(one, stood) < stood]
+    quorum = len(members) // 2 + 1
+    if not gone or len(reached) + 1 < quorum or len(reached) + 1 - len(gone) >= quorum:
+        return ""
+    if _committed_by(drawn, stood + _SETTLED_S) != _committed_by(drawn, healing):
+        return ""
+    fault = f"#{window.id} {one_line(window.fault, 60)}"
+    return f"under {fault} leader {leader} reached {and_listed(reached)} alone, of which {and_listed(gone)} had stopped"
+
+
+def _committed_by(drawn: Drawn, moment: float) -> int:
+    """The highest index that any node knew to be committed by a moment (s)."""
+    return max((int(one.committed[one.time <= moment].max(initial=-1)) for one in drawn.timelines), default=-1)
+
+
+def _led_alone(drawn: Drawn, leader: str, start: float, end: float) -> bool:
+    """Whether a node led from one moment to another (s), and no other was seen to lead between them."""
+    others = (one for one in drawn.timelines if one.node != leader)
+    within = (one.role[(one.time >= start) & (one.time <= end)] for one in others)
+    led = all(leader_at(drawn.timelines, moment) == leader for moment in (start, end))
+    return led and not any(bool(np.any(roles == ROLES.index("leader"))) for roles in within)
