@@ -15,7 +15,7 @@ from harness.names import test_name
 from harness.spark_settings import require_recordable
 from harness.systems import DEFAULT, Machine, Setup, System, find_system, installed
 from harness.systems.api import Canary, OptionValue, Scale, Workload
-from harness.systems.choices import check_options, choices
+from harness.systems.choices import check_options, choices, with_defaults
 from harness.systems.declared import require_able
 from history.json_object import load_object
 from history.schema import convert, convert_recorded, hint
@@ -112,10 +112,9 @@ class Plan:
         """Take the defaults of the system; of one that is not installed here nothing is known."""
         if (system := installed(self.system)) is None:
             return
-        defaults = {option.name: option.default for option in system.options}
         object.__setattr__(self, "version", self.version or system.versions[0])
         object.__setattr__(self, "workload", self.workload or system.workloads[0].name)
-        object.__setattr__(self, "options", {**defaults, **self.options})
+        object.__setattr__(self, "options", with_defaults(system, self.options))
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Plan:

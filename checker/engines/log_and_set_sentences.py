@@ -98,7 +98,7 @@ def explain_set(core: Sequence[Call], scene: Scene, result: EngineResult) -> Cou
         return words.example(
             "lost-element",
             f"{words.did(add)} on {scene.name}, acknowledged. But {who(words.op(read))} began a read at "
-            f"{words.begun(read)} that did not see {shown(thaw(add.value))}: a lost element.",
+            f"{words.begun(read)} that did not see {shown(thaw(add.value))}.",
             read,
         )
     if len(reads) == 1 and len(adds) == 1 and reads[0].ret < adds[0].invoke:

@@ -38,7 +38,11 @@ DEFAULT: Final = {field.name: field.default for field in fields(Plan)}
 @click.option("--weights", type=FIGURES, default="", help="How often a turn comes: kill-leader=3,bridge=1.")
 @click.option("--tracks", type=int, default=DEFAULT["tracks"], help="Cycles of faults that run side by side.")
 @click.option("--fault-options", type=FIGURES, default="", help="The faults' own figures: loss=0.4,delay_ms=100.")
-@click.option("--beyond-quorum", is_flag=True, help="Faults may stop, or damage, a majority of the nodes.")
+@click.option(
+    "--beyond-quorum",
+    is_flag=True,
+    help="All faults may stop, or damage, a majority, not only those made for it, such as kill-all.",
+)
 @click.option(
     "--schedule",
     type=click.Path(path_type=Path, dir_okay=False),

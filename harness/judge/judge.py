@@ -75,7 +75,7 @@ def judge(
         windows=detailed,
         fault_figures=by_fault(detailed),
         harness_failure="; ".join(failures) or None,
-        environment={**recorded.state.environment, **_of_system(recorded.plan)},
+        environment={**recorded.state.environment, **_of_system(recorded.plan, checks)},
         warnings=(
             *recorded.state.warnings,
             *left_out,
@@ -86,22 +86,29 @@ def judge(
     )
 
 
-def _of_system(plan: Plan) -> dict[str, Any]:
+def _of_system(plan: Plan, checks: Sequence[Check]) -> dict[str, Any]:
     """The facts about the system for readers that do not know it.
 
-    What the planted bug does; how many lower bits of indexes count within an epoch; what it promises of the operations;
-    what its log lines mean.
+    What the planted bug does; how many lower bits of indexes count within an epoch; what it promises of the operations
+    and to checks; what its log lines mean.
     """
     bug = {"planted_bug": plan.planted.help} if plan.planted is not None else {}
     bits = {"epoch_bits": plan.under_test.epoch_bits} if plan.under_test.epoch_bits else {}
-    return {**bug, **bits, "promises": _promises(plan), **plan.under_test.log_words.to_environment()}
+    return {**bug, **bits, "promises": _promises(plan, checks), **plan.under_test.log_words.to_environment()}
 
 
-def _promises(plan: Plan) -> list[dict[str, Any]]:
-    """What the system promises of the operations of this workload: a page names it where it names what is broken."""
-    kinds = {*plan.load.kinds, *plan.load.reads}
+def _promises(plan: Plan, checks: Sequence[Check]) -> list[dict[str, Any]]:
+    """What the system promises of this workload's operations, and what its checks rest on.
+
+    A page names the promise where it names what is broken.
+    """
+    kinds, names = {*plan.load.kinds, *plan.load.reads}, {check.name for check in checks}
     promises = (one if isinstance(one, Promise) else Promise(one) for one in plan.under_test.promises)
-    return [asdict(one) for one in promises if not one.of or kinds.intersection(one.of)]
+    return [
+        asdict(replace(one, of=tuple(kind for kind in one.of if kind in kinds)))
+        for one in promises
+        if not (one.of or one.checks) or kinds.intersection(one.of) or names.intersection(one.checks)
+    ]
 
 
 # -- checks: the system's ---------------------------------------------------------------------------------------------

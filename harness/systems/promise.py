@@ -1,21 +1,71 @@
-"""The promises of a system: of which operations, and by which source."""
+"""The promises of a system: of which operations, which checks show one broken, and by which source."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Final
 
+RAFT_PAPER: Final = "Ongaro, Ousterhout: In Search of an Understandable Consensus Algorithm, 2014"
 #: Where it is said that a state machine on Raft is linearizable to its clients.
-RAFT: Final = "Ongaro, Ousterhout: In Search of an Understandable Consensus Algorithm, 2014, section 8"
+RAFT: Final = f"{RAFT_PAPER}, section 8"
 
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """What a system claims, ``of`` which operations (none named: of all), and the ``source`` that says so, if any."""
+    """What a system claims, and the ``source`` that says so, if any.
+
+    ``of``: the operations that it is about.  ``checks``: the checks that fail where it is broken, beside that of what
+    clients saw of these operations; ``kinds``: the only kinds of violation of theirs that break it (none named: all).
+    A promise that names neither operations nor checks is of everything.
+    """
 
     claim: str
     of: tuple[str, ...] = ()
     source: str = ""
+    checks: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return self.claim
+
+
+#: What Raft promises of the nodes; the properties have the names of the paper's figure 3.
+RAFT_PROMISES: Final = (
+    Promise(
+        "Election Safety: at most one leader is elected in a term",
+        checks=("election-safety",),
+        source=f"{RAFT_PAPER}, figure 3",
+    ),
+    Promise(
+        "a node never goes back to an earlier term: it is on stable storage before the node answers",
+        checks=("terms-kept",),
+        source=f"{RAFT_PAPER}, figure 2",
+    ),
+    Promise(
+        "Leader Completeness: an entry that is committed is in the logs of all leaders of later terms",
+        checks=("leader-complete",),
+        source=f"{RAFT_PAPER}, figure 3",
+    ),
+    Promise(
+        "Leader Completeness and Log Matching: a node removes only entries that conflict with its leader's log, which "
+        "has every committed entry; so no committed entry is removed",
+        checks=("committed-kept",),
+        source=f"{RAFT_PAPER}, figure 3 and section 5.3",
+    ),
+    Promise(
+        "a node takes as committed only what is in its log, and applies only what is committed",
+        checks=("log-order",),
+        source=f"{RAFT_PAPER}, figure 2",
+    ),
+    Promise(
+        "State Machine Safety: no two nodes apply different entries at one index",
+        checks=("replicas-agree",),
+        source=f"{RAFT_PAPER}, figure 3",
+    ),
+    Promise(
+        "a cluster of which a majority can talk serves again, and every node is sent what it lacks until it has it; "
+        "how long that may take is not promised: this harness asks for it within a time",
+        checks=("recovery",),
+        source=f"{RAFT_PAPER}, sections 2 and 5.3",
+    ),
+)

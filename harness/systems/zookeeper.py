@@ -36,6 +36,8 @@ from harness.workloads import Invocation
 
 DOCS: Final = "https://zookeeper.apache.org/doc/r3.9.4"
 INTERNALS: Final = "zookeeperInternals.html#sc_consistency"
+ACTIVATION: Final = f"{DOCS}/zookeeperInternals.html#sc_leaderElection"
+BROADCAST: Final = f"{DOCS}/zookeeperInternals.html#sc_guaranteesPropertiesDefinitions"
 GUARANTEES: Final = f"{DOCS}/zookeeperProgrammers.html#ch_zkGuarantees"
 ROOT: Final = "/harness"
 BARRIER: Final = f"{ROOT}/barrier"
@@ -160,7 +162,7 @@ class Client:
     def __init__(self, node: Machine, setup: Setup) -> None:
         self.home = node.name
         self._address, self._timeout = f"{node.address}:{PORT}", setup.client_timeout
-        self._syncs = setup.options["reads"] == "sync"
+        self._syncs = setup.options["peeks"] == "sync"
         self._zk: Any = None
         self._id: Any = None
 
@@ -286,7 +288,9 @@ SYSTEM: Final = System(
     summary="Apache ZooKeeper: znodes as registers, locks, a set, a sequence",
     versions=tuple(SLF4J),
     options=(
-        Option(name="reads", default="plain", choices=("plain", "sync"), help="How peeks are made."),
+        Option(name="peeks", default="plain", choices=("plain", "sync"), before="reads",
+               help="Whether a sync comes before each peek, the weak read of sessions. It concerns nothing else: a "
+                    "read always passes a barrier, a write of its own session."),
         Option(name="commit_log", default=20_000, least=500,
                help="Transactions that a server keeps in memory for those that fell behind; ZooKeeper's own: 500."),
     ),
@@ -316,7 +320,14 @@ SYSTEM: Final = System(
                 "meaning, then the value of a znode, or the names of all below it, in one session: so it sees all that "
                 "was acknowledged before it began", ("read", "list"), GUARANTEES),
         Promise("a session sees its own writes and never goes back", ("peek",), GUARANTEES),
-        Promise("what was acknowledged is kept while a majority of disks is", source=GUARANTEES),
+        Promise("what was acknowledged is kept while a majority of disks is, and is on every server in time",
+                source=BROADCAST, checks=("elements",)),
+        Promise("all servers apply the same transactions in one order, so their trees are the same",
+                source=BROADCAST, checks=("node-logs", "replicas-agree"), kinds=("log-alarm", "replicas-differ")),
+        Promise("only one leader uses an epoch", source=BROADCAST, checks=("election-safety",)),
+        Promise("a server follows no leader of an earlier epoch", source=ACTIVATION, checks=("terms-kept",)),
+        Promise("a transaction that one server delivered is delivered by all in time; in which time is not promised: "
+                "this harness asks for it within one", source=BROADCAST, checks=("recovery",)),
     ),
     alarms=(
         # A server that is sent a snapshot applies again what that may hold already: until it is through, they differ.

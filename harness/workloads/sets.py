@@ -188,13 +188,22 @@ def elements_check(operations: Sequence[Operation]) -> Check:
 
 
 def _seen(counts: Mapping[str, int], losses: Sequence[Loss], missing: int, gone: int) -> str:
-    """Say what the nodes lack, and that it is lost where no node has it; then the classes by the node they are of."""
-    lacking = ", ".join(f"{loss.node} lacks {loss.lost}" for loss in losses)
-    classes, others = (", ".join(f"{counts[name]} {name}" for name in names) for names in (_OF_ONE, _OF_ALL))
+    """Say what the nodes lack, and whether others have it; then what the node holds that lacks the most."""
+    lacking = [f"the last read of {loss.node} lacks {loss.lost}" for loss in losses[:1]]
+    lacking += [f"that of {loss.node} {loss.lost}" for loss in losses[1:]]
+    whole = "all together " if len(losses) > 1 else ""
+    if not gone:
+        held = "another node's has it" if missing == 1 else "another node's has each of them"
+    elif gone == missing:
+        held = "no node's has it" if missing == 1 else "no node's has any of them"
+    else:
+        held = f"{gone} of them no node's has, the others another node's"
     worst = max(losses, key=lambda loss: loss.lost).node
+    more = ", ".join(f"{counts[name]} {name}" for name in _OF_ONE if name != "ok")
+    others = ", ".join(f"{counts[name]} {name}" for name in _OF_ALL)
     return (
-        f"{lacking}: {counted(missing, 'acknowledged element')}, of which {gone} {'is' if gone == 1 else 'are'} lost: "
-        f"in no node's last read; by the last read of {worst}, which lacks most: {classes}; by those of all: {others}"
+        f"{', '.join(lacking)}: {whole}{counted(missing, 'acknowledged element')}, and {held}; "
+        f"that of {worst} holds {counts['ok']} that were added ({more}), those of all nodes hold {others}"
     )
 
 

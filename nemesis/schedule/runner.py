@@ -57,11 +57,12 @@ class Unhealed:
 
 
 def summary_of(fault: Fault, step: Step) -> str:
-    """A fault's own summary, and its targets where the plan chose them."""
+    """A fault's own summary; where the plan chose its targets these first, as the summary speaks of its own choice."""
     if step.targets is None:
         return fault.summary
     choice = step.targets.get("choose")
-    return f"{fault.summary}; here aimed at {choice}" if choice else f"{fault.summary}; here at its recorded targets"
+    aimed = f"aimed at {choice}" if choice else "at its recorded targets"
+    return f"here {aimed}; left to itself: {fault.summary}"
 
 
 class Runner:

@@ -16,6 +16,7 @@ from history import SECOND, Receipt
 from history.metrics.recovery import Asked, Load, figures, load_of, moment_or, surroundings
 from reports.analysis.node_timeline import NodeTimeline, leader_at
 from reports.load.columns import Operations
+from reports.load.cut_record import is_cut
 from reports.load.run import Run
 from reports.style.format import one_line
 from reports.style.palette import family_of
@@ -68,6 +69,9 @@ class FaultWindow:
 
     #: The kinds of operation of which clients began one after the heal.
     asked: frozenset[str] = frozenset()
+
+    #: The history was cut after the run, so that it has no figures of what clients met.
+    cut: bool = False
 
     @property
     def installed(self) -> bool:
@@ -131,8 +135,12 @@ def fault_windows(run: Run, timelines: Sequence[NodeTimeline]) -> list[FaultWind
     kinds = {kind: run.operations.served_at(code) for code, kind in enumerate(run.operations.f.names)}
     load = load_in(run.operations, run.receipts)
     around = surroundings(run.receipts, load)
+    cut = is_cut(run)
     found = []
     for receipt in sorted(run.receipts, key=lambda receipt: receipt.started):
+        if cut:
+            found.append(_window(receipt, dict.fromkeys(FIGURES), {}, timelines, run, None))
+            continue
         here = around.get(receipt.id)
         own = figures(receipt, here, oks, load) if len(run.operations) else _recorded(run.fault_rows.get(receipt.id))
         by_kind = {kind: figures(receipt, here, mine, load) for kind, mine in kinds.items()} if here else {}
@@ -172,8 +180,9 @@ def _window(
     by_kind: Mapping[str, Mapping[str, float | None]],
     timelines: Sequence[NodeTimeline],
     run: Run,
-    load: Load,
+    load: Load | None,
 ) -> FaultWindow:
+    """Gather what is known of a fault; without a ``load`` the history was cut."""
     grudge = grudge_of(receipt)
     leader = receipt.leader or leader_at(timelines, receipt.started / SECOND)
     return FaultWindow(
@@ -186,7 +195,8 @@ def _window(
         grudge=grudge,
         leader=leader,
         leader_cut=leader_cut(leader, grudge, run.members) if grudge else None,
-        measured_s=measured_for(receipt, load),
+        measured_s=measured_for(receipt, load) if load else None,
+        cut=load is None,
         sides=sides_text(grudge, run.nodes, leader),
         started=receipt.started / SECOND,
         stood=_seconds(receipt.stood),
@@ -209,7 +219,13 @@ def _asked_after(operations: Operations, healed: int | None) -> frozenset[str]:
 
 def summaries_of(windows: Sequence[FaultWindow]) -> list[tuple[str, str]]:
     """List what each fault does, once for each that it was aimed at."""
-    return list(dict.fromkeys((one.fault, one_line(one.summary, 160)) for one in windows if one.summary))
+    return list(dict.fromkeys((one.fault, one_line(_aimed(one.summary), 200)) for one in windows if one.summary))
+
+
+def _aimed(summary: str) -> str:
+    """Put the targets that a plan chose first, as releases do now: before, a *random* one was *here aimed at n5*."""
+    own, _, aimed = summary.rpartition("; here ")
+    return f"here {aimed}; left to itself: {own}" if own else summary
 
 
 def late_of(run: Run) -> dict[int, str]:

@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from history.records.violations import contents_differ, losses_of, state_of
-from reports.load.cut_record import cut_of
+from reports.load.cut_record import is_cut, judged_whole
 from reports.load.run import Run
 
 #: The state of the check *recovery* where it passed, and what nodes hold differs.
 DIFFER: Final = "contents differ"
+#: Said beside the check of logs that the run's directory does not hold.
+LOGS_GONE: Final = "the logs were read when the run was judged and are not in its directory now"
 #: Gates that count operations, in the history as it was when it was judged.
 _COUNTING: Final = frozenset({"operations", "under-fault", "read-back", "final-reads"})
 _STATES: Final = ("invalid", "unknown", DIFFER, "skipped", "valid")
@@ -19,12 +21,28 @@ _STATES: Final = ("invalid", "unknown", DIFFER, "skipped", "valid")
 def checks_of(run: Run) -> list[dict[str, Any]]:
     """List the checks and gates of a run as :func:`check_rows` does, worst first."""
     rows = sorted(check_rows(run.results), key=lambda row: _STATES.index(row["state"]))
-    if cut_of(run):
+    if is_cut(run):
+        which = "before the history was cut" if judged_whole(run) else "of what is left of the history"
         for row in rows:
-            row["seen"] += (
-                "; before the history was cut" if row["name"] in _COUNTING and row["state"] == "valid" else ""
-            )
+            row["seen"] += f"; {which}" if row["name"] in _COUNTING and row["state"] == "valid" else ""
+    if logs_gone(run):
+        for row in rows:
+            row["seen"] += f"; {LOGS_GONE}" if row["name"] == "node-logs" else ""
     return rows
+
+
+def logs_gone(run: Run) -> bool:
+    """Check whether logs of nodes were read when the run was judged, and its directory has no file of a node now."""
+    for check in run.results.get("checks", ()) or ():
+        if check.get("name") == "node-logs" and (state_of(check) == "valid" or _has_patterns(check)):
+            return not any(path.is_file() for path in run.files.nodes.rglob("*"))
+    return False
+
+
+def _has_patterns(check: Mapping[str, Any]) -> bool:
+    """Whether a check found alarms in lines of logs."""
+    details = check.get("details")
+    return isinstance(details, Mapping) and bool(details.get("patterns"))
 
 
 def check_rows(results: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -65,17 +83,3 @@ def _elements_of(check: Mapping[str, Any]) -> list[tuple[str, str]]:
 def undecided_of(run: Run) -> list[tuple[str, str]]:
     """List (check, what it found) of unknown checks; none of a run that broke off, whose sentence says why."""
     return [] if run.failure else [(row["name"], row["seen"]) for row in checks_of(run) if row["state"] == "unknown"]
-
-
-def promises_of(run: Run) -> list[dict[str, Any]]:
-    """List what the system promises of these operations, as the judge recorded it: ``claim``, ``of`` and ``source``."""
-    found = (run.results.get("environment") or {}).get("promises")
-    return [
-        {
-            "claim": str(one.get("claim")),
-            "of": list(map(str, one.get("of") or ())),
-            "source": str(one.get("source") or ""),
-        }
-        for one in (found if isinstance(found, list) else ())
-        if isinstance(one, Mapping)
-    ]

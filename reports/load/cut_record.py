@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -13,32 +14,61 @@ from reports.style.format import number
 
 #: A share of the operations begun; of whole histories it is 1, and some percent less where the harness stood still.
 _MIN_KEPT: Final = 0.5
+#: The counts in what the gate of operations saw: ``92 windows, 214 tails``.
+_COUNTED: Final = re.compile(r"\b(\d+) [a-z]")
+
+
+def is_cut(run: Run) -> bool:
+    """Check whether a history holds far fewer operations than the harness counted while it ran.
+
+    Of such a history rates, gaps and ways back are those of the cut, so they are not written.
+    """
+    held, begun = _held_of(run)
+    return held < _MIN_KEPT * begun
 
 
 def cut_of(run: Run) -> str:
-    """Say that a history holds far fewer operations than the harness counted while it ran; empty if it does not.
-
-    Counts and charts are of the history as it is, but gates may have been judged by the whole of it.
-    """
-    pace, moments = run.state.get("pace"), run.state.get("moments")
-    if not isinstance(pace, Mapping) or not isinstance(moments, Mapping):
+    """Say how much of a history was cut, and of what tables and gates are; empty where it was not."""
+    held, begun = _held_of(run)
+    if not is_cut(run):
         return ""
-    rate, start, end = pace.get("invoked_per_s"), moments.get("main"), moments.get("main-end")
-    if not isinstance(rate, int | float) or not isinstance(start, int) or not isinstance(end, int):
-        return ""
-    begun = rate * (end - start) / 1e9
-    phase = run.operations.phase
-    held = int(np.count_nonzero(phase.codes == phase.code("main")))
-    if held >= _MIN_KEPT * begun:
-        return ""
+    whole = judged_whole(run)
+    gates = "Gates counted before the cut" if whole else "Gates counted what is left"
     return (
         f"The history was cut: it holds {number(held)} of about {number(round(begun))} operations that were begun in "
-        "the main phase. What a check or gate saw may be of the whole history; counts, tables and charts are of what "
-        f"is left.{_not_left(run)}"
+        "the main phase. The harness records every one, so the others were taken out after the run; by whom, and how "
+        f"they were chosen, is not recorded. {gates}; counts, tables and charts are of what is left, and rates, gaps "
+        f"and the way back after faults are not given.{_not_left(run, whole=whole)}"
     )
 
 
-def _not_left(run: Run) -> str:
+def judged_whole(run: Run) -> bool:
+    """Check whether the gate that counts operations saw more of some kind than the history holds."""
+    left = {_ok_in_main(run, kind) for kind in run.operations.f.names}
+    seen = (str(one.get("seen")) for one in run.results.get("checks", ()) or () if one.get("name") == "operations")
+    counts = {int(found) for text in seen for found in _COUNTED.findall(text.partition(";")[0])}
+    return bool(counts - left)
+
+
+def _held_of(run: Run) -> tuple[int, float]:
+    """Return how many operations of the main phase a history holds, and about how many were begun in it, if known."""
+    pace, moments = run.state.get("pace"), run.state.get("moments")
+    if not isinstance(pace, Mapping) or not isinstance(moments, Mapping):
+        return 0, 0.0
+    rate, start, end = pace.get("invoked_per_s"), moments.get("main"), moments.get("main-end")
+    if not isinstance(rate, int | float) or not isinstance(start, int) or not isinstance(end, int):
+        return 0, 0.0
+    phase = run.operations.phase
+    return int(np.count_nonzero(phase.codes == phase.code("main"))), rate * (end - start) / 1e9
+
+
+def _ok_in_main(run: Run, kind: str) -> int:
+    operations = run.operations
+    mine = (operations.phase.codes == operations.phase.code("main")) & (operations.f.codes == operations.f.code(kind))
+    return int(np.count_nonzero(mine & operations.which(OK)))
+
+
+def _not_left(run: Run, *, whole: bool) -> str:
     """Say which kinds of operation, and which faults, have no ok operation any more: nothing left can test them."""
     operations = run.operations
     phase, ok = operations.phase, operations.which(OK)
@@ -56,4 +86,5 @@ def _not_left(run: Run) -> str:
         and not (ok & (begun >= one.stood) & (ended <= (one.heal_started or run.end))).any()
     ]
     parts += [f"any ok operation under {', '.join(faults)}"] if faults else []
-    return f" What is left does not hold {', nor '.join(parts)}: it tests nothing of that." if parts else ""
+    gates = ", and what gates saw of that is not in it" if whole else ""
+    return f" What is left does not hold {', nor '.join(parts)}: it tests nothing of that{gates}." if parts else ""

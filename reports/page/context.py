@@ -30,9 +30,10 @@ from reports.analysis.findings import (
 )
 from reports.analysis.invariant_violations import InvariantViolation, invariant_violations
 from reports.load import logs
-from reports.load.check_rows import check_rows, checks_of, promises_of, undecided_of
-from reports.load.cut_record import cut_of
+from reports.load.check_rows import check_rows, checks_of, logs_gone, undecided_of
+from reports.load.cut_record import cut_of, is_cut
 from reports.load.last_valid import last_valid_run
+from reports.load.promises import behind_checks, broken_in, promises_of
 from reports.load.run import Run, commands_of
 from reports.load.run_row import timers_of
 from reports.load.staleness import digest_of
@@ -84,6 +85,7 @@ def head_context(drawn: Drawn) -> dict[str, Any]:
     diagnosis = part("diagnosis", lambda: diagnosis_of(drawn), None)
     sections: list[InvariantViolation] = part("findings about nodes", lambda: invariant_violations(drawn), [])
     breaks = grouped(run, diagnosis.breaks if diagnosis else ())
+    of_clients = next((row["name"] for row in check_rows(run.results)), "")
     return {
         "word": word_of(run),
         "verdict_class": verdict_shown(run).replace(" ", "-"),
@@ -91,9 +93,8 @@ def head_context(drawn: Drawn) -> dict[str, Any]:
         "before": part("last valid run", lambda: before_of(run), None),
         "facts": part("facts", lambda: facts_of(run), []),
         "checks": part("checks", lambda: checks_of(run), []),
-        "system_promises": part("promises", lambda: promises_of(run), []),
+        "promises_behind": part("promises", lambda: behind_checks(run, of_clients), {}),
         "system": system_of(run),
-        "of_clients": next((row["name"] for row in check_rows(run.results)), ""),
         "invariant_violations": sections,
         "diagnosis": diagnosis,
         "outage": part("outages", lambda: outages_text(drawn), ""),
@@ -104,6 +105,9 @@ def head_context(drawn: Drawn) -> dict[str, Any]:
         "meaning": meaning_of(run),
         "failed_beside": failed_beside(run),
         "next_step": next_step(run),
+        "recovery_title": next(
+            (one.title.capitalize() for _, ones in breaks for one in ones if one.place == "recovery"), "No recovery"
+        ),
         "longer": part("commands", lambda: longer(run), ""),
         "bug": bug_of(run),
         "cut": part("counts", lambda: cut_of(run), ""),
@@ -118,6 +122,7 @@ def violations_context(drawn: Drawn) -> dict[str, Any]:
         "examples": part("counterexamples", lambda: examples_of(run), []),
         "judged_without_suspects": part("counterexamples", lambda: judged_without_suspects(run), None),
         "violation_count": part("counterexamples", lambda: violation_count(run), 0),
+        "broken_in": lambda one: part("promises", lambda: broken_in(promises_of(run), one.check, one.example), []),
         "violations_counted": part("counterexamples", lambda: violations_counted(run), ""),
         "doubts": part("counterexamples", lambda: doubts_text(run), ""),
         "violation_counts": part("counterexamples", lambda: counts_of(run.results), {}),
@@ -149,7 +154,8 @@ def charts_context(drawn: Drawn) -> dict[str, Any]:
         "lag_known": figures.lag_of(run.state.get("lag_ms"), run.end) is not None,
         "progress_known": node_timeline.have_indexes(drawn.timelines),
         "elections": part("elections", lambda: elections.elections_of(drawn.timelines), None),
-        "services": part("outages", lambda: outages.services_of(run.operations, run.end), []),
+        "is_cut": part("counts", lambda: is_cut(run), False),  # noqa: FBT003
+        "services": part("outages", lambda: [] if is_cut(run) else outages.services_of(run.operations, run.end), []),
         "lasting": part("outages", lambda: lasting_of(drawn), {}),
         "unapplied": part("counts", lambda: run.operations.unapplied, 0),
         "slower": part("outages", lambda: slower_of(drawn), {}),
@@ -171,6 +177,7 @@ def record_context(drawn: Drawn) -> dict[str, Any]:
         "settings": part("settings", lambda: settings_of(run), []),
         "links": part("links", lambda: links_of(run.files), []),
         "logs_held": bool(part("logs", lambda: logs.log_files(run.files), [])),
+        "logs_gone": part("logs", lambda: logs_gone(run), False),  # noqa: FBT003
         "tails": part("logs", lambda: tails_of(run), []),
         "digest": part("digest of the results", lambda: digest_of(run.results), ""),
     }
@@ -237,7 +244,10 @@ def costs_of(drawn: Drawn) -> list[tuple[str, list[tuple[str, ...]]]]:
             "Caught up with what the leader had committed at the heal, ms after it",
             recovery_text.nodes_of(windows, run.epoch_bits),
         ),
-        ("By fault, over its windows: least / median / most", recovery_text.faults_of(_mapping(run, "fault_figures"))),
+        (
+            "By fault, over its windows: least / median / most",
+            [] if is_cut(run) else recovery_text.faults_of(_mapping(run, "fault_figures")),
+        ),
     ]
     return [(title, rows) for title, rows in found if rows]
 
@@ -262,6 +272,8 @@ def marked_text(drawn: Drawn) -> str:
 
 def lasting_of(drawn: Drawn) -> dict[int, list[outages.Outage]]:
     """Map a fault's id to the outages that its row lists."""
+    if is_cut(drawn.run):
+        return {}
     end = drawn.run.end
     return outages.by_fault(outages.outages_of(drawn.run.operations, end), drawn.windows, end / 1e9)
 

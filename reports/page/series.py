@@ -15,7 +15,8 @@ from reports.analysis.node_timeline import NodeTimeline
 from reports.analysis.progress import progress_of
 from reports.analysis.snapshots import KINDS
 from reports.load.columns import Ints, Operations
-from reports.load.run import phase_bounds
+from reports.load.cut_record import is_cut
+from reports.load.run import Run, phase_bounds
 from reports.page.pack import operation_columns, pack
 from reports.page.pyramid import pyramid_of, taken
 from reports.page.track import track_of
@@ -59,11 +60,7 @@ def _series(drawn: Drawn, operations: Operations, end: int) -> dict[str, Any]:
             {"name": timeline.node, "colour": node_colour(place)} for place, timeline in enumerate(drawn.timelines)
         ],
         "faultColours": FAULT_COLOURS,
-        "phases": [
-            {"name": name, "start": bounds[0] / 1e9}
-            for name in ("main", "final")
-            if (bounds := phase_bounds(operations, name))
-        ],
+        "phases": phases_of(drawn.run),
         "faults": [fault_data(window, end / 1e9) for window in drawn.windows],
         "rates": part("rate", lambda: _rates(operations, end)),
         "quantiles": part("latency quantiles", lambda: _quantiles(operations, end, drawn.run.state.get("lag_ms"))),
@@ -81,6 +78,19 @@ def _series(drawn: Drawn, operations: Operations, end: int) -> dict[str, Any]:
         else None,
         **part("marks of violations", lambda: marks_data(marks_of(drawn)), marks_data(Marks((), (), 0))),
     }
+
+
+def phases_of(run: Run) -> list[dict[str, Any]]:
+    """List when phases began: at their first operations, or where those may have been cut when the harness began."""
+    moments = run.state.get("moments") if is_cut(run) else None
+    found = []
+    for name, moment in (("main", "main"), ("final", "final-reads")):
+        start = moments.get(moment) if isinstance(moments, dict) else None
+        if not isinstance(start, int) and (bounds := phase_bounds(run.operations, name)):
+            start = bounds[0]
+        if isinstance(start, int):
+            found.append({"name": name, "start": start / 1e9})
+    return found
 
 
 def marks_data(marks: Marks) -> dict[str, Any]:

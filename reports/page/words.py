@@ -18,8 +18,8 @@ HEADLINES: Final[Mapping[Severity, str]] = {
     "log truncated": "committed entries went from the log of a node; at every moment some log reached as far as they "
     "did, and at the end every log does",
     "inconsistent": "answers, or what nodes said of themselves, contradict each other",
-    "no commits": "10 s or more until the end of the record in which nothing was committed any more, though nothing "
-    "stood in the way",
+    "no commits": "nothing was committed any more in the last 10 s of the record or longer, also not after the last "
+    "heal; it may have begun under a fault",
     "replica behind": "after the last heal a node did not apply what the cluster had committed, in the time that the "
     "check recovery gives it",
     "alarm": "a line of a node's log, or a figure that it reported, that is a violation by itself",

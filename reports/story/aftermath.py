@@ -14,6 +14,7 @@ from reports.analysis.findings import Drawn
 from reports.analysis.node_timeline import ROLES, NodeTimeline, leader_at
 from reports.analysis.outages import Outage, total_outages
 from reports.load.columns import Floats
+from reports.load.cut_record import is_cut
 from reports.load.run import Run
 from reports.style.format import number
 
@@ -27,7 +28,7 @@ def after_onset(drawn: Drawn, onset: float) -> str:
     """Say how clients fared before and since a moment (s), and how many leaders there were since then."""
     parts = []
     served, asked = _served(drawn.run), drawn.run.operations.invoked / 1e9
-    load = asked[_in_the_load(drawn.run)]
+    load = asked[_in_the_load(drawn.run) & (not is_cut(drawn.run))]
     if len(load) and load[0] < onset <= load[-1] - SPOKEN_S:
         # A rate over a standstill would be of neither time: where nothing succeeded to the load's end it ends before.
         last = float(served[-1]) if len(served) else 0.0
@@ -39,7 +40,8 @@ def after_onset(drawn: Drawn, onset: float) -> str:
             to = f"to {until:.1f} s, none from then " if ended else ""
             parts.append(
                 f"{before:.1f} operations a second succeeded from the load's beginning at {load[0]:.1f} s to "
-                f"{onset:.1f} s, {since:.1f} from then {to}until the load ended at {load[-1]:.1f} s"
+                f"{onset:.1f} s, {since:.1f} from then {to}until the load's last operation was begun at "
+                f"{load[-1]:.1f} s"
             )
     if any((one.role <= ROLES.index("follower")).any() for one in drawn.timelines):
         end = drawn.run.end / 1e9
@@ -55,7 +57,7 @@ def outages_text(drawn: Drawn) -> str:
     Of any run: no verdict is about that, and a reader of any verdict has to know it.
     """
     run = drawn.run
-    if not len(run.operations):
+    if not len(run.operations) or is_cut(run):
         return ""
     found = total_outages(run.operations, run.end)
     ended = sorted((one for one in found if one.ended and one.length >= OUTAGE_S), key=lambda one: -one.length)

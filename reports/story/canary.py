@@ -99,9 +99,13 @@ def _not_installed(run: Run) -> str:
 
 
 def bug_of(run: Run) -> str:
-    """Say in one line what the planted bug does, as the judge recorded it; empty without one."""
+    """Say in one line what the planted bug does, as the judge recorded it, or where it is said; empty without one."""
+    bug, system = run.plan.get("canary"), run.plan.get("system")
+    if not bug:
+        return ""
     does = (run.results.get("environment") or {}).get("planted_bug")
-    return f"{run.plan['canary']}: {does}" if run.plan.get("canary") and does else ""
+    where = f"; harness list-systems {system} says it" if isinstance(system, str) else ""
+    return f"{bug}: {does or f'what it does is not recorded here{where}'}"
 
 
 def next_step(run: Run) -> str:

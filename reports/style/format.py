@@ -26,6 +26,12 @@ def one_line(text: object, limit: int = 200) -> str:
     return short(" ".join(printable(text).split()), limit)
 
 
+def sentence(text: object, limit: int = 200) -> str:
+    """Write a text as :func:`one_line` does, with a full stop where it has none and is not cut."""
+    line = one_line(text, limit)
+    return line if line.endswith((".", "…")) else f"{line}."
+
+
 def short(text: str, limit: int = LONGEST) -> str:
     """Cut a text to ``limit`` characters: at the end of a word where one ends in the last fifth of them."""
     if len(text) <= limit:
@@ -69,7 +75,7 @@ def seconds(value: float | None, digits: int = 2) -> str:
 
 
 def milliseconds(value: float | None) -> str:
-    """Write milliseconds, from ten upwards without decimals."""
+    """Write milliseconds without decimals, below one as such."""
     if value is None:
         return "–"
-    return number(round(value)) if value >= 10 else f"{value:.1f}"
+    return "< 1" if 0 < value < 1 else number(round(value))

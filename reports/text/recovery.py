@@ -18,9 +18,10 @@ def way_back(row: Mapping[str, Any], *, asked: bool | None = None) -> tuple[str,
     """Write the first ok after a heal, and when the rate was back: in ms, *never*, or why neither can be said.
 
     ``row`` holds ``state``, the figures, and ``healed`` (None: it was not, left out: it was); ``asked`` is whether
-    clients began an operation after the heal (None: not known).  A dash is for a fault that was not there.
+    clients began an operation after the heal (None: not known).  A dash is for a fault that was not there, and for a
+    history that was ``cut``.
     """
-    if row.get("state") == "skipped":
+    if row.get("state") == "skipped" or row.get("cut"):
         return "–", "–"
     if row.get("healed", 0) is None:
         return "not healed", "not healed"

@@ -19,7 +19,7 @@ from reports.analysis.findings import Drawn, Violation, recovery_of
 from reports.analysis.invariant_violations import Moment, invariant_violations
 from reports.analysis.progress import progress_at
 from reports.load.check_rows import checks_of, undecided_of
-from reports.load.cut_record import cut_of
+from reports.load.cut_record import cut_of, is_cut
 from reports.load.run import HARNESS_FAILURE, Run, commands_of
 from reports.load.staleness import STALE, is_stale
 from reports.story.aftermath import outages_text
@@ -233,7 +233,7 @@ def _fault(window: FaultWindow) -> tuple[str, ...]:
 def _outages(run: Run, columns: int, paint: Paint) -> str:
     """Write for each kind of operation the longest time without a success, wherever phases and faults begin and end."""
     lines = []
-    for one in outages.services_of(run.operations, run.end):
+    for one in () if is_cut(run) else outages.services_of(run.operations, run.end):
         after = "" if one.longest.ended else ", none after it"
         more = f"; {len(one.outages)} outages, {one.total:.1f} s" if len(one.outages) > 1 else ""
         span = f"from {one.longest.start:.1f} to {one.longest.stop:.1f} s{after}{more}"

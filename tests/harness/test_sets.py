@@ -78,13 +78,27 @@ def test_what_each_node_lacks_is_counted_for_itself_and_shown_where_no_other_sho
     assert [(one["node"], one["lost"], one["elsewhere"], one["seen_ns"]) for one in losses] == [
         ("n1", 1, 1, 15), ("n2", 2, 2, 19), ("n3", 1, 1, 21),
     ]  # fmt: skip
-    assert check.seen.startswith("n1 lacks 1, n2 lacks 2, n3 lacks 1: 3 acknowledged elements, of which 0 are lost: ")
-    assert "by the last read of n2, which lacks most: 1 ok, " in check.seen
+    assert check.seen == (
+        "the last read of n1 lacks 1, that of n2 2, that of n3 1: all together 3 acknowledged elements, and another "
+        "node's has each of them; that of n2 holds 1 that were added (0 recovered), those of all nodes hold "
+        "0 unexpected, 0 duplicated"
+    )
     shown = [Counterexample.from_json(record).suspects[0].node for record in check.details["counterexamples"]]
     assert shown == ["n2", "n1"], "what n3 lacks is shown by n2"
     alone = elements_check([*added, *[read_of(node, 30, 1, phase="final") for node in ("n1", "n2")]])
     assert [(one["lost"], one["elsewhere"]) for one in alone.details["losses"]] == [(2, 0), (2, 0)]
     assert len(alone.details["counterexamples"]) == 1
+    assert "all together 2 acknowledged elements, and no node's has any of them; " in alone.seen
+    some = elements_check(
+        [*added, *[read_of(node, 30, *held, phase="final") for node, held in (("n1", [1]), ("n2", [1, 2]))]]
+    )
+    assert "2 acknowledged elements, and 1 of them no node's has, the others another node's; " in some.seen
+    (one,) = [
+        elements_check([*added, read_of("n1", 30, 1, 3, phase="final"), read_of("n2", 31, 1, 2, 3, phase="final")])
+    ]
+    assert one.seen.startswith(
+        "the last read of n1 lacks 1: 1 acknowledged element, and another node's has it; that of n1 "
+    )
     assert "losses" not in elements_check([*added, read_of("n1", 30, 1, 2, 3, phase="final")]).details
 
 
@@ -97,7 +111,9 @@ def test_what_was_never_added_is_looked_for_in_every_nodes_last_read() -> None:
     assert lacking.details["elements"] == {"lost": [2], "unexpected": [4, 9]}
     shown = [Counterexample.from_json(record).suspects[0].node for record in lacking.details["counterexamples"]]
     assert shown == ["n1", "n1", "n2"], "what n1 lacks, then what should not be there on either"
-    assert lacking.seen.endswith("lacks most: 1 ok, 0 recovered; by those of all: 2 unexpected, 0 duplicated")
+    assert lacking.seen.endswith(
+        "holds 1 that were added (0 recovered), those of all nodes hold 2 unexpected, 0 duplicated"
+    )
 
 
 def test_losses_of_several_sets_are_added_by_node() -> None:

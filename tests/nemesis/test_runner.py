@@ -60,8 +60,8 @@ def test_one_fault_leaves_one_receipt_with_its_witness():
     ("targets", "more"),
     [
         (None, ""),
-        ({"choose": "followers"}, "; here aimed at followers"),
-        ({"nodes": ["n2"]}, "; here at its recorded targets"),
+        ({"choose": "followers"}, "here aimed at followers; left to itself: "),
+        ({"nodes": ["n2"]}, "here at its recorded targets; left to itself: "),
     ],
 )
 @pytest.mark.parametrize("late", [False, True])
@@ -74,7 +74,7 @@ def test_a_receipt_says_what_its_fault_was_aimed_at_where_that_was_not_left_to_i
     runner.run(threading.Event())
     (receipt,) = receipts_of(record.events)
     assert receipt.state == ("skipped" if late else "installed")
-    assert receipt.summary == FAULTS["pause-majority"].summary + more
+    assert receipt.summary == more + FAULTS["pause-majority"].summary
 
 
 def test_the_targets_are_written_before_the_first_command_goes_out():

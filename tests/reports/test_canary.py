@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 from dataclasses import replace
+from html import unescape
+from pathlib import Path
 
 import pytest
 
@@ -21,6 +23,7 @@ from reports.story.canary import grouped, meaning_of, verdict_shown, word_of
 from reports.story.diagnosis import Diagnosis, diagnosis_of
 from tests.support.reports.checks import DELETED
 from tests.support.reports.made import Maker
+from tests.support.reports.recorded_runs import recorded_run
 
 
 def with_canary(files: RunFiles) -> RunFiles:
@@ -173,7 +176,10 @@ def diagnosed(files: RunFiles) -> Diagnosis:
     return found
 
 
-WHEN = "answered in main (9); between the change at issue and the answer stood #2 bridge (4), no installed fault (5)"
+WHEN = (
+    "answered in main: 9; from the change that the answer contradicts to the answer, 4 fell under #2 bridge, 5 under "
+    "no installed fault"
+)
 
 
 def test_when_violations_were_seen_is_told_where_it_was_counted(fresh: Maker) -> None:
@@ -226,3 +232,19 @@ def test_the_page_says_what_the_bug_does_and_how_to_look_for_longer(fresh: Maker
     assert (does in missed, longer in missed) == (True, True)
     assert (does in found, longer in found) == (True, False)
     assert ("Planted" in plain, longer in plain) == (False, False)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("stale-reads", "Planted: stale-reads: log reads are answered from the node's own memory"),
+        (
+            "ledgers-lost",
+            "Planted: wiped-bookies: what it does is not recorded here; harness list-systems bookkeeper says",
+        ),
+    ],
+)
+def test_the_page_says_what_the_planted_bug_does_or_where_that_is_said(name: str, said: str, tmp_path: Path) -> None:
+    files = RunFiles(recorded_run(name, tmp_path))
+    reports.write_report(files)
+    assert said in unescape(files.report.read_text())

@@ -10,7 +10,7 @@ import pytest
 import reports
 from history import RunFiles
 from history.records.violations import contents_differ, severity_of
-from reports.load.check_rows import DIFFER, checks_of
+from reports.load.check_rows import DIFFER, checks_of, logs_gone
 from reports.load.run import read_run
 from tests.support.reports.recorded_runs import RUNS, recorded_run
 
@@ -60,3 +60,23 @@ def test_what_some_nodes_lack_and_others_have_is_not_lost() -> None:
     assert severity_of("elements", "lost-element", losses(2, 1)) == "data lost"
     assert severity_of("elements", "lost-element", losses(0)) == "data lost"
     assert severity_of("elements", "lost-element", {}) == "data lost"
+
+
+def test_logs_that_were_read_and_are_not_there_any_more_are_said_so(tmp_path: Path) -> None:
+    """A check mark and *5 logs read* stood on a page that holds none of them."""
+    root = recorded_run("logs-cut", tmp_path)
+    said = "5 logs read; the logs were read when the run was judged and are not in its directory now"
+    assert {row["name"]: row["seen"] for row in checks_of(read_run(RunFiles(root)))}["node-logs"] == said
+    reports.write_report(RunFiles(root))
+    page = RunFiles(root).report.read_text()
+    assert "No log was collected" not in page
+    assert "The logs were read when the run was judged; its directory holds none of them now." in page
+    (root / "nodes" / "n1").mkdir(parents=True)
+    (root / "nodes" / "n1" / "server.log").write_text("a line\n")
+    assert {row["name"]: row["seen"] for row in checks_of(read_run(RunFiles(root)))}["node-logs"] == "5 logs read"
+
+
+@pytest.mark.parametrize("name", ["element-lost", "epoch-granted-twice", "ledgers-kept"])
+def test_of_logs_that_are_there_nothing_of_that_kind_is_said(name: str, tmp_path: Path) -> None:
+    run = read_run(RunFiles(recorded_run(name, tmp_path)))
+    assert logs_gone(run) == (name == "ledgers-kept")

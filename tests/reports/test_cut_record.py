@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import reports
@@ -13,6 +15,7 @@ from history import RunFiles
 from reports.load.check_rows import checks_of
 from reports.load.cut_record import cut_of
 from reports.load.run import read_run
+from reports.page.series import phases_of
 from tests.support.reports.recorded_runs import recorded_run
 
 
@@ -48,8 +51,53 @@ def test_what_a_cut_history_cannot_test_any_more_is_named(tmp_path: Path) -> Non
     kept, lost = (RunFiles(recorded_run(name, tmp_path)) for name in ("ledgers-kept", "ledgers-lost"))
     assert cut_of(read_run(kept)).endswith(
         "What is left does not hold ok operations of the kind create or window or tail or recover or close in the main "
-        "phase, nor any ok operation under #0 kill-all, #2 hammer-time: it tests nothing of that."
+        "phase, nor any ok operation under #0 kill-all, #2 hammer-time: it tests nothing of that, and what gates saw "
+        "of that is not in it."
     )
     assert "does not hold ok operations of the kind tail or recover in the main phase" in cut_of(read_run(lost))
     rows = {row["name"]: row["seen"] for row in checks_of(read_run(kept))}
     assert rows["operations"] == "61 windows, 235 tails, 40 recovers; before the history was cut"
+
+
+def test_gates_that_counted_what_is_left_are_not_said_to_have_counted_before_the_cut(tmp_path: Path) -> None:
+    """``three-losses`` was judged after it was cut: its gate saw 1979 adds, and so does the table of operations."""
+    run = read_run(RunFiles(recorded_run("three-losses", tmp_path)))
+    rows = {row["name"]: row["seen"] for row in checks_of(run)}
+    assert rows["operations"] == "1979 adds, 487 reads; of what is left of the history"
+    assert rows["under-fault"] == "1832 ok operations; of what is left of the history"
+    assert "Gates counted what is left" in cut_of(run)
+    assert "by whom, and how they were chosen, is not recorded" in cut_of(run)
+    whole = read_run(RunFiles(recorded_run("ledgers-lost", tmp_path)))
+    assert "Gates counted before the cut" in cut_of(whole)
+
+
+@pytest.mark.parametrize("name", ["three-losses", "ledgers-lost"])
+def test_of_a_cut_history_no_rate_gap_or_way_back_is_printed(name: str, tmp_path: Path) -> None:
+    """Rates of 29, 45 and 28 a second, and a rate that was back after 32 ms, were those of the cut."""
+    files = RunFiles(recorded_run(name, tmp_path))
+    reports.write_report(files)
+    page = files.report.read_text()
+    part = page.partition('id="faults"')[2].partition("</section>")[0]
+    for label in ("ok/s before", "ok/s during", "ok/s after", "longest gap, s", "first ok, ms", "rate back, ms"):
+        cells = set(re.findall(rf'data-label="{label}">(.*?)</td>', part))
+        assert cells == {"–"}, label
+    assert "Rates are taken" not in page
+    assert 'id="outages"' not in page
+    assert "operations a second succeeded" not in page
+    assert "No operation succeeded" not in page
+    assert "no rates of the cluster" in page
+    text = reports.render_run(files)
+    assert "Longest time without a success" not in text
+    assert "operations a second succeeded" not in text
+
+
+def test_the_main_phase_of_a_cut_history_begins_when_the_harness_began_it(tmp_path: Path) -> None:
+    """The first operation of ``ledgers-lost``'s main phase that is left is of 7.0 s."""
+    run = read_run(RunFiles(recorded_run("ledgers-lost", tmp_path)))
+    assert [(one["name"], round(one["start"], 2)) for one in phases_of(run)] == [("main", 2.02), ("final", 19.45)]
+    whole = read_run(RunFiles(recorded_run("element-lost", tmp_path)))
+    first = min(
+        int(whole.operations.invoked[row])
+        for row in np.flatnonzero(whole.operations.phase.codes == whole.operations.phase.code("main"))
+    )
+    assert phases_of(whole)[0] == {"name": "main", "start": first / 1e9}

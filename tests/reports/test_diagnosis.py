@@ -361,7 +361,7 @@ def test_page_and_terminal_begin_with_it_and_show_its_sections_in_its_order(runs
     assert text.startswith("INVALID missing on nodes: Committed entries were deleted from logs; first on n1 by 8.3 s")
     next_step = " ".join(text.partition(" Next: ")[2].split())
     assert next_step.startswith("Look in the charts at n1, whose log ended at 803 by 8.3 s, though 1,147 had been ")
-    assert page.count("This run holds no logs of nodes.") == 1
+    assert page.count("The run's directory holds no logs of nodes now: they were read when it was judged.") == 1
     assert "logged nothing" not in page
 
 
@@ -420,3 +420,25 @@ def test_the_first_sentence_is_short_and_its_evidence_stands_below(tmp_path: Pat
     reports.write_report(files)
     (item,) = re.findall(r'<ul class="headlines">(.*?)</ul>', files.report.read_text(), re.DOTALL)
     assert item.index("could only be") > item.index('<p class="detail quiet">') > item.index("23.1 s, 0.3 s after")
+
+
+def test_one_section_has_one_name_in_heading_link_and_sentence(
+    runs: dict[str, Path],
+) -> None:
+    """It was *Replica behind*, *No recovery* and *Recovery*."""
+    for name, title in (("replica-behind", "Replica behind"), ("data-lost", "No commits")):
+        files = RunFiles(runs[name])
+        reports.write_report(files)
+        page = files.report.read_text()
+        assert f'<h2 id="h-recovery">{title} ' in page
+        assert f'<a href="#recovery">{title}</a>' in page.partition("</nav>")[0]
+        assert f'<a href="#recovery">{title}</a>:' in page.partition('id="verdict"')[2].partition("</section>")[0]
+
+
+def test_of_a_fault_after_which_nothing_succeeded_no_gap_is_given_as_if_it_had_ended(runs: dict[str, Path]) -> None:
+    files = RunFiles(runs["data-lost"])
+    reports.write_report(files)
+    part = files.report.read_text().partition('id="faults"')[2].partition("</table>")[0]
+    gaps = re.findall(r'data-label="longest gap, s">(.*?)</td>', part)
+    assert "never back" not in gaps[0]
+    assert gaps[1].startswith('<span class="red strong">never back</span>')

@@ -178,6 +178,73 @@ def test_paper_is_white_and_as_wide_as_a_sheet_whatever_the_theme(
     assert shown.js("document.documentElement.classList.contains('paper')") is False
 
 
+ON_PAPER = (
+    "[...document.querySelectorAll('.excerpt, .further, #words details')].filter((fold) => !fold.open).length",
+    (
+        "[...document.querySelectorAll('.u-legend .u-value, #live, .key-history')]"
+        ".filter((e) => e.checkVisibility()).length"
+    ),
+)
+
+
+def test_paper_has_the_folds_that_are_evidence_open_and_no_empty_widgets(tmp_path: Path, browser: Any) -> None:
+    """The log lines, seven of eight counterexamples and the words did not get to paper; *point at a chart* did."""
+    files = RunFiles(recorded_run("element-lost", tmp_path))
+    reports.write_report(files)
+    with tab(browser, files.report.as_uri(), width=718) as found:
+        before = found.js(ON_PAPER[0])
+        assert before >= 2
+        found.page.emulate_media(media="print")
+        found.js("dispatchEvent(new Event('beforeprint'))")
+        found.settle()
+        assert [found.js(one) for one in ON_PAPER] == [0, 0]
+        assert found.page.locator("#progress-kind").is_visible(), "which index is drawn"
+        assert found.page.locator("article.violation .proof.slim").first.is_visible()
+        assert found.js("document.documentElement.scrollWidth") <= 718
+        found.js("dispatchEvent(new Event('afterprint'))")
+        assert found.js(ON_PAPER[0]) == before
+
+
+@pytest.mark.parametrize(("width", "drawn"), [(560, "slim"), (768, "broad")])
+def test_a_counterexample_is_drawn_for_a_phone_on_a_phone_alone(
+    width: int, drawn: str, tmp_path: Path, browser: Any
+) -> None:
+    files = RunFiles(recorded_run("element-lost", tmp_path))
+    reports.write_report(files)
+    with tab(browser, files.report.as_uri(), width=width) as found:
+        assert found.page.locator(f"#violation-1 .proof.{drawn}").is_visible()
+        assert found.js("document.documentElement.scrollWidth") <= width
+
+
+CUT_OFF = (
+    "[...document.querySelectorAll('#faults .scroll, .excerpt pre, .excerpt table, td.witness *')].filter((e) =>"
+    " e.checkVisibility() && e.scrollWidth > e.clientWidth + 1 && e.clientWidth).map((e) => e.outerHTML.slice(0, 80))"
+)
+
+
+@pytest.mark.parametrize("name", ["element-lost", "data-lost"])
+def test_neither_log_lines_nor_witnesses_are_cut_off_on_a_small_desk(name: str, tmp_path: Path, browser: Any) -> None:
+    files = RunFiles(recorded_run(name, tmp_path))
+    reports.write_report(files)
+    with tab(browser, files.report.as_uri(), width=1280) as found:
+        found.page.evaluate(OPEN_ALL.replace("details", ".excerpt"))
+        found.settle()
+        assert found.js(CUT_OFF) == []
+
+
+def test_what_a_run_did_not_test_is_smaller_than_what_it_found_and_comes_after_it(tmp_path: Path, browser: Any) -> None:
+    files = RunFiles(recorded_run("data-lost", tmp_path))
+    reports.write_report(files)
+    with tab(browser, files.report.as_uri(), width=1280) as found:
+        finding, gate, step = (
+            found.page.locator(one).first for one in (".headlines li", ".untested li", "#verdict .next")
+        )
+        size = "e => parseFloat(getComputedStyle(e).fontSize)"
+        assert gate.evaluate(size) < finding.evaluate(size)
+        assert finding.bounding_box()["y"] < step.bounding_box()["y"] < gate.bounding_box()["y"]
+        assert "did not test" in found.page.inner_text(".untested")
+
+
 def test_a_question_mark_shows_the_keys_and_escape_puts_them_away(shown: Tab) -> None:
     shown.page.keyboard.press("?")
     assert shown.page.locator("#keys").is_visible()

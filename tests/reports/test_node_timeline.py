@@ -223,7 +223,7 @@ def test_what_a_fault_struck_is_not_dated_before_any_fault() -> None:
     """Its last answer came just before the kill began; of a node that was not struck, or long before, it is not so."""
     kill = Receipt(0, "kill", "installed", 86 * S // 10, nodes=("n2",), healed=16 * S, witness={"a": 1})
     run = SimpleNamespace(
-        operations=from_operations([]), receipts=[kill], end=20 * S, fault_rows={}, nodes=("n1", "n2")
+        operations=from_operations([]), receipts=[kill], end=20 * S, fault_rows={}, state={}, nodes=("n1", "n2")
     )
     windows = faults.fault_windows(run, [])  # type: ignore[arg-type]
     assert faults.when(8.5, windows, "n2") == "8.5 s, 0.1 s before #0 kill struck it"
@@ -235,7 +235,7 @@ def test_what_a_fault_struck_is_not_dated_before_any_fault() -> None:
 def test_what_comes_while_a_fault_is_healed_is_not_said_to_come_into_it() -> None:
     kill = Receipt(0, "kill", "installed", 8 * S, nodes=("n2",), heal_started=16 * S, healed=20 * S, witness={"a": 1})
     run = SimpleNamespace(
-        operations=from_operations([]), receipts=[kill], end=30 * S, fault_rows={}, nodes=("n1", "n2")
+        operations=from_operations([]), receipts=[kill], end=30 * S, fault_rows={}, state={}, nodes=("n1", "n2")
     )
     windows = faults.fault_windows(run, [])  # type: ignore[arg-type]
     assert faults.when(15.9, windows) == "15.9 s, 7.9 s into #0 kill"
@@ -248,7 +248,7 @@ def test_a_fault_struck_a_killed_successor_no_sooner_than_is_known() -> None:
     witness = {"pids_gone": {"n3": 7, "n1": 7}, "successor": "n1"}
     kill = Receipt(0, "kill-then", "installed", 86 * S // 10, nodes=("n3",), healed=16 * S, witness=witness)
     run = SimpleNamespace(
-        operations=from_operations([]), receipts=[kill], end=20 * S, fault_rows={}, nodes=("n1", "n2", "n3")
+        operations=from_operations([]), receipts=[kill], end=20 * S, fault_rows={}, state={}, nodes=("n1", "n2", "n3")
     )
     windows = faults.fault_windows(run, [])  # type: ignore[arg-type]
     assert windows[0].nodes == ("n3", "n1")
@@ -377,7 +377,9 @@ def replica(moves: dict[float, int], end: float = 20.0) -> list[Probe]:
 
 def test_a_replica_that_stopped_is_told_with_when_under_what_and_whether_it_moved() -> None:
     cut = Receipt(0, "bridge", "installed", 8 * S, stood=8 * S, heal_started=16 * S, healed=16 * S, witness={"a": 1})
-    run = SimpleNamespace(operations=from_operations([]), receipts=[cut], end=20 * S, fault_rows={}, nodes=("n1", "n2"))
+    run = SimpleNamespace(
+        operations=from_operations([]), receipts=[cut], end=20 * S, fault_rows={}, state={}, nodes=("n1", "n2")
+    )
     windows = faults.fault_windows(run, [])  # type: ignore[arg-type]
 
     def reported(moves: dict[float, int]) -> list[str]:
@@ -454,7 +456,14 @@ def test_what_answers_while_a_server_is_killed_is_not_drawn_as_the_server(pid: i
 
 def test_no_answer_and_an_answer_without_a_role_look_different_in_the_legend() -> None:
     empty: dict[str, Any] = dict.fromkeys(("windows", "violations", "invariant_violations", "snapshots"), ())
-    empty |= {"last_statuses": (), "marked_text": "", "progress_known": False, "calm": None, "outcome": str}
+    empty |= {
+        "last_statuses": (),
+        "marked_text": "",
+        "progress_known": False,
+        "is_cut": False,
+        "calm": None,
+        "outcome": str,
+    }
     empty |= {"unapplied": 0}
     page = environment().get_template("charts.html.j2")
     text = page.render(**empty, roles_known=False, lag_known=False, dead=("n2", "n3"))

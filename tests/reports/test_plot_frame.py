@@ -48,7 +48,7 @@ def windows_of(
         for number, (start, stop) in enumerate(spans)
     ]
     run = SimpleNamespace(
-        operations=from_operations([]), receipts=receipts, end=int(end * S), fault_rows={}, nodes=("n1",)
+        operations=from_operations([]), receipts=receipts, end=int(end * S), fault_rows={}, state={}, nodes=("n1",)
     )
     return faults.fault_windows(run, [])  # type: ignore[arg-type]
 

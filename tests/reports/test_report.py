@@ -236,7 +236,7 @@ def test_recovery_by_kind_is_shown_and_by_node_and_fault_where_the_results_hold_
         ">read<",
         ">512<",
         ">behind<",
-        "1.0 / 2.0 / 30",
+        "1 / 2 / 30",
         "bridge&lt;b&gt;",
     ):
         assert piece in part, piece

@@ -144,7 +144,8 @@ CLAIMS: list[tuple[str, Claim]] = [
         (
             r"process (?P<adder>\d+) on (?P<adder_node>n\d+) added (?P<element>\d+) and was answered (?P<answered>\d+) "
             r"\((?P<from>[\d.]+)–(?P<to>[\d.]+) s\) on set, acknowledged\. But process (?P<reader>\d+) "
-            r"on (?P<node>n\d+) began a read at (?P<began>[\d.]+) s that did not see (?P<unseen>\d+): a lost element"
+            r"on (?P<node>n\d+) began a read at (?P<began>[\d.]+) s that did not see (?P<unseen>\d+)"
+            r"(?:: a lost element)?"
             r"(?=.*Reads answered by (?P<holding>.*) then or later hold it)"
         ),
         lost,
@@ -190,7 +191,7 @@ CLAIMS: list[tuple[str, Claim]] = [
         (
             r"(?P<before>[\d.]+) operations a second succeeded from the load's beginning at (?P<from>[\d.]+) s to "
             r"(?P<onset>[\d.]+) s, (?P<since>[\d.]+) from then (?:to (?P<stop>[\d.]+) s, none from then )?"
-            r"until the load ended at (?P<until>[\d.]+) s"
+            r"until the load\'s last operation was begun at (?P<until>[\d.]+) s"
         ),
         rates,
     ),

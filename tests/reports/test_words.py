@@ -80,3 +80,16 @@ def test_a_word_of_a_check_replaces_ours(tmp_path: Path) -> None:
     results["checks"][0].setdefault("details", {})["words"] = {"tail": "its own"}
     files.results.write_text(json.dumps(results))
     assert dict(words_of(prepare(read_run(files))))["tail"] == "its own"
+
+
+def test_no_commits_may_begin_under_a_fault_and_a_planted_bug_has_an_entry_for_each_outcome(tmp_path: Path) -> None:
+    """It was *though nothing stood in the way*, of a stretch that began 0.0 s into a fault."""
+    assert "though nothing stood in the way" not in HEADLINES["no commits"]
+    assert "may have begun under a fault" in HEADLINES["no commits"]
+    files = RunFiles(recorded_run("stale-reads", tmp_path))
+    reports.write_report(files)
+    words = dict(re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", files.report.read_text()))
+    assert words["missed"].endswith("no check that looks for it failed.")
+    assert words["as intended"].endswith("a check that looks for it failed, as it must.")
+    assert "does not look for the planted bug" in words["more was found"]
+    assert "made for it, such as kill-all or pause-majority, do so either way" in words["beyond_quorum"]

@@ -6,17 +6,53 @@ from typing import Final
 
 from checker import check_fenced_ledgers
 from harness.systems.api import Evidence
+from harness.systems.promise import Promise
 from history import Check
 from history.records.counted import counted
 from history.records.violations import details_of
 
+#: Its own pages: the protocol and what it guarantees, what a ledger is, and the calls.
+PROTOCOL: Final = "https://bookkeeper.apache.org/docs/development/protocol/"
+CONCEPTS: Final = "https://bookkeeper.apache.org/docs/getting-started/concepts/"
+_LEDGERS: Final = ("ledgers",)
 PROMISES: Final = (
-    "an acknowledged add is readable for ever, with its id and payload, while a quorum of its bookies keeps its disks",
-    "once a recovery or a close has answered the end of a ledger, no add beyond it is or will be acknowledged",
-    "the ids of a ledger are dense up to its end, its payloads unique, in the order in which they were added",
-    "what a reader read once, at or below LastAddConfirmed, stays readable for everybody",
-    "recoverers that race, and everybody after them, see the same end",
-    "the length in the metadata of a closed ledger is the sum of its payloads",
+    Promise(
+        "an acknowledged add is readable for ever, with its id and payload, while a bookie of those that acknowledged "
+        "it keeps its disks",
+        source=PROTOCOL,
+        checks=_LEDGERS,
+        kinds=("lost-add", "unreadable-entry", "other-payload", "ledger-gone"),
+    ),
+    Promise(
+        "once a recovery or a close has answered the end of a ledger, no add beyond it is or will be acknowledged",
+        source=PROTOCOL,
+        checks=_LEDGERS,
+        kinds=("acknowledged-beyond-end",),
+    ),
+    Promise(
+        "the ids of a ledger are dense up to its end, its payloads unique, in the order in which they were added",
+        source=CONCEPTS,
+        checks=_LEDGERS,
+        kinds=("duplicate", "never-added", "failed-add-found", "order", "hole"),
+    ),
+    Promise(
+        "what a reader read once, at or below LastAddConfirmed, stays readable for everybody",
+        source=PROTOCOL,
+        checks=_LEDGERS,
+        kinds=("read-then-gone", "confirmed-beyond-end"),
+    ),
+    Promise(
+        "recoverers that race, and everybody after them, see the same end",
+        source=PROTOCOL,
+        checks=_LEDGERS,
+        kinds=("ends-differ",),
+    ),
+    Promise(
+        "the length in the metadata of a closed ledger is the sum of its payloads",
+        source="LedgerHandle.getLength, in its Javadoc",
+        checks=_LEDGERS,
+        kinds=("wrong-length",),
+    ),
 )
 _ASKED: Final = "each ledger has one end, holds every acknowledged add up to it, and nothing is acknowledged beyond it"
 _NAMED: Final = 10

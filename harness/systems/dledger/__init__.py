@@ -25,7 +25,7 @@ from harness.systems.dledger.outcomes import LAW
 from harness.systems.dledger.processes import artifacts, describe, leads, roles, surface
 from harness.systems.dledger.status import prober
 from harness.systems.dledger.workloads import WORKLOADS
-from harness.systems.promise import RAFT, Promise
+from harness.systems.promise import RAFT, RAFT_PAPER, RAFT_PROMISES, Promise
 
 SYSTEM: Final = System(
     name="dledger",
@@ -49,18 +49,24 @@ SYSTEM: Final = System(
     quorum_reads=lambda setup: setup.options["read_mode"] == "log",
     promises=(
         Promise(
-            "reads, writes and compare-and-sets of a register are linearizable when reads go through the log",
-            ("read", "write", "cas"),
+            "reads, writes and compare-and-sets of a register are linearizable when reads go through the log; so are "
+            "sets, counters, locks and transfers, which are made of registers: every entry is applied once",
+            ("read", "write", "cas", "add", "acquire", "release", "transfer"),
             RAFT,
+            ("elements", "total"),
         ),
-        "so are sets, counters, locks and transfers made of registers: every entry is applied once",
         Promise(
             "an acknowledged append is in the log at the index that was answered; a get shows what is committed",
             ("append", "get", "list"),
             RAFT,
         ),
-        "what was acknowledged survives the loss of any minority of disks, and of all processes at once",
-        "a cluster of which a majority can talk serves again, and every node catches up",
+        Promise(
+            "what was acknowledged survives the loss of any minority of disks, and of all processes at once",
+            source=f"{RAFT_PAPER}, sections 5.3 and 5.4",
+            checks=("linearizable", "elements"),
+            kinds=("lost-append", "lost-element", "lost-write"),
+        ),
+        *RAFT_PROMISES,
     ),
     may_refuse=frozenset({"data", "index", "snapshot", "term"}),
 )

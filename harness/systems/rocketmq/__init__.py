@@ -20,7 +20,7 @@ from typing import Final
 from harness.systems.api import Alarm, Evidence, Option, System
 from harness.systems.dledger.alarms import LOG_WORDS
 from harness.systems.jvm import OUT_OF_MEMORY
-from harness.systems.promise import RAFT, Promise
+from harness.systems.promise import RAFT, RAFT_PROMISES, Promise
 from harness.systems.rocketmq.client import LAW, Prober, clients
 from harness.systems.rocketmq.controllers import jars, leads, refuse, roles, surface
 from harness.systems.rocketmq.workload import CONTROLLER
@@ -57,6 +57,8 @@ def snapshots(evidence: Evidence) -> Check:
     return Check("snapshots", "check", "valid" if counts["saved"] else "unknown", asked, seen, dict(counts))
 
 
+#: What RocketMQ says of epochs, and that its controller is a state machine on Raft.
+DESIGN: Final = "https://github.com/apache/rocketmq/blob/rocketmq-all-5.3.3/docs/en/controller/design.md"
 SYSTEM: Final = System(
     name="rocketmq-controller",
     title="RocketMQ's controller",
@@ -87,8 +89,9 @@ SYSTEM: Final = System(
     promises=(
         Promise("alters, elects, registers and reads of a broker set are linearizable when reads go through the log",
                 ("alter", "elect", "register", "read"), RAFT),
-        "an epoch is granted once, and what was acknowledged is kept while a majority of disks is",
-        "a cluster of which a majority can talk serves again",
+        Promise("the controller determines epochs, and they only grow: each is granted once", checks=("epochs",),
+                source=DESIGN),
+        *RAFT_PROMISES,
     ),
     log_words=LOG_WORDS,
     alarms=(

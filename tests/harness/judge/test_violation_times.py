@@ -48,8 +48,9 @@ def test_each_violation_has_its_phase_and_the_faults_from_the_missed_write_to_th
         "calm": 1,
     }
     assert describe(found) == (
-        "answered in warm-up (1), main (1), final (1); "
-        "between the change at issue and the answer stood #0 bridge (1), #2 pause (1), no fault (1)"
+        "answered in warm-up: 1, in main: 1, in final: 1; "
+        "from the change that the answer contradicts to the answer, 1 fell under #0 bridge, 1 under #2 pause, "
+        "1 under no fault"
     )
 
 
@@ -65,7 +66,8 @@ def test_where_not_all_are_known_it_says_of_how_many_it_speaks() -> None:
     found = violation_times([*HISTORY, op("cas", [5, 6], 50, 51)], [verdict], FAULTS)
     assert (found["of"], found["counted"]) == (7, 1)
     assert describe(found) == (
-        "1 of these is dated: answered in main (1); between the change at issue and the answer stood #0 bridge (1)"
+        "1 of these is dated: answered in main: 1; "
+        "from the change that the answer contradicts to the answer, 1 fell under #0 bridge"
     )
 
 
@@ -74,7 +76,15 @@ def test_an_answer_after_a_fault_was_healed_is_not_said_to_be_of_its_time() -> N
     fault = Receipt(0, "bridge", "installed", 10 * S, stood=10 * S, healed=20 * S, witness={"packets": 1})
     history = (op("write", 1, 1, 2), op("write", 2, 11, 12), op("read", 1, 30, 31, "final"))
     text = describe(violation_times(history, [check_operations(history, "register")], [fault]))
-    assert text == "answered in final (1); between the change at issue and the answer stood #0 bridge (1)"
+    stood = "from the change that the answer contradicts to the answer, 1 fell under #0 bridge"
+    assert text == f"answered in final: 1; {stood}"
+
+
+def test_where_one_fell_under_two_faults_it_says_that_the_numbers_have_it_twice() -> None:
+    found = {"of": 3, "counted": 3, "phases": {"main": 3}, "calm": 0}
+    faults = [{"id": number, "fault": "rolling-kill", "count": count} for number, count in ((0, 3), (1, 1))]
+    text = describe({**found, "faults": faults})
+    assert text.endswith("3 fell under #0 rolling-kill, 1 under #1 rolling-kill, some under several")
 
 
 def test_as_many_are_seen_as_the_checker_counts() -> None:

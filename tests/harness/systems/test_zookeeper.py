@@ -35,7 +35,7 @@ from harness.workloads import Invocation
 from reports.load.logs import seconds_of
 
 NODES = tuple(Machine(f"n{number}", f"10.0.0.{number}") for number in (1, 2, 3))
-SETUP = Setup(version="3.9.4", options={"reads": "plain", "commit_log": 500}, nodes=NODES, client_timeout=0.3)
+SETUP = Setup(version="3.9.4", options={"peeks": "plain", "commit_log": 500}, nodes=NODES, client_timeout=0.3)
 SILENCE = object()
 
 
@@ -85,10 +85,10 @@ class Kazoo:
 def perform(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Perform operations one after the other on a client whose sessions are these."""
 
-    def scene(sessions: Sequence[Kazoo], *invocations: Invocation, reads: str = "plain") -> list[Outcome]:
+    def scene(sessions: Sequence[Kazoo], *invocations: Invocation, peeks: str = "plain") -> list[Outcome]:
         waiting = list(sessions)
         monkeypatch.setattr(zk, "session", lambda _addresses: waiting.pop(0))
-        setup = Setup(version="3.9.4", options={"reads": reads, "commit_log": 500}, nodes=NODES, client_timeout=0.3)
+        setup = Setup(version="3.9.4", options={"peeks": peeks, "commit_log": 500}, nodes=NODES, client_timeout=0.3)
 
         async def run() -> list[Outcome]:
             (client,) = zk.SYSTEM.clients(setup, 1)
@@ -231,16 +231,16 @@ def test_every_row_of_the_law_has_a_test() -> None:
 
 
 @pytest.mark.parametrize(
-    ("invocation", "reads", "sent"),
+    ("invocation", "peeks", "sent"),
     [
         (READ, "plain", [("set_async", "/harness/barrier", b""), ("get_async", "/harness/k0")]),
         (PEEK, "plain", [("get_async", "/harness/k0")]),
         (PEEK, "sync", [("sync_async", "/harness/k0"), ("get_async", "/harness/k0")]),
     ],
 )
-def test_what_comes_before_a_read(perform: Any, invocation: Invocation, reads: str, sent: list[Any]) -> None:
+def test_what_comes_before_a_read(perform: Any, invocation: Invocation, peeks: str, sent: list[Any]) -> None:
     kazoo = Kazoo([*[None] * (len(sent) - 1), znode(b"4")])
-    (found,) = perform([kazoo], invocation, reads=reads)
+    (found,) = perform([kazoo], invocation, peeks=peeks)
     assert found.type == "ok"
     assert kazoo.sent == sent
 

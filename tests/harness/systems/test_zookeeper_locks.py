@@ -23,7 +23,7 @@ from harness.workloads import Invocation
 from history import Event
 
 NODE: Final = Machine("n1", "10.0.0.1")
-SETUP: Final = Setup(version="3.9.4", options={"reads": "plain", "commit_log": 500}, nodes=(NODE,), client_timeout=60.0)
+SETUP: Final = Setup(version="3.9.4", options={"peeks": "plain", "commit_log": 500}, nodes=(NODE,), client_timeout=60.0)
 KEYS: Final = ("lock-0", "lock-1")
 
 #: ``unguarded``: a set takes place whatever version it names.  ``forgets``: some sets are acknowledged and not made.

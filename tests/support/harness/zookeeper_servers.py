@@ -20,7 +20,7 @@ class Servers:
 
     def __init__(self, root: Path, version: str, number: int) -> None:
         machines = tuple(Machine(f"n{n}", f"127.0.77.{n}", str(root / f"n{n}")) for n in range(1, number + 1))
-        options: dict[str, OptionValue] = {"reads": "plain", "commit_log": 500}
+        options: dict[str, OptionValue] = {"peeks": "plain", "commit_log": 500}
         self.setup = Setup(version=version, options=options, nodes=machines, client_timeout=4.0)
         self.roles = {role.node: role for role in SYSTEM.roles(self.setup)}
         self._running: dict[str, subprocess.Popen[bytes]] = {}

@@ -1,7 +1,8 @@
 """Real runs, recorded on a machine with two cores.
 
 Six of DLedger 0.4.0 and BookKeeper, without logs and tables; those of DLedger are judged by the checks of this release,
-but for the one that reads logs. What the checks of cut histories saw is of the whole run, counts and windows are not.
+but for the one that reads logs. What the checks of BookKeeper's histories saw is of the whole run, counts and windows
+are not. The promises in the results, and the name of ZooKeeper's option ``peeks`` in the plans, are of this release.
 ``element-lost`` is of ZooKeeper 3.9.3, with all logs, ``epoch-granted-twice`` of RocketMQ's controller 5.3.3, of whose
 logs only 16 to 25 s are kept. The histories of BookKeeper are cut. ``three-losses`` is of ZooKeeper 3.9.3 too: its
 history holds a fifth of the elements, those that a node lost among them, in its adds and reads alike, and its logs the
