@@ -61,7 +61,7 @@ def told(root: Path) -> tuple[Break, RunRow, str, str]:
 def test_logs_that_reach_as_far_again_are_no_lost_data_anywhere(tmp_path: Path) -> None:
     first, row, banner, shown = told(judged(tmp_path / "again", lambda probe: probe))
     assert first.severity == "log truncated"
-    assert first.detail == "At the end every log reaches as far again; at 20.0 s 3 of 5 did: n1, n3, n5."
+    assert first.detail == "At the end every log reaches as far again; at 23.5 s 3 of 5 did: n1, n3, n5."
     assert (row.finding, row.group) == ("log truncated: commit-beyond-log", "log truncated")
     assert "log truncated: commit-beyond-log<" in site.list_page([row])
     assert shown.startswith("INVALID\nlog truncated: Committed entries were deleted from logs;")

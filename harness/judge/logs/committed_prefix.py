@@ -139,7 +139,7 @@ def check_committed_prefix(probes: Sequence[Probe], damages: Damages = NONE) -> 
     seen = first.describe()
     if others := len(found) - 1:
         seen += f", and {others} more such fall{'s' if others > 1 else ''} ({_by_node(found, first)})"
-    entries = whereabouts(probes, (fall.committed for fall in found))
+    entries = whereabouts(probes, (fall.committed for fall in found), min(fall.time for fall in found))
     seen += left_out + entries.describe()
     details: dict[str, Any] = {
         "kind": "committed-entries-deleted",

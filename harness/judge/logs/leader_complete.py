@@ -131,7 +131,7 @@ def leader_complete(probes: Sequence[Probe], damages: Damages = NONE) -> Check:
         "nodes": sorted(first),
         "count": len(found),
         "moments": [asdict(one) for one in listed],
-        "entries": whereabouts(probes, (one.committed for one in found)).to_json(),
+        "entries": whereabouts(probes, (one.committed for one in found), found[0].time).to_json(),
     }
     seen = "; ".join(one.describe() for _, one in sorted(first.items()))
     return Check("leader-complete", "check", "invalid", _ASKED, seen, details)

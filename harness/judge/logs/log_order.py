@@ -125,6 +125,6 @@ def log_order(probes: Sequence[Probe], damages: Damages) -> Check:
         "count": len(found),
         "by_node": counts,
         "moments": [asdict(violation) for violation in listed],
-        "entries": whereabouts(probes, cut).to_json() if cut else None,
+        "entries": whereabouts(probes, cut, found[0].time).to_json() if cut else None,
     }
     return Check("log-order", "check", "invalid", _ASKED, seen, details)

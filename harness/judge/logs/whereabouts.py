@@ -25,7 +25,7 @@ class Whereabouts:
 
     ``lost``: at ``time`` (ns), when logs were shortest, none went beyond ``longest``.  ``missing``: at the end the logs
     of ``short`` (node -> end) do not reach ``index``.  ``held``: all do.  Of entries that are not lost, ``holders`` are
-    the nodes whose logs may have reached them at the ``time`` when these were fewest.
+    the nodes whose logs may have reached them at the ``time`` when these were fewest, since the first had lost some.
     """
 
     fate: Fate
@@ -76,10 +76,11 @@ class _Reach:
         self.least = list(accumulate(reversed(self.longest), min))[::-1]
 
 
-def whereabouts(probes: Sequence[Probe], indexes: Iterable[int]) -> Whereabouts:
+def whereabouts(probes: Sequence[Probe], indexes: Iterable[int], fell: int = 0) -> Whereabouts:
     """Return the fate of the entries up to the highest of these committed indexes that was lost, or else of all.
 
-    At least one index; each had been reported as committed by some answer, and some answer says where a log ends.
+    ``fell`` is when the first log was seen to have lost some of them (ns).  At least one index; each had been reported
+    as committed by some answer, and some answer says where a log ends.
     """
     reach, known = _Reach(probes), _committed(probes)
     highest = sorted(set(indexes), reverse=True)
@@ -91,9 +92,10 @@ def whereabouts(probes: Sequence[Probe], indexes: Iterable[int]) -> Whereabouts:
             row = reach.longest.index(longest, since[index])
             return Whereabouts("lost", index, reach.times[row], longest=longest, nodes=len(reach.nodes))
     index = highest[0]
+    first = max(since[index], bisect_right(reach.times, fell) - 1)
     held = [
         (time, tuple(node for node in reach.nodes if ends.get(node, -1) >= index))
-        for time, ends in zip(reach.times[since[index] :], reach.ends[since[index] :], strict=True)
+        for time, ends in zip(reach.times[first:], reach.ends[first:], strict=True)
     ]
     time, holders = min(held, key=lambda one: len(one[1]))
     short = {node: end for node, end in reach.last.items() if end < index}

@@ -15,6 +15,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from harness.systems.api import System
@@ -26,6 +27,9 @@ from harness.systems.dledger.processes import artifacts, describe, leads, roles,
 from harness.systems.dledger.status import prober
 from harness.systems.dledger.workloads import WORKLOADS
 from harness.systems.promise import RAFT, RAFT_PAPER, RAFT_PROMISES, Promise
+
+#: What makes Raft's properties promises of DLedger.
+README: Final = "DLedger's README: a raft-based library"
 
 SYSTEM: Final = System(
     name="dledger",
@@ -52,21 +56,21 @@ SYSTEM: Final = System(
             "reads, writes and compare-and-sets of a register are linearizable when reads go through the log; so are "
             "sets, counters, locks and transfers, which are made of registers: every entry is applied once",
             ("read", "write", "cas", "add", "acquire", "release", "transfer"),
-            RAFT,
+            f"{README}; {RAFT}",
             ("elements", "total"),
         ),
         Promise(
             "an acknowledged append is in the log at the index that was answered; a get shows what is committed",
             ("append", "get", "list"),
-            RAFT,
+            f"{README}; {RAFT}",
         ),
         Promise(
             "what was acknowledged survives the loss of any minority of disks, and of all processes at once",
-            source=f"{RAFT_PAPER}, sections 5.3 and 5.4",
+            source=f"{README}; {RAFT_PAPER}, sections 5.3 and 5.4",
             checks=("linearizable", "elements"),
             kinds=("lost-append", "lost-element", "lost-write"),
         ),
-        *RAFT_PROMISES,
+        *(replace(one, source=f"{README}; {one.source}") for one in RAFT_PROMISES),
     ),
     may_refuse=frozenset({"data", "index", "snapshot", "term"}),
 )

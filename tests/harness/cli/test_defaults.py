@@ -212,13 +212,13 @@ def test_a_dry_run_refuses_what_the_system_refuses(
 def test_a_default_that_no_option_takes_is_refused(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    project("[run]\nreads = 'sync'\n")
+    project("[run]\npeeks = 'sync'\n")
     assert run_command(["run", "--dry-run"]) == 254
-    assert "harness.toml: dledger has no option reads: leave it out" in capsys.readouterr().err
+    assert "harness.toml: dledger has no option peeks: leave it out" in capsys.readouterr().err
     dry(capsys, "run", "--system", "zookeeper")
-    project("[run]\nsystem = 'zookeeper'\nreads = 'sync'\n")
+    project("[run]\nsystem = 'zookeeper'\npeeks = 'sync'\n")
     dry(capsys, "run", "--system", "dledger")
-    monkeypatch.setenv("HARNESS_RUN_READS", "sync")
+    monkeypatch.setenv("HARNESS_RUN_PEEKS", "sync")
     dry(capsys, "run", "--system", "dledger")
     monkeypatch.setenv("HARNESS_RUN_RATES", "7")
     assert run_command(["run", "--dry-run"]) == 254

@@ -71,16 +71,15 @@ def short_logs(raw: Raw, match: re.Match[str]) -> None:
 
 
 def fewest_logs(raw: Raw, match: re.Match[str]) -> None:
-    """Of the moments since the entries were committed, the first at which the fewest logs may have reached them."""
+    """Of the moments since a log had lost some, the first at which the fewest logs may have reached all of them."""
     index = gone(raw)
-    since = min(probe["time"] for probe in raw.answers if probe["committed"] >= index)
 
     def may_reach(node: str, moment: int) -> bool:
         before = [probe["ledger_end"] for probe in raw.of(node) if probe["time"] <= moment][-1:]
         after = [probe["ledger_end"] for probe in raw.of(node) if probe["time"] > moment][:1]
         return max(before + after) >= index
 
-    moments = sorted({probe["time"] for probe in raw.answers if probe["time"] >= since})
+    moments = sorted({probe["time"] for probe in raw.answers if probe["time"] / S >= raw.falls()[0][0]})
     held = [[node for node in raw.nodes if may_reach(node, moment)] for moment in moments]
     few = min(held, key=len)
     assert close(match["at"], moments[held.index(few)] / S)
