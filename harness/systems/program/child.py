@@ -31,8 +31,8 @@ log = logging.getLogger("harness.systems.program.child")
 #: One that ends at once is not started more often than this.
 START_AGAIN_S: Final = 0.5
 LONGEST_LINE: Final = 1 << 20
-#: The levels of lists and objects in an answer.  What has some hundred more can be read here, and not where the stack is
-#: higher: when it is written, read again, judged or drawn.
+#: The levels of lists and objects in an answer.  What has some hundred more can be read here, and not where the stack
+#: is higher: when it is written, read again, judged or drawn.
 DEEPEST: Final = 100
 #: How long (s) to wait for the exit code of one that closed its output.
 _EXIT_CODE_S: Final = 0.02
