@@ -121,8 +121,8 @@ def _plain(value: Any) -> Any:
 def with_makers(example: Counterexample, operations: Iterable[Operation], *, has_gaps: bool = False) -> Counterexample:
     """Add to the counterexample of a log or a set the appends or adds of what its answers hold.
 
-    It concerns some elements only; in a history of its own the others would never have been written.  A log that
-    ``has_gaps`` is a ledger: its lists have entries with their indexes, and it needs none at the indexes before.
+    It concerns some elements only; in a history of its own the others would never have been written.  Of a log
+    that ``has_gaps`` (``Model``) lists hold the entries with their indexes, and none is needed at those before.
     """
     kept = {operation.invoke_index: operation for operation in example.operations}
     seen: set[Any] = set()

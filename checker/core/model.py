@@ -58,6 +58,7 @@ class Model:
     ``only_values``: an operation may be left out if no other has ``asked`` for what it ``made``.  ``encoding``: what
     the states are, where the search has a faster form for them than a table; a class derived from it may do anything,
     so it says so again.  ``artefacts``: kinds of violation that only ``judged_as`` makes.
+    ``has_gaps``: a log of which others use some indexes, so that its lists name the index of each entry.
     """
 
     name: str = "model"
@@ -67,6 +68,7 @@ class Model:
     only_values: bool = False
     encoding: Encoding | None = None
     artefacts: frozenset[str] = frozenset()
+    has_gaps: bool = False
 
     def __init_subclass__(cls) -> None:
         cls.encoding = cls.__dict__.get("encoding")

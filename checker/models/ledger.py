@@ -34,6 +34,7 @@ class Ledger(Model):
     reads: frozenset[str] = frozenset()
     #: An index that only a refuted answer named leaves a hole in the log, and none in the ledger.
     artefacts = frozenset({"log-hole"})
+    has_gaps = True
 
     def admit(self, f: str, value: Any, result: Any) -> None:
         if f == "append":

@@ -161,7 +161,7 @@ class SparseLog(Model):
         for index, item in more:
             if known.setdefault(index, item) != item:
                 return ILLEGAL
-            # None is what a list leaves out (``Ledger``), at any number of indexes.
+            # None is what a list leaves out, at any number of indexes.
             if item is not None and indexes.setdefault(item, index) != index:
                 return ILLEGAL
         return (tuple(sorted(known.items())), max([state[1], *(index + 1 for index, _ in more)]))

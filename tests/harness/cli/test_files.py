@@ -242,6 +242,8 @@ BAD: dict[str, list[tuple[str, int, str, object]]] = {
     "counter": [("invoke", 0, "add", 1), ("ok", 0, "add", 1), ("invoke", 0, "read", None), ("ok", 0, "read", 0)],
     "set": [("invoke", 0, "add", 1), ("ok", 0, "add", 1), ("invoke", 0, "read", None), ("ok", 0, "read", [])],
     "log": [("invoke", 0, "append", "a"), ("ok", 0, "append", 0), ("invoke", 0, "list", None), ("ok", 0, "list", [])],
+    "ledger": [("invoke", 0, "append", "a"), ("ok", 0, "append", 5), ("invoke", 0, "append", "b"),
+               ("ok", 0, "append", 7), ("invoke", 0, "list", None), ("ok", 0, "list", [[7, "b"]])],
     "kv": [("invoke", 0, "put", "a"), ("ok", 0, "put", "a"), ("invoke", 0, "get", None), ("ok", 0, "get", "b")],
 }  # fmt: skip
 
