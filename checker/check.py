@@ -118,17 +118,18 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def with_makers(example: Counterexample, operations: Iterable[Operation]) -> Counterexample:
+def with_makers(example: Counterexample, operations: Iterable[Operation], *, has_gaps: bool = False) -> Counterexample:
     """Add to the counterexample of a log or a set the appends or adds of what its answers hold.
 
-    It concerns some elements only; in a history of its own the others would never have been written.
+    It concerns some elements only; in a history of its own the others would never have been written.  A log that
+    ``has_gaps`` is a ledger: its lists have entries with their indexes, and it needs none at the indexes before.
     """
     kept = {operation.invoke_index: operation for operation in example.operations}
     seen: set[Any] = set()
     length = 0
     for o in example.operations:
         if o.outcome == "ok" and o.f in ("list", "read"):
-            seen.update(map(freeze, o.result or ()))
+            seen.update(freeze(item[1] if has_gaps else item) for item in o.result or ())
             length = max(length, len(o.result or ()))
         elif o.outcome == "ok" and o.f == "append":
             length = max(length, o.result + 1)
@@ -138,7 +139,7 @@ def with_makers(example: Counterexample, operations: Iterable[Operation]) -> Cou
     for o in operations:
         if o.key != example.operations[0].key or o.outcome == "fail" or o.f not in ("append", "add"):
             continue
-        early = o.f == "append" and (o.outcome == "info" or o.result < length)
+        early = not has_gaps and o.f == "append" and (o.outcome == "info" or o.result < length)
         if early or freeze(o.value) in seen:
             kept.setdefault(o.invoke_index, o)
     return replace(example, operations=tuple(kept[place] for place in sorted(kept)))

@@ -32,9 +32,10 @@ MAX_BY_CALLS: Final = 60
 
 
 def check_log(
-    operations: Sequence[Operation], model: Model, key: str | int | None, limits: Limits, options: CheckOptions
+    operations: Sequence[Operation], scene: Scene, limits: Limits, options: CheckOptions
 ) -> KeyVerdict | None:
     """Check one log by columns; None if they do not decide, or not everything.  Raises CertificateError."""
+    model, key = scene.model, scene.key
     columns = logs.log_columns(operations) if _by_columns(LOG, operations, options) else None
     if columns is None:
         return None
@@ -63,14 +64,15 @@ def check_log(
     if rest is None or not rest.valid:
         return None
     result = EngineResult("invalid", LOG.title, cores=cores, violations=len(crossings), last=crossings[0][0])
-    explained = explain(result, (), Scene(operations, model, key), limits)
+    explained = explain(result, (), scene, limits)
     return key_verdict(key, result, columns.size, explained, limits)
 
 
 def check_set(
-    operations: Sequence[Operation], model: Model, key: str | int | None, limits: Limits, options: CheckOptions
+    operations: Sequence[Operation], scene: Scene, limits: Limits, options: CheckOptions
 ) -> KeyVerdict | None:
     """Check one set by columns; None if they do not fit.  Raises CertificateError."""
+    model, key = scene.model, scene.key
     columns = sets.set_columns(operations) if _by_columns(SET, operations, options) else None
     if columns is None:
         return None
@@ -84,7 +86,6 @@ def check_set(
             return verdict
         order = sets.linearization(columns, found)
         return _certified(verdict, order, is_sound=sets.is_set_linearization(order, columns))
-    scene = Scene(operations, model, key)
     explained = explain_findings(_set_findings(operations, model, columns, limits), result, scene)
     explained = with_legal_answers(explained, lambda: calls_of(operations, model), scene, limits)
     return key_verdict(key, result, columns.calls, explained, limits)

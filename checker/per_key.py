@@ -12,11 +12,12 @@ from checker.core.model import Model, ModelError
 from checker.core.options import DEFAULTS, CheckKeywords, CheckOptions
 from checker.core.result import CertificateError, Report
 from checker.core.scene import Scene
+from checker.core.wording import who
 from checker.dispatch import decide, first_for
 from checker.explain.explain import explain, key_verdict, unexplained
 from checker.logs_and_sets import BY_COLUMNS, MAX_PROVEN_OPERATIONS
 from checker.models.registry import model_named
-from history import KeyVerdict, Operation, worst
+from history import Counterexample, KeyVerdict, Operation, worst
 
 
 def check_operations(
@@ -31,16 +32,28 @@ def check_operations(
 
 def check_object(operations: Sequence[Operation], model: Model, options: CheckOptions) -> KeyVerdict:
     """Check the operations on one object.  Raises ModelError as ``check_operations`` does."""
+    return _check(operations, model, options, operations)
+
+
+def _check(
+    operations: Sequence[Operation], model: Model, options: CheckOptions, recorded: Sequence[Operation]
+) -> KeyVerdict:
+    """Check one object; ``recorded`` are the same operations as they are to be shown."""
     limits, engine, proofs = options.limits(), options.engine, options.proofs
     keys = {operation.key for operation in operations}
     if len(keys) > 1:
         raise ModelError(f"one object's operations are expected, found {len(keys)} keys")
     if (other := model.judged_as(operations)) is not None:
-        return _without(model.artefacts, check_object(other[1], other[0], options))
+        shown = {one.invoke_index: said for one, said in zip(operations, recorded, strict=True)}
+        said = [shown.get(one.invoke_index, one) for one in other[1]]
+        judged = _without(model.artefacts, _check(other[1], other[0], options, said))
+        examples = tuple(_witnessed(example, model, recorded) for example in judged.counterexamples)
+        certificate = len(examples[0].operations) if examples else judged.certificate
+        return replace(judged, counterexamples=examples, certificate=certificate)
     key = next(iter(keys), None)
     first = first_for(model, len(operations))
     check = BY_COLUMNS.get(first.name)
-    if check is not None and (verdict := check(operations, model, key, limits, options)) is not None:
+    if check is not None and (verdict := check(operations, Scene(recorded, model, key), limits, options)) is not None:
         return verdict
     unproven = engine is None and not (proofs and len(operations) <= MAX_PROVEN_OPERATIONS)
     found = first.decide_operations(operations, model, limits) if unproven and first.decide_operations else None
@@ -50,8 +63,19 @@ def check_object(operations: Sequence[Operation], model: Model, options: CheckOp
     result = decide(calls, model, limits, engine=engine, proof=proofs and len(calls) <= MAX_PROVEN_OPERATIONS)
     if result.order is not None and not is_linearization(result.order, calls, model):
         raise CertificateError(f"the engine {result.engine} gave an order that is no linearization")
-    explained = explain(result, calls, Scene(operations, model, key), limits) if proofs else unexplained(result)
+    explained = explain(result, calls, Scene(recorded, model, key), limits) if proofs else unexplained(result)
     return key_verdict(key, result, len(calls), explained, limits)
+
+
+def _witnessed(example: Counterexample, model: Model, recorded: Sequence[Operation]) -> Counterexample:
+    """The counterexample with what it needs to contradict itself as one of this model."""
+    if example.linearization is not None or not (more := model.witnesses(example.operations, recorded)):
+        return example
+    operations = sorted([*example.operations, *more], key=lambda one: one.invoke_index)
+    says = "; ".join(f"{who(one)} was answered where it is" for one in more)
+    return replace(
+        example, operations=tuple(operations), sentence=f"{example.sentence} That index holds an entry: {says}."
+    )
 
 
 def _without(kinds: Collection[str], verdict: KeyVerdict) -> KeyVerdict:

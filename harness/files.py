@@ -178,7 +178,9 @@ def shrink_file(path: Path, asked: FileCheckOptions, target: Path) -> tuple[Coun
     if not report.counterexamples:
         raise UsageError(f"{path}: the history is {report.verdict}: there is no counterexample to write")
     example = report.counterexamples[0]
-    whole = with_makers(example, history.operations or ()) if name in ("log", "set") else example
+    whole = example
+    if name in ("log", "set", "ledger"):
+        whole = with_makers(example, history.operations or (), has_gaps=name == "ledger")
     events = as_events(whole)
     times = iter([event.time for event in events])
     try:

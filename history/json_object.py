@@ -21,6 +21,12 @@ def load_object(text: str | bytes, load: Callable[[str | bytes], Any] = json.loa
     return found
 
 
+def is_deeper(value: Any, levels: int) -> bool:
+    """Whether lists and objects in a JSON value are nested in more than so many levels."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return isinstance(value, (dict, list)) and (levels == 0 or any(is_deeper(one, levels - 1) for one in inner))
+
+
 def read_object(path: Path, *, lenient: bool = False) -> dict[str, Any]:
     """The JSON object in a file; an empty one if there is no such file.  Raises OSError and ValueError.
 

@@ -18,7 +18,7 @@ to complete: it may have answered anything.  States must be hashable and are com
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from enum import Enum
 from typing import Any, Final, Literal, TypeAlias, TypeGuard
 
@@ -128,6 +128,10 @@ class Model:
         Raises ModelError for operations that are none of this model's.
         """
         return None
+
+    def witnesses(self, core: Sequence[Operation], operations: Iterable[Operation]) -> list[Operation]:  # noqa: ARG002
+        """More of the ``operations`` that a core, which contradicts itself by ``judged_as``, needs to do so here."""
+        return []
 
     def from_anywhere(self) -> Model | None:
         """The same object with an unknown initial state, if the model has one: lets a counterexample start late."""

@@ -42,6 +42,8 @@ def explain_log(core: Sequence[Call], scene: Scene, result: EngineResult) -> Cou
         )
     if kind in ("log-overwrite", "duplicate"):
         what = "one index cannot hold two values" if kind == "log-overwrite" else "one append cannot be at two indexes"
+        if kind == "log-overwrite" and any(call.f == "list" and None in call.result for call in words.core):
+            what = "a list that goes beyond an index has its entry"
         return words.example(kind, f"{', and '.join(map(words.did, words.core))} on {name}: {what}.")
     return _log_order(words, core)
 
@@ -49,9 +51,9 @@ def explain_log(core: Sequence[Call], scene: Scene, result: EngineResult) -> Cou
 def _never_made(words: _Words, said: str) -> Counterexample:
     """Explain a value that was seen but never made, or only by an operation that failed."""
     values: set[Any] = set()
-    for operation in words.operations:
-        items = operation.result if isinstance(operation.result, list) else [operation.result]
-        values |= {shown(item) for item in items}
+    for call in words.core:
+        items = call.result if isinstance(call.result, tuple) else [call.result]
+        values |= {shown(thaw(item)) for item in items}
     for operation in words.scene.operations:
         if operation.f in ("append", "add") and operation.outcome == "fail" and shown(operation.value) in values:
             return words.example(

@@ -69,7 +69,7 @@ class _Entries:
         for index, call in self.left_out:
             if index in self.at:
                 raise _Disagreement("log-overwrite", (self.at[index][1], call))
-            raise _Disagreement("never-written", (call,))
+            raise _Disagreement("log-hole", (call,))
 
 
 def decide_by_log_sweep(calls: Sequence[Call], limits: Limits, *, proof: bool = True) -> EngineResult:

@@ -67,6 +67,16 @@ class Ledger(Model):
         """As the log of the known entries."""
         return Log(), _dense(operations)
 
+    def witnesses(self, core: Sequence[Operation], operations: Iterable[Operation]) -> list[Operation]:
+        """For each get of no entry, what says that a client's entry is at that index."""
+        known = {index for one in core if one.outcome == "ok" for index in _known(one)}
+        asked = {one.value for one in core if one.f == "get" and one.outcome == "ok" and one.result is None} - known
+        found: dict[int, Operation] = {}
+        for one in operations if asked else ():
+            if one.outcome == "ok":
+                found |= dict.fromkeys(asked.intersection(_known(one)) - found.keys(), one)
+        return list({one.invoke_index: one for one in found.values()}.values())
+
     def describe(self, state: State) -> str:
         return f"a log of {counted(len(state), 'entry', 'entries')} of clients"
 

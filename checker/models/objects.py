@@ -159,7 +159,10 @@ class SparseLog(Model):
         """The log with more entries known; each value is appended once, so it has one index."""
         known, indexes = dict(state[0]), {item: index for index, item in state[0]}
         for index, item in more:
-            if known.setdefault(index, item) != item or indexes.setdefault(item, index) != index:
+            if known.setdefault(index, item) != item:
+                return ILLEGAL
+            # None is what a list leaves out (``Ledger``), at any number of indexes.
+            if item is not None and indexes.setdefault(item, index) != index:
                 return ILLEGAL
         return (tuple(sorted(known.items())), max([state[1], *(index + 1 for index, _ in more)]))
 

@@ -25,6 +25,8 @@ TIMEOUT_S: Final = 1.0
 _OURS: Final = ("time", "node", "error", "own")
 _KEPT: Final = frozenset(field.name for field in fields(Probe)) - frozenset(_OURS)
 _TEXTS: Final = frozenset({"role", "leader", "digest", "fault"})
+#: Tables have no room for more, such as -1 that was written without its sign.
+_LARGEST: Final = 1 << 63
 #: Longer texts are cut: they come four times a second.
 _LONGEST: Final = 200
 
@@ -45,7 +47,7 @@ def probe_of(figures: Mapping[str, Any], node: str, time_ns: int) -> Probe:
 def _fits(name: str, value: object) -> bool:
     if name == "role":
         return value in get_args(Role)
-    return type(value) is (str if name in _TEXTS else int)
+    return type(value) is str if name in _TEXTS else type(value) is int and -_LARGEST <= value < _LARGEST
 
 
 def _plain(value: object) -> int | float | str:

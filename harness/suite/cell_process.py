@@ -29,7 +29,7 @@ from harness.suite.cells import Cell
 from harness.suite.expectation import Outcome, compare
 from harness.suite.known_defects import Defect, unexplained
 from history import RunFiles
-from history.records.violations import Violation, violations_of
+from history.records.violations import Violation, canary_outcome, violations_of
 
 #: Seconds beyond what the plan itself allows: start, collecting, tables, drawing, on a busy machine.
 GRACE_S: Final = 180.0
@@ -185,11 +185,18 @@ def _attempt(
         return unexplained(some, known, RunFiles(run), results.get("receipts", ()), found.kinds)
 
     outcome, words = compare(cell.expected, results["verdict"], violations, strange)
+    if outcome == "passed" and "valid" not in cell.expected.verdicts and _missed(cell, results):
+        outcome, words = "missing-violation", "no check that looks for the planted bug failed"
     if failure and outcome != "violation":
         return found
     # A proven violation stands, whatever else went wrong: a second attempt could only hide it.
     text = "; ".join(part for part in (words, str(results.get("sentence", "")), failure) if part)
     return replace(found, outcome=outcome, code=EXIT_OF_VERDICT[verdict], sentence=text, retryable=False)
+
+
+def _missed(cell: Cell, results: Mapping[str, Any]) -> bool:
+    """Whether what was found is at most what may come beside a planted bug."""
+    return canary_outcome(cell.plan.to_json(), results) == "missed"
 
 
 def _failure(code: int, results: Mapping[str, Any], last_words: str) -> str:

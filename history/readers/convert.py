@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from history.codes import ABSENT
 from history.errors import FormatError
 from history.readers.formats import BY_ROWS, LARGE, MODELS, format_of, read_text, too_large
-from history.readers.jepsen_events import check_record, event_of, may_be_keyed
+from history.readers.jepsen_events import HALF_KEYED, check_record, event_of, may_be_keyed, names_key
 from history.readers.porcupine_kv import FUNCTIONS, misfit
 from history.readers.scanned import LARGEST, Ints, NotColumnarError
 from history.readers.text_columns import TextScan
@@ -108,6 +108,8 @@ def _written(path: Path, kind: str, file: BinaryIO, size: int, *, keyed: bool) -
         index = piece.check_order(index)
         if keyed and not piece.may_be_keyed():
             raise _UnkeyedError
+        if not keyed:
+            piece.require_no_key()
         if kind == "porcupine-kv":
             piece.require_kv(events, keyed=keyed)
         starts.append(_Start(byte, data.size, line, events))
@@ -208,6 +210,15 @@ class _Piece(TextScan):
         fits = (rows[:, k.SHAPE] == k.PAIR) & (rows[:, k.KEY] == -1) & ~whole
         clients = (record for record in self.irregular.values() if record["process"] != NEMESIS)
         return bool(fits.all()) and all(map(may_be_keyed, clients))
+
+    def require_no_key(self) -> None:
+        """Raises FormatError for a read of ``[k nil]``."""
+        k, rows = self.kernel, self.rows
+        asked = (rows[:, k.TYPE] == self.hash("invoke")) & (rows[:, k.F] == self.hash("read")) & (rows[:, k.KEY] == -1)
+        asked &= (rows[:, k.SHAPE] == k.PAIR) & (rows[:, k.VALUE] == ABSENT) & (rows[:, k.OLD] != ABSENT) & self.plain
+        named = [*np.flatnonzero(asked).tolist(), *(row for row, one in self.irregular.items() if names_key(one))]
+        if named:
+            raise self.wrong(min(named), HALF_KEYED)
 
     def require_kv(self, events: int, *, keyed: bool) -> None:
         """Raises FormatError for the first event that ``parse_porcupine_kv`` would not take."""

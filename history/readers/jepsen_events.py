@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from history.errors import FormatError
 from history.records.events import NEMESIS, TYPES, Event
@@ -38,6 +38,9 @@ def events_of(records: Sequence[Record], wrong: Wrong) -> TextHistory:
                 raise wrong(place, f"the events are out of order: expected :index above {last}, found {index!r}")
             last = index
     keyed = _all_keyed([record for _, record in records])
+    for place, record in () if keyed else records:
+        if names_key(record):
+            raise wrong(place, HALF_KEYED)
     events = [event_of(number, place, record, keyed, wrong) for number, (place, record) in enumerate(records)]
     return TextHistory(events, lambda index: wrong(records[index][0], "").place)
 
@@ -72,6 +75,16 @@ def may_be_keyed(record: dict[str, Any]) -> bool:
         return True
     # Two steps of a transaction are no pair of a key and a transaction: that would be a list of lists.
     return isinstance(inside, list) and (record["f"] == "cas" or all(isinstance(step, list) for step in inside))
+
+
+#: Taken for values of one register, those of several keys would contradict each other.
+HALF_KEYED: Final = "a read of [key nil], as of jepsen.independent, but not all values of the history are [key value]"
+
+
+def names_key(record: dict[str, Any]) -> bool:
+    """Whether it begins a read of jepsen.independent's ``[k nil]``, which is no value that a read could ask for."""
+    asked = record["type"] == "invoke" and record["f"] == "read" and record["process"] != NEMESIS
+    return asked and may_be_keyed(record) and record["value"][0] is not None and record["value"][1] is None
 
 
 def event_of(number: int, place: int, record: dict[str, Any], keyed: bool, wrong: Wrong) -> Event:

@@ -141,6 +141,9 @@ class _Lines(TextScan):
         lists = (shape == k.PAIR) | (shape == self.texts.ODD)
         unkeyed = ~lists | (rows[:, k.KEY] != -1) | (of_pairs & (shape == k.PAIR) & (rows[:, k.VALUE] != ABSENT))
         if not clients.any() or unkeyed[clients].any():
+            asked = (rows[:, k.TYPE] == self.hash("invoke")) & (rows[:, k.F] == self.hash("read"))
+            if (asked & lists & clients).any():
+                raise NotColumnarError("reads that may be of keys")
             return
         plain = (shape == k.PAIR) & ~of_pairs & (rows[:, k.OLD] != ABSENT)
         if not plain[clients].all():

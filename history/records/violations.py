@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from history.records.verdicts import Counterexample
 
-#: A violation that the checker proved without a counterexample to show.
+#: A violation that the checker proved without a counterexample to show, as of a key for which the time was up.
 WITHOUT_KIND: Final = "not-linearizable"
 #: The check of what clients were answered; the first recordings call it by its second name.
 LINEARIZABLE: Final = frozenset({"linearizable", "linearizability"})
@@ -92,7 +92,7 @@ def _violations(results: Mapping[str, Any]) -> Iterator[Violation]:
         details = details if isinstance(details, Mapping) else {}
         if name in LINEARIZABLE:
             sets = next((found for one in results["checks"] if losses_of(one) and (found := one["details"])), None)
-            for kind in _kinds_shown(results) or [WITHOUT_KIND]:
+            for kind in _kinds_shown(results):
                 about = sets if kind == "lost-element" else None
                 yield Violation(name, kind, severity=severity_of(name, kind, about))
         else:
@@ -102,10 +102,15 @@ def _violations(results: Mapping[str, Any]) -> Iterator[Violation]:
 
 
 def _kinds_shown(results: Mapping[str, Any]) -> list[str]:
-    """List the kinds of the counterexamples, by the answer that leaves no order, as a page has them."""
-    examples = [example for key in results.get("keys") or () for example in key.get("counterexamples") or ()]
-    kinds = (str(example["kind"]) for example in sorted(examples, key=_completed_at) if example.get("kind"))
-    return list(dict.fromkeys(kinds))
+    """List the kinds of the counterexamples, by the answer that leaves no order, as a page has them.
+
+    What an invalid key without one violates is not known, whatever other keys show.
+    """
+    keys = results.get("keys") or ()
+    examples = [example for key in keys for example in key.get("counterexamples") or ()]
+    kinds = [str(example["kind"]) for example in sorted(examples, key=_completed_at) if example.get("kind")]
+    bare = any(key.get("verdict") == "invalid" and not key.get("counterexamples") for key in keys)
+    return list(dict.fromkeys([*kinds, WITHOUT_KIND] if bare or not kinds else kinds))
 
 
 def _completed_at(example: dict[str, Any]) -> int:

@@ -12,6 +12,7 @@ from checker import check
 from checker.models.objects import Log
 from history import FormatError
 from history.readers import read_any
+from history.readers.convert import convert_history
 from history.readers.edn import EdnReader, parse_edn
 from history.readers.jepsen_log import parse_jepsen_log
 
@@ -60,6 +61,30 @@ def test_independent_tuples_become_keys(tmp_path: Path) -> None:
         written(tmp_path, text.replace("{:type :ok, :f :read, :value nil", "{:type :ok, :f :read, :value [3 7]"))
     )
     assert [(key.key, key.verdict) for key in report.keys] == [(3, "valid")]
+
+
+@pytest.mark.parametrize("large", [0, 1 << 30])
+@pytest.mark.parametrize("key", ["3", '"k"'])
+@pytest.mark.parametrize(
+    "alone", ["{:process 9 :type :invoke :f :read :value nil}", "{:process 9 :type :invoke :f :w}"]
+)
+def test_a_history_of_which_only_some_values_have_keys_is_refused(
+    key: str, alone: str, large: int, tmp_path: Path
+) -> None:
+    """As values of one register, those of two keys would contradict each other."""
+    lines = [
+        f"{{:process 0 :type :{type_} :f :{f} :value [{of} {value}]}}"
+        for f, of, value in (("write", key, 1), ("write", 4, 2), ("read", key, 1))
+        for type_ in ("invoke", "ok")
+    ]
+    lines[4] = lines[4].replace(" 1]", " nil]")
+    path = written(tmp_path, "\n".join([*lines, alone]))
+    with pytest.raises(FormatError, match=r"line 5: a read of \[key nil\], as of jepsen\.independent"):
+        read_any(path, large=large)
+    with pytest.raises(FormatError, match=r"line 5: a read of \[key nil\], as of jepsen\.independent"):
+        convert_history(path, tmp_path / "out.jsonl", large=large, by_rows=0 if large == 0 else 1 << 30)
+    keys = read_any(written(tmp_path, "\n".join(lines)), large=large)
+    assert [one.verdict for one in check(keys).keys] == ["valid", "valid"]
 
 
 def test_a_cas_pair_is_no_key(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checker import ModelError, check_operations
+from checker.check import with_makers
 from checker.core.calls import calls_of
 from checker.core.definition import linearizable
 from checker.models.registry import model_named
@@ -349,6 +350,38 @@ def test_an_entry_that_was_listed_before_its_append_began_is_shown() -> None:
     found = check_operations([listed, late], "ledger")
     assert (found.verdict, found.violations) == ("invalid", 1)
     assert [example.kind for example in found.counterexamples] == ["future-read"]
+
+
+@given(st.integers(0, 2**32))
+def test_what_a_ledger_is_shown_by_was_recorded_and_contradicts_itself(seed: int) -> None:
+    """Once it was shown as the log of known entries, with answers that no client was given, and too few of them."""
+    operations, model = made("ledger", Random(seed), 8), model_named("ledger")
+    for example in check_operations(operations, model).counterexamples:
+        assert all(one in operations for one in example.operations)
+        part = with_makers(example, operations, has_gaps=True).operations
+        assert not linearizable(calls_of(part, model), model), example
+
+
+def test_the_answers_of_a_ledger_are_named_as_they_were_given() -> None:
+    appended = (("append", "a", 104), ("append", "b", 110), ("list", None, [[104, "a"], [110, "b"]]))
+    found = check_operations(in_turn(*appended, ("list", None, [[110, "b"]])), "ledger")
+    (example,) = found.counterexamples
+    assert "was answered 104" in example.sentence
+    assert 'was answered [[110, "b"]]' in example.sentence
+    assert example.sentence.endswith("a list that goes beyond an index has its entry.")
+    (example,) = check_operations(in_turn(*appended, ("get", 104, "b")), "ledger").counterexamples
+    assert [(one.value, one.result) for one in example.operations] == [("a", 104), (104, "b")]
+
+
+def test_a_get_of_no_entry_is_shown_beside_the_answer_that_has_one() -> None:
+    """By itself it says that no client's entry is at that index, which an append at a later one does not contradict."""
+    pending = Operation(9, "append", "x", 4, None, "info", 0, None, -1, None)
+    before = [pending, *in_turn(("append", 5, 1), ("get", 0, None))]
+    assert check_operations(before, "ledger").verdict == "valid"
+    after = [pending, *in_turn(("append", 5, 1), ("get", 0, None), ("list", None, [[0, 4], [1, 5]]))]
+    (example,) = check_operations(after, "ledger").counterexamples
+    assert [one.f for one in example.operations] == ["append", "get", "list"]
+    assert example.sentence.endswith("That index holds an entry: process 0 was answered where it is.")
 
 
 def test_a_ledger_has_no_null() -> None:

@@ -24,13 +24,16 @@ from typing import Any, Final
 import msgspec
 
 from harness.clients.wire import LostError, NoAnswerError, NotSentError
-from history.json_object import load_object
+from history.json_object import is_deeper, load_object
 
 log = logging.getLogger("harness.systems.program.child")
 
 #: One that ends at once is not started more often than this.
 START_AGAIN_S: Final = 0.5
 LONGEST_LINE: Final = 1 << 20
+#: The levels of lists and objects in an answer.  What has some hundred more can be read here, and not where the stack
+#: is higher: when it is written, read again, judged or drawn.
+DEEPEST: Final = 100
 #: How long (s) to wait for the exit code of one that closed its output.
 _EXIT_CODE_S: Final = 0.02
 _LAST_WORDS: Final = 2000
@@ -220,6 +223,9 @@ class _Child:
             answer = load_object(line, msgspec.json.decode)  # strict: what it lets through can be recorded
         except ValueError as error:
             self._distrust(f"{error}: {_shown(line)}")
+            return
+        if line.count(b"[") + line.count(b"{") > DEEPEST and is_deeper(answer, DEEPEST):
+            self._distrust(f"an answer that is nested too deeply: {_shown(line)}")
             return
         number = answer.get("id")
         request = self.open.get(number) if type(number) is int else None

@@ -45,7 +45,8 @@ def test_what_only_the_system_knows_is_kept_under_its_own_name() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"term": "3"}, {"applied": 1.5}, {"committed": True}, {"role": "king"}, {"leader": 1}]
+    "wrong",
+    [{"term": "3"}, {"applied": 1.5}, {"committed": True}, {"role": "king"}, {"leader": 1}, {"committed": 2**64 - 1}],
 )
 def test_a_figure_of_another_type_is_no_probe(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=f"wrong shape: {next(iter(wrong))} "):

@@ -201,6 +201,13 @@ def test_a_violation_without_an_example_has_a_kind_all_the_same() -> None:
     assert [one.kind for one in found] == ["not-linearizable"]
 
 
+def test_what_a_key_without_an_example_violates_is_not_what_another_key_shows() -> None:
+    """Its counterexample was not found in time: that is no violation of an expected kind."""
+    keys = [{"verdict": "invalid", "counterexamples": [{"kind": "stale-read"}]}, {"verdict": "invalid"}]
+    found = violations_of({"checks": [check("linearizable", "invalid")], "keys": keys})
+    assert [one.kind for one in found] == ["stale-read", "not-linearizable"]
+
+
 def test_examples_of_a_valid_run_count_for_nothing() -> None:
     keys = [{"counterexamples": [{"kind": "stale-read"}]}]
     assert violations_of({"checks": [check("linearizable", "valid")], "keys": keys}) == ()

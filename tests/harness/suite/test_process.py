@@ -71,6 +71,19 @@ def test_an_expected_violation_passes_and_a_missing_one_does_not(go: Go, tmp_pat
     assert "expected violation did not appear: invalid (stale-read)" in found.sentence
 
 
+def test_a_planted_bug_that_only_other_checks_could_have_met_is_missing(go: Go) -> None:
+    """Its kinds name what may come beside it, such as no recovery, which has many causes."""
+    expected = Expectation(("invalid",), ("two-leaders", "no-recovery"))
+    planted = cell("a", 1, expected, version="0.3.2", canary="vote-twice", unsafe_test_mode=True)
+    stuck = {"name": "recovery", "verdict": "invalid", "details": {"kind": "no-recovery"}}
+    found = go(1, {**INVALID, "checks": [stuck], "keys": []}, planted)
+    assert (found.outcome, found.retryable) == ("missing-violation", False)
+    assert "no check that looks for the planted bug failed" in found.sentence
+    two = {"name": "election-safety", "verdict": "invalid", "details": {"kind": "two-leaders"}}
+    other = replace(planted, plan=replace(planted.plan, seed=2))
+    assert go(1, {**INVALID, "checks": [stuck, two], "keys": []}, other).outcome == "passed"
+
+
 @pytest.mark.parametrize(
     ("code", "results", "more", "said"),
     [

@@ -26,6 +26,8 @@ WAYS = {
     "garbage": "echo 'Connected to n1'",
     "no-object": "echo '[1]'",
     "not-a-number": 'echo "{\\"id\\":$id,\\"type\\":\\"ok\\",\\"value\\":NaN}"',
+    "too-deep": 'printf \'{"id":%s,"type":"ok","value":%s3%s}\\n\' $id '
+    "$(printf '%0100d' 0 | tr 0 [) $(printf '%0100d' 0 | tr 0 ])",
     "no-line": "head -c 3000000 /dev/zero | tr '\\0' x",
     "no-type": 'echo "{\\"id\\":$id}"',
     "odd-type": 'echo "{\\"id\\":$id,\\"type\\":\\"maybe\\"}"',

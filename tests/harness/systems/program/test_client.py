@@ -47,8 +47,8 @@ def types(what: Program, *invocations: Invocation, timeout: float = 5.0) -> list
     return [outcome.type for outcome in outcomes(what, *invocations, timeout=timeout)]
 
 
-IN_DOUBT = ("dies", "is-killed", "dies-half-way", "garbage", "no-object", "not-a-number", "no-line", "no-type",
-            "odd-type", "odd-error", "foreign", "text-id", "no-id", "twice")  # fmt: skip
+IN_DOUBT = ("dies", "is-killed", "dies-half-way", "garbage", "no-object", "not-a-number", "too-deep", "no-line",
+            "no-type", "odd-type", "odd-error", "foreign", "text-id", "no-id", "twice")  # fmt: skip
 
 
 @pytest.mark.parametrize("way", IN_DOUBT)

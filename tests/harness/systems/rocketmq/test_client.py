@@ -6,6 +6,7 @@ import asyncio
 import socket
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from harness.systems.remoting import Answer
 from harness.systems.rocketmq import SYSTEM, brokers, client, requests
 from harness.systems.rocketmq.client import LAW, Client, Prober
 from harness.workloads import Invocation
+from history.records.operations import was_served
 from tests.support.harness.controller_socket import HANG_UP, SILENCE, ControllerSocket, answer, listening
 
 NODES = tuple(Machine(f"n{number}", f"127.0.78.{number}") for number in (1, 2, 3))
@@ -48,11 +50,13 @@ def leader(number: int) -> tuple[Any, ...]:
     return answer(0, {"controllerLeaderAddress": address, "isLeader": "false"})
 
 
-def scene(sockets: Sequence[ControllerSocket | None], talk: Callable[[Client], Awaitable[Any]]) -> Any:
+def scene(
+    sockets: Sequence[ControllerSocket | None], talk: Callable[[Client], Awaitable[Any]], setup: Setup = SETUP
+) -> Any:
     """The result of a talk of a client that is at home at the first of these controllers; None is one that is down."""
 
     async def run() -> Any:
-        (found,) = SYSTEM.clients(SETUP, 1)
+        (found,) = SYSTEM.clients(setup, 1)
         assert isinstance(found, Client)
         async with AsyncExitStack() as stack:
             for one, node in zip(sockets, NODES, strict=False):
@@ -64,11 +68,13 @@ def scene(sockets: Sequence[ControllerSocket | None], talk: Callable[[Client], A
     return asyncio.run(run())
 
 
-def perform(sockets: Sequence[ControllerSocket | None], *invocations: Invocation) -> list[Outcome]:
+def perform(
+    sockets: Sequence[ControllerSocket | None], *invocations: Invocation, setup: Setup = SETUP
+) -> list[Outcome]:
     async def talk(found: Client) -> list[Outcome]:
         return [await found.perform(one) for one in invocations]
 
-    result: list[Outcome] = scene(sockets, talk)
+    result: list[Outcome] = scene(sockets, talk, setup)
     return result
 
 
@@ -161,6 +167,38 @@ def test_what_is_sent() -> None:
     assert altered.pop("invokeTime").isdigit()
     assert altered == {"brokerName": "broker-0", "masterBrokerId": "1", "masterEpoch": "2"}
     assert (elected["brokerId"], elected["designateElect"]) == ("3", "true")
+
+
+# -- reads from memory -------------------------------------------------------------------------------------------------
+
+LOCAL = replace(SETUP, options={**SETUP.options, "reads": "local"})
+LAST = Invocation("read", "broker-0", final=True)
+
+
+@pytest.mark.parametrize(
+    ("setup", "invocation", "applied", "found", "codes"),
+    [
+        (LOCAL, LAST, answer(0), "ok", [requests.APPLY_BROKER_ID, requests.REPLICA_INFO]),
+        (LOCAL, LAST, answer(1), "fail", [requests.APPLY_BROKER_ID]),
+        (LOCAL, LAST, SILENCE, "fail", [requests.APPLY_BROKER_ID]),
+        (LOCAL, READ, SILENCE, "ok", [requests.REPLICA_INFO]),
+        (SETUP, LAST, SILENCE, "ok", [requests.REPLICA_INFO]),
+    ],
+)  # fmt: skip
+def test_a_last_read_from_memory_follows_an_entry_of_the_log(
+    setup: Setup, invocation: Invocation, applied: Any, found: str, codes: list[int]
+) -> None:
+    """What a leader has in memory shows no majority that serves: it would count as recovery."""
+    home = ControllerSocket({requests.APPLY_BROKER_ID: [applied], requests.REPLICA_INFO: [answer(0, MASTER, SET)]})
+    (outcome,) = perform([home], invocation, setup=setup)
+    assert (outcome.type, home.codes()) == (found, codes)
+
+
+@pytest.mark.parametrize(("setup", "shows"), [(SETUP, True), (LOCAL, False)])
+def test_an_elect_that_changed_nothing_shows_no_recovery_where_it_needs_no_entry(setup: Setup, shows: bool) -> None:
+    exists = answer(2011, {**MASTER, "syncStateSetEpoch": "5"}, '{"syncStateSet":[1,3]}')
+    (outcome,) = perform([ControllerSocket({requests.ELECT: [exists]})], ELECT, setup=setup)
+    assert (outcome.type, was_served(outcome.type, outcome.error)) == ("ok", shows)
 
 
 # -- brokers, probes ---------------------------------------------------------------------------------------------------
