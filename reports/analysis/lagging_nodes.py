@@ -1,4 +1,4 @@
-"""Replicas that are behind: when each fell behind, when it last moved, and which faults stood then."""
+"""Replicas that are behind: when each fell behind, when it last moved, which faults stood, and what was logged then."""
 
 from __future__ import annotations
 
@@ -9,13 +9,18 @@ from typing import Final
 import numpy as np
 
 from reports.analysis.faults import FaultWindow, about_to_strike, when
-from reports.analysis.node_timeline import SILENT, NodeTimeline, last_progress, logs
+from reports.analysis.node_timeline import SILENT, NodeTimeline, last_progress, late_nodes, left_at, logs
 from reports.load.columns import Ints
+from reports.load.logs import LogLine, excerpt
+from reports.load.run import Run
 from reports.style.format import number, one_line
 
 #: Seconds: a node is behind when it has not applied, or no more holds, what some node had
 #: committed that long ago.
 AGE_S: Final = 1.0
+#: Seconds of log lines that are shown before and from when the first node that did not recover stopped.
+BEFORE_S: Final = 1.0
+RECOVERY_S: Final = 8.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,3 +147,38 @@ def _lagging_node(
         timeline.index,
         cut=int(held_of(timeline)[answered][-1]) < int(timeline.applied[answered][-1]),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """Since when (``at``, s) nodes did not recover, and what all nodes logged from ``start`` to ``end`` around that."""
+
+    at: float
+    start: float
+    end: float
+    lines: list[LogLine]
+    lagging: list[LaggingNode]
+
+
+def stopped_at(
+    run: Run, timelines: Sequence[NodeTimeline], windows: Sequence[FaultWindow], named: Sequence[str]
+) -> Stopped:
+    """Find since when the first node stands still that did not recover, and the important lines of that time.
+
+    By the last answers; where these show no node behind, of the nodes that the check ``named``.
+    """
+    nothing: list[LaggingNode] = []
+    late = late_nodes(timelines)
+    found = run.notes.attempt("replica progress", lambda: lagging_nodes(timelines, windows), nothing)
+    lagging = [one for one in found if one.node in late]
+    apart = [one for one in timelines if one.node in named and len(one.time) and not lagging]
+    left = [back.since if (back := caught_up(one, timelines)) else left_at(one) for one in apart]
+    since = min([*(one.moved for one in lagging if one.moved is not None), *left], default=last_heal(windows))
+    start, end = max(since - BEFORE_S, 0.0), since + RECOVERY_S
+    lines = excerpt(run.files, run.started, start, end, limit=40)
+    return Stopped(since, start, end, [line for line in lines if line.weight] or lines, lagging)
+
+
+def last_heal(windows: Sequence[FaultWindow]) -> float:
+    """Return when the last fault was healed (s); 0 where none was."""
+    return max((window.healed for window in windows if window.healed is not None), default=0.0)

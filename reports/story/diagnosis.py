@@ -15,6 +15,7 @@ import numpy as np
 
 from history import Counterexample
 from history.records.doubts import is_least, violations_text
+from history.records.listed import and_listed
 from history.records.probes import last_commit
 from history.records.violations import (
     LINEARIZABLE,
@@ -37,6 +38,7 @@ from reports.analysis.findings import (
 )
 from reports.analysis.lagging_nodes import AGE_S
 from reports.analysis.node_timeline import SILENT, NodeTimeline, leader_at, silent_since
+from reports.load.alarm_lines import patterns_of
 from reports.load.check_rows import checks_of
 from reports.story.aftermath import after_onset, last_seen
 from reports.story.breaks import Break, Evidence
@@ -46,7 +48,7 @@ from reports.story.headline import headline_of
 from reports.story.lost_elements import alarm_before, lost_elements, when_added
 from reports.story.repeated_lines import stuck_text
 from reports.story.replicas_behind import behind_text, starts_text
-from reports.story.where_next import Charts, lasting_evidence, leadership, next_step
+from reports.story.where_next import Charts, dating_evidence, leadership, next_step
 from reports.style.format import number
 
 
@@ -75,7 +77,7 @@ def diagnosis_of(drawn: Drawn) -> Diagnosis | None:
         severity = SEVERITIES.index(one.severity)
         return looking.isdisjoint(one.checks), severity, not known, one.onset or 0.0, wider, one.evidence is None
 
-    breaks = _said_once(sorted(_breaks(drawn), key=order), looking)
+    breaks = _with_healthy_nodes(drawn, _said_once(sorted(_breaks(drawn), key=order), looking))
     if not breaks:
         return None
     onset = min((one.onset for one in breaks if one.onset is not None), default=None)
@@ -107,6 +109,21 @@ def _said_once(breaks: Sequence[Break], looking: AbstractSet[str]) -> list[Break
         other = found[place]
         detail = f"{other.detail} One of them: {one.detail}".strip()
         found[place] = replace(other, checks=(*other.checks, *one.checks), detail=detail)
+    return found
+
+
+def _with_healthy_nodes(drawn: Drawn, breaks: Sequence[Break]) -> list[Break]:
+    """Add to an alarm which of the nodes that logged it lack nothing, where others are known to lack something."""
+    lacking = {node for one in breaks for node in one.lost_on}
+    logged = {
+        str(check.get("name")): {str(node) for one in patterns_of(check) for node in one.get("nodes") or ()}
+        for check in drawn.run.results.get("checks", ())
+    }
+    found = []
+    for one in breaks:
+        healthy = sorted(logged.get(one.checks[0], set()) - lacking) if one.severity == "alarm" and lacking else []
+        said = f"{and_listed(healthy)} logged it too, and no check found that anything is missing there."
+        found.append(replace(one, detail=f"{one.detail} {said}".strip()) if healthy else one)
     return found
 
 
@@ -246,8 +263,8 @@ def _deleted(drawn: Drawn, found: Sequence[tuple[str, str, Mapping[str, Any]]]) 
     else:
         detail = f"{_still_held(entries, drawn)}."
     section = next(name for name, own, _ in found if own == place)
-    lasting = lasting_evidence(drawn, moments, short) if severity in ("data lost", "missing on nodes") else None
-    return Break(severity, text, at, place, checks, (node,), section=section, detail=detail, evidence=lasting)
+    dated = dating_evidence(drawn, moments, short) if severity in ("data lost", "missing on nodes") else None
+    return Break(severity, text, at, place, checks, (node,), section=section, detail=detail, evidence=dated)
 
 
 def _entries_of(found: Sequence[tuple[str, str, Mapping[str, Any]]]) -> Mapping[str, Any] | None:

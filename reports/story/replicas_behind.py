@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
+from history.records.listed import and_listed
 from reports.analysis.failed_starts import FailedStart
 from reports.analysis.faults import FaultWindow, when
 from reports.analysis.findings import Drawn
@@ -149,7 +150,6 @@ def starts_text(starts: Sequence[FailedStart], windows: Sequence[FaultWindow], e
     Servers may be started after the ``end`` of the record (s), and what they log then is no word of their last answer.
     """
     names = [one.node for one in starts]
-    named = ", ".join(names[:-1]) + " and " + names[-1] if len(names) > 1 else names[0]
     parts, said = [], ""
     for one in starts:
         gone = (
@@ -160,7 +160,7 @@ def starts_text(starts: Sequence[FailedStart], windows: Sequence[FaultWindow], e
         reason = reason_of(one)
         parts.append(gone + (f"; the end of its log{_dated(one, end)} says{_says(reason, said)}" if reason else ""))
         said = reason
-    return f"{named} {'do' if len(names) > 1 else 'does'} not start again: {'; '.join(parts)}"
+    return f"{and_listed(names)} {'do' if len(names) > 1 else 'does'} not start again: {'; '.join(parts)}"
 
 
 def _dated(start: FailedStart, end: float) -> str:
