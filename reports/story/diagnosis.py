@@ -37,7 +37,7 @@ from reports.analysis.findings import (
     shown_as_counterexamples,
 )
 from reports.analysis.lagging_nodes import AGE_S
-from reports.analysis.node_timeline import SILENT, NodeTimeline, leader_at, silent_since
+from reports.analysis.node_timeline import SILENT, NodeTimeline, last_statuses, leader_at, silent_since
 from reports.load.alarm_lines import patterns_of
 from reports.load.check_rows import checks_of
 from reports.story.aftermath import after_onset, last_seen
@@ -279,7 +279,10 @@ def _still_held(entries: Mapping[str, Any], drawn: Drawn) -> str:
     if short:
         ends = ", ".join(f"{name} at {drawn.run.index(end)}" for name, end in sorted(short.items()))
         there = sorted({one.node for one in drawn.timelines} - set(short))
-        return f"Logs of {', '.join(there)} reach {index} at the end, those of others end before it: {ends}"
+        applied = {one.node for one in last_statuses(drawn.timelines) if one.applied >= entries["index"]}
+        late = [name for name in there if name not in applied]
+        though = f", though {and_listed(late)} had applied less" if late else ""
+        return f"Logs of {and_listed(there)} reach {index} at the end{though}; those of others end before it: {ends}"
     seldom = f"; at {entries['time'] / 1e9:.1f} s {len(holders)} of {entries['nodes']} did: {', '.join(holders)}"
     return "At the end every log reaches as far again" + (seldom if len(holders) < entries["nodes"] else "")
 

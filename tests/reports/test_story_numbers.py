@@ -59,7 +59,8 @@ CLAIMS: list[tuple[str, Claim]] = [
     (rf"first on (?P<node>n\d+) by {WHEN}", deleted),
     (
         (
-            r"Logs of (?P<there>n\d+(?:, n\d+)*) reach (?P<index>[\d,]*\d) at the end, those of others end before it: "
+            r"Logs of (?P<there>n\d+(?:(?:, | and )n\d+)*) reach (?P<index>[\d,]*\d) at the end"
+            r"(?:, though (?P<late>n\d+(?:(?:, | and )n\d+)*) had applied less)?; those of others end before it: "
             r"(?:n\d+ at [\d,]*\d(?:, )?)+"
         ),
         short_logs,

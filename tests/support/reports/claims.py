@@ -67,7 +67,10 @@ def short_logs(raw: Raw, match: re.Match[str]) -> None:
     ends = {node: raw.of(node)[-1]["ledger_end"] for node in raw.nodes}
     told = {node: number(end) for node, end in re.findall(r"(n\d+) at ([\d,]*\d)", match[0])}
     assert told == {node: end for node, end in ends.items() if end < index}
-    assert match["there"].split(", ") == sorted(ends.keys() - told.keys())
+    there = sorted(ends.keys() - told.keys())
+    assert re.findall(r"n\d+", match["there"]) == there
+    late = [node for node in there if raw.of(node)[-1]["applied"] < number(match["index"])]
+    assert re.findall(r"n\d+", match["late"] or "") == late
 
 
 def fewest_logs(raw: Raw, match: re.Match[str]) -> None:
