@@ -15,7 +15,7 @@ from history.records.verdicts import MAX_COUNTEREXAMPLES
 from history.records.violation_times import violation_times_text
 from history.records.violations import LINEARIZABLE, Shown, counterexamples_of, counts_of
 from reports.analysis import faults, node_timeline
-from reports.analysis.counterexample import Picture, label_of, labels_by_elements, picture_of, text_of
+from reports.analysis.counterexample import Picture, label_of, labels_by_elements, picture_of
 from reports.analysis.failed_starts import FailedStart, failed_starts
 from reports.analysis.faults import FaultWindow
 from reports.analysis.lagging_nodes import Stopped, last_heal, stopped_at
@@ -29,6 +29,7 @@ from reports.load.alarm_lines import AlarmLine, alarm_lines
 from reports.load.beside import operations_beside, set_bounds
 from reports.load.check_rows import checks_of
 from reports.load.run import Run
+from reports.style.format import text_of
 
 #: At most this many answers that a read could have had are listed.
 MAX_ANSWERS: Final = 8
