@@ -41,25 +41,28 @@ class LaggingNode:
     cut: bool = False
 
     def sentence(self) -> str:
-        """Write "n4 has not moved since 8.0 s, 1.2 s into #0 bridge: it stands at 1 520; it fell behind at …".
+        """Write "n4 stopped applying at 8.0 s, 1.2 s into #0 bridge: it stands at 1,520; it fell behind at …, at …".
 
-        The freeze comes first: that is what a reader has to explain.
+        The stop comes first: that is what a reader has to explain.
         """
         stands = f"it stands at {self.index(self.held)}" if self.held >= 0 else "its process has applied nothing"
         if self.cut:
             stands = f"its log ends at {self.index(self.held)}"
         if self.moved is None:
             return f"{self.node} has not moved in any of its answers: {stands}"
-        stopped = f"{self.node} has not moved since {when(self.moved, self.windows, self.node)}: {stands}"
-        return stopped if self.moved <= self.fell else f"{stopped}; {self._fell()}"
+        stopped = f"{self.node} stopped applying at {when(self.moved, self.windows, self.node)}: {stands}"
+        return f"{stopped}; it fell behind {self.fell_text()}, at {self.index(self.at)}" if self.fell_first else stopped
 
-    def _fell(self) -> str:
-        """Say when it fell behind; of a node that a fault struck right then only where it was seen last before it."""
-        at = self.index(self.at)
+    @property
+    def fell_first(self) -> bool:
+        """Whether it fell behind before it stopped."""
+        return self.moved is not None and self.moved > self.fell
+
+    def fell_text(self, them: str = "it") -> str:
+        """Say when it fell behind; of a node that a fault struck right then, that it was behind from then on."""
         if (fault := about_to_strike(self.node, self.fell, self.windows)) is not None:
-            named = f"#{fault.id} {one_line(fault.fault, 60)}"
-            return f"it was last seen at {at} when {named} struck it, at {fault.started:.1f} s"
-        return f"it fell behind at {when(self.fell, self.windows, self.node)}, at {at}"
+            return f"when #{fault.id} {one_line(fault.fault, 60)} struck {them}, at {fault.started:.1f} s"
+        return f"at {when(self.fell, self.windows, self.node)}"
 
 
 def held_of(timeline: NodeTimeline) -> Ints:

@@ -47,7 +47,7 @@ from reports.story.elsewhere import held_elsewhere
 from reports.story.headline import headline_of
 from reports.story.lost_elements import alarm_before, lost_elements, when_added
 from reports.story.repeated_lines import stuck_text
-from reports.story.replicas_behind import behind_text, starts_text
+from reports.story.replicas_behind import behind_text, fell_text, starts_text
 from reports.story.where_next import Charts, dating_evidence, leadership, next_step
 from reports.style.format import number
 
@@ -336,6 +336,7 @@ def _no_recovery(drawn: Drawn, row: Mapping[str, Any], about: Mapping[str, Any])
     part = drawn.run.notes.attempt
     found = (
         part("causes", lambda: causes_text(drawn, nodes), ""),
+        part("when they fell behind", lambda: fell_text(drawn, nodes), ""),
         part("repeated", lambda: stuck_text(drawn, nodes), ""),
     )
     detail = " ".join(filter(None, found)) if onset is not None else ""

@@ -10,7 +10,7 @@ from history.records.listed import and_listed
 from reports.analysis.failed_starts import FailedStart
 from reports.analysis.faults import FaultWindow, when
 from reports.analysis.findings import Drawn
-from reports.analysis.lagging_nodes import CaughtUp, caught_up, held_of
+from reports.analysis.lagging_nodes import CaughtUp, LaggingNode, caught_up, held_of
 from reports.analysis.node_timeline import GONE_S, ROLES, SILENT, NodeTimeline, last_progress, left_at, silent_since
 from reports.style.format import number, one_line, undated
 
@@ -50,6 +50,20 @@ def behind_text(drawn: Drawn, behind: Sequence[NodeTimeline]) -> tuple[str, floa
         if alike := [one for one in found if one.state == state]:
             parts += sentences(drawn, alike)
     return "; ".join(parts) + ".", onset
+
+
+def fell_text(drawn: Drawn, nodes: Sequence[str]) -> str:
+    """Say when replicas fell behind that went on applying for a while; empty where none did."""
+    found: dict[str, list[LaggingNode]] = {}
+    for one in drawn.stopped.lagging if drawn.stopped else ():
+        if one.node in nodes and one.fell_first:
+            found.setdefault(one.fell_text(), []).append(one)
+    parts = [
+        f"{and_listed(one.node for one in alike)} fell behind earlier, "
+        f"{alike[0].fell_text('them' if len(alike) > 1 else 'it')}"
+        for alike in found.values()
+    ]
+    return f"{'; '.join(parts)}." if parts else ""
 
 
 def _classified(drawn: Drawn, timeline: NodeTimeline) -> _Behind:

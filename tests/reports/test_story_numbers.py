@@ -27,6 +27,7 @@ from tests.support.reports.claims import (
     at_snapshots,
     deleted,
     elected,
+    fell_behind,
     fewest_logs,
     first_behind,
     first_short,
@@ -120,6 +121,13 @@ CLAIMS: list[tuple[str, Claim]] = [
             r"of which (?P<gone>[n\d, and]+) had stopped"
         ),
         without_quorum,
+    ),
+    (
+        (
+            r"(?P<nodes>n\d+(?:(?:, | and )n\d+)*) fell behind earlier, (?:"
+            rf"at {WHEN}|when #(?P<by>\d+) (?P<struck>[\w-]+) struck (?:it|them), at (?P<struck_at>[\d.]+) s)"
+        ),
+        fell_behind,
     ),
     (rf"(?P<node>n\d+) answered “(?P<said>[^”]*)” at {WHEN}", answered),
     (r"(?P<least>At least )?(?P<count>[\d,]+) violations, this the first", counted),
