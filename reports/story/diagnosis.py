@@ -89,27 +89,37 @@ def diagnosis_of(drawn: Drawn) -> Diagnosis | None:
 
 
 def _said_once(breaks: Sequence[Break], looking: AbstractSet[str]) -> list[Break]:
-    """Join what several checks found of the same nodes: that reads lack elements which other nodes hold.
+    """Join what several checks found of the same nodes, or of the same answer.
 
-    Not what a planted bug is looked for by with what it is not.
+    Of nodes: that reads lack elements which other nodes hold.  Not what a planted bug is looked for by with what it is
+    not.
     """
     found: list[Break] = []
     for one in breaks:
         same = (
             place
             for place, other in enumerate(found)
-            if one.lost_on
-            and one.evidence is None  # not what counts the elements of each node with an example of a few
-            and set(one.lost_on) <= set(other.lost_on)
+            if (_same_nodes(one, other) or _same_answer(one, other))
             and looking.isdisjoint(one.checks) == looking.isdisjoint(other.checks)
         )
         if (place := next(same, None)) is None:
             found.append(one)
             continue
         other = found[place]
-        detail = f"{other.detail} One of them: {one.detail}".strip()
+        joined = "One of them" if one.lost_on else f"The check {and_listed(one.checks)} found it too"
+        detail = f"{other.detail} {joined}: {one.detail}".strip()
         found[place] = replace(other, checks=(*other.checks, *one.checks), detail=detail)
     return found
+
+
+def _same_nodes(one: Break, other: Break) -> bool:
+    """Whether it is about nodes that the other names, and not what counts their elements with an example of a few."""
+    return bool(one.lost_on) and one.evidence is None and set(one.lost_on) <= set(other.lost_on)
+
+
+def _same_answer(one: Break, other: Break) -> bool:
+    """Whether both are drawn and rest on the answer that came at one and the same moment."""
+    return one.is_drawn and other.is_drawn and one.severity == other.severity and one.onset == other.onset is not None
 
 
 def _with_healthy_nodes(drawn: Drawn, breaks: Sequence[Break]) -> list[Break]:

@@ -31,7 +31,7 @@ AGAIN: Final = 0.5
 _NONE: Final[Mapping[Any, Any]] = MappingProxyType({})
 _ASKED: Final = (
     "a master is in its set; an epoch is granted once, holds one state, never goes back, is no higher than the number "
-    "of changes that had been asked for, and under one master comes after epochs that changes expected"
+    "of changes asked for, and under one master follows one that a change expected"
 )
 
 
@@ -255,7 +255,7 @@ def _skipped(operations: Sequence[Operation], answered: _Shown) -> list[_Wrong]:
                 text = (
                     f"epoch {epoch} was seen by process {op.process}, and no change that expects {since} was asked for"
                 )
-                saw = (epochs[before], f"epoch {before}"), (op, f"epoch {epoch}, though no change expects {since}")
+                saw = (epochs[before], f"epoch {before}"), (op, f"epoch {epoch}")
                 found.append((text, saw))
     return found
 
