@@ -12,6 +12,7 @@ written once, in TOML, and suites refer to them by name::
     times = 100                       # so many lines at the least; 1 if left out
     faults = ["crash-all"]            # one of these was installed, on a node that the check names; none: any
     only_with = ["log-alarm"]         # some of the kinds: any other counts only beside one of these; none: by itself
+    after_heal_s = 20                 # only lines count that were logged so long after the last heal; 0: all
     why = "docs/findings.md"
 
 A group ``(?P<log_end>…)`` in the regex is where a node's log ends after what the line says.  Then a line counts only
@@ -52,6 +53,7 @@ class Defect(Struct, frozen=True, forbid_unknown_fields=True):
     times: Annotated[int, Meta(ge=1)] = 1
     faults: tuple[str, ...] = ()
     only_with: tuple[str, ...] = ()
+    after_heal_s: Annotated[float, Meta(ge=0)] = 0
     why: str = ""
 
     def explains(
@@ -65,16 +67,21 @@ class Defect(Struct, frozen=True, forbid_unknown_fields=True):
             return False
         if self.only_with and {violation.kind, *found}.isdisjoint(self.only_with):
             return False
+        receipts = list(receipts)
         if self.faults and not any(self._struck(receipt, violation) for receipt in receipts):
             return False
-        return self._lines(violation, run) >= self.times
+        healed = max((receipt.get("healed") or 0 for receipt in receipts), default=0) / 1e9
+        return self._lines(violation, run, healed + self.after_heal_s) >= self.times
 
     def _struck(self, receipt: Mapping[str, Any], violation: Violation) -> bool:
         hit = receipt.get("state") == "installed" and receipt.get("fault") in self.faults
         return hit and (not violation.nodes or not {*violation.nodes}.isdisjoint(receipt.get("nodes", ())))
 
-    def _lines(self, violation: Violation, run: RunFiles) -> int:
-        """Count the mark in the logs of the nodes named, or in all where the mark itself contains the node."""
+    def _lines(self, violation: Violation, run: RunFiles, since: float) -> int:
+        """Count the mark in the logs of the nodes named, or in all where the mark itself contains the node.
+
+        Where it counts only after the heal, from ``since`` on (s since the run's start).
+        """
         logs = run.nodes
         every_node = sorted(path.name for path in logs.glob("*") if path.is_dir())
         named = list(violation.nodes) or every_node
@@ -82,11 +89,17 @@ class Defect(Struct, frozen=True, forbid_unknown_fields=True):
         if "{node}" in self.log:
             searched, pattern = every_node, self.log.replace("{node}", f"(?:{'|'.join(map(re.escape, named))})")
         mark = re.compile(pattern)
-        committed = _Committed(run) if LOG_END in mark.groupindex else None
+        cuts = LOG_END in mark.groupindex
+        recorded = _Recorded(run) if cuts or self.after_heal_s else None
 
         def counts(node: str, line: str) -> bool:
             found = mark.search(line)
-            return found is not None and (committed is None or committed.above(node, line, int(found[LOG_END])))
+            if found is None or recorded is None:
+                return found is not None
+            logged = seconds_of(line, recorded.started)
+            if logged is None or (self.after_heal_s and logged < since):
+                return False
+            return not cuts or recorded.committed_above(node, logged, int(found[LOG_END]))
 
         return sum(_count(partial(counts, node), logs / node, self.times) for node in searched)
 
@@ -97,23 +110,20 @@ class Defects(Struct, forbid_unknown_fields=True):
     defect: tuple[Defect, ...] = ()
 
 
-class _Committed:
-    """What the nodes of a run had reported as committed by a time."""
+class _Recorded:
+    """When a run started, and what its nodes had reported as committed by a time."""
 
     def __init__(self, run: RunFiles) -> None:
         """Raises OSError, and FormatError where the history's header or the probes cannot be read."""
         with run.history.open("rb") as source:
-            self._started = parse_header(parse_object(source.readline(), run.history, 1), run.history).started
+            self.started = parse_header(parse_object(source.readline(), run.history, 1), run.history).started
         self._probes: dict[str, list[tuple[float, int]]] = {}
         for probe in each_probe(run.probes) if run.probes.exists() else ():
             if probe.answered:
                 self._probes.setdefault(probe.node, []).append((probe.time / 1e9, probe.committed))
 
-    def above(self, node: str, line: str, log_end: int) -> bool:
-        """Whether the node had reported a commit index above this before the line was logged."""
-        logged = seconds_of(line, self._started)
-        if logged is None:
-            return False
+    def committed_above(self, node: str, logged: float, log_end: int) -> bool:
+        """Whether the node had reported a commit index above this before a moment (s)."""
         return any(committed > log_end for time, committed in self._probes.get(node, ()) if time < logged)
 
 

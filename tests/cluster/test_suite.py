@@ -35,6 +35,8 @@ def place(tmp_path: Path) -> Iterator[Path]:
     """Afterwards nothing of the cluster may be left."""
     text, with_spark = SMOKE.read_text(), "restart_at_end = true\nspark = true"
     assert text.count("restart_at_end = true") == 1
+    assert text.count("defects/dledger.toml") == 1
+    text = text.replace("defects/dledger.toml", str(SMOKE.parent / "defects" / "dledger.toml"))
     (tmp_path / "smoke.toml").write_text(text.replace("restart_at_end = true", with_spark))
     before = Machine.look(NAME)
     yield tmp_path
@@ -75,24 +77,25 @@ def test_the_smoke_suite_is_cut_and_resumed_on_one_cluster_and_ends_as_it_is_wri
     results = json.loads((folder / "results.json").read_text())
     control, snapshots, planted = results["cells"]
     # A run that proves nothing is begun again, once; a machine that is too busy for both has proved nothing.
-    assert control["verdict"] in ("valid", "unknown"), said
+    # The control may be invalid by a defect of the release that the suite names, and only by that.
+    assert control["outcome"] in ("passed", "unknown"), said
     assert snapshots["verdict"] in ("valid", "unknown"), said
     assert planted["verdict"] == "invalid", said
     unknown = "unknown" in (control["verdict"], snapshots["verdict"])
     assert second.returncode == (2 if unknown else 0), said
     assert results["renewed"] == 0
-    assert_run(place / "store" / control["run"], {"valid"} if control["verdict"] == "valid" else {"valid", "unknown"})
-    assert_run(place / "store" / planted["run"], {"invalid", "valid"})
+    assert_run(place / "store" / control["run"], {"valid", control["verdict"]}, linearizable=True)
+    assert_run(place / "store" / planted["run"], {"valid", "invalid"}, linearizable=False)
     cases = ET.parse(folder / "junit.xml").getroot().iter("testcase")
     assert "├─" in "".join(list(cases)[-1].itertext())
     assert (place / "store" / "site" / "index.html").exists()
 
 
-def assert_run(run: Path, verdicts: set[str]) -> None:
+def assert_run(run: Path, verdicts: set[str], *, linearizable: bool) -> None:
     assert [name for name in LEFT_BY_A_RUN if not (run / name).exists()] == []
     results = json.loads((run / "results.json").read_text())
     assert {check["verdict"] for check in results["checks"]} == verdicts
     assert all(receipt["witness"] for receipt in results["receipts"] if receipt["state"] == "installed")
     examples = [example for key in results["keys"] for example in key["counterexamples"]]
-    assert bool(examples) is ("invalid" in verdicts)
+    assert bool(examples) is not linearizable
     assert all(len(example["operations"]) <= 6 for example in examples)

@@ -92,6 +92,29 @@ def test_the_kind_that_proves_a_defect_wants_its_marks_all_the_same(run: RunFile
     assert unexplained([LOST, DELETED], [PROVED], run, [], found) == [LOST, DELETED]
 
 
+def retried(run: RunFiles, seconds: range) -> None:
+    log(run, "n1", *(f"2026-11-25 10:00:{second:02d},000 WARN [Push-n3]Retry to push entry at 7" for second in seconds))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "healed", "known"),
+    [(range(30, 35), 20, True), (range(30, 34), 20, False), (range(29, 34), 20, False), (range(10, 31), 20, False)],
+)
+def test_a_line_that_counts_only_some_time_after_the_last_heal(
+    run: RunFiles, seconds: range, healed: int, known: bool
+) -> None:
+    one_a_second = read_defects(SUITES / "defects" / "dledger.toml")["one-entry-a-second"]
+    assert (one_a_second.after_heal_s, one_a_second.times) == (10, 5)
+    committed(run, "n3", 5, 90)
+    retried(run, seconds)
+    receipts: list[dict[str, Any]] = [
+        {"fault": "kill-leader", "state": "installed", "healed": healed * 10**9},
+        {"fault": "kill-leader", "state": "skipped", "healed": None},
+        {"fault": "kill-leader", "state": "installed", "healed": 10**9},
+    ]
+    assert one_a_second.explains(N3, run, receipts, ()) is known
+
+
 def truncated(run: RunFiles, node: str, second: int, log_end: int) -> None:
     stamp = f"2026-11-25 10:00:{second:02d},000"
     log(run, node, f"{stamp} INFO [TRUNCATE] truncateIndex: 0, after truncate, ledgerEndIndex: {log_end}")
@@ -146,6 +169,17 @@ def check(name: str, verdict: str, **details: Any) -> dict[str, Any]:
     return {"name": name, "verdict": verdict, "details": details}
 
 
+@pytest.mark.parametrize(("end", "known"), [(113, True), (119, False)])
+def test_a_truncation_of_0_3_2_is_a_known_defect_where_it_cuts_off_what_was_committed(
+    run: RunFiles, end: int, known: bool
+) -> None:
+    cut = read_defects(SUITES / "defects" / "dledger.toml")["cut-at-the-first-match"]
+    committed(run, "n3", 19, 119)
+    log(run, "n3", f"2026-11-25 10:00:20,000 INFO [HandleDoTruncate] truncateIndex={end} pos=9834")
+    assert cut.explains(DELETED, run, (), ()) is known
+    assert not cut.explains(LOST, run, (), {"lost-write", "committed-entries-deleted"})
+
+
 def test_violations_are_of_counterexamples_and_of_checks_with_the_nodes_that_these_name() -> None:
     keys = [{"counterexamples": [{"kind": "stale-read"}, {"kind": "lost-write"}]}, {"counterexamples": []}]
     checks = [
@@ -178,10 +212,10 @@ GOOD = "[[defect]]\nname = 'a'\nkinds = ['no-recovery']\nlog = 'x{node}'\n"
 
 def test_a_file_of_defects_is_read(tmp_path: Path) -> None:
     (tmp_path / "d.toml").write_text(
-        GOOD + "times = 7\nfaults = ['crash-all']\nonly_with = ['no-recovery']\nwhy = 'found'\n"
+        GOOD + "times = 7\nfaults = ['crash-all']\nonly_with = ['no-recovery']\nafter_heal_s = 2.5\nwhy = 'found'\n"
     )
     found = read_defects(tmp_path / "d.toml")
-    assert found == {"a": Defect("a", ("no-recovery",), "x{node}", 7, ("crash-all",), ("no-recovery",), "found")}
+    assert found == {"a": Defect("a", ("no-recovery",), "x{node}", 7, ("crash-all",), ("no-recovery",), 2.5, "found")}
 
 
 @pytest.mark.parametrize(
