@@ -10,8 +10,8 @@ import numpy as np
 
 from reports.analysis.faults import FaultWindow, about_to_strike, when
 from reports.analysis.node_timeline import SILENT, NodeTimeline, last_progress, late_nodes, left_at, logs
+from reports.load import logs as node_logs
 from reports.load.columns import Ints
-from reports.load.logs import LogLine, excerpt
 from reports.load.run import Run
 from reports.style.format import number, one_line
 
@@ -159,7 +159,7 @@ class Stopped:
     at: float
     start: float
     end: float
-    lines: list[LogLine]
+    lines: list[node_logs.LogLine]
     lagging: list[LaggingNode]
 
 
@@ -178,7 +178,7 @@ def stopped_at(
     left = [back.since if (back := caught_up(one, timelines)) else left_at(one) for one in apart]
     since = min([*(one.moved for one in lagging if one.moved is not None), *left], default=last_heal(windows))
     start, end = max(since - BEFORE_S, 0.0), since + RECOVERY_S
-    lines = excerpt(run.files, run.started, start, end, limit=40)
+    lines = node_logs.excerpt(run.files, run.started, start, end, limit=40)
     return Stopped(since, start, end, [line for line in lines if line.weight] or lines, lagging)
 
 

@@ -104,9 +104,9 @@ def test_summary_list_and_comparison_give_no_rates_of_a_cut_history_either(name:
         assert row.split()[-6:] == ["–"] * 6
     assert "The same by kind of operation" not in text
     assert "By fault: least" not in text
-    row = row_of(files)
-    assert (row.rate, row.gap_s, row.recovery_s, row.never) == (None, None, None, 0)
-    assert row.sentence.startswith("(its history was cut: no rates) ")
+    listed = row_of(files)
+    assert (listed.rate, listed.gap_s, listed.recovery_s, listed.never) == (None, None, None, 0)
+    assert listed.sentence.startswith("(its history was cut: no rates) ")
     curves = curves_of(files)
     assert curves is not None
     assert set(curves["ok"]) == {None}
