@@ -119,7 +119,8 @@ def _same_nodes(one: Break, other: Break) -> bool:
 
 def _same_answer(one: Break, other: Break) -> bool:
     """Whether both are drawn and rest on the answer that came at one and the same moment."""
-    return one.is_drawn and other.is_drawn and one.severity == other.severity and one.onset == other.onset is not None
+    drawn = one.is_drawn and other.is_drawn and not one.lost_on
+    return drawn and one.severity == other.severity and one.onset == other.onset is not None
 
 
 def _with_healthy_nodes(drawn: Drawn, breaks: Sequence[Break]) -> list[Break]:

@@ -44,6 +44,7 @@ from tests.support.reports.claims_of_objects import (
     added,
     answered,
     counted,
+    epoch_skipped,
     epochs,
     first_stale,
     granted_twice,
@@ -187,6 +188,10 @@ CLAIMS: list[tuple[str, Claim]] = [
             r"(?P<next>\d+); none expected epoch (?P<none>\d+); and yet the epoch was (?P<then>\d+)\. In full"
         ),
         granted_twice,
+    ),
+    (
+        r"epoch (?P<epoch>\d+) was seen by process (?P<process>\d+), and no change that expects (?P<none>\d+) was",
+        epoch_skipped,
     ),
     (
         (
