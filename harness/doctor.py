@@ -37,8 +37,8 @@ class Examined:
     mend: str = ""
 
 
-def examine(directory: Path = Path()) -> tuple[Examined, ...]:
-    """Examine everything; ``directory`` is where runs will be stored.  Takes about a second, changes nothing."""
+def examine() -> tuple[Examined, ...]:
+    """Examine everything, also the disk of the working directory.  Takes about a second, changes nothing."""
     return (
         _finding(
             "root", os.geteuid() == 0, "needed", f"uid {os.geteuid()}", "run with sudo, or --cluster inventory:FILE"
@@ -54,7 +54,7 @@ def examine(directory: Path = Path()) -> tuple[Examined, ...]:
         faketime(),
         java(),
         _program("mvn", "wanted", "maven"),
-        _amount("disk", shutil.disk_usage(directory).free / 2**30, DISK_GIB, "GiB free"),
+        _amount("disk", shutil.disk_usage(Path()).free / 2**30, DISK_GIB, "GiB free"),
         _amount("memory", _available_memory() / 2**30, MEMORY_GIB, "GiB available"),
         _amount("cores", float(len(os.sched_getaffinity(0))), 2.0, "cores"),
     )
@@ -146,7 +146,7 @@ class FaultTable:
     untried: str | None = None
 
 
-def examine_faults(spec: str, say: Callable[[str], None] = lambda _line: None) -> FaultTable:
+def examine_faults(spec: str) -> FaultTable:
     """Run the precheck of every fault on nodes of this cluster.
 
     A cluster that is not up is brought up for it and taken down again.  Snapshots and a start under libfaketime are
@@ -158,7 +158,7 @@ def examine_faults(spec: str, say: Callable[[str], None] = lambda _line: None) -
     from harness.systems.deployment import Deployment, machines
 
     try:
-        cluster = open_cluster(spec, say=say)
+        cluster = open_cluster(spec, say=lambda _line: None)
         with cluster.lock():
             was_up = cluster.status().is_up and not cluster.orphaned()
             try:

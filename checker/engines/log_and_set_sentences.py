@@ -10,6 +10,7 @@ from checker.core.result import EngineResult
 from checker.core.scene import CoreWords, Scene
 from checker.core.wording import shown, who
 from history import Counterexample
+from history.records.listed import and_listed
 
 _PAST: Final = {"add": "added", "append": "appended", "read": "read", "get": "asked for"}
 #: At most this many items of an answer are listed.
@@ -121,7 +122,7 @@ def _beside(read: Call, adds: Sequence[Call]) -> str:
     texts = []
     for word, there in (("with", True), ("without", False)):
         found = [shown(thaw(add.value)) for add in adds if (add.value in (read.result or ())) == there]
-        texts += [f", {word} {' and '.join(found)}"] if found else []
+        texts += [f", {word} {and_listed(found)}"] if found else []
     return "".join(texts)
 
 

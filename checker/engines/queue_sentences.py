@@ -10,6 +10,7 @@ from checker.core.result import EngineResult
 from checker.core.scene import CoreWords, Scene
 from checker.core.wording import shown, who
 from history import Counterexample
+from history.records.listed import and_listed
 
 _MAX_LISTED: Final = 6
 
@@ -55,7 +56,7 @@ class _Sentences(CoreWords):
         """What they did, or the first of them."""
         done = [self._did(call) for call in calls]
         rest = [f"{len(done) - _MAX_LISTED} more"] if len(done) > _MAX_LISTED else []
-        return _listed([*done[:_MAX_LISTED], *rest])
+        return and_listed([*done[:_MAX_LISTED], *rest])
 
     def _dequeued(self, item: Any) -> bool:
         """Was it ever dequeued?"""
@@ -132,7 +133,3 @@ class _Sentences(CoreWords):
 
 def _item(value: Any) -> str:
     return shown(thaw(value))
-
-
-def _listed(parts: Sequence[str]) -> str:
-    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)

@@ -14,6 +14,7 @@ from checker.engines.registers import cluster_columns, values_written_once
 from checker.engines.zones import zones
 from history import Counterexample, Operation
 from history.codes import NEVER
+from history.records.listed import and_listed
 
 #: Two CAS operations, and what made the value that both of them replaced.
 _CAS_ALONE: Final = 3
@@ -253,7 +254,7 @@ class _Sentences(CoreWords):
         sides = [{self.op(call).node for call in cluster.calls} for cluster in (outer, inner)]
         wrote = all(any(call.f == "write" for call in cluster.calls) for cluster in (outer, inner))
         if wrote and None not in sides[0] | sides[1] and sides[0].isdisjoint(sides[1]):
-            names = [" and ".join(sorted(str(node) for node in side)) for side in sides]
+            names = [and_listed(sorted(str(node) for node in side)) for side in sides]
             return "split-brain", f"{names[0]} went on with {self._value(outer)}, {names[1]} with {self._value(inner)}"
         kind = "read-inversion" if self._was_read_first(outer, inner) else "stale-read"
         if outer.initial:

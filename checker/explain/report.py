@@ -63,13 +63,13 @@ def _key(key: KeyVerdict, width: int, draw: Draw | None) -> Iterator[str]:
         least = leaves_more([key.reason or ""])
         yield f"  {violations_text(key.violations, least=least)}" + (some if shown < key.violations else ":")
     if key.reason:
-        yield from _wrapped(key.reason, width, "  ")
+        yield from _wrapped(key.reason, width)
     for example in key.counterexamples[:_MAX_SHOWN]:
         text = f"{example.kind} in {counted(len(example.operations), 'operation')}: {example.sentence}"
-        yield from _wrapped(text, width, "  ")
+        yield from _wrapped(text, width)
         if draw is not None:
             yield from ("", *(f"    {line}" for line in draw(example, width - 4).splitlines()))
 
 
-def _wrapped(text: str, width: int, indent: str) -> list[str]:
-    return textwrap.wrap(text, max(width, 40), initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
+def _wrapped(text: str, width: int) -> list[str]:
+    return textwrap.wrap(text, max(width, 40), initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)

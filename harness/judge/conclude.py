@@ -284,7 +284,8 @@ def _timed(timings: dict[str, float], name: str) -> Iterator[None]:
 def _render_summary(run: RunFiles, results: Results, columns: int | None) -> str:
     import reports
 
-    return reports.render_summary(results.to_json(), columns, read_object_if_any(run.plan), wording_of(run.history))
+    plan, state = read_object_if_any(run.plan), read_object_if_any(run.state)
+    return reports.render_summary(results.to_json(), columns, plan, wording_of(run.history), state)
 
 
 def _try(what: str, action: Callable[[], Any], warnings: list[str]) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 from harness.judge.damage import NONE, Damages
 from history import Check, Probe
 from history.records.counted import counted
+from history.records.listed import and_listed
 
 
 def election_safety(probes: Sequence[Probe], damages: Damages = NONE) -> Check:
@@ -36,7 +37,7 @@ def election_safety(probes: Sequence[Probe], damages: Damages = NONE) -> Check:
     leaders = sum(len(nodes) for nodes in claims.values())
     asked = "no term has two leaders"
     if double:
-        seen = "; ".join(f"term {term}: {' and '.join(nodes)}" for term, nodes in sorted(double.items()))
+        seen = "; ".join(f"term {term}: {and_listed(nodes)}" for term, nodes in sorted(double.items()))
         return Check("election-safety", "check", "invalid", asked, seen, {"kind": "two-leaders", "terms": double})
     if not claims:
         return Check("election-safety", "check", "unknown", asked, "no node was seen to lead in any term")

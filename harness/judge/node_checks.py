@@ -20,6 +20,7 @@ from harness.judge.recovery_check import Found
 from harness.judge.replicas import End, replicas_agree
 from harness.judge.stretches import reporting
 from history import Check
+from history.records.listed import and_listed
 
 #: What is said of a figure that no node reports.
 _UNREPORTED: Final = {
@@ -83,5 +84,4 @@ def _ends(recovery: Found | None, moments: Mapping[str, int]) -> list[End]:
 
 
 def _left_out(names: list[str], why: str) -> str:
-    which = f"{', '.join(names[:-1])} and {names[-1]} are" if len(names) > 1 else f"{names[0]} is"
-    return f"{which} left out: {why}"
+    return f"{and_listed(names)} {'are' if len(names) > 1 else 'is'} left out: {why}"

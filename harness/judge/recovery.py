@@ -15,6 +15,7 @@ from harness.judge.stretches import reporting
 from harness.systems.api import Recovered, System
 from history import Probe, Receipt
 from history.records.indexes import index_text
+from history.records.listed import and_listed
 from history.records.probes import claim_of, leader_by
 
 #: A probe older than this (ns) is not used for the state at the heal.
@@ -112,13 +113,13 @@ class Recovery:
         empty = [node for node in self.behind if self.applied[node] == -1]
         stuck = {node: index for node in self.behind if (index := self.applied[node]) not in (None, -1)}
         if stuck:
-            indexes = " and ".join(map(self._index, dict.fromkeys(stuck.values())))
+            indexes = and_listed(map(self._index, dict.fromkeys(stuck.values())))
             later = f" ({self._index(self.committed)} by the end)" if self.committed > self.target else ""
-            parts.append(f"{_names(stuck)} stuck at {indexes} of {self._index(self.target)}{later}")
+            parts.append(f"{and_listed(stuck)} stuck at {indexes} of {self._index(self.target)}{later}")
         if empty:
-            parts.append(f"{_names(empty)} applied nothing of {self._index(self.target)}")
+            parts.append(f"{and_listed(empty)} applied nothing of {self._index(self.target)}")
         if silent:
-            parts.append(f"{_names(silent)} silent since {self.event}")
+            parts.append(f"{and_listed(silent)} silent since {self.event}")
         return "; ".join([*parts, *self._silent_before(), *self._uncommitted()])
 
     def _index(self, index: int) -> str:
@@ -127,7 +128,7 @@ class Recovery:
     def _own_sentence(self) -> str:
         parts = []
         if self.together is None:
-            parts.append(f"{_names(self.behind) or 'the nodes together'} did not catch up")
+            parts.append(f"{and_listed(self.behind) or 'the nodes together'} did not catch up")
         return "; ".join([*parts, *self._silent_before(), *self._uncommitted()])
 
     def _uncommitted(self) -> list[str]:
@@ -138,8 +139,10 @@ class Recovery:
         since = {node: self.silent[node] for node in self.behind if node in self.silent}
         never = [node for node, moment in since.items() if moment is None]
         dated = {node: f"{moment / 1e9:.1f}" for node, moment in since.items() if moment is not None}
-        gone = [f"{_names(dated)} silent since {_names(dated.values())} s, before {self.event}"] if dated else []
-        return gone + ([f"{_names(never)} never answered a probe"] if never else [])
+        gone = (
+            [f"{and_listed(dated)} silent since {and_listed(dated.values())} s, before {self.event}"] if dated else []
+        )
+        return gone + ([f"{and_listed(never)} never answered a probe"] if never else [])
 
     def reached_sentence(self) -> str:
         """Say what was reached and when, such as "all nodes at 40, 3.1 s after the heal"; only if it was."""
@@ -148,11 +151,6 @@ class Recovery:
         done = what.get(self.rule, f"all nodes at {self._index(self.target)}")
         reached = f"{done}, {self.seconds:.1f} s after {self.event}"
         return reached if self.event != LOAD else f"no fault was injected; {reached.replace(' again', '')}"
-
-
-def _names(nodes: Iterable[str]) -> str:
-    names = list(nodes)
-    return " and ".join(names) if len(names) < 3 else ", ".join(names)
 
 
 def assess(

@@ -34,6 +34,7 @@ from harness.judge.recovery import (
 )
 from history import Check, Operation, Probe, Verdict
 from history.records.indexes import index_text
+from history.records.listed import and_listed
 from history.records.probes import last_commit
 
 #: What a node reached within the limit may be seen by a probe this much later (s).
@@ -228,7 +229,7 @@ def recovery_check(recorded: Recorded, found: Found | None, damages: Damages = N
     if recovery.seconds is not None:
         details["seconds"] = recovery.seconds
     if lost:
-        seen = "; ".join([*lost.values(), seen]) + (f" with whole logs: {' and '.join(whole)}" if whole else "")
+        seen = "; ".join([*lost.values(), seen]) + (f" with whole logs: {and_listed(whole)}" if whole else "")
     return check("invalid", seen + _refusals(where), details)
 
 
@@ -299,7 +300,7 @@ def _ours(found: Found, recorded: Recorded, limit: float) -> str | None:
         begin, end = max(found.unseen, key=lambda span: span[1] - span[0])
         return f"the harness asked no node for {(end - begin) / 1e9:.1f} s of that time"
     if found.unasked:
-        return f"the harness never asked {' and '.join(found.unasked)} since the heal"
+        return f"the harness never asked {and_listed(found.unasked)} since the heal"
     if failed := _failed(recorded):
         return failed
     if recorded.state.standstills and found.seconds < limit:

@@ -21,6 +21,7 @@ from typing import Any, Final
 
 from history import Check, Probe
 from history.records.counted import counted
+from history.records.listed import and_listed
 
 KIND: Final = "replicas-differ"
 _ASKED: Final = "every node that is at the same index holds the same contents"
@@ -52,7 +53,7 @@ class Difference:
     def sentence(self) -> str:
         """Text such as "at index 120 n3 stands against n1 and n2"."""
         sides = sorted(self.digests.values(), key=lambda nodes: (len(nodes), sorted(nodes)))
-        words = " against ".join(" and ".join(sorted(nodes)) for nodes in sides)
+        words = " against ".join(and_listed(sorted(nodes)) for nodes in sides)
         at = f"at {self.of} {self.index}"
         return f"{at} {words.replace(' against ', ' stands against ', 1) if len(sides[0]) == 1 else words}"
 
@@ -182,7 +183,7 @@ def replicas_agree(probes: Sequence[Probe], *, quiet: int | None, ends: Sequence
         return Check("replicas-agree", "check", "unknown", _ASKED, seen)
     for end in ends:
         if alone := end.alone(probes):
-            names = " and ".join(alone)
+            names = and_listed(alone)
             seen = f"after {end.after} {names} reported no index that another node reported: contents not compared"
             return Check("replicas-agree", "check", "unknown", _ASKED, seen, {"nodes": alone})
     indexes = {probe.state_index: set[str]() for probe in answers}

@@ -331,8 +331,8 @@ SYSTEM: Final = System(
     ),
     alarms=(
         # A server that is sent a snapshot applies again what that may hold already: until it is through, they differ.
-        Alarm(pattern="First digest mismatch on txn", meaning="its tree is not the leader's", follows="violation",
-              unless="[QuorumPeer["),
+        Alarm(pattern="First digest mismatch on txn", follows="violation", unless="[QuorumPeer[",
+              meaning="the node's tree and the leader's differ, and either may be the wrong one"),
         Alarm(pattern="Unable to load database on disk", meaning="its server did not start", follows="note"),
         OUT_OF_MEMORY,
     ),

@@ -34,6 +34,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 from history import Probe
+from history.records.listed import and_listed
 from history.records.probes import by_rank, claim_of, leader_by
 from nemesis.core.errors import NotYetError, ScheduleError, SkippedError
 from nemesis.core.fault import Context, Targets
@@ -58,7 +59,7 @@ def leader_of(ctx: Context) -> str:
     if (leader := leader_now(probes, ctx.members)) is not None:
         return leader
     if len(rivals := claimants(probes)) > 1:
-        raise NotYetError(f"{' and '.join(rivals)} say that they lead, and no majority names one of them")
+        raise NotYetError(f"{and_listed(rivals)} say that they lead, and no majority names one of them")
     raise NotYetError("no node says that it leads")
 
 

@@ -79,7 +79,7 @@ def _table(columns: dict[str, list[Any]], schema: pa.Schema) -> pa.Table:
         return pa.table(columns, schema=schema)
 
 
-def operations_table(operations: Sequence[Operation], source: str = "history") -> pa.Table:
+def operations_table(operations: Sequence[Operation]) -> pa.Table:
     """Operations as rows of ``operations.parquet``.  Raises FormatError as :func:`events_table` does."""
     text = _memo()
     columns: dict[str, list[Any]] = {name: [getattr(item, name) for item in operations] for name in OPERATIONS.names}
@@ -89,7 +89,7 @@ def operations_table(operations: Sequence[Operation], source: str = "history") -
     try:
         return _table(columns, OPERATIONS)
     except (OverflowError, pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise FormatError(source, "some event", f"does not fit the table: {error}") from None
+        raise FormatError("history", "some event", f"does not fit the table: {error}") from None
 
 
 def events_of(table: pa.Table) -> list[Event]:

@@ -10,16 +10,15 @@ Geometry only; the page and the static plots draw it.
 from __future__ import annotations
 
 import itertools
-import json
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from history import UNAPPLIED, Counterexample, Linearization, Operation
 from history.records.time_format import digits_of, seconds_text
 from reports.analysis.rows import rows_of
-from reports.style.format import short
+from reports.style.format import SHORT, short, text_of
 from reports.style.wording import Wording, by_values
 
 WIDTH: Final = 1000.0
@@ -34,6 +33,8 @@ TICK: Final = 60.0
 STRONG_SIGN: Final = 6.9
 #: About the width of a character of a label, and of the times after it.
 SIGN: Final = 6.3
+#: Limit of a value in a title, in characters.
+WHOLE: Final = 2000
 #: Limit of an operation that its model puts into words.
 LONGEST_WORDING: Final = 110
 #: A read of more items is labelled by their number, and by which of the counterexample's elements it holds.
@@ -66,6 +67,8 @@ class Box:
     label_x: float
     #: The label before it was cut to the room that there is.
     whole: str
+    #: The label with the whole values.
+    title: str
     #: The times without the error, for a narrow screen.
     narrow_times: str
 
@@ -188,13 +191,6 @@ class _Part:
         return cls(role.says if role else "", culprit, role is not None and not culprit, beside)
 
 
-def text_of(value: Any, most: int = 24) -> str:
-    """Write a value: ``absent`` for null, the fields of an object by their names, JSON otherwise."""
-    if isinstance(value, Mapping):
-        return short(", ".join(f"{name} {text_of(item)}" for name, item in value.items()), max(most, 40))
-    return "absent" if value is None else short(json.dumps(value, ensure_ascii=False), most)
-
-
 def labels_by_elements(example: Counterexample, wording: Wording = by_values) -> Wording:
     """Label reads of long lists by which elements they hold.
 
@@ -216,17 +212,20 @@ def labels_by_elements(example: Counterexample, wording: Wording = by_values) ->
     return words
 
 
-def label_of(operation: Operation, most: int = 24, wording: Wording = by_values) -> str:
-    """Describe an operation and its answer in a few words; the answer takes ``most`` characters."""
+def label_of(operation: Operation, most: int = SHORT, wording: Wording = by_values, asked_most: int = SHORT) -> str:
+    """Describe an operation and its answer in a few words; the answer takes ``most`` characters.
+
+    What was asked takes ``asked_most``.
+    """
     if words := wording(operation):
-        return short(words, LONGEST_WORDING)
+        return short(words, max(LONGEST_WORDING, most))
     if operation.f == "read":
         return f"read {text_of(operation.result, most)}" if operation.outcome == "ok" else "read"
     if operation.f == "cas" and isinstance(operation.value, list | tuple) and len(operation.value) == 2:
         refused = " refused" if operation.outcome == "fail" else ""
-        refused = f" refused by {text_of(operation.seen)}" if operation.refused else refused
-        return f"cas {text_of(operation.value[0])} → {text_of(operation.value[1])}{refused}"
-    asked = "" if operation.value is None else f" {text_of(operation.value)}"
+        refused = f" refused by {text_of(operation.seen, asked_most)}" if operation.refused else refused
+        return f"cas {text_of(operation.value[0], asked_most)} → {text_of(operation.value[1], asked_most)}{refused}"
+    asked = "" if operation.value is None else f" {text_of(operation.value, asked_most)}"
     echoed = operation.result == operation.value and operation.f != "append"
     answered = "" if operation.result is None or echoed else f" → {text_of(operation.result, most)}"
     return short(operation.f, 16) + (asked or (" absent" if operation.f == "write" else "")) + answered
@@ -252,9 +251,10 @@ def _box(
     x = axis.x(operation.invoked)
     width, times = max(axis.x(end) - x, 4.0), _times(operation, digits)
     if part.says:
-        label = f"{short(operation.f, 16)}: {short(part.says, 80)}"
+        label, title = (f"{short(operation.f, 16)}: {short(part.says, most)}" for most in (80, WHOLE))
     else:
-        label = label_of(operation, 60 if part.culprit else 24, wording)
+        label = label_of(operation, 60 if part.culprit else SHORT, wording)
+        title = label_of(operation, WHOLE, wording, WHOLE)
     whole, label = label, short(label, int((WIDTH - LEFT - SIGN * (len(times) + 1)) / STRONG_SIGN))
     wide = STRONG_SIGN * len(label) + SIGN * (len(times) + 1)
     anchor, label_x = _anchor(x, x + width, wide)
@@ -275,6 +275,7 @@ def _box(
         anchor=anchor,
         label_x=label_x,
         whole=whole,
+        title=title,
         narrow_times=_times(operation, digits, named=False),
     )
 

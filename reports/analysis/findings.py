@@ -15,10 +15,10 @@ from history.records.verdicts import MAX_COUNTEREXAMPLES
 from history.records.violation_times import violation_times_text
 from history.records.violations import LINEARIZABLE, Shown, counterexamples_of, counts_of
 from reports.analysis import faults, node_timeline
-from reports.analysis.counterexample import Picture, label_of, labels_by_elements, picture_of, text_of
+from reports.analysis.counterexample import Picture, label_of, labels_by_elements, picture_of
 from reports.analysis.failed_starts import FailedStart, failed_starts
 from reports.analysis.faults import FaultWindow
-from reports.analysis.lagging_nodes import LaggingNode, caught_up, lagging_nodes
+from reports.analysis.lagging_nodes import Stopped, last_heal, stopped_at
 from reports.analysis.node_timeline import NodeTimeline
 from reports.analysis.responder import Response, missed_write, response_of
 from reports.analysis.rows import in_doubt, unapplied_text
@@ -29,6 +29,7 @@ from reports.load.alarm_lines import AlarmLine, alarm_lines
 from reports.load.beside import operations_beside, set_bounds
 from reports.load.check_rows import checks_of
 from reports.load.run import Run
+from reports.style.format import text_of
 
 #: At most this many answers that a read could have had are listed.
 MAX_ANSWERS: Final = 8
@@ -39,9 +40,6 @@ LAST_SHOWN: Final = 3
 ROOM_AROUND_S: Final = 3.0
 #: Seconds before and after a violation from which log lines are shown.
 ROOM_S: Final = (1.0, 1.0)
-#: Seconds of log lines that are shown before and from when the first node that did not recover stopped.
-BEFORE_S: Final = 1.0
-RECOVERY_S: Final = 8.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +125,8 @@ class Drawn:
     snapshots: list[Snapshot]
     failed_starts: list[FailedStart]
     alarm_lines: list[AlarmLine]
+    #: Of a cluster that did not recover.
+    stopped: Stopped | None
 
 
 def prepare(run: Run) -> Drawn:
@@ -149,7 +149,17 @@ def prepare(run: Run) -> Drawn:
     starts = run.notes.attempt("failed starts", lambda: failed_starts(run, found), no_starts)
     no_lines: list[AlarmLine] = []
     lines = run.notes.attempt("lines of alarms", lambda: alarm_lines(run), no_lines)
-    return Drawn(run, found, windows, violations, snapshots, starts, lines)
+    stopped = run.notes.attempt("replica progress", lambda: _stopped(run, found, windows), None)
+    return Drawn(run, found, windows, violations, snapshots, starts, lines, stopped)
+
+
+def _stopped(run: Run, found: list[NodeTimeline], windows: list[FaultWindow]) -> Stopped | None:
+    if (check := _no_recovery(run)) is None:
+        return None
+    checks = (one for one in run.results["checks"] if one.get("name") == check["name"])
+    details = next((one.get("details") for one in checks), None)
+    named = details.get("behind") if isinstance(details, Mapping) else None
+    return stopped_at(run, found, windows, named or ())
 
 
 def violation_times_of(run: Run) -> str:
@@ -324,12 +334,6 @@ def _violation(run: Run, found: list[NodeTimeline], windows: list[FaultWindow], 
     )
 
 
-def _details(run: Run, name: str) -> Mapping[str, Any]:
-    """The details that a check recorded beside its sentence."""
-    details = next((one.get("details") for one in run.results.get("checks", ()) if one.get("name") == name), None)
-    return details if isinstance(details, Mapping) else {}
-
-
 def around(drawn: Drawn, onset: float) -> tuple[float, float]:
     """Choose the seconds to look at around an onset: of a counterexample's answer from the last operations before it.
 
@@ -344,17 +348,16 @@ def around(drawn: Drawn, onset: float) -> tuple[float, float]:
 
 def recovery_of(drawn: Drawn) -> dict[str, Any] | None:
     """Collect what the page shows of a cluster that did not recover: the check, and the logs from when it stopped."""
-    check = next((row for row in checks_of(drawn.run) if row["name"] == "recovery" and row["state"] == "invalid"), None)
-    if check is None:
+    check, stopped = _no_recovery(drawn.run), drawn.stopped
+    if check is None or stopped is None:
         return None
     unhealed = [window for window in drawn.windows if window.state != "skipped" and window.healed is None]
-    late = [last.node for last in node_timeline.last_statuses(drawn.timelines) if last.late]
+    late = node_timeline.late_nodes(drawn.timelines)
     end = drawn.run.end / 1e9
     picture = drawn.run.notes.attempt("sketch", lambda: sketch_of(drawn.timelines, drawn.windows, end, late), None)
-    stopped = stopped_at(drawn)
     return {
         "check": check,
-        "healed": _last_heal(drawn),
+        "healed": last_heal(drawn.windows),
         "unhealed": unhealed,
         "starts": drawn.failed_starts,
         "picture": picture,
@@ -364,32 +367,6 @@ def recovery_of(drawn: Drawn) -> dict[str, Any] | None:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class Stopped:
-    """Since when (``at``, s) nodes did not recover, and what all nodes logged from ``start`` to ``end`` around that."""
-
-    at: float
-    start: float
-    end: float
-    lines: list[logs.LogLine]
-    lagging: list[LaggingNode]
-
-
-def stopped_at(drawn: Drawn) -> Stopped:
-    """Find since when the first node stands still that did not recover, and the important lines of that time."""
-    nothing: list[LaggingNode] = []
-    late = [last.node for last in node_timeline.last_statuses(drawn.timelines) if last.late]
-    found = drawn.run.notes.attempt("replica progress", lambda: lagging_nodes(drawn.timelines, drawn.windows), nothing)
-    lagging = [one for one in found if one.node in late]
-    named = (_details(drawn.run, "recovery").get("behind") or ()) if not lagging else ()
-    apart = [one for one in drawn.timelines if one.node in named and len(one.time)]
-    caught = {one.node: back for one in apart if (back := caught_up(one, drawn.timelines))}
-    left = [caught[one.node].since if one.node in caught else node_timeline.left_at(one) for one in apart]
-    since = min([*(one.moved for one in lagging if one.moved is not None), *left], default=_last_heal(drawn))
-    start, end = max(since - BEFORE_S, 0.0), since + RECOVERY_S
-    lines = logs.excerpt(drawn.run.files, drawn.run.started, start, end, limit=40)
-    return Stopped(since, start, end, [line for line in lines if line.weight] or lines, lagging)
-
-
-def _last_heal(drawn: Drawn) -> float:
-    return max((window.healed for window in drawn.windows if window.healed is not None), default=0.0)
+def _no_recovery(run: Run) -> Mapping[str, Any] | None:
+    """Find the failed check of recovery; None where it did not fail."""
+    return next((row for row in checks_of(run) if row["name"] == "recovery" and row["state"] == "invalid"), None)

@@ -1,4 +1,4 @@
-"""Replicas that are behind: when each fell behind, when it last moved, and which faults stood then."""
+"""Replicas that are behind: when each fell behind, when it last moved, which faults stood, and what was logged then."""
 
 from __future__ import annotations
 
@@ -9,13 +9,18 @@ from typing import Final
 import numpy as np
 
 from reports.analysis.faults import FaultWindow, about_to_strike, when
-from reports.analysis.node_timeline import SILENT, NodeTimeline, last_progress, logs
+from reports.analysis.node_timeline import SILENT, NodeTimeline, last_progress, late_nodes, left_at, logs
+from reports.load import logs as node_logs
 from reports.load.columns import Ints
+from reports.load.run import Run
 from reports.style.format import number, one_line
 
 #: Seconds: a node is behind when it has not applied, or no more holds, what some node had
 #: committed that long ago.
 AGE_S: Final = 1.0
+#: Seconds of log lines that are shown before and from when the first node that did not recover stopped.
+BEFORE_S: Final = 1.0
+RECOVERY_S: Final = 8.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,25 +41,28 @@ class LaggingNode:
     cut: bool = False
 
     def sentence(self) -> str:
-        """Write "n4 has not moved since 8.0 s, 1.2 s into #0 bridge: it stands at 1 520; it fell behind at …".
+        """Write "n4 stopped applying at 8.0 s, 1.2 s into #0 bridge: it stands at 1,520; it fell behind at …, at …".
 
-        The freeze comes first: that is what a reader has to explain.
+        The stop comes first: that is what a reader has to explain.
         """
         stands = f"it stands at {self.index(self.held)}" if self.held >= 0 else "its process has applied nothing"
         if self.cut:
             stands = f"its log ends at {self.index(self.held)}"
         if self.moved is None:
             return f"{self.node} has not moved in any of its answers: {stands}"
-        stopped = f"{self.node} has not moved since {when(self.moved, self.windows, self.node)}: {stands}"
-        return stopped if self.moved <= self.fell else f"{stopped}; {self._fell()}"
+        stopped = f"{self.node} stopped applying at {when(self.moved, self.windows, self.node)}: {stands}"
+        return f"{stopped}; it fell behind {self.fell_text()}, at {self.index(self.at)}" if self.fell_first else stopped
 
-    def _fell(self) -> str:
-        """Say when it fell behind; of a node that a fault struck right then only where it was seen last before it."""
-        at = self.index(self.at)
+    @property
+    def fell_first(self) -> bool:
+        """Whether it fell behind before it stopped."""
+        return self.moved is not None and self.moved > self.fell
+
+    def fell_text(self, them: str = "it") -> str:
+        """Say when it fell behind; of a node that a fault struck right then, that it was behind from then on."""
         if (fault := about_to_strike(self.node, self.fell, self.windows)) is not None:
-            named = f"#{fault.id} {one_line(fault.fault, 60)}"
-            return f"it was last seen at {at} when {named} struck it, at {fault.started:.1f} s"
-        return f"it fell behind at {when(self.fell, self.windows, self.node)}, at {at}"
+            return f"when #{fault.id} {one_line(fault.fault, 60)} struck {them}, at {fault.started:.1f} s"
+        return f"at {when(self.fell, self.windows, self.node)}"
 
 
 def held_of(timeline: NodeTimeline) -> Ints:
@@ -142,3 +150,38 @@ def _lagging_node(
         timeline.index,
         cut=int(held_of(timeline)[answered][-1]) < int(timeline.applied[answered][-1]),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """Since when (``at``, s) nodes did not recover, and what all nodes logged from ``start`` to ``end`` around that."""
+
+    at: float
+    start: float
+    end: float
+    lines: list[node_logs.LogLine]
+    lagging: list[LaggingNode]
+
+
+def stopped_at(
+    run: Run, timelines: Sequence[NodeTimeline], windows: Sequence[FaultWindow], named: Sequence[str]
+) -> Stopped:
+    """Find since when the first node stands still that did not recover, and the important lines of that time.
+
+    By the last answers; where these show no node behind, of the nodes that the check ``named``.
+    """
+    nothing: list[LaggingNode] = []
+    late = late_nodes(timelines)
+    found = run.notes.attempt("replica progress", lambda: lagging_nodes(timelines, windows), nothing)
+    lagging = [one for one in found if one.node in late]
+    apart = [one for one in timelines if one.node in named and len(one.time) and not lagging]
+    left = [back.since if (back := caught_up(one, timelines)) else left_at(one) for one in apart]
+    since = min([*(one.moved for one in lagging if one.moved is not None), *left], default=last_heal(windows))
+    start, end = max(since - BEFORE_S, 0.0), since + RECOVERY_S
+    lines = node_logs.excerpt(run.files, run.started, start, end, limit=40)
+    return Stopped(since, start, end, [line for line in lines if line.weight] or lines, lagging)
+
+
+def last_heal(windows: Sequence[FaultWindow]) -> float:
+    """Return when the last fault was healed (s); 0 where none was."""
+    return max((window.healed for window in windows if window.healed is not None), default=0.0)

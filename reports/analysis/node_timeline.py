@@ -291,6 +291,11 @@ def last_statuses(timelines: Sequence[NodeTimeline]) -> list[LastStatus]:
     return found
 
 
+def late_nodes(timelines: Sequence[NodeTimeline]) -> list[str]:
+    """Name the nodes that are behind by their last answers."""
+    return [last.node for last in last_statuses(timelines) if last.late]
+
+
 def _known_by(timelines: Sequence[NodeTimeline], moment: float) -> int:
     """The highest index that the last answers until a moment (s) know to be committed; -1 if none does."""
     known = []

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from history import UNAPPLIED, Counterexample, Operation
+from history.records.listed import and_listed
 
 #: Above this many rows, at most :data:`LAST` are drawn.
 MAX_ROWS: Final = 40
@@ -72,6 +73,5 @@ def unapplied_text(example: Counterexample, wording: Callable[[Operation], str])
     if not found:
         return ""
     named = [f"“{wording(one)}”{f' on {one.node}' if one.node else ''}" for one in found]
-    listed = f"{', '.join(named[:-1])} and {named[-1]}" if len(named) > 1 else named[0]
     entries = "their entries" if len(named) > 1 else "its entry"
-    return f"The server's library acknowledged {listed} without having applied {entries}."
+    return f"The server's library acknowledged {and_listed(named)} without having applied {entries}."

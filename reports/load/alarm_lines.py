@@ -29,7 +29,7 @@ class AlarmLine:
 
 def alarm_lines(run: Run) -> list[AlarmLine]:
     """List the first :data:`MAX_SHOWN` lines by the ``patterns`` in the details of checks; empty without any."""
-    known = list(_patterns(run))
+    known = [one for check in run.results.get("checks", ()) or () for one in patterns_of(check)]
     found: list[AlarmLine] = []
     for node, path in logs.log_files(run.files):
         mine = [(str(one["pattern"]), one.get("unless")) for one in known if node in (one.get("nodes") or ())]
@@ -39,11 +39,11 @@ def alarm_lines(run: Run) -> list[AlarmLine]:
     return dated[:MAX_SHOWN]
 
 
-def _patterns(run: Run) -> Iterator[Mapping[str, Any]]:
-    for check in run.results.get("checks", ()) or ():
-        details = check.get("details")
-        patterns = details.get("patterns") if isinstance(details, Mapping) else None
-        yield from (one for one in patterns if isinstance(one, Mapping)) if isinstance(patterns, list) else ()
+def patterns_of(check: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """List the patterns in the details of a check, by which its lines are found again, each with its ``nodes``."""
+    details = check.get("details")
+    patterns = details.get("patterns") if isinstance(details, Mapping) else None
+    return [one for one in patterns if isinstance(one, Mapping)] if isinstance(patterns, list) else []
 
 
 def _in_file(run: Run, node: str, path: Path, patterns: list[tuple[str, Any]]) -> Iterator[AlarmLine]:

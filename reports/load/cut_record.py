@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -52,14 +52,34 @@ def judged_whole(run: Run) -> bool:
 
 def _held_of(run: Run) -> tuple[int, float]:
     """Return how many operations of the main phase a history holds, and about how many were begun in it, if known."""
-    pace, moments = run.state.get("pace"), run.state.get("moments")
+    phase = run.operations.phase
+    return int(np.count_nonzero(phase.codes == phase.code("main"))), _begun(run.state)
+
+
+def _begun(state: Mapping[str, Any]) -> float:
+    """Return about how many operations were begun in the main phase, by the harness's own pace; 0 if not known."""
+    pace, moments = state.get("pace"), state.get("moments")
     if not isinstance(pace, Mapping) or not isinstance(moments, Mapping):
-        return 0, 0.0
+        return 0.0
     rate, start, end = pace.get("invoked_per_s"), moments.get("main"), moments.get("main-end")
     if not isinstance(rate, int | float) or not isinstance(start, int) or not isinstance(end, int):
-        return 0, 0.0
-    phase = run.operations.phase
-    return int(np.count_nonzero(phase.codes == phase.code("main"))), rate * (end - start) / 1e9
+        return 0.0
+    return rate * (end - start) / 1e9
+
+
+def counts_cut(results: Mapping[str, Any], state: Mapping[str, Any]) -> bool:
+    """Check whether results were counted from a history that was cut: their rates, gaps and ways back are its.
+
+    As :func:`is_cut`, without the history.
+    """
+    counts = results.get("counts")
+    phases = counts.get("phases") if isinstance(counts, Mapping) else None
+    if not isinstance(phases, Mapping):
+        return False
+    kinds = phases.get("main") or {}
+    outcomes = kinds.values() if isinstance(kinds, Mapping) else ()
+    numbers = [number for one in outcomes if isinstance(one, Mapping) for number in one.values()]
+    return sum(number for number in numbers if isinstance(number, int)) < _MIN_KEPT * _begun(state)
 
 
 def _ok_in_main(run: Run, kind: str) -> int:

@@ -33,6 +33,7 @@ from history.records.violations import (
     violations_of,
 )
 from reports.errors import Notes
+from reports.load.cut_record import counts_cut
 from reports.load.run import HARNESS_FAILURE, failure_of, tidy, verdict_of
 from reports.load.staleness import STALE, is_stale
 from reports.load.unjudged import unjudged
@@ -116,6 +117,8 @@ def _faults(nemesis: str) -> tuple[str, ...]:
 
 
 FINE: Final = "linearizable: yes"
+#: Before the sentence of a run of which rate, gap and recovery are not given.
+_CUT: Final = "(its history was cut: no rates) "
 
 
 def row_of(files: RunFiles) -> RunRow:
@@ -140,7 +143,8 @@ def _row(files: RunFiles, plan: dict[str, Any], state: dict[str, Any], results: 
     described = failure if broke else missing.sentence if missing else ""
     faults = [window for window in results.get("windows", ()) if "fault" in window]
     operations = _whole(_at(results, "counts", "all"))
-    main, length = _main_seconds(state), _length(state)
+    main, length, cut = _main_seconds(state), _length(state), counts_cut(results, state)
+    faults = [] if cut else faults  # their figures, as the rate, would be those of the cut
     offered = _present(files)
     stale = f"({STALE}) " if files.report.name in offered and is_stale(files, results) else ""
     violations = violations_of(results, checks_looking(plan))
@@ -151,13 +155,13 @@ def _row(files: RunFiles, plan: dict[str, Any], state: dict[str, Any], results: 
         started=_started(files, plan),
         verdict=verdict,
         kind=one_line(worst.kind if worst else missing.why if missing else "" if broke else _unknown(results), 60),
-        sentence=stale + one_line(described or _describe(results, plan, violations), 400),
+        sentence=stale + _CUT * cut + one_line(described or _describe(results, plan, violations), 400),
         nemesis=one_line(nemesis_name(plan), 120),
         version=one_line(system_version(plan), 60),
         seed=one_line(plan.get("seed", ""), 24),
         timers=one_line(timers_of(plan), 16),
         operations=operations,
-        rate=_rate(results, main),
+        rate=None if cut else _rate(results, main),
         gap_s=_largest(faults, "longest_gap_ms"),
         recovery_s=_largest(faults, "recovered_ms"),
         never=sum(map(never_recovered, faults)),

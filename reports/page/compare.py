@@ -18,6 +18,7 @@ from history import RunFiles
 from reports.analysis import faults, figures, node_timeline
 from reports.analysis.faults import FaultWindow
 from reports.load.columns import Operations
+from reports.load.cut_record import is_cut
 from reports.load.run import Run, commands_of, phase_bounds, read_run
 from reports.load.run_row import RunRow
 from reports.page.pack import clean
@@ -62,7 +63,10 @@ def comparison(
 
 
 def curves_of(files: RunFiles) -> dict[str, Any] | None:
-    """Compute the curves of a run, in seconds since its main phase began; None for symbolic links."""
+    """Compute the curves of a run, in seconds since its main phase began; None for symbolic links.
+
+    Rates and availability are left out where the history was cut.
+    """
     if any(path.is_symlink() for path in (files.history, files.probes, files.plan, files.results, files.tables)):
         return None
     run = read_run(files)
@@ -79,6 +83,9 @@ def _curves(run: Run) -> dict[str, Any] | None:
     rates, quantiles = figures.rates_of(operations, end), figures.quantiles_of(operations, end)
     width, cells = figures.availability_of(operations, end)
     windows = faults.fault_windows(run, node_timeline.timelines_of(run.probes, run.nodes, run.receipts, run.members))
+    ok = rates.rows[0]
+    if is_cut(run):
+        ok, cells = np.full(len(ok), np.nan), cells[:0]
     stride = -(-len(rates.time) // POINTS)
     return {
         "command": next(iter(commands_of(run.plan, faults=False)), None),
@@ -87,7 +94,7 @@ def _curves(run: Run) -> dict[str, Any] | None:
         "main_end": (main[1] if main else end) / 1e9 - origin,
         "time": rates.time[::stride] - origin,
         "width": rates.width,
-        "ok": rates.rows[0][::stride],
+        "ok": ok[::stride],
         "p50": quantiles.rows[0][::stride],
         "p99": quantiles.rows[2][::stride],
         "available": [width, _lengths(cells)],
@@ -130,6 +137,8 @@ def _last_asked(operations: Operations) -> float:
 
 def _lengths(cells: Any) -> list[list[int]]:
     """Encode run lengths as (value, count)."""
+    if not len(cells):
+        return []
     edges = np.concatenate(([0], np.nonzero(np.diff(cells))[0] + 1, [len(cells)]))
     return [[int(cells[start]), int(stop - start)] for start, stop in pairwise(edges)]
 

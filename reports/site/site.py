@@ -81,7 +81,7 @@ def list_page(rows: Sequence[RunRow], base: str = "", title: str = "Runs", group
     return _render("site_list.html.j2", base, title, data=data, **context)
 
 
-def trends_page(rows: Sequence[RunRow], found: Trends, base: str = "") -> str:
+def trends_page(rows: Sequence[RunRow], found: Trends) -> str:
     """Render verdicts, recovery and rate by nemesis, version and workload, and what got worse."""
     verdicts = {one.place: one.shown for group in found.groups for one in group.samples}
     worse = [_worse(item, verdicts) for item in found.regressions]
@@ -91,7 +91,7 @@ def trends_page(rows: Sequence[RunRow], found: Trends, base: str = "") -> str:
         "regressions": worse,
         "links": _links(rows),
     }
-    return _render("site_trends.html.j2", base, "Trends", data="", **context)
+    return _render("site_trends.html.j2", "", "Trends", data="", **context)
 
 
 def _worse(item: Regression, verdicts: Mapping[str, str]) -> dict[str, Any]:
@@ -111,19 +111,18 @@ def _links(rows: Sequence[RunRow]) -> dict[str, str]:
     return {row.place: page_of(row) for row in rows}
 
 
-def coverage_page(rows: Sequence[RunRow], base: str = "") -> str:
+def coverage_page(rows: Sequence[RunRow]) -> str:
     """Render the matrix of faults, systems and workloads with the last result in each cell."""
-    return _render("site_coverage.html.j2", base, "Coverage", matrix=matrix_of(rows), data="")
+    return _render("site_coverage.html.j2", "", "Coverage", matrix=matrix_of(rows), data="")
 
 
-def compare_page(store: Path, rows: Sequence[RunRow], base: str = "", choices: Sequence[RunRow] = ()) -> str:
+def compare_page(store: Path, rows: Sequence[RunRow], choices: Sequence[RunRow] = ()) -> str:
     """Render the comparison of two of ``rows``; the address names the two: ``?a=<test>/<run>&b=<test>/<run>``.
 
     ``choices``: further runs that can be chosen, whose curves the server has.
     """
-    links = {place: base + page for place, page in _links(rows).items()}
-    data = pack({}, comparison(store, rows, links, choices)) if len(rows) > 1 else ""
-    return _render("site_compare.html.j2", base, "Comparison", charts=True, total=len(rows), data=data)
+    data = pack({}, comparison(store, rows, _links(rows), choices)) if len(rows) > 1 else ""
+    return _render("site_compare.html.j2", "", "Comparison", charts=True, total=len(rows), data=data)
 
 
 def folder_page(row: RunRow, files: Sequence[tuple[str, int]], base: str = "") -> str:

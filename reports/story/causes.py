@@ -7,6 +7,7 @@ from typing import Final
 
 import numpy as np
 
+from history.records.listed import and_listed
 from reports.analysis.faults import FaultWindow, unreached
 from reports.analysis.findings import Drawn
 from reports.analysis.lagging_nodes import held_of
@@ -24,11 +25,6 @@ def causes_text(drawn: Drawn, nodes: Sequence[str]) -> str:
     """Say of replicas that stopped at what they did, and which outages follow from it; empty where neither is seen."""
     behind = [one for one in drawn.timelines if one.node in nodes]
     return " ".join(filter(None, (_at_snapshots(drawn, behind), _without_quorum(drawn, behind))))
-
-
-def and_listed(names: Sequence[str]) -> str:
-    """Write ``n1, n2 and n3``."""
-    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
 
 
 def _stopped(timeline: NodeTimeline) -> tuple[float, int] | None:

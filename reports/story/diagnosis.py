@@ -15,6 +15,7 @@ import numpy as np
 
 from history import Counterexample
 from history.records.doubts import is_least, violations_text
+from history.records.listed import and_listed
 from history.records.probes import last_commit
 from history.records.violations import (
     LINEARIZABLE,
@@ -36,7 +37,8 @@ from reports.analysis.findings import (
     shown_as_counterexamples,
 )
 from reports.analysis.lagging_nodes import AGE_S
-from reports.analysis.node_timeline import SILENT, NodeTimeline, leader_at, silent_since
+from reports.analysis.node_timeline import SILENT, NodeTimeline, last_statuses, leader_at, silent_since
+from reports.load.alarm_lines import patterns_of
 from reports.load.check_rows import checks_of
 from reports.story.aftermath import after_onset, last_seen
 from reports.story.breaks import Break, Evidence
@@ -45,8 +47,8 @@ from reports.story.elsewhere import held_elsewhere
 from reports.story.headline import headline_of
 from reports.story.lost_elements import alarm_before, lost_elements, when_added
 from reports.story.repeated_lines import stuck_text
-from reports.story.replicas_behind import behind_text, starts_text
-from reports.story.where_next import Charts, lasting_evidence, leadership, next_step
+from reports.story.replicas_behind import behind_text, fell_text, starts_text
+from reports.story.where_next import Charts, dating_evidence, leadership, next_step
 from reports.style.format import number
 
 
@@ -75,7 +77,7 @@ def diagnosis_of(drawn: Drawn) -> Diagnosis | None:
         severity = SEVERITIES.index(one.severity)
         return looking.isdisjoint(one.checks), severity, not known, one.onset or 0.0, wider, one.evidence is None
 
-    breaks = _said_once(sorted(_breaks(drawn), key=order), looking)
+    breaks = _with_healthy_nodes(drawn, _said_once(sorted(_breaks(drawn), key=order), looking))
     if not breaks:
         return None
     onset = min((one.onset for one in breaks if one.onset is not None), default=None)
@@ -87,26 +89,52 @@ def diagnosis_of(drawn: Drawn) -> Diagnosis | None:
 
 
 def _said_once(breaks: Sequence[Break], looking: AbstractSet[str]) -> list[Break]:
-    """Join what several checks found of the same nodes: that reads lack elements which other nodes hold.
+    """Join what several checks found of the same nodes, or of the same answer.
 
-    Not what a planted bug is looked for by with what it is not.
+    Of nodes: that reads lack elements which other nodes hold.  Not what a planted bug is looked for by with what it is
+    not.
     """
     found: list[Break] = []
     for one in breaks:
         same = (
             place
             for place, other in enumerate(found)
-            if one.lost_on
-            and one.evidence is None  # not what counts the elements of each node with an example of a few
-            and set(one.lost_on) <= set(other.lost_on)
+            if (_same_nodes(one, other) or _same_answer(one, other))
             and looking.isdisjoint(one.checks) == looking.isdisjoint(other.checks)
         )
         if (place := next(same, None)) is None:
             found.append(one)
             continue
         other = found[place]
-        detail = f"{other.detail} One of them: {one.detail}".strip()
+        joined = "One of them" if one.lost_on else f"The check {and_listed(one.checks)} found it too"
+        detail = f"{other.detail} {joined}: {one.detail}".strip()
         found[place] = replace(other, checks=(*other.checks, *one.checks), detail=detail)
+    return found
+
+
+def _same_nodes(one: Break, other: Break) -> bool:
+    """Whether it is about nodes that the other names, and not what counts their elements with an example of a few."""
+    return bool(one.lost_on) and one.evidence is None and set(one.lost_on) <= set(other.lost_on)
+
+
+def _same_answer(one: Break, other: Break) -> bool:
+    """Whether both are drawn and rest on the answer that came at one and the same moment."""
+    drawn = one.is_drawn and other.is_drawn and not one.lost_on
+    return drawn and one.severity == other.severity and one.onset == other.onset is not None
+
+
+def _with_healthy_nodes(drawn: Drawn, breaks: Sequence[Break]) -> list[Break]:
+    """Add to an alarm which of the nodes that logged it lack nothing, where others are known to lack something."""
+    lacking = {node for one in breaks for node in one.lost_on}
+    logged = {
+        str(check.get("name")): {str(node) for one in patterns_of(check) for node in one.get("nodes") or ()}
+        for check in drawn.run.results.get("checks", ())
+    }
+    found = []
+    for one in breaks:
+        healthy = sorted(logged.get(one.checks[0], set()) - lacking) if one.severity == "alarm" and lacking else []
+        said = f"{and_listed(healthy)} logged it too, and no check found that anything is missing there."
+        found.append(replace(one, detail=f"{one.detail} {said}".strip()) if healthy else one)
     return found
 
 
@@ -246,8 +274,8 @@ def _deleted(drawn: Drawn, found: Sequence[tuple[str, str, Mapping[str, Any]]]) 
     else:
         detail = f"{_still_held(entries, drawn)}."
     section = next(name for name, own, _ in found if own == place)
-    lasting = lasting_evidence(drawn, moments, short) if severity in ("data lost", "missing on nodes") else None
-    return Break(severity, text, at, place, checks, (node,), section=section, detail=detail, evidence=lasting)
+    dated = dating_evidence(drawn, moments, short) if severity in ("data lost", "missing on nodes") else None
+    return Break(severity, text, at, place, checks, (node,), section=section, detail=detail, evidence=dated)
 
 
 def _entries_of(found: Sequence[tuple[str, str, Mapping[str, Any]]]) -> Mapping[str, Any] | None:
@@ -262,7 +290,10 @@ def _still_held(entries: Mapping[str, Any], drawn: Drawn) -> str:
     if short:
         ends = ", ".join(f"{name} at {drawn.run.index(end)}" for name, end in sorted(short.items()))
         there = sorted({one.node for one in drawn.timelines} - set(short))
-        return f"Logs of {', '.join(there)} reach {index} at the end, those of others end before it: {ends}"
+        applied = {one.node for one in last_statuses(drawn.timelines) if one.applied >= entries["index"]}
+        late = [name for name in there if name not in applied]
+        though = f", though {and_listed(late)} had applied less" if late else ""
+        return f"Logs of {and_listed(there)} reach {index} at the end{though}; those of others end before it: {ends}"
     seldom = f"; at {entries['time'] / 1e9:.1f} s {len(holders)} of {entries['nodes']} did: {', '.join(holders)}"
     return "At the end every log reaches as far again" + (seldom if len(holders) < entries["nodes"] else "")
 
@@ -316,6 +347,7 @@ def _no_recovery(drawn: Drawn, row: Mapping[str, Any], about: Mapping[str, Any])
     part = drawn.run.notes.attempt
     found = (
         part("causes", lambda: causes_text(drawn, nodes), ""),
+        part("when they fell behind", lambda: fell_text(drawn, nodes), ""),
         part("repeated", lambda: stuck_text(drawn, nodes), ""),
     )
     detail = " ".join(filter(None, found)) if onset is not None else ""

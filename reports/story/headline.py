@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from history.records.listed import and_listed
 from history.records.violations import WITHOUT_KIND
 from reports.analysis.findings import Violation
 from reports.style.format import one_line
@@ -14,7 +15,7 @@ def headline_of(violation: Violation, answered: str) -> str:
     said = [f"{node or 'a node'} answered “{label}”" for node, label in _labels(violation)]
     if not said:
         return f"{kind}{on}, answered at {answered}"
-    whole = f"{' and '.join(said)} at {answered}"
+    whole = f"{and_listed(said)} at {answered}"
     if kind == WITHOUT_KIND:
         return f"no order of the operations{on} explains that {whole}"
     return f"{kind}{on}: {whole}{', which contradict each other' if len(said) > 1 else ''}"

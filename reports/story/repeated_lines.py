@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from reports.analysis.findings import Drawn, Stopped, stopped_at
+from reports.analysis.findings import Drawn
+from reports.analysis.lagging_nodes import Stopped
 from reports.load.logs import LogLine
 from reports.style.format import number, one_line, undated
 
@@ -15,7 +16,8 @@ REPEATED: Final = 100
 
 def repeated_text(drawn: Drawn, nodes: Sequence[str]) -> tuple[str, float] | None:
     """Quote the warning that a node, one of these if possible, logged most often; with the moment of its fold (s)."""
-    stopped = stopped_at(drawn)
+    if (stopped := drawn.stopped) is None:
+        return None
     found = _repeated(stopped)
     line = max([one for one in found if one.node in nodes] or found, key=lambda line: line.times, default=None)
     return None if line is None else (_quoted(line, stopped, 160), stopped.at)
@@ -26,7 +28,8 @@ def stuck_text(drawn: Drawn, nodes: Sequence[str]) -> str:
 
     Of equally grave ones it is the most frequent.
     """
-    stopped = stopped_at(drawn)
+    if (stopped := drawn.stopped) is None:
+        return ""
     found = [line for line in _repeated(stopped) if line.node in nodes]
     line = max(found, key=lambda line: (line.weight, line.times), default=None)
     text = "" if line is None else _quoted(line, stopped, 200)

@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
+from history.records.listed import and_listed
 from reports.analysis.failed_starts import FailedStart
 from reports.analysis.faults import FaultWindow, when
 from reports.analysis.findings import Drawn
-from reports.analysis.lagging_nodes import CaughtUp, caught_up, held_of
+from reports.analysis.lagging_nodes import CaughtUp, LaggingNode, caught_up, held_of
 from reports.analysis.node_timeline import GONE_S, ROLES, SILENT, NodeTimeline, last_progress, left_at, silent_since
 from reports.style.format import number, one_line, undated
 
@@ -49,6 +50,20 @@ def behind_text(drawn: Drawn, behind: Sequence[NodeTimeline]) -> tuple[str, floa
         if alike := [one for one in found if one.state == state]:
             parts += sentences(drawn, alike)
     return "; ".join(parts) + ".", onset
+
+
+def fell_text(drawn: Drawn, nodes: Sequence[str]) -> str:
+    """Say when replicas fell behind that went on applying for a while; empty where none did."""
+    found: dict[str, list[LaggingNode]] = {}
+    for one in drawn.stopped.lagging if drawn.stopped else ():
+        if one.node in nodes and one.fell_first:
+            found.setdefault(one.fell_text(), []).append(one)
+    parts = [
+        f"{and_listed(one.node for one in alike)} fell behind earlier, "
+        f"{alike[0].fell_text('them' if len(alike) > 1 else 'it')}"
+        for alike in found.values()
+    ]
+    return f"{'; '.join(parts)}." if parts else ""
 
 
 def _classified(drawn: Drawn, timeline: NodeTimeline) -> _Behind:
@@ -149,7 +164,6 @@ def starts_text(starts: Sequence[FailedStart], windows: Sequence[FaultWindow], e
     Servers may be started after the ``end`` of the record (s), and what they log then is no word of their last answer.
     """
     names = [one.node for one in starts]
-    named = ", ".join(names[:-1]) + " and " + names[-1] if len(names) > 1 else names[0]
     parts, said = [], ""
     for one in starts:
         gone = (
@@ -160,7 +174,7 @@ def starts_text(starts: Sequence[FailedStart], windows: Sequence[FaultWindow], e
         reason = reason_of(one)
         parts.append(gone + (f"; the end of its log{_dated(one, end)} says{_says(reason, said)}" if reason else ""))
         said = reason
-    return f"{named} {'do' if len(names) > 1 else 'does'} not start again: {'; '.join(parts)}"
+    return f"{and_listed(names)} {'do' if len(names) > 1 else 'does'} not start again: {'; '.join(parts)}"
 
 
 def _dated(start: FailedStart, end: float) -> str:

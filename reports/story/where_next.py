@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from history.records.listed import and_listed
 from history.records.violations import Severity
-from reports.analysis.findings import BEFORE_S, RECOVERY_S, Drawn, around
+from reports.analysis.findings import Drawn, around
 from reports.analysis.invariant_violations import ROOM_S
+from reports.analysis.lagging_nodes import BEFORE_S, RECOVERY_S
 from reports.analysis.node_timeline import have_indexes, have_roles
 from reports.load import logs
 from reports.story.breaks import Break, Evidence
@@ -20,7 +22,7 @@ _OF_LOGS: Final[tuple[Severity, ...]] = ("data lost", "missing on nodes", "log t
 _COUNTEREXAMPLE: Final = "Read the counterexample: operations that cannot all be true, the contradiction in red"
 
 
-def lasting_evidence(
+def dating_evidence(
     drawn: Drawn, moments: Sequence[tuple[str, Mapping[str, Any]]], short: Mapping[str, int]
 ) -> Evidence | None:
     """Find the event by which lost entries are dated: the first log that lacked some, or the leader without them.
@@ -94,7 +96,7 @@ def next_step(drawn: Drawn, worst: Break) -> Step:
         why = reason_of(one).removesuffix(".")
         text = f"Read the last lines of the {one.file} of {one.node}, which does not start again: {why}"
         return Step(here(text), one.at)
-    section = f"the section about {worst.section or ' and '.join(worst.checks)}"
+    section = f"the section about {worst.section or and_listed(worst.checks)}"
     if worst.severity == "alarm" and drawn.alarm_lines:
         line = drawn.alarm_lines[0]
         return Step(here(f"Read line {number(line.number)} of {line.node}'s {line.file}, in {section}"), line.seconds)

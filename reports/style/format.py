@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from history.records.indexes import index_text
@@ -14,6 +15,8 @@ _NOT_XML: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uf
 _DATE: Final = re.compile(r"^(?:\W{0,2}\d{4}-\d\d-\d\d[ T][\d:.,]+\s?(?:Z|[+-]\d\d:?\d\d)?\s*)|^Caused by: ")
 #: Limit of a text on a page, in characters.
 LONGEST: Final = 240
+#: Limit of a value in a label, in characters.
+SHORT: Final = 24
 
 
 def printable(text: object) -> str:
@@ -38,6 +41,33 @@ def short(text: str, limit: int = LONGEST) -> str:
         return text
     end = text.rfind(" ", limit - 1 - limit // 5, limit - 1)
     return (text[:end] + " …") if end > 0 else text[: limit - 1] + "…"
+
+
+def text_of(value: Any, most: int = SHORT) -> str:
+    """Write a value: ``absent`` for null, the fields of an object by their names, JSON otherwise.
+
+    A list that is too long keeps its first and its last items: what is wrong with an answer is often at its end.
+    """
+    if isinstance(value, Mapping):
+        return short(", ".join(f"{name} {text_of(item, most)}" for name, item in value.items()), max(most, 40))
+    if value is None:
+        return "absent"
+    text = json.dumps(value, ensure_ascii=False)
+    return (_ends(value, most) if isinstance(value, list) and len(text) > most else "") or short(text, most)
+
+
+def _ends(items: Sequence[Any], most: int) -> str:
+    """Write the first and the last items of a list, in turn, as many as there is room for; empty for less than two."""
+    parts: tuple[list[str], list[str]] = [], []
+    room = most - len("[…]")
+    for place in range(len(items)):
+        at = place // 2
+        text = json.dumps(items[-1 - at] if place % 2 else items[at], ensure_ascii=False)
+        room -= len(text) + 2
+        if room < 0:
+            break
+        parts[place % 2].append(text)
+    return f"[{', '.join([*parts[0], '…', *reversed(parts[1])])}]" if parts[1] else ""
 
 
 def undated(line: str) -> str:

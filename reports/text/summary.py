@@ -13,6 +13,7 @@ from history.records.verdicts import headlines_of
 from history.records.violations import counterexamples_of, counts_of, verdict_words
 from reports.errors import Notes
 from reports.load.check_rows import DIFFER, check_rows
+from reports.load.cut_record import counts_cut
 from reports.load.run import HARNESS_FAILURE, beside_violation, tidy, verdict_of
 from reports.style.format import number, one_line, printable, seconds
 from reports.style.wording import Wording, by_values
@@ -25,6 +26,8 @@ MAX_EXAMPLES: Final = 3
 SPARK_COLUMNS: Final = 80
 #: Limit of what a check saw, in characters: it is wrapped rather than cut, as its end may say what was not tested.
 LONGEST_SEEN: Final = 400
+#: The figures of a fault that a history which was cut does not give.
+_RATES: Final = ("rate_before", "rate_during", "rate_after", "longest_gap_ms")
 #: Columns of the narrowest supported terminal.
 MIN_COLUMNS: Final = 60
 
@@ -37,22 +40,25 @@ def render_summary(
     columns: int | None = None,
     plan: Mapping[str, Any] | None = None,
     wording: Wording = by_values,
+    state: Mapping[str, Any] | None = None,
 ) -> str:
     """Render ``results.json`` as plain text without colours; every field is optional.
 
-    The run's ``plan`` says whether a bug was planted, and by which checks it is to be found.
+    The run's ``plan`` says whether a bug was planted, and by which checks it is to be found, its ``state`` how many
+    operations were begun: of a history that was cut no rates are given.
     With ``columns`` (a terminal's width) sentences are wrapped, and tables leave out what has no room.
     """
     results = tidy(results, Notes())
     columns = None if columns is None else max(columns, MIN_COLUMNS)
+    cut = counts_cut(results, state or {})
     parts = [
         _verdict(results, columns, plan or {}),
         _checks(check_rows(results), columns),
         _examples(results, columns, wording),
-        _faults(fault_rows(results), columns),
-        _recovery(results, columns),
+        _faults(fault_rows(results), columns, cut=cut),
+        _recovery(results, columns, cut=cut),
         _counts(results.get("counts") or {}),
-        _rate(results.get("windows") or (), columns),
+        "" if cut else _rate(results.get("windows") or (), columns),
         _figures(results.get("timings") or {}),
         _warnings(results.get("warnings") or (), columns),
     ]
@@ -168,9 +174,11 @@ def fault_rows(results: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return windows or [receipt for receipt in results.get("receipts") or () if "fault" in receipt]
 
 
-def _faults(rows: Sequence[Mapping[str, Any]], columns: int | None) -> str:
+def _faults(rows: Sequence[Mapping[str, Any]], columns: int | None, *, cut: bool) -> str:
     if not rows:
         return ""
+    if cut:
+        rows = [{**row, **dict.fromkeys(_RATES), "cut": True} for row in rows]
     head = (
         "#",
         "fault",
@@ -204,20 +212,22 @@ def _faults(rows: Sequence[Mapping[str, Any]], columns: int | None) -> str:
                 *recovery_text.way_back(row),
             )
         )
-    return "Faults (rates are ok operations a second)\n" + table(
-        lines, right=(0, 4, 5, 6, 7, 8, 9, 10, 11), columns=columns
+    rates = (
+        "the history was cut, so it gives no rates, gaps and ways back" if cut else "rates are ok operations a second"
     )
+    return f"Faults ({rates})\n" + table(lines, right=(0, 4, 5, 6, 7, 8, 9, 10, 11), columns=columns)
 
 
-def _recovery(results: Mapping[str, Any], columns: int | None) -> str:
+def _recovery(results: Mapping[str, Any], columns: int | None, *, cut: bool) -> str:
     """Write the figures by kind of operation, by node and by fault, where the results hold them."""
     windows = results.get("windows") or ()
+    figures = results.get("fault_figures") or {}
     found = (results.get("environment") or {}).get("epoch_bits")
     bits = found if isinstance(found, int) else 0
     parts = [
-        ("The same by kind of operation", recovery_text.kinds_of(windows), (0, 3, 4, 5, 6, 7, 8)),
+        ("The same by kind of operation", [] if cut else recovery_text.kinds_of(windows), (0, 3, 4, 5, 6, 7, 8)),
         ("Caught up, ms after the heal", recovery_text.nodes_of(windows, bits), (0, *range(2, 12))),
-        ("By fault: least / median / most", recovery_text.faults_of(results.get("fault_figures") or {}), (1,)),
+        ("By fault: least / median / most", [] if cut else recovery_text.faults_of(figures), (1,)),
     ]
     return "\n\n".join(f"{title}\n{table(rows, right=right, columns=columns)}" for title, rows, right in parts if rows)
 

@@ -76,7 +76,7 @@ def every_way(path: Path, model: Any) -> list[Report]:
     rows = read_any(path).operations
     assert rows is not None
     table = path.with_suffix(".parquet")
-    pq.write_table(operations_table(rows, str(path)), table)
+    pq.write_table(operations_table(rows), table)
     found = [read_any(path, large=0), read_any(text), read_any(text, large=0), read_any(table)]
     for one in found:
         operations = one.operations
@@ -196,5 +196,5 @@ def test_other_models_keep_their_cas() -> None:
 
 
 def test_the_tables_keep_it(tmp_path: Path) -> None:
-    table = operations_table(operations_of(STALE), "x")
+    table = operations_table(operations_of(STALE))
     assert json.loads(table["result"][3].as_py()) == [3, 4, 1]

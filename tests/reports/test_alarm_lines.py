@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 import reports
+from history import RunFiles
 from reports.analysis.findings import prepare
 from reports.load import logs
 from reports.load.run import read_run
 from reports.story.breaks import Break
 from reports.story.diagnosis import diagnosis_of
 from tests.support.reports.made import Maker
+from tests.support.reports.recorded_runs import recorded_run
 
 ALARM = {
     "name": "node-logs", "kind": "check", "verdict": "invalid", "asked": "no such line", "seen": "a digest mismatch",
@@ -62,3 +65,20 @@ def test_a_zone_without_a_colon_is_read() -> None:
     line = "2026-03-01 03:00:07.500+0100 [main] ERROR x"
     assert logs.seconds_of(line, "2026-03-01T02:00:00Z") == pytest.approx(7.5)
     assert logs.seconds_of("7500 [main] ERROR x", "2026-03-01T02:00:00Z") is None
+
+
+def test_a_node_that_logged_an_alarm_and_lacks_nothing_is_said_to_be_healthy(tmp_path: Path) -> None:
+    """A follower logs the line as well where the leader's tree is the wrong one."""
+    found = diagnosis_of(prepare(read_run(RunFiles(recorded_run("three-losses", tmp_path)))))
+    assert found is not None
+    (alarm,) = (one for one in found.breaks if one.severity == "alarm")
+    assert (
+        "on n1, n2, n3, n4, n5 (the node's tree and the leader's differ, and either may be the wrong one)" in alarm.text
+    )
+    assert alarm.detail == "n2 and n4 logged it too, and no check found that anything is missing there."
+
+
+def test_an_alarm_says_nothing_of_healthy_nodes_where_the_one_that_logged_it_lacks_elements(tmp_path: Path) -> None:
+    found = diagnosis_of(prepare(read_run(RunFiles(recorded_run("element-lost", tmp_path)))))
+    assert found is not None
+    assert [one.detail for one in found.breaks if one.severity == "alarm"] == [""]

@@ -15,6 +15,8 @@ from history import RunFiles
 from reports.load.check_rows import checks_of
 from reports.load.cut_record import cut_of
 from reports.load.run import read_run
+from reports.load.run_row import row_of
+from reports.page.compare import curves_of
 from reports.page.series import phases_of
 from tests.support.reports.recorded_runs import recorded_run
 
@@ -89,6 +91,39 @@ def test_of_a_cut_history_no_rate_gap_or_way_back_is_printed(name: str, tmp_path
     text = reports.render_run(files)
     assert "Longest time without a success" not in text
     assert "operations a second succeeded" not in text
+
+
+@pytest.mark.parametrize("name", ["three-losses", "ledgers-lost", "ledgers-kept"])
+def test_summary_list_and_comparison_give_no_rates_of_a_cut_history_either(name: str, tmp_path: Path) -> None:
+    files = RunFiles(recorded_run(name, tmp_path))
+    results, state = (json.loads(path.read_text()) for path in (files.results, files.state))
+    text = reports.render_summary(results, state=state)
+    faults = text.partition("\nFaults (the history was cut, so it gives no rates, gaps and ways back)\n")[2]
+    assert faults
+    for row in faults.partition("\n\n")[0].splitlines()[1:]:
+        assert row.split()[-6:] == ["–"] * 6
+    assert "The same by kind of operation" not in text
+    assert "By fault: least" not in text
+    listed = row_of(files)
+    assert (listed.rate, listed.gap_s, listed.recovery_s, listed.never) == (None, None, None, 0)
+    assert listed.sentence.startswith("(its history was cut: no rates) ")
+    curves = curves_of(files)
+    assert curves is not None
+    assert set(curves["ok"]) == {None}
+    assert curves["available"][1] == []
+    assert {fault["gap_s"] for fault in curves["faults"]} == {None}
+    assert curves["recovery"]["faults"] == 0
+
+
+def test_of_a_whole_history_summary_list_and_comparison_give_rates(tmp_path: Path) -> None:
+    files = RunFiles(recorded_run("element-lost", tmp_path))
+    results, state = (json.loads(path.read_text()) for path in (files.results, files.state))
+    assert "Faults (rates are ok operations a second)" in reports.render_summary(results, state=state)
+    row, curves = row_of(files), curves_of(files)
+    assert row.rate is not None
+    assert not row.sentence.startswith("(")
+    assert curves is not None
+    assert any(curves["ok"])
 
 
 def test_the_main_phase_of_a_cut_history_begins_when_the_harness_began_it(tmp_path: Path) -> None:

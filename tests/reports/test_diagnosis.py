@@ -416,7 +416,8 @@ def test_the_first_sentence_is_short_and_its_evidence_stands_below(tmp_path: Pat
     assert one.text.endswith(" at 23.1 s, 0.3 s after the healing of #1 pause-majority began.")
     assert len(one.text) < 200
     assert "could only be master 2 of epoch 10" in one.detail
-    assert one.detail.endswith(" At least 3 violations, this the first.")
+    assert " At least 3 violations, this the first. The check epochs found it too: " in one.detail
+    assert one.checks == ("linearizable", "epochs")
     reports.write_report(files)
     (item,) = re.findall(r'<ul class="headlines">(.*?)</ul>', files.report.read_text(), re.DOTALL)
     assert item.index("could only be") > item.index('<p class="detail quiet">') > item.index("23.1 s, 0.3 s after")

@@ -22,7 +22,9 @@ from reports.analysis.counterexample import (
 )
 from reports.analysis.findings import prepare
 from reports.load.run import read_run
+from reports.page.page import environment
 from reports.page.series import data_of
+from reports.style.format import text_of
 from reports.style.wording import by_values
 from reports.text import text_diagram
 from tests.support.reports.made import Maker
@@ -84,6 +86,31 @@ def test_a_label_that_is_cut_keeps_the_epoch_that_was_expected(made: Maker) -> N
     reports.write_report(files, wording=lambda operation: f"told {operation.f} {'x' * 100}")
     page = files.report.read_text()
     assert f"<title>told read {'x' * 100}</title>" in page
+
+
+def test_a_long_list_keeps_both_its_ends_and_is_whole_on_hover() -> None:
+    """What is wrong with an answer is often its last item, and a label that is cut at its end does not show it."""
+    items = list(range(1000, 1040))
+    first = Operation(1, "append", "log", items, None, "ok", 0, S, 0, 1)
+    last = Operation(2, "poll", "log", None, [*items, 7], "ok", 2 * S, 3 * S, 2, 3)
+    example = Counterexample("odd", "odd", (first, last), Linearization(None, (), (1,)))
+    picture = picture_of(example)
+    assert picture is not None
+    asked, answered = picture.boxes
+    assert asked.label == "append [1000, 1001, …, 1039]"
+    assert asked.title == f"append {items}"
+    assert answered.label.startswith("poll → [1000, 1001, 1002, ")
+    assert answered.label.endswith(", …, 1036, 1037, 1038, 1039, 7]")
+    assert answered.title == f"poll → {[*items, 7]}"
+    assert ", 7] 2.0" in text_diagram.draw(example)
+    loader = environment().get_template("proof.html.j2")
+    assert f"<title>poll → {[*items, 7]}</title>" in loader.render(p=picture, violation={"example": example})
+
+
+def test_a_list_of_which_no_two_items_have_room_is_cut_at_its_end() -> None:
+    assert text_of(["x" * 30, 1], 24) == '["' + "x" * 21 + "…"
+    assert text_of([1], 24) == "[1]"
+    assert all(len(text_of([10**n] * 40, most)) <= most for n in range(30) for most in (24, 60))
 
 
 def test_the_timeline_holds_what_is_told_of_each_operation(made: Maker) -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+
+import pytest
 
 from history import RunFiles
 from reports.analysis import node_timeline as timelines
 from reports.analysis.findings import Drawn, prepare, recovery_of
 from reports.load.run import read_run
+from reports.story.diagnosis import diagnosis_of
 from tests.support.reports.raw import Raw, S
 from tests.support.reports.recorded_runs import recorded_run
 
@@ -39,7 +43,23 @@ def test_what_a_node_showed_last_before_a_fault_struck_it_is_not_when_it_fell_be
     name, began, _ = raw.fault(1)
     for node in ("n3", "n5"):
         seen = [probe for probe in raw.of(node) if probe["time"] / S < began]
-        assert (
-            f"; it was last seen at {seen[-1]['applied']:,} when #1 {name} struck it, at {began:.1f} s" in lagging[node]
-        )
-        assert lagging[node].startswith(f"{node} has not moved since {raw.last_rise(node, 'applied'):.1f} s, ")
+        struck = f"; it fell behind when #1 {name} struck it, at {began:.1f} s, at {seen[-1]['applied']:,}"
+        assert lagging[node].endswith(struck)
+        assert lagging[node].startswith(f"{node} stopped applying at {raw.last_rise(node, 'applied'):.1f} s, ")
+
+
+@pytest.mark.parametrize("name", ["replica-behind", "stuck-in-ring"])
+def test_the_story_and_the_section_name_both_moments_in_the_same_words(name: str, tmp_path: Path) -> None:
+    """When a replica fell behind, and when it stopped applying: two moments, seconds apart."""
+    lagging, drawn, _ = lagging_of(name, tmp_path)
+    found = diagnosis_of(drawn)
+    assert found is not None
+    story = f"{found.breaks[0].text} {found.breaks[0].detail}"
+    for node, sentence in lagging.items():
+        stopped = re.search(r"stopped applying at ([\d.]+ s)", sentence)
+        fell = re.search(r"fell behind ((?:at|when) .*?), at [\d,]+$", sentence)
+        assert stopped is not None
+        assert fell is not None
+        assert stopped[1] in story
+        moment = re.escape(fell[1]).replace("struck\\ it", "struck (?:it|them)")
+        assert re.search(rf"\b{node}\b[^.]* fell behind earlier, {moment}", story)

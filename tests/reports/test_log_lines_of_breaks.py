@@ -7,12 +7,14 @@ import re
 import shutil
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import reports
 from history import RunFiles
 from reports.analysis.findings import prepare
+from reports.load import logs
 from reports.load.run import read_run
 from reports.story.diagnosis import Diagnosis, diagnosis_of
 from tests.support.reports.raw import Raw
@@ -135,3 +137,16 @@ def test_the_line_that_a_replica_repeated_when_it_stopped_stands_beside_that_it_
         text("healthy", fell, 150, 2, "n1"),
     ):
         assert "logged" not in other
+
+
+def test_the_logs_around_a_stop_are_read_once_for_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first sentences, the next step and the section about recovery quote the same lines."""
+    calls, excerpt = [], logs.excerpt
+
+    def counting(*arguments: Any, **options: Any) -> Any:
+        calls.append(arguments)
+        return excerpt(*arguments, **options)
+
+    monkeypatch.setattr(logs, "excerpt", counting)
+    outcome = reports.write_report(RunFiles(recorded_run("stuck-in-ring", tmp_path)))
+    assert len(outcome.paths) == len(calls) == 1

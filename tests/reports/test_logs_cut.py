@@ -97,7 +97,7 @@ def test_one_log_that_stays_short_is_named_beside_those_that_reach_as_far(tmp_pa
     first, row, *_ = told(judged(tmp_path / "one", cut))
     assert (first.severity, row.severity) == ("missing on nodes", "missing on nodes")
     assert first.detail.startswith(
-        "Logs of n1, n2, n4, n5 reach 2,716 at the end, those of others end before it: n3 at 300"
+        "Logs of n1, n2, n4 and n5 reach 2,716 at the end; those of others end before it: n3 at 300"
     )
 
 

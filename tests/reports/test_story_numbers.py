@@ -27,6 +27,7 @@ from tests.support.reports.claims import (
     at_snapshots,
     deleted,
     elected,
+    fell_behind,
     fewest_logs,
     first_behind,
     first_short,
@@ -43,6 +44,7 @@ from tests.support.reports.claims_of_objects import (
     added,
     answered,
     counted,
+    epoch_skipped,
     epochs,
     first_stale,
     granted_twice,
@@ -59,7 +61,8 @@ CLAIMS: list[tuple[str, Claim]] = [
     (rf"first on (?P<node>n\d+) by {WHEN}", deleted),
     (
         (
-            r"Logs of (?P<there>n\d+(?:, n\d+)*) reach (?P<index>[\d,]*\d) at the end, those of others end before it: "
+            r"Logs of (?P<there>n\d+(?:(?:, | and )n\d+)*) reach (?P<index>[\d,]*\d) at the end"
+            r"(?:, though (?P<late>n\d+(?:(?:, | and )n\d+)*) had applied less)?; those of others end before it: "
             r"(?:n\d+ at [\d,]*\d(?:, )?)+"
         ),
         short_logs,
@@ -120,6 +123,13 @@ CLAIMS: list[tuple[str, Claim]] = [
         ),
         without_quorum,
     ),
+    (
+        (
+            r"(?P<nodes>n\d+(?:(?:, | and )n\d+)*) fell behind earlier, (?:"
+            rf"at {WHEN}|when #(?P<by>\d+) (?P<struck>[\w-]+) struck (?:it|them), at (?P<struck_at>[\d.]+) s)"
+        ),
+        fell_behind,
+    ),
     (rf"(?P<node>n\d+) answered “(?P<said>[^”]*)” at {WHEN}", answered),
     (r"(?P<least>At least )?(?P<count>[\d,]+) violations, this the first", counted),
     (
@@ -178,6 +188,10 @@ CLAIMS: list[tuple[str, Claim]] = [
             r"(?P<next>\d+); none expected epoch (?P<none>\d+); and yet the epoch was (?P<then>\d+)\. In full"
         ),
         granted_twice,
+    ),
+    (
+        r"epoch (?P<epoch>\d+) was seen by process (?P<process>\d+), and no change that expects (?P<none>\d+) was",
+        epoch_skipped,
     ),
     (
         (

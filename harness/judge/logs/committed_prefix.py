@@ -12,6 +12,7 @@ from harness.judge.logs.whereabouts import whereabouts
 from harness.judge.stretches import of_reporting, same_process
 from history import Check, Probe
 from history.records.counted import counted
+from history.records.listed import and_listed
 
 _ASKED: Final = "no node removes committed entries from its log"
 
@@ -155,4 +156,4 @@ def _by_node(found: Sequence[Fall], first: Fall) -> str:
     for fall in found:
         if fall is not first:
             moments.setdefault(fall.node, []).append(f"{fall.time / 1e9:.1f}")
-    return ", ".join(f"{node} at {' and '.join(times)} s" for node, times in sorted(moments.items()))
+    return ", ".join(f"{node} at {and_listed(times)} s" for node, times in sorted(moments.items()))

@@ -76,7 +76,7 @@ class _Reach:
         self.least = list(accumulate(reversed(self.longest), min))[::-1]
 
 
-def whereabouts(probes: Sequence[Probe], indexes: Iterable[int], fell: int = 0) -> Whereabouts:
+def whereabouts(probes: Sequence[Probe], indexes: Iterable[int], fell: int) -> Whereabouts:
     """Return the fate of the entries up to the highest of these committed indexes that was lost, or else of all.
 
     ``fell`` is when the first log was seen to have lost some of them (ns).  At least one index; each had been reported

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -29,8 +30,8 @@ ELECTS: Final = 0.15
 AGAIN: Final = 0.5
 _NONE: Final[Mapping[Any, Any]] = MappingProxyType({})
 _ASKED: Final = (
-    "a master is in its set; an epoch is granted once, holds one state, never goes back and is no higher than the "
-    "number of changes that had been asked for, which does not say that they led to it"
+    "a master is in its set; an epoch is granted once, holds one state, never goes back, is no higher than the number "
+    "of changes asked for, and under one master follows one that a change expected"
 )
 
 
@@ -130,7 +131,9 @@ def wrong_epochs(name: str, operations: Iterable[Operation]) -> list[Counterexam
     operations = sorted(operations, key=lambda op: op.invoke_index)
     answered = [(op, state) for op in operations if (state := shown(op)) is not None]
     found = [one for rule in (_masters, _granted_twice, _two_states, _backwards) for one in rule(answered)]
-    found += _too_many(operations, answered)
+    found += (many := _too_many(operations, answered))
+    counted_ones = {said[-1][0].invoke_index for _, said in many}
+    found += [one for one in _skipped(operations, answered) if one[1][-1][0].invoke_index not in counted_ones]
     return [Counterexample.of_promise("wrong-epoch", f"{name}: {text}", *said) for text, said in found]
 
 
@@ -224,6 +227,36 @@ def _too_many(operations: Sequence[Operation], answered: _Shown) -> list[_Wrong]
         if epoch > place:
             text = f"epoch {epoch} was seen by process {op.process} when {place} changes had been asked for"
             found.append((text, [(op, f"epoch {epoch}, after {place} changes")]))
+    return found
+
+
+def _skipped(operations: Sequence[Operation], answered: _Shown) -> list[_Wrong]:
+    """Only an alter makes the epoch higher under one master and its epoch, by one, and it names the epoch before.
+
+    So each epoch from one that was seen to the next must have been expected by a change that may have taken effect
+    before the latter was answered.  Others may have expected it too: that they did not all have an effect is not asked.
+    """
+    expected: dict[tuple[Any, Any, int], int] = {}
+    for op in operations:
+        if op.f == "alter" and op.outcome != "fail":
+            expected.setdefault((op.value[0], op.value[1], op.value[2]), op.invoke_index)
+    first: defaultdict[tuple[Any, Any], dict[int, Operation]] = defaultdict(dict)
+    for op, (master, master_epoch, _, epoch) in sorted(answered, key=lambda one: one[0].return_index or 0):
+        if master is not None:
+            first[master, master_epoch].setdefault(epoch, op)
+    found: list[_Wrong] = []
+    for led, epochs in first.items():
+        for before, epoch in pairwise(sorted(epochs)):
+            op = epochs[epoch]
+            until, since = op.return_index or 0, before
+            while since < epoch and expected.get((*led, since), until) < until:
+                since += 1
+            if since < epoch:
+                text = (
+                    f"epoch {epoch} was seen by process {op.process}, and no change that expects {since} was asked for"
+                )
+                saw = (epochs[before], f"epoch {before}"), (op, f"epoch {epoch}")
+                found.append((text, saw))
     return found
 
 

@@ -433,7 +433,7 @@ def test_nodes_that_come_back_whole_from_the_restart_have_recovered() -> None:
     [
         ({"n3": 5}, "n3 stuck at 5 of 500"),
         ({"n2": None, "n3": 5}, "n3 stuck at 5 of 500; n2 silent since the restart"),
-        (dict.fromkeys(NODES, 60), "n1, n2, n3 stuck at 60 of 495"),
+        (dict.fromkeys(NODES, 60), "n1, n2 and n3 stuck at 60 of 495"),
     ],
 )
 def test_a_node_that_the_restart_costs_what_it_had_applied_is_no_recovery(

@@ -315,7 +315,7 @@ def test_tables_of_ours_by_columns(data: bytes, tmp_path: Path) -> None:
     path.write_bytes(data)
     try:
         operations = read_any(path).operations or []
-        pq.write_table(operations_table(operations, "x"), table)
+        pq.write_table(operations_table(operations), table)
     except FormatError:
         return
     found = read_any(table)
@@ -326,6 +326,6 @@ def test_tables_of_ours_by_columns(data: bytes, tmp_path: Path) -> None:
     for place, one in enumerate(operations):
         if one.outcome == "ok" and one.f in ("write", "cas") and one.result is not None:
             changed = [*operations[:place], replace(one, result=[9, 9]), *operations[place + 1 :]]
-            pq.write_table(operations_table(changed, "x"), table)
+            pq.write_table(operations_table(changed), table)
             with pytest.raises(FormatError, match="was invoked, and cannot end as one of"):
                 read_any(table)

@@ -67,7 +67,10 @@ def short_logs(raw: Raw, match: re.Match[str]) -> None:
     ends = {node: raw.of(node)[-1]["ledger_end"] for node in raw.nodes}
     told = {node: number(end) for node, end in re.findall(r"(n\d+) at ([\d,]*\d)", match[0])}
     assert told == {node: end for node, end in ends.items() if end < index}
-    assert match["there"].split(", ") == sorted(ends.keys() - told.keys())
+    there = sorted(ends.keys() - told.keys())
+    assert re.findall(r"n\d+", match["there"]) == there
+    late = [node for node in there if raw.of(node)[-1]["applied"] < number(match["index"])]
+    assert re.findall(r"n\d+", match["late"] or "") == late
 
 
 def fewest_logs(raw: Raw, match: re.Match[str]) -> None:
@@ -110,6 +113,26 @@ def stopped(raw: Raw, match: re.Match[str]) -> None:
     told = {node: number(index) for node, index in re.findall(r"(n\d+) at ([\d,]*\d)", match["stand"])}
     assert told == {node: held[node] for node in behind}
     assert number(match["target"]) == highest
+
+
+def fell_behind(raw: Raw, match: re.Match[str]) -> None:
+    """Until then nodes held what had been committed a second before, and never again from a second later on."""
+    if match["by"]:
+        name, began, _ = raw.fault(int(match["by"]))
+        assert (match["struck"], match["struck_at"]) == (name, f"{began:.1f}")
+        moment = began
+    else:
+        moment = min((probe["time"] / S for probe in raw.answers), key=lambda one: abs(one - float(match["at"])))
+        told = dict(raw.told)
+        assert_placed(raw, match, moment)
+        raw.told = told  # It is no moment at which anything broke.
+    for node in re.findall(r"n\d+", match["nodes"]):
+        held = [probe["applied"] for probe in raw.of(node) if probe["time"] / S <= moment + 0.06][-1]
+        assert held <= raw.committed_by(moment + 0.06)
+        assert held >= raw.committed_by(moment - 1.0)
+        later = [probe for probe in raw.of(node) if probe["time"] / S > moment + 1.5]
+        assert later
+        assert all(probe["applied"] < raw.committed_by(probe["time"] / S - 1.0) for probe in later)
 
 
 def first_short(raw: Raw, match: re.Match[str]) -> None:

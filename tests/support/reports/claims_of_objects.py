@@ -261,5 +261,18 @@ def granted_twice(raw: Raw, match: re.Match[str]) -> None:
     assert epoch - 1 not in asked
 
 
+def epoch_skipped(raw: Raw, match: re.Match[str]) -> None:
+    """The process's first answer of that epoch, before which no change that expects the one named had been begun."""
+    every = raw.operations()
+    seen = [one for one in every if one["f"] in ("read", "register") and one["type"] == "ok"]
+    mine = [one for one in seen if one["process"] == int(match["process"]) and one["result"][3] == int(match["epoch"])]
+    first = min(one["end"] for one in mine)
+    assert first == min(one["end"] for one in seen if one["result"][3] == int(match["epoch"]))
+    asked = {one["value"][2] for one in every if one["f"] == "alter" and one["type"] != "fail" and one["begin"] < first}
+    assert int(match["none"]) < int(match["epoch"])
+    assert int(match["none"]) - 1 in asked
+    assert int(match["none"]) not in asked
+
+
 def eval_list(text: str) -> list[int]:
     return [int(one) for one in re.findall(r"\d+", text)]

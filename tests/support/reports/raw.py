@@ -32,6 +32,10 @@ class Raw:
         mine = self.of(node)
         return max(b["time"] for a, b in pairwise(mine) if b[name] > a[name]) / S
 
+    def committed_by(self, moment: float) -> int:
+        """The highest index that any answer until then knew to be committed."""
+        return max((probe["committed"] for probe in self.answers if probe["time"] / S <= moment), default=-1)
+
     def fault(self, number: int) -> tuple[str, float, float]:
         """Name, begin and end of a fault by the nemesis' own events."""
         own = [e for e in self.events if e["process"] == "nemesis" and (e.get("value") or {}).get("id") == number]

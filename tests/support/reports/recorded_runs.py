@@ -6,9 +6,10 @@ are not. The promises in the results, and the name of ZooKeeper's option ``peeks
 ``element-lost`` is of ZooKeeper 3.9.3, with all logs, ``epoch-granted-twice`` of RocketMQ's controller 5.3.3, of whose
 logs only 16 to 25 s are kept. The histories of BookKeeper are cut. ``three-losses`` is of ZooKeeper 3.9.3 too: its
 history holds a fifth of the elements, those that a node lost among them, in its adds and reads alike, and its logs the
-lines around the alarms. ``stuck-in-ring`` is of DLedger 0.4.0, judged by an earlier release; its logs are those of n1
-and n4 from 20.5 to 30 s, and of lines that were repeated they hold one in up to a hundred.
-``entries-lost`` is of DLedger 0.4.0 and whole, but for its logs; it is long, so only tests that ask for it have it.
+lines around the alarms. These three are judged by the checks of this release. ``stuck-in-ring`` is of DLedger 0.4.0,
+judged by an earlier release; its logs are those of n1 and n4 from 20.5 to 30 s, and of lines that were repeated they
+hold one in up to a hundred. ``entries-lost`` is of DLedger 0.4.0 and whole, but for its logs; it is long, so only tests
+that ask for it have it.
 """
 
 from __future__ import annotations
