@@ -23,7 +23,7 @@ one never there.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeAlias
@@ -57,7 +57,7 @@ class Defect(Struct, frozen=True, forbid_unknown_fields=True):
     why: str = ""
 
     def explains(
-        self, violation: Violation, run: RunFiles, receipts: Iterable[Mapping[str, Any]], found: Collection[str]
+        self, violation: Violation, run: RunFiles, receipts: Sequence[Mapping[str, Any]], found: Collection[str]
     ) -> bool:
         """Whether the violation bears this defect's marks, in a run in which violations of the kinds ``found`` were.
 
@@ -67,7 +67,6 @@ class Defect(Struct, frozen=True, forbid_unknown_fields=True):
             return False
         if self.only_with and {violation.kind, *found}.isdisjoint(self.only_with):
             return False
-        receipts = list(receipts)
         if self.faults and not any(self._struck(receipt, violation) for receipt in receipts):
             return False
         healed = max((receipt.get("healed") or 0 for receipt in receipts), default=0) / 1e9

@@ -65,9 +65,9 @@ def short_logs(raw: Raw, match: re.Match[str]) -> None:
     index = number(match["index"])
     assert index == gone(raw)
     ends = {node: raw.of(node)[-1]["ledger_end"] for node in raw.nodes}
-    told = {node: number(end) for node, end in re.findall(r"(n\d+) at ([\d,]*\d)", match[0])}
-    assert told == {node: end for node, end in ends.items() if end < index}
-    there = sorted(ends.keys() - told.keys())
+    short = {node: number(end) for node, end in re.findall(r"(n\d+) at ([\d,]*\d)", match[0])}
+    assert short == {node: end for node, end in ends.items() if end < index}
+    there = sorted(ends.keys() - short.keys())
     assert re.findall(r"n\d+", match["there"]) == there
     late = [node for node in there if raw.of(node)[-1]["applied"] < number(match["index"])]
     assert re.findall(r"n\d+", match["late"] or "") == late
@@ -123,9 +123,9 @@ def fell_behind(raw: Raw, match: re.Match[str]) -> None:
         moment = began
     else:
         moment = min((probe["time"] / S for probe in raw.answers), key=lambda one: abs(one - float(match["at"])))
-        told = dict(raw.told)
+        before = dict(raw.told)
         assert_placed(raw, match, moment)
-        raw.told = told  # It is no moment at which anything broke.
+        raw.told = before  # It is no moment at which anything broke.
     for node in re.findall(r"n\d+", match["nodes"]):
         held = [probe["applied"] for probe in raw.of(node) if probe["time"] / S <= moment + 0.06][-1]
         assert held <= raw.committed_by(moment + 0.06)
