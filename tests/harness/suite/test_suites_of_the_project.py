@@ -73,8 +73,9 @@ def test_smoke_is_short_and_has_both_twins() -> None:
     _, cells = suite("smoke")
     assert sum(likely_seconds(cell.plan, OVERHEAD_S) for cell in cells) < 200
     control, snapshots, planted = (cell.expected for cell in cells)
-    assert (snapshots.verdicts, planted.verdicts) == (("valid",), ("invalid",))
-    assert (control.verdicts, control.kinds) == (("valid", "invalid"), ()), "invalid only by a known defect"
+    assert planted.verdicts == ("invalid",)
+    for good in (control, snapshots):
+        assert (good.verdicts, good.kinds) == (("valid", "invalid"), ()), "invalid only by a known defect"
     assert any(cell.plan.canary for cell in cells)
     assert any(cell.plan.options["snapshot"] for cell in cells)
 
