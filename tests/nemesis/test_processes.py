@@ -133,8 +133,9 @@ def test_a_signal_reaches_the_server_that_a_shell_started() -> None:
         assert shell.stdout is not None
         server = int(shell.stdout.readline())
         try:
-            for name, shown in (("STOP", ("T",)), ("CONT", ("S",)), ("KILL", GONE)):
-                subprocess.run(signal(shell.pid, name).argv, check=True)
+            stop, go_on, kill = signal(shell.pid, "STOP"), signal(shell.pid, "CONT"), signal(shell.pid, "KILL")
+            for command, shown in ((stop, ("T",)), (go_on, ("S",)), (kill, GONE)):
+                subprocess.run(command.argv, check=True)
                 deadline = time.monotonic() + 10
                 while state(server) not in shown and time.monotonic() < deadline:
                     time.sleep(0.01)
