@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from history.records.violations import OF_KEYS, counts_of
+
 #: What a reason says of violations that may be there beyond those that are counted.
 _MORE: Final = re.compile(r"more than the first|not looked for|deadline passed before all")
 
@@ -33,3 +35,14 @@ def leaves_more(reasons: Iterable[str]) -> bool:
 def violations_text(count: int, *, least: bool) -> str:
     """Write ``4 violations``, or ``at least 4 violations`` where not all were looked for."""
     return f"{'at least ' if least and count else ''}{count:,} violation{'' if count == 1 else 's'}"
+
+
+def violations_counted(results: Mapping[str, Any]) -> str:
+    """Write how many violations there are, or at least are; also by check where several found some."""
+    counts = {check: count for check, count in counts_of(results).items() if count}
+    least = is_least(results)
+    text = violations_text(sum(counts.values()), least=least)
+    by_check = (
+        f"{check[:40]} {'at least ' if least and check == OF_KEYS else ''}{count:,}" for check, count in counts.items()
+    )
+    return f"{text} ({', '.join(by_check)})" if len(counts) > 1 else text

@@ -249,7 +249,7 @@ def _moments(details: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 def _deletion(moment: Mapping[str, Any], write: Write) -> str:
     before = " before it was restarted" if moment.get("restarted") else ""
-    text = f"log ends at {write(moment['log_end'])}, {write(moment['committed'])} had been committed there{before}"
+    text = f"{_log_end(moment['log_end'], write)}, {write(moment['committed'])} had been committed there{before}"
     if fell := moment.get("index_fell"):
         text += f"; its commit index itself fell from {write(fell[0])} to {write(fell[1])}"
     return text
@@ -260,8 +260,13 @@ def _step_back(moment: Mapping[str, Any], _: Write) -> str:
 
 
 def _beyond(moment: Mapping[str, Any], write: Write) -> str:
-    bound = "log ends" if moment["above"] == "committed" else "committed"
-    return f"{bound} at {write(moment['bound'])}, {write(moment['index'])} {moment['above']} there"
+    bound = moment["bound"]
+    held = _log_end(bound, write) if moment["above"] == "committed" else f"committed at {write(bound)}"
+    return f"{held}, {write(moment['index'])} {moment['above']} there"
+
+
+def _log_end(end: int, write: Write) -> str:
+    return f"log ends at {write(end)}" if end >= 0 else "log is empty"
 
 
 def _short_leader(moment: Mapping[str, Any], write: Write) -> str:

@@ -43,15 +43,20 @@ class LaggingNode:
     def sentence(self) -> str:
         """Write "n4 stopped applying at 8.0 s, 1.2 s into #0 bridge: it stands at 1,520; it fell behind at …, at …".
 
-        The stop comes first: that is what a reader has to explain.
+        The stop comes first: that is what a reader has to explain.  A log that was cut below what was applied may grow
+        for a while, though nothing is applied.
         """
         stands = f"it stands at {self.index(self.held)}" if self.held >= 0 else "its process has applied nothing"
         if self.cut:
-            stands = f"its log ends at {self.index(self.held)}"
+            stands = f"it ends at {self.index(self.held)}, below what had been applied"
+        which = f"{self.node}'s log" if self.cut else self.node
         if self.moved is None:
-            return f"{self.node} has not moved in any of its answers: {stands}"
-        stopped = f"{self.node} stopped applying at {when(self.moved, self.windows, self.node)}: {stands}"
-        return f"{stopped}; it fell behind {self.fell_text()}, at {self.index(self.at)}" if self.fell_first else stopped
+            return f"{which} has not moved in any of its answers: {stands}"
+        moment = when(self.moved, self.windows, self.node)
+        stopped = f"{which} {'last grew' if self.cut else 'stopped applying'} at {moment}: {stands}"
+        it = self.node if self.cut else "it"
+        fell = f"; {it} fell behind {self.fell_text()}, at {self.index(self.at)}" if self.fell_first else ""
+        return stopped + fell
 
     @property
     def fell_first(self) -> bool:

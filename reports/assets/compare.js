@@ -95,8 +95,9 @@ stroke:()=>Ink.rule,width:1,filter:decades},values:(_,ticks)=>ticks.map(tick=>Ma
 push(()=>{for(let{plot}of Charts.plots)plot.setScale("x",{min:View.from,max:View.to})}),View.cursorListeners.push(seconds=>{if(!(Charts.syncing||!Charts.plots.length)){
 Charts.syncing=!0;for(let{plot}of Charts.plots)plot.setCursor(seconds===null?{left:-10,top:-10}:{left:plot.valToPos(seconds,"x"),top:10},!1);Charts.syncing=!1}})}
 function resizeCharts(){for(let{plot,host,height}of Charts.plots)plot.setSize({width:Math.max(host.clientWidth,200),height}),drawKeys(plot)}var[WIDEST,HEIGHT,LEFT,RIGHT,TOP,BOTTOM]=[760,220,64,16,8,28],SHORTEST=20;function drawRecovery(a,b){let host=document.getElementById("c-recovery"),every=Object.
-entries({a,b}).map(([letter,run])=>({letter,curve:run.curves?.recovery})),drawn=every.filter(({curve})=>curve?.faults);if(!drawn.length){host.replaceChildren(el(
-"p","No fault of either run was healed under load, with a rate before it.","quiet"));return}let width=Math.min(host.clientWidth||WIDEST,WIDEST),last=Math.max(...drawn.
+entries({a,b}).map(([letter,run])=>({letter,curve:run.curves?.recovery})),drawn=every.filter(({curve})=>curve?.faults),many=curve=>curve?.faults?`${curve.faults}\
+ fault${curve.faults>1?"s":""}`:curve?.why??"no operations could be read",said=every.map(({letter,curve})=>`${letter.toUpperCase()}: ${many(curve)}`).join("; ");
+if(!drawn.length){host.replaceChildren(el("p",`Nothing to draw. ${said}.`,"quiet"));return}let width=Math.min(host.clientWidth||WIDEST,WIDEST),last=Math.max(...drawn.
 map(({curve})=>curve.share.findLastIndex(v=>v!==null))),time=drawn[0].curve.time.slice(0,Math.max(last+1,SHORTEST)),top=Math.max(1.25,...drawn.flatMap(({curve})=>curve.
 share.map(v=>v??0))),x=seconds=>LEFT+(seconds-time[0])/(time.at(-1)-time[0])*(width-LEFT-RIGHT),y=share=>HEIGHT-BOTTOM-share/top*(HEIGHT-TOP-BOTTOM),picture=svg(
 "svg",{viewBox:`0 0 ${width} ${HEIGHT}`,width,height:HEIGHT,class:"recovery",role:"img"});picture.setAttribute("aria-label","Share of the rate before, around th\
@@ -104,9 +105,8 @@ e heals of both runs");let write=(content,attributes)=>{let made=svg("text",attr
 picture.append(svg("line",{class:"grid",x1:LEFT,x2:width-RIGHT,y1:y(share),y2:y(share)})),write(`${share*100} %`,{x:LEFT-8,y:y(share)+4,"text-anchor":"end"});for(let tick=Math.
 ceil(time[0]/5)*5;tick<=time.at(-1);tick+=5)write(String(tick),{x:x(tick),y:HEIGHT-8,"text-anchor":"middle"});picture.append(svg("line",{class:"heal",x1:x(0),x2:x(
 0),y1:TOP,y2:HEIGHT-BOTTOM}));for(let{letter,curve}of drawn){let path="";curve.share.forEach((share,i)=>{share!==null&&(path+=`${path&&curve.share[i-1]!==null?"\
-L":"M"}${x(time[i])} ${y(share)}`)}),picture.append(svg("path",{class:`run-${letter}`,d:path}))}let many=curve=>curve?.faults?`${curve.faults} fault${curve.faults>
-1?"s":""}`:"none healed under load",text=`${every.map(({letter,curve})=>`${letter.toUpperCase()}: ${many(curve)}`).join(", ")}; A drawn through, B dashed; a cur\
-ve ends with the next fault, or with the load.`;host.replaceChildren(picture,el("p",text,"quiet small"))}var ON_PAPER="details.excerpt, details.further, #words details, #faults details.costs, .checks td > details:not(.elements)";function wirePrint(redraw){let root=document.
+L":"M"}${x(time[i])} ${y(share)}`)}),picture.append(svg("path",{class:`run-${letter}`,d:path}))}let text=`${said}; A drawn through, B dashed; a curve ends with \
+the next fault, or with the load.`;host.replaceChildren(picture,el("p",text,"quiet small"))}var ON_PAPER="details.excerpt, details.further, #words details, #faults details.costs, .checks td > details:not(.elements)";function wirePrint(redraw){let root=document.
 documentElement,theme=null,opened=[],begin=()=>{if(theme===null){theme=root.dataset.theme??"",root.dataset.theme="light",root.classList.add("paper"),opened=[...document.
 querySelectorAll(ON_PAPER)].filter(fold=>!fold.open);for(let fold of opened)fold.open=!0;drawNow(redraw)}},end=()=>{if(theme!==null){theme?root.dataset.theme=theme:
 delete root.dataset.theme,theme=null,root.classList.remove("paper");for(let fold of opened)fold.open=!1;drawNow(redraw)}};addEventListener("beforeprint",begin),

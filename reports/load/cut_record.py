@@ -14,8 +14,8 @@ from reports.style.format import number
 
 #: A share of the operations begun; of whole histories it is 1, and some percent less where the harness stood still.
 _MIN_KEPT: Final = 0.5
-#: The counts in what the gate of operations saw: ``92 windows, 214 tails``.
-_COUNTED: Final = re.compile(r"\b(\d+) [a-z]")
+#: The counts in what the gate of operations saw: ``92 windows, 214 tails``, or ``1 window of at least 6 asked for``.
+_COUNTED: Final = re.compile(r"(?<!at least )\b(\d+) [a-z]")
 
 
 def is_cut(run: Run) -> bool:
@@ -33,11 +33,11 @@ def cut_of(run: Run) -> str:
     if not is_cut(run):
         return ""
     whole = judged_whole(run)
-    gates = "Gates counted before the cut" if whole else "Gates counted what is left"
+    gates = "Gates counted before the cut; counts" if whole else "Gates, counts"
     return (
         f"The history was cut: it holds {number(held)} of about {number(round(begun))} operations that were begun in "
         "the main phase. The harness records every one, so the others were taken out after the run; by whom, and how "
-        f"they were chosen, is not recorded. {gates}; counts, tables and charts are of what is left, and rates, gaps "
+        f"they were chosen, is not recorded. {gates}, tables and charts are of what is left, and rates, gaps "
         f"and the way back after faults are not given.{_not_left(run, whole=whole)}"
     )
 

@@ -40,7 +40,8 @@ OFTEN: Final = 1000
 class LogLine:
     """``seconds`` since the run's start; ``level`` empty if the line names none.
 
-    ``times``: how often the node wrote this line, but for its numbers, in the excerpt's stretch of time.
+    ``times``: how often the node wrote this line, but for its numbers, in the excerpt's stretch of time; ``last``: when
+    the last time (s).
     ``important``: it has words that matter; ``of_replication``: a leader feeds a follower in another way from now on.
     """
 
@@ -50,6 +51,7 @@ class LogLine:
     level: str
     text: str
     times: int = 1
+    last: float = 0.0
     important: bool = False
     of_replication: bool = False
 
@@ -157,12 +159,14 @@ def _collapsed(lines: Iterable[LogLine], rank: Callable[[LogLine], float], count
     """Keep one of a node's lines that differ in their numbers only, the one of least rank, with their count."""
     kept: dict[tuple[str, str], LogLine] = {}
     counts: Counter[tuple[str, str]] = Counter()
+    last: dict[tuple[str, str], float] = {}
     for line in lines:
         shape = (line.node, counted.sub(lambda found: "#" if found[1] else found[0], line.text))
         counts[shape] += 1
+        last[shape] = max(line.seconds, last.get(shape, line.seconds))
         if shape not in kept or rank(line) < rank(kept[shape]):
             kept[shape] = line
-    return [replace(line, times=counts[shape]) for shape, line in kept.items()]
+    return [replace(line, times=counts[shape], last=last[shape]) for shape, line in kept.items()]
 
 
 def log_files(files: RunFiles, *, rotated: bool = True) -> list[tuple[str, Path]]:

@@ -98,17 +98,17 @@ def _curves(run: Run) -> dict[str, Any] | None:
         "p50": quantiles.rows[0][::stride],
         "p99": quantiles.rows[2][::stride],
         "available": [width, _lengths(cells)],
-        "recovery": recovery_of(operations, windows),
+        "recovery": recovery_of(operations, windows, cut=is_cut(run)),
         "faults": [_fault(window, origin, end / 1e9) for window in windows],
     }
 
 
-def recovery_of(operations: Operations, windows: Sequence[FaultWindow]) -> dict[str, Any]:
+def recovery_of(operations: Operations, windows: Sequence[FaultWindow], *, cut: bool = False) -> dict[str, Any]:
     """Take the rate around the heals, as a share of the rate before each fault: the mean over all of its windows.
 
-    ``time`` is in seconds from the heal; None where no window counts.  A window counts until the next fault begins, and
-    while clients ask at the usual rate: the few reads that follow the load say nothing of how fast the cluster is.  One
-    that was healed after the load counts nowhere.
+    ``time`` is in seconds from the heal; ``why`` says why no window counts, and is empty where one does.  A window
+    counts until the next fault begins, and while clients ask at the usual rate: the few reads that follow the load say
+    nothing of how fast the cluster is.  One that was healed after the load counts nowhere.
     """
     edges = np.arange(RECOVERY_S[0], RECOVERY_S[1] + STEP_S / 2, STEP_S)
     oks, asked = operations.served_at() / 1e9, _last_asked(operations)
@@ -122,10 +122,26 @@ def recovery_of(operations: Operations, windows: Sequence[FaultWindow]) -> dict[
             continue
         found = np.histogram(oks - window.healed, edges)[0] / STEP_S / window.rate_before
         rows.append(np.where(edges[1:] <= until, found, np.nan))
+    why = "" if rows else _without_curve(windows, asked, cut=cut)
     shares = np.array(rows).reshape(len(rows), len(edges) - 1)
     known = (~np.isnan(shares)).sum(axis=0)
     mean = np.nansum(shares, axis=0) / np.where(known, known, 1)
-    return {"time": edges[:-1] + STEP_S / 2, "share": np.where(known, mean, np.nan), "faults": len(rows)}
+    return {"time": edges[:-1] + STEP_S / 2, "share": np.where(known, mean, np.nan), "faults": len(rows), "why": why}
+
+
+def _without_curve(windows: Sequence[FaultWindow], asked: float, *, cut: bool) -> str:
+    """Say why no fault of a run shows how its rate came back: the first step that none of them reached."""
+    installed = [one for one in windows if one.installed]
+    healed = [one for one in installed if one.healed is not None]
+    if not installed:
+        return "no fault was installed"
+    if cut:
+        return "the history was cut, so it gives no rates"
+    if not healed:
+        return "no fault was healed"
+    if all(one.healed is not None and one.healed >= asked for one in healed):
+        return "no fault was healed before the load ended"
+    return "no fault has a rate before it and was healed under load"
 
 
 def _last_asked(operations: Operations) -> float:

@@ -12,8 +12,8 @@ from typing import Any, Final, TypeAlias
 from urllib.parse import quote, urlencode
 
 from history.metrics.recovery import CALM_S
-from history.records.doubts import is_least
-from history.records.violations import checks_looking, counts_of
+from history.records.doubts import is_least, violations_counted
+from history.records.violations import checks_looking
 from reports.analysis import elections, figures, node_timeline, outages, snapshots, topology
 from reports.analysis.faults import late_of, summaries_of
 from reports.analysis.findings import (
@@ -44,7 +44,7 @@ from reports.story.aftermath import outages_text
 from reports.story.breaks import Break
 from reports.story.canary import bug_of, failed_beside, grouped, longer, meaning_of, next_step, verdict_shown, word_of
 from reports.story.diagnosis import Diagnosis, diagnosis_of
-from reports.story.doubts import doubts_text, violations_counted
+from reports.story.doubts import doubts_text
 from reports.style.format import compact, short
 from reports.text import recovery as recovery_text
 
@@ -123,12 +123,10 @@ def violations_context(drawn: Drawn) -> dict[str, Any]:
         "judged_without_suspects": part("counterexamples", lambda: judged_without_suspects(run), None),
         "violation_count": part("counterexamples", lambda: violation_count(run), 0),
         "broken_in": lambda one: part("promises", lambda: broken_in(promises_of(run), one.check, one.example), []),
-        "violations_counted": part("counterexamples", lambda: violations_counted(run), ""),
+        "violations_counted": part("counterexamples", lambda: violations_counted(run.results), ""),
         "doubts": part("counterexamples", lambda: doubts_text(run), ""),
-        "violation_counts": part("counterexamples", lambda: counts_of(run.results), {}),
         "violating_keys": part("counterexamples", lambda: violating_keys(run), []),
         "violation_times": part("counterexamples", lambda: violation_times_of(run), ""),
-        "marked_least": part("counterexamples", lambda: is_least(run.results), False),  # noqa: FBT003
         "marked_text": part("marks of violations", lambda: marked_text(drawn), ""),
         "around": lambda onset: part(
             "moments", lambda: around(drawn, onset), (max(onset - ROOM_AROUND_S, 0.0), onset + ROOM_AROUND_S)

@@ -37,11 +37,10 @@ def after_onset(drawn: Drawn, onset: float) -> str:
         before = np.count_nonzero(served < onset) / (onset - load[0])
         since = np.count_nonzero((served >= onset) & (served <= until)) / (until - onset)
         if ended or 0 < since < before:  # at the beginning of a run it rises, whatever broke
-            to = f"to {until:.1f} s, none from then " if ended else ""
+            last_begun = f"until the load's last operation was begun at {load[-1]:.1f} s"
             parts.append(
                 f"{before:.1f} operations a second succeeded from the load's beginning at {load[0]:.1f} s to "
-                f"{onset:.1f} s, {since:.1f} from then {to}until the load's last operation was begun at "
-                f"{load[-1]:.1f} s"
+                f"{onset:.1f} s, {since:.1f} from then {f'to the last at {until:.1f} s' if ended else last_begun}"
             )
     if any((one.role <= ROLES.index("follower")).any() for one in drawn.timelines):
         end = drawn.run.end / 1e9

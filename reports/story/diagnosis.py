@@ -292,7 +292,7 @@ def _still_held(entries: Mapping[str, Any], drawn: Drawn) -> str:
         there = sorted({one.node for one in drawn.timelines} - set(short))
         applied = {one.node for one in last_statuses(drawn.timelines) if one.applied >= entries["index"]}
         late = [name for name in there if name not in applied]
-        though = f", though {and_listed(late)} had applied less" if late else ""
+        though = f", though {'they' if late == there else and_listed(late)} had applied less" if late else ""
         return f"Logs of {and_listed(there)} reach {index} at the end{though}; those of others end before it: {ends}"
     seldom = f"; at {entries['time'] / 1e9:.1f} s {len(holders)} of {entries['nodes']} did: {', '.join(holders)}"
     return "At the end every log reaches as far again" + (seldom if len(holders) < entries["nodes"] else "")

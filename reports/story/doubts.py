@@ -1,16 +1,10 @@
-"""Counts of violations that may be too low, and what else the checker left open about them."""
+"""What the checker left open about the violations of a run."""
 
 from __future__ import annotations
 
-from history.records.doubts import doubts_of, is_least, violations_text
+from history.records.doubts import doubts_of
 from history.records.verdicts import MAX_COUNTEREXAMPLES
-from reports.analysis.findings import violation_count
 from reports.load.run import Run
-
-
-def violations_counted(run: Run) -> str:
-    """Write how many violations there are, or at least are."""
-    return violations_text(violation_count(run), least=is_least(run.results))
 
 
 def doubts_text(run: Run) -> str:

@@ -15,12 +15,12 @@ REPEATED: Final = 100
 
 
 def repeated_text(drawn: Drawn, nodes: Sequence[str]) -> tuple[str, float] | None:
-    """Quote the warning that a node, one of these if possible, logged most often; with the moment of its fold (s)."""
+    """Name the node, one of these if possible, that logged one warning most often; with the moment of its fold (s)."""
     if (stopped := drawn.stopped) is None:
         return None
     found = _repeated(stopped)
     line = max([one for one in found if one.node in nodes] or found, key=lambda line: line.times, default=None)
-    return None if line is None else (_quoted(line, stopped, 160), stopped.at)
+    return None if line is None else (_often(line), stopped.at)
 
 
 def stuck_text(drawn: Drawn, nodes: Sequence[str]) -> str:
@@ -32,13 +32,16 @@ def stuck_text(drawn: Drawn, nodes: Sequence[str]) -> str:
         return ""
     found = [line for line in _repeated(stopped) if line.node in nodes]
     line = max(found, key=lambda line: (line.weight, line.times), default=None)
-    text = "" if line is None else _quoted(line, stopped, 200)
-    return f"{text}." if text and not text.endswith("…") else text
+    if line is None:
+        return ""
+    text = f"{_often(line)}: {one_line(undated(line.text), 200).rstrip('.')}"
+    return text if text.endswith("…") else f"{text}."
 
 
-def _quoted(line: LogLine, stopped: Stopped, limit: int) -> str:
-    often = f"{line.node} logged {number(line.times)} times from {line.seconds:.1f} s to {stopped.end:.1f} s"
-    return f"{often}: {one_line(undated(line.text), limit).rstrip('.')}"
+def _often(line: LogLine) -> str:
+    first, last = f"{line.seconds:.1f}", f"{line.last:.1f}"
+    span = f"at {first} s" if first == last else f"from {first} s to {last} s"
+    return f"{line.node} logged {number(line.times)} times {span}"
 
 
 def _repeated(stopped: Stopped) -> list[LogLine]:

@@ -105,7 +105,8 @@ def _stopped(drawn: Drawn, nodes: Sequence[_Behind]) -> list[str]:
     span = when(min(moments), drawn.windows)
     first, last = f"{min(moments):.1f} s", f"{max(moments):.1f} s"
     span += f", the last at {last}" if last != first else ""
-    stopped = f"{len(nodes)} of {len(drawn.timelines)} replicas stopped applying at {span}, and never resumed"
+    stood = "stood still from" if any(one.cut for one in nodes) else "stopped applying at"
+    stopped = f"{len(nodes)} of {len(drawn.timelines)} replicas {stood} {span}, and never resumed"
     return [f"{stopped}: {_stand(drawn, nodes)}, {_of_all(drawn)}"]
 
 

@@ -46,13 +46,12 @@ def _short_log(drawn: Drawn, place: str, moment: Mapping[str, Any]) -> Evidence:
             f"which had applied {write(moment['index'])} by {at:.1f} s and knew {write(moment['bound'])} as committed"
         )
         return Evidence(place, f"Look at {node}, {held}", node, at)
-    ends = write(moment.get("log_end", moment.get("bound")))
+    end = moment.get("log_end", moment.get("bound"))
+    ended = f"ended at {write(end)}" if end is None or end >= 0 else "was empty"
     though = f"though {write(moment.get('committed', moment.get('index')))} had been committed"
     if "told_by" in moment:
-        return Evidence(
-            place, f"Look at {node}, which led by {at:.1f} s with a log that ended at {ends}, {though}", node, at
-        )
-    return Evidence(place, f"Look at {node}, whose log ended at {ends} by {at:.1f} s, {though} there", node, at)
+        return Evidence(place, f"Look at {node}, which led by {at:.1f} s with a log that {ended}, {though}", node, at)
+    return Evidence(place, f"Look at {node}, whose log {ended} by {at:.1f} s, {though} there", node, at)
 
 
 def leadership(moment: Mapping[str, Any]) -> tuple[str, int]:

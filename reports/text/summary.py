@@ -8,9 +8,9 @@ from itertools import accumulate
 from math import isnan
 from typing import Any, Final
 
-from history.records.doubts import doubts_of, is_least, violations_text
+from history.records.doubts import doubts_of, violations_counted
 from history.records.verdicts import headlines_of
-from history.records.violations import counterexamples_of, counts_of, verdict_words
+from history.records.violations import counterexamples_of, verdict_words
 from reports.errors import Notes
 from reports.load.check_rows import DIFFER, check_rows
 from reports.load.cut_record import counts_cut
@@ -28,6 +28,9 @@ SPARK_COLUMNS: Final = 80
 LONGEST_SEEN: Final = 400
 #: The figures of a fault that a history which was cut does not give.
 _RATES: Final = ("rate_before", "rate_during", "rate_after", "longest_gap_ms")
+#: Columns of the checks in the file.
+FILE_COLUMNS: Final = 120
+HISTORY_CUT: Final = "The history was cut: it holds far fewer operations than were begun, and counts are of these."
 #: Columns of the narrowest supported terminal.
 MIN_COLUMNS: Final = 60
 
@@ -52,8 +55,8 @@ def render_summary(
     columns = None if columns is None else max(columns, MIN_COLUMNS)
     cut = counts_cut(results, state or {})
     parts = [
-        _verdict(results, columns, plan or {}),
-        _checks(check_rows(results), columns),
+        _verdict(results, columns, plan or {}, cut=cut),
+        check_lines(check_rows(results), columns or FILE_COLUMNS) or "No check was made.",
         _examples(results, columns, wording),
         _faults(fault_rows(results), columns, cut=cut),
         _recovery(results, columns, cut=cut),
@@ -76,12 +79,13 @@ def wrapped(text: str, columns: int | None, indent: str = "", hang: str = "") ->
     return "\n".join(lines)
 
 
-def _verdict(results: Mapping[str, Any], columns: int | None, plan: Mapping[str, Any]) -> str:
+def _verdict(results: Mapping[str, Any], columns: int | None, plan: Mapping[str, Any], *, cut: bool) -> str:
     failure = results.get("harness_failure")
     verdict = verdict_of(results, failure)
     headlines = headlines_of(results, plan)
     beside = beside_violation(str(failure)) if failure and verdict != HARNESS_FAILURE else None
-    texts = (failure if beside is None else None, *headlines, beside, results.get("sentence"))
+    sentence = None if headlines else results.get("sentence")  # of each check its row says the same
+    texts = (failure if beside is None else None, *headlines, beside, HISTORY_CUT if cut else None, sentence)
     word = verdict_words(verdict, plan, results).upper()
     sentences = [wrapped(str(text), columns, hang="  " if headlines else "") for text in texts if text]
     return "\n".join([word, *sentences])
@@ -113,31 +117,12 @@ def table(
     return "\n".join(lines)
 
 
-def _checks(checks: Sequence[Mapping[str, Any]], columns: int | None) -> str:
-    if not checks:
-        return "No check was made."
-    if columns is not None:
-        return check_lines(checks, columns)
-    rows = [("", "check or gate", "asked", "seen")]
-    for check in checks:
-        gate = " (gate)" if check.get("kind") == "gate" else ""
-        rows.append(
-            (
-                MARKS.get(check["state"], "–"),
-                one_line(check.get("name", ""), 40) + gate,
-                one_line(check.get("asked", ""), 60),
-                one_line(check.get("seen", ""), 90),
-            )
-        )
-    return table(rows)
-
-
 def check_lines(checks: Sequence[Mapping[str, Any]], columns: int, paint: Paint = lambda text, _name: text) -> str:
     """Write what each check saw, for a terminal; of failed and unknown ones also what was asked."""
     names = [
         one_line(check.get("name", ""), 24) + (" (gate)" if check.get("kind") == "gate" else "") for check in checks
     ]
-    width = max(map(len, names))
+    width = max(map(len, names), default=0)
     lines = []
     for check, name in zip(checks, names, strict=True):
         state = str(check["state"])
@@ -154,9 +139,8 @@ def _examples(results: Mapping[str, Any], columns: int | None, wording: Wording)
     found = counterexamples_of(results)
     if not found:
         return ""
-    total = sum(counts_of(results).values())
-    head = violations_text(total, least=is_least(results))
-    parts = [f"Counterexamples: {head}, {min(len(found), MAX_EXAMPLES)} shown"]
+    head = f"Counterexamples: {violations_counted(results)}, {min(len(found), MAX_EXAMPLES)} shown"
+    parts = [wrapped(head, columns)]
     parts += [wrapped(f"Left open by the checker: {key}: {reason}.", columns) for key, reason in doubts_of(results)[:8]]
     for one in found[:MAX_EXAMPLES]:
         key, example = one.key, one.example

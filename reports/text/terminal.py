@@ -12,6 +12,7 @@ from typing import Final
 
 import numpy as np
 
+from history.records.doubts import violations_counted
 from history.records.violations import MISSED
 from reports.analysis import figures, node_timeline, outages
 from reports.analysis.faults import FaultWindow, late_of
@@ -23,9 +24,9 @@ from reports.load.cut_record import cut_of, is_cut
 from reports.load.run import HARNESS_FAILURE, Run, commands_of
 from reports.load.staleness import STALE, is_stale
 from reports.story.aftermath import outages_text
-from reports.story.canary import failed_beside, grouped, longer, meaning_of, next_step, verdict_shown, word_of
+from reports.story.canary import bug_of, failed_beside, grouped, longer, meaning_of, next_step, verdict_shown, word_of
 from reports.story.diagnosis import diagnosis_of
-from reports.story.doubts import doubts_text, violations_counted
+from reports.story.doubts import doubts_text
 from reports.style.format import number, one_line, printable, seconds
 from reports.style.wording import Wording
 from reports.text import recovery as recovery_text
@@ -38,7 +39,8 @@ MAX_MOMENTS: Final = 4
 MAX_FAULTS: Final = 20
 #: The moments of a fault, in the words that tables, gates and sentences have for them.
 STANDS: Final = (
-    "begun: its first command; it stands from when all of it is in place until its healing begins; healed: all undone"
+    "begun: its first command; it stands from when all of it is in place until its healing begins; healed: all undone; "
+    "into a fault counts from when it was begun, after it from when it was healed"
 )
 #: Least columns for the name of a fault; in a narrower table the figures of its end stand on a line below.
 _LEAST_NAME: Final = 12
@@ -80,24 +82,26 @@ def _verdict(drawn: Drawn, columns: int, paint: Paint) -> str:
     for title, ones in grouped(run, diagnosis.breaks if diagnosis else ()):
         broken += [f"{title}:"] if title else []
         broken += [f"{one.title}: {one.text} {one.detail}".rstrip() for one in ones]
-    undecided = [f"{name}: {text}" for name, text in undecided_of(run)]
-    heads = [wrapped(text, columns, hang="  ") for text in (*broken, *undecided)]
+    heads = [wrapped(text, columns, hang="  ") for text in broken]
+    undecided = [wrapped(f"{name}: {text}", columns, hang="  ") for name, text in undecided_of(run)]
+    if undecided and broken:
+        undecided.insert(0, "What this run did not test, or left undecided:")
     step = next_step(run)
     broke = run.verdict == HARNESS_FAILURE
-    lines = [wrapped(run.sentence, columns)] if broke or not (heads or step) else []
+    lines = [wrapped(run.sentence, columns)] if broke or not (heads or undecided or step) else []
     lines += [wrapped(f"Next: {step}.", columns)] if step else []
     again = run.notes.attempt("commands", lambda: longer(run), "")
     lines += [f"  {again}"] if again else []
     after = [wrapped(diagnosis.after, columns)] if diagnosis and diagnosis.after else []
     outage = run.notes.attempt("outages", lambda: outages_text(drawn), "")
     out = [wrapped(outage, columns)] if outage else []
-    lines += [*heads[: len(broken)], *after, *out, *heads[len(broken) :]]
-    lines += [wrapped(f"Next: {diagnosis.step}.", columns)] if diagnosis else []
+    then = [wrapped(f"Next: {diagnosis.step}.", columns)] if diagnosis else []
     cut = run.notes.attempt("counts", lambda: cut_of(run), "")
-    lines += [wrapped(cut, columns)] if cut else []
+    lines += [*heads, *after, *out, *then, *([wrapped(cut, columns)] if cut else []), *undecided]
     where = one_line(f"{run.test}/{run.name}", columns)
     if run.plan.get("canary"):
-        lines.insert(1 if broke else 0, wrapped(meaning_of(run), columns))
+        said = [meaning_of(run), f"Planted: {bug_of(run)}."]
+        lines[int(broke) : int(broke)] = [wrapped(text, columns) for text in said]
     if run.failure and not broke:
         lines.append(wrapped(failed_beside(run), columns))
     return "\n".join([paint(word_of(run).upper(), verdict_shown(run)), *lines, paint(where, "quiet")])
@@ -115,12 +119,12 @@ def _examples(drawn: Drawn, columns: int, paint: Paint) -> str:
     shown = [violation for violation in drawn.violations if violation.picture][:MAX_EXAMPLES]
     if not shown:
         return ""
-    head = f"Counterexamples: {violations_counted(drawn.run)}, {len(shown)} shown"
+    head = f"Counterexamples: {violations_counted(drawn.run.results)}, {len(shown)} shown"
     doubts = doubts_text(drawn.run)
     left_open = [wrapped(f"Left open by the checker: {doubts}.", columns)] if doubts else []
     wording, roles = drawn.run.wording, node_timeline.have_roles(drawn.timelines)
     told = (_example(violation, columns, wording, roles=roles) for violation in shown)
-    return "\n\n".join(["\n".join([paint(head, "strong"), *left_open]), *told])
+    return "\n\n".join(["\n".join([paint(wrapped(head, columns), "strong"), *left_open]), *told])
 
 
 def _example(violation: Violation, columns: int, wording: Wording, *, roles: bool) -> str:
@@ -157,10 +161,11 @@ def _invariant_violations(drawn: Drawn, columns: int, paint: Paint) -> str:
 
 
 def _moment(moment: Moment) -> str:
-    struck = ", ".join(one_line(window.fault, 40) for window in moment.faults)
+    none = f"none; {moment.healed}" if moment.healed else "none"
+    struck = ", ".join(one_line(window.fault, 40) for window in moment.faults) or none
     in_term = f" in term {moment.term}" if moment.term >= 0 else ""
     led = f"{moment.leader} led{in_term}" if moment.leader else "no node led"
-    return f"{moment.seconds:.2f} s {moment.node}: {moment.text}; {led}; fault: {struck or 'none'}"
+    return f"{moment.seconds:.2f} s {moment.node}: {moment.text}; {led}; fault: {struck}"
 
 
 def _recovery(drawn: Drawn, columns: int, paint: Paint) -> str:

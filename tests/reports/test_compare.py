@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -112,6 +113,29 @@ def test_recovery_curves_are_the_mean_rate_around_the_heals(store: Path) -> None
     shares = [sum(heal + 0.5 <= at < heal + 1 for at in oks) / 0.5 / before for heal, before in healed]
     assert found["share"][place] == pytest.approx(float(np.mean(shares)), rel=0.02)
     assert np.isnan(compare.recovery_of(run.operations, [])["share"]).all()
+
+
+def test_a_recovery_curve_that_is_empty_says_why(tmp_path: Path) -> None:
+    files = RunFiles(recorded_run("stale-reads", tmp_path))
+    run = read_run(files)
+    (window,) = faults.fault_windows(run, [])
+    load = float(run.operations.invoked.max()) / 1e9
+
+    def why(*windows: faults.FaultWindow, cut: bool = False) -> str:
+        found = compare.recovery_of(run.operations, windows, cut=cut)
+        assert bool(found["why"]) == (found["faults"] == 0)
+        return str(found["why"])
+
+    assert why(window) == ""
+    assert why() == why(replace(window, state="skipped")) == "no fault was installed"
+    assert why(replace(window, healed=None)) == "no fault was healed"
+    assert why(replace(window, healed=load + 1)) == "no fault was healed before the load ended"
+    assert why(replace(window, rate_before=None)) == "no fault has a rate before it and was healed under load"
+    assert why(replace(window, rate_before=None), cut=True) == "the history was cut, so it gives no rates"
+    (tmp_path / "cut").mkdir()
+    cut = compare.curves_of(RunFiles(recorded_run("ledgers-lost", tmp_path / "cut")))
+    assert cut is not None
+    assert cut["recovery"]["why"] == "the history was cut, so it gives no rates"
 
 
 @pytest.mark.parametrize("name", ["replica-behind", "stale-reads", "element-lost"])

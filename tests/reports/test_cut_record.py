@@ -67,10 +67,48 @@ def test_gates_that_counted_what_is_left_are_not_said_to_have_counted_before_the
     rows = {row["name"]: row["seen"] for row in checks_of(run)}
     assert rows["operations"] == "1979 adds, 487 reads; of what is left of the history"
     assert rows["under-fault"] == "1832 ok operations; of what is left of the history"
-    assert "Gates counted what is left" in cut_of(run)
+    assert "Gates, counts, tables and charts are of what is left" in cut_of(run)
     assert "by whom, and how they were chosen, is not recorded" in cut_of(run)
     whole = read_run(RunFiles(recorded_run("ledgers-lost", tmp_path)))
-    assert "Gates counted before the cut" in cut_of(whole)
+    assert "Gates counted before the cut; counts, tables" in cut_of(whole)
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        "0 windows of at least 14 asked for, 0 tails of at least 14 asked for, 0 recovers of at least 14 asked for",
+        "0 windows of at least 14 asked for; not asked for: 1 create",
+    ],
+)
+def test_what_a_gate_asks_for_is_not_taken_for_what_it_counted(tmp_path: Path, seen: str) -> None:
+    """``ledgers-kept`` judged again: its gates count what is left, none, and ask for 14 of each kind."""
+    files = RunFiles(recorded_run("ledgers-kept", tmp_path))
+    results = json.loads(files.results.read_text())
+    (gate,) = [one for one in results["checks"] if one["name"] == "operations"]
+    gate["seen"], gate["verdict"] = seen, "unknown"
+    files.results.write_text(json.dumps(results))
+    run = read_run(files)
+    assert "Gates, counts, tables and charts are of what is left" in cut_of(run)
+    rows = {row["name"]: row["seen"] for row in checks_of(run)}
+    assert rows["final-reads"].endswith("; of what is left of the history")
+
+
+def test_that_a_history_was_cut_stands_before_what_it_left_undecided(tmp_path: Path) -> None:
+    """Without it "no operation was ok" is read as a load that failed."""
+    files = RunFiles(recorded_run("ledgers-kept", tmp_path))
+    results = json.loads(files.results.read_text())
+    (gate,) = [one for one in results["checks"] if one["name"] == "under-fault"]
+    gate["seen"], gate["verdict"], results["verdict"] = "no operation was ok", "unknown", "unknown"
+    files.results.write_text(json.dumps(results))
+    reports.write_report(files)
+    page, shown = files.report.read_text(), " ".join(reports.render_run(files).split())
+    summary = reports.render_summary(results, state=json.loads(files.state.read_text()))
+    for text, cut in (
+        (page, "The history was cut: it holds"),
+        (shown, "The history was cut: it holds"),
+        (summary, "The history was cut: it holds far fewer operations than were begun"),
+    ):
+        assert text.index(cut) < text.index("no operation was ok")
 
 
 @pytest.mark.parametrize("name", ["three-losses", "ledgers-lost"])

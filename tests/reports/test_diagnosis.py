@@ -62,7 +62,7 @@ def assert_after(raw: Raw, text: str, onset: float) -> None:
     said = r"([\d.]+) operations a second succeeded from the load's beginning at ([\d.]+) s to ([\d.]+) s, ([\d.]+)"
     if match := re.search(said, text):
         before = sum(moment < onset for moment in served) / (onset - load[0])
-        stop = max(served) if " s, none from then until " in text else load[-1]
+        stop = max(served) if " from then to the last at " in text else load[-1]
         since = sum(onset <= moment <= stop for moment in served) / (stop - onset)
         assert [float(match[1]), float(match[4])] == [pytest.approx(before, abs=0.1), pytest.approx(since, abs=0.1)]
         assert [float(match[2]), float(match[3])] == [pytest.approx(load[0], abs=0.06), pytest.approx(onset, abs=0.06)]

@@ -65,7 +65,7 @@ def test_junit_holds_hostile_text(fresh: Maker, tmp_path: Path) -> None:
 def test_summary_tells_the_essentials(made: Maker) -> None:
     text = reports.render_summary(json.loads(made("invalid").results.read_text()))
     assert text.startswith("INVALID\nprocess ")
-    for piece in ("stale read of k", "✕  linearizability", "├", "●", "✕", "it holds", "faults installed (gate)"):
+    for piece in ("stale read of k", "✕ linearizability", "├", "●", "✕", "it holds", "faults installed (gate)"):
         assert piece in text
     assert max(len(line) for line in text.splitlines() if not line.startswith(("process", "stale"))) < 150
 

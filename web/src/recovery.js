@@ -11,8 +11,13 @@ export function drawRecovery(a, b) {
   const host = document.getElementById("c-recovery");
   const every = Object.entries({ a, b }).map(([letter, run]) => ({ letter, curve: run.curves?.recovery }));
   const drawn = every.filter(({ curve }) => curve?.faults);
+  const many = (curve) =>
+    curve?.faults
+      ? `${curve.faults} fault${curve.faults > 1 ? "s" : ""}`
+      : (curve?.why ?? "no operations could be read");
+  const said = every.map(({ letter, curve }) => `${letter.toUpperCase()}: ${many(curve)}`).join("; ");
   if (!drawn.length) {
-    host.replaceChildren(el("p", "No fault of either run was healed under load, with a rate before it.", "quiet"));
+    host.replaceChildren(el("p", `Nothing to draw. ${said}.`, "quiet"));
     return;
   }
   // As many units as there are pixels: the lettering has the size of every other drawing's, on any screen.
@@ -49,9 +54,6 @@ export function drawRecovery(a, b) {
     });
     picture.append(svg("path", { class: `run-${letter}`, d: path }));
   }
-  const many = (curve) =>
-    curve?.faults ? `${curve.faults} fault${curve.faults > 1 ? "s" : ""}` : "none healed under load";
-  const said = every.map(({ letter, curve }) => `${letter.toUpperCase()}: ${many(curve)}`).join(", ");
   const text = `${said}; A drawn through, B dashed; a curve ends with the next fault, or with the load.`;
   host.replaceChildren(picture, el("p", text, "quiet small"));
 }
