@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from harness.judge.damage import NONE, Damages
+from harness.judge.damage import Damages
 from harness.judge.recorded import Recorded
 from harness.systems.api import Alarm
 from history import Check, Probe, Receipt
@@ -30,7 +30,7 @@ _ASKED: Final = "nothing in the nodes' logs and answers that is a violation by i
 Hits = Mapping[str, Mapping[str, int]]
 
 
-def node_alarms(recorded: Recorded, damages: Damages = NONE) -> tuple[Check, ...]:
+def node_alarms(recorded: Recorded, damages: Damages) -> tuple[Check, ...]:
     """Check that the nodes report nothing that must never happen.
 
     None where nothing was found of a system that names no alarms: then nothing was looked for in its logs.

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from harness.judge.awake import AwakeClock, gaps
-from harness.judge.damage import NONE, Damage, Damages
+from harness.judge.damage import Damage, Damages
 from harness.judge.logs.committed_prefix import falls
 from harness.judge.logs.leader_complete import short_leaders
 from harness.judge.logs.log_order import order_violations
@@ -192,7 +192,7 @@ def _committed_again(operations: Sequence[Operation], healed: int, recorded: Rec
     return min((moment for moment in returns if moment is not None), default=None)
 
 
-def recovery_check(recorded: Recorded, found: Found | None, damages: Damages = NONE) -> Check:
+def recovery_check(recorded: Recorded, found: Found | None, damages: Damages) -> Check:
     """Check recovery, independently of linearizability."""
     limit = recorded.plan.recovery_time
     asked = (

@@ -138,9 +138,8 @@ def read_run(files: RunFiles, wording: Wording = by_values) -> Run:
     """Read the files of a run, with its model's words for operations.  Never raises for their contents."""
     notes = Notes()
     nothing: dict[str, Any] = {}
-    no_events: list[Event] = []
     results = tidy(notes.attempt("results.json", lambda: read_object(files.results, lenient=True), nothing), notes)
-    events = notes.attempt("history.jsonl: faults", lambda: _nemesis_events(files.history), no_events)
+    events = notes.attempt_list("history.jsonl: faults", lambda: _nemesis_events(files.history))
     return Run(
         files=files,
         plan=notes.attempt("plan.json", lambda: read_object(files.plan, lenient=True), {}),
@@ -245,7 +244,7 @@ def commands_of(plan: Mapping[str, Any], *, faults: bool = True) -> list[tuple[s
 
 def phase_bounds(operations: Operations, phase: str) -> tuple[int, int] | None:
     """Find first invocation and last completion of a phase, in ns; None if no operation belongs to it."""
-    rows = operations.phase.codes == operations.phase.code(phase)
+    rows = operations.phase.equals(phase)
     if not bool(np.any(rows)):
         return None
     last = max(int(operations.invoked[rows].max()), int(operations.returned[rows].max()))

@@ -45,7 +45,7 @@ from reports.story.breaks import Break
 from reports.story.canary import bug_of, failed_beside, grouped, longer, meaning_of, next_step, verdict_shown, word_of
 from reports.story.diagnosis import Diagnosis, diagnosis_of
 from reports.story.doubts import doubts_text, violations_counted
-from reports.style.format import compact, short
+from reports.style.format import compact, leaves, short
 from reports.text import recovery as recovery_text
 
 _Part: TypeAlias = Callable[[str, Callable[[], Any], Any], Any]
@@ -336,19 +336,15 @@ def settings_of(run: Run) -> list[tuple[str, list[tuple[str, str]]]]:
         ("environment", run.results.get("environment") or {}),
         ("timings", run.results.get("timings") or {}),
     ):
-        rows = [(_SAID.get(name, name), short(text, 300)) for name, text in _flat(record) if text not in ("", "null")]
+        texts = {
+            name: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+            for name, value in leaves(record)
+            if value not in ("", "null", None)
+        }
+        rows = [(_SAID.get(name, name), short(text, 300)) for name, text in texts.items()]
         if rows:
             groups.append((title, rows))
     return groups
-
-
-def _flat(record: Any, prefix: str = "") -> list[tuple[str, str]]:
-    if isinstance(record, Mapping):
-        rows = []
-        for name, value in record.items():
-            rows += _flat(value, f"{prefix}.{name}" if prefix else str(name))
-        return rows
-    return [(prefix, record if isinstance(record, str) else json.dumps(record, ensure_ascii=False, default=str))]
 
 
 def tails_of(run: Run) -> list[tuple[str, str, list[str]]]:

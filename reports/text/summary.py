@@ -15,7 +15,7 @@ from reports.errors import Notes
 from reports.load.check_rows import DIFFER, check_rows
 from reports.load.cut_record import counts_cut
 from reports.load.run import HARNESS_FAILURE, beside_violation, tidy, verdict_of
-from reports.style.format import number, one_line, printable, seconds
+from reports.style.format import leaves, number, one_line, printable, seconds
 from reports.style.wording import Wording, by_values
 from reports.text import recovery as recovery_text
 from reports.text import text_diagram
@@ -238,7 +238,7 @@ def _counts(counts: Mapping[str, Any]) -> str:
     if phases := _by_outcome(counts.get("phases")):
         parts.append(table([("phase", "kind", "ok", "info", "fail"), *phases], right=(2, 3, 4)))
     others = {name: value for name, value in counts.items() if name != "phases" or not phases}
-    if rows := [(one_line(name, 60), number(value)) for name, value in _leaves(others)]:
+    if rows := [(one_line(name, 60), number(value)) for name, value in leaves(others, " ")]:
         parts.append(table(rows, right=(1,)))
     return "\n".join(["Operations", *parts]) if parts else ""
 
@@ -256,16 +256,8 @@ def _by_outcome(phases: Any) -> list[tuple[str, ...]]:
 
 
 def _figures(timings: Mapping[str, Any]) -> str:
-    rows = [(one_line(name, 60), number(value, 3)) for name, value in _leaves(timings)]
+    rows = [(one_line(name, 60), number(value, 3)) for name, value in leaves(timings, " ")]
     return "Seconds spent\n" + table(rows, right=(1,)) if rows else ""
-
-
-def _leaves(record: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
-    found: list[tuple[str, Any]] = []
-    for name, value in record.items():
-        title = f"{prefix} {name}".strip()
-        found += _leaves(value, title) if isinstance(value, Mapping) else [(title, value)]
-    return found
 
 
 def _rate(windows: Sequence[Mapping[str, Any]], columns: int | None) -> str:
