@@ -32,6 +32,7 @@ from harness.judge.recovery import (
     rule_of,
     silent_before,
 )
+from harness.judge.stretches import last_answers
 from history import Check, Operation, Probe, Verdict
 from history.records.indexes import index_text
 from history.records.listed import and_listed
@@ -328,7 +329,7 @@ def _lost(recorded: Recorded, recovery: Recovery) -> dict[str, str]:
     if recovery.seconds is not None:
         return {}
     lost = {one.node: one.describe() for one in reversed(short_leaders(recorded.probes))}
-    last = {probe.node: probe.time for probe in recorded.probes if probe.answered}
+    last = last_answers(recorded.probes)
     for violation in order_violations(recorded.probes):
         if violation.above == "committed" and violation.time >= last[violation.node] - _STANDS_NS:
             lost.setdefault(violation.node, violation.describe())

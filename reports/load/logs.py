@@ -178,6 +178,13 @@ def log_files(files: RunFiles, *, rotated: bool = True) -> list[tuple[str, Path]
     return [(path.relative_to(files.nodes).parts[0], path) for path in paths if wanted.search(path.name)]
 
 
+def each_line(node: Path) -> Iterator[str]:
+    """Yield the lines of all logs in a node's directory.  Raises OSError."""
+    for path in sorted(node.glob("*.log*")):
+        with path.open(errors="replace") as lines:
+            yield from lines
+
+
 def tail(path: Path, lines: int) -> list[str]:
     """Read the last lines of a file.  Raises OSError."""
     with path.open("rb") as source:
