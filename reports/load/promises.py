@@ -16,7 +16,7 @@ Promises = Sequence[Mapping[str, Any]]
 
 def promises_of(run: Run) -> list[dict[str, Any]]:
     """List what the system promises; ``of`` names only operations that the run has, where it has some of them."""
-    found = (run.results.get("environment") or {}).get("promises")
+    found = run.environment.get("promises")
     asked = set(run.operations.f.names)
     return [
         {

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 
 from history import SECOND, Event, Probe, Receipt, RunFiles, read_probes, receipts_of
 from history.json_object import load_object, read_object
+from history.records.indexes import epoch_bits_in
 from history.records.verdicts import HARNESS_FAILURE as HARNESS_FAILURE
 from history.records.verdicts import verdict_of as verdict_of
 from reports.errors import Notes
@@ -93,8 +94,12 @@ class Run:
     @property
     def epoch_bits(self) -> int:
         """The number of lower bits of an index that count within an epoch; 0 where indexes have none."""
-        bits = (self.results.get("environment") or {}).get("epoch_bits")
-        return bits if isinstance(bits, int) and 0 < bits < 63 else 0
+        return epoch_bits_in(self.results)
+
+    @property
+    def environment(self) -> dict[str, Any]:
+        """The facts about machines and system; empty for a run that was not judged."""
+        return self.results.get("environment") or {}
 
     def index(self, value: int) -> str:
         """Write one of the nodes' indexes."""

@@ -211,14 +211,14 @@ def sections_of(breaks: Sequence[tuple[str, Sequence[Break]]]) -> list[str]:
 
 def system_of(run: Run) -> str:
     """Name the system under test and its version, without a bug that was planted in it."""
-    named = (run.results.get("environment") or {}).get("system") or run.plan.get("system") or "the system"
+    named = run.environment.get("system") or run.plan.get("system") or "the system"
     return str(named).partition(" with the planted bug ")[0]
 
 
 def facts_of(run: Run) -> list[tuple[str, str]]:
     """List name and value of what identifies the run, without values that were not recorded."""
     nemesis = run.plan.get("nemesis")
-    system = (run.results.get("environment") or {}).get("system")
+    system = run.environment.get("system")
     rows = [
         ("test", run.test),
         ("run", run.name),
@@ -333,7 +333,7 @@ def settings_of(run: Run) -> list[tuple[str, list[tuple[str, str]]]]:
     plan = {**run.plan, "canary_found_by": sorted(checks_looking(run.plan) & {row["name"] for row in checks_of(run)})}
     for title, record in (
         ("plan", plan if run.plan.get("canary_found_by") else run.plan),
-        ("environment", run.results.get("environment") or {}),
+        ("environment", run.environment),
         ("timings", run.results.get("timings") or {}),
     ):
         texts = {

@@ -9,6 +9,7 @@ from math import isnan
 from typing import Any, Final
 
 from history.records.doubts import doubts_of, is_least, violations_text
+from history.records.indexes import epoch_bits_in
 from history.records.verdicts import headlines_of
 from history.records.violations import counterexamples_of, counts_of, verdict_words
 from reports.errors import Notes
@@ -222,11 +223,9 @@ def _recovery(results: Mapping[str, Any], columns: int | None, *, cut: bool) -> 
     """Write the figures by kind of operation, by node and by fault, where the results hold them."""
     windows = results.get("windows") or ()
     figures = results.get("fault_figures") or {}
-    found = (results.get("environment") or {}).get("epoch_bits")
-    bits = found if isinstance(found, int) else 0
     parts = [
         ("The same by kind of operation", [] if cut else recovery_text.kinds_of(windows), (0, 3, 4, 5, 6, 7, 8)),
-        ("Caught up, ms after the heal", recovery_text.nodes_of(windows, bits), (0, *range(2, 12))),
+        ("Caught up, ms after the heal", recovery_text.nodes_of(windows, epoch_bits_in(results)), (0, *range(2, 12))),
         ("By fault: least / median / most", [] if cut else recovery_text.faults_of(figures), (1,)),
     ]
     return "\n\n".join(f"{title}\n{table(rows, right=right, columns=columns)}" for title, rows, right in parts if rows)
