@@ -42,7 +42,7 @@ LAYERS = {
     ],
     "pipeline": ["errors", "tables", "spark", "warehouse", "tables_page __init__"],
     "harness": [
-        "errors exits terminal ways names", "generators spark_settings", "workloads", "clients", "remote files",
+        "errors exits terminal spark_choice names", "generators spark_settings", "workloads", "clients", "remote files",
         "systems", "plan", "options store", "runstate", "clusters", "judge testing", "execution", "doctor", "suite",
         "cli", "schemas __main__ __init__",
     ],

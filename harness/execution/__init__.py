@@ -3,7 +3,7 @@
 ===============  =====================================================================================================
 ``run``          the whole: cluster, system, load, evidence, conclusion
 ``conductor``    load, faults and probes in parallel; then ``final_phase``
-``load``         the clients, which ``interpreter`` drives by a generator; ``histogram`` and ``alarm`` are parts of it
+``load``         the clients, which ``interpreter`` drives by a generator; with ``precise_timer`` and ``histogram``
 ``faults``       the faults of the plan, on these nodes and this system
 ``probes``       what every node says, four times a second
 ``monitor``      ends the run at the first violation, where that is asked for
