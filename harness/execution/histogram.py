@@ -23,8 +23,8 @@ class Histogram:
             time = 0
         elif time > self.most:
             self.most = time
-        shift = max(0, time.bit_length() - _BITS - 1)
-        self._counts[(shift << _BITS) + (time >> shift)] += 1
+        shift = time.bit_length() - _BITS - 1
+        self._counts[(shift << _BITS) + (time >> shift) if shift > 0 else time] += 1
         self.count += 1
 
     def quantile_ms(self, share: float) -> float:
