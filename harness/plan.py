@@ -353,7 +353,7 @@ def require_watchable(plan: Plan) -> None:
 
 
 def _watchable(workload: Workload) -> bool:
-    return workload.written_once and isinstance(workload.model, str)
+    return workload.written_once and workload.model == "register"
 
 
 def _validate_choices(plan: Plan) -> None:

@@ -84,7 +84,7 @@ def _awake_s(recorded: Recorded, begin: int, end: int) -> float:
 
 
 def _operations(recorded: Recorded) -> Check:
-    """Check that enough operations of each kind that the workload names were ok; it says which those are.
+    """Check that enough operations of each kind that the workload names were ok, on half of the keys at least.
 
     Others follow from these, such as the closing of what was written, and come as often as these let them: nothing is
     asked of them.
@@ -102,8 +102,29 @@ def _operations(recorded: Recorded) -> Check:
     if beside:
         parts.append("not asked for: " + ", ".join(_of_kind(ok[kind], kind) for kind in beside))
     parts += _without_effect([op for op in main if op.f in kinds])
-    met = all(ok[kind] >= enough for kind in kinds)
+    silent, lasting = _silent_keys(main, phase)
+    if silent:
+        parts.append(f"nothing ok on {silent} of {counted(lasting, 'key')} that were asked throughout")
+    met = all(ok[kind] >= enough for kind in kinds) and silent <= lasting / 2
     return _gate("operations", met, asked, "; ".join(parts), {"least": enough})
+
+
+def _silent_keys(main: Iterable[Operation], phase: tuple[int, int] | None) -> tuple[int, int]:
+    """Count the keys on which nothing was ok, and all, of those that were asked from the first quarter to the last.
+
+    Objects that are used for a while may have lived under a fault that left no quorum: nothing is asked of them.
+    """
+    begin, end = phase or (0, 0)
+    quarter = (end - begin) / 4
+    asked: dict[Any, list[Operation]] = {}
+    for op in main:
+        asked.setdefault(op.key, []).append(op)
+    lasting = [
+        ops
+        for ops in asked.values()
+        if min(op.invoked for op in ops) < begin + quarter and max(op.invoked for op in ops) > end - quarter
+    ]
+    return sum(not any(op.applied for op in ops) for ops in lasting), len(lasting)
 
 
 def _of_kind(number: int, kind: str) -> str:

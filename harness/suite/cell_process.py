@@ -16,7 +16,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -44,7 +45,8 @@ _LIBC: Final = ctypes.CDLL(None)
 class Attempt:
     """One run of a cell.  ``verdict`` is empty without one; ``run`` is its path below the store, or empty.
 
-    ``environment`` holds what the results say of system and machines, where it is a text.
+    ``environment`` holds what the results say of system and machines, where it is a text.  ``proven``: an expected
+    violation was found, beside a failure of the harness, for which the cell is run again.
     """
 
     cell: str
@@ -58,11 +60,17 @@ class Attempt:
     seconds: float = 0.0
     notes: tuple[str, ...] = ()
     retryable: bool = False
+    proven: bool = False
 
     @property
     def found(self) -> str:
         """The verdict, with the kinds of its violations."""
         return self.verdict + (f" ({', '.join(self.kinds)})" if self.kinds else "")
+
+    @property
+    def settled_by_proof(self) -> bool:
+        """Whether a violation settles the cell, be it the expected one."""
+        return self.verdict == "invalid" and self.outcome in ("violation", "passed")
 
     @property
     def interrupted(self) -> bool:
@@ -94,17 +102,35 @@ def run_cell(cell: Cell, store: Path, log: Path, look: Callable[[], bool], comma
     began = time.monotonic()
     with log.open("wb") as output:
         code, hung = _process(command or words_of(cell, store), output, began + longest_s(cell.plan), look)
-        run, last_words = _own_run(store, cell.plan, before), _last_words(log)
-        if run is not None and (hung or code != EXIT_INTERRUPTED) and _unjudged(RunFiles(run)):
-            # A run without a verdict may hold a violation, which a second attempt would hide.
-            words = [sys.executable, "-m", "harness", "--no-defaults", "check", str(run), "--no-spark"]
-            _process([*words, "--store", str(store)], output, time.monotonic() + _checking_s(cell.plan) + GRACE_S, look)
+        run, last_words = next(_own_runs(store, cell.plan, before), None), _last_words(log)
+        if run is not None and (hung or code != EXIT_INTERRUPTED):
+            _judge(run, cell, store, output, look)
     seconds = round(time.monotonic() - began, 1)
     return _attempt(cell, store, run, code, last_words, hung=hung, seconds=seconds)
 
 
-def _unjudged(run: RunFiles) -> bool:
-    return has_history(run) and not run.results.exists()
+def proof_of_cut_run(
+    cell: Cell, store: Path, since: str, attempts: Iterable[Attempt], log: Path, look: Callable[[], bool]
+) -> Attempt | None:
+    """The run of a cell that was under way when its suite was killed, if it found a violation, expected or not.
+
+    That is one of none of the ``attempts``, begun ``since`` then, in the form of a run's name.
+    """
+    begun = {path for path in _runs(store, cell.plan) if path.name[: len(since)] < since}
+    for run in _own_runs(store, cell.plan, begun | {store / one.run for one in attempts}):
+        with log.open("wb") as output:
+            _judge(run, cell, store, output, look)
+        found = _attempt(cell, store, run, EXIT_INTERRUPTED, "", hung=False, seconds=0.0)
+        if found.settled_by_proof:
+            return found
+    return None
+
+
+def _judge(run: Path, cell: Cell, store: Path, output: BinaryIO, look: Callable[[], bool]) -> None:
+    """Judge a run without a verdict: it may hold a violation, which a second attempt would hide."""
+    if has_history(RunFiles(run)) and not RunFiles(run).results.exists():
+        words = [sys.executable, "-m", "harness", "--no-defaults", "check", str(run), "--no-spark"]
+        _process([*words, "--store", str(store)], output, time.monotonic() + _checking_s(cell.plan) + GRACE_S, look)
 
 
 def _process(words: Sequence[str], output: BinaryIO, deadline: float, look: Callable[[], bool]) -> tuple[int, bool]:
@@ -144,15 +170,12 @@ def _runs(store: Path, plan: Plan) -> set[Path]:
     return set((store / plan.test).glob(f"*-{plan.seed}"))
 
 
-def _own_run(store: Path, plan: Plan, before: set[Path]) -> Path | None:
-    """The new run of this plan; another suite in the same store has another cluster, hence another plan."""
+def _own_runs(store: Path, plan: Plan, before: set[Path]) -> Iterator[Path]:
+    """The new runs of this plan; another suite in the same store has another cluster, hence another plan."""
     for path in sorted(_runs(store, plan) - before):
-        try:
+        with suppress(OSError, UsageError):
             if Plan.read(RunFiles(path).plan) == plan:
-                return path
-        except (OSError, UsageError):
-            continue
-    return None
+                yield path
 
 
 def _last_words(log: Path) -> str:
@@ -187,8 +210,9 @@ def _attempt(
     outcome, words = compare(cell.expected, results["verdict"], violations, strange)
     if outcome == "passed" and "valid" not in cell.expected.verdicts and _missed(cell, results):
         outcome, words = "missing-violation", "no check that looks for the planted bug failed"
-    if failure and outcome != "violation":
-        return found
+    proven = outcome == "passed"
+    if failure and outcome != "violation" and not (cut and proven):
+        return replace(found, proven=proven, sentence=f"{failure}; {words}" if proven else failure)
     # A proven violation stands, whatever else went wrong: a second attempt could only hide it.
     text = "; ".join(part for part in (words, str(results.get("sentence", "")), failure) if part)
     return replace(found, outcome=outcome, code=EXIT_OF_VERDICT[verdict], sentence=text, retryable=False)

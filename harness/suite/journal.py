@@ -3,18 +3,20 @@
 ``suite.json`` holds the cells as they were drawn at the start, ``attempts.jsonl`` a line for each run, written and
 synced when it ended.  So after the suite was killed, the cells that ended need not run again, and the others are those
 that were begun, with their seeds, even if the file has changed meanwhile.  An attempt that was interrupted is not
-recorded: it is repeated.
+recorded: it is repeated, unless a violation was found in it, also where the suite was killed before its end.
 """
 
 from __future__ import annotations
 
 import json
 import os
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
+from harness.clusters.locks import FileLock
 from harness.errors import StoreError, UsageError
 from harness.store import point_link, write_json
 from harness.suite.cell_process import Attempt
@@ -64,8 +66,8 @@ class Journal:
     def add(self, attempt: Attempt) -> None:
         """Record an attempt.  Raises StoreError when that fails: the suite then ends rather than forget."""
         try:
-            with (self.root / "attempts.jsonl").open("a") as file:
-                file.write(json.dumps(record_of(attempt), ensure_ascii=False) + "\n")
+            with (self.root / "attempts.jsonl").open("ab") as file:
+                file.write(json.dumps(record_of(attempt)).encode() + b"\n")
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:
@@ -102,12 +104,26 @@ def begin(store: Path, begun: Begun, started: datetime) -> Journal:
     return Journal(root, begun)
 
 
+def alone(root: Path) -> AbstractContextManager[None]:
+    """Hold a run of a suite: a second session would take the cell under way for one that was cut.
+
+    Entering raises ClusterBusyError that names the other session.
+    """
+    return FileLock(root / "lock", f"the suite's run {root}").held()
+
+
+def latest(store: Path, name: str) -> Path | None:
+    """The directory of the last run of a suite."""
+    root = store / SUITES / name / "latest"
+    return root.resolve() if (root / "suite.json").is_file() else None
+
+
 def unfinished(store: Path, name: str) -> Journal | None:
     """The last run of a suite if it did not end.  Raises UsageError when it cannot be read."""
-    root = store / SUITES / name / "latest"
-    if not (root / "suite.json").is_file():
+    root = latest(store, name)
+    if root is None:
         return None
-    journal = read_journal(root.resolve())
+    journal = read_journal(root)
     return None if all(map(journal.is_settled, journal.begun.cells)) else journal
 
 
@@ -116,10 +132,10 @@ def read_journal(root: Path) -> Journal:
     try:
         begun = Begun.from_json(load_object((root / "suite.json").read_bytes()))
         path = root / "attempts.jsonl"
-        lines = path.read_text().splitlines(keepends=True) if path.exists() else []
-        attempts = [convert(load_object(line), Attempt) for line in lines if line.endswith("\n")]
+        lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
+        attempts = [convert(load_object(line), Attempt) for line in lines if line.endswith(b"\n")]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UsageError(f"{root} cannot be resumed: {error}; start the suite anew, without --resume") from None
-    if lines and not lines[-1].endswith("\n"):
-        path.write_text("".join(lines[:-1]))
+    if lines and not lines[-1].endswith(b"\n"):
+        os.truncate(path, sum(map(len, lines[:-1])))
     return Journal(root, begun, attempts)

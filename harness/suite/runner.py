@@ -6,7 +6,7 @@ It does not depend on clusters or processes: ``launch`` runs a cell once, ``rese
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
@@ -79,11 +79,11 @@ class Runner:
         attempt = self.launch(cell, log)
         if attempt.interrupted or self.stopping():
             # A violation that was proven stands; anything else of a run that was cut is run again.
-            if attempt.outcome == "violation":
+            if attempt.settled_by_proof:
                 self.journal.add(attempt)
             self.why_ended = "interrupted"
             return
-        attempt = self._with_reset(attempt)
+        attempt = self._with_reset(_with_earlier_proof(attempt, self.journal.of(cell)))
         self.journal.add(attempt)
         overheads.append(max(attempt.seconds - likely_seconds(cell.plan, 0.0), 0.0))
         again = not self.journal.is_settled(cell)
@@ -98,3 +98,12 @@ class Runner:
         except HarnessError:
             self.journal.add(attempt)
             raise
+
+
+def _with_earlier_proof(attempt: Attempt, earlier: Sequence[Attempt]) -> Attempt:
+    """An expected violation that was found beside a failure of ours stays found, whatever a second attempt missed."""
+    proof = next((one for one in earlier if one.proven), None)
+    if proof is None or attempt.outcome not in ("missing-violation", "unknown"):
+        return attempt
+    text = f"found in {proof.run} ({proof.sentence}), and not again: {attempt.sentence}"
+    return replace(attempt, outcome="passed", sentence=text)

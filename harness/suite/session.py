@@ -6,6 +6,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,9 +18,9 @@ from harness.execution.interrupts import Interrupts
 from harness.plan import Plan
 from harness.store import write_json
 from harness.suite import junit
-from harness.suite.cell_process import Attempt, run_cell
+from harness.suite.cell_process import Attempt, proof_of_cut_run, run_cell
 from harness.suite.cells import Cell, Shard, likely_seconds
-from harness.suite.journal import Begun, Journal, begin, unfinished
+from harness.suite.journal import Begun, Journal, alone, begin, latest, unfinished
 from harness.suite.markdown import markdown
 from harness.suite.outcome import SuiteResults, conclude, is_as_expected, summary
 from harness.suite.runner import OVERHEAD_S, Runner
@@ -111,7 +112,18 @@ def run_suite(asked: SuiteOptions, stream: TextIO | None = None) -> SuiteResults
     """
     suite = read_suite(asked.file)
     budget_s = suite.budget_s if asked.budget is None else length_s(asked.budget, "--budget")
-    journal = _resumed(asked, suite) if asked.resume else _begun(asked, suite)
+    with ExitStack() as held:
+        if asked.resume and (last := latest(asked.store, suite.name)) is not None:
+            held.enter_context(alone(last))
+        journal = _resumed(asked, suite) if asked.resume else _begun(asked, suite)
+        if not asked.resume:
+            held.enter_context(alone(journal.root))
+        return _run(asked, suite, journal, budget_s, stream)
+
+
+def _run(
+    asked: SuiteOptions, suite: Suite, journal: Journal, budget_s: float | None, stream: TextIO | None
+) -> SuiteResults:
     table = Table(journal.begun.cells, stream)
     began = time.monotonic()
     with Interrupts(table.say) as interrupts:
@@ -119,7 +131,7 @@ def run_suite(asked: SuiteOptions, stream: TextIO | None = None) -> SuiteResults
         table.say(judged(journal.begun.cells))
         stop = threading.Event()
         runner = Runner(
-            journal, _launcher(asked.store, table, stop), lambda: (), table, stop.is_set,
+            journal, _launcher(journal, asked.store, table, stop), lambda: (), table, stop.is_set,
             asked.on_failure or suite.on_failure, budget_s,
         )  # fmt: skip
         failure, renewed = "", 0
@@ -176,7 +188,7 @@ def _resumed(asked: SuiteOptions, suite: Suite) -> Journal:
     if journal is None:
         raise UsageError(f"--resume: no run of {suite.name} in {asked.store} was cut; leave the option out")
     fixed = {"--seed": asked.seed, "--system": asked.system, "--time-limit": asked.time_limit,
-             "--spark": asked.spark}  # fmt: skip
+             "--spark": asked.spark, "--retries": asked.retries}  # fmt: skip
     given = [name for name, value in {**fixed, "--nemesis": asked.nemesis or None}.items() if value is not None]
     if given:
         raise UsageError(f"--resume goes on with the cells that were begun: leave out {', '.join(given)}")
@@ -209,13 +221,16 @@ def _on_cluster(runner: Runner, journal: Journal, table: Table) -> int:
         return cluster.renewed
 
 
-def _launcher(store: Path, table: Table, stop: threading.Event) -> Callable[[Cell, Path], Attempt]:
+def _launcher(journal: Journal, store: Path, table: Table, stop: threading.Event) -> Callable[[Cell, Path], Attempt]:
+    since = journal.root.name.partition("Z")[0]
+
     def look() -> bool:
         table.tick()
         return stop.is_set()
 
     def launch(cell: Cell, log: Path) -> Attempt:
-        attempt = run_cell(cell, store, log, look)
+        cut = proof_of_cut_run(cell, store, since, journal.attempts, log, look)
+        attempt = cut or run_cell(cell, store, log, look)
         if attempt.run:
             _note(store / attempt.run, cell, attempt)
         return attempt

@@ -282,7 +282,7 @@ class Workload:
     ``final``), each repeated by a worker of each node until it was answered by one that had applied it.  ``model`` is
     the name of a model of the checker, or a check of its own, from the evidence; ``checks`` come on top of it.
     ``kinds`` are the ``f`` of which the gates ask for completions, ``reads`` those that show what others did.
-    ``written_once``: no value is written twice to a key, so that ``--stop-on-violation`` can follow.
+    ``written_once``: no value is written twice to a register, so that ``--stop-on-violation`` can follow.
     """
 
     name: str

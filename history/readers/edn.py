@@ -23,12 +23,17 @@ _TOKEN: Final = re.compile(
 )
 _CLOSING: Final = {"[": "]", "(": ")", "{": "}", "#{": "}"}
 _ATOMS: Final = {"nil": None, "true": True, "false": False}
-_INTEGER: Final = re.compile(r"[+-]?\d+N?")
-_NUMBER: Final = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d+)?M?")
+_INTEGER: Final = re.compile(r"[+-]?(0|[1-9]\d*)N?", re.ASCII)
+_HEXADECIMAL: Final = re.compile(r"[+-]?0[xX][0-9A-Fa-f]+N?")
+_NUMBER: Final = re.compile(r"[+-]?(0|[1-9]\d*)(\.\d*)?([eE][+-]?\d+)?M?", re.ASCII)
+_RATIO: Final = re.compile(r"[+-]?\d+/\d+", re.ASCII)
+#: How no name begins: what begins so and is no number would be compared as a text with what it stands for.
+_LIKE_A_NUMBER: Final = re.compile(r"[+-]?\.?\d")
 #: A map of names, numbers, plain strings, and vectors, as nearly all of a history's are, is read in one go.
 _FLAT_MAP: Final = re.compile(r"""[\s,]*+\{((?>[^{}()"#;\\]+|"[^"\\]*")*+)\}""")
 _FLAT_ITEM: Final = re.compile(r"""[^\s,\[\]"]+|"[^"]*"|\[[^\[\]"]*\]""")
-_ESCAPE: Final = re.compile(r"\\(u[0-9A-Fa-f]{4}|.)")
+_ESCAPE: Final = re.compile(r"((?:\\u[0-9A-Fa-f]{4})+)|\\(.)", re.DOTALL)
+_ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", '"': '"', "\\": "\\"}
 _SYMBOLIC: Final = {"##NaN": math.nan, "##Inf": math.inf, "##-Inf": -math.inf}
 _DEEPEST: Final = 100
 _LONGEST_NUMBER: Final = 400
@@ -103,7 +108,10 @@ class EdnReader:
             self._depth -= 1
             return value
         if kind == "string":
-            return _ESCAPE.sub(_unescaped, text[1:-1])
+            try:
+                return _ESCAPE.sub(_unescaped, text[1:-1])
+            except KeyError as error:
+                raise self.wrong(start, f"expected an escape of EDN, found \\{error.args[0]}") from None
         if kind == "symbolic" and text not in _SYMBOLIC:
             raise self.wrong(start, f"expected one of {', '.join(_SYMBOLIC)}, found {text!r}")
         return _SYMBOLIC[text] if kind == "symbolic" else self._atom(text, start)
@@ -111,7 +119,10 @@ class EdnReader:
     def _atom(self, text: str, start: int) -> Any:
         if len(text) > _LONGEST_NUMBER and _NUMBER.fullmatch(text.rstrip("N")):
             raise self.wrong(start, f"expected a number of at most {_LONGEST_NUMBER} digits, found {len(text)}")
-        return _atom(text)
+        try:
+            return _atom(text)
+        except ValueError:
+            raise self.wrong(start, f"expected a number, found {text[:40]!r}") from None
 
     def _collection(self, opening: str, start: int) -> Any:
         items, places = [], []
@@ -129,7 +140,10 @@ class EdnReader:
         found = _FLAT_MAP.match(self.text, self.place)
         if found is None or len(body := found[1]) > _LONGEST_NUMBER:
             return None
-        items = list(map(_flat_item, _FLAT_ITEM.findall(body)))
+        try:
+            items = list(map(_flat_item, _FLAT_ITEM.findall(body)))
+        except ValueError:
+            return None
         brackets = body.count("[") + body.count("]")
         if brackets and brackets != 2 * sum(type(item) is list for item in items):
             return None
@@ -140,13 +154,20 @@ class EdnReader:
     def _map(self, items: list[Any], start: int) -> dict[Any, Any]:
         if len(items) % 2:
             raise self.wrong(start, "a map has a key without a value")
-        pairs = zip(items[::2], items[1::2], strict=True)
-        return {key if type(key) is str else _name(key): item for key, item in pairs}
+        keys = [key if type(key) is str else _name(key) for key in items[::2]]
+        found = dict(zip(keys, items[1::2], strict=True))
+        if len(found) < len(keys):
+            twice = next(key for place, key in enumerate(keys) if key in keys[:place])
+            raise self.wrong(start, f"the field :{twice} is given twice")
+        return found
 
 
 def _unescaped(match: re.Match[str]) -> str:
-    sign = match[1]
-    return chr(int(sign[1:], 16)) if len(sign) > 1 else {"n": "\n", "t": "\t", "r": "\r"}.get(sign, sign)
+    """The text of some escapes.  Raises KeyError for one that is none."""
+    if match[1] is None:
+        return _ESCAPES[match[2]]
+    units = b"".join(bytes.fromhex(unit) for unit in match[1].split("\\u")[1:])
+    return units.decode("utf-16-be", "surrogatepass")  # one character may take two of them
 
 
 def _flat_item(text: str) -> Any:
@@ -162,12 +183,17 @@ def _name(key: Any) -> Any:
 
 @lru_cache(maxsize=1 << 16)
 def _atom(text: str) -> Any:
+    """The value of a word.  Raises ValueError for what begins as a number and is none."""
     if text in _ATOMS:
         return _ATOMS[text]
     if _INTEGER.fullmatch(text):
         return int(text.rstrip("N"))
     if _NUMBER.fullmatch(text):
         return float(text.rstrip("M"))
+    if _HEXADECIMAL.fullmatch(text):
+        return int(text.rstrip("N"), 16)
+    if _LIKE_A_NUMBER.match(text) and not _RATIO.fullmatch(text):
+        raise ValueError(text)
     return text.lstrip(":")
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from history.errors import FormatError
-from history.records.events import NEMESIS, TYPES, Event
+from history.records.events import NEMESIS, TYPES, UNANSWERED, Event, answers_nothing
 
 #: Where the map starts (a place that ``wrong`` understands) and the map.
 Record: TypeAlias = tuple[int, dict[str, Any]]
@@ -57,6 +57,8 @@ def check_record(place: int, record: dict[str, Any], wrong: Wrong) -> None:
         raise wrong(place, f":process must be an integer or :{NEMESIS}, found {process!r}")
     if not isinstance(record["f"], str):
         raise wrong(place, f":f must be a name, found {record['f']!r}")
+    if answers_nothing(record):
+        raise wrong(place, UNANSWERED.format(":value"))
 
 
 def _all_keyed(records: Sequence[dict[str, Any]]) -> bool:

@@ -16,7 +16,7 @@ _EVENT: Final = re.compile(
     re.ASCII,
 )
 _LIKE_ONE: Final = re.compile(r"jepsen\.util\s+-?\s*((\d+|:nemesis)\s+:|\S+\s+:(invoke|ok|fail|info)\b)")
-_INTEGER: Final = re.compile(r"-?\d{1,18}", re.ASCII)
+_INTEGER: Final = re.compile(r"-?(0|[1-9]\d{0,17})", re.ASCII)
 
 
 def parse_jepsen_log(text: str, source: str) -> TextHistory:

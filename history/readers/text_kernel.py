@@ -44,7 +44,7 @@ TEXT, ODD, BLANK = 10, 11, 12
 # Places in the array of the hashes of the names that are known: fields, nemesis, types.
 _TYPE, _PROCESS, _F, _VALUE, _INDEX, _TIME, _KEY, _NODE, _ERROR, _NEMESIS, _TYPES, _KNOWN = *range(11), 14
 NAMES: Final = ("type", "process", "f", "value", "index", "time", "key", "node", "error", "nemesis", *TYPES)
-_NEEDED: Final = 0b111
+_NEEDED: Final = 0b1111
 #: A log's process has at most 18 digits.
 _MAX_PROCESS: Final = 10**18
 

@@ -234,6 +234,8 @@ def parse_event(record: dict[str, Any], path: Path, number: int) -> Event:
     process = record.get("process")
     if process != NEMESIS and (not isinstance(process, int) or isinstance(process, bool)):
         raise wrong(f"process must be an integer or {NEMESIS!r}, found {process!r}")
+    if answers_nothing(record):
+        raise wrong(UNANSWERED.format("'value'"))
     if (complaint := _optional_fields(record)) is not None:
         raise wrong(complaint)
     return Event(
@@ -249,6 +251,15 @@ def parse_event(record: dict[str, Any], path: Path, number: int) -> Event:
         record.get("phase"),
         record.get("intended"),
     )
+
+
+#: Of an ok read without the field: taken for null, it would say that the read found nothing.
+UNANSWERED: Final = "the field {} is missing: an ok read says what was read, null if nothing"
+
+
+def answers_nothing(record: dict[str, Any]) -> bool:
+    """Whether it is an ok read that does not say what was read."""
+    return record["type"] == "ok" and record["f"] == "read" and "value" not in record and record["process"] != NEMESIS
 
 
 def _optional_fields(record: dict[str, Any]) -> str | None:

@@ -20,8 +20,9 @@ STATE: Final = """while read -r key value rest; do
 done 2>/dev/null </proc/"$0"/status
 exit 0"""
 
+#: To the process and its group, which it leads: what a shell was started with is the shell, and serving is its child.
 #: Ends with 0 when the process is gone afterwards or was before; that kill succeeded proves nothing.
-SIGNAL: Final = """kill -s "$1" "$0" 2>/dev/null || [ ! -e /proc/"$0" ]"""
+SIGNAL: Final = """kill -s "$1" -- "-$0" 2>/dev/null || kill -s "$1" "$0" 2>/dev/null || [ ! -e /proc/"$0" ]"""
 
 GONE: Final = ("", "Z", "X")
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import checker.monitor
 from checker import check_operations
 from checker.monitor import Monitor
 from history import Event, pair
@@ -24,7 +25,10 @@ def first_bad_prefix(events: list[Event]) -> int | None:
 
 
 @pytest.mark.slow
-def test_the_earliest_event_of_all() -> None:
+@pytest.mark.parametrize("sweep", [1, 64])
+def test_the_earliest_event_of_all(sweep: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where what is dead is forgotten at once."""
+    monkeypatch.setattr(checker.monitor, "_SWEEP", sweep)
     random, found = Random(11), 0
     for _ in range(samples := draws(120, 350)):
         sampler = Sampler(random, values=None, truth=random.choice([0.7, 0.95, 1.0]))

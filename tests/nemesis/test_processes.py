@@ -1,9 +1,14 @@
 from __future__ import annotations
 
 import math
+import os
 import random
+import subprocess
+import time
 from collections import Counter
+from contextlib import suppress
 from dataclasses import replace
+from signal import SIGKILL
 
 import pytest
 
@@ -11,7 +16,7 @@ from harness.testing import world
 from nemesis.core.errors import FaultError, SkippedError
 from nemesis.core.fault import Settings, Targets
 from nemesis.core.targets import mostly_small
-from nemesis.faults.processes import signal, state_of
+from nemesis.faults.processes import GONE, signal, state_of
 from nemesis.faults.registry import find
 
 KILL, PAUSE = find("kill-random-processes"), find("hammer-time")
@@ -115,6 +120,30 @@ def test_a_pause_that_cannot_be_ended_is_doubt_and_one_of_a_dead_process_is_heal
 def test_commands_carry_the_pid_as_an_argument_of_its_own():
     assert signal(42, "KILL").argv[-2:] == ("42", "KILL")
     assert state_of(42).argv[-1] == "42"
+
+
+def test_a_signal_reaches_the_server_that_a_shell_started() -> None:
+    """A command such as ``sh -c "cd here && server"``: the shell alone would be gone, and the server would serve."""
+
+    def state(pid: int) -> str:
+        return subprocess.run(state_of(pid).argv, check=True, capture_output=True, text=True).stdout.strip()
+
+    words = ["sh", "-c", "sleep 60 & echo $!; wait"]
+    with subprocess.Popen(words, start_new_session=True, stdout=subprocess.PIPE, text=True) as shell:
+        assert shell.stdout is not None
+        server = int(shell.stdout.readline())
+        try:
+            stop, go_on, kill = signal(shell.pid, "STOP"), signal(shell.pid, "CONT"), signal(shell.pid, "KILL")
+            for command, shown in ((stop, ("T",)), (go_on, ("S",)), (kill, GONE)):
+                subprocess.run(command.argv, check=True)
+                deadline = time.monotonic() + 10
+                while state(server) not in shown and time.monotonic() < deadline:
+                    time.sleep(0.01)
+                assert state(server) in shown
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(shell.pid, SIGKILL)
+    subprocess.run(signal(shell.pid, "KILL").argv, check=True)
 
 
 @pytest.mark.parametrize("name", ["kill-leader", "pause-leader"])

@@ -452,6 +452,21 @@ def test_gate_operations_wants_a_share_of_what_was_asked_for() -> None:
     assert unknown_because("operations", few) == "4 reads of at least 5 asked for, 6 writes"
 
 
+@pytest.mark.parametrize(("silent", "verdict"), [(1, "valid"), (2, "unknown")])
+def test_gate_operations_wants_them_on_half_of_the_keys_that_were_asked_throughout(silent: int, verdict: str) -> None:
+    """Keys on which nothing was ever ok are read at the end, and show nothing all the same."""
+    operations = [*OPERATIONS, operation(59.5, "read", outcome="info")]
+    for key in [f"k{number + 1}" for number in range(silent)]:
+        operations += [replace(operation(at, "write", outcome="info"), key=key) for at in (4, 30, 59)]
+        operations += [replace(one, key=key) for one in OPERATIONS if one.phase == "final"]
+    results = judged(replace(good(), operations=tuple(operations)))
+    assert results.verdict == verdict
+    said = f"; nothing ok on {silent} of {silent + 1} keys that were asked throughout"
+    assert check_named("operations", results).seen == f"1 read, 1 write{said}"
+    churn = [replace(one, key=f"{one.key}-{one.invoked}") if one.outcome == "info" else one for one in operations]
+    assert check_named("operations", judged(replace(good(), operations=tuple(churn)))).verdict == "valid"
+
+
 def test_gate_operations_wants_a_cas_where_the_workload_has_them() -> None:
     plan = replace(good().plan, workload="cas-register")
     assert unknown_because("operations", replace(good(), plan=plan)) == f"1 read, 1 write, 0 cas{ONE}"

@@ -373,8 +373,10 @@ def test_a_plan_names_a_workload_that_there_is_not(tested: Tested) -> None:
         _ = plan.model
 
 
-def test_the_monitor_cannot_follow_a_workload_that_no_model_judges(tested: Tested) -> None:
-    own = replace(OWN[0], written_once=True)
+@pytest.mark.parametrize("own", [OWN[0], workloads.SET, workloads.CAS_REGISTER])
+def test_the_monitor_cannot_follow_a_workload_that_is_judged_as_no_register(tested: Tested, own: Workload) -> None:
+    """The first read of an empty set, say, would be one of what was never written."""
+    own = replace(own, name="own", written_once=True)
     plan = replace(tested(workloads=(own, DLEDGER.workloads[0])).plan, workload="own")
     with pytest.raises(UsageError, match="take --workload register, or leave"):
         require_watchable(plan)

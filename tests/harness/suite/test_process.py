@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 
 from harness.suite import cell_process
-from harness.suite.cell_process import Attempt, run_cell, words_of
+from harness.suite.cell_process import Attempt, proof_of_cut_run, run_cell, words_of
 from harness.suite.cells import Cell
 from harness.suite.expectation import Expectation
 from harness.suite.known_defects import Defect
 from tests.support.harness.recorded_run import PLAN, record
-from tests.support.harness.suite_toys import EXAMPLE, cell
+from tests.support.harness.suite_toys import EXAMPLE, cell, leave_run
 
 ENVIRONMENT = {"system": "DLedger 0.4.0", "jar_sha256": "ab12", "nodes": {"n1": "10.0.0.1"}}
 VALID: dict[str, Any] = {"verdict": "valid", "sentence": "linearizable: yes", "checks": [], "keys": [],
@@ -149,6 +149,14 @@ def test_a_known_violation_beside_our_own_failure_is_tried_again(go: Go) -> None
     planted = Expectation(("invalid",), ("stale-read",))
     found = go(1, {**INVALID, "harness_failure": "n2 did not answer"}, cell("a", 1, planted))
     assert (found.outcome, found.retryable, found.kinds) == ("harness-failure", True, ("stale-read",))
+    assert (found.proven, found.sentence) == (True, "n2 did not answer; as expected")
+
+
+def test_beside_our_own_failure_other_checks_prove_no_planted_bug(go: Go) -> None:
+    beside = {**VALID, "verdict": "invalid", "checks": [{"name": "recovery", "verdict": "invalid"}]}
+    planted = Expectation(("invalid",), ("recovery", "no-recovery"))
+    found = go(255, {**beside, "harness_failure": "disk full"}, cell("a", 1, planted, canary="stale-reads"))
+    assert (found.outcome, found.proven, found.sentence) == ("harness-failure", False, "disk full")
 
 
 @pytest.mark.parametrize(
@@ -204,7 +212,39 @@ def test_an_interrupted_run_that_proved_a_violation_keeps_it(go: Go) -> None:
     assert found.sentence == "linearizable: no; interrupted"
     planted = Expectation(("invalid",), ("stale-read",))
     known = go(130, INVALID, cell("b", 2, planted))
-    assert (known.outcome, known.interrupted) == ("not-run", True)
+    assert (known.outcome, known.code, known.retryable) == ("passed", 1, False)
+    assert known.sentence == "as expected; linearizable: no; interrupted"
+
+
+@pytest.mark.parametrize(
+    ("results", "since", "outcome"),
+    [
+        (INVALID, "20260101T000000.000", "violation"),
+        (INVALID, "20260101T000000.001", None),
+        (VALID, "20260101T000000.000", None),
+        ({}, "20260101T000000.000", None),
+    ],
+)
+def test_what_was_found_when_the_suite_was_killed_stays_found(
+    tmp_path: Path, results: dict[str, Any], since: str, outcome: str | None
+) -> None:
+    one, log = cell("a"), tmp_path / "log"
+    run = leave_run(tmp_path, one.plan, **results)
+    found = proof_of_cut_run(one, tmp_path, since, (), log, lambda: False)
+    assert (None if found is None else found.outcome) == outcome
+    known = Attempt("a", "harness-failure", 255, run=str(run.relative_to(tmp_path)))
+    assert proof_of_cut_run(one, tmp_path, since, [known], log, lambda: False) is None
+    other = cell("a", 1, nodes=3)
+    assert proof_of_cut_run(other, tmp_path, since, (), log, lambda: False) is None
+
+
+@pytest.mark.slow
+def test_a_run_that_nobody_judged_is_judged_when_its_suite_goes_on(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    since = record(store, last_read=1).root.name.partition("Z")[0]
+    found = proof_of_cut_run(Cell("a", PLAN, Expectation()), store, since, (), tmp_path / "log", lambda: False)
+    assert found is not None, (tmp_path / "log").read_text()
+    assert (found.outcome, found.verdict) == ("violation", "invalid")
 
 
 def test_a_run_that_hangs_is_ended_even_if_it_does_not_listen(go: Go, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -147,6 +147,26 @@ def test_a_violation_of_an_interrupted_cell_is_written_down_and_settles_it(tmp_p
     assert world.launched == ["c"]
 
 
+@pytest.mark.parametrize("end", ["missing-violation", "unknown"])
+def test_a_planted_bug_that_was_found_beside_our_failure_stays_found(tmp_path: Path, end: Outcome) -> None:
+    journal = begin(tmp_path, begun(cell("a"), cell("b"), retries=1), NOW)
+    ends = [
+        attempt("a", "harness-failure", verdict="invalid", proven=True, run="t/1", sentence="disk full; as expected"),
+        attempt("a", end), attempt("b", "harness-failure", verdict="invalid"), attempt("b", end),
+    ]  # fmt: skip
+    Runner(journal, lambda _one, _log: ends.pop(0), lambda: (), Screen(), lambda: False).run()
+    again = read_journal(journal.root)
+    assert [found.outcome for found in again.attempts] == ["harness-failure", "passed", "harness-failure", end]
+    assert again.attempts[1].sentence == f"found in t/1 (disk full; as expected), and not again: a {end}"
+
+
+def test_our_own_failure_in_every_attempt_stays_ours(tmp_path: Path) -> None:
+    journal = begin(tmp_path, begun(cell("a")), NOW)
+    ends = [attempt("a", "harness-failure", proven=True), attempt("a", "harness-failure")]
+    Runner(journal, lambda _one, _log: ends.pop(0), lambda: (), Screen(), lambda: False).run()
+    assert journal.attempts[-1].outcome == "harness-failure"
+
+
 def test_retries_are_counted_over_a_crash(tmp_path: Path) -> None:
     world = World(tmp_path, begun(*ABC[:2]), ["harness-failure"])
     with pytest.raises(IndexError):  # the toy's way of dying
@@ -195,6 +215,18 @@ def test_a_torn_last_line_is_a_cell_that_runs_again(tmp_path: Path) -> None:
     assert [found.cell for found in journal.attempts] == ["a", "b"]
     journal.add(attempt("c"))
     assert [found.cell for found in read_journal(world.journal.root).attempts] == ["a", "b", "c"]
+
+
+def test_a_journal_is_torn_within_a_character_and_holds_what_ends_lines_of_a_text(tmp_path: Path) -> None:
+    journal = begin(tmp_path, begun(*ABC), NOW)
+    journal.add(attempt("a", sentence="one\u2028two\x85"))
+    path = journal.root / "attempts.jsonl"
+    whole = path.read_bytes()
+    path.write_bytes(whole + '{"cell": "b\u00e9'.encode()[:-1])
+    assert read_journal(journal.root).attempts == journal.attempts
+    assert path.read_bytes() == whole
+    path.write_bytes(json.dumps(json.loads(whole) | {"sentence": "one\u2028two"}, ensure_ascii=False).encode() + b"\n")
+    assert read_journal(journal.root).attempts[0].sentence == "one\u2028two"
 
 
 @pytest.mark.parametrize("spoil", ["{", "[]", '{"format": "harness-suite", "version": 99}', '{"format": "x"}'])

@@ -10,10 +10,11 @@ from typing import Any, Self
 import pytest
 
 from harness.cli.main import run_command
-from harness.errors import ClusterError
+from harness.errors import ClusterBusyError, ClusterError
 from harness.suite import session
 from harness.suite.cell_process import Attempt
 from harness.suite.cells import Cell
+from harness.suite.journal import alone
 from history import extras
 from tests.support.harness.suite_toys import attempt, leave_run
 
@@ -229,6 +230,44 @@ def test_a_cut_suite_goes_on_where_it_was(world: World, capsys: pytest.CaptureFi
     assert world.ours == [False, True]
     assert world("--resume") == 254
     assert "no run of toy" in capsys.readouterr().err
+
+
+def test_a_run_that_was_under_way_when_the_suite_was_killed_keeps_its_violation(world: World) -> None:
+    world.ends = {"register-hammer-time-0.3.2": "interrupted"}
+    assert world("--no-site", "--seed", "5") == 130
+    cut, ran = world.ran[-1], len(world.ran)
+    run = leave_run(world.path / "store", cut.plan, name=f"29990101T000000.000Z-{cut.plan.seed}",
+                    verdict="invalid", sentence="linearizable: no", checks=[], keys=[])  # fmt: skip
+    assert world("--no-site", "--resume") == 1
+    assert cut.name not in [cell.name for cell in world.ran[ran:]]
+    found = next(row for row in world.results["cells"] if row["name"] == cut.name)
+    assert (found["outcome"], found["run"]) == ("violation", str(run.relative_to(world.path / "store")))
+
+
+def test_a_suite_is_run_by_one_session_at_a_time(
+    world: World, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.ends = {"register-hammer-time-0.3.2": "interrupted"}
+    assert world("--no-site") == 130
+    before = world.results
+    with alone(world.folder.resolve()):
+        assert world("--no-site", "--resume") == 255
+    assert f"the suite's run {world.folder.resolve()} is in use by pid" in capsys.readouterr().err
+    assert world.results == before
+    assert world("--resume", "--retries", "3") == 254
+    assert "leave out --retries" in capsys.readouterr().err
+    run_cell = world.run_cell
+
+    def looked(*arguments: Any) -> Attempt:
+        with pytest.raises(ClusterBusyError), alone(world.folder.resolve()):
+            pass
+        return run_cell(*arguments)
+
+    world.ends, world.ran = {}, []
+    monkeypatch.setattr(session, "run_cell", looked)
+    assert world("--no-site", "--resume") == 0
+    assert world("--no-site") == 0
+    assert len(world.ran) == 4 + 6
 
 
 def test_a_cluster_that_cannot_be_had_is_a_failure_of_the_harness(world: World) -> None:

@@ -154,6 +154,65 @@ def test_a_field_that_is_given_twice_is_refused(name: str, tmp_path: Path) -> No
             read(written(tmp_path, "".join(lines).encode()))
 
 
+@pytest.fixture(params=[0, 1 << 30], ids=["by lines", "row by row"])
+def read_text(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[str], Any]:
+    """Read a text of a few lines as a large file is read, and as a small one."""
+    return lambda text: read_any(written(tmp_path, text.encode()), large=request.param)
+
+
+_READ_TEXT = Callable[[str], Any]
+_WRITE = "{:process 0, :type :invoke, :f :write, :value %s}\n{:process 0, :type :ok, :f :write, :value %s}\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("{:process 1, :type :invoke, :f :read, :f :write, :value 8}", "f"),
+        ("{:process 1, :type :invoke, :f :write, :value 7, :value 8}", "value"),
+        ('{:process 1, :type :invoke, :f :write, :value 7, "value" 8}', "value"),
+        ("{:process 1, :type :invoke, :f :write, :value {:a 1, :a 2}}", "a"),
+        ("#op{:process 1, :process 2, :type :invoke, :f :write, :value 7}", "process"),
+    ],
+)
+def test_a_field_of_edn_that_is_given_twice_is_refused(read_text: _READ_TEXT, line: str, name: str) -> None:
+    with pytest.raises(FormatError, match=f"line 3: the field :{name} is given twice"):
+        read_text(_WRITE % (7, 7) + line + "\n")
+
+
+@pytest.mark.parametrize(
+    ("word", "why"),
+    [
+        ("010", "a number, found '010'"), ("-00", "a number"), ("2r11", "a number"), (".5", "a number"),
+        ("1_000", "a number"), ("[1 08]", "a number, found '08'"), ("\u0661", "a number"),
+        (r'"\q"', r"an escape of EDN, found \\q"), (r'"\101"', "an escape of EDN"), (r'"\u00"', "an escape of EDN"),
+    ],
+)  # fmt: skip
+def test_numbers_and_escapes_that_are_none_are_no_texts(read_text: _READ_TEXT, word: str, why: str) -> None:
+    with pytest.raises(FormatError, match=f"line 1: expected {why}"):
+        read_text(_WRITE % (word, word))
+
+
+@pytest.mark.parametrize(
+    ("word", "value"),
+    [
+        ("0x10", 16), ("-0XfN", -15), ("+7", 7), ("-0", 0), ("10N", 10), ("1.5M", 1.5), ("2/3", "2/3"), ("-", "-"),
+        (r'"\b\f\n\"\\"', '\b\f\n"\\'), (r'"\u0041\uD83D\uDE00"', "A\U0001f600"), ('"0x10"', "0x10"),
+    ],
+)  # fmt: skip
+def test_what_a_word_of_edn_stands_for(read_text: _READ_TEXT, word: str, value: Any) -> None:
+    found = read_text(_WRITE % (word, word))
+    assert (found.operations or [found.columns.operation(0)])[0].value == value
+
+
+@pytest.mark.parametrize("name", ["jsonl", "edn"])
+@pytest.mark.parametrize("large", [0, 1 << 30])
+def test_an_ok_read_without_its_value_is_none_of_nothing(name: str, large: int, tmp_path: Path) -> None:
+    records = story()
+    del records[3]["value"]
+    with pytest.raises(FormatError, match=r"line \d: the field '?:?value'? is missing: an ok read says what was read"):
+        read_any(written(tmp_path, TEXTS[name](records)), large=large)
+
+
 def test_a_kv_file_takes_texts_only(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match=r"line 2: expected a text, found :value 9223372036854775808"):
         read_any(written(tmp_path, TEXTS["porcupine-kv"](changed(1, value=2**63)(story_of("porcupine-kv")))))
