@@ -16,7 +16,7 @@
 ``runstate``                       ``run.json``: how far a run came
 ``store``, ``files``, ``options``  the run store, history files that users name, options in files
 ``plan``, ``names``                the plan of a run, fixed before anything starts, and the name of its folder
-``ways``                           what is judged through Spark, and what in this process
+``spark_choice``                   what is judged through Spark, and what in this process
 ``spark_settings``                 settings of Spark that a user may give
 ``terminal``                       safe standard streams, and tables
 ``schemas``                        JSON Schemas of the files that people write, for editors

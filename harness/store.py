@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from harness.errors import StoreError, UsageError
 from history import RunFiles
 from history.json_object import read_object
+from history.records.layout import name_of_start
 
 if TYPE_CHECKING:
     from harness.plan import Plan
@@ -26,8 +27,7 @@ def create_run(store: Path, plan: Plan, started: datetime) -> RunFiles:
 
     Raises StoreError when the disk refuses.
     """
-    name = f"{started:%Y%m%dT%H%M%S.%f}"[:-3] + f"Z-{plan.seed}"
-    run = RunFiles(store / plan.test / name)
+    run = RunFiles(store / plan.test / f"{name_of_start(started)}-{plan.seed}")
     try:
         run.root.mkdir(parents=True)
         commands = {

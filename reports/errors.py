@@ -38,3 +38,7 @@ class Notes:
             missing = missing_extra(error) if isinstance(error, ModuleNotFoundError) else None
             self.add(f"{what}: {missing or f'{type(error).__name__}: {error}'}"[:500])
             return otherwise
+
+    def attempt_list(self, what: str, make: Callable[[], list[T]]) -> list[T]:
+        """As :meth:`attempt`, with an empty list where it fails."""
+        return self.attempt(what, make, [])

@@ -26,17 +26,16 @@ def write_report(files: RunFiles, wording: Wording = by_values) -> ReportOutcome
     return _write_page(prepare(read_run(files, wording)))
 
 
-def write_plots(files: RunFiles, wording: Wording = by_values) -> list[Path]:
+def write_plots(files: RunFiles) -> list[Path]:
     """Write the PNG and SVG files under ``plots/``; what cannot be drawn is left out (:func:`write_all`)."""
-    return _write_plots(prepare(read_run(files, wording))).paths
+    return _write_plots(prepare(read_run(files))).paths
 
 
 def write_all(files: RunFiles, wording: Wording = by_values) -> ReportOutcome:
     """Write page, plots and ``junit.xml`` from one reading of the run; returns the warnings of all three."""
     drawn = prepare(read_run(files, wording))
     found = [_write_plots(drawn), _write_page(drawn)]
-    nothing: list[Path] = []
-    paths = drawn.run.notes.attempt("junit.xml", lambda: _write_junit(drawn, files.junit), nothing)
+    paths = drawn.run.notes.attempt_list("junit.xml", lambda: _write_junit(drawn, files.junit))
     return ReportOutcome([path for part in found for path in part.paths] + paths, list(drawn.run.notes.warnings))
 
 
@@ -62,22 +61,18 @@ def render_run(files: RunFiles, columns: int = 80, *, colour: bool = False, word
 
 
 def _write_page(drawn: Drawn) -> ReportOutcome:
-    nothing: list[Path] = []
     notes = drawn.run.notes
-    text = notes.attempt("report.html", lambda: page.render(drawn), "")
-    written = notes.attempt("report.html", lambda: _write(drawn.run.files.report, text), nothing) if text else nothing
-    return ReportOutcome(written, list(notes.warnings))
+    paths = notes.attempt_list("report.html", lambda: _write(drawn.run.files.report, page.render(drawn)))
+    return ReportOutcome(paths, list(notes.warnings))
 
 
 def _write_plots(drawn: Drawn) -> ReportOutcome:
-    nothing: list[Path] = []
-
     def draw() -> list[Path]:
         from reports.plots import plots  # matplotlib takes half a second to import; the page does not need it
 
         return plots.draw_all(drawn)
 
-    return ReportOutcome(drawn.run.notes.attempt("plots", draw, nothing), list(drawn.run.notes.warnings))
+    return ReportOutcome(drawn.run.notes.attempt_list("plots", draw), list(drawn.run.notes.warnings))
 
 
 def _write_junit(drawn: Drawn, path: Path) -> list[Path]:

@@ -42,7 +42,7 @@ LAYERS = {
     ],
     "pipeline": ["errors", "tables", "spark", "warehouse", "tables_page __init__"],
     "harness": [
-        "errors exits terminal ways names", "generators spark_settings", "workloads", "clients", "remote files",
+        "errors exits terminal spark_choice names", "generators spark_settings", "workloads", "clients", "remote files",
         "systems", "plan", "options store", "runstate", "clusters", "judge testing", "execution", "doctor", "suite",
         "cli", "schemas __main__ __init__",
     ],
@@ -149,6 +149,18 @@ def test_a_package_says_what_is_in_its_rooms(package: str) -> None:
     reported = ast.get_docstring(tree(ROOT / package / "__init__.py")) or ""
     rooms = {room(path)[1] for path in MODULES if room(path)[0] == package} - {"__init__", "__main__"}
     assert {name for name in rooms if f"``{name}``" not in reported} == set()
+
+
+def test_a_map_of_a_folder_leaves_nothing_out() -> None:
+    """A docstring of a folder that has a table names each module and folder in it."""
+    left_out = {}
+    for init in (path for path in MODULES if path.name == "__init__.py"):
+        mapped = ast.get_docstring(tree(init)) or ""
+        inside = {path.stem for path in init.parent.glob("*.py")}
+        inside |= {path.parent.name for path in init.parent.glob("*/__init__.py")}
+        if "====" in mapped:
+            left_out[str(init)] = {name for name in inside if not name.startswith("__") and f"``{name}``" not in mapped}
+    assert {place: names for place, names in left_out.items() if names} == {}
 
 
 #: Outside harness/systems nothing names a system under test, nor what only one of them has.

@@ -48,10 +48,10 @@ def find_in_counter(result: EngineResult, calls: Sequence[Call], limits: Limits)
         if found.note and not first and more.over():
             break
         parts.append(found)
-        left = _without(left, [_latest(found)])
+        left = _without(left, [latest_read(found)])
     groups, evidence = _groups(wrong), Evidence(rest) if wrong else None
     shown = (evidence and evidence.of(read, low=low) for read, low in groups[:MAX_COUNTEREXAMPLES])
-    held = sorted([*parts, *(one for one in shown if one)], key=lambda one: _latest(one).ret)
+    held = sorted([*parts, *(one for one in shown if one)], key=lambda one: latest_read(one).ret)
     count, notes = len(parts) + len(groups), [one.note for one in parts]
     if again.verdict != "valid":
         why = again.reason or "the rest was not looked for"
@@ -64,7 +64,7 @@ def _within_bounds(calls: Sequence[Call], result: EngineResult, limits: Limits, 
     found = part_of(calls, result.last, limits)
     if whole:
         evidence = Evidence(calls)
-        sides = (evidence.of(_latest(found), low=low) for low in (True, False))
+        sides = (evidence.of(latest_read(found), low=low) for low in (True, False))
         return next((wrong for wrong in sides if wrong is not None), found)
     return found
 
@@ -82,6 +82,6 @@ def _groups(wrong: Sequence[tuple[Call, bool]]) -> list[tuple[Call, bool]]:
     return [(read, low) for (_, low), read in first.items()]
 
 
-def _latest(one: Shown) -> Call:
+def latest_read(one: Shown) -> Call:
     """The read that completed the violation."""
     return max((call for call in one.core if call.f != "add"), key=lambda call: call.ret)

@@ -13,7 +13,7 @@ from checker.core.result import Limits
 from checker.core.scene import CoreWords, Scene
 from checker.core.wording import shown
 from checker.counterexamples.counter_part import Part
-from checker.counterexamples.counters import Shown
+from checker.counterexamples.counters import Shown, latest_read
 from checker.engines.counter_sums import Wrong
 from checker.search.jit import search
 from history import Counterexample, Linearization, Operation
@@ -28,7 +28,7 @@ _SEARCH_BYTES: Final = 1 << 20
 def explain_counter(one: Shown, scene: Scene) -> Counterexample:
     """Explain one violation of a counter; the read that completes it is the one that cannot be placed."""
     scene = scene.as_known(one.core)
-    read = max((call for call in one.core if call.f != "add"), key=lambda call: call.ret)
+    read = latest_read(one)
     legal: tuple[float, ...] = ()
     if isinstance(one, Part):
         legal = possible_answers(one, read)

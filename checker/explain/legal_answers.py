@@ -18,6 +18,7 @@ import numpy as np
 from checker.core.calls import Call, call_of, ranked, thaw
 from checker.core.model import ANY, ILLEGAL, UNKNOWN, Model, State
 from checker.core.scene import Scene
+from checker.counterexamples.shrink import without_useless
 from checker.engines.registers import ZONES, cluster_columns
 from checker.engines.zones import zones
 from history import Counterexample
@@ -89,12 +90,12 @@ def _with_answers(
     return replace(example, linearization=named)
 
 
-def answers_of(suspect: Call, calls: Sequence[Call], model: Model, most: int = MAX_STEPS) -> Answers:
+def answers_of(suspect: Call, calls: Sequence[Call], model: Model) -> Answers:
     """List the answers of a call, which is one of the ``calls``, beside what they had done until it returned."""
     mine = [call if call.ret <= suspect.ret else call.made_pending() for call in calls if call.invoke < suspect.ret]
-    mine = [call for call in mine if not (call.pending and call.f in model.reads)]
+    mine = without_useless(mine, model)
     if suspect.f == "read" and model.initial is not ANY and ZONES.applies(model, mine):
-        return _answers_by_zones(mine.index(suspect), mine, model, most)
+        return _answers_by_zones(mine.index(suspect), mine, model)
     moments = sorted([(call.invoke, place) for place, call in enumerate(mine)]
                      + [(call.ret, place) for place, call in enumerate(mine) if not call.pending])  # fmt: skip
     nodes, opened, steps = {_At(frozenset(), model.initial, UNKNOWN)}, set[int](), 0
@@ -116,7 +117,7 @@ def answers_of(suspect: Call, calls: Sequence[Call], model: Model, most: int = M
                 fresh = [one for one in found if one not in seen]
                 seen.update(fresh)
                 todo += fresh
-            if steps > most:
+            if steps > MAX_STEPS:
                 return Answers(why=TOO_MANY)
         nodes = after
         opened.discard(place)
@@ -139,7 +140,7 @@ def _taken(at: _At, place: int, call: Call, model: Model, *, is_suspect: bool) -
     ]
 
 
-def _answers_by_zones(place: int, mine: Sequence[Call], model: Model, most: int) -> Answers:
+def _answers_by_zones(place: int, mine: Sequence[Call], model: Model) -> Answers:
     """The answers of a read, by its place, of a register whose values are written once each."""
     columns = cluster_columns(ranked(mine), model.initial)
     others = np.arange(len(mine)) != place
@@ -152,7 +153,7 @@ def _answers_by_zones(place: int, mine: Sequence[Call], model: Model, most: int)
     rows = np.flatnonzero(columns.write & (columns.ret > last)).tolist()
     possible = [(int(columns.cluster[row]), mine[row].value) for row in rows]
     possible += [(0, model.initial)] if last == 0 else []
-    if len(possible) * len(mine) > most * _ROWS_A_STEP:
+    if len(possible) * len(mine) > MAX_STEPS * _ROWS_A_STEP:
         return Answers(why=TOO_MANY)
     found = []
     for cluster, value in possible:

@@ -17,7 +17,7 @@ from harness.cli.json_output import json_line, json_option, progress_of, run_doc
 from harness.cli.shared_options import spark_option, spark_options, store_option
 from harness.errors import UsageError
 from harness.execution.progress import Progress
-from harness.ways import choose
+from harness.spark_choice import choose
 from history.extras import require
 
 if TYPE_CHECKING:
@@ -99,12 +99,12 @@ def _check_run(files: RunFiles, store: Path, start: dict[str, Any], *, spark: bo
 
     require_history(files)
     progress = progress_of(as_json=as_json)
-    way = choose([staged_size(files.root)], spark)
-    if way.spark:
+    choice = choose([staged_size(files.root)], spark)
+    if choice.spark:
         require("spark")
-    progress.say(f"judging {way}")
+    progress.say(f"judging {choice}")
     # No run needs the cores now, and there is only one job.
-    session = WarmSession(**start, app="harness check", rounds=0) if way.spark else None
+    session = WarmSession(**start, app="harness check", rounds=0) if choice.spark else None
     try:
         conclusion = conclude(files, session.get if session else None)
     finally:

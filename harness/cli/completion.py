@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import click
@@ -56,7 +56,7 @@ def complete_workloads(ctx: click.Context, _param: click.Parameter, incomplete: 
     named = ctx.params.get("system")
     systems = [find_system(split_version(named)[0])] if named else usable_systems()[0]
     found = {one.name: one.summary for system in systems for one in system.workloads}
-    return [CompletionItem(name, help=text) for name, text in found.items() if name.startswith(incomplete)]
+    return _described(incomplete, found)
 
 
 def complete_options(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -70,7 +70,7 @@ def complete_options(ctx: click.Context, _param: click.Parameter, incomplete: st
         if one.name == name:
             values = ("true", "false") if isinstance(one.default, bool) else one.choices
             found = dict.fromkeys((f"{name}={value}" for value in values), one.help)
-    return [CompletionItem(word, help=text) for word, text in found.items() if word.startswith(incomplete)]
+    return _described(incomplete, found)
 
 
 def complete_models(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -99,6 +99,10 @@ def complete_runs(ctx: click.Context, _param: click.Parameter, incomplete: str) 
     store = Path(ctx.params.get("store") or "store")
     runs = sorted(plan.parent.relative_to(store).as_posix() for plan in store.glob("*/*/plan.json"))
     return _or_files(incomplete, ["latest", *runs])
+
+
+def _described(incomplete: str, found: Mapping[str, str]) -> list[CompletionItem]:
+    return [CompletionItem(name, help=text) for name, text in found.items() if name.startswith(incomplete)]
 
 
 def _or_files(incomplete: str, names: Iterable[str]) -> list[CompletionItem]:

@@ -14,7 +14,7 @@ from harness.cli.shared_options import spark_option, spark_options, store_option
 from harness.errors import StoreError, UsageError
 from harness.execution.progress import Progress
 from harness.exits import EXIT_FAILURE
-from harness.ways import Way, choose, session_for
+from harness.spark_choice import SparkChoice, choose, session_for
 from history.extras import require
 
 if TYPE_CHECKING:
@@ -57,12 +57,12 @@ def ingest(
     if spark is False and remote:
         raise UsageError("--no-spark: a URI is read by Spark only")
     by_size = choose([staged_size(Path(place)) for place in chosen], spark)
-    way = Way(spark=True, why="a URI is read by Spark only") if remote else by_size
-    if way.spark:
+    choice = SparkChoice(spark=True, why="a URI is read by Spark only") if remote else by_size
+    if choice.spark:
         require("spark")
-    Progress().say(f"working {way}")
+    Progress().say(f"working {choice}")
     try:
-        with session_for(way, spark_master, app="harness ingest", settings=spark_conf) as session:
+        with session_for(choice, spark_master, app="harness ingest", settings=spark_conf) as session:
             outcomes = bring(chosen, store / WAREHOUSE, deadline_s=deadline, spark=session)
     except (FormatError, PipelineError) as error:
         raise StoreError(f"the runs were not brought into the warehouse: {error}") from None

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from harness.errors import UsageError
+from history.records.counted import counted
 
 
 @click.command("shrink")
@@ -35,5 +36,5 @@ def shrink(history: Path, output: Path | None, model: str | None, initial: str |
     click.echo(draw(first, wording=wording_of(target)))
     count = len(first.operations)
     more = f", and {written - count} that made what they saw" if written > count else ""
-    click.echo(f"{count} operation{'' if count == 1 else 's'}{more}: {target}")
+    click.echo(f"{counted(count, 'operation')}{more}: {target}")
     return 0

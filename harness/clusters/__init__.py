@@ -10,6 +10,7 @@ module        subject
 ``vagrant``   the machines of a Vagrantfile
 ``machines``  what the last two share
 ``locks``     one run at a time
+``provision`` what a machine needs to be a node
 ============  ============================================================
 """
 

@@ -1,1 +1,14 @@
-"""One run, from the plan to its evidence."""
+"""One run, from the plan to its evidence.
+
+===============  =====================================================================================================
+``run``          the whole: cluster, system, load, evidence, conclusion
+``conductor``    load, faults and probes in parallel; then ``final_phase``
+``load``         the clients, which ``interpreter`` drives by a generator; with ``precise_timer`` and ``histogram``
+``faults``       the faults of the plan, on these nodes and this system
+``probes``       what every node says, four times a second
+``monitor``      ends the run at the first violation, where that is asked for
+``standstills``  times in which this process stood still; ``oom`` and ``reboots``: what the machine did to nodes
+``progress``     what is shown meanwhile; ``progress_thread`` writes it without delay to the run
+``interrupts``   an ordered end at Ctrl-C; ``descriptors``: whether there are files enough for all clients
+===============  =====================================================================================================
+"""

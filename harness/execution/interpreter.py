@@ -11,7 +11,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Final
 
-from harness.execution.alarm import Alarm
+from harness.execution.precise_timer import PreciseTimer
 from harness.generators import Exhausted, Generator, Invocation, Message, Pending
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class _Interpreter:
         self._over = self._loop.create_future()
         self._exhausted = False
         self._until: int | None = None
-        self._alarm = Alarm(self._loop, self._due)
+        self._timer = PreciseTimer(self._loop, self._due)
         self._look: asyncio.TimerHandle | None = None
 
     async def run(self) -> None:
@@ -65,7 +65,7 @@ class _Interpreter:
                 self._wake()
                 await self._over
         finally:
-            self._alarm.close()
+            self._timer.close()
             if self._look is not None:
                 self._look.cancel()
 
@@ -143,7 +143,7 @@ class _Interpreter:
     def _wait(self, until: int | None, now: int) -> None:
         if until is not None and until != self._until:  # without one, whatever was set may ring for nothing
             self._until = until
-            self._alarm.set(until - now)
+            self._timer.set(until - now)
 
     def _due(self) -> None:
         self._until = None

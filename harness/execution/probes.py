@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import errno
 import json
 import math
-import os
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields
@@ -14,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 from history import Probe
+from history.records.line_file import LineFile
 from history.records.probes import STORED_AS, Role, claim_of, leader_by, probes_header
 
 if TYPE_CHECKING:
@@ -58,47 +57,30 @@ def _plain(value: object) -> int | float | str:
 
 
 class ProbeLog:
-    """``probes.jsonl`` and the newest probe of each node; written from one thread, read from any.
-
-    After a failed write the file is cut back to its last whole line and every later append raises the same error: half
-    a line in the middle of a file would make all of it unreadable.
-    """
+    """``probes.jsonl`` and the newest probe of each node; written from one thread, read from any."""
 
     def __init__(self, path: Path, members: Collection[str] = ()) -> None:
         """``members`` are the nodes of which one may lead, all that are probed when there are none."""
         self._members = members
-        self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o644)
-        self._size = 0
-        self._failure: OSError | None = None
+        self._file = LineFile(path)
         self.latest: dict[str, Probe] = {}
         self.all: list[Probe] = []
         self._write(probes_header())
 
     def append(self, probe: Probe) -> None:
-        """Raises OSError when the disk refuses it."""
-        if self._failure is not None:
-            raise self._failure
+        """Raises OSError when the disk refuses it, or refused an earlier one."""
         self._write(json.dumps(probe.to_json(), separators=(",", ":")))
         self.latest = {**self.latest, probe.node: probe}
         self.all.append(probe)
 
     def _write(self, text: str) -> None:
-        line = (text + "\n").encode()
-        try:
-            written = os.write(self._fd, line)
-            if written != len(line):
-                raise OSError(errno.ENOSPC, f"only {written} of {len(line)} bytes were taken", "probes.jsonl")
-        except OSError as error:
-            self._failure = error
-            os.ftruncate(self._fd, self._size)
-            raise
-        self._size += len(line)
+        self._file.write((text + "\n").encode())
 
     def sync(self) -> None:
-        os.fdatasync(self._fd)
+        self._file.sync()
 
     def close(self) -> None:
-        os.close(self._fd)
+        self._file.close()
 
     def leader(self) -> str | None:
         """The leader by the newest probes."""

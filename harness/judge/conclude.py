@@ -30,7 +30,7 @@ from history.json_object import read_object
 from history.records.events import torn_end
 from history.records.layout import WAREHOUSE
 from pipeline import PipelineError, SessionError, Tables, append_run, computed_tables, run_tables, store_tables
-from reports.load.logs import seconds_of
+from reports.load.logs import each_line, seconds_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -200,17 +200,14 @@ def _lines_of(
     directory: Path, alarms: Sequence[Alarm], counts: Callable[[str], bool] = lambda _: True
 ) -> Counter[str] | None:
     """The lines of each alarm in a node's logs; None without any log."""
-    logs = sorted(directory.glob("*.log*"))
     found: Counter[str] = Counter()
-    for path in logs:
-        with path.open(errors="replace") as lines:
-            for line in lines:
-                found.update(
-                    alarm.pattern
-                    for alarm in alarms
-                    if alarm.pattern in line and not (alarm.unless and alarm.unless in line) and counts(line)
-                )
-    return found if logs else None
+    for line in each_line(directory):
+        found.update(
+            alarm.pattern
+            for alarm in alarms
+            if alarm.pattern in line and not (alarm.unless and alarm.unless in line) and counts(line)
+        )
+    return found if any(directory.glob("*.log*")) else None
 
 
 def _counted(directory: Path) -> Counter[str] | None:

@@ -13,6 +13,7 @@ from pathlib import PurePosixPath
 from typing import Any, Final, Literal, TypeAlias, cast, get_args
 
 from harness.judge.recovery import committed_by
+from harness.judge.stretches import last_answers
 from harness.plan import Plan
 from history import Probe, Receipt
 
@@ -116,7 +117,7 @@ class Damages:
         Or not after ``gone_at`` (ns), at which all were ended.  None where no node ever answered: then nothing is known
         of any.
         """
-        last = {probe.node: probe.time for probe in probes if probe.answered}
+        last = last_answers(probes)
         return {one.node: one for one in self.refusable if last and last.get(one.node, -1) <= max(one.end, gone_at)}
 
     def excused_logs(self, probes: Sequence[Probe]) -> Excused:

@@ -18,7 +18,7 @@ from typing import Any, Final
 import numpy as np
 
 from harness.judge.recovery import FRESH_NS, assess
-from harness.judge.stretches import reporting
+from harness.judge.stretches import last_answers, reporting
 from history import Operation, Probe, Receipt
 from history.metrics.recovery import (
     Asked,
@@ -94,7 +94,7 @@ class _Record:
         self._moments = [probe.time for probe in probes]
         self._committed = list(accumulate((probe.committed if probe.answered else -1 for probe in probes), max))
         self._first = {probe.node: probe.time for probe in reversed(probes) if probe.answered}
-        self._last = {probe.node: probe.time for probe in probes if probe.answered}
+        self._last = last_answers(probes)
         self._logs = reporting(probes, "ledger_end")
         self._asked = {probe.node: probe.time for probe in probes}
 

@@ -61,7 +61,7 @@ def _nothing_to_judge(name: str, asked: str, why: str) -> Check:
     return _gate(name, met=True, asked=asked, seen=why, details={"skipped": why})
 
 
-def least(recorded: Recorded, seconds: float, share: float = 1.0) -> int:
+def required_count(recorded: Recorded, seconds: float, share: float = 1.0) -> int:
     """Return how many operations are required in so much time at the plan's rate, of a ``share`` of all."""
     asked = recorded.plan.rate * seconds * share
     return max(1, math.floor(MIN_SHARE * asked), min(MIN_OPERATIONS, math.ceil(asked / MIN_OPERATIONS)))
@@ -93,7 +93,7 @@ def _operations(recorded: Recorded) -> Check:
     main = [op for op in recorded.operations if op.phase == "main"]
     ok = Counter(op.f for op in main if op.applied and not op.refused)
     phase = main_phase(recorded)
-    enough = least(recorded, _awake_s(recorded, *phase)) if phase else 1
+    enough = required_count(recorded, _awake_s(recorded, *phase)) if phase else 1
     beside = {kind: number for kind, number in sorted(Counter(op.f for op in main).items()) if kind not in kinds}
     of = f"of each kind that counts ({', '.join(kinds)})" if beside else "of every kind"
     asked = f"at least {counted(enough, 'ok operation')} {of} in the main phase"
@@ -151,7 +151,7 @@ def _under_fault(recorded: Recorded, windows: Sequence[Window]) -> Check:
     ended = within(windows, (op for op in recorded.operations if op.phase == "main"))
     inside = {number: [op for op in ops if op.applied] for number, ops in ended.items()}
     counts = {window.id: len(inside[window.id]) for window in windows}
-    enough = {window.id: least(recorded, window.answerable_s) for window in windows}
+    enough = {window.id: required_count(recorded, window.answerable_s) for window in windows}
     alone = [window for window in windows if window.asked and not window.together]
     bare = [window for window in alone if counts[window.id] < enough[window.id]]
     total = len({id(op) for ops in inside.values() for op in ops})
@@ -202,14 +202,14 @@ def _acknowledged_before(recorded: Recorded, windows: Sequence[Window]) -> dict[
         if window.asked or window.answerable_s:
             continue
         ended = [op for op in writes if op.applied and not op.refused and (op.returned or 0) <= window.begin]
-        found[window.id] = (len(ended), least(recorded, _awake_s(recorded, first, window.begin), share))
+        found[window.id] = (len(ended), required_count(recorded, _awake_s(recorded, first, window.begin), share))
     return found
 
 
 def _together(recorded: Recorded, windows: Sequence[Window], inside: dict[int, list[Operation]]) -> tuple[int, int]:
     """How many operations were ok under these, and how many had to be."""
     number = len({id(op) for window in windows for op in inside[window.id]})
-    return number, least(recorded, sum(window.answerable_s for window in windows))
+    return number, required_count(recorded, sum(window.answerable_s for window in windows))
 
 
 def within(windows: Sequence[Window], operations: Iterable[Operation]) -> dict[int, list[Operation]]:
@@ -239,7 +239,7 @@ def _read_back(recorded: Recorded, windows: Sequence[Window]) -> Check:
     acknowledged = [op for op in writes if op.outcome == "ok"]
     if not any(window.asked for window in windows) or not acknowledged:
         return _nothing_to_judge("read-back", asked, NOT_ACKNOWLEDGED)
-    enough = least(recorded, sum(w.answerable_s for w in windows if w.asked), len(writes) / len(main))
+    enough = required_count(recorded, sum(w.answerable_s for w in windows if w.asked), len(writes) / len(main))
     last: dict[Any, int] = {}
     number = 0
     for ops in within(windows, acknowledged).values():

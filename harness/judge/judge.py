@@ -18,7 +18,7 @@ from harness.judge.gates import gates
 from harness.judge.node_alarms import node_alarms, setup_failures
 from harness.judge.node_checks import node_checks
 from harness.judge.recorded import Recorded
-from harness.judge.recovery_check import Found, recovery_check, recovery_of
+from harness.judge.recovery_check import RecoveryFindings, recovery_check, recovery_of
 from harness.judge.system_checks import own_checks
 from harness.judge.violation_times import describe, violation_times
 from harness.plan import Plan
@@ -216,7 +216,7 @@ def planted(plan: Plan, checks: Sequence[Check]) -> str:
 def sentence(
     checks: Sequence[Check],
     keys: Sequence[KeyVerdict],
-    recovery: Found | None,
+    recovery: RecoveryFindings | None,
     failures: Sequence[str],
 ) -> str:
     """The verdict in one sentence, of checks of which the first is that of the clients and the second recovery."""

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from harness.judge.damage import NONE, Damages
+from harness.judge.damage import Damages
 from harness.judge.recorded import Recorded
 from harness.systems.api import Alarm
 from history import Check, Probe, Receipt
@@ -30,7 +30,7 @@ _ASKED: Final = "nothing in the nodes' logs and answers that is a violation by i
 Hits = Mapping[str, Mapping[str, int]]
 
 
-def node_alarms(recorded: Recorded, damages: Damages = NONE) -> tuple[Check, ...]:
+def node_alarms(recorded: Recorded, damages: Damages) -> tuple[Check, ...]:
     """Check that the nodes report nothing that must never happen.
 
     None where nothing was found of a system that names no alarms: then nothing was looked for in its logs.
@@ -59,8 +59,9 @@ def _node_alarms(recorded: Recorded, damages: Damages) -> Check:
     ]
     if alarms or unread:
         kind = "log-alarm" if alarms else "undecodable-entry"
-        details = {"kind": kind, "notes": notes, "nodes": _nodes_of(known, blamed, probes, damages),
-                   "patterns": _patterns(known, blamed)}  # fmt: skip
+        patterns = _patterns(known, blamed)
+        nodes = {node for one in patterns for node in one["nodes"]} | _without_decoding(probes, damages)
+        details = {"kind": kind, "notes": notes, "nodes": sorted(nodes), "patterns": patterns}
         return Check("node-logs", "check", "invalid", _ASKED, "; ".join([*alarms, *unread]), details)
     doubts = restarts_unexplained(recorded)
     if missing := [node for node in recorded.serving if node not in recorded.log_hits]:
@@ -201,12 +202,7 @@ def _faults(probes: Sequence[Probe]) -> list[str]:
     return [f"{node} says: {fault}" for node, fault in first]
 
 
-def _nodes_of(alarms: Sequence[Alarm], hits: Hits, probes: Sequence[Probe], damages: Damages) -> list[str]:
-    violations = [alarm.pattern for alarm in alarms if alarm.follows == "violation"]
-    alarmed = {node for node, found in hits.items() if any(found.get(pattern) for pattern in violations)}
-    unread = {
-        node
-        for (node, _), (probe, _) in _per_process(probes, "undecodable").items()
-        if not damages.before(node, probe.time)
-    }
-    return sorted(alarmed | unread)
+def _without_decoding(probes: Sequence[Probe], damages: Damages) -> set[str]:
+    """The undamaged nodes that could not read a committed entry."""
+    found = _per_process(probes, "undecodable").items()
+    return {node for (node, _), (probe, _) in found if not damages.before(node, probe.time)}

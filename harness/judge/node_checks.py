@@ -16,7 +16,7 @@ from harness.judge.logs.committed_prefix import check_committed_prefix
 from harness.judge.logs.leader_complete import leader_complete
 from harness.judge.logs.log_order import log_order
 from harness.judge.recorded import Recorded
-from harness.judge.recovery_check import Found
+from harness.judge.recovery_check import RecoveryFindings
 from harness.judge.replicas import End, replicas_agree
 from harness.judge.stretches import reporting
 from history import Check
@@ -42,7 +42,9 @@ class _NodeCheck:
     make: Callable[[], Check]
 
 
-def node_checks(recorded: Recorded, recovery: Found | None, damages: Damages) -> tuple[list[Check], list[str]]:
+def node_checks(
+    recorded: Recorded, recovery: RecoveryFindings | None, damages: Damages
+) -> tuple[list[Check], list[str]]:
     """The checks, and a sentence for those that are left out, by the reason."""
     probes, moments = recorded.probes, recorded.state.moments
     every = (
@@ -72,7 +74,7 @@ def node_checks(recorded: Recorded, recovery: Found | None, damages: Damages) ->
     ]
 
 
-def _ends(recovery: Found | None, moments: Mapping[str, int]) -> list[End]:
+def _ends(recovery: RecoveryFindings | None, moments: Mapping[str, int]) -> list[End]:
     """The ends of a run at which contents are to be compared: after the last heal, and after a restart."""
     if recovery is None:
         return []

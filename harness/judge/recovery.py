@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, Literal, TypeAlias
 
-from harness.judge.stretches import reporting
+from harness.judge.stretches import last_answers, reporting
 from harness.systems.api import Recovered, System
 from history import Probe, Receipt
 from history.records.indexes import index_text
@@ -267,8 +267,8 @@ def last_heal(receipts: Iterable[Receipt], swept: int) -> int:
 
 def silent_before(probes: Sequence[Probe], nodes: Iterable[str], healed_at: int) -> dict[str, int | None]:
     """The last answers (ns, None: never) of the nodes that were silent before the heal and have been since."""
-    last: dict[str, int | None] = dict.fromkeys(nodes)
-    last |= {probe.node: probe.time for probe in probes if probe.answered and probe.node in last}
+    answers = last_answers(probes)
+    last = {node: answers.get(node) for node in nodes}
     return {node: moment for node, moment in last.items() if moment is None or moment < healed_at - FRESH_NS}
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from harness.judge.awake import AwakeClock, gaps
-from harness.judge.damage import NONE, Damage, Damages
+from harness.judge.damage import Damage, Damages
 from harness.judge.logs.committed_prefix import falls
 from harness.judge.logs.leader_complete import short_leaders
 from harness.judge.logs.log_order import order_violations
@@ -32,6 +32,7 @@ from harness.judge.recovery import (
     rule_of,
     silent_before,
 )
+from harness.judge.stretches import last_answers
 from history import Check, Operation, Probe, Verdict
 from history.records.indexes import index_text
 from history.records.listed import and_listed
@@ -51,7 +52,7 @@ _STANDS_NS: Final = 1_500_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class RecoveryFindings:
     """Findings of the probes since the last heal and since the load, in awake time (``harness.judge.awake``).
 
     The clients' load goes on after the last heal, and a node may fall behind in it: so what was committed when the load
@@ -67,7 +68,7 @@ class Found:
     unasked: tuple[str, ...]
     seconds: float
     refused: dict[str, str]
-    restarted: Found | None = None
+    restarted: RecoveryFindings | None = None
 
     @property
     def recovered(self) -> tuple[str, ...]:
@@ -75,7 +76,7 @@ class Found:
         return tuple(node for node, moment in self.since_heal.reached.items() if moment is not None)
 
 
-def recovery_of(recorded: Recorded, damages: Damages) -> Found | None:
+def recovery_of(recorded: Recorded, damages: Damages) -> RecoveryFindings | None:
     """The findings; None when the run was cut before."""
     moments = recorded.state.moments
     if "healed" not in moments or recorded.state.interrupted or "final-reads" not in moments:
@@ -91,7 +92,8 @@ def recovery_of(recorded: Recorded, damages: Damages) -> Found | None:
         return found
     refused = damages.refused(recorded.probes, gone_at=moments["restarting"])
     if "restarted-reads" not in moments:
-        return replace(found, refused={**_lines(refused), **found.refused}) if recorded.state.restart_failed else found
+        lines = _refusal_lines(refused) if recorded.state.restart_failed else {}
+        return replace(found, refused={**lines, **found.refused})
     again = _found(
         recorded, clock, recorded.probes, refused, since=(clock.at(moments["restarted"]),) * 2,
         until=moments["restarted-reads"], event=RESTART,
@@ -110,7 +112,7 @@ def _found(
     until: int,
     event: str,
     committed_before: int = -1,
-) -> Found:
+) -> RecoveryFindings:
     """The findings since the two times (awake ns), of probes until a moment of the run."""
     probes = clock.probes(seen)
     nodes = [node for node in recorded.serving if node not in refused]
@@ -137,16 +139,16 @@ def _found(
     asked = {probe.node for probe in probes if probe.time >= healed}
     end = max([clock.at(until), *(probe.time for probe in probes[-1:])])
     looked = _moments_of(operations, end) if rule == "operations" else [probe.time for probe in probes]
-    return Found(
+    return RecoveryFindings(
         since_heal, since_load, clock,
         unseen=tuple(gaps(looked, healed, end)),
         unasked=tuple(node for node in since_heal.behind if node not in asked),
         seconds=(end - healed) / 1e9,
-        refused=_lines(refused),
+        refused=_refusal_lines(refused),
     )  # fmt: skip
 
 
-def _lines(refused: dict[str, Damage]) -> dict[str, str]:
+def _refusal_lines(refused: dict[str, Damage]) -> dict[str, str]:
     return {node: f"{node} did not start again on {damage.describe()}" for node, damage in refused.items()}
 
 
@@ -192,7 +194,7 @@ def _committed_again(operations: Sequence[Operation], healed: int, recorded: Rec
     return min((moment for moment in returns if moment is not None), default=None)
 
 
-def recovery_check(recorded: Recorded, found: Found | None, damages: Damages = NONE) -> Check:
+def recovery_check(recorded: Recorded, found: RecoveryFindings | None, damages: Damages) -> Check:
     """Check recovery, independently of linearizability."""
     limit = recorded.plan.recovery_time
     asked = (
@@ -209,21 +211,23 @@ def recovery_check(recorded: Recorded, found: Found | None, damages: Damages = N
         return check("unknown", "the run was cut before it could be seen")
     if restart := _restart_failed(recorded, damages):
         details = {**_reached(found, found.since_heal), "kind": "no-recovery", **_last_seen(recorded)}
-        return check(*_blame(f"did not start again after all were restarted: {restart}", _failed(recorded)), details)
+        seen = f"did not start again after all were restarted: {restart}"
+        return check(*_unless_ours(seen, _failed_set_up(recorded)), details)
     looked = [found, found.restarted] if found.restarted else [found]
-    wrong = next(((one, *one_wrong) for one in looked if (one_wrong := _wrong(one, limit))), None)
+    wrong = next(((one, *failure) for one in looked if (failure := _failure(one, limit))), None)
     if wrong is None:
         if why := next(
             (why for one in looked if (why := one.since_heal.undecidable or one.since_load.undecidable)), ""
         ):
             return check("unknown", why)
-        well = "; ".join(_well(one, limit).removesuffix(_refusals(one)) for one in looked)
-        return check("valid", well + _refusals(*looked), _seconds(found))
+        well = "; ".join(_time_sentence(one, limit) for one in looked)
+        details = {**_reached(found, found.since_heal), "seconds": found.since_heal.seconds}
+        return check("valid", well + _refusals(*looked), details)
     where, recovery, seen = wrong
-    if ours := _ours(where, recorded, limit):
+    if ours := _harness_cause(where, recorded, limit):
         return check("unknown", f"{seen}, but {ours}")
     lost = _lost(recorded, recovery)
-    whole = _whole(recorded, recovery, lost) if lost else []
+    whole = _with_whole_logs(recorded, recovery, lost) if lost else []
     at_fault = sorted({*lost, *recovery.behind} - set(whole))
     details = {**_reached(where, recovery), "kind": "no-recovery", "nodes": at_fault, **_last_seen(recorded)}
     if recovery.seconds is not None:
@@ -244,7 +248,7 @@ def _restart_failed(recorded: Recorded, damages: Damages) -> str | None:
     return None if away and away <= {damage.node for damage in damages.refusable} else reason
 
 
-def _wrong(found: Found, limit: float) -> tuple[Recovery, str] | None:
+def _failure(found: RecoveryFindings, limit: float) -> tuple[Recovery, str] | None:
     """The kind of the failure, and its sentence."""
     heal, load = found.since_heal, found.since_load
     if not heal.undecidable and heal.seconds is None:
@@ -258,7 +262,7 @@ def _wrong(found: Found, limit: float) -> tuple[Recovery, str] | None:
         and (slowest := max(heal, load, key=_took))
         and _took(slowest) > limit + SLACK_S
     ):
-        return slowest, _well(found, limit).removesuffix(_refusals(found))
+        return slowest, _time_sentence(found, limit)
     return None
 
 
@@ -278,7 +282,7 @@ def _took(recovery: Recovery) -> float:
     return recovery.seconds
 
 
-def _well(found: Found, limit: float) -> str:
+def _time_sentence(found: RecoveryFindings, limit: float) -> str:
     heal, load = found.since_heal, found.since_load
     seen = heal.reached_sentence()
     if _took(load) > max(_took(heal), limit + SLACK_S):
@@ -286,33 +290,33 @@ def _well(found: Found, limit: float) -> str:
         seen += f", but {at}only {_took(load):.1f} s after the load"
     elif limit < max(_took(heal), _took(load)) <= limit + SLACK_S:
         seen += f", and probes report up to {SLACK_S:g} s late"
-    return seen + _refusals(found)
+    return seen
 
 
-def _refusals(*found: Found) -> str:
+def _refusals(*found: RecoveryFindings) -> str:
     lines = dict.fromkeys(line for one in found for line in one.refused.values())
     return "".join(f"; {line}, which is an answer" for line in lines)
 
 
-def _ours(found: Found, recorded: Recorded, limit: float) -> str | None:
+def _harness_cause(found: RecoveryFindings, recorded: Recorded, limit: float) -> str | None:
     """The reason why the harness may have missed a recovery; None if it cannot have."""
     if found.unseen:
         begin, end = max(found.unseen, key=lambda span: span[1] - span[0])
         return f"the harness asked no node for {(end - begin) / 1e9:.1f} s of that time"
     if found.unasked:
         return f"the harness never asked {and_listed(found.unasked)} since the heal"
-    if failed := _failed(recorded):
+    if failed := _failed_set_up(recorded):
         return failed
     if recorded.state.standstills and found.seconds < limit:
         return f"the harness was awake for only {found.seconds:.1f} s of the {limit:g} s"
     return None
 
 
-def _blame(seen: str, ours: str) -> tuple[Verdict, str]:
+def _unless_ours(seen: str, ours: str) -> tuple[Verdict, str]:
     return ("unknown", f"{seen}, but {ours}") if ours else ("invalid", seen)
 
 
-def _failed(recorded: Recorded) -> str:
+def _failed_set_up(recorded: Recorded) -> str:
     """The first failure of ours in words; empty without one."""
     failures = [*recorded.state.failures, *setup_failures(recorded)]
     return f"the harness failed ({failures[0]})" if failures else ""
@@ -328,21 +332,17 @@ def _lost(recorded: Recorded, recovery: Recovery) -> dict[str, str]:
     if recovery.seconds is not None:
         return {}
     lost = {one.node: one.describe() for one in reversed(short_leaders(recorded.probes))}
-    last = {probe.node: probe.time for probe in recorded.probes if probe.answered}
+    last = last_answers(recorded.probes)
     for violation in order_violations(recorded.probes):
         if violation.above == "committed" and violation.time >= last[violation.node] - _STANDS_NS:
             lost.setdefault(violation.node, violation.describe())
     return dict(sorted(lost.items()))
 
 
-def _whole(recorded: Recorded, recovery: Recovery, lost: Iterable[str]) -> list[str]:
+def _with_whole_logs(recorded: Recorded, recovery: Recovery, lost: Iterable[str]) -> list[str]:
     """The nodes that are behind and were never seen to lose a committed entry."""
     short = {*lost, *(fall.node for fall in falls(recorded.probes))}
     return [node for node in recovery.behind if node not in short]
-
-
-def _seconds(found: Found) -> dict[str, Any]:
-    return {**_reached(found, found.since_heal), "seconds": found.since_heal.seconds}
 
 
 def _last_seen(recorded: Recorded) -> dict[str, Any]:
@@ -360,7 +360,7 @@ def _last_seen(recorded: Recorded) -> dict[str, Any]:
     }
 
 
-def _reached(found: Found, recovery: Recovery) -> dict[str, Any]:
+def _reached(found: RecoveryFindings, recovery: Recovery) -> dict[str, Any]:
     if recovery.rule == "operations":
         served = found.clock.maybe_back(recovery.committed_again)
         return {"healed_ns": found.clock.back(recovery.healed_at), "served_ns": served}

@@ -35,6 +35,11 @@ def stretches(probes: Sequence[Probe]) -> list[list[Probe]]:
     return found
 
 
+def last_answers(probes: Iterable[Probe]) -> dict[str, int]:
+    """Map each node that ever answered to the time of its last answer (ns)."""
+    return {probe.node: probe.time for probe in probes if probe.answered}
+
+
 def says(probe: Probe, figure: str) -> bool:
     """Whether an answer has a figure, by the name of the probe's field."""
     value = getattr(probe, figure)

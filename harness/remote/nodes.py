@@ -24,7 +24,7 @@ from typing import IO, Final, Self, TypeVar
 
 from harness.errors import RemoteError, RemoteTimeout, StoreError, TransferError, UsageError
 from harness.remote.node import Node
-from harness.remote.ssh import Connection, Output
+from harness.remote.ssh import CONNECT_S, Connection, Output
 from nemesis.core.ports import Command, Completed
 
 T = TypeVar("T")
@@ -73,15 +73,13 @@ class Remote:
         self,
         nodes: Sequence[Node],
         *,
-        clock: Callable[[], float] = time.monotonic,
-        connect_timeout: float = 5.0,
+        connect_timeout: float = CONNECT_S,
         output_limit: int = OUTPUT_LIMIT,
     ) -> None:
         self._nodes = {node.name: node for node in nodes}
-        self._clock = clock
         self._output_limit = output_limit
         self._connections = {
-            node.name: Connection(node, clock=clock, connect_timeout=connect_timeout) for node in nodes
+            node.name: Connection(node, clock=time.monotonic, connect_timeout=connect_timeout) for node in nodes
         }
         self._pool = ThreadPoolExecutor(max_workers=max(4, 4 * len(nodes)), thread_name_prefix="ssh")
 
@@ -117,9 +115,9 @@ class Remote:
         return self._on_each({node: partial(self._run_one, node, command) for node, command in commands.items()})
 
     def _run_one(self, node: str, command: Command) -> Completed:
-        started = self._clock()
+        started = time.monotonic()
         output = self._execute(node, command)
-        seconds = self._clock() - started
+        seconds = time.monotonic() - started
         if seconds >= command.timeout and output.code in _TIMED_OUT:
             raise RemoteTimeout(node, f"`{_short(command)}` did not end within {command.timeout:g} s and was killed")
         return Completed(

@@ -39,6 +39,8 @@ from harness.remote.node import Node
 CHANNELS_PER_CONNECTION: Final = 6
 #: A peer that does not acknowledge what was sent for so long is gone.
 UNACKNOWLEDGED_MS: Final = 15_000
+#: How long (s) to wait for a connection.
+CONNECT_S: Final = 5.0
 #: How often a full send window is checked while input is waiting; no event signals it.
 FEED_S: Final = 0.005
 #: How long a wake-up may be missed: paramiko's OrPipe, which signals both outputs, takes no lock, so that emptying one
@@ -81,7 +83,7 @@ class Sink:
 class Connection:
     """Commands for one node, several at once.  Safe to use from many threads."""
 
-    def __init__(self, node: Node, *, clock: Callable[[], float], connect_timeout: float = 5.0) -> None:
+    def __init__(self, node: Node, *, clock: Callable[[], float], connect_timeout: float = CONNECT_S) -> None:
         self.node = node
         self._clock = clock
         self._connect_timeout = connect_timeout
@@ -181,14 +183,14 @@ def connect(node: Node, timeout: float) -> paramiko.Transport:
     return transport
 
 
-def shown_host_key(node: Node, timeout: float = 5.0) -> str:
+def shown_host_key(node: Node) -> str:
     """The host key that the server shows, ``ssh-ed25519 AAAA…``; not yet trusted.
 
     Raises HostUnreachableError.
     """
-    transport = _transport(node, timeout)
+    transport = _transport(node, CONNECT_S)
     try:
-        transport.start_client(timeout=timeout)
+        transport.start_client(timeout=CONNECT_S)
         key = transport.get_remote_server_key()
         return f"{key.get_name()} {key.get_base64()}"
     except _SSH_ERRORS as error:

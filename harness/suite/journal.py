@@ -22,6 +22,7 @@ from harness.store import point_link, write_json
 from harness.suite.cell_process import Attempt
 from harness.suite.cells import Cell
 from history.json_object import load_object
+from history.records.layout import name_of_start
 from history.schema import convert, record_of
 
 FORMAT: Final = "harness-suite"
@@ -93,7 +94,7 @@ def begin(store: Path, begun: Begun, started: datetime) -> Journal:
     """Make the directory of a new run of a suite.  Raises StoreError."""
     home = store / SUITES / begun.name
     shard = "" if begun.shard == "1/1" else "-" + begun.shard.replace("/", "-of-")
-    root = home / (f"{started:%Y%m%dT%H%M%S.%f}"[:-3] + f"Z{shard}")
+    root = home / f"{name_of_start(started)}{shard}"
     try:
         (root / "cells").mkdir(parents=True)
         write_json(root / "suite.json", begun.to_json())

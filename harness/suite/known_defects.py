@@ -25,6 +25,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeAlias
 
@@ -37,7 +38,7 @@ from history.records.probes import each_probe
 from history.records.violations import Violation
 from history.schema import convert, hint
 from history.toml_file import read_toml
-from reports.load.logs import seconds_of
+from reports.load.logs import each_line, seconds_of
 
 #: The group of a mark that is where a log ends.
 LOG_END: Final = "log_end"
@@ -127,14 +128,7 @@ class _Recorded:
 
 
 def _count(counts: Callable[[str], bool], directory: Path, enough: int) -> int:
-    found = 0
-    for path in sorted(directory.glob("*.log*")):
-        with path.open(errors="replace") as lines:
-            for line in lines:
-                found += counts(line)
-                if found >= enough:
-                    return found
-    return found
+    return sum(1 for _ in islice(filter(counts, each_line(directory)), enough))
 
 
 def unexplained(

@@ -14,9 +14,9 @@ from typing import Any, Final
 
 from harness.errors import HarnessError
 from harness.exits import EXIT_FAILURE, EXIT_INTERRUPTED, worst_code
+from harness.spark_choice import choose, session_for
 from harness.suite.retention import Limits, describe, old_suites, removals, remove, remove_suite, stored, sweep
 from harness.suite.session import SuiteOptions, list_cells, run_suite, site
-from harness.ways import choose, session_for
 from history.records.layout import WAREHOUSE
 from history.records.plans import planted_in
 from reports.load.store_index import runs_of
@@ -92,9 +92,9 @@ def into_warehouse(night: Night) -> Iterator[str]:
     from pipeline.warehouse.staging import staged_size
 
     runs = sorted((files for files in runs_of(night.suite.store) if files.results.exists()), key=lambda r: r.root.name)
-    way = choose([staged_size(files.root) for files in runs], night.suite.spark)
-    yield f"working {way}"
-    with session_for(way, night.spark_master, app="harness nightly", settings=night.spark_conf) as session:
+    choice = choose([staged_size(files.root) for files in runs], night.suite.spark)
+    yield f"working {choice}"
+    with session_for(choice, night.spark_master, app="harness nightly", settings=night.spark_conf) as session:
         outcomes = ingest(runs, night.warehouse, deadline_s=_DEADLINE_S, spark=session)
     for outcome in outcomes:
         if outcome.state == "failed":

@@ -13,6 +13,7 @@ from harness.suite.cells import Cell
 from harness.suite.expectation import CODE_OF, Outcome
 from harness.suite.journal import Journal
 from harness.terminal import tables
+from history.records.counted import counted
 from history.schema import record_of
 from reports.style.format import one_line
 
@@ -152,7 +153,7 @@ def _cell_json(result: CellResult) -> dict[str, Any]:
 def _sums(results: SuiteResults) -> str:
     parts = [f"{count} {outcome}" for outcome, count in sorted(results.counts.items())]
     again = retried(results.cells)
-    parts += [f"{again} attempt{'' if again == 1 else 's'} repeated after a failure of the harness"] if again else []
+    parts += [f"{counted(again, 'attempt')} repeated after a failure of the harness"] if again else []
     often = "once" if results.renewed == 1 else f"{results.renewed} times"
     parts += [f"cluster made anew {often}"] if results.renewed else []
     return ", ".join(parts)

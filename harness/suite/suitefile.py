@@ -52,11 +52,11 @@ from harness.errors import UsageError
 from harness.execution.faults import Faults, scripted
 from harness.options import turns
 from harness.plan import FIELDS, Plan, validate
+from harness.spark_choice import choose
 from harness.suite.cells import Cell, likely_bytes, seed_of
 from harness.suite.expectation import Expectation
 from harness.suite.file_types import LENGTH, LENGTH_WORDS, OPTIONS, SUITE
 from harness.suite.known_defects import Defect, read_defects
-from harness.ways import choose
 from history.schema import convert, hint
 from history.toml_file import read_toml
 

@@ -3,11 +3,14 @@
 ==============  ========================================================================================================
 ``api``         what a system is: declarations, roles, clients, workloads, probes, promises
 ``law``         what an answer proves about an operation, as a table
+``promise``     what a system claims, and which checks show it broken
 ``choices``     what a system can be asked for, as types
 ``declared``    what a system declares, checked where it is found
 ``registry``    which systems there are: the entry points of the group ``harness.systems``
 ``artifacts``   files that systems run from, fetched once and kept
 ``ready``       when a process is ready
+``conformance`` judges a system's own code by its runs
+``jvm``         what all servers on a JVM share
 ``deployment``  any system on its nodes: install, start, kill, collect
 ``workloads``   the workloads that any system may have
 ``remoting``    RocketMQ's frames, which DLedger speaks too

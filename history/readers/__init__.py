@@ -11,6 +11,9 @@ module              reads
 ``parquet``         our ``tables/operations.parquet``
 ``convert``         those of others as our ``history.jsonl``, in pieces
 ``jsonl_columns``   our ``history.jsonl`` as numpy columns, for histories of millions of operations
+``columns``         what the columns are; ``scanned``: operations from what the compiled scanners read, which are
+                    ``jsonl_kernel`` and ``text_kernel``
+``jepsen_events``   what Jepsen's two formats share
 ==================  =======================================================================================
 """
 

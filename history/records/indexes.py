@@ -6,6 +6,15 @@ is known only within one epoch.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+
+def epoch_bits_in(results: Mapping[str, Any]) -> int:
+    """The number of lower bits of an index that count within an epoch, by ``results.json``; 0: there are no epochs."""
+    bits = (results.get("environment") or {}).get("epoch_bits")
+    return bits if isinstance(bits, int) and 0 < bits < 63 else 0
+
 
 def index_text(index: int, epoch_bits: int = 0) -> str:
     """Write an index; one with an epoch in hexadecimal, as such systems write it: ``0x200000c2f``."""

@@ -24,6 +24,11 @@ def start_of(name: str) -> datetime | None:
         return None
 
 
+def name_of_start(started: datetime) -> str:
+    """The beginning of the name of a directory, by which :func:`start_of` finds the start again."""
+    return f"{started:%Y%m%dT%H%M%S.%f}"[:-3] + "Z"
+
+
 #: A history of more (about 250,000 operations) is worth the start of Spark, and all tasks of one that runs.
 LARGE_BYTES: Final = 64 << 20
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
+from history.records.check_records import check_details, check_records, listed_details
 from history.records.verdicts import Counterexample
 
 #: A violation that the checker proved without a counterexample to show, as of a key for which the time was up.
@@ -85,13 +86,12 @@ def violations_of(results: Mapping[str, Any], looking: frozenset[str] = frozense
 
 
 def _violations(results: Mapping[str, Any]) -> Iterator[Violation]:
-    for check in results.get("checks") or ():
+    for check in check_records(results):
         if check.get("verdict") != "invalid":
             continue
-        name, details = str(check.get("name", "")), check.get("details")
-        details = details if isinstance(details, Mapping) else {}
+        name, details = str(check.get("name", "")), check_details(check)
         if name in LINEARIZABLE:
-            sets = next((found for one in results["checks"] if losses_of(one) and (found := one["details"])), None)
+            sets = next((check_details(one) for one in check_records(results) if losses_of(one)), None)
             for kind in _kinds_shown(results):
                 about = sets if kind == "lost-element" else None
                 yield Violation(name, kind, severity=severity_of(name, kind, about))
@@ -158,7 +158,7 @@ def counterexamples_of(results: Mapping[str, Any]) -> list[Shown]:
     ]
     known = {(str(one.key), one.record.get("kind")) for one in found}
     shown = {(str(one.key), one.record.get("kind"), answered_by(one.record)) for one in found}
-    for check in results.get("checks") or ():
+    for check in check_records(results):
         by_node = bool(losses_of(check))
         for record in _recorded(check):
             one = Shown(str(check.get("name", "")), Counterexample.from_json(record).key, record)
@@ -173,9 +173,7 @@ def losses_of(check: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
     Records of ``node``, ``lost``, ``elsewhere`` (how many of them another node's last read has) and ``seen_ns``.
     """
-    details = check.get("details")
-    found = details.get("losses") if isinstance(details, Mapping) else None
-    return [one for one in found if isinstance(one, Mapping)] if isinstance(found, list) else []
+    return listed_details(check, "losses")
 
 
 def answered_by(record: Mapping[str, Any]) -> str | None:
@@ -191,7 +189,7 @@ def counts_of(results: Mapping[str, Any]) -> dict[str, int]:
     """Count by check the violations that counterexamples can show, also those beyond the recorded ones."""
     counts = Counter(one.check for one in counterexamples_of(results))
     counts[OF_KEYS] = sum(int(key.get("violations") or 0) for key in results.get("keys") or ())
-    for check in results.get("checks") or ():
+    for check in check_records(results):
         if recorded := _recorded(check):
             counts[str(check.get("name", ""))] += int(check["details"]["violations"]) - len(recorded)
     return dict(counts)
@@ -199,8 +197,7 @@ def counts_of(results: Mapping[str, Any]) -> dict[str, int]:
 
 def _recorded(check: Mapping[str, Any]) -> Sequence[dict[str, Any]]:
     """The counterexamples among the details of a failed check."""
-    details = check.get("details")
-    found = details.get("counterexamples") if isinstance(details, Mapping) else None
+    found = check_details(check).get("counterexamples")
     return found if isinstance(found, list) and check.get("verdict") == "invalid" else ()
 
 
@@ -217,8 +214,7 @@ def state_of(check: Mapping[str, Any]) -> str:
 
 def _nothing_asked(check: Mapping[str, Any]) -> bool:
     """Whether a check that passed had nothing to judge; releases before 24 November 2026 say so in words alone."""
-    details, seen = check.get("details"), str(check.get("seen", ""))
-    details = details if isinstance(details, Mapping) else {}
+    details, seen = check_details(check), str(check.get("seen", ""))
     if details.get("skipped") or seen.lower().startswith("skipped") or seen == NOT_ACKNOWLEDGED:
         return True
     faults = details.get("faults") if check.get("name") == "under-fault" else None
@@ -235,13 +231,8 @@ def contents_differ(checks: Sequence[Mapping[str, Any]]) -> list[str]:
         str(one.get("name"))
         for one in checks
         if state_of(one) == "invalid"
-        and (one.get("name") == "replicas-agree" or losses_of(one) or _kind_of(one) == "lost-element")
+        and (one.get("name") == "replicas-agree" or losses_of(one) or check_details(one).get("kind") == "lost-element")
     ]
-
-
-def _kind_of(check: Mapping[str, Any]) -> object:
-    details = check.get("details")
-    return details.get("kind") if isinstance(details, Mapping) else None
 
 
 def severity_of(check: str, kind: str, details: Mapping[str, Any] | None = None) -> Severity:
@@ -312,7 +303,7 @@ def canary_outcome(plan: Mapping[str, Any], results: Mapping[str, Any]) -> Canar
     """
     if not plan.get("canary") or not results:
         return ""
-    failed = {check.get("name") for check in results.get("checks") or () if check.get("verdict") == "invalid"}
+    failed = {check.get("name") for check in check_records(results) if check.get("verdict") == "invalid"}
     return "found" if checks_looking(plan) & failed else "missed"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from history.records.events import NEMESIS, Event, Header, Phase, Process, Type
+from history.records.line_file import LineFile
 
 #: At most this many lines are kept before they are written: about a megabyte.
 MAX_BUFFERED: Final = 4096
@@ -25,8 +25,7 @@ class HistoryWriter:
     process that heals after us.  A process that is killed loses the events of the last moments, never one in the
     middle: what is left is the history up to an earlier time.
 
-    After a failed write the file is cut back to its last whole line and every later append raises the same ``OSError``:
-    half a line in the middle of a file would make all of it unreadable.
+    After a failed write every later append raises the same ``OSError`` (see :class:`LineFile`).
     """
 
     def __init__(self, path: Path, header: Header, *, started_ns: int, clock: Callable[[], int]) -> None:
@@ -34,11 +33,9 @@ class HistoryWriter:
         self._clock = clock
         self._started = started_ns
         self._index = 0
-        self._failure: OSError | None = None
-        self._size = 0
-        self._lines: list[bytes] = []
-        self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o644)
-        self._lines.append(_line(header.to_json()))
+        self._closed = False
+        self._file = LineFile(path)
+        self._lines = [_line(header.to_json())]
         self._flush()
 
     def append(
@@ -59,8 +56,7 @@ class HistoryWriter:
         Raises OSError when the disk refused this one or an earlier one.
         """
         with self._lock:
-            if self._failure is not None:
-                raise self._failure
+            self._file.require_writable()
             time = self._clock() - self._started
             intended = None if due is None else min(due - self._started, time)
             event = Event(self._index, time, type, process, f, value, key, node, error, phase, intended)
@@ -73,40 +69,27 @@ class HistoryWriter:
     def sync(self) -> None:
         """Bring what was appended to the disk.  Raises OSError."""
         with self._lock:
-            if self._fd < 0:
+            if self._closed:
                 return
-            if self._failure is not None:
-                raise self._failure
             self._flush()
-        os.fdatasync(self._fd)
+        self._file.sync()
 
     def close(self) -> None:
         """Write what is left.  Raises OSError when the disk refuses it, for the first time."""
         with self._lock:
-            if self._fd < 0:
+            if self._closed:
                 return
             try:
-                if self._failure is None:
+                if self._file.failure is None:
                     self._flush()
             finally:
-                os.close(self._fd)
-                self._fd = -1
-                self._failure = OSError("the history is closed")
+                self._file.close()
+                self._closed = True
+                self._file.failure = OSError("the history is closed")
 
     def _flush(self) -> None:
         lines, self._lines = b"".join(self._lines), []
-        written = 0
-        try:
-            if lines:
-                written = os.write(self._fd, lines)
-            if written != len(lines):
-                raise OSError(28, f"only {written} of {len(lines)} bytes were taken", "history.jsonl")
-        except OSError as error:
-            self._failure = error
-            self._size += lines[:written].rfind(b"\n") + 1
-            os.ftruncate(self._fd, self._size)
-            raise
-        self._size += len(lines)
+        self._file.write(lines)
 
 
 def _null() -> None:

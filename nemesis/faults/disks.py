@@ -123,20 +123,23 @@ class DiskFull:
         ctx.run_checked(ctx.at_data(targets.nodes, _FILL, FILLER, timeout=60.0))
 
     def witness(self, ctx: Context, targets: Targets) -> Witness:
-        answers = ctx.nodes.run(ctx.at_data(targets.nodes, _TRY))
-        said = {node: answer.stdout.strip() for node, answer in answers.items()}
+        said = self._write(ctx, targets)
         if any("No space left" not in text for text in said.values()):
             raise FaultError(f"a write of 64 KiB was answered: {said}")
         return {"writes_answered": said, **WRITER}
 
     def heal(self, ctx: Context, targets: Targets) -> Witness:
         ctx.run_checked(ctx.at_data(targets.nodes, _FREE, FILLER))
-        answers = ctx.nodes.run(ctx.at_data(targets.nodes, _TRY))
-        said = {node: answer.stdout.strip() for node, answer in answers.items()}
+        said = self._write(ctx, targets)
         if any("written" not in text for text in said.values()):
             # Ours to say, and not the system's: the filesystem that we gave it is too small for what it wrote.
             raise FaultError(f"our filler is gone, and a write of 64 KiB is still answered: {said}")
         return {**restart(ctx, targets.nodes), "writes_answered_now": said}
+
+    def _write(self, ctx: Context, targets: Targets) -> dict[str, str]:
+        """Write to each filesystem; return how that was answered."""
+        answers = ctx.nodes.run(ctx.at_data(targets.nodes, _TRY))
+        return {node: answer.stdout.strip() for node, answer in answers.items()}
 
 
 class Damage:

@@ -20,6 +20,8 @@ from pipeline.tables.pairing import PLAIN_OPERATIONS, Problem, Seams, pair_event
 
 #: Bytes of a history that are worked on at a time: about 250,000 operations, and some 300 MB of memory.
 PIECE: Final = 64 << 20
+#: Probes of a table.
+BATCH: Final = 100_000
 
 
 def read_run(run: RunFiles) -> tuple[pa.Table, list[Receipt]]:
@@ -101,11 +103,11 @@ def header_of(line: bytes, history: Path) -> Header:
     return parse_header(parse_object(line, history, 1), history)
 
 
-def probe_batches(path: Path, size: int = 100_000) -> Iterator[pa.Table]:
-    """The probes in a file as tables of ``size`` rows; none if there is no file.  Raises FormatError, OSError."""
+def probe_batches(path: Path) -> Iterator[pa.Table]:
+    """The probes in a file as tables of :data:`BATCH` rows; none if there is no file.  Raises FormatError, OSError."""
     if path.exists():
         probes = each_probe(path)
-        while piece := list(islice(probes, size)):
+        while piece := list(islice(probes, BATCH)):
             columns = {name: [getattr(probe, name) for probe in piece] for name in PROBES.names}
             for name in ("node", "leader", "error"):
                 columns[name] = [None if cell is None else clean(cell) for cell in columns[name]]

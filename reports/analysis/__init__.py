@@ -1,1 +1,14 @@
-"""Computed from a run's records, for page, plots and text."""
+"""Computed from a run's records, for page, plots and text.
+
+========================  ============================================================================================
+``findings``              a run with all that several parts of the page need (``Drawn``): where to begin
+``node_timeline``         roles, terms and indexes of each node; from it ``elections``, ``progress``, ``snapshots``
+``faults``                what each fault cut and cost; ``topology``: the network; ``outages``: no successes
+``counterexample``        its picture; ``rows``: which operations are drawn; ``responder``: the node that answered
+``invariant_violations``  failed checks of the nodes; ``sketch``: the small chart beside them
+``lagging_nodes``         replicas that fell behind; ``failed_starts``: nodes that do not start again
+``figures``               rate, latency, availability, counts, errors
+``marks``                 where charts are marked
+``trends``                figures over many runs; ``warehouse``: those of the pipeline; ``trend_rows``: what both give
+========================  ============================================================================================
+"""

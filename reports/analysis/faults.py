@@ -74,6 +74,11 @@ class FaultWindow:
     cut: bool = False
 
     @property
+    def name(self) -> str:
+        """Its number and its name, such as ``#0 bridge``."""
+        return f"#{self.id} {one_line(self.fault, 60)}"
+
+    @property
     def installed(self) -> bool:
         return self.state == "installed"
 
@@ -90,23 +95,20 @@ def when(seconds: float, windows: Sequence[FaultWindow], node: str | None = None
     When a killed successor was struck is not recorded, and nothing is said of it.
     """
     if node is not None and (first := about_to_strike(node, seconds, windows)) is not None:
-        return (
-            f"{seconds:.1f} s, {first.started - seconds:.1f} s before #{first.id} {one_line(first.fault, 60)} struck it"
-        )
+        return f"{seconds:.1f} s, {first.started - seconds:.1f} s before {first.name} struck it"
     begun = [window for window in windows if window.state != "skipped" and window.started <= seconds]
     standing = [window for window in begun if window.healed is None or window.healed >= seconds]
     text = f"{seconds:.1f} s"
     if standing:
         last = max(standing, key=lambda window: window.started)
-        name = f"#{last.id} {one_line(last.fault, 60)}"
         if last.heal_started is not None and last.heal_started <= seconds:
             # What starts again, or comes back, does so in this time: it is no longer the fault that does it.
-            return f"{text}, {seconds - last.heal_started:.1f} s after the healing of {name} began"
-        return f"{text}, {seconds - last.started:.1f} s into {name}"
+            return f"{text}, {seconds - last.heal_started:.1f} s after the healing of {last.name} began"
+        return f"{text}, {seconds - last.started:.1f} s into {last.name}"
     if begun:
         last = max(begun, key=lambda window: window.healed or 0.0)
         ago = seconds - (last.healed or 0.0)
-        return f"{text}, {ago:.1f} s after #{last.id} {one_line(last.fault, 60)} was healed"
+        return f"{text}, {ago:.1f} s after {last.name} was healed"
     return f"{text}, before any fault" if windows else text
 
 
@@ -119,7 +121,7 @@ def healed_before(seconds: float, windows: Sequence[FaultWindow]) -> str:
     last = max(begun, key=lambda window: window.healed or 0.0, default=None)
     if last is None or any(window.stands(seconds, seconds) for window in begun):
         return ""
-    return f"#{last.id} {one_line(last.fault, 60)} was healed {seconds - (last.healed or 0.0):.1f} s before"
+    return f"{last.name} was healed {seconds - (last.healed or 0.0):.1f} s before"
 
 
 def about_to_strike(node: str, seconds: float, windows: Sequence[FaultWindow]) -> FaultWindow | None:
@@ -150,8 +152,7 @@ def fault_windows(run: Run, timelines: Sequence[NodeTimeline]) -> list[FaultWind
 
 def load_in(operations: Operations, receipts: Sequence[Receipt]) -> Load:
     """Find when the clients were at work, as ``history.metrics.recovery`` defines it."""
-    codes = operations.phase.codes
-    main = (codes == operations.phase.code("main")) | (codes < 0).all()
+    main = operations.in_main
     invoked, returned = operations.invoked[main], operations.returned[main]
     asked = []
     if len(invoked):

@@ -10,6 +10,7 @@ import numpy as np
 
 from history import Counterexample, Operation
 from history.codes import INFO, OK
+from history.records.check_records import details_by_check
 from history.records.doubts import leaves_more
 from history.records.verdicts import MAX_COUNTEREXAMPLES
 from history.records.violation_times import violation_times_text
@@ -131,42 +132,31 @@ class Drawn:
 
 def prepare(run: Run) -> Drawn:
     """Compute timelines of the nodes, fault windows, violations, snapshots and log lines; empty where that fails."""
-    no_timelines: list[NodeTimeline] = []
-    no_windows: list[FaultWindow] = []
-    no_violations: list[Violation] = []
-    no_snapshots: list[Snapshot] = []
-    no_nodes: tuple[str, ...] = ()
-    nodes = run.notes.attempt("nodes", lambda: run.nodes, no_nodes)
-    found = run.notes.attempt(
+    part = run.notes.attempt_list
+    nodes = part("nodes", lambda: list(run.nodes))
+    found = part(
         "leaders and replicas",
         lambda: node_timeline.timelines_of(run.probes, nodes, run.receipts, run.members, run.epoch_bits),
-        no_timelines,
     )
-    windows = run.notes.attempt("fault table", lambda: faults.fault_windows(run, found), no_windows)
-    violations = run.notes.attempt("counterexamples", lambda: violations_of(run, found, windows), no_violations)
-    snapshots = run.notes.attempt("snapshots", lambda: snapshots_of(found), no_snapshots)
-    no_starts: list[FailedStart] = []
-    starts = run.notes.attempt("failed starts", lambda: failed_starts(run, found), no_starts)
-    no_lines: list[AlarmLine] = []
-    lines = run.notes.attempt("lines of alarms", lambda: alarm_lines(run), no_lines)
+    windows = part("fault table", lambda: faults.fault_windows(run, found))
+    violations = part("counterexamples", lambda: violations_of(run, found, windows))
+    snapshots = part("snapshots", lambda: snapshots_of(found))
+    starts = part("failed starts", lambda: failed_starts(run, found))
+    lines = part("lines of alarms", lambda: alarm_lines(run))
     stopped = run.notes.attempt("replica progress", lambda: _stopped(run, found, windows), None)
     return Drawn(run, found, windows, violations, snapshots, starts, lines, stopped)
 
 
 def _stopped(run: Run, found: list[NodeTimeline], windows: list[FaultWindow]) -> Stopped | None:
-    if (check := _no_recovery(run)) is None:
+    if _no_recovery(run) is None:
         return None
-    checks = (one for one in run.results["checks"] if one.get("name") == check["name"])
-    details = next((one.get("details") for one in checks), None)
-    named = details.get("behind") if isinstance(details, Mapping) else None
-    return stopped_at(run, found, windows, named or ())
+    return stopped_at(run, found, windows, details_by_check(run.results)["recovery"].get("behind") or ())
 
 
 def violation_times_of(run: Run) -> str:
     """Write when the violations were seen, by phase and by the faults that stood; empty if they were not counted."""
-    checks = run.results.get("checks", ()) or ()
-    details = next((check.get("details") for check in checks if check.get("name") in LINEARIZABLE), None)
-    seen = details.get("seen") if isinstance(details, dict) else None
+    details = details_by_check(run.results)
+    seen = next((details[name].get("seen") for name in LINEARIZABLE if name in details), None)
     if not isinstance(seen, dict) or not seen.get("counted"):
         return ""
     return violation_times_text(seen, "no installed fault")
@@ -213,11 +203,8 @@ def recorded_examples(run: Run) -> list[Shown]:
 
 def shown_as_counterexamples(run: Run) -> frozenset[str]:
     """Name the checks of promises other than linearizability whose violations are drawn as counterexamples."""
-    return frozenset(
-        str(check.get("name"))
-        for check in run.results.get("checks", ())
-        if isinstance(details := check.get("details"), dict) and details.get("counterexamples")
-    )
+    details = details_by_check(run.results)
+    return frozenset(name for name, found in details.items() if found.get("counterexamples"))
 
 
 def judged_without_suspects(run: Run) -> bool:
@@ -283,8 +270,7 @@ def _legal(run: Run, one: Shown, picture: Picture | None) -> Legal:
 
 def _violation(run: Run, found: list[NodeTimeline], windows: list[FaultWindow], shown: Shown) -> Violation:
     example = shown.example
-    nothing: list[Operation] = []
-    beside = run.notes.attempt("operations beside", lambda: operations_beside(run.operations, example), nothing)
+    beside = run.notes.attempt_list("operations beside", lambda: operations_beside(run.operations, example))
     picture = run.notes.attempt("counterexample", lambda: picture_of(example, beside, run.wording), None)
     operations = sorted(example.operations, key=lambda operation: operation.invoked)
     start = min((operation.invoked for operation in operations), default=0) / 1e9

@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
+from history.records.check_records import details_by_check
 from history.records.violations import LINEARIZABLE, OF_NODES
 from reports.analysis import node_timeline
 from reports.analysis.faults import FaultWindow, healed_before
@@ -137,11 +138,10 @@ def moments_by_check(drawn: Drawn) -> list[tuple[str, list[Observation]]]:
 
 
 def _failed(drawn: Drawn) -> list[tuple[dict[str, Any], Mapping[str, Any]]]:
-    records = {str(check.get("name")): check.get("details") for check in drawn.run.results.get("checks", ())}
+    details = details_by_check(drawn.run.results)
     elsewhere = ELSEWHERE | shown_as_counterexamples(drawn.run)
     failed = [row for row in checks_of(drawn.run) if row["state"] == "invalid" and row["name"] not in elsewhere]
-    found = [(row, records.get(row["name"])) for row in failed]
-    return [(row, details if isinstance(details, Mapping) else {}) for row, details in found]
+    return [(row, details.get(row["name"], {})) for row in failed]
 
 
 def _describe(drawn: Drawn, details: Mapping[str, Any]) -> list[Observation]:

@@ -11,9 +11,9 @@ import numpy as np
 from reports.analysis.faults import FaultWindow, about_to_strike, when
 from reports.analysis.node_timeline import SILENT, NodeTimeline, last_progress, late_nodes, left_at, logs
 from reports.load import logs as node_logs
-from reports.load.columns import Ints
+from reports.load.columns import Floats, Ints
 from reports.load.run import Run
-from reports.style.format import number, one_line
+from reports.style.format import number
 
 #: Seconds: a node is behind when it has not applied, or no more holds, what some node had
 #: committed that long ago.
@@ -66,13 +66,22 @@ class LaggingNode:
     def fell_text(self, them: str = "it") -> str:
         """Say when it fell behind; of a node that a fault struck right then, that it was behind from then on."""
         if (fault := about_to_strike(self.node, self.fell, self.windows)) is not None:
-            return f"when #{fault.id} {one_line(fault.fault, 60)} struck {them}, at {fault.started:.1f} s"
+            return f"when {fault.name} struck {them}, at {fault.started:.1f} s"
         return f"at {when(self.fell, self.windows, self.node)}"
 
 
-def held_of(timeline: NodeTimeline) -> Ints:
-    """How far a node holds what it applied: no further than its log, if it ever said where that ends."""
-    return np.minimum(timeline.applied, timeline.log_end) if logs(timeline) else timeline.applied
+def held_of(timeline: NodeTimeline) -> tuple[Floats, Ints]:
+    """When a node answered (s), and how far it held what it applied: no further than its log, where that is known."""
+    held = np.minimum(timeline.applied, timeline.log_end) if logs(timeline) else timeline.applied
+    answered = timeline.role != SILENT
+    return timeline.time[answered], held[answered]
+
+
+def stands_since(timeline: NodeTimeline) -> tuple[float | None, int]:
+    """The time at which a node came to where it stands (s; None if no answer shows it), and that index (-1: none)."""
+    times, held = held_of(timeline)
+    place = last_progress(held)
+    return None if place is None else float(times[place]), int(held[-1]) if len(held) else -1
 
 
 def lagging_nodes(timelines: Sequence[NodeTimeline], windows: Sequence[FaultWindow]) -> list[LaggingNode]:
@@ -103,8 +112,7 @@ def caught_up(timeline: NodeTimeline, timelines: Sequence[NodeTimeline]) -> Caug
     last = int(late[-1])
     before = np.flatnonzero(~behind[:last])
     first = int(before[-1]) + 1 if len(before) else 0
-    answered = timeline.role != SILENT
-    mine, held = timeline.time[answered], held_of(timeline)[answered]
+    mine, held = held_of(timeline)
     still = bool(held[first : last + 1].max() <= held[first])
     return CaughtUp(float(mine[first]), float(mine[last + 1]), still)
 
@@ -120,8 +128,7 @@ def _front(timelines: Sequence[NodeTimeline]) -> tuple[np.ndarray, np.ndarray]:
 
 def _behind(timeline: NodeTimeline, time: np.ndarray, front: np.ndarray) -> np.ndarray:
     """Mark the answers in which a node was behind (see :data:`AGE_S`)."""
-    answered = timeline.role != SILENT
-    mine, held = timeline.time[answered], held_of(timeline)[answered]
+    mine, held = held_of(timeline)
     place = np.searchsorted(time, mine - AGE_S, side="right") - 1
     return (place >= 0) & (held < front[np.maximum(place, 0)]) if len(mine) else np.zeros(0, bool)
 
@@ -134,8 +141,7 @@ def _lagging_node(
     behind = _behind(timeline, time, front)
     if not len(behind) or not behind[-1]:
         return None
-    answered = timeline.role != SILENT
-    mine, held = timeline.time[answered], held_of(timeline)[answered]
+    mine, held = held_of(timeline)
     kept_up = np.flatnonzero(~behind)
     since = int(kept_up[-1]) if len(kept_up) else 0
     moved = last_progress(held)
@@ -153,7 +159,7 @@ def _lagging_node(
         int(held[-1]),
         tuple(windows),
         timeline.index,
-        cut=int(held_of(timeline)[answered][-1]) < int(timeline.applied[answered][-1]),
+        cut=int(held[-1]) < int(timeline.applied[timeline.role != SILENT][-1]),
     )
 
 
@@ -175,9 +181,8 @@ def stopped_at(
 
     By the last answers; where these show no node behind, of the nodes that the check ``named``.
     """
-    nothing: list[LaggingNode] = []
     late = late_nodes(timelines)
-    found = run.notes.attempt("replica progress", lambda: lagging_nodes(timelines, windows), nothing)
+    found = run.notes.attempt_list("replica progress", lambda: lagging_nodes(timelines, windows))
     lagging = [one for one in found if one.node in late]
     apart = [one for one in timelines if one.node in named and len(one.time) and not lagging]
     left = [back.since if (back := caught_up(one, timelines)) else left_at(one) for one in apart]

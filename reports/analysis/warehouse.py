@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from history.errors import FormatError
 from history.metrics.regressions import read_regressions
+from history.records.counted import counted
 from history.records.layout import WAREHOUSE
 from history.tables.warehouse import read_runs, read_trends
 from reports.analysis.trend_rows import Group, Regression, Sample, Trends, drawn, open_first
@@ -26,7 +27,7 @@ def trends_in(store: Path, present: Set[str]) -> Trends | str:
     except (FormatError, OSError, ValueError, KeyError, TypeError) as error:
         return f"From the runs' results.json: the warehouse cannot be read: {error}"
     missing = len(present - {row["run"] for row in runs})
-    note = f"From the warehouse: {len(runs)} run{'' if len(runs) == 1 else 's'}."
+    note = f"From the warehouse: {counted(len(runs), 'run')}."
     if missing:
         lacks = "1 of the store's runs is" if missing == 1 else f"{missing} of the store's runs are"
         note += f" {lacks} not in it; harness ingest brings what was recorded."

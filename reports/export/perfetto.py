@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
-from itertools import pairwise
 from typing import Any, BinaryIO, Final, Literal
 
 import numpy as np
 
 from history.codes import OUTCOMES
 from reports.analysis import figures
+from reports.analysis.elections import leaderships_of
 from reports.analysis.faults import FaultWindow
 from reports.analysis.findings import Drawn
 from reports.analysis.marks import marks_of
-from reports.analysis.node_timeline import SILENT, NodeTimeline, Stretch, leader_at, stretches
+from reports.analysis.node_timeline import SILENT, stretches
 from reports.export.packets import Packets
 from reports.load.columns import NONE
 
@@ -72,30 +71,10 @@ def _fault_end(window: FaultWindow, end: int) -> int:
 
 def _leaders(drawn: Drawn, packets: Packets, track: int) -> None:
     """Write the leader over time."""
-    for one in leaderships(drawn.timelines):
+    for one in leaderships_of(drawn.timelines):
         title = f"{one.node} in term {one.term}" if one.term >= 0 else one.node
         packets.begin(track, _ns(one.start), title, node=one.node, term=one.term)
         packets.end(track, _ns(one.end))
-
-
-def leaderships(timelines: Sequence[NodeTimeline]) -> list[Stretch]:
-    """List the leaders over time, one at each moment at most (see ``leader_at``)."""
-    led = [one for timeline in timelines for one in stretches(timeline) if one.role == "leader"]
-    moments = {moment for one in led for moment in (one.start, one.end)}
-    if any(one.term < 0 for one in led):  # then it also depends on whom the others name
-        moments |= {float(time) for timeline in timelines for time in timeline.time}
-    found: list[Stretch] = []
-    for start, end in pairwise(sorted(moments)):
-        there = [one for one in led if one.start <= start and end <= one.end]
-        leader = leader_at(timelines, (start + end) / 2) if there else None
-        best = next((one for one in there if one.node == leader), None)
-        if best is None:
-            continue
-        last = found[-1] if found else None
-        goes_on = last is not None and (last.node, last.term, last.end) == (best.node, best.term, start)
-        begin = found.pop().start if goes_on else start
-        found.append(Stretch(best.node, "leader", best.term, begin, end))
-    return found
 
 
 def _nodes(drawn: Drawn, packets: Packets, group: int) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from history.records.check_records import check_records, listed_details
 from reports.load import logs
 from reports.load.run import Run
 
@@ -28,8 +29,8 @@ class AlarmLine:
 
 
 def alarm_lines(run: Run) -> list[AlarmLine]:
-    """List the first :data:`MAX_SHOWN` lines by the ``patterns`` in the details of checks; empty without any."""
-    known = [one for check in run.results.get("checks", ()) or () for one in patterns_of(check)]
+    """List the first :data:`MAX_SHOWN` lines by the ``patterns``, each with its ``nodes``, in the details of checks."""
+    known = [one for check in check_records(run.results) for one in listed_details(check, "patterns")]
     found: list[AlarmLine] = []
     for node, path in logs.log_files(run.files):
         mine = [(str(one["pattern"]), one.get("unless")) for one in known if node in (one.get("nodes") or ())]
@@ -37,13 +38,6 @@ def alarm_lines(run: Run) -> list[AlarmLine]:
             found += _in_file(run, node, path, mine)
     dated = sorted(found, key=lambda one: (one.seconds is None, one.seconds or 0.0))
     return dated[:MAX_SHOWN]
-
-
-def patterns_of(check: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """List the patterns in the details of a check, by which its lines are found again, each with its ``nodes``."""
-    details = check.get("details")
-    patterns = details.get("patterns") if isinstance(details, Mapping) else None
-    return [one for one in patterns if isinstance(one, Mapping)] if isinstance(patterns, list) else []
 
 
 def _in_file(run: Run, node: str, path: Path, patterns: list[tuple[str, Any]]) -> Iterator[AlarmLine]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from history.records.check_records import check_details, check_records
 from history.records.violations import contents_differ, losses_of, state_of
 from reports.load.cut_record import is_cut, judged_whole
 from reports.load.run import Run
@@ -33,16 +34,10 @@ def checks_of(run: Run) -> list[dict[str, Any]]:
 
 def logs_gone(run: Run) -> bool:
     """Check whether logs of nodes were read when the run was judged, and its directory has no file of a node now."""
-    for check in run.results.get("checks", ()) or ():
-        if check.get("name") == "node-logs" and (state_of(check) == "valid" or _has_patterns(check)):
+    for check in check_records(run.results):
+        if check.get("name") == "node-logs" and (state_of(check) == "valid" or check_details(check).get("patterns")):
             return not any(path.is_file() for path in run.files.nodes.rglob("*"))
     return False
-
-
-def _has_patterns(check: Mapping[str, Any]) -> bool:
-    """Whether a check found alarms in lines of logs."""
-    details = check.get("details")
-    return isinstance(details, Mapping) and bool(details.get("patterns"))
 
 
 def check_rows(results: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -51,7 +46,7 @@ def check_rows(results: Mapping[str, Any]) -> list[dict[str, Any]]:
     ``elements`` are those that a check of sets names, by class (see :func:`_elements_of`).
     """
     rows = []
-    checks = results.get("checks", ()) or ()
+    checks = check_records(results)
     differ = contents_differ(checks)
     for check in checks:
         row, state = {name: str(check.get(name) or "") for name in ("name", "kind", "asked", "seen")}, state_of(check)
@@ -64,13 +59,13 @@ def check_rows(results: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _elements_of(check: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Write the elements that a check named, as (``61 lost``, all of them); where it named some only, how many."""
-    details = check.get("details")
-    named = details.get("elements") if isinstance(details, dict) else None
+    details = check_details(check)
+    named = details.get("elements")
     worst = max(losses_of(check), key=lambda one: int(one["lost"]), default=None)
     found = []
     for name, elements in named.items() if isinstance(named, dict) else ():
         if isinstance(elements, list) and elements:
-            counted = details.get(name) if isinstance(details, dict) else None
+            counted = details.get(name)
             total = counted if isinstance(counted, int) else len(elements)
             first = f", the first {len(elements):,} of them" if total > len(elements) else ""
             said = f"{total:,} {name}"

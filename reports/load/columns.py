@@ -42,6 +42,10 @@ class Coded:
         """Return the code of a name; -2, which no row has, for an unknown one."""
         return self.names.index(name) if name in self.names else -2
 
+    def equals(self, name: str) -> Flags:
+        """Mark the rows with this name."""
+        return np.asarray(self.codes == self.code(name), dtype=np.bool_)
+
     def name(self, row: int) -> str | None:
         code = int(self.codes[row])
         return self.names[code] if code >= 0 else None
@@ -108,9 +112,14 @@ class Operations:
         return np.asarray(self.outcome == outcome, dtype=np.bool_)
 
     @property
+    def in_main(self) -> Flags:
+        """Mark the operations of the main phase; all where no phases are recorded."""
+        return self.phase.equals("main") | bool((self.phase.codes < 0).all())
+
+    @property
     def served(self) -> Flags:
         """Mark the operations that were answered ok by a node that had applied them."""
-        return np.asarray(self.which(OK) & (self.error.codes != self.error.code(UNAPPLIED)), dtype=np.bool_)
+        return self.which(OK) & ~self.error.equals(UNAPPLIED)
 
     @property
     def unapplied(self) -> int:

@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from history.codes import OK
+from history.records.check_records import check_records
 from reports.load.run import Run
 from reports.style.format import number
 
@@ -45,15 +46,14 @@ def cut_of(run: Run) -> str:
 def judged_whole(run: Run) -> bool:
     """Check whether the gate that counts operations saw more of some kind than the history holds."""
     left = {_ok_in_main(run, kind) for kind in run.operations.f.names}
-    seen = (str(one.get("seen")) for one in run.results.get("checks", ()) or () if one.get("name") == "operations")
+    seen = (str(one.get("seen")) for one in check_records(run.results) if one.get("name") == "operations")
     counts = {int(found) for text in seen for found in _COUNTED.findall(text.partition(";")[0])}
     return bool(counts - left)
 
 
 def _held_of(run: Run) -> tuple[int, float]:
     """Return how many operations of the main phase a history holds, and about how many were begun in it, if known."""
-    phase = run.operations.phase
-    return int(np.count_nonzero(phase.codes == phase.code("main"))), _begun(run.state)
+    return int(np.count_nonzero(run.operations.phase.equals("main"))), _begun(run.state)
 
 
 def _begun(state: Mapping[str, Any]) -> float:
@@ -84,7 +84,7 @@ def counts_cut(results: Mapping[str, Any], state: Mapping[str, Any]) -> bool:
 
 def _ok_in_main(run: Run, kind: str) -> int:
     operations = run.operations
-    mine = (operations.phase.codes == operations.phase.code("main")) & (operations.f.codes == operations.f.code(kind))
+    mine = operations.phase.equals("main") & operations.f.equals(kind)
     return int(np.count_nonzero(mine & operations.which(OK)))
 
 
@@ -92,9 +92,9 @@ def _not_left(run: Run, *, whole: bool) -> str:
     """Say which kinds of operation, and which faults, have no ok operation any more: nothing left can test them."""
     operations = run.operations
     phase, ok = operations.phase, operations.which(OK)
-    main = ok & (phase.codes == phase.code("main"))
-    of_kind = {kind: operations.f.codes == operations.f.code(kind) for kind in operations.f.names}
-    load = phase.codes != phase.code("final")
+    main = ok & phase.equals("main")
+    of_kind = {kind: operations.f.equals(kind) for kind in operations.f.names}
+    load = ~phase.equals("final")
     bare = [kind for kind, mine in of_kind.items() if (load & mine).any() and not (main & mine).any()]
     parts = [f"ok operations of the kind {' or '.join(bare)} in the main phase"] if bare else []
     begun, ended = operations.invoked, operations.returned

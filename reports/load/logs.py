@@ -32,6 +32,8 @@ _COUNTED: Final = r"(?<![A-Za-z0-9])\d+|(?<=[A-Za-z])\d{3,}"
 _LOG_NAME: Final = re.compile(r"\.log(\.\d+)?$")
 _NEWEST_NAME: Final = re.compile(r"\.log$")
 MAX_LINE: Final = 400
+#: Bytes at the end of a file in which its last lines are looked for.
+_TAIL_BYTES: Final = 65536
 #: A line that a node repeats this often in an excerpt is more likely than others to be what it is stuck at.
 OFTEN: Final = 1000
 
@@ -180,10 +182,17 @@ def log_files(files: RunFiles, *, rotated: bool = True) -> list[tuple[str, Path]
     return [(path.relative_to(files.nodes).parts[0], path) for path in paths if wanted.search(path.name)]
 
 
-def tail(path: Path, lines: int = 20, reach: int = 65536) -> list[str]:
+def each_line(node: Path) -> Iterator[str]:
+    """Yield the lines of all logs in a node's directory.  Raises OSError."""
+    for path in sorted(node.glob("*.log*")):
+        with path.open(errors="replace") as lines:
+            yield from lines
+
+
+def tail(path: Path, lines: int) -> list[str]:
     """Read the last lines of a file.  Raises OSError."""
     with path.open("rb") as source:
-        source.seek(max(0, path.stat().st_size - reach))
+        source.seek(max(0, path.stat().st_size - _TAIL_BYTES))
         return [_text(line) for line in source.read().splitlines()[-lines:]]
 
 

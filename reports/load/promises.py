@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from history import Counterexample
+from history.records.check_records import check_details, check_records
 from history.records.violations import LINEARIZABLE, counterexamples_of
 from reports.load.run import Run
 
@@ -15,7 +16,7 @@ Promises = Sequence[Mapping[str, Any]]
 
 def promises_of(run: Run) -> list[dict[str, Any]]:
     """List what the system promises; ``of`` names only operations that the run has, where it has some of them."""
-    found = (run.results.get("environment") or {}).get("promises")
+    found = run.environment.get("promises")
     asked = set(run.operations.f.names)
     return [
         {
@@ -50,10 +51,11 @@ def behind_checks(run: Run, of_clients: str) -> dict[str, Promises]:
     What is promised of operations is behind the check ``of_clients`` alone.
     """
     promises, found = promises_of(run), {}
-    for check in run.results.get("checks", ()) or ():
+    for check in check_records(run.results):
         name, failed = str(check.get("name")), check.get("verdict") == "invalid"
         examples = [one.example for one in counterexamples_of(run.results) if one.check == name] if failed else []
-        kinds = {one.kind for one in examples} or _kinds_of(check)
+        kind = check_details(check).get("kind")
+        kinds = {one.kind for one in examples} or ({str(kind)} if kind else set())
         about = {f for one in examples for f in operations_at_fault(one)} or set(run.operations.f.names)
         ones = broken_by(promises, name, kinds if failed else (), about if name == of_clients else ())
         found[name] = ones
@@ -69,11 +71,6 @@ def broken_in(promises: Promises, check: str, example: Counterexample) -> Promis
 def operations_at_fault(example: Counterexample) -> set[str]:
     """Name the operations that a counterexample shows to be wrong: the one that fits nowhere, else all of them."""
     return {one.f for one in example.suspects or example.operations}
-
-
-def _kinds_of(check: Mapping[str, Any]) -> set[str]:
-    details = check.get("details")
-    return {str(details["kind"])} if isinstance(details, Mapping) and details.get("kind") else set()
 
 
 def _names(one: Mapping[str, Any], field: str) -> list[str]:

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 
 from history import SECOND, Event, Probe, Receipt, RunFiles, read_probes, receipts_of
 from history.json_object import load_object, read_object
+from history.records.indexes import epoch_bits_in
 from history.records.verdicts import HARNESS_FAILURE as HARNESS_FAILURE
 from history.records.verdicts import verdict_of as verdict_of
 from reports.errors import Notes
@@ -93,8 +94,12 @@ class Run:
     @property
     def epoch_bits(self) -> int:
         """The number of lower bits of an index that count within an epoch; 0 where indexes have none."""
-        bits = (self.results.get("environment") or {}).get("epoch_bits")
-        return bits if isinstance(bits, int) and 0 < bits < 63 else 0
+        return epoch_bits_in(self.results)
+
+    @property
+    def environment(self) -> dict[str, Any]:
+        """The facts about machines and system; empty for a run that was not judged."""
+        return self.results.get("environment") or {}
 
     def index(self, value: int) -> str:
         """Write one of the nodes' indexes."""
@@ -138,9 +143,8 @@ def read_run(files: RunFiles, wording: Wording = by_values) -> Run:
     """Read the files of a run, with its model's words for operations.  Never raises for their contents."""
     notes = Notes()
     nothing: dict[str, Any] = {}
-    no_events: list[Event] = []
     results = tidy(notes.attempt("results.json", lambda: read_object(files.results, lenient=True), nothing), notes)
-    events = notes.attempt("history.jsonl: faults", lambda: _nemesis_events(files.history), no_events)
+    events = notes.attempt_list("history.jsonl: faults", lambda: _nemesis_events(files.history))
     return Run(
         files=files,
         plan=notes.attempt("plan.json", lambda: read_object(files.plan, lenient=True), {}),
@@ -245,7 +249,7 @@ def commands_of(plan: Mapping[str, Any], *, faults: bool = True) -> list[tuple[s
 
 def phase_bounds(operations: Operations, phase: str) -> tuple[int, int] | None:
     """Find first invocation and last completion of a phase, in ns; None if no operation belongs to it."""
-    rows = operations.phase.codes == operations.phase.code(phase)
+    rows = operations.phase.equals(phase)
     if not bool(np.any(rows)):
         return None
     last = max(int(operations.invoked[rows].max()), int(operations.returned[rows].max()))

@@ -18,6 +18,7 @@ from typing import Any, Final
 from history import RunFiles
 from history.json_object import read_object
 from history.metrics.recovery import never_recovered
+from history.records.check_records import check_records
 from history.records.doubts import is_least
 from history.records.plans import faults_of, nemesis_name, system_version
 from history.records.settings import machine_of, settings_of
@@ -167,7 +168,7 @@ def _row(files: RunFiles, plan: dict[str, Any], state: dict[str, Any], results: 
         never=sum(map(never_recovered, faults)),
         violations=sum(counts_of(results).values()),
         length_s=length,
-        checks=tuple((one_line(c.get("name", ""), 40), str(c.get("verdict", ""))) for c in results.get("checks", ())),
+        checks=tuple((one_line(c.get("name", ""), 40), str(c.get("verdict", ""))) for c in check_records(results)),
         files=offered,
         settings=hashlib.sha256(settings_of(plan).encode(errors="replace")).hexdigest()[:12],
         machine=machine_of(results),
@@ -222,7 +223,7 @@ def _started(files: RunFiles, plan: Mapping[str, Any]) -> str:
 
 
 def _unknown(results: Mapping[str, Any]) -> str:
-    return next((str(c.get("name", "")) for c in results.get("checks", ()) if c.get("verdict") == "unknown"), "")
+    return next((str(c.get("name", "")) for c in check_records(results) if c.get("verdict") == "unknown"), "")
 
 
 def _describe(results: Mapping[str, Any], plan: Mapping[str, Any], violations: Sequence[Violation]) -> str:
@@ -235,9 +236,10 @@ def _describe(results: Mapping[str, Any], plan: Mapping[str, Any], violations: S
         return " ".join([*headlines, *([f"The harness failed ({failure})."] if failure else [])])
     sentence = str(results.get("sentence") or "")
     worst = [violation.check for violation in violations]
-    failed = [check for check in results.get("checks", ()) if check.get("verdict") == "invalid"]
+    recorded = check_records(results)
+    failed = [check for check in recorded if check.get("verdict") == "invalid"]
     checks = sorted(failed, key=lambda check: worst.index(str(check.get("name", ""))))
-    checks += [check for check in results.get("checks", ()) if check.get("verdict") == "unknown"]
+    checks += [check for check in recorded if check.get("verdict") == "unknown"]
     if not checks or not sentence.startswith(FINE):
         return sentence
     wrong = [f"{check.get('name')}: {_no(check)}{check.get('seen')}" for check in checks]

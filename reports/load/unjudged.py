@@ -23,9 +23,7 @@ class Unjudged:
     sentence: str
 
 
-def unjudged(
-    files: RunFiles, state: Mapping[str, Any], results: Mapping[str, Any], now: float | None = None
-) -> Unjudged | None:
+def unjudged(files: RunFiles, state: Mapping[str, Any], results: Mapping[str, Any]) -> Unjudged | None:
     """Say why there is no verdict; None where there is one, or a recorded failure of the harness, or no run at all."""
     if results or state.get("failures"):
         return None
@@ -38,7 +36,7 @@ def unjudged(
         return Unjudged("not judged", "the run ended and was not judged; harness check judges it")
     if state.get("interrupted"):
         return Unjudged("interrupted", "interrupted, and not judged; harness check judges what was recorded")
-    if (time.time() if now is None else now) - changed < QUIET_S:
+    if time.time() - changed < QUIET_S:
         return Unjudged("under way", "under way, or broken off within the last minutes")
     moments = state.get("moments")
     reached = {name: at for name, at in moments.items() if isinstance(at, int)} if isinstance(moments, Mapping) else {}

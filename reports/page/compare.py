@@ -146,9 +146,7 @@ def _without_curve(windows: Sequence[FaultWindow], asked: float, *, cut: bool) -
 
 def _last_asked(operations: Operations) -> float:
     """Return when the last operation of the main phase was invoked (s), of all where no phases are recorded."""
-    codes = operations.phase.codes
-    main = (codes == operations.phase.code("main")) | (codes < 0).all()
-    return float(operations.invoked[main].max(initial=0)) / 1e9
+    return float(operations.invoked[operations.in_main].max(initial=0)) / 1e9
 
 
 def _lengths(cells: Any) -> list[list[int]]:

@@ -45,7 +45,7 @@ from reports.story.breaks import Break
 from reports.story.canary import bug_of, failed_beside, grouped, longer, meaning_of, next_step, verdict_shown, word_of
 from reports.story.diagnosis import Diagnosis, diagnosis_of
 from reports.story.doubts import doubts_text
-from reports.style.format import compact, short
+from reports.style.format import compact, leaves, short
 from reports.text import recovery as recovery_text
 
 _Part: TypeAlias = Callable[[str, Callable[[], Any], Any], Any]
@@ -209,14 +209,14 @@ def sections_of(breaks: Sequence[tuple[str, Sequence[Break]]]) -> list[str]:
 
 def system_of(run: Run) -> str:
     """Name the system under test and its version, without a bug that was planted in it."""
-    named = (run.results.get("environment") or {}).get("system") or run.plan.get("system") or "the system"
+    named = run.environment.get("system") or run.plan.get("system") or "the system"
     return str(named).partition(" with the planted bug ")[0]
 
 
 def facts_of(run: Run) -> list[tuple[str, str]]:
     """List name and value of what identifies the run, without values that were not recorded."""
     nemesis = run.plan.get("nemesis")
-    system = (run.results.get("environment") or {}).get("system")
+    system = run.environment.get("system")
     rows = [
         ("test", run.test),
         ("run", run.name),
@@ -331,22 +331,18 @@ def settings_of(run: Run) -> list[tuple[str, list[tuple[str, str]]]]:
     plan = {**run.plan, "canary_found_by": sorted(checks_looking(run.plan) & {row["name"] for row in checks_of(run)})}
     for title, record in (
         ("plan", plan if run.plan.get("canary_found_by") else run.plan),
-        ("environment", run.results.get("environment") or {}),
+        ("environment", run.environment),
         ("timings", run.results.get("timings") or {}),
     ):
-        rows = [(_SAID.get(name, name), short(text, 300)) for name, text in _flat(record) if text not in ("", "null")]
+        texts = {
+            name: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+            for name, value in leaves(record)
+            if value not in ("", "null", None)
+        }
+        rows = [(_SAID.get(name, name), short(text, 300)) for name, text in texts.items()]
         if rows:
             groups.append((title, rows))
     return groups
-
-
-def _flat(record: Any, prefix: str = "") -> list[tuple[str, str]]:
-    if isinstance(record, Mapping):
-        rows = []
-        for name, value in record.items():
-            rows += _flat(value, f"{prefix}.{name}" if prefix else str(name))
-        return rows
-    return [(prefix, record if isinstance(record, str) else json.dumps(record, ensure_ascii=False, default=str))]
 
 
 def tails_of(run: Run) -> list[tuple[str, str, list[str]]]:

@@ -33,8 +33,7 @@ def track_of(drawn: Drawn) -> dict[str, Any]:
     error, 3 a dispatcher that changes its state.  ``contested`` (place, from, to): another node said that it leads too.
     """
     places = {timeline.node: place for place, timeline in enumerate(drawn.timelines)}
-    no_lines: list[LogLine] = []
-    lines = drawn.run.notes.attempt("track of logs", lambda: _lines(drawn), no_lines)
+    lines = drawn.run.notes.attempt_list("track of logs", lambda: _lines(drawn))
     return {
         "lines": [
             [round(line.seconds, 3), places.get(line.node, HARNESS), _level(line), one_line(line.text, 200), line.times]

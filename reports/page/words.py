@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
+from history.records.check_records import details_by_check
 from history.records.violations import Severity, violations_of
 from reports.analysis import node_timeline
 from reports.analysis.findings import Drawn, recorded_examples
-from reports.load.run import Run
 
 HEADLINES: Final[Mapping[Severity, str]] = {
     "data lost": "something that was acknowledged to a client, or that a node had said to be committed, is in no "
@@ -100,13 +100,9 @@ def words_of(drawn: Drawn) -> list[tuple[str, str]]:
     found |= ROLES if node_timeline.have_roles(drawn.timelines) else {}
     found |= {name: OPERATIONS[name] for name in run.operations.f.names if name in OPERATIONS}
     found |= {"epoch": EPOCH} if run.epoch_bits or "alter" in run.operations.f.names else {}
-    found |= {"digest": DIGEST} if any(one.get("name") == "replicas-agree" for one in _checks(run)) else {}
-    for check in _checks(run):
-        details = check.get("details")
-        own = details.get("words") if isinstance(details, Mapping) else None
+    details = details_by_check(run.results)
+    found |= {"digest": DIGEST} if "replicas-agree" in details else {}
+    for one in details.values():
+        own = one.get("words")
         found |= {str(name): str(meaning) for name, meaning in own.items()} if isinstance(own, Mapping) else {}
     return list(found.items())
-
-
-def _checks(run: Run) -> list[dict[str, Any]]:
-    return [one for one in run.results.get("checks", ()) if isinstance(one, dict)]

@@ -56,11 +56,10 @@ def draw_all(drawn: Drawn) -> list[Path]:
     folder = drawn.run.files.plots
     marks = drawn.run.notes.attempt("marks of violations", lambda: marks_of(drawn), Marks((), (), 0))
     written: list[Path] = []
-    nothing: list[Path] = []
     with mpl.rc_context(STYLE):
         for name, plot in PLOTS.items():
             write = partial(_write, partial(plot, drawn, marks), folder, name)
-            written += drawn.run.notes.attempt(f"plots/{name}", write, nothing)
+            written += drawn.run.notes.attempt_list(f"plots/{name}", write)
     return written
 
 

@@ -28,7 +28,7 @@ def after_onset(drawn: Drawn, onset: float) -> str:
     """Say how clients fared before and since a moment (s), and how many leaders there were since then."""
     parts = []
     served, asked = _served(drawn.run), drawn.run.operations.invoked / 1e9
-    load = asked[_in_the_load(drawn.run) & (not is_cut(drawn.run))]
+    load = asked[~drawn.run.operations.phase.equals("final") & (not is_cut(drawn.run))]
     if len(load) and load[0] < onset <= load[-1] - SPOKEN_S:
         # A rate over a standstill would be of neither time: where nothing succeeded to the load's end it ends before.
         last = float(served[-1]) if len(served) else 0.0
@@ -166,8 +166,3 @@ def last_seen(drawn: Drawn, committed: float | None) -> dict[str, int | None]:
     served = _served(drawn.run)
     last = int(served[-1] * 1e9) if len(served) else None
     return {"last_commit_ns": int(committed * 1e9), "last_served_ns": last, "end_ns": drawn.run.end}
-
-
-def _in_the_load(run: Run) -> np.ndarray:
-    codes = run.operations.phase.codes
-    return np.asarray(codes != run.operations.phase.code("final"))

@@ -103,7 +103,7 @@ def bug_of(run: Run) -> str:
     bug, system = run.plan.get("canary"), run.plan.get("system")
     if not bug:
         return ""
-    does = (run.results.get("environment") or {}).get("planted_bug")
+    does = run.environment.get("planted_bug")
     where = f"; harness list-systems {system} says it" if isinstance(system, str) else ""
     return f"{bug}: {does or f'what it does is not recorded here{where}'}"
 

@@ -10,10 +10,9 @@ import numpy as np
 from history.records.listed import and_listed
 from reports.analysis.faults import FaultWindow, unreached
 from reports.analysis.findings import Drawn
-from reports.analysis.lagging_nodes import held_of
-from reports.analysis.node_timeline import ROLES, SILENT, NodeTimeline, last_progress, leader_at
+from reports.analysis.lagging_nodes import stands_since
+from reports.analysis.node_timeline import ROLES, NodeTimeline, leader_at
 from reports.analysis.outages import total_outages
-from reports.style.format import one_line
 
 #: Seconds from when a fault stood: what was on its way then may still have been committed.
 _SETTLED_S: Final = 1.0
@@ -27,23 +26,15 @@ def causes_text(drawn: Drawn, nodes: Sequence[str]) -> str:
     return " ".join(filter(None, (_at_snapshots(drawn, behind), _without_quorum(drawn, behind))))
 
 
-def _stopped(timeline: NodeTimeline) -> tuple[float, int] | None:
-    """Since when a node stands still (s), and where; None where no answer shows that it ever moved."""
-    rows = timeline.role != SILENT
-    held = held_of(timeline)[rows]
-    place = last_progress(held)
-    return None if place is None else (float(timeline.time[rows][place]), int(held[-1]))
-
-
 def _at_snapshots(drawn: Drawn, behind: Sequence[NodeTimeline]) -> str:
     """Name the replicas whose last progress was a snapshot that the leader sent."""
     found = []
     for timeline in behind:
-        moved = _stopped(timeline)
+        stands = stands_since(timeline)
         found += [
             (timeline.node, timeline.index(one.applied), one.time)
             for one in drawn.snapshots
-            if one.kind == "installed" and (one.node, one.time, one.applied) == (timeline.node, *(moved or ()))
+            if one.kind == "installed" and (one.node, one.time, one.applied) == (timeline.node, *stands)
         ]
     if not found:
         return ""
@@ -56,7 +47,7 @@ def _at_snapshots(drawn: Drawn, behind: Sequence[NodeTimeline]) -> str:
 def _without_quorum(drawn: Drawn, behind: Sequence[NodeTimeline]) -> str:
     """Name the faults under which the leader reached a majority that only replicas which had stopped made one."""
     outages, parts = total_outages(drawn.run.operations, drawn.run.end), []
-    stopped = {one.node: moved[0] for one in behind if (moved := _stopped(one))}
+    stopped = {one.node: since for one in behind if (since := stands_since(one)[0]) is not None}
     for window in drawn.windows:
         if window.stood is None or window.heal_started is None or not window.grudge or not window.leader:
             continue
@@ -82,8 +73,8 @@ def _reached(drawn: Drawn, window: FaultWindow, leader: str, stopped: Mapping[st
         return ""
     if _committed_by(drawn, stood + _SETTLED_S) != _committed_by(drawn, healing):
         return ""
-    fault = f"#{window.id} {one_line(window.fault, 60)}"
-    return f"under {fault} leader {leader} reached {and_listed(reached)} alone, of which {and_listed(gone)} had stopped"
+    alone = f"leader {leader} reached {and_listed(reached)} alone"
+    return f"under {window.name} {alone}, of which {and_listed(gone)} had stopped"
 
 
 def _committed_by(drawn: Drawn, moment: float) -> int:

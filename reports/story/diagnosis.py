@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from history import Counterexample
+from history.records.check_records import check_records, details_by_check, listed_details
 from history.records.doubts import is_least, violations_text
 from history.records.listed import and_listed
 from history.records.probes import last_commit
@@ -38,7 +39,6 @@ from reports.analysis.findings import (
 )
 from reports.analysis.lagging_nodes import AGE_S
 from reports.analysis.node_timeline import SILENT, NodeTimeline, last_statuses, leader_at, silent_since
-from reports.load.alarm_lines import patterns_of
 from reports.load.check_rows import checks_of
 from reports.story.aftermath import after_onset, last_seen
 from reports.story.breaks import Break, Evidence
@@ -127,8 +127,10 @@ def _with_healthy_nodes(drawn: Drawn, breaks: Sequence[Break]) -> list[Break]:
     """Add to an alarm which of the nodes that logged it lack nothing, where others are known to lack something."""
     lacking = {node for one in breaks for node in one.lost_on}
     logged = {
-        str(check.get("name")): {str(node) for one in patterns_of(check) for node in one.get("nodes") or ()}
-        for check in drawn.run.results.get("checks", ())
+        str(check.get("name")): {
+            str(node) for one in listed_details(check, "patterns") for node in one.get("nodes") or ()
+        }
+        for check in check_records(drawn.run.results)
     }
     found = []
     for one in breaks:
@@ -142,14 +144,13 @@ def _with_healthy_nodes(drawn: Drawn, breaks: Sequence[Break]) -> list[Break]:
 
 
 def _breaks(drawn: Drawn) -> Iterator[Break]:
-    details = {str(check.get("name")): check.get("details") for check in drawn.run.results.get("checks", ())}
+    details = details_by_check(drawn.run.results)
     sections, drawn_ones = 0, shown_as_counterexamples(drawn.run)
     shortened: list[tuple[str, str, Mapping[str, Any]]] = []
     for row in checks_of(drawn.run):
         if row["state"] != "invalid":
             continue
-        name, found = row["name"], details.get(row["name"])
-        about: Mapping[str, Any] = found if isinstance(found, Mapping) else {}
+        name, about = row["name"], details.get(row["name"], {})
         if name in LINEARIZABLE or name in drawn_ones:
             yield _contradiction(drawn, OF_KEYS if name in LINEARIZABLE else name, row, about)
         elif name == "recovery":

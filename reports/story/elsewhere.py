@@ -26,7 +26,7 @@ def held_elsewhere(drawn: Drawn, example: Counterexample) -> Elsewhere:
     if not example.kind.startswith("lost-") or not added or len(example.suspects) != 1:
         return Elsewhere()
     operations, mine = drawn.run.operations, drawn.run.operations.rows_of(example.key)
-    chosen = operations.which(OK) & (operations.f.codes == operations.f.code("read"))
+    chosen = operations.which(OK) & operations.f.equals("read")
     rows = mine[(chosen & (operations.returned > example.suspects[0].invoked))[mine]][-_LATEST:]
     held: set[str] = set()
     lacking: set[str] = set()

@@ -109,7 +109,7 @@ def _down(drawn: Drawn, node: str, first: float, last: float) -> str:
     if not len(within) or not bool(np.all(within == SILENT)):
         return ""
     over = [one for one in drawn.windows if node in one.nodes and one.stands(first, first) and one.stands(last, last)]
-    struck = f", under #{over[-1].id} {one_line(over[-1].fault, 60)}" if over else ""
+    struck = f", under {over[-1].name}" if over else ""
     return f", when {node} answered no probe{struck}"
 
 

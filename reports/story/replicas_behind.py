@@ -10,8 +10,8 @@ from history.records.listed import and_listed
 from reports.analysis.failed_starts import FailedStart
 from reports.analysis.faults import FaultWindow, when
 from reports.analysis.findings import Drawn
-from reports.analysis.lagging_nodes import CaughtUp, LaggingNode, caught_up, held_of
-from reports.analysis.node_timeline import GONE_S, ROLES, SILENT, NodeTimeline, last_progress, left_at, silent_since
+from reports.analysis.lagging_nodes import CaughtUp, LaggingNode, caught_up, stands_since
+from reports.analysis.node_timeline import GONE_S, ROLES, SILENT, NodeTimeline, left_at, silent_since
 from reports.style.format import number, one_line, undated
 
 _State: TypeAlias = Literal["at the logs' end", "caught up", "moving", "never moved", "stopped", "apart", "silent"]
@@ -74,7 +74,7 @@ def _classified(drawn: Drawn, timeline: NodeTimeline) -> _Behind:
         return _Behind(node, "apart", _left(timeline))
     if caught := caught_up(timeline, drawn.timelines):
         return _Behind(node, "caught up", caught.since, caught_up=caught)
-    since, held = _stands(timeline)
+    since, held = stands_since(timeline)
     if 0 <= _logs_end(drawn) <= held < _target(drawn):
         return _Behind(node, "at the logs' end", since, held)
     cut = held < int(timeline.applied[timeline.role != SILENT][-1])
@@ -188,17 +188,9 @@ def _says(reason: str, said: str) -> str:
     return " the same" if reason == said else f": {reason}"
 
 
-def reason_of(start: FailedStart, limit: int = 160) -> str:
+def reason_of(start: FailedStart) -> str:
     """Write the line with the reason why a server ended, without its date."""
-    return one_line(undated(start.line), limit)
-
-
-def _stands(timeline: NodeTimeline) -> tuple[float | None, int]:
-    """The time at which a node came to where it stands (s; None if no answer shows it), and that index."""
-    rows = timeline.role != SILENT
-    held = held_of(timeline)[rows]
-    place = last_progress(held)
-    return None if place is None else float(timeline.time[rows][place]), int(held[-1])
+    return one_line(undated(start.line), 160)
 
 
 def _caught(drawn: Drawn, node: str, one: CaughtUp) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from history.records.check_records import details_by_check
 from history.records.listed import and_listed
 from history.records.violations import Severity
 from reports.analysis.findings import Drawn, around
@@ -115,9 +116,8 @@ def _dating(drawn: Drawn, worst: Break) -> Evidence | None:
     """Find the record of the log that lost entries first; None where the break is of another kind."""
     if not _of_logs(worst) or worst.onset is None:
         return None
-    checks = [one for one in drawn.run.results.get("checks", ()) if str(one.get("name")) == worst.section]
-    moments = [one for check in checks for one in (check.get("details") or {}).get("moments") or ()]
-    first = next((one for one in moments if one["time"] / 1e9 == worst.onset), None)
+    details = details_by_check(drawn.run.results).get(worst.section, {})
+    first = next((one for one in details.get("moments") or () if one["time"] / 1e9 == worst.onset), None)
     return None if first is None else _short_log(drawn, worst.place, first)
 
 

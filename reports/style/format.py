@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from history.records.indexes import index_text
@@ -79,6 +79,15 @@ def compact(value: Any, limit: int = 160) -> str:
     """Write a JSON value in one short line, without the outermost braces."""
     text = json.dumps(value, ensure_ascii=False, separators=(", ", ": "), default=str)
     return one_line(text[1:-1] if text[:1] == "{" else text, limit)
+
+
+def leaves(record: Mapping[str, Any], between: str = ".", before: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield (name, value) of what is in a record and the records in it; their names are joined."""
+    for name, value in record.items():
+        if isinstance(value, Mapping):
+            yield from leaves(value, between, f"{before}{name}{between}")
+        else:
+            yield f"{before}{name}", value
 
 
 def xml_text(text: object) -> str:

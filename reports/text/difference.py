@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, TypeAlias
 
 from history import RunFiles
 from history.json_object import read_object
+from history.records.check_records import check_records
 from reports.errors import Notes
 from reports.load.run import tidy
 from reports.load.run_row import RunRow, row_of
-from reports.style.format import number, one_line
+from reports.style.format import leaves, number, one_line
 from reports.text.summary import table
 
 Pair: TypeAlias = tuple[Any, Any]
@@ -97,13 +98,13 @@ class _Side:
             for path in (files.plan, files.state, files.results)
         )
         results, row = tidy(results, notes), row_of(files)
-        checks = {str(one.get("name")): (one.get("verdict"), one.get("seen")) for one in results.get("checks") or ()}
+        checks = {str(one.get("name")): (one.get("verdict"), one.get("seen")) for one in check_records(results)}
         kept = {name: value for name, value in plan.items() if name not in _DERIVED}
         recorded = results.get("environment") or {}
         environment = {name: value for name, value in recorded.items() if name not in _FOR_READERS}
         return cls(
-            plan=dict(_leaves(kept)),
-            environment=dict(_leaves(environment)),
+            plan=dict(leaves(kept)),
+            environment=dict(leaves(environment)),
             outcome={"verdict": row.shown, "finding": row.finding, "sentence": row.sentence},
             checks=checks,
             figures=_figures(row, state.get("pace")),
@@ -124,14 +125,6 @@ def _figures(row: RunRow, pace: Any) -> dict[str, Any]:
         "faults without recovery": row.never,
         "violations": row.violations,
     }
-
-
-def _leaves(record: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    for name, value in record.items():
-        if isinstance(value, Mapping):
-            yield from _leaves(value, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", value
 
 
 def _pairs(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Pair]:

@@ -9,13 +9,14 @@ from math import isnan
 from typing import Any, Final
 
 from history.records.doubts import doubts_of, violations_counted
+from history.records.indexes import epoch_bits_in
 from history.records.verdicts import headlines_of
 from history.records.violations import counterexamples_of, verdict_words
 from reports.errors import Notes
 from reports.load.check_rows import DIFFER, check_rows
 from reports.load.cut_record import counts_cut
 from reports.load.run import HARNESS_FAILURE, beside_violation, tidy, verdict_of
-from reports.style.format import number, one_line, printable, seconds
+from reports.style.format import leaves, number, one_line, printable, seconds
 from reports.style.wording import Wording, by_values
 from reports.text import recovery as recovery_text
 from reports.text import text_diagram
@@ -206,11 +207,9 @@ def _recovery(results: Mapping[str, Any], columns: int | None, *, cut: bool) -> 
     """Write the figures by kind of operation, by node and by fault, where the results hold them."""
     windows = results.get("windows") or ()
     figures = results.get("fault_figures") or {}
-    found = (results.get("environment") or {}).get("epoch_bits")
-    bits = found if isinstance(found, int) else 0
     parts = [
         ("The same by kind of operation", [] if cut else recovery_text.kinds_of(windows), (0, 3, 4, 5, 6, 7, 8)),
-        ("Caught up, ms after the heal", recovery_text.nodes_of(windows, bits), (0, *range(2, 12))),
+        ("Caught up, ms after the heal", recovery_text.nodes_of(windows, epoch_bits_in(results)), (0, *range(2, 12))),
         ("By fault: least / median / most", [] if cut else recovery_text.faults_of(figures), (1,)),
     ]
     return "\n\n".join(f"{title}\n{table(rows, right=right, columns=columns)}" for title, rows, right in parts if rows)
@@ -222,7 +221,7 @@ def _counts(counts: Mapping[str, Any]) -> str:
     if phases := _by_outcome(counts.get("phases")):
         parts.append(table([("phase", "kind", "ok", "info", "fail"), *phases], right=(2, 3, 4)))
     others = {name: value for name, value in counts.items() if name != "phases" or not phases}
-    if rows := [(one_line(name, 60), number(value)) for name, value in _leaves(others)]:
+    if rows := [(one_line(name, 60), number(value)) for name, value in leaves(others, " ")]:
         parts.append(table(rows, right=(1,)))
     return "\n".join(["Operations", *parts]) if parts else ""
 
@@ -240,16 +239,8 @@ def _by_outcome(phases: Any) -> list[tuple[str, ...]]:
 
 
 def _figures(timings: Mapping[str, Any]) -> str:
-    rows = [(one_line(name, 60), number(value, 3)) for name, value in _leaves(timings)]
+    rows = [(one_line(name, 60), number(value, 3)) for name, value in leaves(timings, " ")]
     return "Seconds spent\n" + table(rows, right=(1,)) if rows else ""
-
-
-def _leaves(record: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
-    found: list[tuple[str, Any]] = []
-    for name, value in record.items():
-        title = f"{prefix} {name}".strip()
-        found += _leaves(value, title) if isinstance(value, Mapping) else [(title, value)]
-    return found
 
 
 def _rate(windows: Sequence[Mapping[str, Any]], columns: int | None) -> str:

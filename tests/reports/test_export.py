@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from harness.cli.main import run_command
 from history import RunFiles
 from history.tables.schemas import OPERATIONS, TABLES_VERSION
+from reports.analysis.elections import leaderships_of
 from reports.analysis.node_timeline import ROLES, NodeTimeline, timelines_of
 from reports.export.export import export
 from reports.export.packets import Packets, varint
-from reports.export.perfetto import leaderships
 from tests.support.reports.made import Maker
 from tests.support.reports.recorded_runs import recorded_run
 from tests.support.reports.trace_parser import TraceParser, decoded, trace_parser
@@ -117,7 +117,7 @@ def test_one_leader_at_a_time_and_that_of_the_highest_term(drawn: list[list[tupl
         shown(f"n{number}", [(place, role, term) for place, (role, term) in enumerate(rows)])
         for number, rows in enumerate(drawn)
     ]
-    found = leaderships(timelines)
+    found = leaderships_of(timelines)
     for quarter in range(12):
         terms = [rows[quarter][1] for rows in drawn if rows[quarter][0] == "leader"]
         there = [one.term for one in found if one.start <= quarter / 4 and quarter / 4 + 0.25 <= one.end]

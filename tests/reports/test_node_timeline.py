@@ -15,12 +15,11 @@ import pytest
 from history import Probe, Receipt, RunFiles
 from reports.analysis import faults, snapshots
 from reports.analysis import node_timeline as timelines
-from reports.analysis.elections import claims_of, contested_of, elections_of
+from reports.analysis.elections import claims_of, contested_of, elections_of, leaderships_of
 from reports.analysis.findings import prepare
 from reports.analysis.lagging_nodes import lagging_nodes
 from reports.analysis.progress import progress_at, progress_of
 from reports.analysis.sketch import sketch_of
-from reports.export.perfetto import leaderships
 from reports.load.columns import from_operations
 from reports.load.run import read_run
 from reports.page.page import environment
@@ -95,7 +94,7 @@ def test_of_two_that_claim_to_lead_without_a_term_the_majority_names_the_leader_
     probes = [claim(at, node, led) for at, said in ((0, split), (1, voted)) for node, led in said.items()]
     found = timelines.timelines_of(probes, names)
     assert [timelines.leader_at(found, at) for at in (0.5, 1.5)] == [None, "n2"]
-    assert [(one.node, one.start) for one in leaderships(found)] == [("n2", 1.0)]
+    assert [(one.node, one.start) for one in leaderships_of(found)] == [("n2", 1.0)]
     # Of the members n1, n3 and n4 only n1 says that it leads.
     of_members = timelines.timelines_of(probes, names, members=("n1", "n3", "n4"))
     assert timelines.leader_at(of_members, 0.5) == "n1"
@@ -117,7 +116,7 @@ def test_a_leader_that_answers_no_more_leads_until_it_was_asked_again_and_not_un
         ("leader", 0.0, 0.75),
         ("silent", 0.75, 1.75),
     ]
-    assert [(one.start, one.end) for one in leaderships([died])] == [(0.0, 0.75)]
+    assert [(one.start, one.end) for one in leaderships_of([died])] == [(0.0, 0.75)]
     assert [timelines.leader_at([died], at) for at in (0.7, 0.8, 1.4)] == ["n1", None, None]
     assert [timelines.role_at([died], "n1", at) for at in (0.7, 0.8, 1.6)] == ["leader", None, None]
     (slow,) = timelines.timelines_of([*said, probe(1.5, "n1", "leader")], ("n1",))

@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Final
 
-from harness.judge.damage import LOG, NONE, Damages
+from harness.judge.damage import LOG, Damages
 from harness.judge.logs.whereabouts import whereabouts
 from harness.judge.stretches import of_reporting, stretches
 from history import Check, Probe
@@ -107,7 +107,7 @@ class _Highest:
         return max(found, key=lambda one: one.committed, default=None)
 
 
-def leader_complete(probes: Sequence[Probe], damages: Damages = NONE) -> Check:
+def leader_complete(probes: Sequence[Probe], damages: Damages) -> Check:
     """Check that no leader lacked committed entries (see above).
 
     Not checked after a fault of ours cut a log or destroyed a term: an entry that had been on a bare majority may be

@@ -233,7 +233,7 @@ def test_a_full_disk_while_recording_is_recorded_and_everything_healed(
     tmp_path: Path, register: ToyRegister, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scene, write = Scene(tmp_path, register), os.write
-    file = scene.history._fd
+    file = scene.history._file.descriptor
 
     def fill(moment: str) -> None:
         if moment == "main":

@@ -12,7 +12,7 @@ import pytest
 
 from harness.judge.damage import NONE
 from harness.judge.fault_windows import quorum_left, windows_of
-from harness.judge.gates import least
+from harness.judge.gates import required_count
 from harness.judge.judge import planted
 from harness.judge.logs.committed_prefix import check_committed_prefix, falls
 from harness.judge.recorded import Recorded
@@ -544,7 +544,7 @@ def test_gate_under_fault_wants_a_share_of_what_was_asked_for() -> None:
 
 @pytest.mark.parametrize(("rate", "needed"), [(0.05, 1), (0.5, 1), (1.0, 2), (2.0, 4), (20.0, 5), (50.0, 5), (51.0, 5)])
 def test_a_gate_is_not_met_by_a_single_operation_unless_hardly_any_were_asked_for(rate: float, needed: int) -> None:
-    assert least(replace(good(), plan=replace(good().plan, rate=rate)), 10.0) == needed
+    assert required_count(replace(good(), plan=replace(good().plan, rate=rate)), 10.0) == needed
 
 
 def short(number: int) -> Receipt:

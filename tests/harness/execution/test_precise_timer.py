@@ -6,7 +6,7 @@ import asyncio
 import time
 from statistics import median
 
-from harness.execution.alarm import Alarm
+from harness.execution.precise_timer import PreciseTimer
 
 
 def rung(*after_ns: int, wait_s: float = 0.05) -> list[int]:
@@ -14,12 +14,12 @@ def rung(*after_ns: int, wait_s: float = 0.05) -> list[int]:
 
     async def run() -> list[int]:
         times: list[int] = []
-        alarm = Alarm(asyncio.get_running_loop(), lambda: times.append(time.monotonic_ns()))
+        timer = PreciseTimer(asyncio.get_running_loop(), lambda: times.append(time.monotonic_ns()))
         for one in after_ns:
             began = time.monotonic_ns()  # before: this process may be held up at any moment
-            alarm.set(one)
+            timer.set(one)
         await asyncio.sleep(wait_s)
-        alarm.close()
+        timer.close()
         return [moment - began for moment in times]
 
     return asyncio.run(run())

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from harness.ways import MANY, choose, session_for
+from harness.spark_choice import MANY, choose, session_for
 from history.records.layout import LARGE_BYTES
 
 

@@ -23,7 +23,7 @@ class _Time(ctypes.Structure):
 _LIBC: Final = ctypes.CDLL(None, use_errno=True)
 
 
-class Alarm:
+class PreciseTimer:
     """Calls back in its loop once after each :meth:`set`; one that was set before then does not ring any more."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, ring: Callable[[], None]) -> None:

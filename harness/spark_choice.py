@@ -20,8 +20,8 @@ MANY: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """One of the two ways, and why it was taken."""
+class SparkChoice:
+    """Whether Spark does a piece of work, and why."""
 
     spark: bool
     why: str
@@ -30,26 +30,28 @@ class Way:
         return f"{'through Spark' if self.spark else 'in this process'}: {self.why}"
 
 
-def choose(sizes: Collection[int], asked: bool | None = None) -> Way:
-    """The way for histories of these sizes in bytes; ``asked`` decides unless it is None."""
+def choose(sizes: Collection[int], asked: bool | None = None) -> SparkChoice:
+    """The choice for histories of these sizes in bytes; ``asked`` decides unless it is None."""
     if asked is not None:
-        return Way(spark=asked, why="as asked")
+        return SparkChoice(spark=asked, why="as asked")
     runs, large, limit = len(sizes), sum(size > LARGE_BYTES for size in sizes), f"{LARGE_BYTES >> 20} MiB"
     if runs == 1:
-        return Way(spark=large > 0, why=f"its history has {'more than' if large else 'at most'} {limit}")
+        return SparkChoice(spark=large > 0, why=f"its history has {'more than' if large else 'at most'} {limit}")
     if large:
-        return Way(spark=True, why=f"{large} of {runs} histories are of more than {limit}")
+        return SparkChoice(spark=True, why=f"{large} of {runs} histories are of more than {limit}")
     if runs >= MANY:
-        return Way(spark=True, why=f"{runs} runs are {MANY} or more")
-    return Way(spark=False, why=f"{runs} runs are fewer than {MANY}, and no history is of more than {limit}")
+        return SparkChoice(spark=True, why=f"{runs} runs are {MANY} or more")
+    return SparkChoice(spark=False, why=f"{runs} runs are fewer than {MANY}, and no history is of more than {limit}")
 
 
 @contextmanager
-def session_for(way: Way, master: str, *, app: str, settings: Mapping[str, str]) -> Iterator[SparkSession | None]:
-    """A session for as long as the block lasts, or None if the work goes the other way.  Raises SessionError."""
+def session_for(
+    choice: SparkChoice, master: str, *, app: str, settings: Mapping[str, str]
+) -> Iterator[SparkSession | None]:
+    """A session for as long as the block lasts, or None if the work stays in this process.  Raises SessionError."""
     from pipeline import start_session
 
-    session = start_session(master, app=app, settings=settings) if way.spark else None
+    session = start_session(master, app=app, settings=settings) if choice.spark else None
     try:
         yield session
     finally:
