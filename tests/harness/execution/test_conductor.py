@@ -42,10 +42,10 @@ def register() -> Iterator[ToyRegister]:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
-    """One undisturbed run for all the tests that only look."""
+    """One undisturbed run for all the tests that only look; no answer comes too late, however busy the machine is."""
     with ToyRegister() as register, pytest.MonkeyPatch.context() as patch:
         quicken(patch)
-        yield Scene(tmp_path_factory.mktemp("whole"), register, PLAN).run()
+        yield Scene(tmp_path_factory.mktemp("whole"), register, replace(PLAN, client_timeout=60.0)).run()
 
 
 # -- an undisturbed run ------------------------------------------------------------------------------------------------
