@@ -45,15 +45,17 @@ def with_details(
 ) -> tuple[dict[str, Any], ...]:
     """The rows of the table ``faults``, each with ``kinds``, ``caught_up``, ``behind`` and ``silent``.
 
-    ``kinds`` maps a kind of operation to the six figures of the row for that kind alone.  ``caught_up`` is empty where
-    nothing was healed or no commit index was known; else it has ``target`` (the index to reach), ``nodes`` (node ->
-    ms from the heal, None: not seen before the next fault) and ``last_ms`` (of all nodes, None unless all were seen).
+    ``kinds`` maps a kind of operation that was asked under the load to the six figures of the row for that kind alone:
+    what is read only at the end would seem never to have come back.  ``caught_up`` is empty where nothing was healed or
+    no commit index was known; else it has ``target`` (the index to reach), ``nodes`` (node -> ms from the heal, None:
+    not seen before the next fault) and ``last_ms`` (of all nodes, None unless all were seen).
     ``behind`` are the nodes whose probes show that they had not caught up before the next fault, ``silent`` those that
     never answered a probe again after the heal, or after a fault that could not be healed, although they had before.
     """
     load = load_in(operations, receipts)
     around = surroundings(receipts, load)
-    kinds = ok_times_by_kind(operations)
+    under_load = {op.f for op in _under_load(operations)}
+    kinds = {kind: ok for kind, ok in ok_times_by_kind(operations).items() if kind in under_load}
     by_id = {receipt.id: receipt for receipt in receipts}
     record = _Record(probes, nodes)
     detailed = []
@@ -71,9 +73,14 @@ def with_details(
 
 def load_in(operations: Sequence[Operation], receipts: Sequence[Receipt]) -> Load:
     """The time of the clients' load, as ``history.metrics.recovery`` defines it."""
-    phased = any(op.phase is not None for op in operations)
-    main = [Asked(op.invoked, op.ended, op.returned is None) for op in operations if op.phase == "main" or not phased]
+    main = [Asked(op.invoked, op.ended, op.returned is None) for op in _under_load(operations)]
     return load_of(main, max((op.ended for op in operations), default=0), receipts)
+
+
+def _under_load(operations: Sequence[Operation]) -> list[Operation]:
+    """The operations of the main phase; all of a history that knows no phases."""
+    phased = any(op.phase is not None for op in operations)
+    return [op for op in operations if op.phase == "main" or not phased]
 
 
 def ok_times_by_kind(operations: Iterable[Operation]) -> dict[str, Times]:

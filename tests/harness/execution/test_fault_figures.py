@@ -71,6 +71,16 @@ def test_a_kind_that_never_was_ok_is_told_as_well() -> None:
     assert row["kinds"]["cas"]["first_ok_ms"] is None
 
 
+def test_a_kind_that_is_asked_only_at_the_end_has_no_figures() -> None:
+    """The reads of a ledger, say: they would be called slow to come back, or never to have."""
+    final = [replace(one, phase="final") for one in ok("read", (40, 45))]
+    (row,) = detailed(ok("write", (0, 40)) + final)
+    assert list(row["kinds"]) == ["write"]
+    unphased = [replace(one, phase=None) for one in ok("write", (0, 40)) + final]
+    (row,) = detailed(unphased)
+    assert list(row["kinds"]) == ["read", "write"]
+
+
 def test_the_kinds_add_up_to_the_table() -> None:
     """One definition: the table's rates are the sums of the kinds'."""
     operations = ok("read", (0, 12), (17, 40), rate=30) + ok("write", (0, 10), (25, 40))
