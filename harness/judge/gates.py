@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
+from checker.per_key import by_key
 from harness.judge.awake import AwakeClock
 from harness.judge.fault_windows import Window, windows_of
 from harness.judge.recorded import Recorded
@@ -116,12 +117,9 @@ def _silent_keys(main: Iterable[Operation], phase: tuple[int, int] | None) -> tu
     """
     begin, end = phase or (0, 0)
     quarter = (end - begin) / 4
-    asked: dict[Any, list[Operation]] = {}
-    for op in main:
-        asked.setdefault(op.key, []).append(op)
     lasting = [
         ops
-        for ops in asked.values()
+        for ops in by_key(main).values()
         if min(op.invoked for op in ops) < begin + quarter and max(op.invoked for op in ops) > end - quarter
     ]
     return sum(not any(op.applied for op in ops) for ops in lasting), len(lasting)

@@ -123,8 +123,8 @@ def _examples(drawn: Drawn, columns: int, paint: Paint) -> str:
     doubts = doubts_text(drawn.run)
     left_open = [wrapped(f"Left open by the checker: {doubts}.", columns)] if doubts else []
     wording, roles = drawn.run.wording, node_timeline.have_roles(drawn.timelines)
-    told = (_example(violation, columns, wording, roles=roles) for violation in shown)
-    return "\n\n".join(["\n".join([paint(wrapped(head, columns), "strong"), *left_open]), *told])
+    examples = (_example(violation, columns, wording, roles=roles) for violation in shown)
+    return "\n\n".join(["\n".join([paint(wrapped(head, columns), "strong"), *left_open]), *examples])
 
 
 def _example(violation: Violation, columns: int, wording: Wording, *, roles: bool) -> str:

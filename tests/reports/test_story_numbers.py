@@ -262,13 +262,13 @@ def test_a_number_that_is_wrong_is_noticed(runs: dict[str, Path], name: str) -> 
     raw, sentences = Raw(runs[name]), story(runs[name])
     for sentence in sentences:
         unchecked(raw, sentence)
-    told = dict(raw.told)
+    confirmed = dict(raw.confirmed)
     for sentence in sentences:
         plain = NAME.sub(lambda found: "x" * len(found[0]), sentence)
         for figure in re.finditer(r"(?<!\w)\d[\d.,]*", plain):
             last = figure.start() + len(figure[0].rstrip(".,")) - 1
             other = f"{sentence[:last]}{(int(sentence[last]) + 5) % 10}{sentence[last + 1 :]}"
-            raw.told = dict(told)
+            raw.confirmed = dict(confirmed)
             try:
                 left = unchecked(raw, other)
             except (AssertionError, ValueError, LookupError, TypeError):
@@ -324,5 +324,5 @@ def test_times_without_any_success_are_counted_to_their_ends(runs: dict[str, Pat
         r"No operation succeeded for 1\d\.\d s, from .* s in another outage from \d\.\d s, though clients asked\.",
         outage,
     )
-    raw.told["29.3"] = 29.3
+    raw.confirmed["29.3"] = 29.3
     assert unchecked(raw, outage) == []

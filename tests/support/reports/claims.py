@@ -28,7 +28,7 @@ def number(text: str) -> int:
 def assert_placed(raw: Raw, match: re.Match[str], moment: float) -> None:
     """The moment is this one, and lies in or after the fault as is said."""
     assert close(match["at"], moment), (match["at"], moment)
-    raw.told[match["at"]] = moment
+    raw.confirmed[match["at"]] = moment
     if match["id"] is None:
         return
     name, began, healed = raw.fault(int(match["id"]))
@@ -124,9 +124,9 @@ def fell_behind(raw: Raw, match: re.Match[str]) -> None:
         moment = began
     else:
         moment = min((probe["time"] / S for probe in raw.answers), key=lambda one: abs(one - float(match["at"])))
-        before = dict(raw.told)
+        before = dict(raw.confirmed)
         assert_placed(raw, match, moment)
-        raw.told = before  # It is no moment at which anything broke.
+        raw.confirmed = before  # It is no moment at which anything broke.
     for node in re.findall(r"n\d+", match["nodes"]):
         held = [probe["applied"] for probe in raw.of(node) if probe["time"] / S <= moment + 0.06][-1]
         assert held <= raw.committed_by(moment + 0.06)
@@ -223,7 +223,7 @@ def repeated(raw: Raw, match: re.Match[str]) -> None:
         and close(match["from"], mine[0][0])
         and close(match["to"] or match["from"], mine[-1][0])
         and (not match["line"] or mine[0][1] == quoted)
-        for moment in raw.told.values()
+        for moment in raw.confirmed.values()
         for shape in shapes
         if (mine := [one for one in lines if _shape(one[1]) == shape and moment - 1 <= one[0] <= moment + 8])
     ), "from one second before a replica stopped to eight after"
@@ -237,7 +237,7 @@ def _shape(text: str) -> str:
 
 
 def rates(raw: Raw, match: re.Match[str]) -> None:
-    onset, served, load = raw.told[match["onset"]], raw.served(), raw.asked(final=False)
+    onset, served, load = raw.confirmed[match["onset"]], raw.served(), raw.asked(final=False)
     assert close(match["before"], sum(at < onset for at in served) / (onset - load[0]))
     stop = load[-1]
     if match["stop"]:
@@ -250,8 +250,8 @@ def rates(raw: Raw, match: re.Match[str]) -> None:
 
 
 def elected(raw: Raw, match: re.Match[str]) -> None:
-    onset = raw.told[match["onset"]]
-    assert onset == min(raw.told.values()), "what broke first"
+    onset = raw.confirmed[match["onset"]]
+    assert onset == min(raw.confirmed.values()), "what broke first"
     leading = [probe for probe in raw.answers if probe["role"] == "leader"]
     led = {(p["node"], p["term"]) for p in leading if p["time"] / S >= onset}
     led -= {(p["node"], p["term"]) for p in leading if p["time"] / S < onset}

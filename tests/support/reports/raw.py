@@ -15,7 +15,8 @@ class Raw:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self.told: dict[str, float] = {}  # moments of the files that a claim was found to be right about, by their text
+        #: Moments of the files that a claim was found to be right about, by their text.
+        self.confirmed: dict[str, float] = {}
         self.header = json.loads((root / "history.jsonl").read_text().splitlines()[0])
         self.events = [json.loads(line) for line in (root / "history.jsonl").read_text().splitlines()[1:]]
         probes = [json.loads(line) for line in (root / "probes.jsonl").read_text().splitlines()[1:]]
