@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 from dataclasses import replace
 
 import pytest
@@ -19,18 +18,20 @@ from tests.support.cluster.nemesis_world import PYTHON, ToySystem, real_world
 pytestmark = pytest.mark.cluster
 
 ASK = """
-import socket, sys
-s = socket.create_connection(("127.0.0.1", 20911)); s.sendall(b"clock"); print(s.recv(99).decode())
+import socket, time
+s = socket.create_connection(("127.0.0.1", 20911)); s.sendall(b"clock"); print(s.recv(99).decode(), time.monotonic_ns())
 """
 
 
 class Telling(ToySystem):
-    """Asks every node's process for its time."""
+    """Asks every node's process for its time, which counts from when that node answered: another may take longer."""
 
     def probes(self):
         asked = self.remote.run(dict.fromkeys(self.remote.names, Command((PYTHON, "-c", ASK))))
-        now = time.monotonic_ns()
-        return {n: Probe(now, n, "follower", 1, clock_ms=int(1000 * float(a.stdout))) for n, a in asked.items()}
+        answers = {node: done.stdout.split() for node, done in asked.items()}
+        return {
+            n: Probe(int(at), n, "follower", 1, clock_ms=int(1000 * float(now))) for n, (now, at) in answers.items()
+        }
 
 
 @pytest.fixture(scope="module")
