@@ -19,7 +19,7 @@ from harness.systems.api import Machine
 from harness.systems.law import Law, Outcome, Rule
 from harness.systems.program.child import LineProgram
 from harness.workloads import Invocation
-from history.records.operations import ECHOED, contradiction, is_refusal
+from history.records.operations import ECHOED, contradiction
 
 UNUSABLE: Final = "unusable"
 LAW: Final = Law(
@@ -87,8 +87,6 @@ def unusable(invocation: Invocation, answer: dict[str, Any], answers: Mapping[st
         return ""
     if invocation.f in LAW.reads and "value" not in answer:  # null means absent, which is a statement
         return "a read that is ok without a value"
-    if invocation.f == "cas" and is_refusal(value := answer.get("value")) and value[2] == invocation.value[0]:
-        return "a cas that is refused although it met the value that it expects"  # it may have taken place
     if invocation.f in answers:
         try:
             msgspec.convert(answer.get("value"), answers[invocation.f])

@@ -173,8 +173,6 @@ def test_whatever_is_answered_fail_needs_the_word_and_a_read_is_never_in_doubt(
             [True, [0, 1, 5], 5, [[0, -5], [0, -5]]],
         ),
         ("register", Invocation("read", "k0"), [None, 3, "three"], []),
-        ("cas-register", Invocation("cas", "k0", [1, 3]), [None, [1, 3], [1, 3, 2], [1, 3, None]], [[1, 3, 1], [1, 2]]),
-        ("cas-register", Invocation("cas", "k0", [None, 3]), [[None, 3, 2]], [[None, 3, None]]),
     ],
 )
 def test_an_answer_of_another_kind_than_the_workloads_proves_nothing(
