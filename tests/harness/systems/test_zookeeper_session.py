@@ -46,7 +46,7 @@ class Server:
             asked: list[int] = []
             self.asked.append(asked)
             reply = next(self._replies)
-            _send(writer, struct.pack(">iiqi16s?", 0, 6000, len(self.asked), 16, b"\1" * 16, False))
+            _send(writer, struct.pack(">iiqi16sB", 0, 6000, len(self.asked), 16, b"\1" * 16, 0))
             while True:
                 number, kind = struct.unpack(">ii", (await _frame(reader))[:8])
                 if number > 0:
