@@ -3,6 +3,7 @@
 A state is ``[master, its epoch, members, their epoch]``; at first ``[null, 0, [], 0]``.
 
 ``read``, ``register`` -> the state; a register may leave out the master and its epoch.
+``peek`` -> a state that one controller held, from its memory: it may be an older one, and nothing is asked of it here.
 ``alter`` [master, its epoch, epoch, members] -> the epoch after it, one more: a compare-and-set on the first three.
 ``elect`` b -> ["elected", state]: both epochs are one more, and b alone is in sync; or ["exists", state]: b was master.
 """
@@ -16,7 +17,7 @@ from checker.core.model import ILLEGAL, UNKNOWN, Model, ModelError, State
 from history import Operation
 
 _DOUBT: Final = {"ok": "", "info": " in doubt"}
-_LENGTHS: Final = {"read": 4, "register": 4, "elect": 5}
+_LENGTHS: Final = {"read": 4, "peek": 4, "register": 4, "elect": 5}
 
 
 class SyncStateSet(Model):
@@ -28,7 +29,7 @@ class SyncStateSet(Model):
     name = "sync-state-set"
     noun = "broker set"
     initial: State = (None, 0, (), 0)
-    reads = frozenset({"read", "register"})
+    reads = frozenset({"read", "peek", "register"})
 
     def admit(self, f: str, value: Any, result: Any) -> None:
         if f not in (*_LENGTHS, "alter"):
@@ -45,7 +46,7 @@ class SyncStateSet(Model):
             return _altered(state, value, result)
         if f == "elect":
             return _elected(state, value, result)
-        if result is UNKNOWN:
+        if result is UNKNOWN or f == "peek":
             return state
         if f == "register" and result[:2] == (None, None):
             return state if result[2:] == state[2:] else ILLEGAL
@@ -68,14 +69,14 @@ class SyncStateSet(Model):
             case "elect", broker, ["elected" | "exists" as how, _, _, [*_], _] if not outcome:
                 before = ", master already" if how == "exists" else ""
                 return f"elect of broker {broker}{before}: {_words(operation.result[1:])}"
-            case "read", _, [_, _, [*_], _] as state if not outcome:
-                return f"read: {_words(state)}"
+            case ("read" | "peek") as f, _, [_, _, [*_], _] as state if not outcome:
+                return f"{f}: {_words(state)}"
             case "register", broker, [_, _, [*_], _] as state if not outcome:
                 return f"register of broker {broker}: {_words(state)}"
             case ("elect" | "register") as f, broker, _ if outcome:
                 return f"{f} of broker {broker}{outcome}"
-            case "read", _, _ if outcome:
-                return f"read{outcome}"
+            case ("read" | "peek") as f, _, _ if outcome:
+                return f"{f}{outcome}"
         return ""
 
     def because(self, operations: Sequence[Operation], suspect: Operation) -> str:

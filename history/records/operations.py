@@ -26,9 +26,6 @@ def was_applied(outcome: str, error: str | None) -> bool:
 #: there to be read; but nothing of it was asked of the system either, so it shows no cluster that serves again.
 NEVER_MADE: Final = "no create of it was acknowledged"
 
-#: The ``error`` of an ok operation that found nothing to change, and was answered from the memory of one node.
-FROM_MEMORY: Final = "answered from the memory of one node"
-
 #: In the ``error`` of an operation that was not sent, as its client has another session than before: what follows is of
 #: the new one.
 NEW_SESSION: Final = "the session is a new one"
@@ -36,7 +33,7 @@ NEW_SESSION: Final = "the session is a new one"
 
 def was_served(outcome: str, error: str | None) -> bool:
     """Whether the system served an operation that ended so."""
-    return was_applied(outcome, error) and error not in (NEVER_MADE, FROM_MEMORY)
+    return was_applied(outcome, error) and error != NEVER_MADE
 
 
 #: Functions whose ok completion repeats the invocation's value, or has none.  (Of an ``append`` that is so of texts: a

@@ -2,7 +2,8 @@
 
 An elect that found its broker to be the master is ok, too: it is a read.
 
-With ``reads=local`` reads ask one controller's memory, which shows no majority that serves.  Final reads then follow an
+With ``reads=local`` what changes nothing is answered from one controller's memory, which may be old and shows no
+majority that serves: a read is then a ``peek``, and an elect of the master is refused.  Final reads follow an
 application of a broker for the number that it has, which is an entry of the log and changes nothing.
 """
 
@@ -10,7 +11,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from itertools import cycle, islice
 from typing import Any, Final
 
@@ -28,19 +28,19 @@ from harness.systems.rocketmq.requests import (
     OK,
     PORT,
     Broker,
+    answers_from_memory,
     request,
     state_in,
 )
 from harness.workloads import Invocation
-from history.records.operations import FROM_MEMORY
 
 LAW: Final = Law(
     Rule("done", "0", "ok"),
     Rule("exists", "2011: the master that was to be elected is the master", "fail", elect="ok"),
     Rule("refused", "2000-2003, 2006, 2008, 2010, 2012-2014: looked at, and nothing was appended", "fail"),
     Rule("not-leader", "2007: it is not the leader, nothing was appended", "fail"),
-    Rule("error", "any other code, or an answer of the wrong shape", "info", read="fail", register="fail"),
-    reads=("read", "register"),
+    Rule("error", "any other code, or an answer of the wrong shape", "info", read="fail", peek="fail", register="fail"),
+    reads=("read", "peek", "register"),
 )
 REFUSED: Final = frozenset({2000, 2001, 2002, 2003, 2006, 2008, 2010, 2012, 2013, 2014})
 #: How many controllers are asked for one operation, each after the proof that nothing happened at the one before.
@@ -57,7 +57,7 @@ class Client:
         self.home = home.name
         self._timeout = setup.client_timeout
         self._brokers = brokers
-        self._local = setup.options["mode"] == "dledger" and setup.options["reads"] == "local"
+        self._local = answers_from_memory(setup)
         self._connections = {node.name: Connection((node.address, PORT)) for node in setup.nodes}
         self._nodes = {f"{node.address}:{PORT}": node.name for node in setup.nodes}
         self._leader: str | None = None
@@ -103,10 +103,10 @@ class Client:
                 answer = await connection.ask(code, body, ext, timeout=_left(deadline))
         except NoAnswerError as error:
             return LAW.outcome(error.case, invocation, node, str(error)), error.case
-        outcome, case = outcome_of(invocation, answer, node), case_of(invocation, answer)[0]
-        if self._local and case == "exists" and outcome.type == "ok":
-            outcome = replace(outcome, error=FROM_MEMORY)
-        return outcome, case
+        case = case_of(invocation, answer)[0]
+        if self._local and case == "exists":
+            return LAW.outcome("refused", invocation, node, _said(answer)), "refused"
+        return outcome_of(invocation, answer, node), case
 
     async def _leader_by(self, node: str, deadline: float) -> str | None:
         """The leader that this node knows."""
@@ -122,7 +122,11 @@ def outcome_of(invocation: Invocation, answer: Answer, node: str) -> Outcome:
     case, value = case_of(invocation, answer)
     if case in ("done", "exists") and LAW.type_of(case, invocation.f) == "ok":
         return LAW.outcome(case, invocation, node, value=value)
-    return LAW.outcome(case, invocation, node, f"{answer.code}: {answer.remark}"[:200])
+    return LAW.outcome(case, invocation, node, _said(answer))
+
+
+def _said(answer: Answer) -> str:
+    return f"{answer.code}: {answer.remark}"[:200]
 
 
 def case_of(invocation: Invocation, answer: Answer) -> tuple[str, Any]:

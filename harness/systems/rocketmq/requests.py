@@ -62,10 +62,15 @@ def brokers_of(setup: Setup) -> list[Broker]:
     return [Broker(name, number) for name in set_names(setup) for number in IDS]
 
 
+def answers_from_memory(setup: Setup) -> bool:
+    """Whether what changes nothing is answered from one controller's memory, without an entry in the log."""
+    return setup.options["mode"] == "dledger" and setup.options["reads"] == "local"
+
+
 def request(f: str, name: str, value: Any) -> tuple[int, dict[str, object], object]:
     """Code, header and body of an operation on a broker set."""
     now = {"invokeTime": time.time_ns() // 1_000_000}
-    if f == "read":
+    if f in ("read", "peek"):
         return REPLICA_INFO, {"brokerName": name}, None
     if f == "alter":
         master, master_epoch, epoch, members = value

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from harness.generators import PENDING, Context, Generator, Invocation, Op, Stream, seeded
 from harness.systems.api import Evidence, Workload
-from harness.systems.rocketmq.requests import IDS, set_names
+from harness.systems.rocketmq.requests import IDS, answers_from_memory, set_names
 from harness.workloads import last_reads
 from history import Check, Counterexample, Event, Operation
 from history.records.counted import counted
@@ -39,10 +39,12 @@ class Racing(Struct, frozen=True):
     """The state of the generator: ``known`` is a broker set by the last answer that a worker got.
 
     ``asked`` are the changes that workers wait for, ``again`` those in doubt, which they may ask for once more.
+    ``peeks``: what changes nothing is answered from memory, so it is read by ``peek`` alone.
     """
 
     names: tuple[str, ...]
     stream: Stream
+    peeks: bool
     known: Mapping[tuple[int, Any], Sequence[Any]] = _NONE
     asked: Mapping[int, Invocation] = _NONE
     again: Mapping[int, Invocation] = _NONE
@@ -58,14 +60,14 @@ class Racing(Struct, frozen=True):
         else:
             operation, stream = self._fresh(worker, stream)
         asked = {**self.asked, worker: operation}
-        return operation.by(worker, ctx.time), Racing(self.names, stream, self.known, asked, again)
+        return operation.by(worker, ctx.time), Racing(self.names, stream, self.peeks, self.known, asked, again)
 
     def _fresh(self, worker: int, stream: Stream) -> tuple[Invocation, Stream]:
         name, stream = stream.choose(self.names)
         state = self.known.get((worker, name))
         draw, stream = stream.draw()
-        if state is None or draw < READS:
-            return Invocation("read", name), stream
+        if state is None or draw < READS + (REGISTERS if self.peeks else 0):
+            return Invocation("peek" if self.peeks else "read", name), stream
         if draw < READS + REGISTERS:
             broker, stream = stream.choose(IDS)
             return Invocation("register", name, broker), stream
@@ -82,7 +84,7 @@ class Racing(Struct, frozen=True):
             known[worker, operation.key] = state
         elif event.type == "info":
             again[worker] = operation
-        return Racing(self.names, self.stream, known, asked, again)
+        return Racing(self.names, self.stream, self.peeks, known, asked, again)
 
 
 def _change(name: str, state: Sequence[Any], stream: Stream, *, elects: bool) -> tuple[Invocation, Stream]:
@@ -190,7 +192,7 @@ def _words(state: tuple[Any, Any, Any, int]) -> str:
 
 
 def _backwards(answered: _Shown) -> list[_Wrong]:
-    """An answer must be as new as all that came before it was asked for."""
+    """An answer must be as new as all that came before it was asked for, unless it is a peek's."""
     ends = sorted(answered, key=lambda one: one[0].return_index or 0)
     place, top, top_master = 0, 0, 0
     newest: list[Operation] = []
@@ -204,6 +206,8 @@ def _backwards(answered: _Shown) -> list[_Wrong]:
             if (its_master_epoch or 0) > top_master:
                 top_master, newest_master = its_master_epoch, [one]
             place += 1
+        if op.f == "peek":
+            continue
         if epoch < top + _changed(op):
             text = f"epoch {epoch} was answered to the {op.f} of process {op.process} after {top}"
             found.append((text, [*((one, f"epoch {top}") for one in newest), (op, f"epoch {epoch}")]))
@@ -263,10 +267,13 @@ def _skipped(operations: Sequence[Operation], answered: _Shown) -> list[_Wrong]:
 CONTROLLER: Final = Workload(
     name="controller",
     summary="brokers alter their sync state sets, elect masters, register and read, racing on one epoch",
-    generator=lambda scale: seeded("operations", lambda rng: Racing(set_names(scale.setup), Stream(rng))),
+    generator=lambda scale: seeded(
+        "operations", lambda rng: Racing(set_names(scale.setup), Stream(rng), answers_from_memory(scale.setup))
+    ),
     final=lambda scale: last_reads(set_names(scale.setup)),
     model="sync-state-set",
-    kinds=("read", "alter", "elect", "register"),
-    reads=frozenset({"read", "register"}),
+    # What is read depends on how; without an answer to a read nothing can be altered.
+    kinds=("alter", "elect"),
+    reads=frozenset({"read", "peek", "register"}),
     checks=(epochs_check,),
 )

@@ -17,7 +17,6 @@ from harness.systems.remoting import Answer
 from harness.systems.rocketmq import SYSTEM, brokers, client, requests
 from harness.systems.rocketmq.client import LAW, Client, Prober
 from harness.workloads import Invocation
-from history.records.operations import was_served
 from tests.support.harness.controller_socket import HANG_UP, SILENCE, ControllerSocket, answer, listening
 
 NODES = tuple(Machine(f"n{number}", f"127.0.78.{number}") for number in (1, 2, 3))
@@ -194,11 +193,17 @@ def test_a_last_read_from_memory_follows_an_entry_of_the_log(
     assert (outcome.type, home.codes()) == (found, codes)
 
 
-@pytest.mark.parametrize(("setup", "shows"), [(SETUP, True), (LOCAL, False)])
-def test_an_elect_that_changed_nothing_shows_no_recovery_where_it_needs_no_entry(setup: Setup, shows: bool) -> None:
+@pytest.mark.parametrize(("setup", "found"), [(SETUP, "ok"), (LOCAL, "fail")])
+def test_an_elect_of_the_master_is_a_read_only_where_it_waits_for_an_entry(setup: Setup, found: str) -> None:
     exists = answer(2011, {**MASTER, "syncStateSetEpoch": "5"}, '{"syncStateSet":[1,3]}')
     (outcome,) = perform([ControllerSocket({requests.ELECT: [exists]})], ELECT, setup=setup)
-    assert (outcome.type, was_served(outcome.type, outcome.error)) == ("ok", shows)
+    assert outcome.type == found
+
+
+def test_a_peek_is_the_same_request_as_a_read_and_never_in_doubt() -> None:
+    home = ControllerSocket({requests.REPLICA_INFO: [answer(0, MASTER, SET), SILENCE]})
+    seen, lost = perform([home], *[Invocation("peek", "broker-0")] * 2, setup=LOCAL)
+    assert (seen.type, lost.type, home.codes()) == ("ok", "fail", [requests.REPLICA_INFO] * 2)
 
 
 # -- brokers, probes ---------------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from history import Check, Counterexample, Operation, RunFiles, pair, read_histo
 from tests.support.reports.recorded_runs import recorded_run
 
 SETUP = Setup(version="5.3.3", options={option.name: option.default for option in SYSTEM.options})
+LOCAL = replace(SETUP, options={**SETUP.options, "reads": "local"})
 ONE_SET = replace(SETUP, options={**SETUP.options, "broker_sets": 1})
 SCALE = Scale(keys=5, workers=6, setup=SETUP)
 (WORKLOAD,) = SYSTEM.workloads
@@ -26,7 +27,10 @@ SEEDS = range(4)
 
 
 class Controller:
-    """A right one in memory, or one that judges every tenth alter by the state before the last change."""
+    """A right one in memory, or one that judges every tenth alter by the state before the last change.
+
+    Every third peek is answered by the first state of its set.
+    """
 
     def __init__(self, *, forgets: bool = False) -> None:
         self.sets: dict[Any, list[Any]] = {}
@@ -52,7 +56,7 @@ class Controller:
             state[:] = [asked.value, master_epoch + 1, [asked.value], epoch + 1]
             return "ok", ["elected", *state]
         if asked.f != "alter":
-            return "ok", list(state)
+            return "ok", [None, 0, [], 0] if asked.f == "peek" and self._count % 3 == 0 else list(state)
         old, old_epoch, expected, wanted = asked.value
         blind = self._forgets and self._count % 10 == 0
         if (old, old_epoch) != (master, master_epoch) or wanted == members or not (expected == epoch or blind):
@@ -61,8 +65,9 @@ class Controller:
         return "ok", expected + 1
 
 
-def operations(controller: Controller, seed: int) -> list[Operation]:
-    run = simulate(WORKLOAD.generator(SCALE), workers=6, answers=controller, seed=seed, most=500)
+def operations(controller: Controller, seed: int, setup: Setup = SETUP) -> list[Operation]:
+    scale = replace(SCALE, setup=setup)
+    run = simulate(WORKLOAD.generator(scale), workers=6, answers=controller, seed=seed, most=500)
     return pair(run.events)
 
 
@@ -70,11 +75,12 @@ def judged(found: list[Operation]) -> Check:
     return epochs_check(Evidence(setup=SETUP, nodes=(), operations=found, probes=(), receipts=(), moments={}))
 
 
+@pytest.mark.parametrize(("setup", "reads"), [(SETUP, {"read", "register"}), (LOCAL, {"peek"})])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_all_kinds_are_issued_and_most_are_granted(seed: int) -> None:
-    found = operations(Controller(), seed)
+def test_all_kinds_are_issued_and_most_are_granted(setup: Setup, reads: set[str], seed: int) -> None:
+    found = operations(Controller(), seed, setup)
     ok = [one.f for one in found if one.outcome == "ok"]
-    assert set(ok) == set(WORKLOAD.kinds)
+    assert set(ok) == {*WORKLOAD.kinds, *reads}
     assert ok.count("alter") > 20
 
 
@@ -95,9 +101,10 @@ def test_the_last_reads_are_of_all_sets() -> None:
     assert all(one.final and one.f in LAW.reads for one in final)
 
 
+@pytest.mark.parametrize("setup", [SETUP, LOCAL])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_right_controller_passes_both_checks_and_its_twin_neither(seed: int) -> None:
-    good, bad = operations(Controller(), seed), operations(Controller(forgets=True), seed)
+def test_a_right_controller_passes_both_checks_and_its_twin_neither(setup: Setup, seed: int) -> None:
+    good, bad = operations(Controller(), seed, setup), operations(Controller(forgets=True), seed, setup)
     for found, verdict in ((good, "valid"), (bad, "invalid")):
         assert judged(found).verdict == verdict
         keys = {one.key for one in found}
@@ -122,6 +129,12 @@ SECOND = op(10, "alter", [1, 1, 1, [1, 2]], 2)
         ([op(20, "elect", 1, ["exists", 1, 1, [1, 2], 2])], None),
         ([op(20, "alter", [1, 1, 2, [1]], None, "info"), op(30, "read", None, [1, 1, [1], 3])], None),
         ([op(8, "read", None, [1, 1, [1], 1], until=30)], None),  # it may have been answered before
+        ([op(20, "peek", None, [1, 1, [1], 1]), op(30, "peek", None, [None, 0, [], 0])], None),
+        ([op(20, "peek", None, [1, 1, [1, 3], 2])],
+         "epoch 2 was seen as [1, 2] of master 1, epoch 1 and as [1, 3] of master 1, epoch 1"),
+        ([op(20, "peek", None, [1, 1, [1], 3])], "epoch 3 was seen by process 20 when 2 changes had been asked for"),
+        ([op(20, "alter", [1, 1, 2, [1]], None, "info"), op(30, "peek", None, [1, 1, [1], 3]),
+          op(40, "read", None, [1, 1, [1, 2], 2])], "epoch 2 was answered to the read of process 40 after 3"),
         ([op(20, "read", None, [3, 1, [1, 2], 2])], "master 3 is not in [1, 2] of epoch 2"),
         ([op(11, "alter", [1, 1, 1, [1, 3]], 2, until=30)], "epoch 2 was granted to process 10 and to process 11"),
         ([op(20, "read", None, [1, 1, [1, 3], 2])],
