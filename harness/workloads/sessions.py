@@ -8,8 +8,10 @@ the newest state, so it has no lower version than what was known of before it be
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import count
 from typing import Any, Final, TypeAlias
 
@@ -45,13 +47,24 @@ def sessions_check(operations: Sequence[Operation]) -> Check:
     wrong = [
         *_never_written(ordered, peeks), *_versions_differ(peeks, seen_first), *misplaced, *_went_back(ordered, least),
     ]  # fmt: skip
-    strong = [op for op in ordered if op.f != "peek"]
+    strong = [_ended_when_seen(op, seen_first) for op in ordered if op.f != "peek"]
     keys = [check_operations([op for op in strong if op.key == key], "register") for key in {op.key for op in strong}]
     untested: list[Verdict] = [] if peeks else ["unknown"]
     verdict = "invalid" if wrong else worst([*(key.verdict for key in keys), *untested])
     seen = counted(len(peeks), "peek") + (f", {len(wrong)} wrong: {wrong[0].sentence}" if wrong else "")
     examples = [*wrong, *(example for key in keys for example in key.counterexamples)]
     return Check("sessions", "check", verdict, _ASKED, seen, details_of(examples) if examples else {})
+
+
+def _ended_when_seen(op: Operation, seen: _Seen) -> Operation:
+    """The operation; a write that a peek saw took effect before that returned, whatever became of it."""
+    if op.f != "write" or op.outcome == "fail" or (op.key, op.value) not in seen:
+        return op
+    _, peek = seen[op.key, op.value]
+    ends = math.inf if op.outcome == "info" else _return_index(op)
+    if not op.invoke_index < _return_index(peek) < ends:
+        return op
+    return replace(op, outcome="ok", result=None, returned=peek.returned, return_index=peek.return_index)
 
 
 def _never_written(ordered: Sequence[Operation], peeks: Sequence[Operation]) -> Iterator[Counterexample]:

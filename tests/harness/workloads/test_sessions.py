@@ -137,7 +137,7 @@ DOUBTED = operation(0, 3, "write", 7, outcome="info")
         # A read at the end is no older than a peek before it, though the writes alone would allow it.
         ([(0, "write", 8, None), (1, "peek", None, [8, 0]), (1, "peek", None, [7, 1]), (2, "read", None, 8)],
          ["read-inversion"]),
-        ([(1, "peek", None, [7, 0]), (2, "read", None, None)], ["read-inversion"]),
+        ([(1, "peek", None, [7, 0]), (2, "read", None, None)], ["read-inversion", "lost-write"]),
         ([(0, "write", 8, None), (2, "read", None, 8), (1, "peek", None, [7, 1])], ["valid"]),
         # The version of another write is not that of its own.
         ([(0, "write", 8, None), (0, "peek", None, [7, 0])], ["session-went-back"]),
@@ -150,6 +150,13 @@ DOUBTED = operation(0, 3, "write", 7, outcome="info")
 def test_reads_and_writes_have_versions_too(others: list[tuple[int, str, Any, Any]], expected: list[str]) -> None:
     later = [operation(1 + n, process, f, value, result) for n, (process, f, value, result) in enumerate(others)]
     assert kinds(DOUBTED, *later) == expected
+
+
+@pytest.mark.parametrize(("value", "expected"), [(7, "valid"), (8, "lost-write")])
+def test_what_a_peek_saw_has_taken_effect_though_its_write_is_in_doubt(value: int, expected: str) -> None:
+    before, doubted = operation(0, 0, "write", 8), operation(1, 3, "write", 7, outcome="info")
+    peek, read = operation(2, 1, "peek", None, [7, 1]), operation(3, 2, "read", None, value)
+    assert kinds(before, doubted, peek, read) == [expected]
 
 
 @pytest.mark.parametrize(("version", "expected"), [(1, "version-order"), (2, "valid")])
