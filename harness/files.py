@@ -23,6 +23,7 @@ from checker.models.registry import model_named, starting_with
 from checker.per_key import by_key, check_operations
 from harness.errors import StoreError, UsageError
 from history import Counterexample, FormatError, Header, HistoryWriter, KeyVerdict, worst
+from history.codes import FAIL, OK
 from history.readers import Foreign, read_any
 from history.records.events import INITIAL, load_json, parse_header
 from history.records.verdicts import failure_text
@@ -108,8 +109,8 @@ def check_file(path: Path, asked: FileCheckOptions) -> Checked:
         except Exception as error:  # noqa: BLE001 (whatever is wrong with the checker is wrong on some key)
             left = max(asked.deadline_s - (time.monotonic() - started), 0.0)
             report = _apart(history, model, replace(asked, deadline_s=left))
-            return Checked(_worth(report), name, history, f"the checker failed: {failure_text(error)}")
-        return Checked(_worth(report), name, history)
+            return Checked(_worth(report, history, model), name, history, f"the checker failed: {failure_text(error)}")
+        return Checked(_worth(report, history, model), name, history)
     except FormatError as error:
         raise UsageError(f"{path}: {error.place}: {error.message}") from None
     except ModelError as error:
@@ -146,11 +147,17 @@ def _scalar(text: str) -> Any:
     return value
 
 
-def _worth(report: Report) -> Report:
-    """The verdict unknown for a history of which no operation takes part, because it proves nothing."""
-    if report.verdict != "valid" or any(key.operations for key in report.keys):
+def _worth(report: Report, history: Foreign, model: str | Model) -> Report:
+    """The verdict unknown for a history that proves nothing: no operation took part that was not in doubt."""
+    # What a strict register refused proves something, too.
+    proofs = {"ok", OK} | ({"fail", FAIL} if "refused" in model_named(model).reads else set())
+    columns = history.columns
+    outcomes = (one.outcome for one in history.operations or ()) if columns is None else iter(columns.outcome)
+    if report.verdict != "valid" or (
+        any(key.operations for key in report.keys) and any(outcome in proofs for outcome in outcomes)
+    ):
         return report
-    reason = "there was no operation to judge: none took effect or was answered"
+    reason = "there was no operation to judge: none certainly took effect or was answered"
     return Report("unknown", (KeyVerdict(None, "unknown", "none", 0, 0.0, reason=reason),))
 
 

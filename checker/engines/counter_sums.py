@@ -51,7 +51,7 @@ class PartOfCounter(Model):
     def step(self, state: State, f: str, value: Any, result: Any) -> State:
         known, rise, fall = state
         if f == "add":
-            return (None if known is None else exact(known + value), rise, fall)
+            return (None if known is None else exact(known + exact(value)), rise, fall)
         if known is not None and result != known and not (rise or fall):
             return ILLEGAL  # also where their difference, of a fraction and a large number, is rounded to none
         change = 0 if known is None else result - known

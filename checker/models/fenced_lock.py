@@ -1,17 +1,18 @@
 """A lock whose every holder has a token greater than those of all holders before.
 
 ``acquire`` -> ["acquired", token], or ["held", token of the holder]; ``release`` token -> ["released", token], or
-["held", token of another holder], or ["free", null]; ``read`` -> the holder's token, or null.
+["held", token of another holder], or ["free", null]; ``read`` -> the holder's token, or null.  Tokens are integers from
+0 on.
 """
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-from checker.core.model import ILLEGAL, UNKNOWN, Model, ModelError, State
+from checker.core.model import ANY, ILLEGAL, UNKNOWN, Model, ModelError, State
 
-#: The holder's token while it is unknown: that of an acquire that never completed.
-UNTOLD: Final = "untold"
+#: The holder's token while it is unknown: that of an acquire that never completed.  No answer is equal to it.
+UNTOLD: Final = ANY
 
 
 class FencedLock(Model):

@@ -228,9 +228,9 @@ class KeyValue(Model):
         return (state,) if f == "get" else None
 
 
-def exact(total: float) -> float:
-    """The sum as a state: an integer where it is whole, as equal states must behave alike, and 2^53 + 1.0 is 2^53."""
-    return int(total) if isinstance(total, float) and total.is_integer() else total
+def exact(number: float) -> float:
+    """The number as an integer where it is whole: equal ones must behave alike, and 2^53 + 1 is not 2^53 + 1.0."""
+    return int(number) if isinstance(number, float) and number.is_integer() else number
 
 
 class Counter(Model):
@@ -248,7 +248,7 @@ class Counter(Model):
 
     def step(self, state: State, f: str, value: Any, result: Any) -> State:
         if f == "add":
-            return exact(state + value)
+            return exact(state + exact(value))
         if f != "read":
             raise ModelError(f"a counter has no operation {f!r}")
         return state if result in (UNKNOWN, state) else ILLEGAL

@@ -2,13 +2,17 @@
 
 A ``peek`` is answered null for absent, or [value, version].  Every value is written once, and each write of a key has a
 version of its own, greater than those of all writes before it.  So versions say in which order writes took effect, also
-that of a write which was never seen: it is greater than all that was known of before it began.
+that of a write which was never seen: it is greater than all that was known of before it began.  A ``read`` asks for
+the newest state, so it has no lower version than what was known of before it began.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+import math
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import count
 from typing import Any, Final, TypeAlias
 
 from history import Check, Counterexample, Operation, Verdict, worst
@@ -18,6 +22,8 @@ from history.records.violations import details_of
 
 _ASKED: Final = "sessions keep their order; each write has a version of its own; writes and final reads linearizable"
 
+#: Operations that say that a value was there.
+_SAYS: Final = frozenset({"write", "peek", "read"})
 #: By key and value: the version, and the first peek that saw it.
 _Seen: TypeAlias = Mapping[tuple[Any, Any], tuple[int, Operation]]
 #: A version, and the operation that it is known by; -1 for none.
@@ -37,17 +43,28 @@ def sessions_check(operations: Sequence[Operation]) -> Check:
     seen_first: dict[tuple[Any, Any], tuple[int, Operation]] = {}
     for op in sorted(peeks, key=_return_index):
         seen_first.setdefault((op.key, op.result[0]), (op.result[1], op))
-    least, misplaced = _versions_of_writes(ordered, seen_first)
+    least, misplaced = _known_versions(ordered, seen_first)
     wrong = [
         *_never_written(ordered, peeks), *_versions_differ(peeks, seen_first), *misplaced, *_went_back(ordered, least),
     ]  # fmt: skip
-    strong = [op for op in ordered if op.f != "peek"]
+    strong = [_ended_when_seen(op, seen_first) for op in ordered if op.f != "peek"]
     keys = [check_operations([op for op in strong if op.key == key], "register") for key in {op.key for op in strong}]
     untested: list[Verdict] = [] if peeks else ["unknown"]
     verdict = "invalid" if wrong else worst([*(key.verdict for key in keys), *untested])
     seen = counted(len(peeks), "peek") + (f", {len(wrong)} wrong: {wrong[0].sentence}" if wrong else "")
     examples = [*wrong, *(example for key in keys for example in key.counterexamples)]
     return Check("sessions", "check", verdict, _ASKED, seen, details_of(examples) if examples else {})
+
+
+def _ended_when_seen(op: Operation, seen: _Seen) -> Operation:
+    """The operation; a write that a peek saw took effect before that returned, whatever became of it."""
+    if op.f != "write" or op.outcome == "fail" or (op.key, op.value) not in seen:
+        return op
+    _, peek = seen[op.key, op.value]
+    ends = math.inf if op.outcome == "info" else _return_index(op)
+    if not op.invoke_index < _return_index(peek) < ends:
+        return op
+    return replace(op, outcome="ok", result=None, returned=peek.returned, return_index=peek.return_index)
 
 
 def _never_written(ordered: Sequence[Operation], peeks: Sequence[Operation]) -> Iterator[Counterexample]:
@@ -80,36 +97,63 @@ def _versions_differ(peeks: Sequence[Operation], seen_first: _Seen) -> Iterator[
             yield Counterexample.of_promise("version-twice", text, (other, _sees(other)), (op, _sees(op)))
 
 
-def _versions_of_writes(ordered: Sequence[Operation], seen: _Seen) -> tuple[dict[int, int], list[Counterexample]]:
-    """The version of each write, by its invocation: at least one more than what was known before it began.
+def _known_versions(
+    ordered: Sequence[Operation], seen: _Seen
+) -> tuple[dict[tuple[Any, Any], int], list[Counterexample]]:
+    """The version of each value that was written or read, or the least that it can be.
 
-    Also a counterexample for each write that was seen with a lower one.
+    That of a write is greater than what was known before it began, and after n acknowledged writes it is n at least;
+    that of a read is no less than theirs.  Also a counterexample for each operation that was seen with a lower one.
     """
-    known = (op for op in ordered if op.outcome == "ok" and (op.f == "write" or (op.f == "peek" and op.result)))
+    known = (op for op in ordered if op.outcome == "ok" and op.f in _SAYS and _value(op) is not None)
     ends: defaultdict[Any, list[Operation]] = defaultdict(list)
     for op in sorted(known, key=_return_index, reverse=True):
         ends[op.key].append(op)
+    taken = {(key, version) for (key, _), (version, _) in seen.items()}
     newest: dict[Any, _Version] = {}
-    versions: dict[int, int] = {}
+    ended = Counter[Any]()
+    versions = {value: version for value, (version, _) in seen.items()}
     wrong: list[Counterexample] = []
-    for write in (op for op in ordered if op.f == "write" and op.outcome != "fail"):
-        left = ends[write.key]
-        while left and _return_index(left[-1]) < write.invoke_index:
-            op = left.pop()
-            version = versions[op.invoke_index] if op.f == "write" else op.result[1]
-            if version > newest.get(write.key, (-1, op))[0]:
-                newest[write.key] = version, op
-        top, before = newest.get(write.key, (-1, write))
-        version, peek = seen.get((write.key, write.value), (top + 1, write))
-        if version <= top:
-            text = f"{write.value} was written to {write.key} as version {version}, when {top} had been known of"
-            said = [(before, f"version {top} at least"), (write, f"writes {write.value}"), (peek, _sees(peek))]
-            wrong.append(Counterexample.of_promise("version-order", text, *said))
-        versions[write.invoke_index] = max(version, top + 1)
+    strong = (
+        op for op in ordered if (op.f == "write" and op.outcome != "fail") or (op.f, op.outcome) == ("read", "ok")
+    )
+    for op in strong:
+        left, value = ends[op.key], (op.key, _value(op))
+        while left and _return_index(left[-1]) < op.invoke_index:
+            one = left.pop()
+            ended[op.key] += one.f == "write"
+            if (version := versions[one.key, _value(one)]) > newest.get(op.key, (-1, one))[0]:
+                newest[op.key] = version, one
+        top, before = newest.get(op.key, (-1, op))
+        least = max(top, ended[op.key] - 1) + (op.f == "write")
+        version = versions.get(value, -1)
+        if version < least and (value in seen or value[1] is None):
+            by = f"{top} had been known of" if top >= ended[op.key] - 1 else f"{ended[op.key]} writes had ended"
+            wrong.append(_too_low(op, version, (top, before), seen[value][1] if value in seen else op, by))
+        if value[1] is not None and value not in seen:
+            versions[value] = next(n for n in count(max(version, least)) if (op.key, n) not in taken)
     return versions, wrong
 
 
-def _went_back(ordered: Iterable[Operation], written: Mapping[int, int]) -> Iterator[Counterexample]:
+def _value(op: Operation) -> Any:
+    """The value that an operation wrote or saw; None for absent."""
+    return op.value if op.f == "write" else op.result[0] if op.f == "peek" and op.result else op.result
+
+
+def _too_low(op: Operation, version: int, known: _Version, peek: Operation, by: str) -> Counterexample:
+    """An operation of which a ``peek`` saw that its version is too low for what was ``known`` before it began."""
+    top, before = known
+    said = [(before, f"{_named(top)} at least")]
+    sees = [(peek, _sees(peek))] if peek is not op else []
+    if op.f == "write":
+        text = f"{op.value} was written to {op.key} as version {version}, when {by}"
+        return Counterexample.of_promise("version-order", text, *said, (op, f"writes {op.value}"), *sees)
+    kind = "stale-read" if before.f == "write" else "read-inversion"
+    text = f"process {op.process} read {_named(version)} of {op.key}, when {by}"
+    return Counterexample.of_promise(kind, text, *said, *sees, (op, f"reads {_named(version)}"))
+
+
+def _went_back(ordered: Iterable[Operation], versions: Mapping[tuple[Any, Any], int]) -> Iterator[Counterexample]:
     newest: dict[tuple[int, Any], _Version] = {}  # what a session has seen or written of a key
     for op in ordered:
         session = (op.process, op.key)
@@ -117,7 +161,7 @@ def _went_back(ordered: Iterable[Operation], written: Mapping[int, int]) -> Iter
         if op.outcome == "info" or (op.outcome == "fail" and NEW_SESSION in (op.error or "")):
             newest = {one: known for one, known in newest.items() if one[0] != op.process}
         elif op.outcome == "ok" and op.f in ("write", "peek"):
-            version = written[op.invoke_index] if op.f == "write" else _peeked(op)
+            version = versions[op.key, op.value] if op.f == "write" else _peeked(op)
             if op.f == "peek" and version < before[0]:
                 text = f"process {op.process} saw {_named(version)} of {op.key} after {_named(before[0])}"
                 said = [(one, _named(number)) for number, one in (before, (version, op))]

@@ -302,3 +302,16 @@ def test_sums_that_are_equal_are_the_same_sum() -> None:
     assert judged([*adds, read(float(big + 2), 10, 12), read(float(big + 2), 13, 14)]) == {"valid"}
     assert judged([*adds, read(float(big + 2), 10, 12), read(big + 3, 13, 14)]) == {"valid"}
     assert judged([*adds, read(float(big + 2), 10, 12), read(big + 4, 13, 14)]) == {"invalid"}
+
+
+@pytest.mark.parametrize("engine", [None, "search", "python-search", "wgl"])
+def test_numbers_that_are_equal_add_the_same(engine: str | None) -> None:
+    """Once a valid history was invalid: 1 and 1.0 were adds that are alike, and beyond 2^53 one of them was lost."""
+    big = 1 << 53
+    history = [
+        Operation(0, "add", "c", big, None, "ok", 0, 4, 0, 4), Operation(1, "add", "c", 1, None, "ok", 1, 6, 1, 6),
+        Operation(2, "add", "c", 1.0, None, "ok", 2, 5, 2, 5), Operation(3, "read", "c", None, big, "ok", 3, 7, 3, 7),
+    ]  # fmt: skip
+    for seen, verdict in ((big, "invalid"), (big + 2, "valid")):
+        last = Operation(4, "read", "c", None, seen, "ok", 8, 9, 8, 9)
+        assert check_operations([*history, last], "counter", engine=engine).verdict == verdict

@@ -318,6 +318,14 @@ def test_a_release_that_names_another_token_than_it_gave_back_is_no_answer_to_it
     assert check_operations([taken, replace(back, result=["released", 5])], "fenced-lock").verdict == "invalid"
 
 
+def test_no_answer_names_the_token_that_is_unknown() -> None:
+    """An acquire that never completed may hold the lock, by a token that is a number whatever an answer says."""
+    doubt = Operation(0, "acquire", "lock", None, None, "info", 0, None, 0, None)
+    for token, verdict in ((7, "valid"), ("untold", "invalid"), (None, "invalid")):
+        held = Operation(1, "acquire", "lock", None, ["held", token], "ok", 1, 2, 1, 2)
+        assert check_operations([doubt, held], "fenced-lock").verdict == verdict
+
+
 def in_turn(*said: tuple[str, Any, Any]) -> list[Operation]:
     """One after the other, each acknowledged."""
     return [
