@@ -144,7 +144,7 @@ class Model:
 
 
 class Register(Model):
-    """One value.  ``write`` v; ``read`` returns the value, or None while it is absent.
+    """A register of one value: ``write`` v; ``read`` returns it, or null while it is absent.
 
     With ``initial=ANY`` the register holds an unknown value at the start (a durable cluster that was used before).
     """
@@ -210,7 +210,7 @@ def is_register(model: Model) -> TypeGuard[Register]:
 
 
 class StrictCasRegister(CasRegister):
-    """A CAS register of which a ``fail`` proves more: the cas was refused because the value was another one.
+    """A CAS register of which a ``fail`` proves more: the register held another value than the cas expected.
 
     Only for systems whose ``fail`` means that and nothing else; a refused cas is then as good as a read.
     """

@@ -13,7 +13,10 @@ from checker.models.objects import by_kind
 
 
 class Bank(Model):
-    """The state is the balances that are not 0."""
+    """Accounts: a transfer moves an amount from one to another, a read returns all balances.
+
+    The state is the balances that are not 0.
+    """
 
     name = "bank"
     initial: State = frozenset()

@@ -15,7 +15,10 @@ UNTOLD: Final = "untold"
 
 
 class FencedLock(Model):
-    """The state is the token of the holder (None: free) and the greatest token so far."""
+    """A lock with fencing tokens: each holder's is greater than those of all holders before.
+
+    The state is the token of the holder (None: free) and the greatest token so far.
+    """
 
     name = "fenced-lock"
     noun = "lock"

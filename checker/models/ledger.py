@@ -23,9 +23,10 @@ from history.records.counted import counted
 
 
 class Ledger(Model):
-    """The state is the entries in their order, each with its index, its value, and the indexes that it cannot have.
+    """An append-only log whose indexes grow and may have gaps, as appends are answered with them.
 
-    The index of a pending append is None until a read shows it.
+    The state is the entries in their order, each with its index, its value, and the indexes that it cannot have.  The
+    index of a pending append is None until a read shows it.
     """
 
     name = "ledger"

@@ -200,7 +200,7 @@ def by_kind(item: Any) -> tuple[bool, Any]:
 
 
 class KeyValue(Model):
-    """One key of porcupine's key-value store: a string, "" at the start, for ``put``, ``append`` and ``get``."""
+    """A key of porcupine's key-value store: a string, "" at the start, for ``put``, ``append`` and ``get``."""
 
     name = "kv"
     noun = "text"
@@ -258,7 +258,7 @@ class Counter(Model):
 
 
 class FifoQueue(Model):
-    """First in, first out; ``dequeue`` returns null when the queue is empty."""
+    """A queue, first in, first out; ``dequeue`` returns null when it is empty."""
 
     name = "queue"
     initial: State = ()

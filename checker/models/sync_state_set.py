@@ -20,7 +20,10 @@ _LENGTHS: Final = {"read": 4, "register": 4, "elect": 5}
 
 
 class SyncStateSet(Model):
-    """What clients may see of one set of brokers; elections that no client asked for are none of it."""
+    """A set of brokers in RocketMQ's controller: its master, the members in sync, and the epochs of both.
+
+    Elections that no client asked for are none of it.
+    """
 
     name = "sync-state-set"
     noun = "broker set"

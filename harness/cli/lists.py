@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,6 +18,9 @@ from harness.systems import find_system, usable_systems
 from harness.systems.api import Option, System, Workload
 from harness.terminal.tables import fitted
 from history.extras import require
+
+if TYPE_CHECKING:
+    from checker.core.model import Model
 
 
 @click.command("list-nemeses")
@@ -160,10 +163,18 @@ def list_models(as_json: bool) -> int:
     from checker.models.registry import all_models  # it imports numpy, which no other list needs
 
     known = sorted(all_models().items())
-    summaries = {name: (inspect.getdoc(type(make())) or "").partition("\n")[0] for name, make in known}
+    summaries = {name: _summary_of_model(make()) for name, make in known}
     if as_json:
         document = [{"name": name, "summary": summary} for name, summary in summaries.items()]
         click.echo(json_line({"models": document}))
     else:
         click.echo(fitted(summaries.items()))
     return 0
+
+
+def _summary_of_model(model: Model) -> str:
+    """The first line of its documentation, as plain text, and whether its first value is unknown."""
+    from checker.core.model import ANY
+
+    line = (inspect.getdoc(type(model)) or "").partition("\n")[0].replace("``", "")
+    return f"{line} What it held before the history is not known." if model.initial is ANY else line

@@ -33,6 +33,7 @@ from harness.systems.promise import Promise
 from harness.systems.workloads import CAS_REGISTER, LOCK, REGISTER, SESSIONS, SET, one_object
 from harness.systems.zookeeper_server import PEER_PORTS, PORT, SLF4J, STORE, server, server_jars
 from harness.workloads import Invocation
+from history.records.operations import NEW_SESSION
 
 DOCS: Final = "https://zookeeper.apache.org/doc/r3.9.4"
 INTERNALS: Final = "zookeeperInternals.html#sc_consistency"
@@ -144,12 +145,20 @@ def numbers(names: Iterable[str]) -> list[Any]:
 
 
 async def answer(asked: Any) -> Any:
-    """Await the answer to a request of kazoo, which a thread of its own delivers.  Raises KazooException."""
+    """Await the answer to a request of kazoo, which a thread of its own delivers.  Raises KazooException.
+
+    One that kazoo cannot read, or that has the number of another request, is none.
+    """
     answered: Future[Any] = Future()
     answered.set_running_or_notify_cancel()  # who waits may give up; the thread may still deliver
     asked.rawlink(answered.set_result)
     await asyncio.wrap_future(answered)
-    return asked.get(block=False)
+    try:
+        return asked.get(block=False)
+    except KazooException:
+        raise
+    except Exception as error:  # noqa: BLE001 (whatever its parser stumbles over)
+        raise ConnectionLoss(f"an answer that cannot be read: {error!r}") from None
 
 
 class Client:
@@ -191,7 +200,7 @@ class Client:
             return outcome(NOT_SENT, ConnectionError(f"no session with {self.home}"))
         before, self._id = self._id, now
         if before not in (None, now):
-            return outcome("new-session", ConnectionError("the session is a new one"))
+            return LAW.outcome("new-session", invocation, self.home, NEW_SESSION)
         try:
             async with asyncio.timeout(self._timeout):
                 return outcome("answered", value=await self._ask(invocation))

@@ -13,6 +13,7 @@ from typing import Any, Final, TypeAlias
 
 from history import Check, Counterexample, Operation, Verdict, worst
 from history.records.counted import counted
+from history.records.operations import NEW_SESSION
 from history.records.violations import details_of
 
 _ASKED: Final = "sessions keep their order; each write has a version of its own; writes and final reads linearizable"
@@ -26,7 +27,8 @@ _Version: TypeAlias = tuple[int, Operation]
 def sessions_check(operations: Sequence[Operation]) -> Check:
     """Check that no session goes back, or misses its own write, and that what is not a ``peek`` is linearizable.
 
-    A session is what a process did without a failure in between.
+    A session is what a process did until a doubt, or a failure that says that the session is a new one.  Any other
+    failure leaves it as it is: it goes on, and promises the same, when its connection comes back.
     """
     from checker import check_operations  # numpy with it: too much for a command that only lists workloads
 
@@ -112,9 +114,9 @@ def _went_back(ordered: Iterable[Operation], written: Mapping[int, int]) -> Iter
     for op in ordered:
         session = (op.process, op.key)
         before = newest.get(session, (-1, op))
-        if op.outcome != "ok":
+        if op.outcome == "info" or (op.outcome == "fail" and NEW_SESSION in (op.error or "")):
             newest = {one: known for one, known in newest.items() if one[0] != op.process}
-        elif op.f in ("write", "peek"):
+        elif op.outcome == "ok" and op.f in ("write", "peek"):
             version = written[op.invoke_index] if op.f == "write" else _peeked(op)
             if op.f == "peek" and version < before[0]:
                 text = f"process {op.process} saw {_named(version)} of {op.key} after {_named(before[0])}"

@@ -29,6 +29,10 @@ NEVER_MADE: Final = "no create of it was acknowledged"
 #: The ``error`` of an ok operation that found nothing to change, and was answered from the memory of one node.
 FROM_MEMORY: Final = "answered from the memory of one node"
 
+#: In the ``error`` of an operation that was not sent, as its client has another session than before: what follows is of
+#: the new one.
+NEW_SESSION: Final = "the session is a new one"
+
 
 def was_served(outcome: str, error: str | None) -> bool:
     """Whether the system served an operation that ended so."""

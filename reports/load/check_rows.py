@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from history.records.check_records import check_details, check_records
@@ -21,7 +21,7 @@ _STATES: Final = ("invalid", "unknown", DIFFER, "skipped", "valid")
 
 def checks_of(run: Run) -> list[dict[str, Any]]:
     """List the checks and gates of a run as :func:`check_rows` does, worst first."""
-    rows = sorted(check_rows(run.results), key=lambda row: _STATES.index(row["state"]))
+    rows = worst_first(check_rows(run.results))
     if is_cut(run):
         which = "before the history was cut" if judged_whole(run) else "of what is left of the history"
         for row in rows:
@@ -30,6 +30,11 @@ def checks_of(run: Run) -> list[dict[str, Any]]:
         for row in rows:
             row["seen"] += f"; {LOGS_GONE}" if row["name"] == "node-logs" else ""
     return rows
+
+
+def worst_first(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Order rows by state; those of one state stay in their order."""
+    return sorted(rows, key=lambda row: _STATES.index(row["state"]))
 
 
 def logs_gone(run: Run) -> bool:

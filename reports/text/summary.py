@@ -1,4 +1,4 @@
-"""``summary.txt``: verdict, sentence, checks, faults, counts, counterexample, figures."""
+"""``summary.txt``: verdict, sentence, checks (the worst first), faults, counts, counterexample, figures."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from history.records.indexes import epoch_bits_in
 from history.records.verdicts import headlines_of
 from history.records.violations import counterexamples_of, verdict_words
 from reports.errors import Notes
-from reports.load.check_rows import DIFFER, check_rows
+from reports.load.check_rows import DIFFER, check_rows, worst_first
 from reports.load.cut_record import counts_cut
 from reports.load.run import HARNESS_FAILURE, beside_violation, tidy, verdict_of
 from reports.style.format import leaves, number, one_line, printable, seconds
@@ -57,7 +57,7 @@ def render_summary(
     cut = counts_cut(results, state or {})
     parts = [
         _verdict(results, columns, plan or {}, cut=cut),
-        check_lines(check_rows(results), columns or FILE_COLUMNS) or "No check was made.",
+        check_lines(worst_first(check_rows(results)), columns or FILE_COLUMNS) or "No check was made.",
         _examples(results, columns, wording),
         _faults(fault_rows(results), columns, cut=cut),
         _recovery(results, columns, cut=cut),

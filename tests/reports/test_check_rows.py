@@ -44,6 +44,15 @@ def test_recovery_is_no_check_mark_where_what_nodes_hold_differs(name: str, tmp_
     assert next(line.split()[:2] for line in text.splitlines() if " recovery " in line) == ["≠", "recovery"]
 
 
+@pytest.mark.parametrize("name", RUNS)
+def test_the_summary_lists_what_failed_first(name: str, tmp_path: Path) -> None:
+    results = json.loads((recorded_run(name, tmp_path) / "results.json").read_text())
+    checks = reports.render_summary(results).split("\n\n")[1].splitlines()
+    marks = [line[2] for line in checks if line[2] != " "]
+    assert len(marks) == len(results["checks"])
+    assert marks == sorted(marks, key="✕?≠–✓".index)
+
+
 @pytest.mark.parametrize("name", ["logs-cut", "replica-behind", "data-lost"])
 def test_recovery_is_what_it_was_where_contents_do_not_differ(name: str, tmp_path: Path) -> None:
     root = recorded_run(name, tmp_path)

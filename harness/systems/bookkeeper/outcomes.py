@@ -24,8 +24,9 @@ LAW: Final = Law(
 LEDGER_CLOSED: Final = -11
 NO_HANDLE: Final = 404
 DEADLINE: Final = 408
-#: What a code of BookKeeper's, or of the gateway's own, proves; all others are ``error``.
-CASES: Final[Mapping[int, str]] = {-7: "no-ledger", -25: "no-ledger", NO_HANDLE: "no-handle", DEADLINE: LOST}
+#: What a code of BookKeeper's, or of the gateway's own, proves; all others are ``error``.  One of them is -7, by which
+#: a bookie says that it holds nothing of a ledger: that is no word of the metadata server's, which says -25.
+CASES: Final[Mapping[int, str]] = {-25: "no-ledger", NO_HANDLE: "no-handle", DEADLINE: LOST}
 NAMES: Final[Mapping[int, str]] = {
     -6: "NotEnoughBookies", -7: "NoSuchLedger", -8: "BookieHandleNotAvailable", -9: "ZKException",
     -10: "LedgerRecovery", LEDGER_CLOSED: "LedgerClosed", -12: "WriteException", -13: "NoSuchEntry",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -39,7 +40,10 @@ def test_workloads_and_models(capsys: pytest.CaptureFixture[str]) -> None:
     assert "  register" in said(capsys, "list-workloads")
     models = json.loads(said(capsys, "list-models", "--json"))["models"]
     assert [one["name"] for one in models] == sorted(all_models())
-    assert all(one["summary"] for one in models)
+    summaries = {one["name"]: one["summary"] for one in models}
+    assert all(re.match(r"(An? |Accounts: |Several ).*[.]$", summary) for summary in summaries.values()), "what it is"
+    assert len({*summaries.values()}) == len(summaries)
+    assert summaries["register-unknown"] == summaries["register"] + " What it held before the history is not known."
 
 
 def test_workloads_of_one_system_or_of_a_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -184,7 +184,7 @@ def test_a_session_that_owes_an_answer_is_given_up_and_the_next_one_is_told(perf
     second.client_id = (2, b"")
     lost, moved, added = perform([first, second], ADD, ADD, ADD)
     assert (lost.type, moved.type, added.type) == ("info", "fail", "ok")
-    assert moved.error == "ConnectionError the session is a new one"
+    assert moved.error == "the session is a new one"
     assert second.sent == [("create_async", "/harness/set/5", b"")], "nothing was sent with the news"
 
 
@@ -206,7 +206,7 @@ def test_a_session_that_comes_to_be_while_it_is_looked_for_is_not_the_one_before
     found = perform([Late([znode(b"4"), znode(b"4")])], *[PEEK] * 4)
     assert [one.type for one in found] == ["ok", "fail", "fail", "ok"]
     assert [one.error for one in found[1:3]] == [
-        "ConnectionError no session with n1", "ConnectionError the session is a new one",
+        "ConnectionError no session with n1", "the session is a new one",
     ]  # fmt: skip
 
 

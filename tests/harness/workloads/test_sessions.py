@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from harness.workloads import sessions_check
 from history import Counterexample, Operation
+from history.records.operations import NEW_SESSION
 from tests.support.draws import draws
 
 
@@ -51,9 +53,22 @@ def test_a_system_may_answer_a_write_by_what_was_written_or_by_nothing() -> None
     assert judged(*WRITTEN, peek, back).verdict == judged(*silent, peek, back).verdict == "invalid"
 
 
-def test_after_a_failure_the_session_may_be_another() -> None:
-    back = [operation(3, 1, "peek", None, outcome="fail"), operation(4, 1, "peek", None, [7, 0])]
-    assert judged(*WRITTEN, operation(2, 1, "peek", None, [8, 1]), *back).verdict == "valid"
+@pytest.mark.parametrize(
+    ("outcome", "error", "verdict"),
+    [
+        ("fail", NEW_SESSION, "valid"),
+        ("fail", f"ConnectionError {NEW_SESSION}", "valid"),  # as it was recorded once
+        ("info", "ConnectionLoss", "valid"),
+        ("fail", "no session with n1", "invalid"),  # its connection came back, with the session that it had
+        ("fail", None, "invalid"),
+    ],
+)
+def test_a_session_ends_with_a_doubt_or_when_the_next_one_is_said_to_be_new(
+    outcome: str, error: str | None, verdict: str
+) -> None:
+    between = replace(operation(3, 1, "peek", None, outcome=outcome), error=error)
+    back = operation(4, 1, "peek", None, [7, 0])
+    assert judged(*WRITTEN, operation(2, 1, "peek", None, [8, 1]), between, back).verdict == verdict
 
 
 @pytest.mark.parametrize(("value", "verdict"), [(8, "valid"), (7, "invalid")])

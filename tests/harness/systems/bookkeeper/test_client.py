@@ -110,8 +110,9 @@ def test_a_window_of_which_some_are_in_doubt() -> None:
         ("error", TAIL, failing("readLAC", -23), "fail"),
         ("error", READ, failing("openRecover", -10), "fail"),
         ("no-ledger", RECOVER, failing("openRecover", -25), "info"),
-        ("no-ledger", TAIL, failing("openNoRecover", -7), "fail"),
-        ("no-ledger", READ, failing("openRecover", -7), "ok"),
+        ("no-ledger", TAIL, failing("openNoRecover", -25), "fail"),
+        ("no-ledger", READ, failing("openRecover", -25), "ok"),
+        ("error", READ, failing("openRecover", -7), "fail"),  # a bookie's word
         (LOST, WINDOW, silent("add"), "info"),
         (LOST, WINDOW, failing("add", 408), "info"),
         (LOST, RECOVER, silent("openRecover"), "info"),
