@@ -6,9 +6,10 @@ A failing example is printed as it was drawn, to be kept with ``@example``; fres
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import pytest
 from hypothesis import settings
@@ -17,6 +18,17 @@ from hypothesis import settings
 settings.register_profile("default", derandomize=True, database=None, deadline=None, max_examples=40)
 settings.register_profile("nightly", derandomize=False, database=None, deadline=None, print_blob=True, max_examples=300)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Keep the garbage collector away from what is collected, for all of it stays to the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ import sys
 import textwrap
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -260,6 +261,7 @@ def test_the_files_of_a_run_are_told() -> None:
 LAW = (DOCS / "error-semantics.md").read_text()
 
 
+@cache
 def names_of_tests(path: Path) -> set[str]:
     text = path.read_text()
     if path.suffix == ".java":

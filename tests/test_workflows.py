@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import os
 import re
@@ -151,6 +152,19 @@ def test_random_tests_draw_anew_only_by_night(profile: str | None) -> None:
         for _ in range(2)
     }
     assert len(runs) == (1 if profile is None else 2)
+
+
+def test_no_garbage_collection_of_a_test_goes_through_what_was_collected() -> None:
+    assert gc.isenabled()
+    assert gc.get_freeze_count() > 10_000
+
+
+@pytest.mark.parametrize("script", ["check", "test"])
+def test_the_tests_keep_what_they_compile(script: str) -> None:
+    """Whatever the environment asks for: each worker would compile every test anew."""
+    lines = (ROOT / "scripts" / script).read_text().splitlines()
+    first_use = next(at for at, line in enumerate(lines) if ".venv/bin/pytest" in line and "-x" not in line)
+    assert lines.index("unset PYTHONDONTWRITEBYTECODE") < first_use
 
 
 def test_each_input_reaches_the_command_line_whole(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import threading
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -72,9 +73,16 @@ class Remotely(FakeSystem):
         return names
 
 
+class LongSteps(FakeClock):
+    """Passes ten seconds with each wait: what the toy never does is looked for six times a minute, not 1,200."""
+
+    def wait(self, seconds: float, stop: threading.Event) -> bool:
+        return super().wait(max(seconds, 10.0), stop)
+
+
 def stricken(fault: Fault) -> tuple[Context, Obedient, Targets]:
     """A world in which the fault stands."""
-    clock = FakeClock()
+    clock = LongSteps()
     nodes = Obedient(NAMES, clock=clock)
     ctx = Context(nodes, Remotely(nodes), clock, facts(NAMES, nodes))
     targets = fault.plan(ctx, random.Random(3))

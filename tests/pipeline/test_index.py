@@ -367,6 +367,7 @@ for root in sys.argv[2:]:
 """
 
 
+@pytest.mark.slow  # the same by threads: test_warehouse.py
 def test_processes_that_write_at_the_same_time(three, tmp_path) -> None:
     warehouse = tmp_path / "warehouse"
     roots = [str(run.root) for run in three]
