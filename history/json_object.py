@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+
+#: Levels of lists and objects that everything of ours can go through; the parsers of some Pythons allow far more.
+MOST_LEVELS: Final = 500
 
 
 def load_object(text: str | bytes, load: Callable[[str | bytes], Any] = json.loads) -> dict[str, Any]:
@@ -16,6 +19,9 @@ def load_object(text: str | bytes, load: Callable[[str | bytes], Any] = json.loa
         raise ValueError("expected a JSON object, found one that is nested too deeply") from None
     except ValueError as error:
         raise ValueError(f"expected a JSON object: {error}") from None
+    brackets = text.count("[") + text.count("{") if isinstance(text, str) else text.count(b"[") + text.count(b"{")
+    if brackets > MOST_LEVELS and is_deeper(found, MOST_LEVELS):
+        raise ValueError("expected a JSON object, found one that is nested too deeply")
     if not isinstance(found, dict):
         raise ValueError(f"expected a JSON object, found {type(found).__name__}")
     return found

@@ -83,7 +83,9 @@ def test_the_installed_package_works_without_the_tree(wheel: Path, tmp_path: Pat
     (tmp_path / "history.jsonl").write_text(HISTORY)
 
     def harness(*words: str) -> subprocess.CompletedProcess[str]:
-        start = "import sys; from harness.cli.main import main; import harness; print(harness.__file__); main()"
+        start = (
+            "import sys; from harness.cli.main import main; import harness; print(harness.__file__, flush=True); main()"
+        )
         return subprocess.run(
             [sys.executable, "-P", "-c", start, *words],
             text=True, check=False, capture_output=True, cwd=tmp_path,

@@ -221,8 +221,12 @@ def _storing(local: Path) -> Iterator[None]:
 
 
 def _unpack(file: IO[bytes], into: Path) -> None:
-    """Unpack plain files and directories of an archive.  Python 3.11.2 has no ``filter="data"`` yet."""
+    """Unpack plain files and directories of an archive.
+
+    They are filtered here, as Python 3.11.2 has no ``filter="data"`` yet, and releases that have it want to be told.
+    """
     with tarfile.open(fileobj=file, mode="r:") as archive:
+        archive.extraction_filter = lambda member, _: member
         for member in archive:
             path = PurePosixPath(member.name)
             if path.is_absolute() or ".." in path.parts or not (member.isfile() or member.isdir()):

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.machine import SYSTEM_PATH
+
 SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
 
 #: What any Debian has.  Programs that the bootstrap brings are not among them.
@@ -59,7 +61,7 @@ class Clone:
         self.farm.mkdir()
         self.calls.touch()
         for name in ESSENTIAL:
-            found = shutil.which(name)
+            found = shutil.which(name, path=SYSTEM_PATH)
             assert found, name
             (self.farm / name).symlink_to(found)
         self.program("java", "")

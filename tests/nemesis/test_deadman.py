@@ -12,6 +12,7 @@ import pytest
 from nemesis.core.errors import FaultError
 from nemesis.core.ports import Command, Completed
 from nemesis.deadman import DeadMansTimer
+from tests.support.machine import is_running
 
 
 class Here:
@@ -71,14 +72,14 @@ def test_a_node_that_cannot_be_reached_is_not_lost_yet_and_lifts_its_faults(tmp_
 def test_a_lease_that_is_renewed_stands_and_is_taken_away_at_the_end(tmp_path: Path) -> None:
     with timer(Here(), tmp_path, lease_s=60.0, renew_s=0.05) as armed:
         first = (tmp_path / "lease").read_text()
-        pid = (tmp_path / "lease.pid").read_text().strip()
+        pid = int((tmp_path / "lease.pid").read_text())
         time.sleep(1.2)
         assert (tmp_path / "lease").read_text() != first
         assert not armed.lost
     deadline = time.monotonic() + 20.0
-    while Path(f"/proc/{pid}").exists() and time.monotonic() < deadline:
+    while is_running(pid) and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert not Path(f"/proc/{pid}").exists()
+    assert not is_running(pid)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -18,6 +18,7 @@ from pipeline import JavaMissingError, PackageMissingError, SessionError, ingest
 from pipeline.spark.hadoop_fs import listing
 from pipeline.spark.session import scratch_directory, scratch_prefix, sweep_dead
 from pipeline.spark.warm import WarmSession, family, made_up_run, spark_processes
+from tests.support.machine import is_running
 
 
 def test_no_java_is_named_with_the_mend(monkeypatch, tmp_path) -> None:
@@ -188,16 +189,9 @@ def test_the_jvm_and_the_workers_end_with_a_killed_process(tmp_path) -> None:
     pids = [int(pid) for pid in done.stdout.splitlines()[0].split()]
     assert len(pids) >= 2
     deadline = time.monotonic() + 30
-    while any(running(pid) for pid in pids) and time.monotonic() < deadline:
+    while any(is_running(pid) for pid in pids) and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert not [pid for pid in pids if running(pid)]
-
-
-def running(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
+    assert not [pid for pid in pids if is_running(pid)]
 
 
 @pytest.mark.spark

@@ -98,7 +98,8 @@ def test_a_place_that_is_none(verb: str, place: str, capsys: pytest.CaptureFixtu
         said = capsys.readouterr()
         way, *failed = said.err.splitlines()
         assert way.startswith("working in this process: "), said
-        assert [line.partition(": F")[0] for line in failed] == [name], said
+        error = "PermissionError" if place == "unreadable" else "FormatError"
+        assert [line.partition(f": {error}: ")[0] for line in failed] == [name], said
         assert said.out == "0 added, 0 unchanged, 1 failed: store/warehouse\n"
         return
     refused(verb.format(name).split(), capsys)

@@ -22,6 +22,7 @@ from harness.clusters.node_start import edit_root, inherited, sshd_config, sshd_
 from harness.clusters.processes import Process
 from harness.clusters.record import Record, StateDir, write_whole
 from harness.errors import ClusterBusyError, ClusterError
+from tests.support.machine import SYSTEM_PATH
 
 NAMES = st.from_regex(r"[a-z0-9][a-z0-9-]{0,30}", fullmatch=True)
 RECORD = Record("lab", "10.1.2.0/24", "overlay", "ext4", ("n1", "n2"))
@@ -238,7 +239,8 @@ class TestMachine:
         monkeypatch.setattr(capabilities, "has_loop_devices", lambda: False)
         assert capabilities.provide().data == "tmpfs"
 
-    def test_nothing_is_below_an_empty_directory(self, tmp_path: Path) -> None:
+    def test_nothing_is_below_an_empty_directory(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("PATH", SYSTEM_PATH)  # losetup is not in every user's
         assert mounted_below(tmp_path) == []
         assert loops_below(tmp_path) == []
         assert mounted_below(Path("/proc"))[-1] == Path("/proc")

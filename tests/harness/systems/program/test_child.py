@@ -15,6 +15,7 @@ from harness.clients.wire import LostError, NotSentError
 from harness.systems.program import child
 from harness.systems.program.child import LineProgram, Program
 from tests.support.harness.line_programs import misbehaving, program
+from tests.support.machine import is_running
 
 PATIENCE_S = 5.0
 WRITE = {"f": "write", "key": "x", "value": 3}
@@ -36,15 +37,9 @@ def against(what: Program, talk: Callable[[LineProgram], Awaitable[None]]) -> Li
 def is_gone(pid: int) -> bool:
     """Whether it has ended, reaped by whom it belongs to or not."""
     deadline = time.monotonic() + 5
-    while time.monotonic() < deadline:
-        try:
-            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-        except (FileNotFoundError, ProcessLookupError):
-            return True
-        if state == "Z":
-            return True
+    while is_running(pid) and time.monotonic() < deadline:
         time.sleep(0.01)
-    return False
+    return not is_running(pid)
 
 
 @pytest.fixture(autouse=True)
