@@ -29,8 +29,13 @@ def load_object(text: str | bytes, load: Callable[[str | bytes], Any] = json.loa
 
 def is_deeper(value: Any, levels: int) -> bool:
     """Whether lists and objects in a JSON value are nested in more than so many levels."""
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return isinstance(value, (dict, list)) and (levels == 0 or any(is_deeper(one, levels - 1) for one in inner))
+    inside = [value]
+    for _ in range(levels + 1):
+        nested = [one for one in inside if isinstance(one, (dict, list))]
+        if not nested:
+            return False
+        inside = [inner for one in nested for inner in (one.values() if isinstance(one, dict) else one)]
+    return True
 
 
 def read_object(path: Path, *, lenient: bool = False) -> dict[str, Any]:
