@@ -205,8 +205,8 @@ def test_an_expression_that_is_not_understood_is_refused() -> None:
 
 
 def test_the_timer_is_one_that_systemd_knows(tmp_path: Path) -> None:
-    if shutil.which("systemd-analyze") is None:
-        pytest.skip("systemd-analyze is not here")
+    if shutil.which("systemd-analyze") is None or not (Path("/run/systemd").is_dir() or os.geteuid() == 0):
+        pytest.skip("systemd-analyze is not here, or has no directory that it may write to")
     units = []
     for path in sorted((ROOT / "suites" / "timer").glob("harness-nightly.*")):
         units.append(tmp_path / path.name)
