@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from typing import Any, Final, Literal, TypeAlias, cast, get_args
 
 from harness.judge.recovery import committed_by
-from harness.judge.stretches import last_answers
+from harness.judge.stretches import last_answers, last_begins
 from harness.plan import Plan
 from history import Probe, Receipt
 
@@ -25,6 +25,10 @@ LOG: Final[tuple[FileClass, ...]] = ("data", "index")
 FAULTS: Final = ("file-truncate", "file-bitflip")
 #: A vote that was on its way when the file was damaged shows in probes within this time (ns).
 _FRESH_NS: Final = 2_000_000_000
+#: An answer may arrive this long after the end of its process (ns): so long a probe waits for it.
+_LATE_NS: Final = 1_000_000_000
+#: Ending all processes takes at most this long (ns); one that answers on was not ended.
+_ENDED_NS: Final = 10_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,13 +116,17 @@ class Damages:
         return tuple(damage for damage in self.all if self.may_refuse and damage.may_be(*kinds))
 
     def refused(self, probes: Sequence[Probe], gone_at: int = -1) -> dict[str, Damage]:
-        """The nodes that never answered again after a damage on which they may refuse to start, with that damage.
+        """The nodes of which no process answered after a damage on which they may refuse to start, with that damage.
 
-        Or not after ``gone_at`` (ns), at which all were ended.  None where no node ever answered: then nothing is known
-        of any.
+        Or not after ``gone_at`` (ns), from which on all were ended: until then, and a little longer, the old process
+        may answer.  None where no node ever answered: then nothing is known of any.
         """
-        last = last_answers(probes)
-        return {one.node: one for one in self.refusable if last and last.get(one.node, -1) <= max(one.end, gone_at)}
+        begins, last = last_begins(probes), last_answers(probes)
+
+        def silent_since(node: str, moment: int) -> bool:
+            return begins.get(node, -1) <= moment and last.get(node, -1) <= moment + _ENDED_NS
+
+        return {one.node: one for one in self.refusable if last and silent_since(one.node, max(one.end, gone_at))}
 
     def excused_logs(self, probes: Sequence[Probe]) -> Excused:
         """The spans from the damage of a log's file until the log is again as long as what was committed in it."""
@@ -148,8 +156,8 @@ class Damages:
         return None
 
     def forgot_term(self, node: str, before: int, after: int) -> bool:
-        """Whether the node's term was damaged between two of its answers."""
-        return any(damage.begin <= after and damage.end >= before for damage in self.of(node, "term"))
+        """Whether the node's term was damaged between two of its answers; the first may have arrived late."""
+        return any(damage.begin <= after and damage.end >= before - _LATE_NS for damage in self.of(node, "term"))
 
     def double_vote(self, term: int, second_claim: int, probes: Sequence[Probe]) -> bool:
         """Whether a node may have voted twice in a term because we destroyed the file that held its vote.

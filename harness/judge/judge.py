@@ -36,6 +36,8 @@ _NEVER_BY_LOSS: Final = frozenset(
     {"node-logs", "election-safety", "terms-kept", "recovery"}
     | {"never-written", "future-read", "failed-write-read", "wrong-total"}
 )
+#: Checks whose moments are violations each; but a fall of a log beside a restart proves nothing alone.
+_DATED: Final = frozenset({"leader-complete", "log-order", "committed-kept"})
 _ANSWERS: Final = {"valid": "yes", "invalid": "no", "unknown": "undecided"}
 
 
@@ -176,9 +178,16 @@ def excused(check: Check, keys: Sequence[KeyVerdict], voided: Voided | None) -> 
     examples = [one for one in _examples_of(check, keys) if one.operations]
     if any(one.kind in _NEVER_BY_LOSS or one.completed_at < voided.since for one in examples):
         return check
-    if int(check.details.get("since", voided.since)) < voided.since:
+    if _proven_at(check, voided.since) < voided.since:
         return check
     return replace(check, verdict="unknown", seen=f"{check.seen}; but {voided.describe()}")
+
+
+def _proven_at(check: Check, otherwise: int) -> int:
+    """When the violation was complete (ns): as the check says, or at the first of its moments that proves it."""
+    moments = check.details.get("moments") if check.name in _DATED else ()
+    proofs = (one["time"] for one in moments or () if not one.get("restarted") and not one.get("index_fell"))
+    return int(check.details.get("since", min(proofs, default=otherwise)))
 
 
 def _examples_of(check: Check, keys: Sequence[KeyVerdict]) -> list[Counterexample]:

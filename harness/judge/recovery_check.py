@@ -32,7 +32,7 @@ from harness.judge.recovery import (
     rule_of,
     silent_before,
 )
-from harness.judge.stretches import last_answers
+from harness.judge.stretches import last_answers, last_begins
 from history import Check, Operation, Probe, Verdict
 from history.records.indexes import index_text
 from history.records.listed import and_listed
@@ -243,7 +243,7 @@ def _restart_failed(recorded: Recorded, damages: Damages) -> str | None:
     began = recorded.state.moments.get("restarting")
     if reason is None or began is None:
         return reason
-    back = {probe.node for probe in recorded.probes if probe.answered and probe.time > began}
+    back = {node for node, time in last_begins(recorded.probes).items() if time > began}
     away = set(recorded.serving) - back
     return None if away and away <= {damage.node for damage in damages.refusable} else reason
 

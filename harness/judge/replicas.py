@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -40,19 +40,35 @@ class Difference:
     @property
     def against(self) -> tuple[str, ...]:
         """The nodes without the most common digest; all of them where two are equally common."""
-        ranked = Counter({digest: len(nodes) for digest, nodes in self.digests.items()}).most_common()
-        tied = len(ranked) > 1 and ranked[0][1] == ranked[1][1]
-        others = [nodes for digest, nodes in self.digests.items() if tied or digest != ranked[0][0]]
+        most = max(self.digests.values(), key=len)
+        others = [nodes for nodes in self.digests.values() if self.tied or nodes is not most]
         return tuple(sorted({node for nodes in others for node in nodes}))
+
+    @property
+    def tied(self) -> bool:
+        """Whether two digests are equally common, so that this index alone does not show which of them is wrong."""
+        numbers = sorted(map(len, self.digests.values()))
+        return numbers[-1] == numbers[-2]
+
+    def blamed(self, suspects: Collection[str]) -> tuple[str, ...]:
+        """As ``against``; where it is all of them, those beside a suspect (a node in the minority elsewhere)."""
+        with_suspects = {node for nodes in self._suspected(suspects) for node in nodes}
+        return tuple(sorted(with_suspects)) if self.tied and with_suspects else self.against
+
+    def _suspected(self, suspects: Collection[str]) -> list[dict[str, int]]:
+        """The sides with a suspect; none where all have one."""
+        sides = [nodes for nodes in self.digests.values() if not nodes.keys().isdisjoint(suspects)]
+        return sides if len(sides) < len(self.digests) else []
 
     @property
     def time(self) -> int:
         """The time at which it was seen: the latest of the digests' first reports."""
         return max(min(nodes.values()) for nodes in self.digests.values())
 
-    def sentence(self) -> str:
-        """Text such as "at index 120 n3 stands against n1 and n2"."""
-        sides = sorted(self.digests.values(), key=lambda nodes: (len(nodes), sorted(nodes)))
+    def sentence(self, suspects: Collection[str] = ()) -> str:
+        """Text such as "at index 120 n3 stands against n1 and n2"; of equal sides one with a suspect comes first."""
+        first = self._suspected(suspects)
+        sides = sorted(self.digests.values(), key=lambda nodes: (len(nodes), nodes not in first, sorted(nodes)))
         words = " against ".join(and_listed(sorted(nodes)) for nodes in sides)
         at = f"at {self.of} {self.index}"
         return f"{at} {words.replace(' against ', ' stands against ', 1) if len(sides[0]) == 1 else words}"
@@ -196,9 +212,10 @@ def replicas_agree(probes: Sequence[Probe], *, quiet: int | None, ends: Sequence
 
 def _differ(found: Sequence[Difference]) -> Check:
     first = min(found, key=lambda one: one.time)
-    blamed = Counter(node for one in found for node in one.against)
+    suspects = {node for one in found if not one.tied for node in one.against}
+    blamed = Counter(node for one in found for node in one.blamed(suspects))
     # Only where the same nodes are in the minority at all of them is it so there too.
-    so = "so" if all(one.against == first.against for one in found) else "contents differ"
+    so = "so" if all(one.blamed(suspects) == first.blamed(suspects) for one in found) else "contents differ"
     others = counted(len(found) - 1, "more index", "more indexes")
     more = f", and {so} at {others}" if len(found) > 1 else ""
     details = {
@@ -210,5 +227,5 @@ def _differ(found: Sequence[Difference]) -> Check:
         "moments": [moment for one in found[:MOMENTS] for moment in one.to_json()],
         "since": first.time,
     }
-    seen = f"{first.sentence()}{more}"
+    seen = f"{first.sentence(suspects)}{more}"
     return Check("replicas-agree", "check", "invalid", _ASKED, seen, details)

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from harness.judge.damage import NONE, Damages
 from harness.judge.logs.whereabouts import whereabouts
-from harness.judge.stretches import of_reporting, same_process
+from harness.judge.stretches import holds_from, of_reporting, same_process
 from history import Check, Probe
 from history.records.counted import counted
 from history.records.listed import and_listed
@@ -92,14 +92,14 @@ def falls(probes: Sequence[Probe]) -> list[Fall]:
 
 
 def _next_begins(probes: Sequence[Probe]) -> dict[int, int]:
-    """Map the position of a probe to the log's begin in the same node's next answer, if there is one."""
+    """Map the position of a probe to where the log begins in the same node's next answer, if there is one."""
     last: dict[str, int] = {}
     found: dict[int, int] = {}
     for number, probe in enumerate(probes):
         before = last.pop(probe.node, None)
         if probe.answered:
             if before is not None:
-                found[before] = probe.ledger_begin
+                found[before] = holds_from(probe)
             last[probe.node] = number
     return found
 

@@ -30,7 +30,7 @@ from typing import Final
 
 from harness.judge.damage import Damages
 from harness.judge.logs.whereabouts import whereabouts
-from harness.judge.stretches import of_reporting, reporting, stretches
+from harness.judge.stretches import holds_from, of_reporting, reporting, stretches
 from history import Check, Probe
 from history.records.counted import counted
 
@@ -79,7 +79,7 @@ def _of_process(stretch: Sequence[Probe], known: dict[int, int]) -> list[OrderVi
     committed = applied = -1
     for probe, after in pairwise([*stretch, None]):
         assert probe is not None
-        if after is not None and committed > probe.ledger_end and committed >= after.ledger_begin:
+        if after is not None and committed > probe.ledger_end and committed >= holds_from(after):
             found.append(OrderViolation(probe.node, probe.time, "committed", committed, probe.ledger_end))
         elif applied > max(probe.committed, known[probe.time]) and not probe.snapshots_loaded:
             found.append(OrderViolation(probe.node, probe.time, "applied", applied, probe.committed))

@@ -10,6 +10,8 @@ import pytest
 from harness.judge.damage import NONE, Damage, Damages, damages_of
 from harness.judge.election_safety import check_terms, election_safety
 from harness.judge.judge import excused
+from harness.judge.logs.committed_prefix import check_committed_prefix
+from harness.judge.logs.log_order import log_order
 from harness.plan import Plan
 from history import Check, Counterexample, KeyVerdict, Probe, Receipt
 from history.records.violations import details_of
@@ -74,6 +76,12 @@ def test_a_term_whose_file_we_destroyed_is_forgotten_and_that_is_no_violation() 
 )
 def test_nothing_else_excuses_a_forgotten_term(changes: dict[str, Any]) -> None:
     assert check_terms(FORGOT, Damages((replace(TERM.all[0], **changes),))).verdict == "invalid"
+
+
+def test_an_answer_of_before_may_arrive_when_the_term_is_destroyed_already() -> None:
+    late = [probe(11.3, "n1", 5), probe(15, "n1", 0)]
+    assert check_terms(late, TERM).verdict == "valid"
+    assert check_terms([replace(late[0], time=13 * S), late[1]], TERM).verdict == "invalid"
 
 
 def test_a_second_step_back_is_not_excused_by_the_first() -> None:
@@ -182,6 +190,22 @@ def test_a_loss_after_such_a_cut_is_undecided_and_nothing_else_is(name: str, key
     assert found.verdict == verdict
     assert ("n1 at 40.0 s, and only 1 of 3 members" in found.seen) == (verdict == "unknown")
     assert excused(check, (key,), None) is check
+
+
+@pytest.mark.parametrize("name", ["log-order", "committed-kept"])
+@pytest.mark.parametrize(("at", "verdict"), [(20, "invalid"), (45, "unknown")])
+def test_a_node_that_lost_entries_before_such_a_cut_had_lost_them_by_itself(name: str, at: int, verdict: str) -> None:
+    short = ((at, 90), (at + 0.25, 50), (at + 0.5, 50))
+    lost_by_itself = [Probe(round(time * S), "n2", "follower", 1, None, 0, end, 90, 90, pid=7) for time, end in short]
+    check = log_order(lost_by_itself, NONE) if name == "log-order" else check_committed_prefix(lost_by_itself)
+    assert (check.name, check.verdict) == (name, "invalid")
+    assert excused(check, (), VOIDED).verdict == verdict
+
+
+def test_a_log_that_a_restart_left_short_before_such_a_cut_proves_nothing() -> None:
+    moments = [{"time": 20 * S, "restarted": True}, {"time": 45 * S, "restarted": False, "index_fell": None}]
+    check = Check("committed-kept", "check", "invalid", "all is kept", "one is lost", {"moments": moments})
+    assert excused(check, (), VOIDED).verdict == "unknown"
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,15 @@ def test_a_leader_that_holds_it_all_is_valid() -> None:
     assert (check.verdict, check.seen) == ("valid", "1 leader followed")
 
 
+def test_a_leader_whose_log_is_all_in_a_snapshot_holds_it_all() -> None:
+    def emptied(applied: int) -> list[Probe]:
+        before = probe(2, "n4", end=90, committed=90)
+        return [before, *(replace(one, ledger_begin=-1, applied=applied) for one in leads(5, end=-1))]
+
+    assert reported(*KNOWN, *emptied(90)).verdict == "valid"
+    assert reported(*KNOWN, *emptied(-1)).verdict == "invalid"
+
+
 def test_a_leader_of_an_earlier_term_does_not_know_yet_that_it_was_succeeded() -> None:
     assert reported(*KNOWN, *leads(5, term=1)).verdict == "valid"
     assert reported(*KNOWN, *leads(5, term=2)).verdict == "invalid"

@@ -42,6 +42,15 @@ def test_a_log_that_ends_below_its_own_commit_index_is_a_violation() -> None:
     assert check.seen == f"broken in 2 of 3 pairs of answers: 2 such answers, the first: {first}"
 
 
+def test_a_log_whose_entries_are_all_in_a_snapshot_lacks_none() -> None:
+    """It says no begin and no end, such as after its leader's snapshot was installed, and had applied what is in it."""
+    emptied = [probe(at, end=-1, committed=120, ledger_begin=-1) for at in (1.25, 1.5, 1.75)]
+    run = [probe(1, end=90, committed=90), *emptied]
+    assert (reported(*run).verdict, check_committed_prefix(run).verdict) == ("valid", "valid")
+    lost = [replace(one, applied=80) for one in run]
+    assert (reported(*lost).verdict, check_committed_prefix(lost).verdict) == ("invalid", "invalid")
+
+
 def test_what_the_first_of_several_answers_said_is_not_said_of_all_and_a_single_one_has_no_count() -> None:
     """The second of two answers named another end of the log."""
     others = [replace(one, node="n2", time=one.time + 1) for one in (SHORT[0], SHORT[1])]

@@ -259,7 +259,8 @@ REFUSED = "n3 did not start again on its damaged data file /data/harness/registe
 
 
 def test_a_damaged_node_that_refuses_the_restart_at_the_end_has_answered() -> None:
-    run = replace(recorded(probes_of(silent=("n3",))), receipts=(receipt(), damaged()))
+    anew = [replace(one, pid=8) if one.pid and one.time > 123 * S else one for one in probes_of(silent=("n3",))]
+    run = replace(recorded(tuple(anew)), receipts=(receipt(), damaged()))
     run.state.moments["restarting"] = 123 * S
     run.state.restart_failed = "n3 ended while starting"
     assert check_of(run).verdict == "valid"
@@ -276,6 +277,11 @@ def test_a_node_that_refuses_only_the_restart_at_the_end_is_named() -> None:
     assert (check_of(run).verdict, check_of(run).seen.partition("; ")[2]) == ("valid", REFUSED)
     silent = replace(run, probes=run.probes[:-1])
     assert check_of(silent).verdict == "invalid", "n2 was not damaged"
+    until_killed = [Probe(round(124.1 * S), node, "follower", 1, "n2", 0, 496, 496, 496, pid=7) for node in NODES]
+    asked_on = replace(run, probes=(*probes_of(), *until_killed, *answers))
+    assert check_of(asked_on).seen.endswith(REFUSED), "the old process answers until it is killed"
+    silent = replace(run, probes=(*probes_of(), *until_killed, *answers[:-1]))
+    assert check_of(silent).verdict == "invalid", "so that answer of n2 shows no start"
 
 
 def test_a_node_that_is_well_only_after_all_were_started_anew_had_not_come_back() -> None:
@@ -320,6 +326,14 @@ def test_a_server_that_refuses_to_start_on_its_damaged_file_has_answered() -> No
         "n3 did not start again on its damaged data file /data/harness/register/dledger-n3/data/0, which is an answer"
     )
     assert (check.verdict, check.seen.partition("; ")[2]) == ("valid", refused)
+
+
+def test_an_answer_that_arrives_after_the_kill_is_no_start_on_the_damaged_file() -> None:
+    late = Probe(round(21.2 * S), "n3", "follower", 1, "n2", 0, 80, 80, 80, pid=7)
+    probes = [one for one in probes_of(silent=("n3",)) if one.node != "n3" or not 20 * S < one.time < 21.2 * S]
+    run = recorded(tuple(sorted([*probes, late], key=lambda one: one.time)))
+    check = check_of(replace(run, receipts=(receipt(), damaged())))
+    assert (check.verdict, check.seen.partition("; ")[2]) == ("valid", REFUSED)
 
 
 def test_a_node_that_had_started_again_and_is_silent_later_is_not_excused() -> None:

@@ -69,6 +69,16 @@ def test_where_no_side_has_the_most_both_are_named() -> None:
     assert (found.details["nodes"], found.seen[:30]) == (["n1", "n2"], "at index 9 n1 stands against n")
 
 
+def test_of_two_that_differ_the_one_that_is_in_the_minority_elsewhere_is_blamed() -> None:
+    rest = [probe(1, "n1", 9, "a"), probe(1, "n2", 9, "x"), probe(2, "n2", 12, "y"), probe(2, "n3", 12, "b")]
+    at_the_end = [probe(60, "n1", 20, "c"), probe(60, "n2", 20, "z"), probe(60, "n3", 20, "c")]
+    found = check(*rest, *at_the_end)
+    assert (found.details["nodes"], found.details["by_node"]) == (["n2"], {"n2": 3})
+    assert found.seen == "at index 9 n2 stands against n1, and so at 2 more indexes"
+    both = check(*rest, *at_the_end, probe(70, "n1", 30, "d"), probe(70, "n2", 30, "e"), probe(70, "n3", 30, "e"))
+    assert both.details["by_node"] == {"n1": 2, "n2": 3}, "at index 9 both are suspects"
+
+
 def test_a_node_that_differs_from_itself_after_a_restart_is_a_violation() -> None:
     found = check(*same(1), replace(probe(5, "n3", 9, "x"), pid=8))
     assert (found.verdict, found.details["nodes"]) == ("invalid", ["n3"])
