@@ -349,6 +349,15 @@ def test_a_damaged_node_that_starts_has_to_come_back() -> None:
     assert check_of(run).verdict == "invalid"
 
 
+def test_no_quorum_is_left_where_most_refuse_to_start_on_what_we_damaged() -> None:
+    file = {"file": "/data/store/data/0", "class": "data"}
+    both = replace(damaged(), nodes=("n1", "n3"), witness={"damaged": {"n1": file, "n3": file}})
+    run = recorded(probes_of(stuck=("n2",), silent=("n1", "n3")))
+    check = check_of(replace(run, operations=OPERATIONS[:3], receipts=(receipt(), both)))
+    ours = "faults of ours damaged files of n1 and n3, without which no quorum is left"
+    assert (check.verdict, check.seen) == ("unknown", f"nothing was committed after the attempt to heal, but {ours}")
+
+
 def test_a_node_that_was_not_damaged_is_not_excused() -> None:
     run = replace(recorded(probes_of(silent=("n1", "n3"))), receipts=(receipt(), damaged()))
     check = check_of(run)
