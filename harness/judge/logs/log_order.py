@@ -16,9 +16,11 @@ committed <= log end
 applied <= committed
     Let an earlier answer report the applied index a (t1), and a later one the commit index c (t2).  At t1 the commit
     index was at most c.  If a > c, then at t1 something was applied that the node did not know to be committed.  A
-    snapshot is the exception: what it holds was committed, but a server need not raise its commit index for it; so
-    processes that loaded one are not checked.  Nor is an index that another node had reported committed by then: a
-    follower may hand its leader's commit index to its state machine before it stores its own.
+    snapshot is the exception: what it holds was committed, but a server need not raise its commit index for it.  So of
+    a process that loaded one only an applied index counts that is above all before it, and that was reached while the
+    count of loads stayed the same, from two answers before to one after it.  Nor does an index count that another node
+    had reported committed by then: a follower may hand its leader's commit index to its state machine before it stores
+    its own.
 """
 
 from __future__ import annotations
@@ -76,15 +78,25 @@ def _stretches(probes: Sequence[Probe]) -> list[list[Probe]]:
 
 def _of_process(stretch: Sequence[Probe], known: dict[int, int]) -> list[OrderViolation]:
     found: list[OrderViolation] = []
-    committed = applied = -1
-    for probe, after in pairwise([*stretch, None]):
+    committed = applied = highest = -1
+    for number, (probe, after) in enumerate(pairwise([*stretch, None])):
         assert probe is not None
+        reached = stretch[number - 1].applied if number else -1
+        if reached > highest and _without_load(stretch, number):
+            applied = reached
+        highest = max(highest, reached)
         if after is not None and committed > probe.ledger_end and committed >= holds_from(after):
             found.append(OrderViolation(probe.node, probe.time, "committed", committed, probe.ledger_end))
-        elif applied > max(probe.committed, known[probe.time]) and not probe.snapshots_loaded:
+        elif applied > max(probe.committed, known[probe.time]):
             found.append(OrderViolation(probe.node, probe.time, "applied", applied, probe.committed))
-        committed, applied = max(committed, probe.committed), max(applied, probe.applied)
+        committed = max(committed, probe.committed)
     return found
+
+
+def _without_load(stretch: Sequence[Probe], number: int) -> bool:
+    """Whether what was applied before this answer, and above all before it, was certainly not in a loaded snapshot."""
+    loaded = stretch[number].snapshots_loaded
+    return not loaded or (number > 2 and stretch[number - 3].snapshots_loaded == loaded)
 
 
 def _highest_committed(probes: Sequence[Probe]) -> dict[int, int]:

@@ -102,6 +102,38 @@ def test_a_snapshot_may_be_applied_before_its_index_is_known_to_be_committed() -
     assert reported(*(replace(one, snapshots_loaded=0) for one in loaded)).verdict == "invalid"
 
 
+def test_what_is_applied_after_a_snapshot_was_loaded_must_be_committed() -> None:
+    applied = [probe(1 + n / 4, end=90, committed=20, applied=60 + n, snapshots_loaded=1) for n in range(4)]
+    check = reported(*applied)
+    assert (check.verdict, check.seen) == (
+        "invalid",
+        "broken in 1 of 3 pairs of answers: n1 had applied 62 at 1.8 s with 20 committed",
+    )
+    assert reported(*applied[:-1]).verdict == "valid", "the snapshot may have been loaded after the first answer"
+    assert reported(*applied[:-1], replace(applied[-1], snapshots_loaded=2)).verdict == "valid"
+
+
+class Unraised(Node):
+    """Does not raise its commit index when it loads a snapshot."""
+
+    def step(self, kind: str, amount: int) -> None:
+        known = self.committed
+        if kind == "install" and amount > 3:
+            self.committed = max(known, self.applied)
+            super().step(kind, amount)
+            self.committed = known
+        elif kind == "truncate":
+            self.ledger_end = max(self.ledger_end - amount, known, self.applied, self.ledger_begin - 1)
+        elif kind != "apply" or self.applied < known:
+            super().step(kind, amount)
+
+
+@settings(deadline=None, max_examples=draws(50, 2000))
+@given(st.lists(answers, max_size=12))
+def test_no_node_that_loads_snapshots_is_accused_of_what_they_hold(script: Any) -> None:
+    assert order_violations(run_of(Unraised(), script)) == []
+
+
 def test_a_snapshot_that_takes_the_place_of_the_log_is_no_short_log() -> None:
     """Its begin was read before it was installed, its end afterwards: only the next answer tells the new begin."""
     before, torn = probe(1, end=90, committed=90), probe(1.25, end=-1, committed=200)
