@@ -346,10 +346,11 @@ def _kept_pace(recorded: Recorded) -> Check:
     if pace.get("waited_share"):
         parts.append(f"all clients were busy for {100 * pace['waited_share']:.0f} % of the time")
     tardy = f" (at most {LATE_MS:.0f} are asked for)" if max(late.values()) > LATE_MS else ""
-    parts.append(f"99 of 100 at most {max(late.values()):.0f} ms late{tardy}")
+    # Rounded up: what is too much must not read like the limit.
+    parts.append(f"99 of 100 at most {math.ceil(max(late.values()))} ms late{tardy}")
     if still:
         long = f" (at most {100 * STILL_SHARE:.0f} % are asked for)" if still > STILL_SHARE else ""
-        parts.append(f"the harness stood still for {100 * still:.0f} % of the main phase{long}")
+        parts.append(f"the harness stood still for {math.ceil(100 * still)} % of the main phase{long}")
     met = max(late.values()) <= LATE_MS and still <= STILL_SHARE and not queued
     return _gate("kept-pace", met, asked, ", ".join(parts), {**pace, "still_share": round(still, 4)})
 

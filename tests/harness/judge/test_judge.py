@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -865,7 +866,14 @@ def test_gate_kept_pace_wants_an_open_loop_to_issue_what_was_due(a_second: float
 def test_gate_kept_pace_wants_a_harness_that_did_not_stand_still(seconds: int, verdict: str) -> None:
     check = check_named("kept-pace", judged(with_state(pace=PACE, standstills=[(10 * S, (10 + seconds) * S)])))
     assert check.verdict == verdict
-    assert f"the harness stood still for {100 * seconds / 58:.0f} % of the main phase" in check.seen
+    assert f"the harness stood still for {math.ceil(100 * seconds / 58)} % of the main phase" in check.seen
+
+
+def test_what_is_too_late_or_too_long_does_not_read_like_the_limit() -> None:
+    late = with_state(pace={**PACE, "late_p99_ms": 1000.2})
+    assert "99 of 100 at most 1001 ms late (at most 1000 are asked for)" in unknown_because("kept-pace", late)
+    still = with_state(standstills=[(10 * S, 16 * S)])  # of 58 s
+    assert "stood still for 11 % of the main phase (at most 10 % are" in unknown_because("kept-pace", still)
 
 
 # -- all together ------------------------------------------------------------------------------------------------------
