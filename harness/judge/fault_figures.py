@@ -18,7 +18,7 @@ from typing import Any, Final
 import numpy as np
 
 from harness.judge.recovery import FRESH_NS, assess
-from harness.judge.stretches import holds_from, last_answers, reporting
+from harness.judge.stretches import last_answers, reporting
 from history import Operation, Probe, Receipt
 from history.metrics.recovery import (
     Asked,
@@ -116,7 +116,7 @@ class _Record:
         if recovery.target < 0:
             return {"caught_up": {}, "behind": []}
         after = (probe for probe in seen if probe.answered and probe.time >= healed)
-        ends = {probe.node: max(probe.ledger_end, holds_from(probe) - 1) for probe in after}
+        ends = {probe.node: max(probe.ledger_end, probe.holds_from - 1) for probe in after}
         cut = {node for node, end in ends.items() if node in self._logs and end < recovery.target}
         took = {node: None if moment is None else (moment - healed) / 1e6 for node, moment in recovery.reached.items()}
         known = [ms for ms in took.values() if ms is not None]

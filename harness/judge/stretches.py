@@ -48,14 +48,6 @@ def last_begins(probes: Sequence[Probe]) -> dict[str, int]:
     return {stretch[0].node: stretch[0].time for stretch in stretches(probes)}
 
 
-def holds_from(probe: Probe) -> int:
-    """The index from which on entries must be in the node's log: what lies below is in its snapshot.
-
-    A log without any entry says no begin: then all that was applied may be in a snapshot.
-    """
-    return probe.applied + 1 if probe.ledger_begin == probe.ledger_end == -1 else probe.ledger_begin
-
-
 def says(probe: Probe, figure: str) -> bool:
     """Whether an answer has a figure, by the name of the probe's field."""
     value = getattr(probe, figure)

@@ -73,6 +73,14 @@ class Probe:
     def answered(self) -> bool:
         return self.error is None
 
+    @property
+    def holds_from(self) -> int:
+        """The index from which on entries must be in the node's log: what lies below is in its snapshot.
+
+        A log without any entry says no begin: then all that was applied may be in a snapshot.
+        """
+        return self.applied + 1 if self.ledger_begin == self.ledger_end == -1 else self.ledger_begin
+
     def to_json(self) -> dict[str, Any]:
         if self.error is not None:
             return {"time": self.time, "node": self.node, "error": self.error}

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from harness.judge.damage import NONE, Damages
 from harness.judge.logs.whereabouts import whereabouts
-from harness.judge.stretches import holds_from, of_reporting, same_process
+from harness.judge.stretches import of_reporting, same_process
 from history import Check, Probe
 from history.records.counted import counted
 from history.records.listed import and_listed
@@ -99,7 +99,7 @@ def _next_begins(probes: Sequence[Probe]) -> dict[int, int]:
         before = last.pop(probe.node, None)
         if probe.answered:
             if before is not None:
-                found[before] = holds_from(probe)
+                found[before] = probe.holds_from
             last[probe.node] = number
     return found
 

@@ -22,7 +22,7 @@ from typing import Final
 
 from harness.judge.damage import LOG, Damages
 from harness.judge.logs.whereabouts import whereabouts
-from harness.judge.stretches import holds_from, of_reporting, stretches
+from harness.judge.stretches import of_reporting, stretches
 from history import Check, Probe
 from history.records.counted import counted
 
@@ -72,7 +72,7 @@ def short_leaders(probes: Sequence[Probe]) -> list[ShortLeader]:
         ShortLeader(second.node, second.time, second.term, second.ledger_end, most.committed, most.node)
         for first, second, after in _leading(probes)
         if (most := highest.before(first.time, second.term)) is not None
-        if second.ledger_end < most.committed and holds_from(after) <= most.committed
+        if second.ledger_end < most.committed and after.holds_from <= most.committed
     ]
     return sorted(found, key=lambda one: (one.time, one.node))
 

@@ -32,7 +32,7 @@ from typing import Final
 
 from harness.judge.damage import Damages
 from harness.judge.logs.whereabouts import whereabouts
-from harness.judge.stretches import holds_from, of_reporting, reporting, stretches
+from harness.judge.stretches import of_reporting, reporting, stretches
 from history import Check, Probe
 from history.records.counted import counted
 
@@ -85,7 +85,7 @@ def _of_process(stretch: Sequence[Probe], known: dict[int, int]) -> list[OrderVi
         if reached > highest and _without_load(stretch, number):
             applied = reached
         highest = max(highest, reached)
-        if after is not None and committed > probe.ledger_end and committed >= holds_from(after):
+        if after is not None and committed > probe.ledger_end and committed >= after.holds_from:
             found.append(OrderViolation(probe.node, probe.time, "committed", committed, probe.ledger_end))
         elif applied > max(probe.committed, known[probe.time]):
             found.append(OrderViolation(probe.node, probe.time, "applied", applied, probe.committed))
