@@ -115,8 +115,7 @@ class _Record:
         recovery = assess(seen, self._nodes, healed, None, committed_before=self._committed[begin - 1] if begin else -1)
         if recovery.target < 0:
             return {"caught_up": {}, "behind": []}
-        after = (probe for probe in seen if probe.answered and probe.time >= healed)
-        ends = {probe.node: max(probe.ledger_end, probe.holds_from - 1) for probe in after}
+        ends = {probe.node: probe.ledger_end for probe in seen if probe.answered and probe.time >= healed}
         cut = {node for node, end in ends.items() if node in self._logs and end < recovery.target}
         took = {node: None if moment is None else (moment - healed) / 1e6 for node, moment in recovery.reached.items()}
         known = [ms for ms in took.values() if ms is not None]

@@ -77,9 +77,10 @@ class Probe:
     def holds_from(self) -> int:
         """The index from which on entries must be in the node's log: what lies below is in its snapshot.
 
-        A log without any entry says no begin: then all that was applied may be in a snapshot.
+        A log without any entry says no begin: where there is a snapshot, all that was applied may be in it.
         """
-        return self.applied + 1 if self.ledger_begin == self.ledger_end == -1 else self.ledger_begin
+        empty = self.ledger_begin == self.ledger_end == -1
+        return self.applied + 1 if empty and (self.snapshots_saved or self.snapshots_loaded) else self.ledger_begin
 
     def to_json(self) -> dict[str, Any]:
         if self.error is not None:

@@ -55,7 +55,10 @@ def test_a_leader_that_holds_it_all_is_valid() -> None:
 def test_a_leader_whose_log_is_all_in_a_snapshot_holds_it_all() -> None:
     def emptied(applied: int) -> list[Probe]:
         before = probe(2, "n4", end=90, committed=90)
-        return [before, *(replace(one, ledger_begin=-1, applied=applied) for one in leads(5, end=-1))]
+        return [
+            before,
+            *(replace(one, ledger_begin=-1, applied=applied, snapshots_saved=1) for one in leads(5, end=-1)),
+        ]
 
     assert reported(*KNOWN, *emptied(90)).verdict == "valid"
     assert reported(*KNOWN, *emptied(-1)).verdict == "invalid"

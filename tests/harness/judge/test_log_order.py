@@ -44,11 +44,12 @@ def test_a_log_that_ends_below_its_own_commit_index_is_a_violation() -> None:
 
 def test_a_log_whose_entries_are_all_in_a_snapshot_lacks_none() -> None:
     """It says no begin and no end, such as after its leader's snapshot was installed, and had applied what is in it."""
-    emptied = [probe(at, end=-1, committed=120, ledger_begin=-1) for at in (1.25, 1.5, 1.75)]
+    emptied = [probe(at, end=-1, committed=120, ledger_begin=-1, snapshots_loaded=1) for at in (1.25, 1.5, 1.75)]
     run = [probe(1, end=90, committed=90), *emptied]
     assert (reported(*run).verdict, check_committed_prefix(run).verdict) == ("valid", "valid")
-    lost = [replace(one, applied=80) for one in run]
-    assert (reported(*lost).verdict, check_committed_prefix(lost).verdict) == ("invalid", "invalid")
+    for wrong in ({"applied": 80}, {"snapshots_loaded": 0}):
+        lost = [replace(one, **wrong) for one in run]
+        assert (reported(*lost).verdict, check_committed_prefix(lost).verdict) == ("invalid", "invalid")
 
 
 def test_what_the_first_of_several_answers_said_is_not_said_of_all_and_a_single_one_has_no_count() -> None:
