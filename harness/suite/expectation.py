@@ -72,7 +72,9 @@ def compare(
         return "passed", "the known bug did not show this time" if "invalid" in expected.verdicts else ""
     if verdict == "unknown":
         return "unknown", ""
-    missing = "the expected violation did not appear" if "invalid" in expected.verdicts else "valid, and expected not so"
+    missing = (
+        "the expected violation did not appear" if "invalid" in expected.verdicts else "valid, and expected not so"
+    )
     return "missing-violation", f"{missing}: {expected.words()}"
 
 
