@@ -223,7 +223,7 @@ def _storing(local: Path) -> Iterator[None]:
 def _unpack(file: IO[bytes], into: Path) -> None:
     """Unpack plain files and directories of an archive.
 
-    They are filtered here, as Python 3.11.2 has no ``filter="data"`` yet, and releases that have it want to be told.
+    They are filtered here, as Python 3.11.2 has no ``filter="data"`` yet; releases that have it warn without one.
     """
     with tarfile.open(fileobj=file, mode="r:") as archive:
         archive.extraction_filter = lambda member, _: member

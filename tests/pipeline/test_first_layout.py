@@ -29,7 +29,7 @@ HELD = ("operations", "verdicts", "windows", "faults", "runs")
 @pytest.fixture
 def warehouse(tmp_path: Path) -> Path:
     with tarfile.open(FIXTURE) as archive:
-        archive.extraction_filter = lambda member, _: member  # releases since 3.12 want to be told
+        archive.extraction_filter = lambda member, _: member  # releases since 3.12 warn without
         archive.extractall(tmp_path)
     return tmp_path / "warehouse"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import struct
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any, Final
@@ -81,7 +82,12 @@ def outcomes(monkeypatch: pytest.MonkeyPatch, first: Reply, *invocations: Invoca
             finally:
                 await client.close()
 
-    return asyncio.run(run())
+    before = set(threading.enumerate())
+    try:
+        return asyncio.run(run())
+    finally:
+        for thread in set(threading.enumerate()) - before:  # else one might end with its error in another test
+            thread.join(30.0)
 
 
 PEEK, CAS = Invocation("peek", "k0"), Invocation("cas", "k0", [5, 6])
