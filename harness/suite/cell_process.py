@@ -29,7 +29,7 @@ from harness.store import has_history, read_object_if_any
 from harness.suite.cells import Cell
 from harness.suite.expectation import Outcome, compare
 from harness.suite.known_defects import Defect, unexplained
-from history import RunFiles
+from history import FormatError, RunFiles
 from history.records.violations import Violation, canary_outcome, violations_of
 
 #: Seconds beyond what the plan itself allows: start, collecting, tables, drawing, on a busy machine.
@@ -188,12 +188,14 @@ def _attempt(
 ) -> Attempt:
     where = str(run.relative_to(store)) if run is not None else ""
     cut = code == EXIT_INTERRUPTED and not hung
-    if code == EXIT_USAGE:
-        return Attempt(cell.name, "unknown", code, "", (), f"refused here: {last_words}", where, {}, seconds)
     results = {} if run is None else read_object_if_any(RunFiles(run).results)
-    too_late = f"did not end within {longest_s(cell.plan):.0f} s; {last_words}" if hung else ""
-    failure = too_late or ("interrupted" if cut else _failure(code, results, last_words))
     verdict, violations = str(results.get("verdict", "")), violations_of(results)
+    if code == EXIT_USAGE and verdict != "invalid":
+        return Attempt(cell.name, "unknown", code, "", (), f"refused here: {last_words}", where, {}, seconds)
+    broken = str(results.get("harness_failure") or "")
+    too_late = f"did not end within {longest_s(cell.plan):.0f} s; {last_words}" if hung else ""
+    ended = too_late or "interrupted" * cut
+    failure = "; ".join(part for part in (broken, ended) if part) or _failure(code, verdict, last_words)
     found = Attempt(
         cell.name, "not-run" if cut else "harness-failure", code if cut else EXIT_FAILURE, verdict,
         tuple(dict.fromkeys(one.kind for one in violations)), failure, where,
@@ -203,18 +205,25 @@ def _attempt(
     if failure and verdict != "invalid":
         return found
 
+    unreadable: list[str] = []
+
     def strange(some: Sequence[Violation], known: Sequence[Defect]) -> list[Violation]:
         assert run is not None
-        return unexplained(some, known, RunFiles(run), results.get("receipts", ()), found.kinds)
+        try:
+            return unexplained(some, known, RunFiles(run), results.get("receipts", ()), found.kinds)
+        except (OSError, FormatError) as error:  # marks that are not seen explain nothing
+            unreadable.append(f"the marks of known defects cannot be read: {error}")
+            return list(some)
 
     outcome, words = compare(cell.expected, results["verdict"], violations, strange)
-    if outcome == "passed" and "valid" not in cell.expected.verdicts and _missed(cell, results):
+    sure = verdict == "invalid" and "valid" not in cell.expected.verdicts
+    if outcome == "passed" and sure and _missed(cell, results):
         outcome, words = "missing-violation", "no check that looks for the planted bug failed"
     proven = outcome == "passed"
     if failure and outcome != "violation" and not (cut and proven):
         return replace(found, proven=proven, sentence=f"{failure}; {words}" if proven else failure)
     # A proven violation stands, whatever else went wrong: a second attempt could only hide it.
-    text = "; ".join(part for part in (words, str(results.get("sentence", "")), failure) if part)
+    text = "; ".join(part for part in (words, *unreadable, str(results.get("sentence", "")), failure) if part)
     return replace(found, outcome=outcome, code=EXIT_OF_VERDICT[verdict], sentence=text, retryable=False)
 
 
@@ -223,16 +232,14 @@ def _missed(cell: Cell, results: Mapping[str, Any]) -> bool:
     return canary_outcome(cell.plan.to_json(), results) == "missed"
 
 
-def _failure(code: int, results: Mapping[str, Any], last_words: str) -> str:
-    """The failure of the harness, or an empty text.  Exit code and written results must agree."""
-    if results.get("harness_failure"):
-        return str(results["harness_failure"])
+def _failure(code: int, verdict: str, last_words: str) -> str:
+    """The failure of the harness, or an empty text.  Exit code and verdict must agree; it is empty without results."""
     if code < 0:
         return f"ended by {signal.Signals(-code).name}; {last_words}"
     if code == EXIT_FAILURE or code not in EXIT_OF_VERDICT.values():
         return last_words
-    if not results:
+    if not verdict:
         return f"ended with {code} and left no results; {last_words}"
-    if EXIT_OF_VERDICT.get(results.get("verdict", "")) != code:
-        return f"ended with {code} although its results say {results['verdict']}"
+    if EXIT_OF_VERDICT.get(verdict) != code:
+        return f"ended with {code} although its results say {verdict}"
     return ""

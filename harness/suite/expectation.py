@@ -72,7 +72,10 @@ def compare(
         return "passed", "the known bug did not show this time" if "invalid" in expected.verdicts else ""
     if verdict == "unknown":
         return "unknown", ""
-    return "missing-violation", f"the expected violation did not appear: {expected.words()}"
+    missing = (
+        "the expected violation did not appear" if "invalid" in expected.verdicts else "valid, and expected not so"
+    )
+    return "missing-violation", f"{missing}: {expected.words()}"
 
 
 def _beside(expected: Expectation, strange: Sequence[Violation]) -> str:

@@ -53,7 +53,7 @@ SUITE: Final = table(
         "budget": Annotated[str, Meta(pattern=rf"^{LENGTH}$(?!\n)", title=LENGTH_WORDS)],
         "retries": Annotated[int, Meta(ge=0, le=5)],
         "on_failure": Literal["continue", "stop"],
-        "defects": str,
+        "defects": _one_or_more(str),
         "defaults": table("Defaults", OPTIONS),
         "matrix": list_of(_MATRIX),
     },

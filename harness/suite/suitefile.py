@@ -7,7 +7,7 @@
     retries = 1                   # of harness failures, for each cell; nothing else is ever tried again
     on_failure = "continue"       # or "stop" at the first cell that is not as expected
     defects = "defects/raft.toml"         # what ``known`` names (see ``harness.suite.known_defects``), a file beside
-    this one
+                                          # this one, or several
 
     [defaults]                    # options of every cell, named as in plan.json
     time_limit = 20
@@ -124,7 +124,11 @@ def read_suite(path: Path) -> Suite:
             {key: new[key] for key in old} for new, old in zip(found["matrix"], record["matrix"], strict=True)
         ),
         defaults=_options(found.get("defaults", {})),
-        defects=read_defects(path.parent / found["defects"]) if found.get("defects") else {},
+        defects={
+            name: defect
+            for file in _listed(found.get("defects", []))
+            for name, defect in read_defects(path.parent / file).items()
+        },
     )
     suite.cells(0, "netns")
     return suite

@@ -96,9 +96,11 @@ def _violations(results: Mapping[str, Any]) -> Iterator[Violation]:
                 about = sets if kind == "lost-element" else None
                 yield Violation(name, kind, severity=severity_of(name, kind, about))
         else:
-            kind, nodes = str(details.get("kind") or name), details.get("nodes") or details.get("behind")
+            nodes, kinds = details.get("nodes") or details.get("behind"), details.get("kinds")
             named = tuple(map(str, nodes)) if isinstance(nodes, list | tuple) else ()
-            yield Violation(name, kind, named, severity_of(name, kind, details))
+            listed = [str(kind) for kind in kinds] if isinstance(kinds, list | tuple) else []
+            for kind in listed or [str(details.get("kind") or name)]:
+                yield Violation(name, kind, named, severity_of(name, kind, details))
 
 
 def _kinds_shown(results: Mapping[str, Any]) -> list[str]:

@@ -45,6 +45,7 @@ def all_is_explained(violations: Sequence[Violation], known: Sequence[Defect]) -
         (FLAKY, "invalid", ("lost-write",), "violation", "lost-write beside"),
         (FLAKY, "unknown", (), "unknown", ""),
         (Expectation(("valid", "unknown")), "unknown", (), "passed", ""),
+        (Expectation(("unknown",)), "valid", (), "missing-violation", "valid, and expected not so: unknown"),
         (KNOWN, "invalid", ("no-recovery",), "violation", "no-recovery without the marks of old: a new defect"),
         (KNOWN, "invalid", ("lost-write",), "violation", "lost-write beside what is expected, invalid (old)"),
         (KNOWN, "valid", (), "passed", "did not show this time"),

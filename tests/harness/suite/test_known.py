@@ -196,6 +196,13 @@ def test_violations_are_of_counterexamples_and_of_checks_with_the_nodes_that_the
     )
 
 
+def test_each_kind_that_one_check_found_is_a_violation() -> None:
+    """Or a known one would hide all others of its check."""
+    found = violations_of({"checks": [check("ledgers", "invalid", kind="order", kinds=["order", "lost-add"])]})
+    assert found == (Violation("ledgers", "lost-add"), Violation("ledgers", "order"))
+    assert [one.severity for one in found] == ["data lost", "inconsistent"]
+
+
 def test_a_violation_without_an_example_has_a_kind_all_the_same() -> None:
     found = violations_of({"checks": [check("linearizable", "invalid")], "keys": [{}]})
     assert [one.kind for one in found] == ["not-linearizable"]
@@ -258,6 +265,29 @@ def test_a_suite_takes_the_defects_that_it_names_and_no_others(tmp_path: Path) -
     (cell,) = read_suite(tmp_path / "s.toml").cells(1, "netns")
     assert [defect.name for defect in cell.expected.known] == ["a"]
     assert cell.expected.why == "found"
+    (tmp_path / "other.toml").write_text(GOOD.replace("'a'", "'b'"))
+    (tmp_path / "s.toml").write_text(
+        matrix.replace("'d.toml'", "['d.toml', 'other.toml']").replace("'a'", "['a', 'b']")
+    )
+    assert [defect.name for defect in read_suite(tmp_path / "s.toml").cells(1, "netns")[0].expected.known] == ["a", "b"]
     (tmp_path / "s.toml").write_text(matrix.replace("'a'", "'b'"))
     with pytest.raises(UsageError, match="known: there is no defect 'b'"):
         read_suite(tmp_path / "s.toml")
+
+
+@pytest.mark.parametrize(
+    ("kinds", "strange"),
+    [
+        (("unreadable-entry", "read-then-gone", "hole"), []),
+        (("lost-add", "confirmed-beyond-end"), []),
+        (("read-then-gone", "hole"), ["read-then-gone", "hole"]),
+        (("unreadable-entry", "other-payload"), ["other-payload"]),
+    ],
+)
+def test_what_goes_with_lost_entries_counts_beside_them_alone(
+    run: RunFiles, kinds: tuple[str, ...], strange: list[str]
+) -> None:
+    log(run, "n2", "whatever")
+    lost = read_defects(SUITES / "defects" / "bookkeeper.toml")["lost-entries"]
+    found = [Violation("ledgers", kind) for kind in kinds]
+    assert [one.kind for one in unexplained(found, [lost], run, (), kinds)] == strange

@@ -111,6 +111,8 @@ def test_what_broke_down_is_ours_and_may_be_tried_again(go: Go, code: int, resul
         (255, {**INVALID, "harness_failure": "n2 did not answer"}, "", "n2 did not answer"),
         (0, INVALID, "", "ended with 0 although its results say invalid"),
         (0, INVALID, "os.kill(os.getpid(), signal.SIGKILL)", "linearizable: no; ended by SIGKILL"),
+        (254, INVALID, "", "linearizable: no; last words"),
+        (130, {**INVALID, "harness_failure": "disk full"}, "", "linearizable: no; disk full; interrupted"),
     ],
 )
 def test_a_proven_violation_is_never_tried_away(go: Go, code: int, results: Any, more: str, said: str) -> None:
@@ -179,6 +181,27 @@ def test_what_clients_saw_is_known_only_beside_the_proof_of_the_defect(
     found = go(1, {**INVALID, "checks": [*INVALID["checks"], *checks]}, one, written)
     assert (found.outcome, found.code) == (outcome, 1)
     assert said in found.sentence
+
+
+def test_a_known_kind_hides_no_other_of_the_same_check(go: Go) -> None:
+    ledgers = {"name": "ledgers", "verdict": "invalid", "details": {"kind": "lost-add", "kinds": ["lost-add", "hole"]}}
+    found = go(1, {**INVALID, "keys": [], "checks": [ledgers]}, cell("a", 1, Expectation(("invalid",), ("lost-add",))))
+    assert (found.outcome, found.kinds) == ("violation", ("lost-add", "hole"))
+    assert found.sentence.startswith("hole beside what is expected")
+
+
+def test_a_violation_whose_marks_cannot_be_read_is_not_known(go: Go) -> None:
+    """The run left no history, by which the lines after the heal would be dated; the suite goes on all the same."""
+    late = Defect("late", ("stale-read",), "line", after_heal_s=1)
+    found = go(1, INVALID, cell("a", 1, Expectation(("valid", "invalid"), known=(late,))))
+    assert (found.outcome, found.retryable) == ("violation", False)
+    assert "the marks of known defects cannot be read: " in found.sentence
+
+
+def test_a_planted_bug_may_be_expected_to_leave_a_run_unknown(go: Go) -> None:
+    expected = Expectation(("invalid", "unknown"), ("stale-read",))
+    planted = cell("a", 1, expected, version="0.3.2", canary="vote-twice", unsafe_test_mode=True)
+    assert go(2, {**VALID, "verdict": "unknown"}, planted).outcome == "passed"
 
 
 def test_a_run_that_hangs_after_its_violation_was_proven(go: Go, monkeypatch: pytest.MonkeyPatch) -> None:
