@@ -47,7 +47,8 @@ def test_a_log_whose_entries_are_all_in_a_snapshot_lacks_none() -> None:
     emptied = [probe(at, end=-1, committed=120, ledger_begin=-1, snapshots_loaded=1) for at in (1.25, 1.5, 1.75)]
     run = [probe(1, end=90, committed=90), *emptied]
     assert (reported(*run).verdict, check_committed_prefix(run).verdict) == ("valid", "valid")
-    for wrong in ({"applied": 80}, {"snapshots_loaded": 0}):
+    wrongs: tuple[dict[str, Any], ...] = ({"applied": 80}, {"snapshots_loaded": 0})
+    for wrong in wrongs:
         lost = [replace(one, **wrong) for one in run]
         assert (reported(*lost).verdict, check_committed_prefix(lost).verdict) == ("invalid", "invalid")
 
