@@ -31,7 +31,7 @@ class Recorder:
 
 def facts(names: Iterable[str], nodes: FakeNodes, *can: str) -> Facts:
     """The abilities of the nodes: the ordinary ones, and ``can``."""
-    able = frozenset({"bash", "timeout", "can:nft", "can:iptables", "can:nft-loss", *can})
+    able = frozenset({"bash", "timeout", "can:nft", "can:iptables", "can:nft-loss", "can:iptables-rate", *can})
     return Facts({name: (nodes.address(name),) for name in names}, dict.fromkeys(names, able))
 
 

@@ -202,7 +202,9 @@ echo gone"""
         if rule.action == "lose":
             return [f"-m statistic --mode random --probability {rule.amount:.3f} {note} -j DROP"]
         if rule.action == "slow":
-            rate = f"--hashlimit-above {round(rule.amount)}kb/s --hashlimit-burst {BURST_KBYTES}kb"
+            # Since 1.8.10 it refuses a burst of less than what passes in a second.
+            burst = max(BURST_KBYTES, round(rule.amount))
+            rate = f"--hashlimit-above {round(rule.amount)}kb/s --hashlimit-burst {burst}kb"
             return [f"-m hashlimit {rate} --hashlimit-name {CHAIN_PREFIX}{rule.peer} {note} -j DROP"]
         if rule.action == "queue":
             return [f"-m mark ! --mark 0x77 {note} -j NFQUEUE --queue-num {round(rule.amount)} --queue-bypass"]

@@ -86,9 +86,14 @@ class Loss(Throttle):
 class Slow(Throttle):
     """Drop packets beyond a rate (policing): TCP slows down to it."""
 
+    def precheck(self, ctx: Context) -> str | None:
+        if ctx.facts.firewall == "iptables" and (why := ctx.facts.refusal("can:iptables-rate")):
+            return f"iptables cannot limit rates here: {why}"
+        return super().precheck(ctx)
+
     def witness(self, ctx: Context, targets: Targets) -> Witness:
         felt = system_packets(ctx, firewall(ctx), self.name, targets.grudge)
-        count = max(100, round(self.amount(ctx)))
+        count = max(100, 2 * round(self.amount(ctx)))  # more than the rules let through at once
         send_over(ctx, targets.grudge, count, 1000)
         dropped = counted(ctx, self.name, targets.grudge)
         if quiet := [f"{n}<-{p}" for n, peers in targets.grudge.items() for p in peers if not dropped[n, p]]:

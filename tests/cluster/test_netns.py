@@ -115,6 +115,13 @@ class TestNodes:
         for done in on_all(cluster, "bash", "-c", script).values():
             assert done.stdout.split() == ["SSH"] * 5
 
+    def test_standard_streams_can_be_opened_by_name(self, make_cluster: MakeCluster) -> None:
+        """As nft does that of its rules, in some releases."""
+        cluster = make_cluster()
+        cluster.up()
+        said = outputs(cluster, "echo in | cat /dev/stdin; echo out >/dev/stdout; ls /dev/stderr")
+        assert {text.split() == ["in", "out", "/dev/stderr"] for text in said.values()} == {True}
+
     def test_have_data_and_root_of_their_own(self, make_cluster: MakeCluster) -> None:
         cluster = make_cluster()
         cluster.up()

@@ -44,6 +44,13 @@ def test_nft_rules(rule, text):
     assert NFT.install("x", [rule]).stdin.splitlines()[3:] == [f"add rule inet harness fault_x {text}"]
 
 
+@pytest.mark.parametrize(("amount", "burst"), [(8, 16), (32, 32)])
+def test_iptables_is_given_no_burst_below_the_rate(amount, burst):
+    """As it refuses that since 1.8.10."""
+    command = IPTABLES.install("x", [Rule("n2", ("10.0.0.2",), "slow", amount)])
+    assert f"--hashlimit-above {amount}kb/s --hashlimit-burst {burst}kb " in str(command)
+
+
 def test_a_reset_lets_the_peers_own_resets_through_first():
     lines = NFT.install("x", [Rule("n2", ("10.0.0.2",), "reset")]).stdin.splitlines()[3:]
     assert [line.removeprefix("add rule inet harness fault_x ip saddr 10.0.0.2 ") for line in lines] == [

@@ -117,6 +117,16 @@ def test_ipv6_without_its_packet_filter_is_refused():
     assert RING.precheck(replace(ctx, facts=facts)) is None
 
 
+def test_a_slow_link_is_refused_where_iptables_cannot_limit_rates():
+    ctx, *_ = world(3)
+    assert find("slow-link").precheck(ctx) is None
+    able = frozenset({"can:iptables", "bash", "timeout"})
+    facts = Facts(ctx.facts.addresses, dict.fromkeys(ctx.facts.addresses, able))
+    assert "iptables cannot limit rates here: n1 lacks" in (find("slow-link").precheck(replace(ctx, facts=facts)) or "")
+    facts = Facts(ctx.facts.addresses, dict.fromkeys(ctx.facts.addresses, able | {"can:iptables-rate"}))
+    assert find("slow-link").precheck(replace(ctx, facts=facts)) is None
+
+
 def test_peers_are_tried_at_the_systems_own_port():
     ctx, *_ = world(3)
     assert try_peers(ctx, ["n2", "n3"]).argv[-5:] == ("try", "0.5", "7000", "10.0.0.2", "10.0.0.3")
