@@ -149,13 +149,13 @@ def _scalar(text: str) -> Any:
 
 def _worth(report: Report, history: Foreign, model: str | Model) -> Report:
     """The verdict unknown for a history that proves nothing: no operation took part that was not in doubt."""
+    if report.verdict != "valid":
+        return report
     # What a strict register refused proves something, too.
     proofs = {"ok", OK} | ({"fail", FAIL} if "refused" in model_named(model).reads else set())
     columns = history.columns
     outcomes = (one.outcome for one in history.operations or ()) if columns is None else iter(columns.outcome)
-    if report.verdict != "valid" or (
-        any(key.operations for key in report.keys) and any(outcome in proofs for outcome in outcomes)
-    ):
+    if any(key.operations for key in report.keys) and any(outcome in proofs for outcome in outcomes):
         return report
     reason = "there was no operation to judge: none certainly took effect or was answered"
     return Report("unknown", (KeyVerdict(None, "unknown", "none", 0, 0.0, reason=reason),))

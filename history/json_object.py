@@ -19,12 +19,17 @@ def load_object(text: str | bytes, load: Callable[[str | bytes], Any] = json.loa
         raise ValueError("expected a JSON object, found one that is nested too deeply") from None
     except ValueError as error:
         raise ValueError(f"expected a JSON object: {error}") from None
-    brackets = text.count("[") + text.count("{") if isinstance(text, str) else text.count(b"[") + text.count(b"{")
-    if brackets > MOST_LEVELS and is_deeper(found, MOST_LEVELS):
+    if nests_deeper(text, found, MOST_LEVELS):
         raise ValueError("expected a JSON object, found one that is nested too deeply")
     if not isinstance(found, dict):
         raise ValueError(f"expected a JSON object, found {type(found).__name__}")
     return found
+
+
+def nests_deeper(text: str | bytes, value: Any, levels: int) -> bool:
+    """Whether a text's JSON value is nested in more than so many levels; most texts have too few brackets for that."""
+    brackets = text.count("[") + text.count("{") if isinstance(text, str) else text.count(b"[") + text.count(b"{")
+    return brackets > levels and is_deeper(value, levels)
 
 
 def is_deeper(value: Any, levels: int) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from nemesis.core.errors import FaultError
+from nemesis.core.facts import FirewallKind
 from nemesis.core.fault import Context, Targets, Witness
 from nemesis.core.firewall import Action
 from nemesis.core.ports import Command
@@ -43,9 +44,18 @@ class Throttle(RuleFault):
 
     family = "packet"
 
+    #: A packet filter of which some kernels lack what the rules need, that need, and what it then cannot do.
+    may_lack: tuple[FirewallKind, str, str]
+
     def __init__(self, name: str, summary: str, action: Action, option: str) -> None:
         super().__init__(name, summary, action)
         self.option = option
+
+    def precheck(self, ctx: Context) -> str | None:
+        kind, need, words = self.may_lack
+        if ctx.facts.firewall == kind and (why := ctx.facts.refusal(need)):
+            return f"{words} here: {why}"
+        return super().precheck(ctx)
 
     def amount(self, ctx: Context) -> float:
         return ctx.settings.option(self.option)
@@ -64,11 +74,7 @@ class Loss(Throttle):
     """
 
     SENT = 100
-
-    def precheck(self, ctx: Context) -> str | None:
-        if ctx.facts.firewall == "nft" and (why := ctx.facts.refusal("can:nft-loss")):
-            return f"nftables cannot draw numbers here: {why}"
-        return super().precheck(ctx)
+    may_lack = "nft", "can:nft-loss", "nftables cannot draw numbers"
 
     def witness(self, ctx: Context, targets: Targets) -> Witness:
         felt = system_packets(ctx, firewall(ctx), self.name, targets.grudge)
@@ -86,10 +92,7 @@ class Loss(Throttle):
 class Slow(Throttle):
     """Drop packets beyond a rate (policing): TCP slows down to it."""
 
-    def precheck(self, ctx: Context) -> str | None:
-        if ctx.facts.firewall == "iptables" and (why := ctx.facts.refusal("can:iptables-rate")):
-            return f"iptables cannot limit rates here: {why}"
-        return super().precheck(ctx)
+    may_lack = "iptables", "can:iptables-rate", "iptables cannot limit rates"
 
     def witness(self, ctx: Context, targets: Targets) -> Witness:
         felt = system_packets(ctx, firewall(ctx), self.name, targets.grudge)

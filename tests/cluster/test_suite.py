@@ -94,8 +94,10 @@ def test_the_smoke_suite_is_cut_and_resumed_on_one_cluster_and_ends_as_it_is_wri
 def assert_run(run: Path, verdicts: set[str], *, linearizable: bool) -> None:
     assert [name for name in LEFT_BY_A_RUN if not (run / name).exists()] == []
     results = json.loads((run / "results.json").read_text())
-    # On a machine that is too busy a gate may not be met, whatever the checks found.
-    assert {check["verdict"] for check in results["checks"]} - {"unknown"} == verdicts - {"unknown"}
+    # On a machine that is too busy a gate may not be met beside a violation.
+    spared = {("gate", "unknown")} if "invalid" in verdicts else set()
+    checks = [check for check in results["checks"] if (check["kind"], check["verdict"]) not in spared]
+    assert {check["verdict"] for check in checks} == verdicts
     assert all(receipt["witness"] for receipt in results["receipts"] if receipt["state"] == "installed")
     examples = [example for key in results["keys"] for example in key["counterexamples"]]
     assert bool(examples) is not linearizable

@@ -1,4 +1,4 @@
-"""This machine, whoever runs the tests on it."""
+"""This machine, for tests that any user may run on it."""
 
 from __future__ import annotations
 

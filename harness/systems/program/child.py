@@ -24,7 +24,7 @@ from typing import Any, Final
 import msgspec
 
 from harness.clients.wire import LostError, NoAnswerError, NotSentError
-from history.json_object import is_deeper, load_object
+from history.json_object import load_object, nests_deeper
 
 log = logging.getLogger("harness.systems.program.child")
 
@@ -224,7 +224,7 @@ class _Child:
         except ValueError as error:
             self._distrust(f"{error}: {_shown(line)}")
             return
-        if line.count(b"[") + line.count(b"{") > DEEPEST and is_deeper(answer, DEEPEST):
+        if nests_deeper(line, answer, DEEPEST):
             self._distrust(f"an answer that is nested too deeply: {_shown(line)}")
             return
         number = answer.get("id")

@@ -1,4 +1,4 @@
-"""ZooKeeper's client with the real kazoo, against a server in a socket that answers as it is told."""
+"""ZooKeeper's client with the real kazoo, against a server in a socket that answers as each test says."""
 
 from __future__ import annotations
 
