@@ -100,7 +100,13 @@ def _standing(recorded: Recorded, low: int, high: int) -> list[Receipt]:
 def quorum_left(members: Sequence[str], receipts: Iterable[Receipt]) -> bool:
     """Whether, under all of these, some member was up and could exchange packets with a majority of them."""
     standing = list(receipts)
-    down = {node for receipt in standing if _stops(receipt.fault) for node in receipt.nodes}
+    # A successor that was killed is known by its witness alone.
+    down = {
+        node
+        for receipt in standing
+        if _stops(receipt.fault)
+        for node in (*receipt.nodes, *receipt.witness.get("pids_gone", ()))
+    }
     cut = {
         frozenset((node, str(peer)))
         for receipt in standing

@@ -89,7 +89,8 @@ def _advance(receipt: Receipt | None, event: Event) -> Receipt:
         )
     if value.get("action") == "heal":
         if event.type == "invoke":
-            return replace(receipt, heal_started=event.time)
+            # Of several tries the first: from then on some of its nodes may be free of it.
+            return replace(receipt, heal_started=event.time if receipt.heal_started is None else receipt.heal_started)
         witness = {**receipt.witness, **value.get("witness", {})}
         return replace(receipt, healed=event.time if event.type == "ok" else None, witness=witness)
     if event.type == "invoke":

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from nemesis.core import grudges
-from nemesis.core.errors import FaultError
+from nemesis.core.errors import FaultError, SkippedError
 from nemesis.core.fault import Context, Family, Targets, Witness, as_recorded
 from nemesis.core.firewall import Iptables
 from nemesis.core.ports import Command
@@ -152,6 +152,7 @@ class QueuedPackets:
     family: Family = "packet"
     stops = False
     beyond_quorum = False
+    queues = True
 
     def __init__(
         self,
@@ -166,7 +167,7 @@ class QueuedPackets:
         self.shape = shape
         self.proof = proof
         self.counted = counted
-        self.wall = Iptables()
+        self.wall = Iptables("mangle")
 
     def precheck(self, ctx: Context) -> str | None:
         if len(ctx.members) < 2:
@@ -182,6 +183,8 @@ class QueuedPackets:
                 few, many = list(ctx.wanted.nodes), [name for name in ctx.nodes.names if name not in ctx.wanted.nodes]
             shaped = grudges.one_way([*few, *many], few, many)
             grudge = grudges.to_mapping(shaped if ctx.wanted else grudges.joined(shaped, ctx.others, rng))
+        if not grudge:
+            raise SkippedError("no link would be shaped")
         shape = self.shape(ctx)
         figures = {"delay_ms": shape.delay_ms, "jitter_ms": shape.jitter_ms}
         shares = {"reorder": shape.reorder, "duplicate": shape.duplicate}
@@ -253,7 +256,8 @@ def delayed(ctx: Context, targets: Targets, shape: Shape) -> Witness:
     """Compare round trips with those from before.  Raises FaultError for a link that did not become so much slower."""
     before: Mapping[str, float] = targets.detail["round_trip_ms_before"]
     trips = round_trips(ctx, targets.grudge)
-    least = 0.9 * (shape.delay_ms - shape.jitter_ms)
+    # With a jitter of the whole delay some round trips are no longer than before, but not their median.
+    least = 0.9 * max(shape.delay_ms - shape.jitter_ms, shape.delay_ms / 4)
     added = {link: round(trip - before.get(link, 0.0), 2) for link, trip in trips.items()}
     if quick := {link: more for link, more in added.items() if more < least}:
         raise FaultError(f"round trips did not become {least:g} ms longer: {quick}")

@@ -36,8 +36,11 @@ def signal(pid: int, name: Literal["KILL", "STOP", "CONT"]) -> Command:
 
 
 def states(ctx: Context, pids: Mapping[str, int]) -> dict[str, str]:
-    """The state letter of each node's process; empty where it is gone."""
-    answers = ctx.nodes.run({node: state_of(pid) for node, pid in pids.items()})
+    """The state letter of each node's process; empty where it is gone.
+
+    Raises FaultError where that could not be seen: a look that failed prints nothing, as one at a process that is gone.
+    """
+    answers = ctx.run_checked({node: state_of(pid) for node, pid in pids.items()})
     return {node: answer.stdout.strip() for node, answer in answers.items()}
 
 

@@ -56,6 +56,13 @@ def test_a_second_heal_that_succeeds_counts() -> None:
     assert receipt.healed == 50
 
 
+def test_the_healing_begins_with_its_first_try() -> None:
+    """Which may have freed some of the nodes: what is done from then on was not done under the fault."""
+    again = [event(4, "invoke", "heal"), event(5, "ok", "heal")]
+    (receipt,) = receipts_of([INVOKE, STOOD, HEALING, event(3, "info", "heal"), *again])
+    assert (receipt.heal_started, receipt.healed) == (20, 50)
+
+
 def test_installed_without_a_witness_cannot_be_expressed() -> None:
     with pytest.raises(ValueError, match="without a witness"):
         Receipt(0, "kill-one", "installed", 0)

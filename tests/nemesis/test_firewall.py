@@ -9,6 +9,7 @@ import pytest
 
 from nemesis.core import firewall
 from nemesis.core.firewall import Iptables, Nft, Rule
+from nemesis.faults.registry import find
 
 NFT, IPTABLES = Nft(), Iptables()
 
@@ -180,3 +181,19 @@ def test_iptables_queues_all_but_our_own_copies():
         '-A harness-x -s 10.0.0.2 -m mark ! --mark 0x77 -m comment --comment "from n2" '
         "-j NFQUEUE --queue-num 60 --queue-bypass\n"
     ) in batch
+
+
+def test_what_is_queued_has_the_rules_of_other_faults_before_it():
+    """A packet that the helper lets go comes past the rest of its table, as does one that ``ACCEPT`` meets.
+
+    So the rules of a partition that a delay of the same link is laid over would have no effect any more.
+    """
+    wall = find("packet-delay").wall
+    install = wall.install("packet-delay", [Rule("n2", ("10.0.0.2",), "queue", 60)])
+    assert install.argv[-2].startswith("*mangle\n")
+    others = (install, wall.counters("x"), wall.remove("x"), wall.gone("x"))
+    for text in (command.argv[2] for command in others):
+        assert len(re.findall(" -w -(?!-)", text)) == text.count(" -w -t mangle -") > 0
+    assert "iptables -w -t mangle" in firewall.SWEEP
+    assert IPTABLES.install("x", [Rule("n2", ("10.0.0.2",))]).argv[-2].startswith("*filter\n")
+    assert "ACCEPT" not in str(IPTABLES.install("x", [Rule("n2", ("10.0.0.2",), "reset")]))

@@ -16,7 +16,7 @@ from harness.testing import world
 from nemesis.core.errors import FaultError, SkippedError
 from nemesis.core.fault import Settings, Targets
 from nemesis.core.targets import mostly_small
-from nemesis.faults.processes import GONE, signal, state_of
+from nemesis.faults.processes import GONE, STATE, signal, state_of
 from nemesis.faults.registry import find
 
 KILL, PAUSE = find("kill-random-processes"), find("hammer-time")
@@ -84,6 +84,18 @@ def test_a_zombie_is_gone():
     targets = KILL.plan(replace(ctx, wanted=Targets(("n1",))), random.Random(0))
     nodes.states["n1", system.last["n1"]] = "Z"
     assert KILL.witness(ctx, targets)["pids_gone"]
+
+
+def test_a_process_that_could_not_be_looked_at_is_not_gone():
+    """A node that can start no process prints nothing, as it does of a pid that is gone."""
+    ctx, nodes, *_ = world(immortal={"n1"})
+    targets = KILL.plan(replace(ctx, wanted=Targets(("n1",))), random.Random(0))
+    KILL.inject(ctx, targets)
+    usual = nodes._one
+    cannot = (254, "", "sh: cannot fork")
+    nodes._one = lambda node, command: cannot if STATE in command.argv else usual(node, command)
+    with pytest.raises(FaultError, match="exit 254: sh: cannot fork"):
+        KILL.witness(ctx, targets)
 
 
 def test_a_process_that_survives_the_kill_is_doubt():

@@ -649,6 +649,14 @@ def test_two_faults_at_once_may_leave_no_quorum_where_each_does() -> None:
     assert not quorum_left(NODES, [receipt("kill-leader"), cut])
 
 
+def test_a_successor_that_was_killed_is_down_though_it_was_no_target() -> None:
+    names = ("n1", "n2", "n3", "n4", "n5")
+    both = receipt("kill-leader-then-successor", nodes=("n1",), witness={"pids_gone": {"n1": 4, "n2": 5}})
+    cut = receipt("partition", id=1, nodes=names, targets={"grudge": {"n3": ["n4", "n5"]}})
+    assert quorum_left(names, [both])
+    assert not quorum_left(names, [both, cut])
+
+
 def test_a_restart_of_one_node_after_another_leaves_a_quorum() -> None:
     assert quorum_left(NODES, [receipt("restart-rolling", nodes=NODES)])
     assert quorum_left(NODES, [receipt("rolling-kill", nodes=NODES)])
