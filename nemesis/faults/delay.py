@@ -21,7 +21,7 @@ from nemesis.core import grudges
 from nemesis.core.errors import FaultError, SkippedError
 from nemesis.core.fault import Context, Family, Targets, Witness, as_recorded
 from nemesis.core.firewall import Iptables
-from nemesis.core.ports import Command
+from nemesis.core.ports import Command, run_each
 from nemesis.faults.partitions import rules_of, see_rules_gone, system_packets
 
 PROGRAM: Final = "/run/harness-queue.py"
@@ -48,7 +48,7 @@ i=0
 while [ ! -e "$counts" ]; do i=$((i + 1)); [ $i -lt 100 ] || exit 1; sleep 0.02; done
 cat "$counts" """
 
-#: Ends the helper and prints what it counted.  Only a process that runs our program is touched.
+#: Ends the helper and prints what it counted, ``{}`` where it had ended before.  Only what runs our program is touched.
 _STOP: Final = """ready=$1
 pid=$(cat "$ready" 2>/dev/null) || pid=
 if [ -n "$pid" ] && tr '\\0' ' ' 2>/dev/null <"/proc/$pid/cmdline" | grep -qF -- "$0"; then
@@ -223,12 +223,18 @@ class QueuedPackets:
     def heal(self, ctx: Context, targets: Targets) -> Witness:
         """The rules first: from then on the helper only gives back what it holds."""
         shape, nodes = self.shape(ctx), targets.nodes
+        listings, _ = run_each(ctx.nodes, {node: self.wall.counters(self.name) for node in nodes})
         try:
             removed = ctx.nodes.run({node: self.wall.remove(self.name) for node in nodes})
         finally:
             stopped = ctx.run_checked({node: shape.stop() for node in nodes})
         see_rules_gone(ctx, self.wall, self.name, removed)
-        return {"rules_gone": list(nodes), "helpers": {node: answer.stdout.strip() for node, answer in stopped.items()}}
+        said = {node: answer.stdout.strip() for node, answer in stopped.items()}
+        ruled = [node for node, answer in listings.items() if self.wall.packets(answer.stdout)]
+        dead = [node for node in ruled if said[node] == "{}"]  # of a first try: then neither rules nor helper are left
+        why = f"the helper on {', '.join(dead)} had ended by itself: packets passed as ever"
+        lapsed = {"lapsed": why} if dead else {}
+        return {"rules_gone": list(nodes), "helpers": said, **lapsed}
 
 
 def round_trips(ctx: Context, grudge: Mapping[str, tuple[str, ...]]) -> dict[str, float]:

@@ -44,7 +44,7 @@ _MOUNT: Final = """mount_of() {
 
 _LOOK: Final = _MOUNT + 'mount_of "$0"'
 
-#: Freezes the process, with the group that it leads, at a moment when files of the store have pages that are not synced,
+#: Freezes the process, with the group that it leads, when files of the store have pages that are not synced,
 #: where the kernel shows it (cachestat, Linux 6.5), keeps a digest of every sector as the process sees it, and cuts.
 #: Whatever ends it before the cut, also its time limit, lets the process go on.
 _CUT: Final = """

@@ -66,7 +66,8 @@ def test_the_helper_is_started_before_the_rules_and_stopped_after_them():
     fault.inject(ctx, targets)
     fault.heal(ctx, targets)
     kinds = [command.argv[3] for node, command in ctx.nodes.sent if node == targets.nodes[0]]
-    assert kinds == [PROGRAM, "harness-packet-delay", "harness-packet-delay", PROGRAM, "harness-packet-delay"]
+    chain = "harness-packet-delay"
+    assert kinds == [PROGRAM, chain, chain, chain, PROGRAM, chain]
 
 
 def test_the_start_carries_all_figures_and_the_program():
@@ -101,6 +102,21 @@ def test_round_trips_as_before_are_no_delay_whatever_the_jitter(delay_ms, jitter
         fault.witness(ctx, targets)
     ctx.nodes.answer = answering(trips(0.5 + delay_ms))
     assert fault.witness(ctx, targets)
+
+
+@pytest.mark.parametrize("printed", ["{}", '{"seen": 9}'])
+def test_a_helper_that_ended_before_the_heal_took_the_fault_with_it(printed):
+    ctx, fault, targets = shaped("packet-delay", answering(trips(0.5)))
+    ctx.nodes.answer = lambda node, command: (
+        "  9  99  NFQUEUE  0  --  *  *  10.0.0.1  0.0.0.0/0  /* from n1 */\n"
+        if '-nvxL "$0"' in command.argv[2]
+        else printed if command.argv[3:4] == (PROGRAM,) and node == targets.nodes[0]
+        else '{"seen": 9}' if command.argv[3:4] == (PROGRAM,)
+        else "gone"
+    )  # fmt: skip
+    said = fault.heal(ctx, targets).get("lapsed")
+    first, *_ = targets.nodes
+    assert said == (f"the helper on {first} had ended by itself: packets passed as ever" if printed == "{}" else None)
 
 
 def test_where_no_link_is_left_to_shape_nothing_is_tried():
