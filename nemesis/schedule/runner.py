@@ -216,6 +216,8 @@ class Runner:
             fault.inject(ctx, targets)
             stood, took_ms = True, round((ctx.clock.now() - began) / 1e6, 1)
             witness = {"stood_ms": took_ms, **fault.witness(ctx, targets)}
+            if getattr(fault, "passes", False):
+                witness["lasted_ms"] = took_ms
         except (FaultError, SkippedError, StartError) as error:
             self._note("info", fault, number, "inject", reason=str(error))
             if not stood:

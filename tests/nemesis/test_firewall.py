@@ -9,7 +9,7 @@ import pytest
 
 from nemesis.core import firewall
 from nemesis.core.firewall import Iptables, Nft, Rule
-from nemesis.faults.registry import find
+from nemesis.faults.delay import DELAY
 
 NFT, IPTABLES = Nft(), Iptables()
 
@@ -188,7 +188,7 @@ def test_what_is_queued_has_the_rules_of_other_faults_before_it():
 
     So the rules of a partition that a delay of the same link is laid over would have no effect any more.
     """
-    wall = find("packet-delay").wall
+    wall = DELAY[0].wall
     install = wall.install("packet-delay", [Rule("n2", ("10.0.0.2",), "queue", 60)])
     assert install.argv[-2].startswith("*mangle\n")
     others = (install, wall.counters("x"), wall.remove("x"), wall.gone("x"))

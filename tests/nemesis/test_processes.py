@@ -9,6 +9,7 @@ from collections import Counter
 from contextlib import suppress
 from dataclasses import replace
 from signal import SIGKILL
+from unittest import mock
 
 import pytest
 
@@ -93,8 +94,8 @@ def test_a_process_that_could_not_be_looked_at_is_not_gone():
     KILL.inject(ctx, targets)
     usual = nodes._one
     cannot = (254, "", "sh: cannot fork")
-    nodes._one = lambda node, command: cannot if STATE in command.argv else usual(node, command)
-    with pytest.raises(FaultError, match="exit 254: sh: cannot fork"):
+    look = mock.patch.object(nodes, "_one", lambda node, one: cannot if STATE in one.argv else usual(node, one))
+    with look, pytest.raises(FaultError, match="exit 254: sh: cannot fork"):
         KILL.witness(ctx, targets)
 
 

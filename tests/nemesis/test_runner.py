@@ -4,6 +4,7 @@ import random
 import threading
 import time
 from dataclasses import replace
+from unittest import mock
 
 import pytest
 
@@ -254,9 +255,14 @@ def test_a_fault_does_not_stand_before_its_last_command_however_long_its_record_
             clock.wait(2.0, threading.Event())
 
     usual = system.nodes._signal
-    system.nodes._signal = lambda *hit: (killed.append(clock.now()), usual(*hit))
+
+    def signal(*hit):
+        killed.append(clock.now())
+        usual(*hit)
+
     runner._record = record_slowly
-    runner.run(threading.Event())
+    with mock.patch.object(system.nodes, "_signal", signal):
+        runner.run(threading.Event())
     (receipt,) = receipts_of(record.events)
     assert receipt.state == "installed"
     assert receipt.stood >= killed[0] >= receipt.started + 2e9
@@ -273,6 +279,7 @@ def test_what_is_over_when_it_is_injected_stands_from_its_first_step_on(fault, f
     (receipt,) = receipts_of(record.events)
     assert receipt.state == "installed"
     assert (receipt.stood == receipt.started) == from_the_first_step
+    assert ("lasted_ms" in receipt.witness) == from_the_first_step
     assert receipt.heal_started is not None
     assert receipt.heal_started - receipt.started >= 1e9
 

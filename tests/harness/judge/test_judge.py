@@ -671,6 +671,16 @@ def test_gate_under_fault_asks_nothing_of_a_fault_that_stood_for_less_than_an_el
     )  # fmt: skip
 
 
+def test_gate_under_fault_counts_nothing_after_a_fault_that_has_passed() -> None:
+    """All nodes are back by then: what is answered until the healing was answered by a whole cluster."""
+    passed = {"lasted_ms": 7000.0}
+    long = receipt("restart-rolling", nodes=NODES, started=20 * S, stood=20 * S, heal_started=40 * S, witness=passed)
+    recorded = replace(good(), receipts=(long,))
+    assert [(window.begin, window.end) for window in windows_of(recorded)] == [(20 * S, 27 * S)]
+    never = replace(long, heal_started=None, healed=None)
+    assert [window.end for window in windows_of(replace(good(), receipts=(never,)))] == [27 * S]
+
+
 def test_the_length_of_a_fault_that_stood_too_shortly_does_not_contradict_its_ends() -> None:
     """From 6.45 to 11.32 s is 6.5 to 11.3 s, which 4.9 s would contradict."""
     short = receipt(id=1, started=40 * S, stood=40_451 * S // 1000, heal_started=44_320 * S // 1000, healed=45 * S)
