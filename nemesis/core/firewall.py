@@ -163,21 +163,27 @@ class Iptables(Firewall):
 
     def install(self, chain: str, rules: Sequence[Rule]) -> Command:
         batches = {version: self._batch(chain, rules, version) for version in (4, 6)}
-        script = """printf %s "$1" | iptables-restore -w --noflush || exit
-[ -z "$2" ] || printf %s "$2" | ip6tables-restore -w --noflush"""
-        # What an earlier run of the same fault left must go first: a second jump would survive the healing.
-        return Command(("sh", "-c", f"{self._remove}\n{script}", _iptables_name(chain), batches[4], batches[6]))
+        # A chain that stands is replaced where it stands: packets would come past while it is away.
+        script = f"""put() {{
+  printf %s "$2" | "$1-restore" -w --noflush || return
+  "$1" -w -t {self._table} -C INPUT -j "$0" 2>/dev/null || "$1" -w -t {self._table} -I INPUT 1 -j "$0"
+}}
+put iptables "$1" || exit
+if [ -n "$2" ]; then put ip6tables "$2" || exit; else
+{self._remove("ip6tables")}
+fi
+exit 0"""
+        return Command(("sh", "-c", script, _iptables_name(chain), batches[4], batches[6]))
 
     def counters(self, chain: str) -> Command:
         script = f'for t in iptables ip6tables; do "$t" -w -t {self._table} -nvxL "$0" 2>/dev/null; done; exit 0'
         return Command(("sh", "-c", script, _iptables_name(chain)))
 
     def remove(self, chain: str) -> Command:
-        return Command(("sh", "-c", f"{self._remove}\nexit 0", _iptables_name(chain)))
+        return Command(("sh", "-c", f"{self._remove('iptables ip6tables')}\nexit 0", _iptables_name(chain)))
 
-    @property
-    def _remove(self) -> str:
-        return f"""for t in iptables ip6tables; do
+    def _remove(self, tools: str) -> str:
+        return f"""for t in {tools}; do
   while "$t" -w -t {self._table} -D INPUT -j "$0" 2>/dev/null; do :; done
   "$t" -w -t {self._table} -F "$0" 2>/dev/null && "$t" -w -t {self._table} -X "$0" 2>/dev/null
 done"""
@@ -209,7 +215,7 @@ echo gone"""
         ]
         if not lines and version == 6:
             return ""
-        return "\n".join([f"*{self._table}", f":{name} - [0:0]", *lines, f"-I INPUT 1 -j {name}", "COMMIT", ""])
+        return "\n".join([f"*{self._table}", f":{name} - [0:0]", *lines, "COMMIT", ""])
 
     def _statements(self, rule: Rule) -> list[str]:
         note = f'-m comment --comment "from {rule.peer}"'

@@ -126,7 +126,11 @@ def all_nodes(ctx: Context, rng: random.Random) -> list[str]:  # noqa: ARG001 (o
 
 
 def a_majority(ctx: Context, rng: random.Random) -> list[str]:
-    return rng.sample(ctx.free, min(len(ctx.free), majority(len(ctx.members))))
+    """Choose a majority of the members.  Raises SkippedError when so many are not free."""
+    number = majority(len(ctx.members))
+    if len(ctx.free) < number:
+        raise SkippedError(f"{len(ctx.free)} of {len(ctx.members)} nodes are free, which is no majority")
+    return rng.sample(ctx.free, number)
 
 
 class ProcessFault:

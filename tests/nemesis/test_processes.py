@@ -53,6 +53,15 @@ def test_busy_nodes_are_not_chosen_and_count_against_the_quorum():
         KILL.plan(replace(ctx, busy=frozenset({"n1", "n2"})), random.Random(0))
 
 
+def test_fewer_than_a_majority_is_none():
+    """Of five nodes three are under other faults, such as wrong clocks: two paused ones would leave a quorum."""
+    ctx, *_ = world()
+    fault = find("pause-majority")
+    assert len(fault.plan(replace(ctx, busy=frozenset({"n1", "n2"})), random.Random(0)).nodes) == 3
+    with pytest.raises(SkippedError, match="2 of 5 nodes are free"):
+        fault.plan(replace(ctx, busy=frozenset({"n1", "n2", "n3"})), random.Random(0))
+
+
 def test_a_target_that_is_down_already_is_a_reason_to_skip():
     ctx, nodes, system, _ = world()
     nodes.states["n3", system.last["n3"]] = ""
