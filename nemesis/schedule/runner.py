@@ -91,8 +91,8 @@ class Runner:
         self._lock = threading.RLock()
         self._failures: list[Exception] = []
         self._closed = False
+        #: The faults of which an injection was begun.
         self.tried: set[str] = set()
-        """The faults of which an injection was begun."""
 
     @property
     def active(self) -> dict[int, tuple[str, tuple[str, ...]]]:
