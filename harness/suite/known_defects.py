@@ -1,14 +1,14 @@
 """Known defects of a system under test, and the marks by which a violation is recognised as one.
 
 A kind of violation alone would let a new defect of the same kind pass for an old one.  So a known defect has a
-fingerprint: the kinds that it may show as, a line that stands in the nodes' own logs when it struck, where only some
-faults can bring it about, those faults, and, where healthy runs write that line too, the kinds that prove it.  They are
-written once, in TOML, and suites refer to them by name::
+fingerprint: the kinds that it may show as, and one at least of: a line that stands in the nodes' own logs when it
+struck; where only some faults can bring it about, those faults; where healthy runs write that line too, or nothing is
+logged, the kinds that prove it.  They are written once, in TOML, and suites refer to them by name::
 
     [[defect]]
     name = "never-catches-up"
     kinds = ["no-recovery"]
-    log = '\\[Push-{node}\\]Reset write index to \\d+ for resending'     # a regex; {node}: a node that the check names
+    log = '\\[Push-{node}\\]Reset write index to \\d+'     # a regex; {node}: a node that the check names; none: any logs
     times = 100                       # so many lines at the least; 1 if left out
     faults = ["crash-all"]            # one of these was installed, on a node that the check names; none: any
     only_with = ["log-alarm"]         # some of the kinds: any other counts only beside one of these; none: by itself
@@ -50,7 +50,7 @@ class Defect(Struct, frozen=True, forbid_unknown_fields=True):
 
     name: Text
     kinds: Annotated[tuple[str, ...], Meta(min_length=1)]
-    log: Text
+    log: Text | None = None
     times: Annotated[int, Meta(ge=1)] = 1
     faults: tuple[str, ...] = ()
     only_with: tuple[str, ...] = ()
@@ -70,14 +70,16 @@ class Defect(Struct, frozen=True, forbid_unknown_fields=True):
             return False
         if self.faults and not any(self._struck(receipt, violation) for receipt in receipts):
             return False
+        if self.log is None:
+            return True
         healed = max((receipt.get("healed") or 0 for receipt in receipts), default=0) / 1e9
-        return self._lines(violation, run, healed + self.after_heal_s) >= self.times
+        return self._lines(self.log, violation, run, healed + self.after_heal_s) >= self.times
 
     def _struck(self, receipt: Mapping[str, Any], violation: Violation) -> bool:
         hit = receipt.get("state") == "installed" and receipt.get("fault") in self.faults
         return hit and (not violation.nodes or not {*violation.nodes}.isdisjoint(receipt.get("nodes", ())))
 
-    def _lines(self, violation: Violation, run: RunFiles, since: float) -> int:
+    def _lines(self, pattern: str, violation: Violation, run: RunFiles, since: float) -> int:
         """Count the mark in the logs of the nodes named, or in all where the mark itself contains the node.
 
         Where it counts only after the heal, from ``since`` on (s since the run's start).
@@ -85,9 +87,9 @@ class Defect(Struct, frozen=True, forbid_unknown_fields=True):
         logs = run.nodes
         every_node = sorted(path.name for path in logs.glob("*") if path.is_dir())
         named = list(violation.nodes) or every_node
-        searched, pattern = [node for node in named if node in every_node], self.log
-        if "{node}" in self.log:
-            searched, pattern = every_node, self.log.replace("{node}", f"(?:{'|'.join(map(re.escape, named))})")
+        searched = [node for node in named if node in every_node]
+        if "{node}" in pattern:
+            searched, pattern = every_node, pattern.replace("{node}", f"(?:{'|'.join(map(re.escape, named))})")
         mark = re.compile(pattern)
         cuts = LOG_END in mark.groupindex
         recorded = _Recorded(run) if cuts or self.after_heal_s else None
@@ -153,9 +155,13 @@ def read_defects(path: Path) -> dict[str, Defect]:
     found: dict[str, Defect] = {}
     for number, defect in enumerate(defects):
         try:
-            re.compile(defect.log.replace("{node}", "n1"))
+            re.compile((defect.log or "").replace("{node}", "n1"))
         except re.error as error:
             raise UsageError(f"{path}: defect[{number}].log is no regular expression: {error}") from None
+        if defect.log is None and (defect.times > 1 or defect.after_heal_s):
+            raise UsageError(f"{path}: defect[{number}] has times or after_heal_s, which count lines of log: add log")
+        if not (defect.log or defect.faults or defect.only_with):
+            raise UsageError(f"{path}: defect[{number}] has kinds alone for a mark: add log, faults or only_with")
         for kind in defect.only_with:
             if kind not in defect.kinds:
                 why = f"which is none of its kinds; {hint(kind, defect.kinds)}"

@@ -103,10 +103,10 @@ class Client:
                 answer = await connection.ask(code, body, ext, timeout=_left(deadline))
         except NoAnswerError as error:
             return LAW.outcome(error.case, invocation, node, str(error)), error.case
-        case = case_of(invocation, answer)[0]
+        case, value = case_of(invocation, answer)
         if self._local and case == "exists":
-            return LAW.outcome("refused", invocation, node, _said(answer)), "refused"
-        return outcome_of(invocation, answer, node), case
+            case = "refused"
+        return outcome_of(case, value, invocation, answer, node), case
 
     async def _leader_by(self, node: str, deadline: float) -> str | None:
         """The leader that this node knows."""
@@ -117,9 +117,8 @@ class Client:
         return self._nodes.get(answer.ext.get("controllerLeaderAddress", ""))
 
 
-def outcome_of(invocation: Invocation, answer: Answer, node: str) -> Outcome:
-    """The outcome that an answer proves."""
-    case, value = case_of(invocation, answer)
+def outcome_of(case: str, value: Any, invocation: Invocation, answer: Answer, node: str) -> Outcome:
+    """The outcome that an answer of this case proves, with the value in it."""
     if case in ("done", "exists") and LAW.type_of(case, invocation.f) == "ok":
         return LAW.outcome(case, invocation, node, value=value)
     return LAW.outcome(case, invocation, node, _said(answer))

@@ -165,6 +165,13 @@ def test_without_logs_nothing_is_explained(run: RunFiles) -> None:
     assert unexplained([N3], [STUCK, CUT], run, [], ()) == [N3]
 
 
+def test_a_defect_that_logs_nothing_is_known_by_the_kinds_that_prove_it(run: RunFiles) -> None:
+    silent = Defect("silent", ("lost-add", "hole"), only_with=("lost-add",))
+    lost, hole = Violation("ledgers", "lost-add"), Violation("ledgers", "hole")
+    assert unexplained([lost, hole], [silent], run, [], {"lost-add", "hole"}) == []
+    assert unexplained([hole], [silent], run, [], {"hole"}) == [hole]
+
+
 def check(name: str, verdict: str, **details: Any) -> dict[str, Any]:
     return {"name": name, "verdict": verdict, "details": details}
 
@@ -245,6 +252,11 @@ def test_a_file_of_defects_is_read(tmp_path: Path) -> None:
         (GOOD + "only_with = 'no-recovery'", "only_with must be a list of texts, not 'no-recovery'"),
         (GOOD + "only_with = ['no-recover']", "'no-recover', which is none of its kinds; did you mean no-recovery?"),
         (GOOD + "tims = 2", "there is no key 'tims'; did you mean times?"),
+        (GOOD.replace("log =", "why ="), "defect[0] has kinds alone for a mark: add log, faults or only_with"),
+        (
+            GOOD.replace("log =", "why =") + "faults = ['crash-all']\ntimes = 2",
+            "defect[0] has times or after_heal_s, which count lines of log: add log",
+        ),
         (GOOD + GOOD, "the defect a is written twice"),
         (GOOD.replace("name = 'a'\n", ""), "defect[0].name is missing: it must be a text that is not empty"),
         ("[[defects]]", "there is no key 'defects'"),
