@@ -704,8 +704,9 @@ def test_gate_under_fault_says_when_no_fault_stood() -> None:
 @pytest.mark.parametrize(
     ("changes", "seen"),
     [
-        ({"f": "read"}, "no write was acknowledged under a fault"),
-        ({"f": "cas", "value": [1, 2], "result": [1, 2, 3]}, "no write was acknowledged under a fault"),
+        ({"f": "read"}, "no write was acknowledged and applied under a fault"),
+        ({"f": "cas", "value": [1, 2], "result": [1, 2, 3]}, "no write was acknowledged and applied under a fault"),
+        ({"error": UNAPPLIED}, "no write was acknowledged and applied under a fault"),
         ({"key": "k1"}, "on 1 key, read on 0, not on k1; a read of each is asked for"),
     ],
 )
