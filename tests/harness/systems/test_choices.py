@@ -25,7 +25,7 @@ def test_a_plan_with_a_canary_of_a_system_that_has_none() -> None:
 
 def test_an_option_whose_only_choice_is_nothing() -> None:
     check_options(BARE, {"colour": ""}, str)
-    with pytest.raises(ValueError, match="^colour must be left out, not 'red'$"):
+    with pytest.raises(ValueError, match=r"^colour must be left out, not 'red'$"):
         check_options(BARE, {"colour": "red"}, str)
 
 
