@@ -68,7 +68,7 @@ DIGEST: Final = "a hash of all that a node has applied up to an index: equal ind
 
 
 def words_of(drawn: Drawn) -> list[tuple[str, str]]:
-    """List the words on the page of a run and what they mean; its checks' own words replace ours."""
+    """List the words on the page of a run and what they mean; its options' and checks' own words replace ours."""
     run = drawn.run
     found: dict[str, str] = {}
     violations = violations_of(run.results)
@@ -80,7 +80,7 @@ def words_of(drawn: Drawn) -> list[tuple[str, str]]:
     found |= {"epoch": EPOCH} if run.epoch_bits else {}
     details = details_by_check(run.results)
     found |= {"digest": DIGEST} if "replicas-agree" in details else {}
-    for one in details.values():
+    for one in (run.environment, *details.values()):
         own = one.get("words")
         found |= {str(name): str(meaning) for name, meaning in own.items()} if isinstance(own, Mapping) else {}
     return list(found.items())

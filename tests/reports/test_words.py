@@ -82,6 +82,8 @@ def test_what_only_one_system_has_is_explained_by_the_words_of_its_checks_which_
     results = json.loads(files.results.read_text())
     own = {"tail": "its operation", "unreadable-entry": "its kind", "data lost": "its own"}
     results["checks"][0].setdefault("details", {})["words"] = own
+    results["environment"]["words"] = {"quorum": "its option"}
+    own["quorum"] = "its option"
     files.results.write_text(json.dumps(results))
     assert dict(words_of(prepare(read_run(files)))).items() >= own.items()
 

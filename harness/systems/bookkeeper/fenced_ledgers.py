@@ -64,7 +64,6 @@ KINDS: Final[Mapping[str, str]] = {
 }
 #: Those by which something acknowledged or confirmed is gone.
 LOST: Final = ("lost-add", "acknowledged-beyond-end", "unreadable-entry", "ledger-gone", "read-then-gone")
-_GRAVEST_FIRST: Final = tuple(KINDS)
 
 _Key = str | int | None
 
@@ -124,7 +123,7 @@ def check_fenced_ledgers(operations: Iterable[Operation]) -> LedgerReport:
         if not ledger.wholes:
             unread.append(key)
         _count(ledger, counts)
-    found.sort(key=lambda one: (_GRAVEST_FIRST.index(one.kind), one.operations[0].invoke_index))
+    found.sort(key=lambda one: (list(KINDS).index(one.kind), one.operations[0].invoke_index))
     return LedgerReport(tuple(found), tuple(unread), counts)
 
 
