@@ -84,7 +84,7 @@ def ledgers_keep_their_promises(evidence: Evidence) -> Check:
         all_of_them = f"violations of {counted(struck, 'ledger')}, one of each kind and ledger"
         more = f" (and {further} more, {all_of_them})" if further else ""
         details |= details_of(report.violations, dict.fromkeys(LOST, "data lost"))
-        details["words"] = {**WORDS, **{kind: KINDS[kind] for kind in details["kinds"]}}
+        details["words"] = {**WORDS, **{one.kind: KINDS[one.kind] for one in report.violations}}
         return Check("ledgers", "check", "invalid", _ASKED, f"{first.sentence}{more}; {seen}", details)
     if report.unread:
         seen += f"; not read at the end: {', '.join(map(str, report.unread[:_NAMED]))}"
