@@ -73,6 +73,7 @@ def recorder(monkeypatch: pytest.MonkeyPatch) -> type[Recorder]:
         ("--system zookeeper --dledger-version 0.3.2", "--dledger-version 0.3.2 belongs to dledger: leave it out, or"),
         ("--canary stale-reads", "give --unsafe-test-mode too"),
         ("--canary late-reads", "'late-reads' is not one of"),
+        ("--system zookeeper --canary x", "'--canary': zookeeper has no canaries, so leave it out, not 'x'"),
         ("--test-count 0", "--test-count must be from 1 to 10000, not 0"),
         ("--test-count 10001", "--test-count must be from 1 to 10000, not 10001"),
         ("--seed -1", "--seed must be a whole number from 0"),
