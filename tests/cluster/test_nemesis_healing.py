@@ -95,7 +95,7 @@ def elect(world):
 
 @pytest.mark.parametrize("name", sorted(set(FAULTS) - NEEDS_MORE))
 def test_harness_heal_undoes_what_a_killed_run_left(world, fresh, name, capsys):
-    """Injected, seen to bite and abandoned, as by a harness that is killed with -9: healing has nothing but the nodes."""
+    """Injected, seen to bite and abandoned, as by a harness killed with -9: healing has nothing but the nodes."""
     fault = find(name)
     if why := fault.precheck(world.ctx):
         pytest.skip(why)
