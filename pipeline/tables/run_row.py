@@ -15,7 +15,7 @@ from history.records.layout import start_of
 from history.records.plans import nemesis_name, system_version
 from history.records.settings import machine_of, settings_of
 from history.records.verdicts import verdict_of
-from pipeline.tables.columns import clean
+from history.tables.operations import clean
 from pipeline.tables.conclusions import object_in
 
 

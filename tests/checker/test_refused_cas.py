@@ -18,7 +18,7 @@ from checker.engines.cas_chains import new_values_unique
 from history import Operation, read_history
 from history.codes import ABSENT, READ
 from history.readers import OperationColumns, read_any
-from pipeline.tables.columns import operations_table
+from history.tables.operations import operations_table
 from reports.text.text_diagram import draw
 from tests.support.checker.jsonl import jsonl
 from tests.support.checker.oracle import Sampler, is_linearizable

@@ -15,7 +15,7 @@ from harness.judge.fault_figures import by_fault, load_in, ok_times_by_kind, wit
 from history import UNAPPLIED, Event, Operation, Probe, Receipt, pair
 from history.metrics.recovery import Load, never_recovered
 from history.records.events import Type
-from pipeline.tables.columns import operations_table
+from history.tables.operations import operations_table
 from pipeline.tables.load_figures import load_figures
 from pipeline.tables.recovery import Slice, fault_table, ok_times
 from pipeline.tables.run_row import last_moment
