@@ -30,6 +30,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import accumulate, chain, zip_longest
 from operator import attrgetter
 from typing import Any, Final
@@ -207,7 +208,7 @@ class _Cover:
     def __init__(self, queue: _Queue) -> None:
         pairs = sorted(queue.pairs(), key=lambda pair: pair[0].ret)
         self.since = [enqueue.ret for enqueue, _ in pairs]
-        self.longest = list(accumulate(pairs, _longer))
+        self.longest = list(accumulate(pairs, partial(max, key=_until)))
 
     def over(self, answer: Call) -> tuple[list[Pair], int]:
         """The fewest items of which one must have been there at every moment of the answer, or how far they reach."""
@@ -223,10 +224,6 @@ class _Cover:
 
 def _until(pair: Pair) -> int:
     return NEVER if pair[1] is None else pair[1].invoke
-
-
-def _longer(one: Pair, two: Pair) -> Pair:
-    return max(one, two, key=_until)
 
 
 def _empty_at(queue: _Queue, limits: Limits) -> list[tuple[float, Call]]:

@@ -46,14 +46,13 @@ def _without_suspects(calls: Sequence[Call], model: Model) -> tuple[list[Call], 
         rest = [call for call in calls if call is not suspect]
         if (order := linearization(rest, model)) is None:
             continue
-        others = [call for call in rest if suspect.f == call.f == "read" and _fits_without(call, calls, model)]
+        others = [
+            call for call in rest
+            if suspect.f == call.f == "read" and linearizable([one for one in calls if one is not call], model)
+        ]  # fmt: skip
         fitting = linearization([call for call in rest if call not in others], model) if others else None
         return ([suspect], order) if fitting is None else ([*others, suspect], fitting)
     return None
-
-
-def _fits_without(call: Call, calls: Sequence[Call], model: Model) -> bool:
-    return linearizable([other for other in calls if other is not call], model)
 
 
 def _legal_results(suspect: Call, calls: Sequence[Call], model: Model) -> tuple[Any, ...]:

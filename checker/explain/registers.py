@@ -256,15 +256,13 @@ class _Sentences(CoreWords):
         if wrote and None not in sides[0] | sides[1] and sides[0].isdisjoint(sides[1]):
             names = [and_listed(sorted(str(node) for node in side)) for side in sides]
             return "split-brain", f"{names[0]} went on with {self._value(outer)}, {names[1]} with {self._value(inner)}"
-        kind = "read-inversion" if self._was_read_first(outer, inner) else "stale-read"
+        # Was it a read that shows that one of the values had been current?
+        read_first = any(cluster.first is not None and cluster.first.f == "read" for cluster in (outer, inner))
+        kind = "read-inversion" if read_first else "stale-read"
         if outer.initial:
             return kind, f"the answer of {who(self.op(outer.last))} is stale"
         suspects = " or that of ".join(who(self.op(cluster.last)) for cluster in (outer, inner))
         return kind, f"the answers contradict each other, and either that of {suspects} is stale"
-
-    def _was_read_first(self, *clusters: _Cluster) -> bool:
-        """Is it a read that shows that one of the values had been current?"""
-        return any(cluster.first is not None and cluster.first.f == "read" for cluster in clusters)
 
     def _value(self, cluster: _Cluster) -> str:
         return shown(thaw(cluster.value))

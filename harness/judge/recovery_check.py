@@ -212,7 +212,8 @@ def recovery_check(recorded: Recorded, found: RecoveryFindings | None, damages: 
     if restart := _restart_failed(recorded, damages):
         details = {**_reached(found, found.since_heal), "kind": "no-recovery", **_last_seen(recorded)}
         seen = f"did not start again after all were restarted: {restart}"
-        return check(*_unless_ours(seen, _failed_set_up(recorded)), details)
+        failed = _failed_set_up(recorded)
+        return check("unknown", f"{seen}, but {failed}", details) if failed else check("invalid", seen, details)
     looked = [found, found.restarted] if found.restarted else [found]
     wrong = next(((one, *failure) for one in looked if (failure := _failure(one, limit))), None)
     if wrong is None:
@@ -255,7 +256,7 @@ def _failure(found: RecoveryFindings, limit: float) -> tuple[Recovery, str] | No
         after = "after all were restarted " if heal.event == RESTART else ""
         return heal, after + heal.sentence() + _late(heal, limit)
     if not load.undecidable and load.seconds is None:
-        before = f"{heal.reached_sentence()}, but " if _reached_at(heal) else ""
+        before = f"{heal.reached_sentence()}, but " if heal.seconds is not None and not heal.undecidable else ""
         return load, f"{before}after the load {load.sentence()}"
     if (
         not (heal.undecidable or load.undecidable)
@@ -271,10 +272,6 @@ def _late(heal: Recovery, limit: float) -> str:
     if heal.committed_again is None or (took := (heal.committed_again - heal.healed_at) / _SECOND) <= limit + SLACK_S:
         return ""
     return f"; operations succeeded again only {took:.1f} s after {heal.event}"
-
-
-def _reached_at(recovery: Recovery) -> bool:
-    return recovery.seconds is not None and not recovery.undecidable
 
 
 def _took(recovery: Recovery) -> float:
@@ -313,10 +310,6 @@ def _harness_cause(found: RecoveryFindings, recorded: Recorded, limit: float) ->
     if recorded.state.standstills and found.seconds < limit:
         return f"the harness was awake for only {found.seconds:.1f} s of the {limit:g} s"
     return None
-
-
-def _unless_ours(seen: str, ours: str) -> tuple[Verdict, str]:
-    return ("unknown", f"{seen}, but {ours}") if ours else ("invalid", seen)
 
 
 def _failed_set_up(recorded: Recorded) -> str:

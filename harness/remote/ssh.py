@@ -257,7 +257,7 @@ def _dial(node: Node, timeout: float) -> socket.socket:
 def _shake_hands(node: Node, transport: paramiko.Transport, known: dict[str, bytes], timeout: float) -> None:
     transport.banner_timeout = transport.handshake_timeout = transport.auth_timeout = timeout
     # Only the key types that we know: the server might otherwise show another, which we cannot compare.
-    offered = [kind for name in known for kind in _signatures(name)]
+    offered = [kind for name in known for kind in (("rsa-sha2-512", "rsa-sha2-256") if name == "ssh-rsa" else (name,))]
     options = transport.get_security_options()
     options.key_types = tuple(kind for kind in offered if kind in options.key_types)
     try:
@@ -293,10 +293,6 @@ def _authenticate(node: Node, transport: paramiko.Transport, key: paramiko.PKey,
         raise HostUnreachableError(
             node.name, f"{node.ssh_host} hung up while logging in within {timeout:g} s ({error})"
         ) from None
-
-
-def _signatures(kind: str) -> tuple[str, ...]:
-    return ("rsa-sha2-512", "rsa-sha2-256") if kind == "ssh-rsa" else (kind,)
 
 
 def _fingerprint(key: bytes) -> str:

@@ -91,7 +91,7 @@ class Suite:
         for number, table in enumerate(self.tables):
             where = f"{self.path}: matrix[{number}]"
             found += _Matrix(table, self.defaults, where, self.path.parent, self.defects).cells(
-                seed, cluster, changes or {}, wanted or _everything
+                seed, cluster, changes or {}, wanted or (lambda _: True)
             )
         names: set[str] = set()
         for cell in found:
@@ -142,10 +142,6 @@ def length_s(value: str, where: str) -> float:
     if total <= 0:
         raise UsageError(f"{where} must be {LENGTH_WORDS}, not {value!r}")
     return float(total)
-
-
-def _everything(_: Plan) -> bool:
-    return True
 
 
 # -- a matrix ---------------------------------------------------------------------------------------------------------

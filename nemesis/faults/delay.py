@@ -133,17 +133,14 @@ class Shape:
     def start(self, seed: int) -> Command:
         figures = (self.delay_ms, self.jitter_ms, self.reorder, self.duplicate)
         arguments = (self.ready, str(self.number), *(f"{figure:g}" for figure in figures), str(seed))
-        return Command(("sh", "-c", _START, PROGRAM, *arguments), stdin=helper_source(), timeout=15.0)
+        source = Path(__file__).with_name("queue_helper.py").read_text()
+        return Command(("sh", "-c", _START, PROGRAM, *arguments), stdin=source, timeout=15.0)
 
     def counts(self) -> Command:
         return Command(("sh", "-c", COUNTS, PROGRAM, self.ready))
 
     def stop(self) -> Command:
         return Command(("sh", "-c", _STOP, PROGRAM, self.ready))
-
-
-def helper_source() -> str:
-    return Path(__file__).with_name("queue_helper.py").read_text()
 
 
 class QueuedPackets:

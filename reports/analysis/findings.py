@@ -168,21 +168,18 @@ def violation_count(run: Run) -> int:
 
 def violating_keys(run: Run) -> list[tuple[str, list[str], int, bool]]:
     """List (key, kinds of its recorded anomalies, number of its violations, whether it may have more), most first."""
-    rows = [
-        (str(key.get("key")), _kinds_of(key), int(key["violations"]), leaves_more([str(key.get("reason") or "")]))
-        for key in run.results.get("keys", ())
-        if key.get("violations")
-    ]
+    rows = []
+    for key in run.results.get("keys", ()):
+        if key.get("violations"):
+            kinds = sorted({str(example.get("kind")) for example in key.get("counterexamples") or ()})
+            more = leaves_more([str(key.get("reason") or "")])
+            rows.append((str(key.get("key")), kinds, int(key["violations"]), more))
     promises: dict[str, list[str]] = {}
     for one in counterexamples_of(run.results):
         if one.check not in LINEARIZABLE:
             promises.setdefault(str(one.key), []).append(str(one.record.get("kind")))
     rows += [(key, sorted(set(kinds)), len(kinds), False) for key, kinds in promises.items()]
     return sorted(rows, key=lambda row: -row[2])
-
-
-def _kinds_of(key: Mapping[str, Any]) -> list[str]:
-    return sorted({str(example.get("kind")) for example in key.get("counterexamples") or ()})
 
 
 def examples_of(run: Run) -> list[Shown]:

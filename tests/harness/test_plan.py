@@ -372,10 +372,3 @@ def test_a_plan_of_a_system_that_is_not_installed_is_read_and_not_run() -> None:
     assert Plan.from_json(plan.to_json()) == plan
     with pytest.raises(UsageError, match="there is no system 'elsewhere'"):
         validate(plan)
-
-
-def test_a_plan_that_knows_an_option_by_its_name_before_has_its_value() -> None:
-    """ZooKeeper's ``peeks`` was ``reads``, though no read was ever made otherwise."""
-    assert Plan(seed=1, system="zookeeper", options={"reads": "sync"}).options["peeks"] == "sync"
-    assert "reads" not in Plan(seed=1, system="zookeeper", options={"reads": "sync"}).options
-    assert Plan(seed=1, system="zookeeper").options["peeks"] == "plain"

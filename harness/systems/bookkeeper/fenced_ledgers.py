@@ -38,6 +38,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import accumulate
 from typing import Final
 
@@ -225,15 +226,11 @@ class _Shortest:
     def __init__(self, ends: Iterable[_End]) -> None:
         by_last = sorted(ends, key=lambda end: end[0])
         self._lasts = [last for last, _ in by_last]
-        self._first = list(accumulate(by_last, _answered_first))
+        self._first = list(accumulate(by_last, partial(min, key=lambda end: _return_index(end[1]))))
 
     def answered_first(self, id_: int) -> _End | None:
         place = bisect_left(self._lasts, id_)
         return self._first[place - 1] if place else None
-
-
-def _answered_first(one: _End, other: _End) -> _End:
-    return min(one, other, key=lambda end: _return_index(end[1]))
 
 
 def _ended(end: _End) -> str:
