@@ -157,12 +157,3 @@ def _leaders_since(drawn: Drawn, onset: float) -> list[str]:
 def _served(run: Run) -> Floats:
     """The times at which operations were acknowledged by a node that had applied them, in seconds, in order."""
     return run.operations.served_at() / 1e9
-
-
-def last_seen(drawn: Drawn, committed: float | None) -> dict[str, int | None]:
-    """The details for :func:`is_outage`; the judge of an earlier release did not record them."""
-    if committed is None:
-        return {}
-    served = _served(drawn.run)
-    last = int(served[-1] * 1e9) if len(served) else None
-    return {"last_commit_ns": int(committed * 1e9), "last_served_ns": last, "end_ns": drawn.run.end}

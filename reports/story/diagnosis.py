@@ -40,7 +40,7 @@ from reports.analysis.findings import (
 from reports.analysis.lagging_nodes import AGE_S
 from reports.analysis.node_timeline import SILENT, NodeTimeline, last_statuses, leader_at, silent_since
 from reports.load.check_rows import checks_of
-from reports.story.aftermath import after_onset, last_seen
+from reports.story.aftermath import after_onset
 from reports.story.breaks import Break, Evidence
 from reports.story.causes import causes_text
 from reports.story.elsewhere import held_elsewhere
@@ -333,7 +333,7 @@ def _no_recovery(drawn: Drawn, row: Mapping[str, Any], about: Mapping[str, Any])
     behind = [timeline for timeline in drawn.timelines if timeline.node in named]
     nodes = tuple(timeline.node for timeline in behind)
     starts = tuple(one for one in drawn.failed_starts if one.lines and one.node in named)
-    outage = is_outage({**about, **last_seen(drawn, last)})
+    outage = is_outage(about)
     if last is not None and outage:
         leader = leader_at(drawn.timelines, end)
         led = f"{leader} led" if leader else "no node led"
