@@ -28,8 +28,6 @@ if TYPE_CHECKING:
         render_run,
         render_summary,
         write_all,
-        write_junit,
-        write_plots,
         write_report,
     )
 
@@ -39,8 +37,6 @@ __all__ = [
     "render_run",
     "render_summary",
     "write_all",
-    "write_junit",
-    "write_plots",
     "write_report",
 ]
 

@@ -18,17 +18,12 @@ from reports.style.wording import Wording, by_values
 from reports.text import junit, terminal
 from reports.text.summary import render_summary
 
-__all__ = ["headlines_of", "render_run", "render_summary", "write_all", "write_junit", "write_plots", "write_report"]
+__all__ = ["headlines_of", "render_run", "render_summary", "write_all", "write_report"]
 
 
 def write_report(files: RunFiles, wording: Wording = by_values) -> ReportOutcome:
     """Write ``report.html``.  Never raises for the contents of a run; what could not be drawn is a warning."""
     return _write_page(prepare(read_run(files, wording)))
-
-
-def write_plots(files: RunFiles) -> list[Path]:
-    """Write the PNG and SVG files under ``plots/``; what cannot be drawn is left out (:func:`write_all`)."""
-    return _write_plots(prepare(read_run(files))).paths
 
 
 def write_all(files: RunFiles, wording: Wording = by_values) -> ReportOutcome:
@@ -37,11 +32,6 @@ def write_all(files: RunFiles, wording: Wording = by_values) -> ReportOutcome:
     found = [_write_plots(drawn), _write_page(drawn)]
     paths = drawn.run.notes.attempt_list("junit.xml", lambda: _write_junit(drawn, files.junit))
     return ReportOutcome([path for part in found for path in part.paths] + paths, list(drawn.run.notes.warnings))
-
-
-def write_junit(files: RunFiles, path: Path) -> None:
-    """Write ``junit.xml`` to ``path``.  Raises OSError."""
-    junit.write(read_run(files), path)
 
 
 def headlines_of(files: RunFiles, wording: Wording = by_values) -> list[str]:

@@ -21,6 +21,7 @@ from reports.page.context import sections_of
 from reports.site import site
 from reports.story.canary import grouped, meaning_of, verdict_shown, word_of
 from reports.story.diagnosis import Diagnosis, diagnosis_of
+from reports.text import junit
 from tests.support.reports.checks import DELETED
 from tests.support.reports.made import Maker
 from tests.support.reports.recorded_runs import recorded_run
@@ -82,7 +83,7 @@ def test_every_text_begins_with_what_the_planted_bug_alone_does_not_explain(fres
     assert reports.render_summary(run.results, plan=run.plan).splitlines()[0] == words.upper()
     found = diagnosed(files)
     assert (found.place, found.breaks[0].place) == ("invariant-1", "counterexample")
-    reports.write_junit(files, files.junit)
+    junit.write(read_run(files), files.junit)
     assert f'name="finding" value="{row.finding}"' in files.junit.read_text()
     files.plan.write_text(json.dumps({**run.plan, "canary": ""}))
     assert (row_of(files).beside, row_of(files).finding) == ("", "data lost: committed-entries-deleted")
