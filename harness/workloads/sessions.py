@@ -161,10 +161,8 @@ def _went_back(ordered: Iterable[Operation], versions: Mapping[tuple[Any, Any], 
         if op.outcome == "info" or (op.outcome == "fail" and NEW_SESSION in (op.error or "")):
             newest = {one: known for one, known in newest.items() if one[0] != op.process}
         elif op.outcome == "ok" and op.f in ("write", "peek"):
-            if op.f == "write":
-                version = versions[op.key, op.value]
-            else:
-                version = -1 if op.result is None else int(op.result[1])
+            peeked = -1 if op.result is None or op.f == "write" else int(op.result[1])
+            version = versions[op.key, op.value] if op.f == "write" else peeked
             if op.f == "peek" and version < before[0]:
                 text = f"process {op.process} saw {_named(version)} of {op.key} after {_named(before[0])}"
                 said = [(one, _named(number)) for number, one in (before, (version, op))]

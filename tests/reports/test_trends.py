@@ -21,6 +21,8 @@ from tests.support.reports.shapes import HOSTILE
 
 EMPTY: dict[Any, Any] = {pa.string(): "", pa.int64(): 0, pa.float64(): None}
 
+PLACES = {"runs": "runs/month=2026-03/1.parquet", "trends": "trends.parquet"}
+
 
 def run_record(number: int, **changes: Any) -> dict[str, Any]:
     plain = {field.name: EMPTY.get(field.type) for field in RUNS}
@@ -36,9 +38,10 @@ def trend_record(**changes: Any) -> dict[str, Any]:
 
 
 def write(store: Path, runs: list[dict[str, Any]], kinds: list[dict[str, Any]]) -> None:
-    (store / "warehouse").mkdir(exist_ok=True)
+    version = store / "warehouse" / "versions" / "00000001"
+    (version / "runs" / "month=2026-03").mkdir(parents=True, exist_ok=True)
     for name, rows in (("runs", runs), ("trends", kinds)):
-        pq.write_table(pa.Table.from_pylist(rows, schema=written_schema(name)), store / "warehouse" / f"{name}.parquet")
+        pq.write_table(pa.Table.from_pylist(rows, schema=written_schema(name)), version / PLACES[name])
 
 
 RUN = "t/2026030{}T020000.000Z-1".format
@@ -162,7 +165,7 @@ def test_hostile_names_of_the_warehouse_stay_text(store: Path) -> None:
 
 @pytest.mark.parametrize("spoilt", ["cut", "text", "table", "json"])
 def test_a_warehouse_that_cannot_be_read_is_named_and_the_results_are_drawn(store: Path, spoilt: str) -> None:
-    path = store / "warehouse" / "trends.parquet"
+    path = store / "warehouse" / "versions" / "00000001" / PLACES["trends"]
     if spoilt == "cut":
         path.write_bytes(path.read_bytes()[:100])
     elif spoilt == "text":
