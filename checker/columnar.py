@@ -257,7 +257,7 @@ class _Check:
                 return self.verdict(EngineResult("valid", VALUES), key, 0)
             if found.kind.max() <= WRITE:
                 return self._by_automaton(found, rows, key)
-            answered = _cas(found, self.limits) if self.model.swaps and engine is None else None
+            answered = _cas(found, self.limits) if self.model.has_cas and engine is None else None
             if answered is not None and (answered.verdict != "invalid" or not self.proofs):
                 return self.verdict(answered, key, found.kind.size)
         rows = rows[takes_part(columns)[rows]]
