@@ -21,7 +21,7 @@ from checker.engines.kv import KV
 from checker.engines.logs import LOG
 from checker.engines.queues import QUEUE
 from checker.engines.registers import ZONES
-from checker.engines.search_columns import decide_operations
+from checker.engines.search_columns import decide_operations, decide_register
 from checker.engines.sets import SET
 from checker.search.compiled import compiled_search
 from checker.search.jit import ENGINE as SEARCH
@@ -70,7 +70,8 @@ ENGINES: Final[tuple[Engine, ...]] = (
     COUNTER,
     Engine(
         "search", SEARCH, "any model; of counters and transactions it knows more", "exponential in concurrency only",
-        _always, _by_search, by_columns=decide_operations, compiled=True,
+        _always, _by_search, by_columns=decide_operations, by_register=decide_register,
+        compiled=True,
     ),
     Engine(
         "python-search", SEARCH, "the same in plain Python; what the compiled one has no room for goes there",

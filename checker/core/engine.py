@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from checker.core.calls import Call
+from checker.core.intervals import IntArray
 from checker.core.model import Model
 from checker.core.result import EngineResult, Limits
 from checker.core.scene import Scene
 from history import Counterexample, Operation
+from history.readers.columns import OperationColumns
 
 #: Calls, model, limits, and whether a linearization is wanted; None where the engine cannot decide after all.
 Decide: TypeAlias = Callable[[Sequence[Call], Model, Limits, bool], EngineResult | None]
 #: Operations on one object, model, limits, and whether a valid verdict is to have its linearization verified.
 DecideOperations: TypeAlias = "Callable[[Sequence[Operation], Model, Limits, bool], ByColumns | None]"
+#: Columns of registers that are absent at first, by key whether it is still to be decided, and limits.
+DecideKeys: TypeAlias = "Callable[[OperationColumns, NDArray[np.bool_], Limits], JudgedKeys | None]"
+#: The calls on one such register (``kernels.encode.Gathered``), and limits.
+DecideRegister: TypeAlias = Callable[[Any, Limits], EngineResult | None]
 #: A core of an invalid result, all operations on the object, and that result.
 Explain: TypeAlias = Callable[[Sequence[Call], Scene, EngineResult], Counterexample]
 #: Above this many operations no linearization is made and verified.
@@ -60,6 +69,19 @@ class ByColumns:
 
 
 @dataclass(frozen=True, slots=True)
+class JudgedKeys:
+    """Which keys one pass found ``valid`` or ``invalid``, and how many operations each has.
+
+    ``cores`` gives the results of the invalid ones with their counterexamples; without it the engines for one key do.
+    """
+
+    valid: NDArray[np.bool_]
+    invalid: NDArray[np.bool_]
+    counts: IntArray
+    cores: Callable[[Model], Iterable[tuple[int, EngineResult]]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Engine:
     """One way to decide the calls on one object.
 
@@ -67,8 +89,9 @@ class Engine:
     for and ``cost`` what it takes, in a line each.  ``applies`` says for which model and calls it is sound; without any
     calls, whether it is for that model at all.  ``explain`` makes the counterexample of one core, with its kind and
     sentence; without it the words are those of a register, or of any model.  ``by_columns`` decides more than
-    ``MAX_BY_CALLS`` operations before any call is made of them, or returns None: then calls are decided.  ``unasked``
-    are the numbers of calls for which it is chosen without being forced.
+    ``MAX_BY_CALLS`` operations before any call is made of them, or returns None: then calls are decided.  Of columns
+    of registers ``by_keys`` decides all keys in one pass, and ``by_register`` one of them.  ``unasked`` are the numbers
+    of calls for which it is chosen without being forced.
 
     ``compiled``: it loads compiled code, which takes longer than a small history takes the plain search.
     ``partial``: where it returns unknown though there was time, the next engine is tried.
@@ -83,6 +106,8 @@ class Engine:
     decide: Decide
     explain: Explain | None = None
     by_columns: DecideOperations | None = None
+    by_keys: DecideKeys | None = None
+    by_register: DecideRegister | None = None
     unasked: range = ANY_SIZE
     compiled: bool = False
     partial: bool = False

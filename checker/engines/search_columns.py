@@ -1,4 +1,4 @@
-"""The compiled search by columns, without an object a call: for cas registers that have no chains, and for operations.
+"""The compiled search by columns, without an object a call: for registers, and for operations.
 
 Operations are judged so where only the search can, and only the verdict is asked for.
 """
@@ -13,7 +13,7 @@ from checker.core.engine import PLAIN_SEARCH_CALLS, ByColumns
 from checker.core.intervals import intervals_of
 from checker.core.model import UNKNOWN, Model, ModelError
 from checker.core.result import EngineResult, Limits, not_begun
-from checker.engines.cas_chains import ENGINE as CHAINS
+from checker.engines.zones_columns import ValueNames
 from checker.search.compiled import RegisterColumns, decide_columns, search_numbers
 from checker.search.encoding import Numbers, numbers_of, numbers_of_lists
 from checker.search.jit import ENGINE, Shapes
@@ -21,15 +21,10 @@ from checker.search.transition_table import Table
 from history import Operation
 
 
-def decide_cas(columns: RegisterColumns, limits: Limits) -> EngineResult | None:
-    """Decide a CAS register by chains, else by the compiled search; None where neither can."""
-    from checker.kernels import cas_chains as kernel
-
-    fields = (columns.kind, columns.value, columns.old, columns.invoke, columns.ret)
-    found = kernel.judge_chains(*fields, len(columns.names))
-    if found == kernel.REPEATED:
-        return search_numbers(columns, limits)
-    return EngineResult("valid", CHAINS) if found == kernel.VALID else EngineResult("invalid", CHAINS, violations=1)
+def decide_register(calls: Any, limits: Limits) -> EngineResult | None:
+    """Decide one register by its gathered columns; None where the compiled search does not apply."""
+    fields = (calls.kind, calls.value, calls.old, calls.invoke, calls.ret)
+    return search_numbers(RegisterColumns(*fields, ValueNames(calls.names)), limits)
 
 
 def decide_operations(
