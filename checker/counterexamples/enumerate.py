@@ -103,7 +103,7 @@ def find_by_columns(
     gone: set[int] = set()
     more, note = limits.extended(), None
     while wrong := proof.contradictions(gone):
-        if len(held) >= MAX_COUNTEREXAMPLES or more.over():
+        if len(held) >= MAX_COUNTEREXAMPLES or (held and more.over()):
             note = _unsought(len(held))
             break
         calls = _calls_at(operations, model, {begun for one in wrong for begun in one.begun})
