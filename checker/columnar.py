@@ -223,8 +223,9 @@ class _Check:
             return self._by_first(found, rows, engines)
         strays = _never_written(columns, rows)
         kept = rows[(columns.kind[rows] != READ) | ~np.isin(columns.value[rows], columns.value[strays])]
-        rest: EngineResult | None = EngineResult("valid", VALUES)
-        if kept.size and (rest := self._by_first(_gathered(columns, kept), kept, engines)) is None:
+        valid = EngineResult("valid", VALUES)
+        rest = self._by_first(_gathered(columns, kept), kept, engines) if kept.size else valid
+        if rest is None:
             return None
         cores = (*((call,) for call in calls_at(columns, strays[:MAX_COUNTEREXAMPLES])), *rest.cores)
         violations = int(strays.size) + rest.violations

@@ -54,8 +54,8 @@ def _check(
     first = first_for(model, len(operations))
     if first.by_columns is not None and engine in (None, first.name) and len(operations) > MAX_BY_CALLS:
         found = first.by_columns(operations, model, limits, proofs and len(operations) <= MAX_PROVEN_OPERATIONS)
-        verdict = found and _decided(found, operations, Scene(recorded, model, key), limits, proofs=proofs)
-        if verdict is not None:
+        scene = Scene(recorded, model, key)
+        if found is not None and (verdict := _decided(found, operations, scene, limits, proofs=proofs)) is not None:
             return verdict
     calls = calls_of(operations, model)
     result = decide(calls, model, limits, engine=engine, proof=proofs and len(calls) <= MAX_PROVEN_OPERATIONS)
