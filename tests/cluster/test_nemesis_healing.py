@@ -24,11 +24,11 @@ from nemesis.faults.registry import FAULTS, find
 from nemesis.schedule.runner import Runner
 from nemesis.schedule.steps import Step, cycle
 from nemesis.sweep import LIFTED, sweep_commands
-from tests.support.cluster.nemesis_world import real_world
+from tests.support.cluster.nemesis_world import IPTABLES_ONCE, real_world
 
 pytestmark = pytest.mark.cluster
 
-STATE = """nft list ruleset; for t in iptables ip6tables; do $t -w -S; done; tc qdisc show
+STATE = """nft list ruleset; for t in iptables ip6tables; do $t -w -S; $t -w -t mangle -S; done; tc qdisc show
 cut -d' ' -f2-4 /proc/self/mounts | sed 's#^/run/harness-cgroup.*##' | sort
 ls -A /run | grep harness | grep -v '^harness-clock$'; ls -A /data | grep harness
 [ ! -e /run/harness-clock ] || cat /run/harness-clock
@@ -50,7 +50,7 @@ NEEDS_MORE = {"leader-transfer", "clock-skew", "clock-jump", "clock-strobe"}
 def world():
     with real_world("t-nem-heal") as one:
         one.system.work()
-        one.on_all("for t in iptables ip6tables; do $t -w -A INPUT -j ACCEPT; $t -w -D INPUT -j ACCEPT; done")
+        one.on_all(IPTABLES_ONCE)
         one.ctx = replace(one.ctx, settings=replace(one.ctx.settings, witness_s=5.0))
         yield one
 
