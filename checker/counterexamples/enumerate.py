@@ -107,9 +107,10 @@ def find_by_columns(
             note = _unsought(len(held))
             break
         calls = _calls_at(operations, model, {begun for one in wrong for begun in one.begun})
+        known = {begun: call.made_pending() if begun in gone else call for begun, call in calls.items()}
         for one in wrong:
-            known = (calls[begun].made_pending() if begun in gone else calls[begun] for begun in sorted(one.begun))
-            result = EngineResult("invalid", title, cores=(tuple(known),), violations=1, kind=one.kind)
+            core = tuple(known[begun] for begun in sorted(one.begun))
+            result = EngineResult("invalid", title, cores=(core,), violations=1, kind=one.kind)
             (finding,) = _findings(result, (), model, limits)
             held.append(finding)
             due = completed_by(finding.core, model)
