@@ -101,14 +101,16 @@ def find_by_columns(
     """The same for what an engine of this title decided by columns; None if calls have to find them."""
     held: list[Finding] = []
     gone: set[int] = set()
-    more, note = limits.extended(), None
+    more, note, count = limits.extended(), None, 0
     while wrong := proof.contradictions(gone):
         if len(held) >= MAX_COUNTEREXAMPLES or (held and more.over()):
             note = _unsought(len(held))
             break
-        calls = _calls_at(operations, model, {begun for one in wrong for begun in one.begun})
+        count += len(wrong)
+        shown = wrong[: MAX_COUNTEREXAMPLES - len(held)]
+        calls = _calls_at(operations, model, {begun for one in shown for begun in one.begun})
         known = {begun: call.made_pending() if begun in gone else call for begun, call in calls.items()}
-        for one in wrong:
+        for one in shown:
             core = tuple(known[begun] for begun in sorted(one.begun))
             result = EngineResult("invalid", title, cores=(core,), violations=1, kind=one.kind)
             (finding,) = _findings(result, (), model, limits)
@@ -119,7 +121,7 @@ def find_by_columns(
             same = (replace(due, invoke=begun, ret=ended) for begun, ended in again)
             trials = [call for call in same if not has_linearization(Finding((*rest, call), result), model)]
             gone |= {due.invoke, *(call.invoke for call in trials)}
-    return None if wrong is None else _sorted(held, len(held), note)
+    return None if wrong is None else _sorted(held, count, note)
 
 
 def _calls_at(operations: Sequence[Operation], model: Model, begun: Collection[int]) -> dict[int, Call]:

@@ -17,7 +17,6 @@ from checker.core.engine import Contradiction
 from checker.core.intervals import IntArray, intervals_of, keeps_time
 from history import Operation
 from history.codes import NEVER
-from history.records.verdicts import MAX_COUNTEREXAMPLES
 
 _NOTHING: Final = -1
 _STRANGE: Final = -2
@@ -250,8 +249,9 @@ class LogProof:
             return None
         begun = np.concatenate([columns.begun, columns.get_begun, columns.list_begun])
         ended = np.concatenate([columns.ended, columns.get_ended, columns.list_ended])
-        shown = crossings[:MAX_COUNTEREXAMPLES]
-        return [Contradiction((int(begun[ended == returned][0]), invoked)) for returned, invoked in shown]
+        early = np.isin(ended, [returned for returned, _ in crossings])
+        saw = dict(zip(ended[early].tolist(), begun[early].tolist(), strict=True))
+        return [Contradiction((saw[returned], invoked)) for returned, invoked in crossings]
 
     def again(self, begun: int) -> Sequence[tuple[int, int]]:  # noqa: ARG002 (a log with more than it shows is for calls)
         return ()
