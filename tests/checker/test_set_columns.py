@@ -98,6 +98,9 @@ def test_columns_themselves_decide_the_common_cases(monkeypatch: pytest.MonkeyPa
     assert (bad.verdict, bad.violations, bad.counterexamples[0].kind) == ("invalid", 1, "read-inversion")
     twice = check_operations([first, op(3, "add", "a", None, 8, 9), seen, op(2, "read", None, ["a"], 10, 12)], "set")
     assert (twice.verdict, twice.certificate) == ("valid", 4)
+    moments = iter([0.0, 0.0])
+    soon = check_operations([*pending, unseen], "set", deadline_s=1.0, clock=lambda: next(moments, 2.0))
+    assert (soon.verdict, soon.violations, len(soon.counterexamples)) == ("invalid", 1, 1), "its deadline came after"
     late = check_operations([first], "set", deadline_s=0.0)
     assert (late.verdict, late.reason) == ("unknown", "the deadline passed: 0 of 1 operation looked at")
 
