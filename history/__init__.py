@@ -12,7 +12,7 @@
 ``compiled``     numba's compiler, with a cache that knows all of our compiled code
 ``packed``       recognizes packed files where a text is expected
 ``errors``       what readers raise
-``announced``    the systems that packages announce, with their models
+``announced``    the systems that packages announce
 ``extras``       the optional parts of an installation, and what is said where one is missing
 ===============  ================================================================================
 """

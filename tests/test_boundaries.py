@@ -33,7 +33,7 @@ LAYERS = {
     ],
     "checker": [
         "core", "models kernels", "search", "engines", "dispatch warmup", "counterexamples", "explain",
-        "logs_and_sets columnar", "per_key", "monitor", "check", "__init__",
+        "columnar", "per_key", "monitor", "check", "__init__",
     ],
     "nemesis": ["core", "faults", "schedule sweep", "deadman", "__init__"],
     "reports": [
@@ -245,6 +245,12 @@ def test_only_the_command_line_knows_click() -> None:
 def test_nothing_of_ours_imports_spark_before_it_is_asked_for_a_session() -> None:
     names = ", ".join([*MAY_IMPORT, "harness.execution.run", "harness.cli.main"])
     program = f"import sys, {names}; sys.exit('pyspark' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], cwd=ROOT).returncode == 0
+
+
+def test_looking_for_a_model_loads_no_system() -> None:
+    program = "import sys, checker\ntry: checker.model_named('nosuch')\n"
+    program += "except checker.ModelError: sys.exit(any(name.split('.')[0] == 'harness' for name in sys.modules))"
     assert subprocess.run([sys.executable, "-c", program], cwd=ROOT).returncode == 0
 
 

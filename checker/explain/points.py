@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from checker.core.calls import Call, asked_by, calls_of, made_by, thaw
 from checker.core.definition import linearizable, linearization
-from checker.core.model import ANY, UNKNOWN, Model, Register, State
+from checker.core.model import ANY, UNKNOWN, Model, State
 from history import Counterexample, Linearization, Operation, Point
 
 #: Above this many operations, none is singled out: leaving out each in turn would take too long.
@@ -17,7 +17,7 @@ _MAX_OPERATIONS: Final = 9
 
 def with_points(example: Counterexample, model: Model) -> Counterexample:
     """Add the linearization of all operations but the suspects to a counterexample of a register."""
-    if not isinstance(model, Register) or len(example.operations) > _MAX_OPERATIONS:
+    if not model.one_value or len(example.operations) > _MAX_OPERATIONS:
         return example
     calls = calls_of(example.operations, model)
     if (found := _without_suspects(calls, model)) is None:

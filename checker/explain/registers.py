@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from checker.core.calls import Call, ranked, thaw
-from checker.core.model import ANY, NOWHERE, Register
+from checker.core.model import ANY, NOWHERE
 from checker.core.scene import CoreWords, Scene
 from checker.core.wording import Clock, cas_of, refused_by, shown, tried, who
 from checker.engines.registers import cluster_columns, values_written_once
@@ -37,7 +37,7 @@ def explain(core: Sequence[Call], scene: Scene) -> Counterexample | None:
     A CAS is explained as a read of the old and a write of the new value, as long as that is contradiction enough; that
     the two happen at one moment only matters when two of them replace the same value.
     """
-    if not isinstance(scene.model, Register) or any(call.f not in ("read", "write", "cas") for call in core):
+    if not scene.model.one_value or any(call.f not in ("read", "write", "cas") for call in core):
         return None
     if (wrong := next((call for call in core if call.result is NOWHERE), None)) is not None:
         return _wrong_refusal(scene.operations[wrong.source], scene)

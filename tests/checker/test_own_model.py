@@ -145,7 +145,7 @@ def test_every_small_history_is_judged_as_by_the_definition(
         truth = "valid" if linearizable(calls, model) else "invalid"
         found = decide_operations(operations, model, NO_LIMITS)
         assert found is not None
-        assert found[0].verdict == truth, operations
+        assert found.result.verdict == truth, operations
         answer = compiled_search(calls, model, NO_LIMITS)
         assert answer is not None
         assert answer.verdict == truth
@@ -186,7 +186,7 @@ def test_long_histories_are_judged_as_by_the_plain_search(name: str) -> None:
         found = decide_operations(operations, model, NO_LIMITS)
         reported = search(calls_of(operations, model), model, NO_LIMITS)
         assert found is not None
-        assert found[0].verdict == reported.verdict
+        assert found.result.verdict == reported.verdict
         seen[reported.verdict] += 1
     assert min(seen.values()) > 4
 

@@ -70,9 +70,9 @@ def agree(name: str, model: Model, samples: int, seed: int) -> None:
         if not calls:
             continue
         assert found is not None
-        assert found[0].verdict == ("valid" if linearizable(calls, model) else "invalid"), operations
-        assert found[1] == len(calls)
-        seen[found[0].verdict] += 1
+        assert found.result.verdict == ("valid" if linearizable(calls, model) else "invalid"), operations
+        assert found.operations == len(calls)
+        seen[found.result.verdict] += 1
     assert min(seen.values()) > samples / 20
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from checker import logs_and_sets
 from checker.counterexamples import counters, kv, one_register
 from checker.counterexamples import enumerate as enumerated
 from history.records.doubts import doubts_of, is_least, leaves_more, violations_text
@@ -36,7 +35,7 @@ def test_counts_that_may_be_too_low_are_at_least_so_many() -> None:
     assert violations_text(0, least=True) == "0 violations"
 
 
-@pytest.mark.parametrize("module", [logs_and_sets, counters, enumerated, kv, one_register])
+@pytest.mark.parametrize("module", [counters, enumerated, kv, one_register])
 def test_every_note_of_the_checker_about_further_violations_is_known(module: object) -> None:
     """The words are the checker's own: a note that is put otherwise there has to be known here too."""
     source = Path(str(module.__file__)).read_text()  # type: ignore[attr-defined]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from checker.models.registry import GROUP as MODELS
 from harness.errors import UsageError
 from harness.systems import DEFAULT, find_system, system_names
 from harness.systems.registry import split_version
@@ -42,7 +43,6 @@ def broken():
 
 
 SYSTEM = System(
-    models={"odd": Odd, "register": broken},
     name="other", summary="a system of another package", versions=("2", "1"), law=Law(),
     options=(Option(name="colour", default="red", choices=("red", "blue"), help="What it looks like."),),
     canaries=(Canary(name="forgets", help="forgets every write"),),
@@ -85,6 +85,7 @@ def wheel(tmp_path: Path) -> Path:
     metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: other-system\nVersion: 1.0\n")
     (metadata / "entry_points.txt").write_text(
+        f"[{MODELS}]\nodd = other_system:Odd\nregister = other_system:broken\nhalf = other_system:broken\n"
         f"[{GROUP}]\nother = other_system:SYSTEM\nbroken = broken_system:SYSTEM\nmisnamed = other_system:SYSTEM\n"
     )
     return tmp_path
@@ -122,6 +123,7 @@ def test_a_system_brings_the_models_that_only_it_needs(wheel: Path, tmp_path: Pa
     listed = json.loads(harness(wheel, "list-models", "--json").stdout)["models"]
     summaries = {one["name"]: one["summary"] for one in listed}
     assert summaries["odd"] == "A register that only this system has."
+    assert summaries["half"] == "the model half: other_system:broken cannot be loaded: ImportError: half a package"
     history = tmp_path / "history.jsonl"
     header = {"format": "harness-history", "version": 1, "model": "odd"}
     written = [("invoke", None), ("ok", 7)]
