@@ -225,6 +225,7 @@ class Results:
     ``behind``, ``silent``);
     ``fault_figures`` are the distributions over all windows of one fault (see ``docs/nemeses.md``).
     ``headlines`` says what broke, the worst first, as the page does on top; lists of runs and the summary show it.
+    ``next_step`` is what to look at next, of the same page.
     """
 
     verdict: Verdict
@@ -240,6 +241,7 @@ class Results:
     warnings: tuple[str, ...] = ()
     timings: dict[str, float] = field(default_factory=dict)
     headlines: tuple[str, ...] = ()
+    next_step: str = ""
 
     def to_json(self) -> dict[str, Any]:
         record = {name: getattr(self, name) for name in self.__slots__}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -106,7 +107,7 @@ def _acknowledged(unapplied: int) -> str:
 
 def _elected(drawn: Drawn, onset: float, leader: str | None) -> str:
     """Say how often leaders were elected since a moment, whether the same again, and which led at the end."""
-    changes, before = _leaders_since(drawn, onset), leader_at(drawn.timelines, onset)
+    changes, before = _leaders_since(drawn, onset), leader_at(drawn.timelines, math.nextafter(onset, 0))
     ending = f"at the end {f'{leader} led' if leader else 'no node led'}"
     if len(changes) == 1 and changes[0] == (before or _last_leader(drawn, onset)):
         return f"leader {changes[0]} was elected again since {onset:.1f} s, {ending}"

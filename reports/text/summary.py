@@ -89,7 +89,8 @@ def _verdict(results: Mapping[str, Any], columns: int | None, plan: Mapping[str,
     texts = (failure if beside is None else None, *headlines, beside, HISTORY_CUT if cut else None, sentence)
     word = verdict_words(verdict, plan, results).upper()
     sentences = [wrapped(str(text), columns, hang="  " if headlines else "") for text in texts if text]
-    return "\n".join([word, *sentences])
+    step = results.get("next_step") if headlines else None  # recorded with them
+    return "\n".join([word, *sentences, *([wrapped(f"Next: {step}.", columns)] if step else [])])
 
 
 def table(

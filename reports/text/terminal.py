@@ -131,7 +131,8 @@ def _example(violation: Violation, columns: int, wording: Wording, *, roles: boo
     kind, key = one_line(violation.example.kind, 40), one_line(violation.key, 40)
     title = f"{kind} of {key}" if violation.key is not None else kind
     term = f", term {violation.term}" if violation.term >= 0 else ""
-    led = f"Leader then: {violation.leader}{term}." if violation.leader else "No leader then." if roles else ""
+    unled = "No node was seen to lead then." if roles else ""
+    led = f"Leader then: {violation.leader}{term}." if violation.leader else unled
     struck, before = _struck(violation.faults), _struck(violation.earlier)
     calm = f"No fault was installed then{f'; {violation.healed}' if violation.healed else ''}."
     fault = f"Fault then: {struck}." if struck else calm

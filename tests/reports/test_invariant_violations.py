@@ -78,7 +78,7 @@ def test_what_failed_before_the_harness_did_is_a_finding_all_the_same(fresh: Mak
     text = reports.render_run(files)
     led = "data lost: Committed entries were deleted from logs; first on "
     beside = "The harness failed as well (no SSH). What was recorded was judged, and a check failed: that is a finding"
-    results = {**drawn.run.results, "headlines": reports.headlines_of(files)}
+    results = {**drawn.run.results, **reports.story_of(files)._asdict()}
     files.results.write_text(json.dumps(results))
     for shown in (text, reports.render_summary(results, 80, drawn.run.plan)):
         assert shown.startswith(f"INVALID\n{led}"), "what is proven leads"
@@ -165,6 +165,45 @@ def test_two_leaders_are_told_with_their_times(fresh: Maker) -> None:
     (broken,) = invariant_violations(drawn)
     assert [moment.node for moment in broken.moments] == ["n2", "n4"]
     assert all(3 <= moment.seconds < 3.3 and "led in term 9 until" in moment.text for moment in broken.moments)
+
+
+def test_the_second_leader_of_a_term_dates_it_and_is_looked_at_next(fresh: Maker) -> None:
+    files = fresh("valid")
+    lines = files.probes.read_text().splitlines()
+    records = [json.loads(line) for line in lines[1:]]
+    led = [record for record in records if record["node"] == "n4" and 3 * S < record["time"] < 4 * S]
+    for record in led:
+        record.update(role="leader", term=1)
+    files.probes.write_text("\n".join([lines[0], *map(json.dumps, records)]) + "\n")
+    since = led[0]["time"]
+    moments = [{"node": "n1", "time": S, "term": 1}, {"node": "n4", "time": since, "term": 1}]
+    details = {"kind": "two-leaders", "terms": {"1": ["n1", "n4"]}, "moments": moments, "since": since}
+    found = diagnosis_of(with_checks(files, {"name": "election-safety", "details": details}))
+    assert found is not None
+    assert found.breaks[0].text.startswith(f"election-safety: seen; first seen at {since / S:.1f} s, ")
+    assert (found.breaks[0].onset, found.breaks[0].nodes) == (since / S, ("n4",))
+    assert "n4" in found.step
+    assert f"{since / S:.1f} s" in found.step
+    assert "elected again" not in found.after, "n1 led before"
+
+
+@pytest.mark.parametrize(
+    ("held", "step"), [(True, "what the logs of n3 say around 2.0 s"), (False, "the section about replicas-agree")]
+)
+def test_of_contents_that_differ_next_is_their_section_or_the_log_of_the_node_at_fault(
+    fresh: Maker, held: bool, step: str
+) -> None:
+    """No chart shows contents, and the first to answer is not the one that stands against most."""
+    one = {"of": "index", "index": 9, "digest": "a"}
+    moments = [{**one, "node": node, "time": S * 2 + place} for place, node in enumerate(("n3", "n1", "n2"))]
+    details = {"kind": "replicas-differ", "nodes": ["n3"], "moments": moments, "since": 2 * S + 1}
+    files = fresh("valid")
+    for log in () if held else (files.root / "nodes" / "n3").iterdir():
+        log.unlink()
+    found = diagnosis_of(with_checks(files, {"name": "replicas-agree", "details": details}))
+    assert found is not None
+    assert found.step == f"Look at {step}"
+    assert found.charts is None
 
 
 def test_a_forgotten_term_is_told_with_its_moment(fresh: Maker) -> None:

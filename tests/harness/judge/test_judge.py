@@ -266,6 +266,14 @@ def test_two_leaders_of_one_term_are_a_violation() -> None:
     assert (check.verdict, check.seen, check.details["kind"]) == ("invalid", "term 7: n1 and n2", "two-leaders")
 
 
+def test_two_leaders_are_dated_by_the_second_of_them() -> None:
+    late = [probe(at, "n1", 9, "leader", 7) for at in (5, 6)]
+    probes = (*(probe(at, "n2", 9, "leader", 7) for at in (3, 4)), *late, *PROBES)
+    details = check_named("election-safety", judged(replace(good(), probes=probes))).details
+    assert [(one["node"], one["time"] / S) for one in details["moments"]] == [("n2", 3), ("n1", 5)]
+    assert details["since"] / S == 5
+
+
 def test_a_node_that_is_in_an_earlier_term_again_is_a_violation() -> None:
     """Also when its machine went down in between: the term is to be on stable storage."""
     back = [probe(3, "n1", 9, "follower", 7), replace(probe(4, "n1", 9), error="no connection")]
