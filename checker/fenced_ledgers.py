@@ -43,7 +43,7 @@ from typing import Final
 
 from checker.core.wording import who
 from history import Counterexample, Operation, Verdict
-from history.records.counted import counted
+from history.records.text import counted
 
 #: Every kind of violation, the gravest first.
 KINDS: Final = (

@@ -22,7 +22,7 @@ from checker.engines.sets import SET
 from checker.explain.explain import explain, explain_findings, key_verdict, unexplained, with_legal_answers
 from history import KeyVerdict, Operation
 from history.codes import NEVER
-from history.records.counted import counted
+from history.records.text import counted
 from history.records.verdicts import MAX_COUNTEREXAMPLES
 
 #: Above this many operations no linearization is made and verified.

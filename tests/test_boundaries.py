@@ -28,7 +28,7 @@ MAY_IMPORT = {
 #: rooms that stand before it, and from those in the same row never one from another.
 LAYERS = {
     "history": [
-        "errors packed codes compiled extras schema json_object announced", "toml_file records",
+        "errors file_signatures codes compiled extras schema json_object system_entry_points", "toml_file records",
         "tables metrics readers", "__init__",
     ],
     "checker": [
@@ -195,7 +195,7 @@ ALLOWED_WORDS: dict[str, tuple[set[str], str]] = {
                 f"harness/judge/{name}.py"
                 for name in (
                     "damage", "fault_figures", "node_checks", "logs/committed_prefix",
-                    "logs/leader_complete", "logs/log_order", "logs/whereabouts",
+                    "logs/leader_complete", "logs/log_order", "logs/entry_fate",
                 )
             ),
         ),

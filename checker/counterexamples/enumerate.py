@@ -23,7 +23,7 @@ from checker.engines.logs import ENGINE as LOG_SWEEP
 from checker.engines.logs import index_said
 from checker.engines.sets import ENGINE as SET_SWEEP
 from checker.models.objects import SparseLog
-from history.records.counted import counted
+from history.records.text import counted
 from history.records.verdicts import MAX_COUNTEREXAMPLES
 
 #: At most this many of the returns that the automaton cannot explain are shown: each is a search of its own.

@@ -10,7 +10,7 @@ from checker.core.result import EngineResult
 from checker.core.scene import CoreWords, Scene
 from checker.core.wording import shown, who
 from history import Counterexample
-from history.records.listed import and_listed
+from history.records.text import and_listed
 
 _PAST: Final = {"add": "added", "append": "appended", "read": "read", "get": "asked for"}
 #: At most this many items of an answer are listed.

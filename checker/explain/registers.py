@@ -14,7 +14,7 @@ from checker.engines.registers import cluster_columns, values_written_once
 from checker.engines.zones import zones
 from history import Counterexample, Operation
 from history.codes import NEVER
-from history.records.listed import and_listed
+from history.records.text import and_listed
 
 #: Two CAS operations, and what made the value that both of them replaced.
 _CAS_ALONE: Final = 3

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from checker.core.calls import thaw
 from checker.core.model import ILLEGAL, UNKNOWN, Model, ModelError, State
-from history.records.counted import counted
+from history.records.text import counted
 
 _WRITES: Final = ("write", "w")
 

@@ -9,11 +9,11 @@ from typing import Any, Final
 from checker.core.calls import freeze
 from checker.core.model import ANY, CasRegister, Model, ModelError, Register, StrictCasRegister
 from checker.models.bank import Bank
-from checker.models.brought import brought_models
 from checker.models.fenced_lock import FencedLock
 from checker.models.ledger import Ledger
 from checker.models.objects import Counter, FifoQueue, GrowSet, KeyValue, Log, MultiRegister, Mutex
 from checker.models.sync_state_set import SyncStateSet
+from checker.models.system_models import system_models
 
 MODELS: Final[dict[str, Callable[[], Model]]] = {
     "register": Register,
@@ -67,4 +67,4 @@ def model_named(model: str | Model) -> Model:
 
 def all_models() -> dict[str, Callable[[], Model]]:
     """All models by name: these, and those of installed systems; ours where both have a name."""
-    return {**MODELS, **brought_models(), **MODELS}
+    return {**MODELS, **system_models(), **MODELS}

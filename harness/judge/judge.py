@@ -25,8 +25,8 @@ from harness.plan import Plan
 from harness.runstate import RunState
 from harness.systems.promise import Promise
 from history import Check, Counterexample, KeyVerdict, Operation, Results, worst
-from history.records.counted import counted
-from history.records.doubts import leaves_more
+from history.records.caveats import leaves_more
+from history.records.text import counted
 from history.records.violations import LINEARIZABLE
 
 #: A verdict names a stretch without a successful read, though clients asked, from this length on (ns).

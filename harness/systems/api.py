@@ -369,7 +369,7 @@ class System:
     again.  A node may answer damage to files of the classes in ``may_refuse`` by not starting.
     ``quorum_reads``: an answered read shows that a quorum answered, not one node.  ``promises``: what it claims.
     ``epoch_bits``: so many lower bits of an index count within an epoch, which the upper ones are (0: no epochs).
-    ``models`` are models of the checker that this system alone needs, by name (``checker.models.brought``), and
+    ``models`` are models of the checker that this system alone needs, by name (``checker.models.system_models``), and
     ``log_words`` say what lines of its logs mean.
     """
 

@@ -34,8 +34,8 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 from history import Probe
-from history.records.listed import and_listed
 from history.records.probes import by_rank, claim_of, leader_by
+from history.records.text import and_listed
 from nemesis.core.errors import NotYetError, ScheduleError, SkippedError
 from nemesis.core.fault import Context, Targets
 from nemesis.core.grudges import majority

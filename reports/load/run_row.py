@@ -18,8 +18,8 @@ from typing import Any, Final
 from history import RunFiles
 from history.json_object import read_object
 from history.metrics.recovery import never_recovered
+from history.records.caveats import is_least
 from history.records.check_records import check_records
-from history.records.doubts import is_least
 from history.records.plans import faults_of, nemesis_name, system_version
 from history.records.settings import machine_of, settings_of
 from history.records.verdicts import headlines_of

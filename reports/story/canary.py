@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Sequence
 from typing import Final
 
-from history.records.counted import counted
+from history.records.text import counted
 from history.records.verdicts import BESIDE_PLANTED, BY_PLANTED
 from history.records.violations import MISSED, canary_outcome, checks_looking, shown_verdict, verdict_words
 from reports.load.check_rows import checks_of

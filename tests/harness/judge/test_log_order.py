@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from harness.judge.answers_by_process import answers_by_process
 from harness.judge.damage import Damage, Damages
 from harness.judge.logs.committed_prefix import check_committed_prefix
 from harness.judge.logs.log_order import MOMENTS, log_order, order_violations
-from harness.judge.stretches import stretches
 from history import Check, Probe
 from tests.support.draws import draws
 from tests.support.harness.healthy_node import Node, S, answers, run_of, steps
@@ -163,7 +163,7 @@ def test_another_pid_or_a_long_silence_is_another_process(changes: dict[str, Any
     first = SHORT[0]
     later = [replace(one, **({**changes, "time": 4 * S + one.time} if "time" in changes else changes)) for one in SHORT]
     whole = [replace(later[1], committed=40, applied=40), replace(later[2], committed=45, applied=45)]
-    assert len(stretches([first, *whole])) == 2
+    assert len(answers_by_process([first, *whole])) == 2
     assert reported(first, *whole).verdict == "valid"
 
 

@@ -13,7 +13,7 @@ import pytest
 from harness.errors import UsageError
 from harness.systems import DEFAULT, find_system, system_names
 from harness.systems.registry import split_version
-from history.announced import GROUP, of_source_tree
+from history.system_entry_points import GROUP, of_source_tree
 
 #: A system of another package: a register that one node holds, as short as it can be.
 OTHER = """

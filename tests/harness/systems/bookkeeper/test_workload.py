@@ -1,4 +1,4 @@
-"""The storms: a ledger's writer, reader and recoverers in virtual time, against ledgers in memory, right and wrong."""
+"""A ledger's writer, reader and recoverers in virtual time, against ledgers in memory, right and wrong."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What a warm Spark session costs a run while it idles beside the load: pairs of runs, with and without it, in turn.
 
-    sudo python bench/pipeline/beside.py [--pairs 5] [--store DIRECTORY] [words of `harness run`]
+    sudo python bench/pipeline/warm_session.py [--pairs 5] [--store DIRECTORY] [words of `harness run`]
 
 Without words: --cluster netns:beside --rate 500 --time-limit 12 --dledger-version 0.3.2.  Prints one JSON object a run
 and the medians of each side.  The JVM's processor seconds, with its workers', are those between the first operation and
