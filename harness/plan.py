@@ -207,7 +207,7 @@ class Plan:
 
     @classmethod
     def from_json(cls, record: dict[str, Any]) -> Plan:
-        """Raises ValueError if this is not a plan of a known version; what only a later release knows is left out.
+        """Read a plan of a known version; what only a later release knows is left out.  Raises ValueError.
 
         Only types are asked for: a recorded run is judged whatever bounds it was begun under.
         """
@@ -217,7 +217,7 @@ class Plan:
 
     @classmethod
     def read(cls, path: Path) -> Plan:
-        """Raises UsageError with the path if the file is not a plan, OSError if it cannot be read."""
+        """Read a plan file.  Raises UsageError with the path if it is not a plan, OSError if it cannot be read."""
         try:
             return cls.from_json(load_object(read_text(path)))
         except ValueError as error:
@@ -342,7 +342,7 @@ def _validate_turns(plan: Plan) -> Plan:
 
 
 def require_watchable(plan: Plan) -> None:
-    """Raises UsageError for a workload that the monitor cannot follow."""
+    """Check that the monitor can follow the workload.  Raises UsageError."""
     if not _watchable(plan.load):
         others = [one.name for one in plan.under_test.workloads if _watchable(one)]
         mend = f"take --workload {' or '.join(others)}, or leave" if others else "leave"

@@ -293,6 +293,17 @@ def test_first_lines_of_docstrings_are_short_and_plain() -> None:
     assert long == set()
 
 
+#: What no docstring begins with: a function does something before it raises, and *the same* as what, a list hides.
+SAYS_NOTHING_YET = re.compile(r"(Raises|The same)\b")
+
+
+def test_docstrings_begin_with_what_a_thing_does() -> None:
+    found = {
+        f"{module(path)}: {line}" for path in MODULES for line in first_lines(path) if SAYS_NOTHING_YET.match(line)
+    }
+    assert found == set()
+
+
 #: The same words, but for the innocent ones, which all comments and docstrings do without.
 OURS = re.compile(r"\b(told|tells|nobody|somebody|whoever)\b", re.IGNORECASE)
 

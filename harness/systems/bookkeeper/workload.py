@@ -63,8 +63,9 @@ class Recoverer(Struct, frozen=True):
 class LedgerScript(Struct, frozen=True):
     """What is left to do on one ledger.
 
-    ``began`` is when the first window was issued (ns), ``unread`` the first id that was not read.  ``windows`` are the numbers of adds that are left, ``stubborn`` how many windows follow the first refused one, and
-    ``closes``: the writer closes it after the last.  ``open`` is None until the create is answered.
+    ``began`` is when the first window was issued (ns), ``unread`` the first id that was not read.  ``windows`` are the
+    numbers of adds that are left, ``stubborn`` how many windows follow the first refused one, and ``closes``: the
+    writer closes it after the last.  ``open`` is None until the create is answered.
     """
 
     number: int
