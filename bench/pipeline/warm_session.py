@@ -28,7 +28,7 @@ from pipeline.spark.session import SCRATCH
 from pipeline.spark.warm import family
 
 WORDS = ["--cluster", "netns:beside", "--rate", "500", "--time-limit", "12", "--dledger-version", "0.3.2"]
-TOLD = re.compile(r"verdict ([\d.]+) s and report ([\d.]+) s after the run")
+WAITED = re.compile(r"verdict ([\d.]+) s and report ([\d.]+) s after the run")
 Sample = tuple[float, float, float]
 
 
@@ -65,7 +65,7 @@ def one_run(store: Path, words: list[str]) -> dict[str, Any]:
     new = set(store.glob("*/2*")) - before
     assert len(new) == 1, output
     run = RunFiles(new.pop())
-    waited = TOLD.search(output)
+    waited = WAITED.search(output)
     return {
         "load": round(load, 1),
         **of_the_load(run),

@@ -71,7 +71,7 @@ def find_all(result: EngineResult, calls: Sequence[Call], model: Model, limits: 
     held = _findings(result, calls, model, limits)
     note = None
     if not result.cores and len(held) < len(_lasts(result)):
-        note = f"the deadline passed when {len(held)} of the violations had been told by a few operations each"
+        note = f"the deadline passed when {len(held)} of the violations had been reduced to a few operations each"
     if result.engine in FINDING_ALL or not calls:
         return _sorted(held, max(result.violations, len(held)), note)
     more = limits.extended()

@@ -132,7 +132,7 @@ def test_where_the_counter_may_fall_what_can_have_been_taken_away_is_told() -> N
 @pytest.mark.parametrize(
     ("beside", "kind", "end"),
     [
-        ([], "never-written", ", and nobody ever asked for so much: a sum out of nowhere."),
+        ([], "never-written", ", and no process ever asked for so much: a sum out of nowhere."),
         ([add(1, 30, 31)], "future-read", ", and more of it only later: a read from the future."),
         (
             [add(2, 4, 5, "fail")],

@@ -149,7 +149,8 @@ def test_what_the_deadline_left_whole_is_no_counterexample() -> None:
         reported.append((verdict.verdict, sizes))
         if reported[-1] == ("invalid", []):
             assert (
-                verdict.reason == "the deadline passed when 0 of the violations had been told by a few operations each"
+                verdict.reason
+                == "the deadline passed when 0 of the violations had been reduced to a few operations each"
             )
     assert [one for place, one in enumerate(reported) if one not in reported[:place]] == [
         ("unknown", []), ("invalid", []), ("invalid", [3])

@@ -50,7 +50,7 @@ LIES: dict[str, tuple[list[Operation], str, int, str]] = {
     ),
     "future": (
         [op(7, "read", 597, 5936, 5938)], "future-read", 2,
-        "nobody had begun to write 597 by then; process 1 on n1 was the first, at 5.960 s",
+        "no process had begun to write 597 by then; process 1 on n1 was the first, at 5.960 s",
     ),
 }  # fmt: skip
 
@@ -99,7 +99,7 @@ def test_a_read_before_the_first_of_several_writes_is_no_value_out_of_nowhere(na
     for verdict in (check_operations(history, name), by_columns):
         (example,) = verdict.counterexamples
         assert (example.kind, len(example.operations)) == ("future-read", 2)
-        assert "nobody had begun to write 7 by then" in example.sentence
+        assert "no process had begun to write 7 by then" in example.sentence
 
 
 def test_a_written_counterexample_is_read_again_whoever_went_on_and_whatever_was_refused() -> None:

@@ -67,7 +67,7 @@ def swapped(history: list[Operation], random: Random) -> list[Operation]:
 
 
 def duplicate(history: list[Operation], random: Random) -> list[Operation]:
-    """A read is answered a value that nobody ever wrote."""
+    """A read is answered a value that no process ever wrote."""
     place, read = settled(history, random)
     return [*history[:place], replace(read, result=10**6), *history[place + 1 :]]
 

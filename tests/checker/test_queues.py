@@ -124,7 +124,9 @@ def smaller(core: Sequence[Call]) -> list[Call]:
 
 NEVER_DEQUEUED = re.compile(r"and (\S+) was never dequeued")
 BEFORE_ANYBODY = re.compile(r"–(\S+) s\) before anybody began to dequeue (\S+):")
-IN_IT = re.compile(r"enqueued (\S+) \([^()]*\), which nobody is known to have begun to dequeue before ([\d.]+|that)")
+IN_IT = re.compile(
+    r"enqueued (\S+) \([^()]*\), which no process is known to have begun to dequeue before ([\d.]+|that)"
+)
 
 
 def assert_true(example: Counterexample, history: Sequence[Operation]) -> None:
@@ -289,7 +291,7 @@ def reported(*rows: tuple[Any, ...]) -> list[tuple[str, str]]:
 def test_an_item_out_of_nowhere_and_one_that_was_refused() -> None:
     ((kind, sentence),) = reported((0, D, 9, 0, 1))
     assert kind == "never-written"
-    assert sentence.endswith(", but nobody ever enqueued 9 to the queue: an item out of nowhere.")
+    assert sentence.endswith(", but no process ever enqueued 9 to the queue: an item out of nowhere.")
     ((kind, sentence),) = reported((0, E, 9, 0, 1, "fail"), (0, D, 9, 2, 3))
     assert kind == "failed-write-read"
     assert "the enqueue of 9 (process 0 on n0, at 0.000 s) was answered as failed" in sentence
@@ -356,8 +358,8 @@ def test_a_queue_in_which_there_was_always_one_item_or_another() -> None:
     assert kind == "stale-read"
     assert sentence == (
         "process 1 on n1 found the queue empty (0.002–0.009 s), but at every moment of that something was in it: "
-        "process 0 on n0 enqueued 1 (0.000–0.001 s), which nobody is known to have begun to dequeue before 0.005 s; "
-        "process 2 on n2 enqueued 2 (0.003–0.004 s), which nobody is known to have begun to dequeue before that was "
+        "process 0 on n0 enqueued 1 (0.000–0.001 s), which no process is known to have begun to dequeue before 0.005 s; "
+        "process 2 on n2 enqueued 2 (0.003–0.004 s), which no process is known to have begun to dequeue before that was "
         "over."
     )
     assert reported(*rows[:-1], (3, D, 2, 8, 11)) == []
@@ -369,7 +371,7 @@ def test_of_more_items_than_pending_dequeues_one_is_lost() -> None:
     ((kind, sentence),) = reported(*rows)
     assert kind == "lost-element"
     assert sentence.endswith(
-        "so they had to leave before 3. But process 1 on n1 dequeued 3 (0.008–0.009 s). Nobody is known to have taken "
+        "so they had to leave before 3. But process 1 on n1 dequeued 3 (0.008–0.009 s). No process is known to have taken "
         "them, and of the dequeues without an answer that can be true only 1 had begun by then and may have done so, "
         "each for one: process 2 on n2 began to dequeue (from 0.003 s, never answered): one is missing."
     )

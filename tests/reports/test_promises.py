@@ -55,8 +55,10 @@ def test_the_legend_speaks_for_whichever_side_is_drawn_red(lost: RunFiles) -> No
     """An acknowledgement is the promise of one violation, and in another it is what contradicts a settled end."""
     reports.write_report(lost)
     legend = lost.report.read_text().partition('id="counterexample"')[2].partition("</ul>")[0]
-    told, culprit = (legend.partition(key)[2].partition("</li>")[0] for key in ("told-key", "culprit-key"))
-    assert "promised or settled" in told
+    contradicted, culprit = (
+        legend.partition(key)[2].partition("</li>")[0] for key in ("contradicted-key", "culprit-key")
+    )
+    assert "promised or settled" in contradicted
     assert "an acknowledgement after an end" in culprit
 
 

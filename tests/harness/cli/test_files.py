@@ -453,7 +453,7 @@ def test_a_register_may_start_with_a_value(
     assert said_of(path, capsys, *words)[0] == 1
     assert said_of(path, capsys, *words, "--initial", "5")[0] == 0
     code, said = said_of(path, capsys, *words, "--initial", "6")
-    assert (code, "nobody ever wrote 5" in " ".join(said.split())) == (1, True), said
+    assert (code, "no process ever wrote 5" in " ".join(said.split())) == (1, True), said
     assert said_of(path, capsys, *words, "--initial", '"5"')[0] == 1
 
 
@@ -487,7 +487,7 @@ def test_where_no_initial_value_can_be_the_mend_is_named(
 def test_what_is_shrunk_may_start_with_a_value_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = starting_with_5(tmp_path / "history.jsonl")
     assert run_command(["shrink", str(path), "--initial", "6"]) == 0
-    assert "nobody ever wrote 5" in capsys.readouterr().out
+    assert "no process ever wrote 5" in capsys.readouterr().out
     assert run_command(["shrink", str(path), "--initial", "5"]) == 254
 
 

@@ -1,4 +1,4 @@
-"""Locks: who holds one gives it back, and one that nobody is known to hold is freed by its token."""
+"""Locks: who holds one gives it back, and one that no process is known to hold is freed by its token."""
 
 from __future__ import annotations
 

@@ -286,7 +286,7 @@ def late_pending(begun: int) -> list[Operation]:
 
 
 #: Made for kernels with one thing wrong, which say something else of them, or of a twin; all of them are valid.
-TOLD_APART: dict[str, list[tuple[str, int | None, int, int | None]]] = {
+DISTINGUISHED: dict[str, list[tuple[str, int | None, int, int | None]]] = {
     "more spent does not make another needless": [
         ("write", 1, 0, 2), ("write", 2, 1, 4), ("write", 1, 3, 6), ("read", 1, 5, 8), ("write", 1, 7, 11),
         ("write", 4, 9, 10), ("read", 1, 12, 13),

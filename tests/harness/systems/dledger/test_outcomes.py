@@ -128,7 +128,7 @@ def test_an_endless_message_is_cut_and_a_hint_must_be_a_name() -> None:
 COUNTED, COLLECTED = Invocation("read", "counter-0"), Invocation("read", "set-2")
 
 
-def test_rule_a_counter_that_nobody_added_to_is_0() -> None:
+def test_rule_a_counter_without_additions_is_0() -> None:
     assert completion_of(COUNTED, {"ok": True, "applied": True, "value": None}, "n1").value == 0
     assert completion_of(COUNTED, {"ok": True, "applied": True, "value": -3}, "n1").value == -3
 
