@@ -29,8 +29,8 @@ from history.codes import ABSENT, CAS, NEVER, OK, READ, WRITE
 from history.readers.columns import OperationColumns
 from tests.support.checker.columns import columns_of
 from tests.support.checker.oracle import (
-    READ_TWICE,
     DISTINGUISHED,
+    READ_TWICE,
     Sampler,
     after_another,
     dense_history,

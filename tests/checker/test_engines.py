@@ -18,8 +18,8 @@ from checker.kernels.slots import SLOTS, earliest
 from checker.search.compiled import compiled_search
 from tests.support.checker.columns import columns_of
 from tests.support.checker.oracle import (
-    READ_TWICE,
     DISTINGUISHED,
+    READ_TWICE,
     Sampler,
     after_another,
     dense_history,

@@ -96,13 +96,13 @@ def only(*rows: tuple[str, str | None, tuple[int, int | None]]) -> tuple[str, st
 PUT_A, APPEND_B = ("put", "a", (0, 1)), ("append", "b", (2, 3))
 
 
-def test_an_acknowledged_append_that_nobody_ever_got_is_lost() -> None:
+def test_an_acknowledged_append_that_was_never_got_is_lost() -> None:
     kind, sentence, size = only(PUT_A, APPEND_B, ("get", "a", (4, 5)))
     assert (kind, size) == ("lost-write", 3)
     assert '"b" was acknowledged before process 2 began to get' in sentence
 
 
-def test_an_append_that_somebody_else_got_was_missed() -> None:
+def test_an_append_that_another_read_got_was_missed() -> None:
     kind, sentence, size = only(PUT_A, APPEND_B, ("get", "a", (4, 6)), ("get", "ab", (5, 7)))
     assert (kind, size) == ("stale-read", 3)
     assert 'process 2 got "a"' in sentence
@@ -189,7 +189,7 @@ def test_a_contradiction_that_was_not_made_smaller_in_time_is_not_shown(
     assert max(sizes) < pairs
 
 
-def test_all_violations_are_told_and_each_once() -> None:
+def test_all_violations_are_reported_and_each_once() -> None:
     """A replica that is stuck answers the same old text again and again: that is one."""
     stuck = [("get", "a", (10 + 2 * number, 11 + 2 * number)) for number in range(20)]
     verdict = check_operations(reported(PUT_A, APPEND_B, ("get", "ab", (4, 5)), *stuck, ("get", "q", (90, 91))), "kv")

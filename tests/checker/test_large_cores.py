@@ -65,7 +65,7 @@ def test_a_contradiction_of_many_operations_can_do_without_none_of_them(reads: i
     assert check_operations([*more, *one_write_short(reads)], "register").verdict == "valid"
 
 
-def test_a_contradiction_of_a_hundred_operations_is_told_without_what_lies_between_them() -> None:
+def test_a_contradiction_of_a_hundred_operations_is_reported_without_what_lies_between_them() -> None:
     beside = history_of([("write", 9, 4000, 4001), ("read", 9, 4002, 4003)])
     beside += history_of([("write", 7, 4900, None), ("write", 7, 4901, None)])
     verdict = check_operations([*one_pending_short(30), *beside], "register")

@@ -334,7 +334,7 @@ def test_an_item_that_is_overtaken(more: tuple[Any, ...], expected: str | None) 
     assert [kind for kind, _ in reported(*OVERTAKEN, more)] == ([expected] if expected else [])
 
 
-def test_an_overtaken_item_is_told_of_by_what_became_of_it() -> None:
+def test_an_overtaken_item_is_explained_by_what_became_of_it() -> None:
     start = (
         "On the queue, process 0 on n0 enqueued 1 (0.000–0.001 s), and process 0 on n0 enqueued 2 only after that "
         "(0.002–0.003 s), so 1 had to leave before 2. But process 1 on n1 dequeued 2 (0.004–0.006 s)"
@@ -379,7 +379,7 @@ def test_of_more_items_than_pending_dequeues_one_is_lost() -> None:
     assert [kind for kind, _ in reported(*rows[:2], (1, D, None, 6, 7), rows[-1])] == ["stale-read"]
 
 
-def test_of_many_items_only_some_are_told() -> None:
+def test_of_many_items_only_some_are_reported() -> None:
     rows = [(0, E, item, 2 * item, 2 * item + 1) for item in range(7)]
     taking = [(1, D, None, 20 + item, None, "info") for item in range(6)]
     ((kind, sentence),) = reported(*rows, *taking, (0, E, 8, 40, 41), (2, D, 8, 42, 43))
@@ -407,7 +407,7 @@ def test_a_lost_item_is_one_violation_whatever_is_dequeued_afterwards() -> None:
     assert [kind for kind, _ in reported((0, E, 1, 0, 1), *empty)] == ["lost-element"]
 
 
-def test_all_violations_are_counted_and_the_earliest_are_told() -> None:
+def test_all_violations_are_counted_and_the_earliest_are_reported() -> None:
     stories = [[(E, 1), (D, 1), (D, 1)], [(E, 1), (E, 2), (D, 2), (D, 1)], [(D, 3)]]
     rows = [(0, f, item + 10 * n, 100 * n + 2 * place, 100 * n + 2 * place + 1) for n in range(300)
             for place, (f, item) in enumerate(stories[n % 3])]  # fmt: skip
@@ -512,7 +512,7 @@ def test_what_is_odd_is_made_calls_of(odd: dict[str, Any]) -> None:
     assert columns_of_operations([replace(LONG[0], **odd), *LONG[1:]]) is None
 
 
-def test_what_was_found_before_the_deadline_is_told() -> None:
+def test_what_was_found_before_the_deadline_is_reported() -> None:
     calls = calls_of([queue_operation(number) for number in range(9000)], QUEUE)
     stray = Call(D, None, -1, 100_000, 100_001, len(calls))
     for looks, verdict in ((3, "unknown"), (5, "invalid")):

@@ -143,7 +143,7 @@ def sweeps(world):
     return sweep_commands(world.remote, PROCESS_MARK, {})
 
 
-def test_the_nodes_lift_the_faults_themselves_when_nobody_renews_the_lease(world, fresh, capsys):
+def test_the_nodes_lift_the_faults_themselves_when_the_lease_is_not_renewed(world, fresh, capsys):
     """What a control node leaves that loses its power: nobody heals, nobody sweeps."""
     # Renewed until every fault stands, however long that takes.
     with DeadMansTimer(world.remote, sweeps(world), lease_s=4.0, renew_s=0.3) as timer:

@@ -54,7 +54,7 @@ def without_nft(world: World):
 
 
 @pytest.mark.parametrize("firewall", ["nft", "iptables"])
-def test_a_cut_node_hears_nobody_and_after_the_heal_everybody(world, firewall):
+def test_a_cut_node_hears_no_node_and_after_the_heal_all(world, firewall):
     ctx = world.ctx if firewall == "nft" else without_nft(world)
     before = all_rules(world)
     others = set(world.remote.names) - {"n3"}

@@ -121,7 +121,7 @@ def test_a_power_cut_in_the_first_seconds_leaves_the_program() -> None:
         system.kill(remote.names)
 
 
-def test_the_jvm_itself_tells_the_wrong_time(servers: Servers) -> None:
+def test_the_jvm_itself_shows_the_wrong_time(servers: Servers) -> None:
     fault = find("clock-skew")
     assert fault.precheck(servers.ctx) is None
     follower = next(node for node in servers.remote.names if node != servers.leader())
@@ -144,7 +144,7 @@ def test_the_jvm_itself_tells_the_wrong_time(servers: Servers) -> None:
     assert off_by(0)
 
 
-def test_a_heartbeat_of_the_leader_is_told_from_its_other_packets(servers: Servers) -> None:
+def test_a_heartbeat_of_the_leader_is_distinguished_from_its_other_packets(servers: Servers) -> None:
     def awaiting(text: str) -> Context:
         return replace(servers.ctx, settings=replace(servers.ctx.settings, heartbeat=text))
 

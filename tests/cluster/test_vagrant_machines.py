@@ -24,7 +24,7 @@ def harness(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([HARNESS, *words], text=True, check=False, capture_output=True, timeout=600)
 
 
-def test_a_run_on_what_vagrant_tells(
+def test_a_run_on_what_vagrant_reports(
     make_cluster: MakeCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("VAGRANT_HOME", str(tmp_path / "home"))

@@ -219,7 +219,7 @@ def test_packages_are_compiled_at_once_for_runs_and_by_use_for_tests(clone: Clon
     assert (clone.farm / "bytecode").exists()
 
 
-def test_searches_that_cannot_be_compiled_stop_nobody(clone: Clone) -> None:
+def test_searches_that_cannot_be_compiled_stop_nothing(clone: Clone) -> None:
     clone.program("mvn", MVN)
     (clone.farm / "no-compiler").touch()
     done = clone.run()
@@ -248,7 +248,7 @@ def test_with_neither_root_nor_sudo(clone: Clone) -> None:
     assert done.stderr == "bootstrap: missing: maven; neither root nor sudo: as root, apt-get install maven\n"
 
 
-def test_a_clone_of_somebody_else(clone: Clone) -> None:
+def test_a_clone_of_another_user(clone: Clone) -> None:
     clone.write("build", "in the way, as a directory without permission would be")
     (clone.farm / "id").unlink()
     clone.program("id", "echo somebody")
@@ -303,7 +303,7 @@ def run_script(clone: Clone, user: str, *words: str, **extra: str) -> subprocess
     )  # fmt: skip
 
 
-def test_what_a_run_leaves_belongs_to_whoever_called(clone: Clone) -> None:
+def test_what_a_run_leaves_belongs_to_the_user_who_called(clone: Clone) -> None:
     done = run_script(clone, "1000", "--store", "elsewhere", "--seed", "7", HARNESS_CODE="1")
     assert done.returncode == 1, done.stderr
     harness = clone.root / ".venv/bin/harness"

@@ -15,7 +15,7 @@ MORE = "there may be more than the first 4 violations: the rest was not looked f
 LARGE = "a counterexample of 292 operations may not be minimal: of 203 of them it was not decided whether"
 
 
-def test_reasons_are_told_of_keys_with_violations_alone() -> None:
+def test_reasons_are_given_for_keys_with_violations_alone() -> None:
     keys = [
         {"key": "a", "violations": 4, "reason": MORE},
         {"key": "b", "violations": 0, "reason": "the deadline passed"},

@@ -90,7 +90,7 @@ def test_a_filesystem_that_kept_what_was_not_synced_was_not_cut():
         fault.witness(ctx, targets)
 
 
-def test_what_was_lost_is_told_by_file(tmp_path):
+def test_what_was_lost_is_reported_by_file(tmp_path):
     """The two programs on a directory: a sector changed, a file cut short, one gone, one whole."""
     report, store = tmp_path / "report", tmp_path / "store"
     store.mkdir()
@@ -274,7 +274,7 @@ def test_the_damage_program_hits_content_and_repeats_under_its_seed(kind, tmp_pa
     assert reports[0] == reports[1]
 
 
-def test_an_older_snapshot_is_read_by_nobody_and_not_damaged(tmp_path):
+def test_an_older_snapshot_is_never_read_and_is_not_damaged(tmp_path):
     store, report = tmp_path / "store", tmp_path / "report"
     for number in (1000, 200):
         (store / f"s_{number}").mkdir(parents=True)
@@ -287,7 +287,7 @@ def test_an_older_snapshot_is_read_by_nobody_and_not_damaged(tmp_path):
         assert json.loads(report.read_text())["file"] == str(store / "s_1000" / "data")
 
 
-def test_classes_are_drawn_by_weight_and_what_nobody_reads_is_never_hit(tmp_path):
+def test_classes_are_drawn_by_weight_and_what_is_not_read_is_never_hit(tmp_path):
     classes, files = Counter[str](), set[str]()
     for seed in range(60):
         store = tmp_path / str(seed) / "store"

@@ -156,7 +156,7 @@ def test_a_heal_that_fails_is_tried_again_at_the_end():
     assert runner.heal_all() == ()
 
 
-def test_a_node_that_does_not_come_back_is_told_and_is_no_failure_of_the_harness():
+def test_a_node_that_does_not_come_back_is_reported_and_is_no_failure_of_the_harness():
     runner, record, _, system = go(once("kill-random-processes"))
     system.dead_on_start.update(system.nodes.names)
     runner.run(threading.Event())
@@ -175,7 +175,7 @@ def test_a_server_that_answers_and_dies_before_the_look_at_its_process_is_the_sy
     assert [left.by_system for left in runner.heal_all()] == [True]
 
 
-def test_a_node_that_cannot_be_reached_for_its_healing_is_ours_and_told_beside_the_failure():
+def test_a_node_that_cannot_be_reached_for_its_healing_is_ours_and_reported_beside_the_failure():
     runner, *_ = go(once("partition-majorities-ring"), unreachable={"n3"})
     with pytest.raises(UnreachableError):
         runner.run(threading.Event())
@@ -234,7 +234,7 @@ class NeverReady:
     inject = witness = heal = None
 
 
-def test_a_fault_with_nobody_to_aim_at_waits_a_while_and_is_skipped():
+def test_a_fault_without_a_node_to_aim_at_waits_a_while_and_is_skipped():
     runner, record, *_ = go(once("never"), faults={"never": NeverReady()})
     runner.run(threading.Event())
     (receipt,) = receipts_of(record.events)
@@ -328,7 +328,7 @@ def test_links_are_healed_before_processes_are_started_again():
     assert heals == ["bridge", "kill-leader"]
 
 
-def test_two_claimants_are_told():
+def test_two_claimants_are_reported():
     from history import Probe
 
     runner, record, _, system = go(once("partition-leader-minority"))

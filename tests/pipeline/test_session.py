@@ -98,7 +98,7 @@ def test_the_made_up_run_has_every_outcome_but_no_violation(tmp_path) -> None:
     assert {"ok", "fail"} <= set(outcomes)
 
 
-def test_only_our_own_launchers_are_told_from_other_children(tmp_path) -> None:
+def test_only_our_own_launchers_are_distinguished_from_other_children(tmp_path) -> None:
     stranger = subprocess.Popen(["sleep", "60"])
     ours = subprocess.Popen(["sh", "-c", "sleep 60; :", str(tmp_path / f"{scratch_prefix()}x")])
     try:
@@ -261,7 +261,7 @@ spark.stop()
 
 @pytest.mark.spark
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_a_package_that_nobody_has_is_named(tmp_path) -> None:
+def test_a_package_that_does_not_exist_is_named(tmp_path) -> None:
     ivy = tmp_path / "ivysettings.xml"
     ivy.write_text(NO_REPOSITORY.format(tmp_path))
     settings = {

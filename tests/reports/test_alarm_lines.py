@@ -47,7 +47,7 @@ def test_a_dated_line_dates_the_finding_and_its_fold(fresh: Maker) -> None:
     assert section.count("<details") == 1, "neither n2's nor the line that the alarm leaves out"
 
 
-def test_a_line_without_a_date_is_told_by_its_place(fresh: Maker) -> None:
+def test_a_line_without_a_date_is_known_by_its_place(fresh: Maker) -> None:
     broken, section = told(fresh, "640 ERROR digest mismatch on 7\n")
     assert broken.onset is None
     assert broken.text == "node-logs: a digest mismatch; line 3 of n1's register.log, which has no dates."

@@ -138,7 +138,7 @@ def test_faults_that_did_not_stand_are_named_where_the_bug_was_missed(fresh: Mak
     assert "cannot be said to have stood" not in meaning_of(replace(run, receipts=stood))
 
 
-def test_what_the_planted_bug_was_not_to_break_is_told_apart(fresh: Maker) -> None:
+def test_what_the_planted_bug_was_not_to_break_is_distinguished(fresh: Maker) -> None:
     """Committed entries that are gone from a log are worse, and no stale read removes them."""
     files = with_canary(fresh("invalid"))
     results = json.loads(files.results.read_text())
@@ -182,7 +182,7 @@ WHEN = (
 )
 
 
-def test_when_violations_were_seen_is_told_where_it_was_counted(fresh: Maker) -> None:
+def test_when_violations_were_seen_is_reported_where_it_was_counted(fresh: Maker) -> None:
     files = fresh("invalid")
     results = json.loads(files.results.read_text())
     assert violation_times_of(read_run(files)) == ""

@@ -76,7 +76,7 @@ def assert_after(raw: Raw, text: str, onset: float) -> None:
     assert match[3] == last["node"]
 
 
-def test_replicas_that_stopped_are_told_with_the_fault_after_which_they_did(runs: dict[str, Path]) -> None:
+def test_replicas_that_stopped_are_reported_with_the_fault_after_which_they_did(runs: dict[str, Path]) -> None:
     raw, diagnosed = Raw(runs["replica-behind"]), diagnosis(runs["replica-behind"])
     (one,) = diagnosed.breaks
     behind = [node for node in raw.nodes if raw.end - raw.last_rise(node, "applied") > 10]
@@ -315,7 +315,7 @@ def test_a_node_that_never_answered_is_not_counted_as_up(runs: dict[str, Path], 
     assert outage.detail.startswith("4 of 5 nodes answered at the end")
 
 
-def test_logs_that_were_cut_and_filled_again_are_told_as_that(runs: dict[str, Path]) -> None:
+def test_logs_that_were_cut_and_filled_again_are_reported_as_that(runs: dict[str, Path]) -> None:
     raw, diagnosed = Raw(runs["logs-cut"]), diagnosis(runs["logs-cut"])
     (one,) = diagnosed.breaks
     assert one.detail.startswith("At the end every log reaches as far again; at ")

@@ -36,7 +36,7 @@ def wording(operation: Operation) -> str:
     return f"told as {operation.f} of {operation.process}" if operation.f == "read" else ""
 
 
-def test_a_label_is_what_is_told_or_else_the_values() -> None:
+def test_a_label_is_what_is_given_or_else_the_values() -> None:
     read, write = (Operation(3, f, "k", 7, 7, "ok", 0, 1, 0, 1) for f in ("read", "write"))
     assert (label_of(read, wording=wording), label_of(write, wording=wording)) == ("told as read of 3", "write 7")
     assert label_of(read) == "read 7"
@@ -113,7 +113,7 @@ def test_a_list_of_which_no_two_items_have_room_is_cut_at_its_end() -> None:
     assert all(len(text_of([10**n] * 40, most)) <= most for n in range(30) for most in (24, 60))
 
 
-def test_the_timeline_holds_what_is_told_of_each_operation(made: Maker) -> None:
+def test_the_timeline_holds_what_is_said_of_each_operation(made: Maker) -> None:
     files = made("invalid")
     names = _names(data_of(prepare(read_run(files, wording))))
     assert names["w"]
@@ -163,7 +163,7 @@ def test_texts_of_a_picture_end_within_it() -> None:
         assert picture.boxes[0].label_x == picture.boxes[0].x or words != "few"
 
 
-def test_long_answers_are_told_apart_by_the_elements_that_matter() -> None:
+def test_long_answers_are_distinguished_by_the_elements_that_matter() -> None:
     numbers = list(range(100, 130))
     adds = Operation(1, "add", "set", 4483, None, "info", 0, 5 * 10**7, 0, 1, error="ConnectionLoss")
     first = Operation(2, "read", "set", None, [*numbers, 4483], "ok", 10**8, 2 * 10**8, 2, 3)

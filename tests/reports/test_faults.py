@@ -150,7 +150,7 @@ def test_a_successor_that_was_killed_is_named_as_struck(witness: dict[str, objec
     assert window.nodes == nodes
 
 
-def test_what_a_fault_does_is_told_in_the_words_of_its_receipt(fresh: Maker) -> None:
+def test_what_a_fault_does_is_reported_in_the_words_of_its_receipt(fresh: Maker) -> None:
     files = fresh("valid")
     history = files.history.read_text()
     own = '"family":"partition","summary":"what a partition-majorities-ring does"'
@@ -210,7 +210,7 @@ def test_a_command_says_what_it_repeats(plan: dict[str, object], reported: list[
         ((), ""),
     ],
 )
-def test_who_meets_all_sides_of_a_cut_is_told_beside_them(cut: tuple[tuple[str, ...], ...], text: str) -> None:
+def test_who_meets_all_sides_of_a_cut_is_reported_beside_them(cut: tuple[tuple[str, ...], ...], text: str) -> None:
     grudge = {node: [peer for other in cut if other != side for peer in other] for side in cut for node in side}
     assert faults.sides_text(grudge, ["n1", "n2", "n3", "n4", "n5"], "n2") == text
 
@@ -321,7 +321,7 @@ def test_a_row_says_never_also_where_the_next_fault_came_at_once(outcome: str | 
     assert way_back(asdict(unhealed), asked=bool(unhealed.asked)) == ("not healed", "not healed")
 
 
-def test_of_results_that_do_not_say_whom_a_probe_asked_nobody_is_late(fresh: Maker) -> None:
+def test_of_results_that_do_not_say_whom_a_probe_asked_no_node_is_late(fresh: Maker) -> None:
     files = fresh("valid")
     results = json.loads(files.results.read_text())
     results["windows"][0]["caught_up"] = {"nodes": {"n1": 3.0, "n2": None}}

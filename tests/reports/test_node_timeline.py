@@ -87,7 +87,7 @@ def claim(time_s: float, node: str, leader: str, term: int = -1) -> Probe:
     return Probe(int(time_s * S), node, "leader" if leader == node else "follower", term, leader)
 
 
-def test_of_two_that_claim_to_lead_without_a_term_the_majority_names_the_leader_or_nobody_leads() -> None:
+def test_of_two_that_claim_to_lead_without_a_term_the_majority_names_the_leader_or_none_leads() -> None:
     names = ("n1", "n2", "n3", "n4", "n5")
     split = {"n1": "n1", "n2": "n2", "n3": "n1", "n4": "n2", "n5": "n4"}
     voted = {**split, "n3": "n2", "n5": "n2"}
@@ -345,7 +345,7 @@ def test_snapshots_are_saved_loaded_at_a_start_or_installed_by_the_leader() -> N
     assert snapshots.counts_of(found) == {"n1": {"saved": 3, "loaded": 1, "installed": 1}}
 
 
-def test_a_node_that_leads_again_in_its_term_is_told_unless_it_was_only_silent() -> None:
+def test_a_node_that_leads_again_in_its_term_is_reported_unless_it_was_only_silent() -> None:
     roles = ["leader", "leader", "candidate", "leader", "leader"]
     probes = [probe(place / 4, "n1", role, 1) for place, role in enumerate(roles)]
     assert elections_of(timelines.timelines_of(probes, ("n1",))).again == (("n1", 1, 0.75),)
@@ -374,7 +374,7 @@ def replica(moves: dict[float, int], end: float = 20.0) -> list[Probe]:
     return probes
 
 
-def test_a_replica_that_stopped_is_told_with_when_under_what_and_whether_it_moved() -> None:
+def test_a_replica_that_stopped_is_reported_with_when_under_what_and_whether_it_moved() -> None:
     cut = Receipt(0, "bridge", "installed", 8 * S, stood=8 * S, heal_started=16 * S, healed=16 * S, witness={"a": 1})
     run = SimpleNamespace(
         operations=from_operations([]), receipts=[cut], end=20 * S, fault_rows={}, state={}, nodes=("n1", "n2")

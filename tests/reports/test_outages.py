@@ -42,7 +42,7 @@ def test_a_stretch_goes_on_over_phases_and_counts_no_answer_that_was_not_applied
     assert [outage.kind for outage in outages_of(from_operations(operations), 32 * S)] == ["write", "read"]
 
 
-def test_nobody_waits_through_a_pause() -> None:
+def test_a_pause_is_not_waited_through() -> None:
     quiet = [asked("read", 0, 1), asked("read", 30, 31), asked("write", 0, 1), asked("write", 1, 2, "fail")]
     read, write = services_of(from_operations([*quiet, asked("write", 30, 31)]), 40 * S)
     assert (read.outages, write.outages) == ((), ())
@@ -50,7 +50,7 @@ def test_nobody_waits_through_a_pause() -> None:
     assert [(outage.start, outage.stop) for outage in read.outages] == []
 
 
-def test_a_pause_in_which_nobody_asked_belongs_to_no_outage_whatever_failed_around_it() -> None:
+def test_a_pause_in_which_no_client_asked_belongs_to_no_outage_whatever_failed_around_it() -> None:
     """As where the reads of the final phase come long after the load's, and the first of them fail."""
     before = [asked("read", 0, 1), asked("read", 1, 2, "fail"), asked("read", 2, 9, "info")]
     after = [asked("read", 40, 41, "fail"), asked("read", 41, 42), asked("read", 42, 43)]
@@ -153,7 +153,7 @@ def window(number: int, started: float, healed: float | None, state: str = "inst
     )  # fmt: skip
 
 
-def test_an_outage_is_told_once_at_the_fault_that_it_overlaps_longest() -> None:
+def test_an_outage_is_reported_once_at_the_fault_that_it_overlaps_longest() -> None:
     faults = [window(0, 10, 20), window(1, 20, 30), window(2, 40, None), window(3, 16, 40, "skipped")]
     short, long = Outage("read", 18, 27, ended=True), Outage("write", 19.5, 60, ended=False)
     beside, first = Outage("read", 31, 38, ended=True), Outage("read", 1, 7, ended=True)

@@ -35,7 +35,7 @@ def drawn(lost: RunFiles) -> Drawn:
     return prepare(read_run(lost))
 
 
-def test_what_was_promised_and_what_contradicts_it_are_told_apart_from_what_went_on_beside(drawn: Drawn) -> None:
+def test_what_was_promised_and_what_contradicts_it_are_distinguished_from_what_went_on_beside(drawn: Drawn) -> None:
     first = drawn.violations[0]
     assert (first.check, first.key, first.example.kind) == ("ledgers", "l0", "unreadable-entry")
     assert first.picture is not None

@@ -45,7 +45,7 @@ def test_the_drawing_shows_the_operations_of_the_violation(broken: Tab) -> None:
 
 
 @pytest.mark.parametrize("bar", [".contradicted", ".culprit", ".beside"])
-def test_a_bar_tells_its_operation_and_a_click_shows_it_in_the_timeline(broken: Tab, bar: str) -> None:
+def test_a_bar_names_its_operation_and_a_click_shows_it_in_the_timeline(broken: Tab, bar: str) -> None:
     drawn = broken.page.locator(f"article.violation .proof.broad .op{bar}").first
     index = int(drawn.get_attribute("data-index"))
     drawn.scroll_into_view_if_needed()

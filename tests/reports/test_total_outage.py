@@ -41,7 +41,7 @@ FAILED = [*each_second("write", 10, 25, "fail"), *each_second("read", 10, 25, "i
 AROUND = [one for one in WELL if not 10 * S <= one.invoked < 25 * S]
 
 
-def test_what_ended_is_told_with_its_length(drawn: Drawn) -> None:
+def test_what_ended_is_reported_with_its_length(drawn: Drawn) -> None:
     sentence = "No operation succeeded for 15.5 s, from 10.0 s, to 25.5 s, though clients asked."
     assert told(drawn, [*AROUND, *FAILED]) == sentence
     again = [replace(one, invoked=one.invoked + 40 * S, returned=(one.returned or 0) + 40 * S) for one in FAILED]
@@ -59,7 +59,7 @@ def test_acknowledgements_that_were_not_applied_are_counted_and_are_no_success(d
     assert ": 1 was acknowledged then without having been applied." in told(drawn, [*AROUND, *FAILED, empty[0]])
 
 
-def test_what_lasted_is_told_until_clients_asked_for_the_last_time(drawn: Drawn) -> None:
+def test_what_lasted_is_reported_until_clients_asked_for_the_last_time(drawn: Drawn) -> None:
     lasting = [one for one in AROUND if one.invoked < 10 * S] + FAILED
     assert told(drawn, lasting) == "No operation succeeded after 9.5 s, though clients asked until 24.0 s."
     empty = each_second("write", 10, 25, error=UNAPPLIED)
@@ -81,7 +81,7 @@ def test_what_lasted_is_told_until_clients_asked_for_the_last_time(drawn: Drawn)
     ],
     ids=["well", "nobody asked", "one kind succeeded", "too short", "none"],
 )
-def test_nothing_is_told_of_what_is_no_total_outage(drawn: Drawn, operations: list[Operation]) -> None:
+def test_nothing_is_said_without_a_total_outage(drawn: Drawn, operations: list[Operation]) -> None:
     assert told(drawn, operations) == ""
 
 

@@ -178,7 +178,7 @@ def test_a_warehouse_that_cannot_be_read_is_named_and_the_results_are_drawn(stor
     assert [len(group.samples) for group in found.groups] == [5]
 
 
-def test_a_planted_bug_that_was_found_is_told_as_that_and_is_no_regression() -> None:
+def test_a_planted_bug_that_was_found_is_reported_as_that_and_is_no_regression() -> None:
     """No failure of the system either: only what other checks found is red, and a bug that was missed."""
     version = "0.4.0 canary stale-reads"
     one = Regression("kill", version, "", INVALID, "", "a/1", "a/2", None, None, None, (), ())

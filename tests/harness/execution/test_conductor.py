@@ -126,7 +126,7 @@ def test_probes_of_all_nodes_are_on_disk(whole: Scene) -> None:
     assert {probe.node for probe in probes if probe.answered} == set(whole.register.names)
 
 
-def test_progress_tells_the_end(whole: Scene) -> None:
+def test_progress_shows_the_end(whole: Scene) -> None:
     tally = whole.conductor.tally
     assert (tally.phase, tally.fault, tally.note) == ("final", "", "final reads")
     assert sum(tally.completions.values()) == len(whole.operations)
@@ -304,7 +304,9 @@ class UnhealableNemesis(ToyNemesis):
         raise ValueError("n2 is gone")
 
 
-def test_a_heal_that_fails_is_told_and_keeps_nothing_from_winding_down(tmp_path: Path, register: ToyRegister) -> None:
+def test_a_heal_that_fails_is_reported_and_keeps_nothing_from_winding_down(
+    tmp_path: Path, register: ToyRegister
+) -> None:
     scene = Scene(tmp_path, register, nemesis=UnhealableNemesis).run()
     assert scene.state.failures == ["nemesis: ValueError: n2 is gone"]
     assert "healed" in scene.state.moments
@@ -395,7 +397,7 @@ def test_a_schedule_that_does_not_end_is_cut_at_the_end_of_the_main_phase(
 # -- our own pace ------------------------------------------------------------------------------------------------------
 
 
-def test_how_well_the_rate_was_kept_is_told(whole: Scene) -> None:
+def test_how_well_the_rate_was_kept_is_reported(whole: Scene) -> None:
     pace = whole.state.pace
     assert whole.state.path is not None
     assert RunState.read(whole.state.path).pace == pace

@@ -64,7 +64,7 @@ def test_each_kind_has_figures_of_its_own() -> None:
     assert read["recovered_ms"] == 0
 
 
-def test_a_kind_that_never_was_ok_is_told_as_well() -> None:
+def test_a_kind_that_never_was_ok_is_reported_as_well() -> None:
     failed = [replace(one, f="cas", outcome="fail") for one in ok("read", (0, 40))]
     (row,) = detailed(ok("read", (0, 40)) + failed)
     assert row["kinds"]["cas"]["rate_during"] == 0
@@ -188,7 +188,7 @@ def test_a_node_that_never_answered_at_all_is_not_said_to_be_gone_since_a_fault(
     assert row["silent"] == []
 
 
-def test_what_was_committed_long_before_the_heal_is_to_be_reached_where_nobody_answers_around_it() -> None:
+def test_what_was_committed_long_before_the_heal_is_to_be_reached_where_no_node_answers_around_it() -> None:
     probes = [probe(5, "n1", 400, "leader"), probe(5, "n2", 390), probe(25, "n2", 395), probe(26, "n1", 400)]
     (row,) = detailed(ok("read", (0, 40)), probes)
     assert row["caught_up"]["target"] == 400

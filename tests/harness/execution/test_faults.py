@@ -92,7 +92,7 @@ def test_a_script_that_cannot_be_is_refused(tmp_path: Path, text: str, said: str
     assert said in str(caught.value)
 
 
-def test_a_fault_of_a_script_that_nobody_knows_is_refused(tmp_path: Path) -> None:
+def test_an_unknown_fault_of_a_script_is_refused(tmp_path: Path) -> None:
     (tmp_path / "script.toml").write_text(SCRIPT.replace("kill-leader", "kill-leeder"))
     with pytest.raises(UsageError, match="--schedule: there is no nemesis called 'kill-leeder'; did you mean"):
         Faults(scripted(Plan(seed=1), tmp_path / "script.toml"))
@@ -341,7 +341,7 @@ def test_namespaces_need_no_timer_and_a_run_without_faults_neither(monkeypatch: 
 # -- leftovers ---------------------------------------------------------------------------------------------------------
 
 
-def test_leftovers_are_told_line_by_line() -> None:
+def test_leftovers_are_reported_line_by_line() -> None:
     assert heal_leftovers(Nodes()).undone == []
     assert heal_leftovers(Nodes(stdout="continued pid 4\n")).undone == ["n1: continued pid 4", "n2: continued pid 4"]
 

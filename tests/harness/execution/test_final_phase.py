@@ -85,7 +85,7 @@ def test_a_node_that_stands_still_behind_the_others_is_quiet_at_the_deadline(
     assert scene.state.moments["quiet"] - scene.state.moments["healed"] >= 0.7e9
 
 
-def test_nodes_that_never_come_to_rest_are_told_and_the_run_goes_on(
+def test_nodes_that_never_come_to_rest_are_reported_and_the_run_goes_on(
     tmp_path: Path, register: ToyRegister, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(final_phase, "QUIET_S", 0.4)

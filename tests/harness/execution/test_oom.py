@@ -25,7 +25,7 @@ AFTER = {"a": Count(("n1", "n2"), 5, "Killed process 9 (java)"), "b": Count(("n3
 
 
 @pytest.mark.parametrize(("faults", "ours"), [((), False), (("kill-leader",), False), (("memory-pressure",), True)])
-def test_a_count_that_rose_is_told_with_its_machine_and_its_victim(faults: tuple[str, ...], ours: bool) -> None:
+def test_a_count_that_rose_is_reported_with_its_machine_and_its_victim(faults: tuple[str, ...], ours: bool) -> None:
     found = describe(BEFORE, AFTER, faults)
     assert found is not None
     assert found[1] is ours

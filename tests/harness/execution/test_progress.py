@@ -204,7 +204,7 @@ class Broken(Terminal):
     ],
     ids=str,
 )
-def test_nobody_who_looks_on_can_raise(error: Exception, caplog: pytest.LogCaptureFixture) -> None:
+def test_no_observer_can_raise(error: Exception, caplog: pytest.LogCaptureFixture) -> None:
     stream = Broken(error)
     progress = Progress(stream, results=Broken(error))
     with caplog.at_level(logging.WARNING):

@@ -43,7 +43,7 @@ def test_everything_said_is_written_by_the_end_in_its_order() -> None:
     assert stream.getvalue().split("\n") == [*map(str, range(100)), "warning: w", ""]
 
 
-def test_a_blocked_terminal_holds_nobody_up_and_loses_no_line_that_stays() -> None:
+def test_a_blocked_terminal_holds_nothing_up_and_loses_no_line_that_stays() -> None:
     terminal = Terminal()
     with ProgressThread(Progress(terminal)) as progress:
         terminal.free.clear()
@@ -62,7 +62,7 @@ def test_a_blocked_terminal_holds_nobody_up_and_loses_no_line_that_stays() -> No
     assert "note 9999" in text
 
 
-def test_what_is_shown_is_what_was_so_when_it_was_told() -> None:
+def test_what_is_shown_is_what_was_so_when_it_was_reported() -> None:
     """The tally goes on changing while it is written."""
     terminal, tally = Terminal(), Tally()
     with ProgressThread(Progress(terminal)) as progress:

@@ -55,7 +55,7 @@ def test_a_process_that_goes_on_never_stands_still(clock: Clock, still: Standsti
     assert still.spans() == []
 
 
-def test_a_standstill_is_no_part_of_a_deadline_whoever_looks_first(clock: Clock, still: Standstills) -> None:
+def test_a_standstill_is_no_part_of_a_deadline_whichever_looks_first(clock: Clock, still: Standstills) -> None:
     over = still.deadline(60)
     clock.go(20, seen_by=still)
     clock.go(70)

@@ -90,7 +90,7 @@ def test_what_was_applied_beyond_what_was_committed_is_a_violation() -> None:
     assert "n1 had applied 60 at 1.2 s with 50 committed" in check.seen
 
 
-def test_a_commit_index_that_another_node_had_told_covers_what_was_applied() -> None:
+def test_a_commit_index_that_another_node_had_reported_covers_what_was_applied() -> None:
     leader = probe(1.1, "n2", end=90, committed=60)
     early = probe(1, end=90, committed=40, applied=60), leader, probe(1.25, end=90, committed=50, applied=60)
     assert reported(*early).verdict == "valid"

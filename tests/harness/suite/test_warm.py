@@ -71,7 +71,7 @@ def test_nodes_that_are_as_they_were_are_left_alone(enter: Any) -> None:
     assert world.steps == ["up", "look", "look"]
 
 
-def test_what_was_left_is_told_and_healed(enter: Any) -> None:
+def test_what_was_left_is_reported_and_healed(enter: Any) -> None:
     world = World([FRESH, CUT, FRESH])
     cluster = enter(world)
     assert cluster.reset() == ("n2: left by this run: nft: drop", "n2: gone: nft: none")

@@ -179,7 +179,7 @@ def test_what_has_no_connection_is_not_sent(perform: Any) -> None:
     assert not kazoo.sent
 
 
-def test_a_session_that_owes_an_answer_is_given_up_and_the_next_one_is_told(perform: Any) -> None:
+def test_a_session_that_owes_an_answer_is_given_up_and_the_next_one_is_reported(perform: Any) -> None:
     first, second = Kazoo([SILENCE]), Kazoo(["/harness/set/5"])
     second.client_id = (2, b"")
     lost, moved, added = perform([first, second], ADD, ADD, ADD)

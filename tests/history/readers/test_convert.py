@@ -116,7 +116,7 @@ def plain(number: int) -> bytes:
         (b"\xff", "expected UTF-8|can't decode"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_line_however_large_the_file(
+def test_what_is_wrong_is_reported_with_its_line_however_large_the_file(
     bad: bytes, complaint: str, line: int, tmp_path: Path
 ) -> None:
     path = tmp_path / "history.edn"

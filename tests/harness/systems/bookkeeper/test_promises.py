@@ -45,6 +45,6 @@ def test_words_are_there_whether_or_not_anything_broke() -> None:
         assert checked(*ledger("l0", 0, entries))[1]["words"] == WORDS
 
 
-def test_an_acknowledged_entry_that_nobody_finds_is_data_lost() -> None:
+def test_an_acknowledged_entry_that_is_not_found_is_data_lost() -> None:
     _, details = checked(*ledger("l0", 0, [None, 2]))
     assert severity_of("ledgers", str(details["kind"]), details) == "data lost"

@@ -96,7 +96,9 @@ def test_rule_error_raised_before_the_append_is_fail(f: str) -> None:
 
 @pytest.mark.parametrize("answer", [AFTER, UNKNOWN, {"ok": False}, {}, {**BEFORE, "stage": None}, {"ok": "true"}])
 @pytest.mark.parametrize(("f", "expected"), [("write", "info"), ("cas", "info"), ("read", "fail")])
-def test_rule_error_raised_after_the_append_or_nobody_knows_when(f: str, expected: str, answer: dict[str, Any]) -> None:
+def test_rule_error_raised_after_the_append_or_at_an_unknown_time(
+    f: str, expected: str, answer: dict[str, Any]
+) -> None:
     outcome = completion_of(OF[f], answer, "n1")
     assert outcome.type == expected
     assert not outcome.not_leader
