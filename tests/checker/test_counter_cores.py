@@ -275,7 +275,7 @@ def test_of_many_operations_too_the_possible_answers_are_reported_as_ranges() ->
 
 
 def test_a_difference_that_is_rounded_to_none_is_one() -> None:
-    """Once no verdict came of it: 2^53 + 1 is not 2^53, though as fractions they cannot be told apart."""
+    """Once no verdict came of it: 2^53 + 1 is not 2^53, though as fractions they cannot be distinguished."""
     big = 1 << 53
     history = [
         Operation(1, "add", "c", 1, None, "ok", 0, 1, 0, 1), Operation(2, "read", "c", None, 1, "ok", 2, 3, 2, 3),

@@ -1,4 +1,4 @@
-"""Counterexamples of every model: a contradiction by the definition, from which nothing can be left out, truly told."""
+"""Counterexamples of every model: a contradiction by the definition, without a part to leave out, truly explained."""
 
 from __future__ import annotations
 

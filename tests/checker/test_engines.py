@@ -74,7 +74,7 @@ def agree_with_the_definition(samples: int, seed: int) -> None:
         found = verdicts(calls, model)
         used |= set(found)
         if model.initial is ANY:
-            # One value that nobody wrote is the initial one; zones leave the other possibilities to the caller.
+            # One value that was not written is the initial one; zones leave the other possibilities to the caller.
             found.pop("zones", None)
         assert set(found.values()) == {"valid" if truth else "invalid"}, (found, truth, history)
     assert used == set(NAMES) - {"log", "set", "queue", "kv", "counter-bounds"}

@@ -135,7 +135,7 @@ def test_a_doubted_add_may_be_acknowledged_before_the_recovery_that_leaves_it_ou
 
 
 def test_an_add_beyond_several_ends_is_held_against_the_first_that_was_reported() -> None:
-    """The recovery had told the end when the add was asked for; whoever reads the ledger later only repeats it."""
+    """The recovery had answered the end when the add was asked for; later readers of the ledger only repeat it."""
     late = operation(4, "window", [12, 1], [2])
     wrong = check_fenced_ledgers([CREATE, WINDOW, FENCED, late, whole(5, [10, 11])])
     assert [one.kind for one in wrong.violations] == ["acknowledged-beyond-end"]

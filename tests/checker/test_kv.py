@@ -68,13 +68,13 @@ def judge_random(random: Random) -> str:
     verdict = check_operations(history, "kv")
     assert verdict.verdict == "invalid"
     assert verdict.counterexamples
-    return "invalid" if found else "told by others"
+    return "invalid" if found else "explained by others"
 
 
 def test_random_histories() -> None:
     random, samples = Random(1), draws(1_000, 3_000)
     seen = [judge_random(random) for _ in range(samples)]
-    for what, least in {"valid": 1500, "invalid": 200, "unclear": 200, "told by others": 5}.items():
+    for what, least in {"valid": 1500, "invalid": 200, "unclear": 200, "explained by others": 5}.items():
         assert seen.count(what) > least * samples // 3000, what
 
 
@@ -170,7 +170,7 @@ def test_violations_are_looked_for_only_as_long_as_there_is_time() -> None:
 def test_a_contradiction_that_was_not_made_smaller_in_time_is_not_shown(
     pairs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """To say of thousands of puts and gets which of them are not there takes minutes, and helps nobody."""
+    """To say of thousands of puts and gets which of them are not there takes minutes, and is no help."""
     monkeypatch.setattr("checker.counterexamples.kv.MAX_UNREDUCED_CORE", min(pairs, MAX_UNREDUCED_CORE))
     rows = [
         row
@@ -199,7 +199,7 @@ def test_all_violations_are_reported_and_each_once() -> None:
 
 @pytest.mark.parametrize("last", ["abc", "ab"])
 def test_good_and_bad_twins_of_a_busy_text(last: str) -> None:
-    """An append that nobody got stands behind everything that was got, or between the last get and the next put."""
+    """An append that was never got stands behind everything that was got, or between the last get and the next put."""
     rows = (PUT_A, ("append", "x", (2, 20)), ("append", "b", (3, 4)), ("get", "ab", (5, 6)), ("append", "c", (7, 8)))
     verdict = check_operations(
         reported(*rows, ("get", last, (9, 10)), ("put", "d", (11, 12)), ("get", "d", (13, 14))), "kv"

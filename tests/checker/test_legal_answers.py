@@ -187,7 +187,7 @@ def test_an_answer_that_others_make_doubtful_is_not_said_to_be_impossible(tmp_pa
 
 
 def test_a_refusal_that_is_blamed_may_have_swapped(tmp_path: Path) -> None:
-    """Nobody wrote the 5 by which it was refused; and if it swapped, then 1 was the right answer."""
+    """No client wrote the 5 by which it was refused; and if it swapped, then 1 was the right answer."""
     asked, refused = ("invoke", 0, "cas", [None, 1]), ("ok", 0, "cas", [None, 1, 5])
     events = [asked, *one(1, "read", None, 1), refused]
     found = check(history(tmp_path / "history.jsonl", "cas-register", events)).counterexamples

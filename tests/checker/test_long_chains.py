@@ -118,7 +118,7 @@ def test_a_written_counterexample_is_read_again_whichever_process_went_on_and_wh
 
 
 def overtaken(operations: Sequence[Operation]) -> bool:
-    """Does a process go on after an operation that nobody saw answered?"""
+    """Does a process go on after an operation without an answer?"""
     return any(one.process == two.process and one.outcome == "info" for one, two in pairwise(operations))
 
 

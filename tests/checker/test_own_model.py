@@ -1,4 +1,4 @@
-"""A user's own model: judged as by the definition, however many states it has and whoever takes the steps."""
+"""A user's own model: judged as by the definition, however many states it has and whichever engine takes the steps."""
 
 from __future__ import annotations
 

@@ -202,7 +202,7 @@ def dequeues(history: History) -> list[int]:
 
 
 def later_by_far(history: History, place: int) -> int:
-    """A dequeue of what was enqueued after this one's item, and of which nobody knew when this one returned."""
+    """A dequeue of what was enqueued after this one's item, and unknown when this one returned."""
     enqueued = {one.value: one for one in history if one.f == "enqueue"}
     early = history[place]
     return next(
@@ -358,9 +358,9 @@ def test_a_queue_in_which_there_was_always_one_item_or_another() -> None:
     assert kind == "stale-read"
     assert sentence == (
         "process 1 on n1 found the queue empty (0.002–0.009 s), but at every moment of that something was in it: "
-        "process 0 on n0 enqueued 1 (0.000–0.001 s), which no process is known to have begun to dequeue before 0.005 s; "
-        "process 2 on n2 enqueued 2 (0.003–0.004 s), which no process is known to have begun to dequeue before that was "
-        "over."
+        "process 0 on n0 enqueued 1 (0.000–0.001 s), which no process is known to have begun to dequeue before 0.005 "
+        "s; process 2 on n2 enqueued 2 (0.003–0.004 s), which no process is known to have begun to dequeue before that "
+        "was over."
     )
     assert reported(*rows[:-1], (3, D, 2, 8, 11)) == []
     assert reported(*rows[:2], (2, E, 2, 5, 6), (3, D, 1, 3, 4), (3, D, 2, 10, 11)) == []
@@ -371,9 +371,9 @@ def test_of_more_items_than_pending_dequeues_one_is_lost() -> None:
     ((kind, sentence),) = reported(*rows)
     assert kind == "lost-element"
     assert sentence.endswith(
-        "so they had to leave before 3. But process 1 on n1 dequeued 3 (0.008–0.009 s). No process is known to have taken "
-        "them, and of the dequeues without an answer that can be true only 1 had begun by then and may have done so, "
-        "each for one: process 2 on n2 began to dequeue (from 0.003 s, never answered): one is missing."
+        "so they had to leave before 3. But process 1 on n1 dequeued 3 (0.008–0.009 s). No process is known to have "
+        "taken them, and of the dequeues without an answer that can be true only 1 had begun by then and may have done "
+        "so, each for one: process 2 on n2 began to dequeue (from 0.003 s, never answered): one is missing."
     )
     assert reported(*rows, (3, D, None, 7, None, "info")) == []
     assert [kind for kind, _ in reported(*rows[:2], (1, D, None, 6, 7), rows[-1])] == ["stale-read"]
@@ -417,7 +417,7 @@ def test_all_violations_are_counted_and_the_earliest_are_reported() -> None:
     assert kinds == ["duplicate", "queue-order", "never-written"] * 2 + ["duplicate", "queue-order"]
 
 
-#: Where one violation might be told twice, or with more than it takes; P: a dequeue that was never answered.
+#: Where one violation might be reported twice, or with more than it takes; P: a dequeue that was never answered.
 TIGHT: dict[str, list[tuple[str, int | None, int, int]]] = {
     "two items were there": [("E", 1, 0, 1), ("E", 2, 2, 3), ("D", None, 4, 5)],
     "two answers rest on the same items": [

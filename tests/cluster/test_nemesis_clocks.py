@@ -1,4 +1,4 @@
-"""Wrong clocks of a real process, by the time that it tells itself."""
+"""Wrong clocks of a real process, by the time that it reports itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run that somebody stops, kills or freezes, in every phase."""
+"""A run that is stopped, killed or frozen, in every phase."""
 
 from __future__ import annotations
 

@@ -251,10 +251,10 @@ def test_with_neither_root_nor_sudo(clone: Clone) -> None:
 def test_a_clone_of_another_user(clone: Clone) -> None:
     clone.write("build", "in the way, as a directory without permission would be")
     (clone.farm / "id").unlink()
-    clone.program("id", "echo somebody")
+    clone.program("id", "echo another")
     done = clone.run()
     assert done.returncode == 255
-    assert done.stderr.endswith("cannot be written by somebody; run this as its owner, or use a clone of your own\n")
+    assert done.stderr.endswith("cannot be written by another; run this as its owner, or use a clone of your own\n")
 
 
 def test_an_installation_that_fails(clone: Clone) -> None:
@@ -289,7 +289,7 @@ case "$1" in */harness) mkdir -p elsewhere; exit "${HARNESS_CODE:-0}" ;; esac
 
 
 def run_script(clone: Clone, user: str, *words: str, **extra: str) -> subprocess.CompletedProcess[str]:
-    """``scripts/run`` with a bootstrap that has nothing to do, as root or as somebody else."""
+    """``scripts/run`` with a bootstrap that has nothing to do, as root or as another user."""
     shutil.copy(SCRIPTS / "run", clone.root / "scripts")
     clone.script(clone.root / "scripts" / "bootstrap", "[ $# = 0 ] && touch bootstrapped")
     clone.script(clone.root / ".venv/bin/harness", 'echo "harness $*" >>"$CALLS"; exit "${HARNESS_CODE:-0}"')

@@ -96,7 +96,7 @@ class TestRun:
 
     def test_a_wake_up_that_goes_missing_ends_nothing(self, remote: Remote, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(paramiko.pipe.OrPipe, "set", lambda _: None)
-        # More than the window holds, so that the command waits for whoever reads.
+        # More than the window holds, so that the command waits for a reader.
         assert len(ask(remote, "head", "-c", "6000000", "/dev/zero", timeout=20).stdout) == 6_000_000
 
     def test_bad_bytes_do_not_hurt(self, remote: Remote) -> None:

@@ -1,4 +1,4 @@
-"""run.json: written as things happen, so that a killed run tells how far it came."""
+"""run.json: written as things happen, so that a killed run shows how far it came."""
 
 from __future__ import annotations
 

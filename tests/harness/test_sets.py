@@ -1,4 +1,4 @@
-"""What became of every element of a set: each class, and what nobody read."""
+"""What became of every element of a set: each class, and what was not read."""
 
 from __future__ import annotations
 

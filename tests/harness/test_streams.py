@@ -40,7 +40,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def gone(words: list[Any], stream: str) -> tuple[int, bytes]:
-    """The code and the other stream, when nobody reads ``stream`` any more from the beginning."""
+    """The code and the other stream, when ``stream`` is not read any more from the beginning."""
     reading, writing = os.pipe()
     os.close(reading)
     streams: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, stream: writing}

@@ -26,7 +26,7 @@ NAMES = ("n1", "n2", "n3", "n4", "n5")
 
 @dataclass
 class Obedient(FakeNodes):
-    """Does what it is told, and keeps by node what that was."""
+    """Does what it is asked to, and keeps by node what that was."""
 
     done: dict[str, set[object]] = field(default_factory=lambda: defaultdict(set))
 

@@ -1,4 +1,4 @@
-"""Power cuts, full disks and damage, on nodes that answer what they are told to answer."""
+"""Power cuts, full disks and damage, on nodes that give scripted answers."""
 
 from __future__ import annotations
 
@@ -236,7 +236,7 @@ def run_here(program, *arguments):
 
 
 def fill(store):
-    """A store like the library's: segments with zeros behind, copies that nobody reads, a term."""
+    """A store like the library's: segments with zeros behind, copies that are not read, a term."""
     for directory in (store / "d", store / "s"):
         directory.mkdir(parents=True)
     (store / "d" / "0").write_bytes(bytes(range(1, 201)) + bytes(5000))
@@ -352,7 +352,7 @@ def test_a_run_keeps_in_mind_whose_files_were_damaged():
         steps += [Step(2 * number + 1, "inject", fault.name, number), Step(2 * number + 2, "heal", fault.name, number)]
     Runner(ctx, steps, record, random.Random(5)).run(threading.Event())
     receipts = receipts_of(record.events)
-    assert {receipt.state for receipt in receipts} == {"indeterminate"}  # nobody answers for the file's digest
+    assert {receipt.state for receipt in receipts} == {"indeterminate"}  # no node answers for the file's digest
     assert len({node for receipt in receipts for node in receipt.nodes}) == 2
 
 

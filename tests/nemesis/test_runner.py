@@ -185,7 +185,7 @@ def test_a_node_that_cannot_be_reached_for_its_healing_is_ours_and_reported_besi
 
 
 def test_nothing_is_injected_after_the_final_heal():
-    """Also not by a schedule that nobody could wait for any longer."""
+    """Also not by a schedule that could not be waited for any longer."""
     runner, record, nodes, _ = go([*once("bridge", 1, 2, 0), *once("hammer-time", 3, 4, 1)])
     wait = record.clock.wait
 
@@ -245,7 +245,7 @@ def test_a_fault_without_a_node_to_aim_at_waits_a_while_and_is_skipped():
 
 @pytest.mark.parametrize(("fault", "from_the_first_step"), [("restart-rolling", True), ("kill-followers", False)])
 def test_what_is_over_when_it_is_injected_stands_from_its_first_step_on(fault, from_the_first_step):
-    """Or no operation could ever be told to have been answered under a rolling restart."""
+    """Or no operation could ever be said to have been answered under a rolling restart."""
     runner, record, _, system = go(once(fault))
     usual, clock = system.pids, record.clock
     # Every look at the pids takes a while.

@@ -196,12 +196,12 @@ def test_the_jvm_and_the_workers_end_with_a_killed_process(tmp_path) -> None:
 
 @pytest.mark.spark
 def test_ctrl_c_and_the_end_of_a_terminal_are_not_for_spark(tmp_path) -> None:
-    """Both are told to every process that was started there: what they mean is for this one to say."""
+    """Both are sent to every process that was started there: what they mean is for this one to say."""
     end = """
 import tempfile
-told = [pid for pid in family(jvm_pid(spark)) if os.getpgid(pid) == os.getpgid(0)]
-assert jvm_pid(spark) in told
-for pid in told:
+ours = [pid for pid in family(jvm_pid(spark)) if os.getpgid(pid) == os.getpgid(0)]
+assert jvm_pid(spark) in ours
+for pid in ours:
     os.kill(pid, signal.SIGINT)
     os.kill(pid, signal.SIGHUP)
 with tempfile.TemporaryDirectory() as root:

@@ -493,7 +493,7 @@ def test_names_that_readers_would_take_for_patterns_or_codes(spark, judged, tmp_
 
 @pytest.mark.spark
 def test_foreign_files_on_a_file_system_that_spark_reads(spark, tmp_path: Path, monkeypatch) -> None:
-    """As the same files of this machine, and what is wrong is told with their URIs."""
+    """As the same files of this machine, and what is wrong is reported with their URIs."""
     files = tmp_path / "a b" / "files"
     files.mkdir(parents=True)
     (files / "good.edn").write_bytes(edn(story(value=7)))

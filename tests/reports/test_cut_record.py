@@ -1,4 +1,4 @@
-"""A history of which only a part is left is told beside the gates, which were judged by the whole of it."""
+"""A history of which only a part is left is named beside the gates, which were judged by the whole of it."""
 
 from __future__ import annotations
 

@@ -202,8 +202,8 @@ def test_a_node_of_an_earlier_epoch_is_behind_by_no_number() -> None:
     probes += [probe(t / 4, "n2", applied=first, committed=first) for t in range(9)]
     probes += [probe(t / 4, "n3", applied=second - 10, committed=second - 10) for t in range(9)]
     found = timelines.timelines_of(probes, ("n1", "n2", "n3"), epoch_bits=32)
-    told = [(one.behind, one.late, one.earlier) for one in timelines.last_statuses(found)]
-    assert told == [(0, False, False), (None, True, True), (10, True, False)]
+    shown = [(one.behind, one.late, one.earlier) for one in timelines.last_statuses(found)]
+    assert shown == [(0, False, False), (None, True, True), (10, True, False)]
     assert [row[-1] for row in progress_of(found, 2.0).lag][::2] == [0, 10]
     assert np.isnan(progress_of(found, 2.0).lag[1][-1])
     text = (
@@ -243,7 +243,7 @@ def test_what_comes_while_a_fault_is_healed_is_not_said_to_come_into_it() -> Non
 
 
 def test_a_fault_struck_a_killed_successor_no_sooner_than_is_known() -> None:
-    """The fault's first command was the leader's; of the leader itself it is told, as long as the fault is to come."""
+    """The fault's first command was the leader's; of the leader itself it is shown, as long as the fault is to come."""
     witness = {"pids_gone": {"n3": 7, "n1": 7}, "successor": "n1"}
     kill = Receipt(0, "kill-then", "installed", 86 * S // 10, nodes=("n3",), healed=16 * S, witness=witness)
     run = SimpleNamespace(
@@ -284,7 +284,7 @@ def test_the_sketch_marks_the_late_nodes_and_keeps_labels_apart() -> None:
 
 
 def test_each_label_of_the_sketch_stands_beside_a_piece_of_its_line_and_ends_within_the_picture() -> None:
-    """The lines have the nodes' colours and the labels are red or grey: without it no label tells its line."""
+    """The lines have the nodes' colours and the labels are red or grey: without it no label shows its line."""
     names = ("server-1", "server-2", "server-3")
     last = (6 << 32) - 1
     probes = [

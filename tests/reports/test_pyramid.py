@@ -1,4 +1,4 @@
-"""A page of very many operations: what tells most is held whole, all else counts in the buckets."""
+"""A page of very many operations: what shows most is held whole, all else counts in the buckets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A page that was drawn before its run was judged again is told from one that shows what the results say."""
+"""A page that was drawn before its run was judged again is distinguished from one that shows what the results say."""
 
 from __future__ import annotations
 

@@ -384,7 +384,7 @@ def test_spark_is_for_large_histories(
 def test_a_run_that_was_killed_before_its_first_operation_is_reported_as_that(
     verb: str, written: bytes | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """And nobody is sent from one verb to the other."""
+    """And no user is sent from one verb to the other."""
     run = create_run(tmp_path, PLAN, datetime(2026, 1, 1, tzinfo=UTC))
     link_latest(run)
     if written is not None:

@@ -1,4 +1,4 @@
-"""``harness heal``: holds the cluster while it sweeps, and tells what it undid."""
+"""``harness heal``: holds the cluster while it sweeps, and says what it undid."""
 
 from __future__ import annotations
 

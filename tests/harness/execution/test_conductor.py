@@ -157,7 +157,7 @@ def test_after_a_doubt_a_worker_goes_on_under_a_new_process_number(tmp_path: Pat
     assert all(last[event.process] is event for event in doubts)
     assert {event.process % PLAN.concurrency for event in doubts} <= set(range(PLAN.concurrency))
     follow = {int(event.process) + PLAN.concurrency for event in doubts}
-    # Whoever reads at the end goes on for certain: one worker of each node.
+    # A worker that reads at the end goes on for certain: one worker of each node.
     sure = {process for process in follow if process % PLAN.concurrency < len(register.names)}
     assert sure
     assert sure <= set(last) <= follow | set(range(PLAN.concurrency))
@@ -355,7 +355,7 @@ def test_what_is_in_use_for_a_moment_is_healed_a_moment_later(tmp_path: Path, re
 
 
 class BusyNemesis(ToyNemesis):
-    """Injects again and again until it is told to stop, and does not heal by itself."""
+    """Injects again and again until it is stopped, and does not heal by itself."""
 
     def run(self, stop: threading.Event) -> None:
         while not stop.wait(0.005):
@@ -427,7 +427,7 @@ def test_a_loop_that_cannot_act_is_a_standstill_of_ours(
     # A busy machine may stand still by itself, too.
     main = scene.state.moments["main"] - 100_000_000
     assert [span for span in scene.state.standstills if span[0] >= main and 1.0e9 <= span[1] - span[0] <= 3e9]
-    assert scene.state.pace["lag_max_ms"] < 1000, "it is told as a standstill, and not as lag"
+    assert scene.state.pace["lag_max_ms"] < 1000, "it is reported as a standstill, and not as lag"
     assert scene.state.moments["main-end"] - scene.state.moments["main"] >= 1.3e9, "the phase lasts its time of action"
 
 
@@ -437,11 +437,11 @@ def test_nothing_on_the_event_loop_waits_for_the_disk(
     waited: list[bool] = []
 
     def on_the_loop(sync: Callable[[int], None]) -> Callable[[int], None]:
-        def told(fd: int) -> None:
+        def timed(fd: int) -> None:
             waited.append(asyncio._get_running_loop() is not None)
             sync(fd)
 
-        return told
+        return timed
 
     for name in ("fsync", "fdatasync"):
         monkeypatch.setattr(os, name, on_the_loop(getattr(os, name)))

@@ -189,7 +189,7 @@ def test_a_fault_that_the_system_cannot_take_is_refused_before_there_are_nodes(
 
 
 def test_all_is_what_can_work_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What nobody named is left out, and said; what somebody named as well is refused."""
+    """What was not named is left out, and said; what was named as well is refused."""
     refused = {"clock-skew": "no libfaketime", "clock-jump": "no libfaketime", "clock-strobe": "no libfaketime"}
     monkeypatch.setattr(faults_module, "survey", lambda nodes: None)
     monkeypatch.setattr(faults_module, "prechecks", lambda ctx, names: {name: refused.get(name) for name in names})
@@ -291,7 +291,7 @@ def test_the_clock_of_the_run_waits_until_it_is_stopped() -> None:
 
 
 class Timer:
-    """Tells what was done with it."""
+    """Records what was done with it."""
 
     def __init__(self, lost: dict[str, str]) -> None:
         self.lost, self.steps = lost, list[str]()

@@ -34,7 +34,7 @@ def test_a_count_that_rose_is_reported_with_its_machine_and_its_victim(faults: t
 
 @pytest.mark.parametrize("after", [BEFORE, {}, {"c": Count(("n1",), 0, "")}])
 def test_counts_that_did_not_rise_say_nothing(after: dict[str, Count]) -> None:
-    """A machine that was started anew counts anew; one that cannot be asked is told elsewhere."""
+    """A machine that was started anew counts anew; one that cannot be asked is reported elsewhere."""
     assert describe(BEFORE, after, ()) is None
 
 

@@ -1,4 +1,4 @@
-"""Progress from a thread of its own: whoever looks, or does not, never holds a run up."""
+"""Progress from a thread of its own: a reader, or none, never holds a run up."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def test_a_line_that_is_put_where_the_last_one_is_just_taken_is_shown() -> None:
             self.kept = call
 
     progress = Hurried(Noting(io.StringIO()))
-    progress.show(Tally(), PROBES, 1.0)  # not entered: nobody takes it yet
+    progress.show(Tally(), PROBES, 1.0)  # not entered: nothing takes it yet
     progress.hurry = True
     progress.show(Tally(), PROBES, 2.0)
     assert progress.taker is not None

@@ -1,4 +1,4 @@
-"""Standstills of this process: noticed by whoever looks first, and no part of any deadline."""
+"""Standstills of this process: noticed by whichever looks first, and no part of any deadline."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Clock:
         return self.slept
 
     def go(self, seconds: float, *, seen_by: Standstills | None = None) -> None:
-        """With somebody who looks all the time, or with nobody."""
+        """With a thread that looks all the time, or without."""
         end = self.now + round(seconds * S)
         while seen_by is not None and self.now + S // 20 < end:
             self.now += S // 20

@@ -202,8 +202,8 @@ def test_a_node_that_falls_behind_again_under_load_has_not_recovered() -> None:
     results = judged(replace(good(), probes=behind))
     check = check_named("recovery", results)
     assert (check.verdict, check.details["behind"], check.details["target"]) == ("invalid", ["n3"], 100)
-    told = "all nodes at 40, 31.1 s after the heal, but after the load n3 stuck at 41 of 100 (101 by the end)"
-    assert check.seen == told
+    given = "all nodes at 40, 31.1 s after the heal, but after the load n3 stuck at 41 of 100 (101 by the end)"
+    assert check.seen == given
 
 
 def test_a_fault_that_was_not_seen_healed_counts_from_the_sweep() -> None:

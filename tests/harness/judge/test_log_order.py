@@ -137,7 +137,7 @@ def test_no_node_that_loads_snapshots_is_accused_of_what_they_hold(script: Any) 
 
 
 def test_a_snapshot_that_takes_the_place_of_the_log_is_no_short_log() -> None:
-    """Its begin was read before it was installed, its end afterwards: only the next answer tells the new begin."""
+    """Its begin was read before it was installed, its end afterwards: only the next answer shows the new begin."""
     before, torn = probe(1, end=90, committed=90), probe(1.25, end=-1, committed=200)
     assert reported(before, torn, probe(1.5, end=-1, committed=200, ledger_begin=201)).verdict == "valid"
     assert reported(before, torn, probe(1.5, end=-1, committed=200)).verdict == "invalid"
@@ -158,7 +158,7 @@ def test_a_process_that_may_be_another_owes_nothing_to_the_one_before(between: l
     assert reported(one, *later).verdict == "invalid"
 
 
-@pytest.mark.parametrize("changes", [{"pid": 8}, {"time": 4 * S}], ids=["another pid", "nobody asked for seconds"])
+@pytest.mark.parametrize("changes", [{"pid": 8}, {"time": 4 * S}], ids=["another pid", "not asked for seconds"])
 def test_another_pid_or_a_long_silence_is_another_process(changes: dict[str, Any]) -> None:
     first = SHORT[0]
     later = [replace(one, **({**changes, "time": 4 * S + one.time} if "time" in changes else changes)) for one in SHORT]

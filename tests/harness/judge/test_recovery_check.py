@@ -138,7 +138,7 @@ def test_what_we_could_not_heal_makes_recovery_unknown_and_never_invalid() -> No
 
 
 def test_a_time_in_which_the_harness_asked_no_node_accuses_no_node() -> None:
-    """Nobody wrote down that it stood still: 65 s without any probe after the heal, then the last words."""
+    """It is not recorded that it stood still: 65 s without any probe after the heal, then the last words."""
     seen = tuple(one for one in probes_of(stuck=("n3",)) if not 50 * S < one.time < 115 * S)
     check = check_of(recorded(seen))
     assert (check.verdict, check.seen) == (

@@ -1,4 +1,4 @@
-"""Retention: old runs go by age and by size, and never one that failed and that nobody has looked at."""
+"""Retention: old runs go by age and by size, and never one that failed and has not been looked at."""
 
 from __future__ import annotations
 

@@ -154,7 +154,7 @@ def test_the_look_finds_a_server(tmp_path: Path) -> None:
 
 
 def test_the_look_does_not_find_itself(tmp_path: Path) -> None:
-    """In a process namespace of its own there is nobody else to be found."""
+    """In a process namespace of its own there is no other process to be found."""
     alone = [
         "unshare",
         "--user",

@@ -133,7 +133,7 @@ def test_a_system_brings_the_models_that_only_it_needs(wheel: Path, tmp_path: Pa
     wrong = harness(wheel, "check", str(history))
     assert wrong.returncode == 1, wrong.stderr
     assert "7" in wrong.stdout
-    assert harness(wheel, "check", str(history), "--model", "register").returncode == 1, "ours is nobody else's"
+    assert harness(wheel, "check", str(history), "--model", "register").returncode == 1, "ours is no other's"
     unknown = harness(wheel, "check", str(history), "--model", "od")
     assert (unknown.returncode, "did you mean odd?" in unknown.stderr) == (254, True)
 

@@ -1,4 +1,4 @@
-"""Replica contents: whoever tells the same index must tell the same digest."""
+"""Replica contents: nodes that report the same index must report the same digest."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_equal_contents_at_equal_indexes_are_valid() -> None:
 
 
 def test_a_replica_that_differs_is_a_violation_at_any_time_of_the_run() -> None:
-    """Not even at the same time: n3 tells index 9 long after the others did."""
+    """Not even at the same time: n3 reports index 9 long after the others did."""
     found = check(*same(1)[:2], probe(30, "n3", 9, "x"), *same(60, 99, "z"))
     assert (found.verdict, found.details["kind"], found.details["nodes"]) == ("invalid", "replicas-differ", ["n3"])
     assert found.seen == "at index 9 n3 stands against n1 and n2"
@@ -150,7 +150,7 @@ def at_rest(node: str, index: int, digest: str, applied: int = 30, begin: float 
 
 
 def test_when_all_is_quiet_equal_applied_indexes_must_have_equal_contents() -> None:
-    """n3 left an entry out, so that its state tells another index."""
+    """n3 left an entry out, so that its state shows another index."""
     rest = [*at_rest("n1", 30, "a"), *at_rest("n2", 30, "a"), *at_rest("n3", 28, "x")]
     found = check(*rest, quiet=55)
     assert (found.verdict, found.details["nodes"]) == ("invalid", ["n3"])
@@ -223,8 +223,8 @@ def test_a_node_that_leaves_an_entry_out_differs_wherever_it_can_be_seen(
         else one
         for one in answers_of(script)
     ]
-    told = {(one.node == "n3", one.state_index) for one in probes if one.state_index >= left_out}
-    seen = any((not mine, index) in told for mine, index in told)
+    shown = {(one.node == "n3", one.state_index) for one in probes if one.state_index >= left_out}
+    seen = any((not mine, index) in shown for mine, index in shown)
     assert bool(differences(probes, None)) == seen
 
 

@@ -42,7 +42,7 @@ def contradicts(operations: Sequence[Operation], model: Model) -> bool:
 
 
 def unanswered(operation: Operation) -> Operation:
-    """What another violation has made of an operation: nobody knows any more what it answered."""
+    """What another violation has made of an operation: it is unknown what it answered."""
     return replace(operation, outcome="info", result=None, returned=None, return_index=None)
 
 

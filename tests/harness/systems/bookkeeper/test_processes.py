@@ -1,4 +1,4 @@
-"""BookKeeper's processes: who runs where, what they are told, and what is refused."""
+"""BookKeeper's processes: which runs where, what they are given, and what is refused."""
 
 from __future__ import annotations
 

@@ -69,9 +69,9 @@ def test_rule_cas_refused_because_the_value_was_another_is_ok_with_that_value(se
     assert (outcome.type, outcome.error, outcome.value) == ("ok", None, [7, 8, seen])
 
 
-@pytest.mark.parametrize("untold", [{}, {"value": "9"}, {"value": True}, {"value": 1.0}, {"value": [9]}])
-def test_rule_cas_refused_without_a_word_of_the_value_is_fail(untold: dict[str, Any]) -> None:
-    outcome = completion_of(CAS, {"ok": True, "applied": True, "swapped": False, **untold}, "n1")
+@pytest.mark.parametrize("unreported", [{}, {"value": "9"}, {"value": True}, {"value": 1.0}, {"value": [9]}])
+def test_rule_cas_refused_without_a_word_of_the_value_is_fail(unreported: dict[str, Any]) -> None:
+    outcome = completion_of(CAS, {"ok": True, "applied": True, "swapped": False, **unreported}, "n1")
     assert (outcome.type, outcome.error, outcome.value) == ("fail", CAS_MISMATCH, [7, 8])
 
 

@@ -22,7 +22,7 @@ STATE = [1, 3, [1, 2], 117]
 
 
 @pytest.mark.parametrize(
-    ("operation", "told"),
+    ("operation", "reported"),
     [
         (op(0, "alter", [1, 3, 117, [1, 3]], 118),
          "alter to [1, 3] granted as epoch 118: expected epoch 117, master 1 of epoch 3"),
@@ -43,8 +43,8 @@ STATE = [1, 3, [1, 2], 117]
          "register of broker 2: no master, sync state set [1, 2] of epoch 117"),
     ],
 )  # fmt: skip
-def test_the_controller_calls_its_operations_by_its_own_names(operation: Operation, told: str) -> None:
-    assert model_named("sync-state-set").wording(operation) == told
+def test_the_controller_calls_its_operations_by_its_own_names(operation: Operation, reported: str) -> None:
+    assert model_named("sync-state-set").wording(operation) == reported
 
 
 @pytest.mark.parametrize(
