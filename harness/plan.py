@@ -180,15 +180,15 @@ class Plan:
         return model if isinstance(model := self.load.model, str) else None
 
     @property
-    def planted(self) -> Canary | None:
-        """The planted bug; None without one, and of a system that is not installed here."""
+    def declared_canary(self) -> Canary | None:
+        """The canary, a planted bug, as its system declares it; None without one, or if the system is not installed."""
         canaries = system.canaries if (system := installed(self.system)) is not None else ()
         return next((one for one in canaries if one.name == self.canary), None)
 
     @property
     def found_by(self) -> tuple[str, ...]:
         """The checks that look for the planted bug; none without one, and of a system that is not installed here."""
-        return self.planted.found_by if self.planted is not None else ()
+        return self.declared_canary.found_by if self.declared_canary is not None else ()
 
     def rng(self, purpose: str) -> random.Random:
         """A generator of its own for each purpose, so that one consumer's draws never shift another's."""

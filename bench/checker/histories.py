@@ -147,10 +147,10 @@ def synthetic_log(  # noqa: C901 (one loop, for speed)
     return Synthetic(kind, value, old, invoke, ret, process)
 
 
-class _Strings:
-    """A string: a tenth of the operations puts, four tenths append, the rest gets.
+class _KeyValue:
+    """A key of a key-value store, a string: a tenth of the operations put, four tenths append, others get.
 
-    A piece is named by its invocation.  ``old`` is the put with which the text of an append or a get began (-1: none),
+    A piece is named by its invocation.  ``old`` is the put with which the string of an append or a get began (-1: none),
     ``value`` how many pieces were before an append, or how many a get answers.
     """
 
@@ -170,7 +170,7 @@ class _Strings:
         return self.size - (kind == TEXT), self.root
 
     def lie(self) -> tuple[int, int] | None:
-        """The text before the last put but thirty, which the string cannot be any more."""
+        """The string before the last put but thirty, which the string cannot be any more."""
         return self.past[-30][::-1] if len(self.past) > 40 else None
 
 
@@ -294,7 +294,7 @@ def steps_of(value: int) -> list[tuple[int, int, int]]:
 
 
 OBJECTS = {
-    "texts": _Strings, "counter": _Counter, "queue": _Queue, "set": _Set, "mutex": _Mutex,
+    "kv": _KeyValue, "counter": _Counter, "queue": _Queue, "set": _Set, "mutex": _Mutex,
     "multi-register": _Transactions, "own semaphore": Semaphore, "own priority queue": PriorityQueue, "own bank": Bank,
 }  # fmt: skip
 ASKING = (GOT, SUM, DEQUEUE, ELEMENTS, POLL, BALANCES)

@@ -43,7 +43,7 @@ from checker.engines.zones import crossing
 from checker.models.objects import KeyValue
 from history.codes import NEVER
 
-ENGINE: Final = "text chains"
+ENGINE: Final = "kv chains"
 #: The value of the string at the start; that of the string up to a piece comes after that of the string before it.
 INITIAL: Final = 0
 _NOT_MADE: Final = -2

@@ -111,7 +111,7 @@ def test_an_append_that_another_read_got_was_missed() -> None:
 def test_the_older_text_after_the_newer_one() -> None:
     kind, sentence, size = only(PUT_A, ("append", "b", (2, 9)), ("get", "ab", (3, 4)), ("get", "a", (5, 6)))
     assert (kind, size) == ("read-inversion", 2)
-    assert sentence.endswith("the later answer is the older text.")
+    assert sentence.endswith("the later answer is the older string.")
 
 
 def test_a_text_from_the_future() -> None:
@@ -124,7 +124,7 @@ def test_one_text_that_goes_on_in_two_ways() -> None:
     appends = ("append", "b", (2, 20)), ("append", "c", (3, 21))
     kind, sentence, size = only(PUT_A, *appends, ("get", "ab", (6, 8)), ("get", "ac", (7, 9)))
     assert (kind, size) == ("log-overwrite", 2)
-    assert "one text cannot have been continued in both ways" in sentence
+    assert "one string cannot have been continued in both ways" in sentence
 
 
 def test_an_append_that_is_there_twice() -> None:
@@ -142,7 +142,7 @@ def test_a_put_that_did_not_replace_the_text() -> None:
 def test_a_text_out_of_nowhere_and_one_that_was_refused() -> None:
     kind, sentence, size = only(PUT_A, ("get", "ax", (2, 3)))
     assert (kind, size) == ("never-written", 1)
-    assert sentence.endswith('what follows "a" is nothing that anybody put or appended: a text out of nowhere.')
+    assert sentence.endswith('what follows "a" is nothing that anybody put or appended: a string out of nowhere.')
     history = [*reported(PUT_A, ("get", "ab", (4, 5))), operation(2, "append", "b", (2, 3), "fail")]
     (example,) = check_operations(history, "kv").counterexamples
     assert example.kind == "failed-write-read"
@@ -211,7 +211,7 @@ def test_good_and_bad_twins_of_a_busy_text(last: str) -> None:
 @pytest.mark.parametrize(
     "rows",
     [
-        pytest.param([("append", "a", (0, 1)), ("append", "ab", (2, 3))], id="one text begins with the other"),
+        pytest.param([("append", "a", (0, 1)), ("append", "ab", (2, 3))], id="one string begins with the other"),
         pytest.param([("put", "a", (0, 1)), ("put", "a", (2, 3))], id="put twice"),
         pytest.param([("append", "", (0, 1))], id="nothing is appended"),
         pytest.param([("append", "a", (0, 9)), ("put", "a", (1, 8)), ("get", "a", (2, 3))], id="put or appended"),

@@ -14,7 +14,7 @@ import pytest
 from harness.judge.damage import NONE
 from harness.judge.fault_windows import quorum_left, windows_of
 from harness.judge.gates import required_count
-from harness.judge.judge import planted
+from harness.judge.judge import canary_prefix
 from harness.judge.logs.committed_prefix import check_committed_prefix, falls
 from harness.judge.recorded import Recorded
 from harness.judge.recovery import last_heal
@@ -63,9 +63,9 @@ def test_a_planted_bug_is_found_by_a_check_that_looks_for_it_and_by_no_other() -
     twice = replace(good().plan, canary="vote-twice", unsafe_test_mode=True)
     lost = Check("linearizable", "check", "invalid", "", "")
     two = Check("election-safety", "check", "invalid", "", "")
-    assert planted(twice, (lost,)) == "the planted bug vote-twice was not found; "
-    assert planted(twice, (lost, two)) == "the planted bug vote-twice was found, as intended; "
-    assert planted(twice, (lost, replace(two, verdict="unknown"))) == "the planted bug vote-twice was not found; "
+    assert canary_prefix(twice, (lost,)) == "the planted bug vote-twice was not found; "
+    assert canary_prefix(twice, (lost, two)) == "the planted bug vote-twice was found, as intended; "
+    assert canary_prefix(twice, (lost, replace(two, verdict="unknown"))) == "the planted bug vote-twice was not found; "
 
 
 def test_the_results_say_what_a_planted_bug_does() -> None:
