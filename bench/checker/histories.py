@@ -150,7 +150,7 @@ def synthetic_log(  # noqa: C901 (one loop, for speed)
 class _KeyValue:
     """A key of a key-value store, a string: a tenth of the operations put, four tenths append, others get.
 
-    A piece is named by its invocation.  ``old`` is the put with which the string of an append or a get began (-1: none),
+    A piece is named by its invocation.  ``old`` is the put with which the string of an append or get began (-1: none),
     ``value`` how many pieces were before an append, or how many a get answers.
     """
 
