@@ -93,6 +93,7 @@ class DeadMansTimer:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._over.set()
         self._renewing.join()
+        self._renew()  # one may have gone off since the last time
         if not self._stays:
             self._disarm()
 
@@ -102,9 +103,12 @@ class DeadMansTimer:
 
     def _renew_forever(self) -> None:
         while not self._over.wait(self._renew_s):
-            # A node that cannot be reached now may be reached later: only one that answers can have lost its timer.
-            wrong, _ = self._on_each(dict.fromkeys(self._sweeps, Command(("sh", "-c", _KEEP, self._lease))))
-            self.lost = {**wrong, **self.lost}
+            self._renew()
+
+    def _renew(self) -> None:
+        # A node that cannot be reached now may be reached later: only one that answers can have lost its timer.
+        wrong, _ = self._on_each(dict.fromkeys(self._sweeps, Command(("sh", "-c", _KEEP, self._lease))))
+        self.lost = {**wrong, **self.lost}
 
     def _disarm(self) -> None:
         self._on_each(dict.fromkeys(self._sweeps, Command(("sh", "-c", _DISARM, self._lease))))

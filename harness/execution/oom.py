@@ -38,6 +38,7 @@ def count_kills(nodes: Nodes) -> dict[str, Count]:
 def describe(before: Mapping[str, Count], after: Mapping[str, Count], faults: Iterable[str]) -> tuple[str, bool] | None:
     """Describe kills between two counts, and whether a fault of ours may explain them; None without kills.
 
+    ``faults`` are those that were tried: one that was only planned took no memory away.
     A machine that was restarted meanwhile counts from 0.
     """
     places = []

@@ -14,7 +14,7 @@ import platform
 import re
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -69,6 +69,7 @@ class Run:
         self._standstills = Standstills()
         self._spark: WarmSession | None = None
         self._ended_ns = 0
+        self._tried: Set[str] = frozenset()
         self.results: Results | None = None
 
     def execute(self) -> tuple[int, RunFiles]:
@@ -161,7 +162,7 @@ class Run:
             killed_before, booted = count_kills(remote), boots(remote)
             self._conduct(system, remote, faults, files, interrupts)
             with interrupts.held():
-                self._look_for_kills(killed_before, remote, faults)
+                self._look_for_kills(killed_before, remote)
                 for text in lost(remote, booted):
                     self._state.fail(text)
         finally:
@@ -190,7 +191,9 @@ class Run:
         probes = ProbeLog(files.probes, system.members)
 
         def make_nemesis(record: RecordFault) -> Nemesis:
-            return faults.runner(remote, system, probes, record, clock_ns)
+            runner = faults.runner(remote, system, probes, record, clock_ns)
+            self._tried = runner.tried
+            return runner
 
         conductor = Conductor(
             plan, system, history=history, probes=probes, state=self._state, make_nemesis=make_nemesis,
@@ -205,10 +208,10 @@ class Run:
             probes.close()
             self._state.reach("end", clock_ns())
 
-    def _look_for_kills(self, before: Mapping[str, Count], remote: Remote, faults: Faults) -> None:
+    def _look_for_kills(self, before: Mapping[str, Count], remote: Remote) -> None:
         """Record processes that the kernel killed for lack of memory: they are missing for a reason of ours."""
         try:
-            found = describe(before, count_kills(remote), faults.names)
+            found = describe(before, count_kills(remote), self._tried)
         except HarnessError as error:
             self._state.warn(f"whether the kernel ended processes for want of memory is not known: {error}")
             return

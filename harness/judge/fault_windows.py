@@ -17,6 +17,8 @@ from nemesis.faults.registry import find, one_at_a_time
 class Window:
     """The time from a fault's last command to the begin of its healing, in the main phase (ns since the run's start).
 
+    A fault that passes, as a rolling restart does, stands from its first command to its last.
+
     ``exempt`` is the reason why no operation needs to have ended; empty where some must.  ``answerable_s`` are the most
     seconds on end for which a quorum was left.  ``together``: it was too short by itself, and counts with others that
     were, if there are enough of them or nothing else is asked.
@@ -51,7 +53,7 @@ def windows_of(recorded: Recorded) -> list[Window]:
         if receipt.state != "installed" or receipt.stood is None:
             continue
         begin = max(first, receipt.stood)
-        end = last if receipt.heal_started is None else min(last, receipt.heal_started)
+        end = min((last, *_ends(receipt)))
         if end >= begin:
             answerable, stood = _answerable_s(recorded, begin, end, clock), (clock.at(end) - clock.at(begin)) / 1e9
             exempt = _exempt(answerable, stood, notices)
@@ -60,6 +62,13 @@ def windows_of(recorded: Recorded) -> list[Window]:
     if sum(window.answerable_s for window in short) >= notices or not any(window.asked for window in found):
         return [replace(one, exempt="", together=True) if one in short else one for one in found]
     return found
+
+
+def _ends(receipt: Receipt) -> tuple[int, ...]:
+    """The times (ns) of which the first ends a fault: its healing begins, or it has passed."""
+    lasted_ms = receipt.witness.get("lasted_ms")
+    passed = () if lasted_ms is None else (receipt.started + round(lasted_ms * 1e6),)
+    return passed if receipt.heal_started is None else (*passed, receipt.heal_started)
 
 
 def _exempt(answerable: float, stood: float, notices: float) -> str:
@@ -100,7 +109,13 @@ def _standing(recorded: Recorded, low: int, high: int) -> list[Receipt]:
 def quorum_left(members: Sequence[str], receipts: Iterable[Receipt]) -> bool:
     """Whether, under all of these, some member was up and could exchange packets with a majority of them."""
     standing = list(receipts)
-    down = {node for receipt in standing if _stops(receipt.fault) for node in receipt.nodes}
+    # A successor that was killed is known by its witness alone.
+    down = {
+        node
+        for receipt in standing
+        if _stops(receipt.fault)
+        for node in (*receipt.nodes, *receipt.witness.get("pids_gone", ()))
+    }
     cut = {
         frozenset((node, str(peer)))
         for receipt in standing

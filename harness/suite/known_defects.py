@@ -8,7 +8,7 @@ logged, the kinds that prove it.  They are written once, in TOML, and suites ref
     [[defect]]
     name = "never-catches-up"
     kinds = ["no-recovery"]
-    log = '\\[Push-{node}\\]Reset write index to \\d+'     # a regex; {node}: a node that the check names; none: any log
+    log = '\\[Push-{node}\\]Reset write index to \\d+'     # a regex; {node}: one that the check names; none: any logs
     times = 100                       # so many lines at the least; 1 if left out
     faults = ["crash-all"]            # one of these was installed, on a node that the check names; none: any
     only_with = ["log-alarm"]         # some of the kinds: any other counts only beside one of these; none: by itself

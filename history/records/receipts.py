@@ -25,8 +25,9 @@ class Receipt:
     is over by then, such as a rolling restart: ``started``), ``heal_started`` and ``healed`` likewise for the way back
     (None: never).  ``targets`` is what was aimed at, as JSON: nodes, and for a partition the grudge (node -> the nodes
     whose packets it drops).  ``witness`` is what was seen that is not the command's own exit code; ``installed``
-    without a witness cannot be expressed.  ``family`` and ``summary`` are the fault's own; runs recorded before they
-    were written have neither.
+    without a witness cannot be expressed.  Where the healing says in a sentence that the fault had ``lapsed``, ended by
+    itself before, it is indeterminate.  ``family`` and ``summary`` are the fault's own; runs recorded before they were
+    written have neither.
     """
 
     id: int
@@ -89,9 +90,13 @@ def _advance(receipt: Receipt | None, event: Event) -> Receipt:
         )
     if value.get("action") == "heal":
         if event.type == "invoke":
-            return replace(receipt, heal_started=event.time)
+            # Of several tries the first: from then on some of its nodes may be free of it.
+            return replace(receipt, heal_started=event.time if receipt.heal_started is None else receipt.heal_started)
         witness = {**receipt.witness, **value.get("witness", {})}
-        return replace(receipt, healed=event.time if event.type == "ok" else None, witness=witness)
+        receipt = replace(receipt, healed=event.time if event.type == "ok" else None, witness=witness)
+        if receipt.state == "installed" and "lapsed" in witness:
+            return replace(receipt, state="indeterminate", reason=str(witness["lapsed"]))
+        return receipt
     if event.type == "invoke":
         return receipt
     witness = value.get("witness", {})

@@ -28,7 +28,7 @@ iptables -w -nL INPUT >/dev/null 2>&1 && echo "can iptables"
 ip6tables -w -nL INPUT >/dev/null 2>&1 && echo "can ip6tables"
 rate='--hashlimit-above 1kb/s --hashlimit-burst 1kb --hashlimit-name harness-survey'
 unshare -n iptables -w -A INPUT -m hashlimit $rate -j DROP >/dev/null 2>&1 && echo "can iptables-rate"
-unshare -n iptables -w -A INPUT -j NFQUEUE --queue-num 0 --queue-bypass >/dev/null 2>&1 && echo "can nfqueue"
+unshare -n iptables -w -t mangle -A INPUT -j NFQUEUE --queue-num 0 --queue-bypass >/dev/null 2>&1 && echo "can nfqueue"
 ip -o -6 addr show scope global 2>/dev/null | awk '{ sub("/.*", "", $4); print "ipv6 " $4 }'
 for lib in /usr/lib/*/faketime/libfaketimeMT.so.1; do [ -e "$lib" ] && echo "faketime $lib"; done
 exit 0

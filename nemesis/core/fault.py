@@ -187,7 +187,8 @@ class Fault(Protocol):
     quorum itself.
     A fault may have more attributes: ``one_at_a_time``, it stops its nodes one after another, never all at once;
     ``takes_memory``, it may be why a kernel kills processes; ``unaimed``, why its targets cannot be chosen by words;
-    ``destroys``, its damage stays when it is healed, and the run remembers its targets.
+    ``destroys``, its damage stays when it is healed, and the run remembers its targets; ``queues``, packets that its
+    targets receive are queued, so that no other such fault gets them; ``passes``, it is over when its injection is.
     """
 
     @property

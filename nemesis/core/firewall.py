@@ -152,25 +152,45 @@ echo gone"""
 
 
 class Iptables(Firewall):
-    """iptables and ip6tables, for nodes without nftables; each node gets one chain a fault and a jump to it."""
+    """iptables and ip6tables, for nodes without nftables; each node gets one chain a fault and a jump to it.
+
+    What a rule queues leaves its ``table`` for the next one when it is let go, past all other chains.  So it is queued
+    in ``mangle``, which comes first: in ``filter`` it would come past the rules of a partition of the same link.
+    """
+
+    def __init__(self, table: Literal["filter", "mangle"] = "filter") -> None:
+        self._table = table
 
     def install(self, chain: str, rules: Sequence[Rule]) -> Command:
         batches = {version: self._batch(chain, rules, version) for version in (4, 6)}
-        script = """printf %s "$1" | iptables-restore -w --noflush || exit
-[ -z "$2" ] || printf %s "$2" | ip6tables-restore -w --noflush"""
-        # What an earlier run of the same fault left must go first: a second jump would survive the healing.
-        return Command(("sh", "-c", f"{_IPTABLES_REMOVE}\n{script}", _iptables_name(chain), batches[4], batches[6]))
+        # A chain that stands is replaced where it stands: packets would come past while it is away.
+        script = f"""put() {{
+  printf %s "$2" | "$1-restore" -w --noflush || return
+  "$1" -w -t {self._table} -C INPUT -j "$0" 2>/dev/null || "$1" -w -t {self._table} -I INPUT 1 -j "$0"
+}}
+put iptables "$1" || exit
+if [ -n "$2" ]; then put ip6tables "$2" || exit; else
+{self._remove("ip6tables")}
+fi
+exit 0"""
+        return Command(("sh", "-c", script, _iptables_name(chain), batches[4], batches[6]))
 
     def counters(self, chain: str) -> Command:
-        script = 'for t in iptables ip6tables; do "$t" -w -nvxL "$0" 2>/dev/null; done; exit 0'
+        script = f'for t in iptables ip6tables; do "$t" -w -t {self._table} -nvxL "$0" 2>/dev/null; done; exit 0'
         return Command(("sh", "-c", script, _iptables_name(chain)))
 
     def remove(self, chain: str) -> Command:
-        return Command(("sh", "-c", f"{_IPTABLES_REMOVE}\nexit 0", _iptables_name(chain)))
+        return Command(("sh", "-c", f"{self._remove('iptables ip6tables')}\nexit 0", _iptables_name(chain)))
+
+    def _remove(self, tools: str) -> str:
+        return f"""for t in {tools}; do
+  while "$t" -w -t {self._table} -D INPUT -j "$0" 2>/dev/null; do :; done
+  "$t" -w -t {self._table} -F "$0" 2>/dev/null && "$t" -w -t {self._table} -X "$0" 2>/dev/null
+done"""
 
     def gone(self, chain: str) -> Command:
-        script = """iptables -w -S INPUT >/dev/null || exit
-for t in iptables ip6tables; do "$t" -w -S "$0" >/dev/null 2>&1 && echo standing && exit 0; done
+        script = f"""iptables -w -t {self._table} -S INPUT >/dev/null || exit
+for t in iptables ip6tables; do "$t" -w -t {self._table} -S "$0" >/dev/null 2>&1 && echo standing && exit 0; done
 echo gone"""
         return Command(("sh", "-c", script, _iptables_name(chain)))
 
@@ -195,7 +215,7 @@ echo gone"""
         ]
         if not lines and version == 6:
             return ""
-        return "\n".join(["*filter", f":{name} - [0:0]", *lines, f"-I INPUT 1 -j {name}", "COMMIT", ""])
+        return "\n".join([f"*{self._table}", f":{name} - [0:0]", *lines, "COMMIT", ""])
 
     def _statements(self, rule: Rule) -> list[str]:
         note = f'-m comment --comment "from {rule.peer}"'
@@ -210,17 +230,12 @@ echo gone"""
             return [f"-m mark ! --mark 0x77 {note} -j NFQUEUE --queue-num {round(rule.amount)} --queue-bypass"]
         if rule.action == "reset":
             return [
-                "-p tcp --tcp-flags RST RST -j ACCEPT",
+                "-p tcp --tcp-flags RST RST -j RETURN",
                 f"-p tcp {note} -j REJECT --reject-with tcp-reset",
                 f"{note} -j DROP",
             ]
         return [f"{note} -j DROP"]
 
-
-_IPTABLES_REMOVE: Final = """for t in iptables ip6tables; do
-  while "$t" -w -D INPUT -j "$0" 2>/dev/null; do :; done
-  "$t" -w -F "$0" 2>/dev/null && "$t" -w -X "$0" 2>/dev/null
-done"""
 
 FIREWALLS: Final[Mapping[FirewallKind, Firewall]] = {"nft": Nft(), "iptables": Iptables()}
 
@@ -228,10 +243,10 @@ FIREWALLS: Final[Mapping[FirewallKind, Firewall]] = {"nft": Nft(), "iptables": I
 SWEEP: Final = f"""if nft list table inet {TABLE} >/dev/null 2>&1; then
   if nft delete table inet {TABLE}; then echo "removed nft table inet {TABLE}"; else wrong "nft table {TABLE} stays"; fi
 fi
-for t in iptables ip6tables; do
-  for c in $("$t" -w -S 2>/dev/null | sed -n 's/^-N \\({CHAIN_PREFIX}[^ ]*\\).*/\\1/p'); do
-    while "$t" -w -D INPUT -j "$c" 2>/dev/null; do :; done
-    if "$t" -w -F "$c" && "$t" -w -X "$c"; then echo "removed $t chain $c"; else wrong "$t chain $c stays"; fi
+for t in "iptables -w" "ip6tables -w" "iptables -w -t mangle" "ip6tables -w -t mangle"; do
+  for c in $($t -S 2>/dev/null | sed -n 's/^-N \\({CHAIN_PREFIX}[^ ]*\\).*/\\1/p'); do
+    while $t -D INPUT -j "$c" 2>/dev/null; do :; done
+    if $t -F "$c" && $t -X "$c"; then echo "removed ${{t%% *}} chain $c"; else wrong "${{t%% *}} chain $c stays"; fi
   done
 done"""
 

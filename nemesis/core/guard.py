@@ -1,7 +1,8 @@
 """Decide which faults may stand together.
 
 A node is under one fault of nodes at a time (kill, pause, disk, …), and a majority of the members stays up unless the
-plan, or the nature of the fault, says otherwise.  Faults of links take no locks.
+plan, or the nature of the fault, says otherwise.  Faults of links take no locks; but what one of them queues comes past
+the rules of another that queues.
 """
 
 from __future__ import annotations
@@ -23,10 +24,16 @@ def objection(ctx: Context, active: Mapping[int, tuple[Fault, Targets]], fault: 
     if any(other.name == fault.name for other, _ in active.values()):
         return f"{fault.name} stands already"
     if fault.family in LINK_FAMILIES:
-        return None
+        held = {n for other, hit in active.values() if _queues(other) for n in hit.nodes}
+        twice = sorted(held & {*targets.nodes}) if _queues(fault) else []
+        return f"packets of {', '.join(twice)} are queued by another fault" if twice else None
     if both := sorted(locked(active.values()) & {*targets.nodes, *targets.reserved}):
         return f"{', '.join(both)} is under another fault"
     return _quorum_lost(ctx, active, fault, targets)
+
+
+def _queues(fault: Fault) -> bool:
+    return bool(getattr(fault, "queues", False))
 
 
 def _quorum_lost(

@@ -29,7 +29,7 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "damage_index": Option(1, 0, 1e6, "file-bitflip", "weight of this class of files, also of file-truncate"),
     "damage_snapshot": Option(3, 0, 1e6, "file-bitflip", "weight of this class of files, also of file-truncate"),
     "damage_term": Option(0, 0, 1e6, "file-bitflip", "weight of this class of files, also of file-truncate"),
-    "delay_ms": Option(50, 0, 10_000, "packet-delay", "milliseconds"),
+    "delay_ms": Option(50, 1, 10_000, "packet-delay", "milliseconds"),
     "duplicate": Option(0.1, 0.001, 1, "packet-duplicate", "share of the packets"),
     "isolate_s": Option(300, 1, 86_400, "isolate-until-snapshot", "seconds to wait for the lag, at most"),
     "jitter_ms": Option(10, 0, 10_000, "packet-delay", "milliseconds, both ways"),
@@ -38,7 +38,8 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "reorder": Option(0.25, 0.001, 1, "packet-reorder", "share of the packets"),
     "reorder_delay_ms": Option(20, 1, 10_000, "packet-reorder", "milliseconds that the others are held back"),
     "rolling_pause_s": Option(1, 0.01, 600, "rolling-kill", "seconds between two steps, at most"),
-    "slow_kbytes_s": Option(32, 1, 1e6, "slow-link", "kilobytes a second"),
+    #: Its witness sends a burst beyond the rate, and a shell sends some 10,000 kB a second.
+    "slow_kbytes_s": Option(32, 1, 5_000, "slow-link", "kilobytes a second"),
     "successor_delay_s": Option(
         2, 0, 60, "kill-leader-then-successor", "seconds that the next leader is left, at most"
     ),

@@ -134,18 +134,22 @@ class LeaderTransfer:
         return Targets((to,), detail={"from": leader, "term": probes[leader].term})
 
     def inject(self, ctx: Context, targets: Targets) -> None:
-        """Request until the other node leads: a system may refuse, or another node may be elected."""
+        """Request until the other node leads: a system may refuse, or another node may be elected.
+
+        Raises FaultError when it does not come to lead, or when it was elected and no request was taken.
+        """
         system, (to,) = ctx.system, targets.nodes
         if not isinstance(system, Transfers):
             raise FaultError(NO_TRANSFER)
-        refused = ""
+        refused, taken = "", False
 
         def ask() -> Probe | None:
-            nonlocal refused
+            nonlocal refused, taken
             leader = leader_now(ctx.system.probes(), ctx.members)
             try:
                 if leader not in (None, to):
                     system.transfer_leader(str(leader), to)
+                    taken = True
                 refused = ""
             except FaultError as error:
                 refused = f": {error}"
@@ -153,6 +157,8 @@ class LeaderTransfer:
 
         if not ctx.until(ask, TRANSFER_S):
             raise FaultError(f"{to} did not come to lead within {TRANSFER_S:g} s{refused}")
+        if not taken:
+            raise FaultError(f"{to} leads, but no request to hand over to it was seen to be taken")
 
     def witness(self, ctx: Context, targets: Targets) -> Witness:
         probe = self._leads(ctx, targets)

@@ -24,6 +24,7 @@ from nemesis.faults.processes import (
     random_subset,
     restart,
     see_gone,
+    signal,
     states,
 )
 
@@ -43,8 +44,9 @@ _MOUNT: Final = """mount_of() {
 
 _LOOK: Final = _MOUNT + 'mount_of "$0"'
 
-#: Freezes the process at a moment when files of the store have pages that are not synced, where the kernel shows it
-#: (cachestat, Linux 6.5), keeps a digest of every sector as the process sees it, and cuts.
+#: Freezes the process, with the group that it leads, when files of the store have pages that are not synced,
+#: where the kernel shows it (cachestat, Linux 6.5), keeps a digest of every sector as the process sees it, and cuts.
+#: Whatever ends it before the cut, also its time limit, lets the process go on.
 _CUT: Final = """
 import ctypes, glob, hashlib, json, os, signal, subprocess, sys, time
 data, pid, canary, store, patterns, report, within_s = sys.argv[1:]
@@ -63,33 +65,52 @@ def unsynced():
             return None
         pages += seen[1] + seen[2]
     return pages
+def send(number):
+    if os.getpgid(pid) == pid:
+        os.killpg(pid, number)
+    else:
+        os.kill(pid, number)
+def running():
+    for path in glob.glob("/proc/[0-9]*/stat"):
+        try:
+            state, _, group = open(path).read().rpartition(")")[2].split()[:3]
+        except (OSError, ValueError):
+            continue
+        if str(pid) in (group, path.split("/")[2]) and state not in "TZX":
+            return True
+    return False
 def freeze():
-    os.kill(pid, signal.SIGSTOP)
-    while "\\nState:\\tT" not in open("/proc/%d/status" % pid).read():
+    send(signal.SIGSTOP)
+    while running():
         if time.monotonic() > deadline + 1:
-            os.kill(pid, signal.SIGCONT)
             sys.exit("error: the process does not stop")
-while True:
-    freeze()
-    pages = unsynced()
-    if pages != 0 or time.monotonic() > deadline:
-        break
-    os.kill(pid, signal.SIGCONT)
-    time.sleep(0.003)
-seen = {}
-for path in files():
-    content = open(path, "rb").read()
-    sectors = {}
-    for at in range(0, len(content), 512):
-        if (sector := content[at:at + 512]).strip(b"\\0"):
-            sectors[at] = hashlib.md5(sector).hexdigest()
-    seen[path] = [len(content), sectors]
-open(report, "w").write(json.dumps({"unsynced_pages": pages, "files": seen}))
-open(os.path.join(data, canary), "w").write("lost")
-if subprocess.run(["xfs_io", "-x", "-c", "shutdown", data]).returncode:
-    os.kill(pid, signal.SIGCONT)
-    sys.exit("error: the filesystem was not shut down")
-os.kill(pid, signal.SIGKILL)
+def cut():
+    while True:
+        freeze()
+        pages = unsynced()
+        if pages != 0 or time.monotonic() > deadline:
+            break
+        send(signal.SIGCONT)
+        time.sleep(0.003)
+    seen = {}
+    for path in files():
+        content = open(path, "rb").read()
+        sectors = {}
+        for at in range(0, len(content), 512):
+            if (sector := content[at:at + 512]).strip(b"\\0"):
+                sectors[at] = hashlib.md5(sector).hexdigest()
+        seen[path] = [len(content), sectors]
+    open(report, "w").write(json.dumps({"unsynced_pages": pages, "files": seen}))
+    open(os.path.join(data, canary), "w").write("lost")
+    if subprocess.run(["xfs_io", "-x", "-c", "shutdown", data]).returncode:
+        sys.exit("error: the filesystem was not shut down")
+signal.signal(signal.SIGTERM, lambda *_: sys.exit("error: it took too long"))
+try:
+    cut()
+except BaseException:
+    send(signal.SIGCONT)
+    raise
+send(signal.SIGKILL)
 """
 
 #: Compare the remounted filesystem with what the process saw when it was frozen.
@@ -255,6 +276,21 @@ class PowerCut(ProcessFault):
         return {node: one.stdout for node, one in ctx.run_checked(commands).items()}
 
     def heal(self, ctx: Context, targets: Targets) -> Witness:
+        """End processes that hold a filesystem that was shut down: nothing else can be mounted, their state is unknown.
+
+        Others go on: a cut that broke off may have left them frozen, and a frozen one still accepts connections.
+        """
+        answers = ctx.nodes.run(ctx.at_data(targets.nodes, _WRITE))
+        broken = [node for node, answer in answers.items() if "refused" in answer.stdout]
+        # ext4 refuses reads, too, once it is shut down: the pid file may be unreadable.
+        recorded = pids_of(targets)
+        alive = states(ctx, recorded)
+        running = {node: pid for node, pid in recorded.items() if node in broken and alive[node]}
+        running |= {node: pid for node, pid in ctx.system.pids(broken).items() if pid is not None}
+        kill(ctx, running)
+        see_gone(ctx, running)
+        frozen = {node: pid for node, pid in recorded.items() if node not in broken and alive[node] == "T"}
+        ctx.run_checked({node: signal(pid, "CONT") for node, pid in frozen.items()})
         self.remount(ctx, targets)
         ctx.run_checked(dict.fromkeys(targets.nodes, Command(("rm", "-f", REPORT))))
         return restart(ctx, targets.nodes)
@@ -276,19 +312,6 @@ class DiskError(PowerCut):
         now = states(ctx, pids_of(targets))
         letters = {node: letter or "gone" for node, letter in now.items()}
         return {**refused_writes(ctx, targets), **WRITER, "process": letters}
-
-    def heal(self, ctx: Context, targets: Targets) -> Witness:
-        """Restart processes that met the errors: they hold the filesystem, and their state is unknown."""
-        answers = ctx.nodes.run(ctx.at_data(targets.nodes, _WRITE))
-        broken = [node for node, answer in answers.items() if "refused" in answer.stdout]
-        # ext4 refuses reads, too, once it is shut down: the pid file may be unreadable.
-        recorded = {node: pid for node, pid in pids_of(targets).items() if node in broken}
-        alive = states(ctx, recorded)
-        running = {node: pid for node, pid in recorded.items() if alive[node]}
-        running |= {node: pid for node, pid in ctx.system.pids(broken).items() if pid is not None}
-        kill(ctx, running)
-        see_gone(ctx, running)
-        return super().heal(ctx, targets)
 
 
 POWER: Iterable[PowerCut] = (

@@ -36,8 +36,11 @@ def signal(pid: int, name: Literal["KILL", "STOP", "CONT"]) -> Command:
 
 
 def states(ctx: Context, pids: Mapping[str, int]) -> dict[str, str]:
-    """The state letter of each node's process; empty where it is gone."""
-    answers = ctx.nodes.run({node: state_of(pid) for node, pid in pids.items()})
+    """The state letter of each node's process; empty where it is gone.
+
+    Raises FaultError where that could not be seen: a look that failed prints nothing, as one at a process that is gone.
+    """
+    answers = ctx.run_checked({node: state_of(pid) for node, pid in pids.items()})
     return {node: answer.stdout.strip() for node, answer in answers.items()}
 
 
@@ -123,7 +126,11 @@ def all_nodes(ctx: Context, rng: random.Random) -> list[str]:  # noqa: ARG001 (o
 
 
 def a_majority(ctx: Context, rng: random.Random) -> list[str]:
-    return rng.sample(ctx.free, min(len(ctx.free), majority(len(ctx.members))))
+    """Choose a majority of the members.  Raises SkippedError when so many are not free."""
+    number = majority(len(ctx.members))
+    if len(ctx.free) < number:
+        raise SkippedError(f"{len(ctx.free)} of {len(ctx.members)} nodes are free, which is no majority")
+    return rng.sample(ctx.free, number)
 
 
 class ProcessFault:

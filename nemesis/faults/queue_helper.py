@@ -14,6 +14,7 @@ When the helper is gone, the kernel accepts packets by itself (--queue-bypass).
 from __future__ import annotations
 
 import contextlib
+import errno
 import gc
 import heapq
 import json
@@ -54,13 +55,17 @@ def verdict(queue: int, packet: int) -> bytes:
 
 
 def packets(data: bytes) -> list[tuple[int, bytes]]:
-    """(packet id, payload) of every packet message in what was received.  Raises OSError for an error message."""
+    """(packet id, payload) of every packet message in what was received.
+
+    Raises OSError for an error message, unless a held packet is there no more (ENOENT): the kernel throws all of them
+    away when a chain of another fault is removed.
+    """
     found, at = [], 0
     while at + 16 <= len(data):
         size, kind = struct.unpack_from("=IH", data, at)
         if size < 16:
             break
-        if kind == 2 and (code := struct.unpack_from("=i", data, at + 16)[0]):
+        if kind == 2 and (code := struct.unpack_from("=i", data, at + 16)[0]) not in (0, -errno.ENOENT):
             raise OSError(-code, os.strerror(-code))
         if kind == PACKET:
             found.append(_packet(data[at + 20 : at + size]))

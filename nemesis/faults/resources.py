@@ -18,7 +18,7 @@ from typing import Final, Literal
 from nemesis.core.errors import FaultError
 from nemesis.core.fault import Context, Family, Targets, Witness, wanted_nodes
 from nemesis.core.ports import Command
-from nemesis.faults.processes import pids_of, random_subset, running_pids
+from nemesis.faults.processes import pids_of, random_subset, restart, running_pids
 
 Kind = Literal["cpu", "memory", "blkio"]
 
@@ -231,8 +231,7 @@ class Starve:
         }
         if inside := [node for node, found in left.items() if found]:
             raise FaultError(f"processes are still under limits on {', '.join(inside)}")
-        ctx.system.start(targets.nodes)
-        return {"limits_gone": list(targets.nodes)}
+        return {"limits_gone": list(targets.nodes), **restart(ctx, targets.nodes)}
 
 
 def _figures(lines: Sequence[str]) -> dict[str, int]:

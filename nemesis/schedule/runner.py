@@ -91,6 +91,8 @@ class Runner:
         self._lock = threading.RLock()
         self._failures: list[Exception] = []
         self._closed = False
+        #: The faults of which an injection was begun.
+        self.tried: set[str] = set()
 
     @property
     def active(self) -> dict[int, tuple[str, tuple[str, ...]]]:
@@ -177,11 +179,13 @@ class Runner:
         asked["summary"] = summary_of(fault, step)
         if len(rivals := claimants(probes)) > 1:
             asked["claimants"] = rivals
+        began = ctx.clock.now()  # before it is recorded: where that takes long, nothing stands yet
         if self._note("invoke", fault, step.id, "inject", **asked):
             self._active[step.id] = fault, targets
+            self.tried.add(fault.name)
             if getattr(fault, "destroys", False):  # in doubt, too: nodes that may be damaged count
                 self._damaged |= {*targets.nodes}
-            self._do(fault, targets, step.id, ctx)
+            self._do(fault, targets, step.id, ctx, began)
 
     def _skip(self, step: Step, reason: str) -> None:
         fault, leader = self._faults[step.fault], leader_now(self._ctx.system.probes(), self._ctx.members)
@@ -206,12 +210,14 @@ class Runner:
             raise SkippedError(reason)
         return targets
 
-    def _do(self, fault: Fault, targets: Targets, number: int, ctx: Context) -> None:
-        began, stood = ctx.clock.now(), False
+    def _do(self, fault: Fault, targets: Targets, number: int, ctx: Context, began: int) -> None:
+        stood = False
         try:
             fault.inject(ctx, targets)
             stood, took_ms = True, round((ctx.clock.now() - began) / 1e6, 1)
             witness = {"stood_ms": took_ms, **fault.witness(ctx, targets)}
+            if getattr(fault, "passes", False):
+                witness["lasted_ms"] = took_ms
         except (FaultError, SkippedError, StartError) as error:
             self._note("info", fault, number, "inject", reason=str(error))
             if not stood:

@@ -15,19 +15,19 @@ from nemesis.core.fault import Targets
 from nemesis.core.ports import Command
 from nemesis.faults.registry import find
 from nemesis.sweep import heal_everything
-from tests.support.cluster.nemesis_world import MARK, World, real_world
+from tests.support.cluster.nemesis_world import IPTABLES_ONCE, MARK, World, real_world
 
 pytestmark = pytest.mark.cluster
 
-FIREWALL_STATE = "nft list ruleset; for t in iptables ip6tables; do $t -w -S; done; tc qdisc show"
+FIREWALL_STATE = """nft list ruleset; tc qdisc show
+for t in iptables ip6tables; do $t -w -S; $t -w -t mangle -S; done"""
 
 
 @pytest.fixture(scope="module")
 def world():
     with real_world("t-nem-net") as one:
         one.system.work()
-        # The first use of iptables makes its empty tables, which then stay.
-        one.on_all("for t in iptables ip6tables; do $t -w -A INPUT -j ACCEPT; $t -w -D INPUT -j ACCEPT; done")
+        one.on_all(IPTABLES_ONCE)
         yield one
 
 
@@ -67,6 +67,25 @@ def test_a_cut_node_hears_no_node_and_after_the_heal_all(world, firewall):
     assert healed["packets_dropped"] > 20
     world.assert_hearing({})
     assert all_rules(world) == before
+
+
+@pytest.mark.parametrize("firewall", ["nft", "iptables"])
+def test_a_cut_stands_under_a_delay_that_is_laid_over_it(world, firewall):
+    """What is queued comes past the rest of its table when it is let go."""
+    ctx = world.ctx if firewall == "nft" else without_nft(world)
+    if why := find("packet-delay").precheck(ctx):
+        pytest.skip(why)
+    others = set(world.remote.names) - {"n3"}
+    cut, ctx, targets = stand(world, "partition-random-node", ("n3",), ctx)
+    try:
+        delay, ctx, slow = stand(world, "packet-delay", ("n3",), ctx)
+        try:
+            world.assert_hearing({"n3": others, **dict.fromkeys(others, ("n3",))})
+        finally:
+            delay.heal(ctx, slow)
+    finally:
+        cut.heal(ctx, targets)
+    world.assert_hearing({})
 
 
 @pytest.mark.parametrize("firewall", ["nft", "iptables"])

@@ -56,6 +56,21 @@ def test_a_second_heal_that_succeeds_counts() -> None:
     assert receipt.healed == 50
 
 
+def test_the_healing_begins_with_its_first_try() -> None:
+    """Which may have freed some of the nodes: what is done from then on was not done under the fault."""
+    again = [event(4, "invoke", "heal"), event(5, "ok", "heal")]
+    (receipt,) = receipts_of([INVOKE, STOOD, HEALING, event(3, "info", "heal"), *again])
+    assert (receipt.heal_started, receipt.healed) == (20, 50)
+
+
+def test_a_fault_that_had_ended_by_itself_before_it_was_healed_is_doubt() -> None:
+    healed = event(3, "ok", "heal", witness={"lapsed": "the helper had ended"})
+    (receipt,) = receipts_of([INVOKE, STOOD, HEALING, healed])
+    assert (receipt.state, receipt.reason, receipt.healed) == ("indeterminate", "the helper had ended", 30)
+    (receipt,) = receipts_of([INVOKE, event(1, "info", "inject", reason="no packet"), HEALING, healed])
+    assert (receipt.state, receipt.reason) == ("indeterminate", "no packet")
+
+
 def test_installed_without_a_witness_cannot_be_expressed() -> None:
     with pytest.raises(ValueError, match="without a witness"):
         Receipt(0, "kill-one", "installed", 0)

@@ -55,6 +55,14 @@ def test_a_lease_that_is_not_renewed_runs_out_and_the_node_sweeps_itself(tmp_pat
     assert not (tmp_path / "lease").exists()
 
 
+def test_a_timer_that_went_off_after_it_was_last_renewed_is_lost_as_well(tmp_path: Path) -> None:
+    """A control node that was suspended at the end of its run."""
+    with timer(Here(), tmp_path, lease_s=1.0, renew_s=600.0) as armed:
+        assert seen(tmp_path / "swept")
+        assert not armed.lost
+    assert armed.lost == {"n1": "n1: it is gone"}
+
+
 def test_a_node_that_cannot_be_reached_is_not_lost_yet_and_lifts_its_faults(tmp_path: Path) -> None:
     nodes = Here()
     with timer(nodes, tmp_path, lease_s=1.0, renew_s=0.1) as armed:

@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 import pytest
 
 from harness.testing import FakeClock, FakeNodes, facts, world
-from nemesis.core.errors import FaultError
+from nemesis.core.errors import FaultError, SkippedError
+from nemesis.core.fault import Targets
+from nemesis.core.guard import objection
 from nemesis.core.ports import Command, Completed
 from nemesis.faults.delay import COUNTS, PROGRAM, Shape
 from nemesis.faults.registry import find
@@ -64,7 +66,8 @@ def test_the_helper_is_started_before_the_rules_and_stopped_after_them():
     fault.inject(ctx, targets)
     fault.heal(ctx, targets)
     kinds = [command.argv[3] for node, command in ctx.nodes.sent if node == targets.nodes[0]]
-    assert kinds == [PROGRAM, "harness-packet-delay", "harness-packet-delay", PROGRAM, "harness-packet-delay"]
+    chain = "harness-packet-delay"
+    assert kinds == [PROGRAM, chain, chain, chain, PROGRAM, chain]
 
 
 def test_the_start_carries_all_figures_and_the_program():
@@ -88,6 +91,52 @@ def test_a_delay_stands_out_against_the_round_trips_before(before, now, stands):
     else:
         with pytest.raises(FaultError, match="did not become 36 ms longer"):
             fault.witness(ctx, targets)
+
+
+@pytest.mark.parametrize(("delay_ms", "jitter_ms"), [(10, 10), (5, 10), (1, 0)])
+def test_round_trips_as_before_are_no_delay_whatever_the_jitter(delay_ms, jitter_ms):
+    ctx, fault, targets = shaped("packet-delay", answering(trips(0.5)))
+    figures = {"delay_ms": delay_ms, "jitter_ms": jitter_ms}
+    ctx = replace(ctx, settings=replace(ctx.settings, options=figures))
+    with pytest.raises(FaultError, match="round trips did not become"):
+        fault.witness(ctx, targets)
+    ctx.nodes.answer = answering(trips(0.5 + delay_ms))
+    assert fault.witness(ctx, targets)
+
+
+@pytest.mark.parametrize("printed", ["{}", '{"seen": 9}'])
+def test_a_helper_that_ended_before_the_heal_took_the_fault_with_it(printed):
+    ctx, fault, targets = shaped("packet-delay", answering(trips(0.5)))
+    ctx.nodes.answer = lambda node, command: (
+        "  9  99  NFQUEUE  0  --  *  *  10.0.0.1  0.0.0.0/0  /* from n1 */\n"
+        if '-nvxL "$0"' in command.argv[2]
+        else printed if command.argv[3:4] == (PROGRAM,) and node == targets.nodes[0]
+        else '{"seen": 9}' if command.argv[3:4] == (PROGRAM,)
+        else "gone"
+    )  # fmt: skip
+    said = fault.heal(ctx, targets).get("lapsed")
+    first, *_ = targets.nodes
+    assert said == (f"the helper on {first} had ended by itself: packets passed as ever" if printed == "{}" else None)
+
+
+def test_where_no_link_is_left_to_shape_nothing_is_tried():
+    """It would be reported as a system that did not notice."""
+    ctx, fault, _ = shaped("packet-delay")
+    with pytest.raises(SkippedError, match="no link would be shaped"):
+        fault.plan(replace(ctx, wanted=Targets(ctx.nodes.names)), random.Random(0))
+
+
+def test_a_node_whose_packets_are_queued_is_under_no_other_such_fault():
+    """They would come past it."""
+    ctx, fault, targets = shaped("packet-delay")
+    active, other = {0: (fault, targets)}, find("packet-reorder")
+    first, *_ = targets.nodes
+    rest = [name for name in ctx.nodes.names if name not in targets.nodes]
+    assert objection(ctx, active, other, Targets((first, rest[0]))) == (
+        f"packets of {first} are queued by another fault"
+    )
+    assert objection(ctx, active, other, Targets(tuple(rest))) is None
+    assert objection(ctx, active, find("bridge"), Targets((first,))) is None
 
 
 def test_a_delay_that_no_packet_of_the_system_met_is_doubt_before_anything_is_measured():

@@ -9,6 +9,7 @@ import pytest
 
 from nemesis.core import firewall
 from nemesis.core.firewall import Iptables, Nft, Rule
+from nemesis.faults.delay import DELAY
 
 NFT, IPTABLES = Nft(), Iptables()
 
@@ -93,15 +94,17 @@ def test_nft_counters_are_read_by_peer():
     assert NFT.packets("") == {}
 
 
-def test_iptables_installs_both_versions_and_removes_what_an_earlier_run_left():
+def test_iptables_installs_both_versions_and_takes_nothing_away_meanwhile():
+    """Packets came past while a chain was removed to be made anew, at each link that swizzle cuts."""
     command = IPTABLES.install("bridge", [Rule("n2", ("10.0.0.2", "fd00::2"))])
     shell, flag, script, chain, batch4, batch6 = command.argv
     assert (shell, flag, chain) == ("sh", "-c", "harness-bridge")
-    assert script.index('-D INPUT -j "$0"') < script.index("iptables-restore -w --noflush")
+    assert '-C INPUT -j "$0"' in script  # a second jump would survive the healing
+    assert "-D INPUT" not in script.replace(IPTABLES._remove("ip6tables"), "")
     assert batch4 == (
         "*filter\n:harness-bridge - [0:0]\n"
         '-A harness-bridge -s 10.0.0.2 -m comment --comment "from n2" -j DROP\n'
-        "-I INPUT 1 -j harness-bridge\nCOMMIT\n"
+        "COMMIT\n"
     )
     assert batch6 == batch4.replace("10.0.0.2", "fd00::2")
     assert IPTABLES.install("bridge", [Rule("n2", ("10.0.0.2",))]).argv[-1] == ""
@@ -117,7 +120,7 @@ def test_packets_of_the_system_are_counted_before_and_behind_what_acts():
         'tcp dport 20911 tcp flags & rst != rst counter comment "after n2"',
         'tcp sport 20911 tcp flags & rst != rst counter comment "after n2"',
     ]
-    batch = IPTABLES.install("x", [rule]).argv[-2].splitlines()[2:-2]
+    batch = IPTABLES.install("x", [rule]).argv[-2].splitlines()[2:-1]
     two = replace(rule, ports=(20911, 7))
     assert (
         NFT.install("x", [two]).stdin.count("tcp dport 7 ") == NFT.install("x", [two]).stdin.count("sport 20911 ") == 2
@@ -180,3 +183,19 @@ def test_iptables_queues_all_but_our_own_copies():
         '-A harness-x -s 10.0.0.2 -m mark ! --mark 0x77 -m comment --comment "from n2" '
         "-j NFQUEUE --queue-num 60 --queue-bypass\n"
     ) in batch
+
+
+def test_what_is_queued_has_the_rules_of_other_faults_before_it():
+    """A packet that the helper lets go comes past the rest of its table, as does one that ``ACCEPT`` meets.
+
+    So the rules of a partition that a delay of the same link is laid over would have no effect any more.
+    """
+    wall = DELAY[0].wall
+    install = wall.install("packet-delay", [Rule("n2", ("10.0.0.2",), "queue", 60)])
+    assert install.argv[-2].startswith("*mangle\n")
+    others = (install, wall.counters("x"), wall.remove("x"), wall.gone("x"))
+    for text in (command.argv[2] for command in others):
+        assert len(re.findall(" -w -(?!-)", text)) == text.count(" -w -t mangle -") > 0
+    assert "iptables -w -t mangle" in firewall.SWEEP
+    assert IPTABLES.install("x", [Rule("n2", ("10.0.0.2",))]).argv[-2].startswith("*filter\n")
+    assert "ACCEPT" not in str(IPTABLES.install("x", [Rule("n2", ("10.0.0.2",), "reset")]))

@@ -134,6 +134,20 @@ def test_a_transfer_that_is_not_carried_out_is_doubt(how, why):
         fault.inject(ctx, targets)
 
 
+def test_a_node_that_was_elected_while_all_requests_were_refused_was_handed_nothing():
+    ctx, fault = transferring(refusals=999)
+    targets = fault.plan(ctx, random.Random(0))
+    usual = ctx.system.transfer_leader
+
+    def refuse_and_elect(leader, to):
+        ctx.system.leader, ctx.system.term = to, 2
+        usual(leader, to)
+
+    ctx.system.transfer_leader = refuse_and_elect
+    with pytest.raises(FaultError, match="leads, but no request to hand over to it was seen to be taken"):
+        fault.inject(ctx, targets)
+
+
 def test_a_leader_that_was_deposed_again_is_doubt():
     ctx, fault = transferring()
     targets = fault.plan(ctx, random.Random(0))

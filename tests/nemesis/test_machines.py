@@ -11,6 +11,8 @@ import threading
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from signal import SIGKILL
+from typing import Any
 from unittest import mock
 
 import pytest
@@ -21,6 +23,7 @@ from history import receipts_of
 from nemesis.core.errors import FaultError, SkippedError
 from nemesis.core.fault import Settings, Targets
 from nemesis.faults import disks, power
+from nemesis.faults.processes import GONE, state_of
 from nemesis.faults.registry import find
 from nemesis.schedule.runner import Runner
 from nemesis.schedule.steps import Step
@@ -90,13 +93,85 @@ def test_a_filesystem_that_kept_what_was_not_synced_was_not_cut():
         fault.witness(ctx, targets)
 
 
+def cut_shell(directory: Path, **how: Any) -> tuple[subprocess.CompletedProcess[str], list[str]]:
+    """Cut under a server that a shell started, its ``xfs_io`` being a program of ours; the states of both afterwards.
+
+    ``how`` goes to the cut's own process.
+    """
+    store = directory / "store"
+    store.mkdir()
+    shell = subprocess.Popen(
+        ["sh", "-c", "sleep 60 & echo $!; wait"], start_new_session=True, stdout=subprocess.PIPE, text=True
+    )
+    assert shell.stdout is not None
+    server = int(shell.stdout.readline())
+    pids = (shell.pid, server)
+    data, report = str(directory / "data"), str(directory / "report")
+    arguments = [data, str(shell.pid), "canary", str(store), '["**"]', report, "0"]
+    environment = {**os.environ, "PATH": f"{directory}:{os.environ['PATH']}"}
+    try:
+        done = subprocess.run(
+            ["python3", "-c", power._CUT, *arguments], env=environment, capture_output=True, text=True, **how
+        )
+        looks = (subprocess.run(state_of(pid).argv, capture_output=True, text=True) for pid in pids)
+        return done, [look.stdout.strip() for look in looks]
+    finally:
+        os.killpg(shell.pid, SIGKILL)
+        shell.wait()
+        shell.stdout.close()
+
+
+def xfs_io(directory: Path, script: str) -> None:
+    (directory / "data").mkdir()
+    (directory / "xfs_io").write_text(f"#!/bin/sh\n{script}\n")
+    (directory / "xfs_io").chmod(0o755)
+
+
+def test_a_power_cut_freezes_and_ends_the_server_that_a_shell_started(tmp_path: Path) -> None:
+    """Else it would answer from memory while the filesystem is gone, hold it, and outlive the cut."""
+    group = "$(tr '\\0' '\\n' </proc/$PPID/cmdline | tail -n 6 | head -n 1)"
+    look = f"awk -v g={group} '$5 == g {{ print $3 }}' /proc/[0-9]*/stat 2>/dev/null >{tmp_path}/frozen"
+    xfs_io(tmp_path, f"{look}; true")
+    done, states = cut_shell(tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "frozen").read_text().split() == ["T", "T"]
+    assert all(state in GONE for state in states)
+
+
+@pytest.mark.parametrize("script", [None, "exit 1", "kill -TERM $PPID; sleep 1"])
+def test_a_power_cut_that_breaks_off_lets_the_process_go_on(tmp_path: Path, script: str | None) -> None:
+    """No room for a file of ours; a filesystem that is not shut down; a command that was ended for taking too long."""
+    if script is not None:
+        xfs_io(tmp_path, script)
+    done, states = cut_shell(tmp_path)
+    assert done.returncode != 0
+    assert "T" not in states
+
+
+def test_a_process_that_a_broken_cut_left_frozen_goes_on_when_healed():
+    """It would seem to be back: it runs, and the kernel accepts connections for it."""
+    ctx, fault, targets = cut_world(writes="writable")
+    (pids,) = [targets.detail["pids"]]
+    ctx.nodes.states.update(dict.fromkeys(pids.items(), "T"))
+    assert fault.heal(ctx, targets)["pids_now"] == pids
+    assert {ctx.nodes.states[one] for one in pids.items()} == {"S"}
+
+
+def test_a_process_that_outlived_the_cut_is_ended_before_its_filesystem_is_mounted_anew():
+    ctx, fault, targets = cut_world()
+    pids = targets.detail["pids"]
+    ctx.nodes.states.update(dict.fromkeys(pids.items(), "T"))
+    healed = fault.heal(ctx, targets)["pids_now"]
+    assert all(healed[node] != pid for node, pid in pids.items())
+
+
 def test_what_was_lost_is_reported_by_file(tmp_path):
     """The two programs on a directory: a sector changed, a file cut short, one gone, one whole."""
     report, store = tmp_path / "report", tmp_path / "store"
     store.mkdir()
     for name in ("whole", "changed", "short", "gone"):
         (store / name).write_bytes(bytes(range(256)) * 8 + bytes(4096))
-    program = power._CUT[: power._CUT.index("open(os.path.join(data, canary)")]
+    program = power._CUT[: power._CUT.index("    open(os.path.join(data, canary)")] + "cut()"
     victim = subprocess.Popen(["sleep", "60"])
     try:
         arguments = [str(tmp_path), str(victim.pid), "canary", str(store), '["**"]', str(report), "0"]
@@ -163,7 +238,7 @@ def test_a_disk_that_still_takes_writes_was_not_cut():
 
 
 def test_the_process_is_frozen_before_and_killed_after_the_cut():
-    steps = ["freeze()\n    pages", "open(os.path.join(data, canary)", '"shutdown"', "signal.SIGKILL"]
+    steps = ["freeze()\n        pages", "open(os.path.join(data, canary)", '"shutdown"', "send(signal.SIGKILL)"]
     places = [power._CUT.index(step) for step in steps]
     assert places == sorted(places)
     assert "shutdown -f" not in power._CUT

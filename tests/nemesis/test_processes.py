@@ -9,6 +9,7 @@ from collections import Counter
 from contextlib import suppress
 from dataclasses import replace
 from signal import SIGKILL
+from unittest import mock
 
 import pytest
 
@@ -16,7 +17,7 @@ from harness.testing import world
 from nemesis.core.errors import FaultError, SkippedError
 from nemesis.core.fault import Settings, Targets
 from nemesis.core.targets import mostly_small
-from nemesis.faults.processes import GONE, signal, state_of
+from nemesis.faults.processes import GONE, STATE, signal, state_of
 from nemesis.faults.registry import find
 
 KILL, PAUSE = find("kill-random-processes"), find("hammer-time")
@@ -52,6 +53,15 @@ def test_busy_nodes_are_not_chosen_and_count_against_the_quorum():
         KILL.plan(replace(ctx, busy=frozenset({"n1", "n2"})), random.Random(0))
 
 
+def test_fewer_than_a_majority_is_none():
+    """Of five nodes three are under other faults, such as wrong clocks: two paused ones would leave a quorum."""
+    ctx, *_ = world()
+    fault = find("pause-majority")
+    assert len(fault.plan(replace(ctx, busy=frozenset({"n1", "n2"})), random.Random(0)).nodes) == 3
+    with pytest.raises(SkippedError, match="2 of 5 nodes are free"):
+        fault.plan(replace(ctx, busy=frozenset({"n1", "n2", "n3"})), random.Random(0))
+
+
 def test_a_target_that_is_down_already_is_a_reason_to_skip():
     ctx, nodes, system, _ = world()
     nodes.states["n3", system.last["n3"]] = ""
@@ -84,6 +94,18 @@ def test_a_zombie_is_gone():
     targets = KILL.plan(replace(ctx, wanted=Targets(("n1",))), random.Random(0))
     nodes.states["n1", system.last["n1"]] = "Z"
     assert KILL.witness(ctx, targets)["pids_gone"]
+
+
+def test_a_process_that_could_not_be_looked_at_is_not_gone():
+    """A node that can start no process prints nothing, as it does of a pid that is gone."""
+    ctx, nodes, *_ = world(immortal={"n1"})
+    targets = KILL.plan(replace(ctx, wanted=Targets(("n1",))), random.Random(0))
+    KILL.inject(ctx, targets)
+    usual = nodes._one
+    cannot = (254, "", "sh: cannot fork")
+    look = mock.patch.object(nodes, "_one", lambda node, one: cannot if STATE in one.argv else usual(node, one))
+    with look, pytest.raises(FaultError, match="exit 254: sh: cannot fork"):
+        KILL.witness(ctx, targets)
 
 
 def test_a_process_that_survives_the_kill_is_doubt():

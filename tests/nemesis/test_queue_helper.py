@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import random
 import struct
 
@@ -38,6 +39,12 @@ def test_an_error_of_the_kernel_is_raised_and_an_acknowledgement_is_not():
     assert helper.packets(answer) == []
     with pytest.raises(OSError, match="not permitted"):
         helper.packets(struct.pack("=IHHIIi", 36, 2, 0, 0, 0, -1) + bytes(16))
+
+
+def test_a_held_packet_that_is_there_no_more_is_no_error():
+    """The kernel throws all of them away when the chain of another fault is removed; the helper went with them."""
+    gone = struct.pack("=IHHIIi", 36, 2, 0, 0, 0, -errno.ENOENT) + bytes(16)
+    assert helper.packets(gone + packet_message(7)) == [(7, b"")]
 
 
 def test_jitter_keeps_the_order_and_the_bounds():

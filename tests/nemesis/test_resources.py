@@ -42,7 +42,7 @@ def test_limits_are_felt_by_the_process_itself(name, printed):
     ctx, fault, targets = starved(name, printed)
     fault.inject(ctx, targets)
     assert set(fault.witness(ctx, targets)["felt"]) == set(targets.nodes)
-    assert fault.heal(ctx, targets) == {"limits_gone": list(targets.nodes)}
+    assert fault.heal(ctx, targets) == {"limits_gone": list(targets.nodes), "pids_now": targets.detail["pids"]}
 
 
 @pytest.mark.parametrize(
@@ -115,3 +115,12 @@ def test_figures_are_options_of_the_plan():
 
     asked = replace(ctx, settings=Settings(options={"cpu_share": 0.2}))
     assert "20000 100000" in cpu.limits.enter(asked, 1, "").argv
+
+
+def test_a_process_that_ended_under_its_limits_is_seen_in_the_receipt():
+    """It is started again, and would else seem never to have ended."""
+    ctx, fault, targets = starved("cpu-starve", "inside\nnr_throttled 7\n")
+    fault.inject(ctx, targets)
+    node, *_ = targets.nodes
+    ctx.nodes.states[node, targets.detail["pids"][node]] = ""
+    assert fault.heal(ctx, targets)["pids_now"][node] != targets.detail["pids"][node]

@@ -4,6 +4,7 @@ import random
 import threading
 import time
 from dataclasses import replace
+from unittest import mock
 
 import pytest
 
@@ -243,6 +244,30 @@ def test_a_fault_without_a_node_to_aim_at_waits_a_while_and_is_skipped():
     assert receipt.started >= 5e9 + (1 + PATIENCE_S) * 1e9
 
 
+def test_a_fault_does_not_stand_before_its_last_command_however_long_its_record_took():
+    """A disk of the control node that stalls: operations of that time are not under the fault."""
+    runner, record, _, system = go(once("kill-leader"))
+    clock, written, killed = record.clock, runner._record, []
+
+    def record_slowly(kind, f, value):
+        written(kind, f, value)
+        if (kind, value["action"]) == ("invoke", "inject"):
+            clock.wait(2.0, threading.Event())
+
+    usual = system.nodes._signal
+
+    def signal(*hit):
+        killed.append(clock.now())
+        usual(*hit)
+
+    runner._record = record_slowly
+    with mock.patch.object(system.nodes, "_signal", signal):
+        runner.run(threading.Event())
+    (receipt,) = receipts_of(record.events)
+    assert receipt.state == "installed"
+    assert receipt.stood >= killed[0] >= receipt.started + 2e9
+
+
 @pytest.mark.parametrize(("fault", "from_the_first_step"), [("restart-rolling", True), ("kill-followers", False)])
 def test_what_is_over_when_it_is_injected_stands_from_its_first_step_on(fault, from_the_first_step):
     """Or no operation could ever be said to have been answered under a rolling restart."""
@@ -254,6 +279,7 @@ def test_what_is_over_when_it_is_injected_stands_from_its_first_step_on(fault, f
     (receipt,) = receipts_of(record.events)
     assert receipt.state == "installed"
     assert (receipt.stood == receipt.started) == from_the_first_step
+    assert ("lasted_ms" in receipt.witness) == from_the_first_step
     assert receipt.heal_started is not None
     assert receipt.heal_started - receipt.started >= 1e9
 

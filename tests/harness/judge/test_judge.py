@@ -22,6 +22,7 @@ from harness.judge.recovery_check import recovery_of
 from harness.plan import Plan
 from harness.runstate import RunState
 from harness.systems.dledger.alarms import ALARMS
+from harness.systems.dledger.options import OPTIONS
 from history import Check, Counterexample, KeyVerdict, Operation, Probe, Receipt, Results
 from history.records.operations import UNAPPLIED
 from tests.support.harness.good_run import (
@@ -91,8 +92,9 @@ def test_a_run_without_blemish_is_valid() -> None:
     assert results.harness_failure is None
     assert [check.name for check in results.checks if check.verdict != "valid"] == []
     assert results.sentence == "linearizable: yes; recovery: yes, all nodes at 40, 31.1 s after the heal"
-    words = good().plan.under_test.log_words.to_environment()
-    assert {**results.environment, "promises": []} == {"java": "21", "promises": [], **words}
+    logs = good().plan.under_test.log_words.to_environment()
+    words = {"words": {one.name: one.help for one in OPTIONS}}
+    assert {**results.environment, "promises": []} == {"java": "21", "promises": [], **logs, **words}
     assert results.warnings == ("w",)
 
 
@@ -649,6 +651,14 @@ def test_two_faults_at_once_may_leave_no_quorum_where_each_does() -> None:
     assert not quorum_left(NODES, [receipt("kill-leader"), cut])
 
 
+def test_a_successor_that_was_killed_is_down_though_it_was_no_target() -> None:
+    names = ("n1", "n2", "n3", "n4", "n5")
+    both = receipt("kill-leader-then-successor", nodes=("n1",), witness={"pids_gone": {"n1": 4, "n2": 5}})
+    cut = receipt("partition", id=1, nodes=names, targets={"grudge": {"n3": ["n4", "n5"]}})
+    assert quorum_left(names, [both])
+    assert not quorum_left(names, [both, cut])
+
+
 def test_a_restart_of_one_node_after_another_leaves_a_quorum() -> None:
     assert quorum_left(NODES, [receipt("restart-rolling", nodes=NODES)])
     assert quorum_left(NODES, [receipt("rolling-kill", nodes=NODES)])
@@ -661,6 +671,16 @@ def test_gate_under_fault_asks_nothing_of_a_fault_that_stood_for_less_than_an_el
     assert (check.verdict, check.seen) == (
         "valid", "1 ok operation; not asked of #1 kill-one (stood 40.0 to 43.0 s): stood for only 3.00 s of the load",
     )  # fmt: skip
+
+
+def test_gate_under_fault_counts_nothing_after_a_fault_that_has_passed() -> None:
+    """All nodes are back by then: what is answered until the healing was answered by a whole cluster."""
+    passed = {"lasted_ms": 7000.0}
+    long = receipt("restart-rolling", nodes=NODES, started=20 * S, stood=20 * S, heal_started=40 * S, witness=passed)
+    recorded = replace(good(), receipts=(long,))
+    assert [(window.begin, window.end) for window in windows_of(recorded)] == [(20 * S, 27 * S)]
+    never = replace(long, heal_started=None, healed=None)
+    assert [window.end for window in windows_of(replace(good(), receipts=(never,)))] == [27 * S]
 
 
 def test_the_length_of_a_fault_that_stood_too_shortly_does_not_contradict_its_ends() -> None:
@@ -686,8 +706,9 @@ def test_gate_under_fault_says_when_no_fault_stood() -> None:
 @pytest.mark.parametrize(
     ("changes", "seen"),
     [
-        ({"f": "read"}, "no write was acknowledged under a fault"),
-        ({"f": "cas", "value": [1, 2], "result": [1, 2, 3]}, "no write was acknowledged under a fault"),
+        ({"f": "read"}, "no write was acknowledged and applied under a fault"),
+        ({"f": "cas", "value": [1, 2], "result": [1, 2, 3]}, "no write was acknowledged and applied under a fault"),
+        ({"error": UNAPPLIED}, "no write was acknowledged and applied under a fault"),
         ({"key": "k1"}, "on 1 key, read on 0, not on k1; a read of each is asked for"),
     ],
 )

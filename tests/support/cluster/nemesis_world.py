@@ -28,6 +28,10 @@ PORT = 20911
 PROGRAM = "/run/toy-system.py"
 IDLE = "/run/toy-idle"
 PYTHON = "/usr/bin/python3"
+#: The first use of iptables makes its empty tables, which then stay.
+IPTABLES_ONCE = """for t in iptables ip6tables; do
+  for m in filter mangle; do $t -w -t $m -A INPUT -j ACCEPT; $t -w -t $m -D INPUT -j ACCEPT; done
+done"""
 #: By which `harness heal` knows the processes of a system under test.
 MARK = "HARNESS_ROLE=toy/server"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from nemesis.schedule.runner import Unhealed
@@ -22,6 +22,7 @@ class ToyNemesis:
     unhealed: tuple[Unhealed, ...] = ()
     stand_s: float = 0.4
     closed: bool = False
+    tried: set[str] = field(default_factory=set)
 
     def run(self, stop: threading.Event) -> None:
         self.inject()
