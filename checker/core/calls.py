@@ -38,7 +38,7 @@ class Call:
         return self.ret == NEVER
 
     def made_pending(self) -> Call:
-        """The same call as if it had never completed."""
+        """Copy the call as if it had never completed."""
         return replace(self, result=UNKNOWN, ret=NEVER)
 
 
@@ -179,7 +179,7 @@ def _ok(operation: Operation, source: int, model: Model) -> Call:
 
 
 def ranked(calls: Sequence[Call]) -> list[Call]:
-    """The same calls with dense ranks 0, 1, 2, … (a pending call has an invocation only).
+    """Give calls dense ranks 0, 1, 2, … as their places (a pending call has an invocation only).
 
     Raises ModelError where two events have the same place: compiled code would take one for the other.
     """

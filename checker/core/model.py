@@ -138,7 +138,7 @@ class Model:
         return []
 
     def from_anywhere(self) -> Model | None:
-        """The same object with an unknown initial state, if the model has one: lets a counterexample start late."""
+        """Give the object an unknown initial state, if the model has one: lets a counterexample start late."""
         return None
 
     def __repr__(self) -> str:

@@ -15,7 +15,7 @@ from history import Counterexample, Linearization, Operation
 
 @dataclass(frozen=True, slots=True)
 class InPart(Sequence[Operation]):
-    """The same operations, some reduced to what a core knows of them: pending, or a CAS as a write."""
+    """Operations, some reduced to what a core knows of them: pending, or a CAS as a write."""
 
     operations: Sequence[Operation]
     known: Mapping[int, Call]

@@ -25,7 +25,7 @@ from checker.engines.logs import index_said
 from checker.engines.sets import ENGINE as SET_SWEEP
 from checker.models.objects import SparseLog
 from history import Operation
-from history.records.counted import counted
+from history.records.text import counted
 from history.records.verdicts import MAX_COUNTEREXAMPLES
 
 #: At most this many of the returns that the automaton cannot explain are shown: each is a search of its own.
@@ -73,7 +73,7 @@ def find_all(result: EngineResult, calls: Sequence[Call], model: Model, limits: 
     held = _findings(result, calls, model, limits)
     note = None
     if not result.cores and len(held) < len(_lasts(result)):
-        note = f"the deadline passed when {len(held)} of the violations had been told by a few operations each"
+        note = f"the deadline passed when {len(held)} of the violations had been reduced to a few operations each"
     if result.engine in FINDING_ALL or not calls:
         return _sorted(held, max(result.violations, len(held)), note)
     more = limits.extended()

@@ -14,7 +14,7 @@ from checker.engines.registers import cluster_columns, values_written_once
 from checker.engines.zones import zones
 from history import Counterexample, Operation
 from history.codes import NEVER
-from history.records.listed import and_listed
+from history.records.text import and_listed
 
 #: Two CAS operations, and what made the value that both of them replaced.
 _CAS_ALONE: Final = 3
@@ -150,7 +150,7 @@ class _Sentences(CoreWords):
         name, value = self.name, shown(thaw(read.result))
         said = f"{self._did(read)} {'on' if self.op(read).refused else 'from'} {name}"
         if failed is None:
-            never = "was never absent" if read.result is None else "nobody ever wrote"
+            never = "was never absent" if read.result is None else "no process ever wrote"
             tail = f"but {name} {never}" if read.result is None else f"but {never} {value} to it"
             return self.example("never-written", f"{said}, {tail}: a value out of nowhere.")
         if failed.refused:
@@ -171,7 +171,7 @@ class _Sentences(CoreWords):
         one, two = [call for call in self.parts if call.f == "read"][:2]
         return self.example(
             "never-written",
-            f"{self._did(one)} and {self._did(two)} from {self.name}, but nobody had written either by then: "
+            f"{self._did(one)} and {self._did(two)} from {self.name}, but no process had written either by then: "
             f"only one of them can have been there from the start.",
         )
 
@@ -180,7 +180,7 @@ class _Sentences(CoreWords):
         write = next(call for call in calls if call.f == "write")
         return self.example(
             "future-read",
-            f"{self._did(read)} from {self.name}, but nobody had begun to write "
+            f"{self._did(read)} from {self.name}, but no process had begun to write "
             f"{shown(thaw(read.result))} by then; {who(self.op(write))} was the first, at "
             f"{self.begun(write)}: a read from the future.",
         )

@@ -8,8 +8,7 @@ from typing import Any
 
 from harness.judge.damage import NONE, Damages
 from history import Check, Probe
-from history.records.counted import counted
-from history.records.listed import and_listed
+from history.records.text import and_listed, counted
 
 
 def election_safety(probes: Sequence[Probe], damages: Damages = NONE) -> Check:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from harness.judge.awake import AwakeClock
+from harness.judge.awake_clock import AwakeClock
 from harness.judge.recorded import Recorded
 from history import Receipt
 from nemesis.core.errors import UnknownFaultError

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from harness.judge.awake import AwakeClock, gaps
+from harness.judge.answers_by_process import last_answers, last_begins
+from harness.judge.awake_clock import AwakeClock, gaps
 from harness.judge.damage import Damage, Damages
 from harness.judge.logs.committed_prefix import falls
 from harness.judge.logs.leader_complete import short_leaders
@@ -32,11 +33,10 @@ from harness.judge.recovery import (
     rule_of,
     silent_before,
 )
-from harness.judge.stretches import last_answers, last_begins
 from history import Check, Operation, Probe, Verdict
 from history.records.indexes import index_text
-from history.records.listed import and_listed
 from history.records.probes import last_commit
+from history.records.text import and_listed
 
 #: What a node reached within the limit may be seen by a probe this much later (s).
 SLACK_S: Final = 1.0
@@ -53,7 +53,7 @@ _STANDS_NS: Final = 1_500_000_000
 
 @dataclass(frozen=True, slots=True)
 class RecoveryFindings:
-    """Findings of the probes since the last heal and since the load, in awake time (``harness.judge.awake``).
+    """Findings of the probes since the last heal and since the load, in awake time (``harness.judge.awake_clock``).
 
     The clients' load goes on after the last heal, and a node may fall behind in it: so what was committed when the load
     had ended must be reached as well.  ``unseen`` are times without any probe, ``unasked`` nodes without a probe since

@@ -13,7 +13,7 @@ from harness.suite.cells import Cell
 from harness.suite.expectation import CODE_OF, Outcome
 from harness.suite.journal import Journal
 from harness.terminal import tables
-from history.records.counted import counted
+from history.records.text import counted
 from history.schema import record_of
 from reports.style.format import one_line
 

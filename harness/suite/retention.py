@@ -125,7 +125,7 @@ def old_suites(store: Path, limits: Limits, now: datetime) -> list[Path]:
 
 
 def remove_suite(path: Path) -> None:
-    """Raises StoreError."""
+    """Remove the directory of a suite.  Raises StoreError."""
     try:
         shutil.rmtree(path)
         _drop_dangling(path.parent / "latest")

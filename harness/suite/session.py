@@ -178,7 +178,7 @@ def _begun(asked: SuiteOptions, suite: Suite) -> Journal:
 
 
 def _require_cluster(asked: SuiteOptions, cells: Iterable[Cell]) -> None:
-    """Raises UsageError where --cluster names none that these cells could run on."""
+    """Check that --cluster names one that these cells can run on.  Raises UsageError."""
     for nodes in {cell.plan.nodes for cell in cells}:
         open_cluster(asked.cluster, nodes=nodes)
 
@@ -203,7 +203,7 @@ def _resumed(asked: SuiteOptions, suite: Suite) -> Journal:
 
 
 def _require_spark(cells: Iterable[Cell]) -> None:
-    """Raises MissingExtraError if a cell is judged through Spark, which is not installed."""
+    """Check that Spark is installed if a cell is judged through it.  Raises MissingExtraError."""
     if any(cell.plan.spark and not cell.skip for cell in cells):
         require("spark")
 
@@ -240,7 +240,7 @@ def _launcher(journal: Journal, store: Path, table: Table, stop: threading.Event
 
 
 def _note(run: Path, cell: Cell, attempt: Attempt) -> None:
-    """Raises StoreError."""
+    """Write beside a run what its cell expected, and what came out.  Raises StoreError."""
     record = {"cell": cell.name, "expected": record_of(cell.expected), "outcome": attempt.outcome,
               "as_expected": CODE_OF[attempt.outcome] == 0}  # fmt: skip
     try:

@@ -104,7 +104,7 @@ class Suite:
 
 
 def read_suite(path: Path) -> Suite:
-    """Raises UsageError."""
+    """Read a suite file.  Raises UsageError that names the file."""
     try:
         record = read_toml(path)
         found = to_builtins(convert(record, SUITE))
@@ -261,7 +261,7 @@ class _Condition:
         return fits
 
     def require_used(self) -> None:
-        """Raises UsageError for a condition that no cell met: it is a slip of the pen."""
+        """Check that some cell met the condition; else it is a slip of the pen.  Raises UsageError."""
         if not self._used:
             raise UsageError(f"{self._where}: fits no cell of its matrix; look at the values, or take it out")
 

@@ -129,7 +129,7 @@ class Setup:
     workload: str = ""
 
     def node(self, name: str) -> Machine:
-        """Raises KeyError for an unknown name."""
+        """Find a node by its name.  Raises KeyError."""
         for node in self.nodes:
             if node.name == name:
                 return node

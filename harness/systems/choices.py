@@ -40,7 +40,7 @@ def with_defaults(system: System, given: Mapping[str, OptionValue]) -> dict[str,
 
 
 def check_options(system: System, given: Mapping[str, OptionValue], spell: Callable[[str], str]) -> None:
-    """Raises ValueError for an option that the system does not have, or a value that it does not take."""
+    """Check that the system has each option, and takes its value.  Raises ValueError."""
     options = {option.name: type_of(option) for option in system.options}
     for name in given:
         if name not in options:

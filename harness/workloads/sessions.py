@@ -16,8 +16,8 @@ from itertools import count
 from typing import Any, Final, TypeAlias
 
 from history import Check, Counterexample, Operation, Verdict, worst
-from history.records.counted import counted
 from history.records.operations import NEW_SESSION
+from history.records.text import counted
 from history.records.violations import details_of
 
 _ASKED: Final = "sessions keep their order; each write has a version of its own; writes and final reads linearizable"

@@ -290,7 +290,7 @@ def finding_name(severity: str, kind: str, canary: str = "", beside: str = "") -
     """Name what was found in a run wherever runs are listed: how bad it is, and the kind where that says more.
 
     Without a ``severity`` there is no violation, and the ``kind`` is what kept the run from proving anything.
-    ``beside`` names what was found beside a planted bug (:func:`beside_planted`), and is said in place of the bug.
+    ``beside`` names what was found beside a planted bug (:func:`beside_canary`), and is said in place of the bug.
     """
     plain = not severity or kind == "no-recovery"
     named = (severity or kind) if plain else f"{severity}: {kind}"
@@ -301,7 +301,7 @@ def finding_name(severity: str, kind: str, canary: str = "", beside: str = "") -
     return named
 
 
-def beside_planted(plan: Mapping[str, Any], results: Mapping[str, Any]) -> str:
+def beside_canary(plan: Mapping[str, Any], results: Mapping[str, Any]) -> str:
     """Name the worst finding that a planted bug, which was found, may or may not explain; or empty."""
     looking = checks_looking(plan)
     if canary_outcome(plan, results) != "found":
@@ -342,4 +342,4 @@ def verdict_words(verdict: str, plan: Mapping[str, Any], results: Mapping[str, A
         return verdict
     if canary == "missed":
         return f"{shown_verdict(verdict, canary)}: the planted bug was not found"
-    return f"{verdict}, {MORE_FOUND if beside_planted(plan, results) else AS_INTENDED}"
+    return f"{verdict}, {MORE_FOUND if beside_canary(plan, results) else AS_INTENDED}"

@@ -288,7 +288,7 @@ def _numbered(ctx: Context, grudge: Mapping[str, tuple[str, ...]], count: int) -
 
 
 def reordered(ctx: Context, targets: Targets, shape: Shape) -> Witness:
-    """Raises FaultError when over some link nothing came out of order."""
+    """Witness that packets come out of order over every link.  Raises FaultError where none does."""
     links = _numbered(ctx, targets.grudge, 300)
     late = {link: late for link, (_, _, late) in links.items()}
     if len(links) < len(targets.grudge) or not all(late.values()):
@@ -297,7 +297,7 @@ def reordered(ctx: Context, targets: Targets, shape: Shape) -> Witness:
 
 
 def doubled(ctx: Context, targets: Targets, shape: Shape) -> Witness:
-    """Raises FaultError when over some link nothing came twice."""
+    """Witness that packets come twice over every link.  Raises FaultError where none does."""
     links = _numbered(ctx, targets.grudge, 300)
     twice = {link: came - different for link, (came, different, _) in links.items()}
     if len(links) < len(targets.grudge) or not all(twice.values()):

@@ -29,8 +29,8 @@ import pyarrow.compute as pc
 from checker import check_operations
 from history import Counterexample, KeyVerdict, Operation
 from history.codes import NEVER
-from history.records.counted import counted
 from history.records.events import load_json
+from history.records.text import counted
 from history.records.verdicts import MAX_COUNTEREXAMPLES
 from history.tables.operations import json_text
 from history.tables.schemas import OPERATIONS

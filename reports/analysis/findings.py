@@ -10,8 +10,8 @@ import numpy as np
 
 from history import Counterexample, Operation
 from history.codes import INFO, OK
+from history.records.caveats import leaves_more
 from history.records.check_records import details_by_check
-from history.records.doubts import leaves_more
 from history.records.verdicts import MAX_COUNTEREXAMPLES
 from history.records.violation_times import violation_times_text
 from history.records.violations import LINEARIZABLE, Shown, counterexamples_of, counts_of
@@ -27,8 +27,8 @@ from reports.analysis.sketch import sketch_of
 from reports.analysis.snapshots import Snapshot, snapshots_of
 from reports.load import logs
 from reports.load.alarm_lines import AlarmLine, alarm_lines
-from reports.load.beside import operations_beside, set_bounds
 from reports.load.check_rows import checks_of
+from reports.load.nearby_operations import nearby_operations, set_bounds
 from reports.load.run import Run
 from reports.style.format import text_of
 
@@ -267,7 +267,7 @@ def _legal(run: Run, one: Shown, picture: Picture | None) -> Legal:
 
 def _violation(run: Run, found: list[NodeTimeline], windows: list[FaultWindow], shown: Shown) -> Violation:
     example = shown.example
-    beside = run.notes.attempt_list("operations beside", lambda: operations_beside(run.operations, example))
+    beside = run.notes.attempt_list("operations beside", lambda: nearby_operations(run.operations, example))
     picture = run.notes.attempt("counterexample", lambda: picture_of(example, beside, run.wording), None)
     operations = sorted(example.operations, key=lambda operation: operation.invoked)
     start = min((operation.invoked for operation in operations), default=0) / 1e9

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from history import Counterexample
+from history.records.caveats import is_least, violations_text
 from history.records.check_records import check_records, details_by_check, listed_details
-from history.records.doubts import is_least, violations_text
-from history.records.listed import and_listed
 from history.records.probes import last_commit
+from history.records.text import and_listed
 from history.records.violations import (
     LINEARIZABLE,
     OF_KEYS,
@@ -44,9 +44,9 @@ from reports.load.check_rows import checks_of
 from reports.story.aftermath import after_onset
 from reports.story.breaks import Break, Evidence
 from reports.story.causes import causes_text
-from reports.story.elsewhere import held_elsewhere
 from reports.story.headline import headline_of
 from reports.story.lost_elements import alarm_before, lost_elements, when_added
+from reports.story.other_reads import compare_other_reads
 from reports.story.repeated_lines import stuck_text
 from reports.story.replicas_behind import behind_text, fell_text, starts_text
 from reports.story.where_next import Charts, dating_evidence, last_leadership, leads_without, next_step
@@ -196,7 +196,7 @@ def _contradiction(drawn: Drawn, check: str, row: Mapping[str, Any], about: Mapp
         # Another check's counterexample of that kind is drawn; this one's own words may say how much is lost.
         record = next(iter(about.get("counterexamples") or ()), None)
         place = "counterexample" if drawn.violations else "coverage"
-        lost_on = held_elsewhere(drawn, Counterexample.from_json(record)).lost_on if record else ()
+        lost_on = compare_other_reads(drawn, Counterexample.from_json(record)).lost_on if record else ()
         said = str(record["sentence"]) if record else row["seen"]
         return Break(_of_nodes(severity_of(check, kind), lost_on), said, None, place, (row["name"],), lost_on=lost_on)
 
@@ -209,15 +209,15 @@ def _contradiction(drawn: Drawn, check: str, row: Mapping[str, Any], about: Mapp
     onset = min(one.example.completed_at for one in examples_of(drawn.run) if one.check == check) / 1e9
     some = violations_text(count, least=check == OF_KEYS and is_least(drawn.run.results))
     which = "this the first" if first.since == onset else f"the first answered at {when(onset, drawn.windows)}"
-    elsewhere = held_elsewhere(drawn, first.example)
-    detail = " ".join(filter(None, (f"{first.example.sentence.rstrip('.')}.{elsewhere.text}", first.unapplied)))
+    others = compare_other_reads(drawn, first.example)
+    detail = " ".join(filter(None, (f"{first.example.sentence.rstrip('.')}.{others.text}", first.unapplied)))
     return Break(
-        _of_nodes(severity(first.example.kind), elsewhere.lost_on),
+        _of_nodes(severity(first.example.kind), others.lost_on),
         f"{headline_of(first, when(first.since, drawn.windows))}.",
         onset,
         _drawn_at(number_drawn),
         (row["name"],),
-        lost_on=elsewhere.lost_on,
+        lost_on=others.lost_on,
         detail=detail if some == "1 violation" else f"{detail} {some[:1].upper()}{some[1:]}, {which}.",
     )
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from history.codes import OK
-from history.records.listed import and_listed
+from history.records.text import and_listed
 from reports.analysis.faults import FaultWindow, when
 from reports.analysis.findings import Drawn
 from reports.analysis.node_timeline import SILENT

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from history.records.listed import and_listed
+from history.records.text import and_listed
 from reports.analysis.failed_starts import FailedStart
 from reports.analysis.faults import FaultWindow, when
 from reports.analysis.findings import Drawn

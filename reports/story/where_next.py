@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from history.records.check_records import details_by_check
-from history.records.listed import and_listed
+from history.records.text import and_listed
 from history.records.violations import Severity
 from reports.analysis.findings import Drawn, around
 from reports.analysis.invariant_violations import ROOM_S

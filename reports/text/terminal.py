@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from history.records.doubts import violations_counted
+from history.records.caveats import violations_counted
 from history.records.violations import MISSED
 from reports.analysis import figures, node_timeline, outages
 from reports.analysis.faults import FaultWindow, late_of
@@ -25,8 +25,8 @@ from reports.load.run import HARNESS_FAILURE, Run, commands_of
 from reports.load.staleness import STALE, is_stale
 from reports.story.aftermath import outages_text
 from reports.story.canary import bug_of, failed_beside, grouped, longer, meaning_of, next_step, verdict_shown, word_of
+from reports.story.caveats import caveats_text
 from reports.story.diagnosis import diagnosis_of
-from reports.story.doubts import doubts_text
 from reports.style.format import number, one_line, printable, seconds
 from reports.style.wording import Wording
 from reports.text import recovery as recovery_text
@@ -120,8 +120,8 @@ def _examples(drawn: Drawn, columns: int, paint: Paint) -> str:
     if not shown:
         return ""
     head = f"Counterexamples: {violations_counted(drawn.run.results)}, {len(shown)} shown"
-    doubts = doubts_text(drawn.run)
-    left_open = [wrapped(f"Left open by the checker: {doubts}.", columns)] if doubts else []
+    caveats = caveats_text(drawn.run)
+    left_open = [wrapped(f"Left open by the checker: {caveats}.", columns)] if caveats else []
     wording, roles = drawn.run.wording, node_timeline.have_roles(drawn.timelines)
     examples = (_example(violation, columns, wording, roles=roles) for violation in shown)
     return "\n\n".join(["\n".join([paint(wrapped(head, columns), "strong"), *left_open]), *examples])

@@ -165,17 +165,17 @@ def test_with_or_without_proofs_and_compiled_passes_the_verdicts_are_the_same(
             # Columns of a table may be read-only or lie apart in memory.
             columns.value.flags.writeable = False
             columns = replace(columns, invoke=np.repeat(columns.invoke, 2)[::2])
-        reported, untold = (
+        reported, bare = (
             check_columns(columns, "cas-register", CheckOptions(proofs=proofs)) for proofs in (True, False)
         )
-        for report in (reported, untold):
+        for report in (reported, bare):
             assert [key.verdict == "valid" for key in report.keys] == [is_linearizable(o) for o in objects]
             assert [key.key for key in report.keys] == list(range(len(objects)))
             assert report.verdict == ("valid" if all(key.verdict == "valid" for key in report.keys) else "invalid")
-        assert [k.operations for k in reported.keys] == [k.operations for k in untold.keys]
-        assert [k.violations > 0 for k in reported.keys] == [k.violations > 0 for k in untold.keys]
+        assert [k.operations for k in reported.keys] == [k.operations for k in bare.keys]
+        assert [k.violations > 0 for k in reported.keys] == [k.violations > 0 for k in bare.keys]
         assert bool(reported.counterexamples) == (reported.verdict == "invalid")
-        assert not untold.counterexamples
+        assert not bare.counterexamples
         assert reported.keys[-1] == reported.keys[len(objects) - 1] == reported.keys[-1:][0]
         seen[reported.verdict] += 1
     assert min(seen.values()) > 30

@@ -126,7 +126,7 @@ def test_what_is_no_log_is_refused_by_both(wrong: Operation, monkeypatch: pytest
             check_operations([op(0, "append", 7, 0, 0, 1), wrong], "log")
 
 
-def test_a_hole_behind_a_lost_write_is_told_as_a_hole(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hole_behind_a_lost_write_is_reported_as_a_hole(monkeypatch: pytest.MonkeyPatch) -> None:
     """Once the second append at index 2 counts as pending it would fill index 1, but too late for who is at 2."""
     operations = [op(1, "append", 1, 0, 1, 3), op(1, "append", 4, 2, 8, 10), op(2, "get", 0, None, 11, 14),
                   op(0, "append", 6, 2, 15, 17)]  # fmt: skip

@@ -1,4 +1,4 @@
-"""A user's own model: judged as by the definition, however many states it has and whoever takes the steps."""
+"""A user's own model: judged as by the definition, however many states it has and whichever engine takes the steps."""
 
 from __future__ import annotations
 
@@ -200,7 +200,7 @@ class Touchy(Stack):
         return super().step(state, f, value, result)
 
 
-def test_what_a_step_raises_is_told_if_that_step_is_needed_and_only_then() -> None:
+def test_what_a_step_raises_is_reported_if_that_step_is_needed_and_only_then() -> None:
     pushes = [Call("push", 1, None, 0, 1, 0), Call("push", 2, None, 2, 3, 1)]
     with pytest.raises(ModelError, match="no pop of two"):
         compiled_search([*pushes, Call("pop", None, 2, 4, 5, 2)], Touchy(), NO_LIMITS)

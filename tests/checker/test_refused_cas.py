@@ -119,7 +119,7 @@ def test_an_old_value_is_a_stale_read_and_a_new_one_is_none() -> None:
     assert judged([*STALE[:3], ("cas", [3, 4], [3, 4, 2], 6, 7)]).verdict == "valid"
 
 
-def test_a_stale_refusal_among_very_many_is_told_alike(tmp_path: Path) -> None:
+def test_a_stale_refusal_among_very_many_is_reported_alike(tmp_path: Path) -> None:
     spans: Spans = []
     for number in range(1, 400):
         spans += [("write", number, None, 0, 0), ("cas", [0, -number], [0, -number, number], 0, 0)]

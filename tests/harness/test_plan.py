@@ -303,16 +303,16 @@ def test_the_command_of_a_scripted_run_names_the_file_that_holds_its_schedule(
 
 
 @pytest.mark.parametrize(
-    ("plan", "told"),
+    ("plan", "reported"),
     [
         (Plan(seed=4), "has no schedule of its own"),
         (Plan(seed=4, schedule=({"at_s": 1.0, "odd": 2},)), r"schedule\[0\]: there is no key .odd.; known are"),
     ],
 )
-def test_a_plan_file_that_holds_no_schedule_is_refused_as_one(plan: Plan, told: str, tmp_path: Path) -> None:
+def test_a_plan_file_that_holds_no_schedule_is_refused_as_one(plan: Plan, reported: str, tmp_path: Path) -> None:
     file = tmp_path / "plan.json"
     file.write_text(json.dumps(plan.to_json()))
-    with pytest.raises(UsageError, match=told):
+    with pytest.raises(UsageError, match=reported):
         scripted(Plan(seed=1), file)
 
 

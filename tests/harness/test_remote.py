@@ -65,7 +65,7 @@ class TestCommandLine:
 
 
 class TestRun:
-    def test_tells_code_and_both_outputs(self, remote: Remote) -> None:
+    def test_reports_code_and_both_outputs(self, remote: Remote) -> None:
         done = sh(remote, "echo out; echo err >&2; exit 7")
         assert (done.node, done.code, done.stdout, done.stderr) == ("n1", 7, "out\n", "err\n")
         assert 0 < done.seconds < 10
@@ -91,13 +91,13 @@ class TestRun:
 
     def test_a_wake_up_that_goes_missing_ends_nothing(self, remote: Remote, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(paramiko.pipe.OrPipe, "set", lambda _: None)
-        # More than the window holds, so that the command waits for whoever reads.
+        # More than the window holds, so that the command waits for a reader.
         assert len(ask(remote, "head", "-c", "6000000", "/dev/zero", timeout=20).stdout) == 6_000_000
 
     def test_bad_bytes_do_not_hurt(self, remote: Remote) -> None:
         assert sh(remote, r"printf '\377x'").stdout == "\ufffdx"
 
-    def test_input_that_nobody_reads_does_not_block(self, remote: Remote) -> None:
+    def test_input_that_is_not_read_does_not_block(self, remote: Remote) -> None:
         assert ask(remote, "true", stdin="x" * (8 << 20)).code == 0
 
     def test_too_much_output_is_refused(self, sshd: ToySshd) -> None:
@@ -160,7 +160,7 @@ class TestConnection:
             ask(remote, "touch", "x")
         assert len(sshd.lines) == 1
 
-    def test_a_drop_under_a_running_command_is_told(self, remote: Remote, sshd: ToySshd) -> None:
+    def test_a_drop_under_a_running_command_is_reported(self, remote: Remote, sshd: ToySshd) -> None:
         def cut() -> None:
             while not sshd.lines:
                 time.sleep(0.01)
@@ -196,7 +196,7 @@ class TestConnection:
 
 
 class TestTrust:
-    def test_nobody_listens(self, sshd: ToySshd) -> None:
+    def test_nothing_listens(self, sshd: ToySshd) -> None:
         with socket.create_server(("127.0.0.1", 0)) as server:
             port = server.getsockname()[1]
         with (
@@ -205,7 +205,7 @@ class TestTrust:
         ):
             ask(remote, "true")
 
-    def test_somebody_else_listens(self, sshd: ToySshd) -> None:
+    def test_another_process_listens(self, sshd: ToySshd) -> None:
         with socket.create_server(("127.0.0.1", 0)) as server:
             node = sshd.node(ssh_port=server.getsockname()[1])
             with (
@@ -273,7 +273,7 @@ class TestTrust:
 
 
 class TestManyNodes:
-    def test_are_asked_in_parallel_and_told_apart(self, tmp_path: Path) -> None:
+    def test_are_asked_in_parallel_and_distinguished(self, tmp_path: Path) -> None:
         with toy_sshd(tmp_path / "a", "n1") as one, toy_sshd(tmp_path / "b", "n2") as two:
             with Remote([one.node(), two.node(address="10.0.0.2")]) as remote:
                 assert remote.names == ("n1", "n2")

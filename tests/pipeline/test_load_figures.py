@@ -71,7 +71,7 @@ def test_unavailability() -> None:
     assert found["unavailable_s"] == pytest.approx(3.5 + 3)
 
 
-def test_nobody_answers() -> None:
+def test_no_node_answers() -> None:
     found = figures([("info", "main", 0, SECOND, 0), ("fail", "main", 8 * SECOND, 9 * SECOND, 0)])
     assert (found["rate"], found["unavailable_s"], found["p99_ms"]) == (0, 9, None)
 

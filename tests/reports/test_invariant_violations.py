@@ -25,7 +25,7 @@ from tests.support.reports.made import Maker
 from tests.support.reports.recorded_runs import recorded_run
 
 
-def test_deleted_entries_are_told_with_their_fault_and_leader(fresh: Maker) -> None:
+def test_deleted_entries_are_reported_with_their_fault_and_leader(fresh: Maker) -> None:
     drawn = with_checks(fresh("valid"), DELETED)
     (broken,) = invariant_violations(drawn)
     assert [moment.node for moment in broken.moments] == ["n1", "n2"]
@@ -123,7 +123,7 @@ def test_a_fall_after_a_restart_says_so_and_what_is_not_listed_is_counted(fresh:
     assert "The results hold" not in page
 
 
-def test_a_commit_index_that_fell_is_told_and_is_no_restart(fresh: Maker) -> None:
+def test_a_commit_index_that_fell_is_reported_and_is_no_restart(fresh: Maker) -> None:
     fell = {"node": "n1", "time": 7 * S, "log_end": 3, "committed": 27, "restarted": False, "index_fell": [27, 3]}
     details = {**DELETED["details"], "moments": [fell, {**fell, "index_fell": None}]}
     (broken,) = invariant_violations(with_checks(fresh("valid"), {**DELETED, "details": details}))
@@ -151,7 +151,7 @@ def test_a_list_that_was_cut_says_of_how_many_it_is_and_drops_no_node(fresh: Mak
     assert "break a rule: log-order (16 of 143 answers marked)" in page
 
 
-def test_two_leaders_are_told_with_their_times(fresh: Maker) -> None:
+def test_two_leaders_are_reported_with_their_times(fresh: Maker) -> None:
     files = fresh("valid")
     lines = files.probes.read_text().splitlines()
     records = [json.loads(line) for line in lines[1:]]
@@ -206,7 +206,7 @@ def test_of_contents_that_differ_next_is_their_section_or_the_log_of_the_node_at
     assert found.charts is None
 
 
-def test_a_forgotten_term_is_told_with_its_moment(fresh: Maker) -> None:
+def test_a_forgotten_term_is_reported_with_its_moment(fresh: Maker) -> None:
     moment = {"node": "n3", "time": 4 * S, "term": 0, "before": 2}
     details = {"kind": "term-forgotten", "nodes": ["n3"], "moments": [moment]}
     (broken,) = invariant_violations(with_checks(fresh("valid"), {"name": "terms-kept", "details": details}))
@@ -215,7 +215,7 @@ def test_a_forgotten_term_is_told_with_its_moment(fresh: Maker) -> None:
 
 
 @pytest.mark.parametrize("details", [None, [], {"kind": "committed-entries-deleted"}, {"moments": 3, "terms": 4}])
-def test_a_check_without_evidence_is_told_in_its_own_words(fresh: Maker, details: Any) -> None:
+def test_a_check_without_evidence_is_reported_in_its_own_words(fresh: Maker, details: Any) -> None:
     drawn = with_checks(fresh("valid"), {"name": "node-logs", "seen": "3 times 'x'; on n1", "details": details})
     (broken,) = invariant_violations(drawn)
     assert (broken.moments, broken.facts) == ([], ["3 times 'x'", "on n1"])
@@ -284,7 +284,7 @@ def test_a_run_of_which_nothing_was_recorded_has_no_empty_charts(fresh: Maker) -
         ),
     ],
 )  # fmt: skip
-def test_what_nodes_say_of_their_state_is_told_with_its_moment(
+def test_what_nodes_say_of_their_state_is_reported_with_its_moment(
     fresh: Maker, name: str, kind: str, moment: dict[str, Any], reported: str
 ) -> None:
     details = {"kind": kind, "moments": [{"node": "n1", "time": 7 * S, **moment}]}

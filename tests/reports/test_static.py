@@ -66,7 +66,7 @@ def test_junit_holds_hostile_text(fresh: Maker, tmp_path: Path) -> None:
     assert HOSTILE.split("\x1b")[0] in "".join(root.itertext())
 
 
-def test_summary_tells_the_essentials(made: Maker) -> None:
+def test_summary_shows_the_essentials(made: Maker) -> None:
     text = reports.render_summary(json.loads(made("invalid").results.read_text()))
     assert text.startswith("INVALID\nprocess ")
     for piece in ("stale read of k", "✕ linearizability", "├", "●", "✕", "it holds", "faults installed (gate)"):

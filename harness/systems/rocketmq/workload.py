@@ -19,7 +19,7 @@ from harness.systems.api import Evidence, Workload
 from harness.systems.rocketmq.requests import IDS, answers_from_memory, set_names
 from harness.workloads import last_reads
 from history import Check, Counterexample, Event, Operation
-from history.records.counted import counted
+from history.records.text import counted
 from history.records.violations import details_of
 
 #: Shares of what a worker does that knows the state of a set; the rest are alters.

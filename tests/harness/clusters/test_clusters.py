@@ -78,7 +78,7 @@ class TestCommandLine:
 
 
 class TestErrors:
-    def test_usage_is_told_apart(self) -> None:
+    def test_usage_is_distinguished(self) -> None:
         assert UsageError("x").exit_code == 254
         assert {HarnessError.exit_code, ClusterError.exit_code, RemoteError.exit_code} == {255}
         assert issubclass(ClusterBusyError, ClusterError)

@@ -14,7 +14,7 @@ from checker.models.registry import GROUP as MODELS
 from harness.errors import UsageError
 from harness.systems import DEFAULT, find_system, system_names
 from harness.systems.registry import split_version
-from history.announced import GROUP, of_source_tree
+from history.system_entry_points import GROUP, of_source_tree
 
 #: A system of another package: a register that one node holds, as short as it can be.
 OTHER = """
@@ -135,7 +135,7 @@ def test_a_system_brings_the_models_that_only_it_needs(wheel: Path, tmp_path: Pa
     wrong = harness(wheel, "check", str(history))
     assert wrong.returncode == 1, wrong.stderr
     assert "7" in wrong.stdout
-    assert harness(wheel, "check", str(history), "--model", "register").returncode == 1, "ours is nobody else's"
+    assert harness(wheel, "check", str(history), "--model", "register").returncode == 1, "ours is no other's"
     unknown = harness(wheel, "check", str(history), "--model", "od")
     assert (unknown.returncode, "did you mean odd?" in unknown.stderr) == (254, True)
 

@@ -132,8 +132,8 @@ def stopped(raw: Raw, match: re.Match[str]) -> None:
     moments = [raw.last_rise(node, "applied") for node in behind]
     assert_placed(raw, match, min(moments))
     assert close(match["last"] or match["at"], max(moments))
-    told = {node: number(index) for node, index in re.findall(r"(n\d+) at ([\d,]*\d)", match["stand"])}
-    assert told == {node: held[node] for node in behind}
+    reported = {node: number(index) for node, index in re.findall(r"(n\d+) at ([\d,]*\d)", match["stand"])}
+    assert reported == {node: held[node] for node in behind}
     assert number(match["target"]) == highest
 
 

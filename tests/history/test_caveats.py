@@ -8,23 +8,23 @@ import pytest
 
 from checker.counterexamples import counters, kv, one_register
 from checker.counterexamples import enumerate as enumerated
-from history.records.doubts import doubts_of, is_least, leaves_more, violations_text
+from history.records.caveats import caveats_of, is_least, leaves_more, violations_text
 
 MORE = "there may be more than the first 4 violations: the rest was not looked for"
 LARGE = "a counterexample of 292 operations may not be minimal: of 203 of them it was not decided whether"
 
 
-def test_reasons_are_told_of_keys_with_violations_alone() -> None:
+def test_reasons_are_given_for_keys_with_violations_alone() -> None:
     keys = [
         {"key": "a", "violations": 4, "reason": MORE},
         {"key": "b", "violations": 0, "reason": "the deadline passed"},
         {"key": "c", "violations": 1},
     ]
-    assert doubts_of({"keys": keys}) == [("a", MORE)]
+    assert caveats_of({"keys": keys}) == [("a", MORE)]
     assert is_least({"keys": keys})
     assert not is_least({"keys": [{"key": "a", "violations": 1, "reason": LARGE}]})
     assert not is_least({})
-    assert doubts_of({"keys": None}) == []
+    assert caveats_of({"keys": None}) == []
 
 
 def test_counts_that_may_be_too_low_are_at_least_so_many() -> None:
