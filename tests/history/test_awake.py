@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.judge.awake import GAP_NS, AwakeClock, gaps, merged
+from history.metrics.awake import GAP_NS, AwakeClock, gaps, merged
 
 S = 1_000_000_000
 
