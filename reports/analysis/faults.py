@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from history import SECOND, Receipt
+from history.metrics.awake import AwakeClock
 from history.metrics.recovery import Asked, Load, figures, load_of, moment_or, surroundings
 from reports.analysis.node_timeline import NodeTimeline, leader_at
 from reports.load.columns import Operations
@@ -133,7 +134,7 @@ def about_to_strike(node: str, seconds: float, windows: Sequence[FaultWindow]) -
 
 def fault_windows(run: Run, timelines: Sequence[NodeTimeline]) -> list[FaultWindow]:
     """List the faults in the order in which they were started."""
-    clock = run.clock
+    clock = AwakeClock.recorded(run.state)
     oks = clock.times(run.operations.served_at())
     kinds = {kind: clock.times(run.operations.served_at(code)) for code, kind in enumerate(run.operations.f.names)}
     load = load_in(run.operations, run.receipts).awake(clock)

@@ -65,6 +65,31 @@ def test_each_kind_has_figures_of_its_own() -> None:
     assert read["recovered_ms"] == 0
 
 
+@pytest.mark.parametrize("at", [9.7, 15, 20.1, 22])
+def test_a_standstill_of_the_harness_changes_no_figure(at: float) -> None:
+    def later(time: Any) -> Any:
+        return time if time is None or time < at * S else time + 30 * S
+
+    operations = ok("read", (0, 40)) + ok("write", (0, 10), (25, 40))
+    moved = [replace(one, invoked=later(one.invoked), returned=later(one.returned)) for one in operations]
+    probes = [replace(one, time=later(one.time)) for one in PROBES]
+    receipt = replace(RECEIPT, heal_started=later(RECEIPT.heal_started), healed=later(RECEIPT.healed))
+    clock, row = AwakeClock([(round(at * S), round((at + 30) * S))]), {"id": RECEIPT.id}
+    before = with_details([row], [RECEIPT], operations, PROBES, NODES, AwakeClock())
+    assert (
+        with_details(
+            [row],
+            [replace(receipt, stood=later(receipt.stood), started=later(receipt.started))],
+            moved,
+            probes,
+            NODES,
+            clock,
+        )
+        == before
+    )
+    assert before[0]["caught_up"]["nodes"]["n1"] == 3000.0
+
+
 def test_a_kind_that_never_was_ok_is_told_as_well() -> None:
     failed = [replace(one, f="cas", outcome="fail") for one in ok("read", (0, 40))]
     (row,) = detailed(ok("read", (0, 40)) + failed)
