@@ -154,6 +154,7 @@ def charts_context(drawn: Drawn) -> dict[str, Any]:
         "lag_known": figures.lag_of(run.state.get("lag_ms"), run.end) is not None,
         "progress_known": node_timeline.have_indexes(drawn.timelines),
         "elections": part("elections", lambda: elections.elections_of(drawn.timelines), None),
+        "stood_still": bool(run.clock.spans),
         "is_cut": part("counts", lambda: is_cut(run), False),  # noqa: FBT003
         "services": part(
             "outages", lambda: [] if is_cut(run) else outages.services_of(run.operations, run.end, run.clock), []
