@@ -19,7 +19,6 @@ From the top down, as a history goes through it; nothing imports upwards:
 ``monitor``          check a run while it goes on, event by event
 ``per_key``          one object, or a history key by key: verdict, proof, counterexamples
 ``logs_and_sets``    the same of one log or set by columns, for ``per_key``
-``fenced_ledgers``   ledgers of one writer that a recovery ends: promises of their own, no linearizability
 ``explain``          a small core as a sentence with linearization points; a report for a terminal
 ``counterexamples``  all violations of an object, each reduced to the operations that show it
 ``dispatch``         choose the engine, by the model and the history
@@ -35,7 +34,6 @@ From the top down, as a history goes through it; nothing imports upwards:
 from checker.check import as_events, check
 from checker.core.model import ANY, ILLEGAL, UNKNOWN, CasRegister, Model, ModelError, Register
 from checker.core.result import CertificateError, Report
-from checker.fenced_ledgers import check_fenced_ledgers
 from checker.models.objects import Counter, FifoQueue, GrowSet, KeyValue, Log, MultiRegister, Mutex
 from checker.models.registry import MODELS, model_named
 from checker.per_key import check_operations
@@ -61,7 +59,6 @@ __all__ = [
     "Report",
     "as_events",
     "check",
-    "check_fenced_ledgers",
     "check_operations",
     "model_named",
     "warm",

@@ -217,6 +217,8 @@ def _words(schemas: list[Mapping[str, Any]], number: int = 0) -> str:
 
 def _one(schema: Mapping[str, Any], number: int) -> str:
     kind = schema.get("type")
+    if schema.get("enum") == [""]:
+        return "left out"
     if "enum" in schema:
         return f"one of {', '.join(map(repr, schema['enum']))}"
     if kind not in _NOUNS or (kind != "object" and "title" in schema):

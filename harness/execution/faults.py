@@ -209,10 +209,12 @@ class Faults:
         )  # fmt: skip
 
     def _check_aims(self, nodes: Sequence[str]) -> None:
-        for turn in self.turns:
-            for _, words in turn_parts(turn):
-                if words is not None:
-                    check_words(words, nodes)
+        aims = [words for turn in self.turns for _, words in turn_parts(turn) if words is not None]
+        try:
+            for words in aims:
+                check_words(words, nodes)
+        except ScheduleError as error:
+            raise UsageError(f"--nemesis: {error}") from None
 
     def _require_aimable(self) -> None:
         aimed = [name for turn in self.turns for name, words in turn_parts(turn) if words is not None]

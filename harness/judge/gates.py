@@ -228,7 +228,7 @@ def _listed(windows: Sequence[Window], word: Callable[[Window], str]) -> str:
 def _read_back(recorded: Recorded, windows: Sequence[Window]) -> Check:
     """Check that writes acknowledged under faults were read back: without a read they prove nothing.
 
-    They must be as many as operations under faults, of the share that writes have of all.
+    Those that the node had applied must be as many as operations under faults, of the share that writes have of all.
     """
     asked = "writes acknowledged under a fault, and their keys read afterwards"
     reads = recorded.plan.load.reads
@@ -240,7 +240,7 @@ def _read_back(recorded: Recorded, windows: Sequence[Window]) -> Check:
     enough = required_count(recorded, sum(w.answerable_s for w in windows if w.asked), len(writes) / len(main))
     last: dict[Any, int] = {}
     number = 0
-    for ops in within(windows, acknowledged).values():
+    for ops in within(windows, [op for op in acknowledged if op.applied]).values():
         number += len(ops)
         for op in ops:
             last[op.key] = max(last.get(op.key, 0), op.returned or 0)
@@ -250,7 +250,7 @@ def _read_back(recorded: Recorded, windows: Sequence[Window]) -> Check:
         if op.f in reads and op.applied and op.key in last and op.invoked >= last[op.key]
     }
     if not last:
-        return _gate("read-back", met=False, asked=asked, seen="no write was acknowledged under a fault")
+        return _gate("read-back", met=False, asked=asked, seen="no write was acknowledged and applied under a fault")
     if number < enough:
         seen = f"{counted(number, 'write')} acknowledged under faults of at least {enough} asked for"
         return _gate("read-back", met=False, asked=asked, seen=seen)

@@ -94,11 +94,13 @@ def _of_system(plan: Plan, checks: Sequence[Check]) -> dict[str, Any]:
     """The facts about the system for readers that do not know it.
 
     What the planted bug does; how many lower bits of indexes count within an epoch; what it promises of the operations
-    and to checks; what its log lines mean.
+    and to checks; what its log lines and its options mean.
     """
     bug = {"planted_bug": plan.planted.help} if plan.planted is not None else {}
     bits = {"epoch_bits": plan.under_test.epoch_bits} if plan.under_test.epoch_bits else {}
-    return {**bug, **bits, "promises": _promises(plan, checks), **plan.under_test.log_words.to_environment()}
+    options = {"words": {one.name: one.help for one in plan.under_test.options}} if plan.under_test.options else {}
+    logs = plan.under_test.log_words.to_environment()
+    return {**bug, **bits, "promises": _promises(plan, checks), **logs, **options}
 
 
 def _promises(plan: Plan, checks: Sequence[Check]) -> list[dict[str, Any]]:

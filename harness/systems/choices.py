@@ -27,9 +27,10 @@ def type_of(option: Option) -> Any:
 
 def choices(system: System) -> type[Struct]:
     """The type of a table of version, workload and canary."""
-    canaries = ("", *(canary.name for canary in system.canaries))
+    none = None if system.canaries else Meta(description=f"{system.name} has no canaries")
+    canaries = _annotated[_literal["", *(canary.name for canary in system.canaries)], none]
     names = tuple(workload.name for workload in system.workloads)
-    found = {"version": _literal[system.versions], "workload": _literal[names], "canary": _literal[canaries]}
+    found = {"version": _literal[system.versions], "workload": _literal[names], "canary": canaries}
     return table("Choices", found)
 
 

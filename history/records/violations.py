@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from history.records.check_records import check_details, check_records, listed_details
@@ -36,10 +37,11 @@ Severity: TypeAlias = Literal[
 SEVERITIES: Final[tuple[Severity, ...]] = (
     "data lost", "missing on nodes", "log truncated", "inconsistent", "no commits", "replica behind", "alarm",
 )  # fmt: skip
-#: Kinds of counterexamples in which something acknowledged or confirmed is gone.
-LOST: Final = frozenset(
-    {"lost-write", "lost-element", "lost-append", "lost-add", "acknowledged-beyond-end", "unreadable-entry"}
-    | {"ledger-gone", "read-then-gone"}
+#: Kinds of counterexamples in which something acknowledged is gone.
+LOST: Final = frozenset({"lost-write", "lost-element", "lost-append"})
+#: The same of a system's own check in recordings from before 26 November 2026, which declare no ``severities``.
+_LOST_EARLIER: Final = frozenset(
+    {"lost-add", "acknowledged-beyond-end", "unreadable-entry", "ledger-gone", "read-then-gone"}
 )
 #: Checks of what nodes reported and logged; all others rest on what clients were answered, or also on that.
 OF_NODES: Final = frozenset(
@@ -53,6 +55,8 @@ Fate: TypeAlias = Literal["lost", "missing", "held"]
 _OF_ENTRIES: Final[Mapping[str, Severity]] = {
     "lost": "data lost", "missing": "missing on nodes", "held": "log truncated",
 }  # fmt: skip
+#: What a check declares that leaves it to its kinds how bad they are.
+NO_SEVERITIES: Final[Mapping[str, Severity]] = MappingProxyType({})
 #: At most this many counterexamples of one check are recorded.
 MAX_SHOWN: Final = 20
 #: What the gate of reads sees where it has nothing to ask.
@@ -135,14 +139,19 @@ class Shown(NamedTuple):
         return Counterexample.from_json(dict(self.record))
 
 
-def details_of(examples: Sequence[Counterexample]) -> dict[str, Any]:
+def details_of(
+    examples: Sequence[Counterexample], severities: Mapping[str, Severity] = NO_SEVERITIES
+) -> dict[str, Any]:
     """The details that a check other than of linearizability records of its violations, the gravest first.
 
-    One of each kind and object is enough, as the record of each holds its operations.
+    One of each kind and object is enough, as the record of each holds its operations.  ``severities`` are those of the
+    check's own kinds, as far as they are not *inconsistent*; only those of kinds that were found are recorded.
     """
+    kinds = dict.fromkeys(one.kind for one in examples)
     return {
         "kind": examples[0].kind,
-        "kinds": list(dict.fromkeys(one.kind for one in examples)),
+        "kinds": list(kinds),
+        **({"severities": declared} if (declared := {k: severities[k] for k in kinds if k in severities}) else {}),
         "violations": len(examples),
         "counterexamples": [one.to_json() for one in examples[:MAX_SHOWN]],
     }
@@ -238,13 +247,19 @@ def contents_differ(checks: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def severity_of(check: str, kind: str, details: Mapping[str, Any] | None = None) -> Severity:
-    """Say how bad a violation of this kind is, which this check found; ``details`` as the check recorded them."""
+    """Say how bad a violation of this kind is, which this check found; ``details`` as the check recorded them.
+
+    What a check declares of its kinds (``severities`` among the details) goes before all that is known of them here.
+    """
+    declared = (details or {}).get("severities")
+    if isinstance(declared, Mapping) and declared.get(kind) in SEVERITIES:
+        return next(one for one in SEVERITIES if one == declared[kind])
     if kind in SHORT_LOGS and details and "entries" in details:
         entries = details["entries"]
         return (
             _OF_ENTRIES.get(str(entries.get("fate")), "data lost") if isinstance(entries, Mapping) else "inconsistent"
         )
-    if kind in LOST or kind in SHORT_LOGS:
+    if kind in LOST | _LOST_EARLIER | SHORT_LOGS:
         losses = losses_of({"details": details})
         elsewhere = bool(losses) and all(one.get("elsewhere") == one.get("lost") for one in losses)
         return "missing on nodes" if elsewhere else "data lost"

@@ -99,7 +99,8 @@ def check_words(words: str, names: Sequence[str] = ()) -> None:
         if not bare or (names and bare not in (*WORDS, *names)):
             near = difflib.get_close_matches(bare, (*WORDS, *names), n=1)
             mend = f"did you mean {near[0]}?" if near else f"{', '.join(WORDS)} or a node's name"
-            raise ScheduleError(f"{bare!r} in {words!r} is no choice of nodes: {mend}")
+            place = "" if bare == words else f" in {words!r}"
+            raise ScheduleError(f"{bare!r}{place} is no choice of nodes: {mend}")
 
 
 def certain(words: str, names: Sequence[str], members: Sequence[str]) -> tuple[str, ...]:

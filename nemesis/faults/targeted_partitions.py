@@ -86,7 +86,7 @@ class Swizzle(RuleFault):
         ctx.run_checked(install_commands(ctx, self.name, now, "drop"))
 
 
-NO_SNAPSHOTS: Final = "the system saves no snapshots in this run (--snapshot turns them on)"
+NO_SNAPSHOTS: Final = "the system saves no snapshots in this run"
 
 
 class IsolateUntilSnapshot(RuleFault):

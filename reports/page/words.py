@@ -25,39 +25,28 @@ HEADLINES: Final[Mapping[Severity, str]] = {
     "alarm": "a line of a node's log, or a figure that it reported, that is a violation by itself",
 }
 KINDS: Final[Mapping[str, str]] = {
-    "acknowledged-beyond-end": "an entry was acknowledged beyond the end that a reader had settled before",
     "commit-beyond-log": "a node said that more was committed, or applied, than its own log holds or it had committed",
     "committed-entries-deleted": "a log became shorter than what its node had said to be committed",
-    "confirmed-beyond-end": "more was confirmed to be added than the end of the ledger allows",
     "double-cas": "two compare-and-swaps of one value both succeeded, though it was there once",
     "duplicate": "what was asked for once is there twice",
-    "ends-differ": "two clients were given different ends of one ledger",
-    "failed-add-found": "an add that certainly failed was read",
     "failed-write-read": "a value was read that only an operation with the answer fail asked for",
     "future-read": "a read returned what was asked for only after it had ended",
-    "hole": "an entry is missing before the end of the ledger",
     "leader-lacks-committed": "a node led, and its log ended before what had been committed",
-    "ledger-gone": "a ledger that was created is not found",
     "log-alarm": "a line of a node's log that is a violation by itself",
     "log-hole": "an entry stands at an index, and those before it cannot all exist",
     "log-order": "an append that began after another had ended stands before it",
     "log-overwrite": "one index held two values",
-    "lost-add": "an acknowledged add is behind the end that was settled, so that no reader gets it",
     "lost-append": "an acknowledged append is in no later answer",
     "lost-element": "an element was added and acknowledged, and a read that began later lacks it; of a queue, an item "
     "that was never dequeued",
     "lost-write": "an acknowledged write that no read ever returned, nor anything written after it",
-    "never-added": "a read has an entry that was never added",
     "never-written": "a read returned what was never written",
     "never-written-or-stale": "seen while the run went on: a read returned what was not written, or an old value",
     "no-recovery": "after the last heal the cluster, or one of its nodes, did not catch up in the time that is given",
     "not-linearizable": "no order of the operations explains every answer and respects real time; no simpler kind is "
     "known",
-    "order": "entries stand in another order than they were added in",
-    "other-payload": "an entry has another content than the one that was acknowledged, or than another reader saw",
     "queue-order": "an item was dequeued before one that was enqueued earlier",
     "read-inversion": "a read returned an older state than one that had ended before it began",
-    "read-then-gone": "an entry was read, and is missing in a later read",
     "replicas-differ": "two nodes had applied the same entries, and their contents differ",
     "session-went-back": "one client saw an older state than it had seen before",
     "split-brain": "two sides of the cluster took writes of their own and read them back at the same time",
@@ -65,11 +54,8 @@ KINDS: Final[Mapping[str, str]] = {
     "term-forgotten": "a node took part in a term earlier than one it had been in before",
     "two-leaders": "two nodes led in one term",
     "undecodable-entry": "a node could not decode an entry that was committed",
-    "unreadable-entry": "an acknowledged entry is in a ledger, and a read of the whole lacks it",
     "version-order": "a write has no later version than one that was known of before it began",
     "version-twice": "one version of a register is that of two writes",
-    "wrong-epoch": "an answer names an epoch that was granted to another, or went back, or holds another state",
-    "wrong-length": "the length in a ledger's metadata is not that of its entries",
     "wrong-refusal": "a compare-and-swap was refused by the very value that it asked for",
     "wrong-total": "the balances of a bank do not sum up to what was put into it",
 }
@@ -77,19 +63,12 @@ ROLES: Final[Mapping[str, str]] = {
     "leader, follower": "the node that takes writes and sends them to the others, in a term of its own; the others",
     "candidate": "a node that stands for election",
 }
-OPERATIONS: Final[Mapping[str, str]] = {
-    "window": "a row of adds to a ledger, of which several are on the way at once; some may be answered and others not",
-    "tail": "a read of the last entries that are confirmed, by a reader who does not close the ledger",
-    "recover": "a client closes a ledger that another one writes to: it settles the end, and fences the writer off",
-    "alter": "a change of the set of replicas in sync, which names the epoch it expects: granted, or refused",
-    "elect": "a request to choose a master among the replicas in sync",
-}
-EPOCH: Final = "a number that grows with every new leader, or change of the set of replicas in sync; the higher wins"
+EPOCH: Final = "a number that grows with every new leader; the higher wins"
 DIGEST: Final = "a hash of all that a node has applied up to an index: equal indexes must have equal digests"
 
 
 def words_of(drawn: Drawn) -> list[tuple[str, str]]:
-    """List the words on the page of a run and what they mean; its checks' own words replace ours."""
+    """List the words on the page of a run and what they mean; its options' and checks' own words replace ours."""
     run = drawn.run
     found: dict[str, str] = {}
     violations = violations_of(run.results)
@@ -98,11 +77,10 @@ def words_of(drawn: Drawn) -> list[tuple[str, str]]:
     kinds = [*(one.kind for one in violations), *(one.example.kind for one in recorded_examples(run))]
     found |= {kind: KINDS[kind] for kind in dict.fromkeys(kinds) if kind in KINDS}
     found |= ROLES if node_timeline.have_roles(drawn.timelines) else {}
-    found |= {name: OPERATIONS[name] for name in run.operations.f.names if name in OPERATIONS}
-    found |= {"epoch": EPOCH} if run.epoch_bits or "alter" in run.operations.f.names else {}
+    found |= {"epoch": EPOCH} if run.epoch_bits else {}
     details = details_by_check(run.results)
     found |= {"digest": DIGEST} if "replicas-agree" in details else {}
-    for one in details.values():
+    for one in (run.environment, *details.values()):
         own = one.get("words")
         found |= {str(name): str(meaning) for name, meaning in own.items()} if isinstance(own, Mapping) else {}
     return list(found.items())

@@ -21,7 +21,7 @@ Pair: TypeAlias = tuple[Any, Any]
 #: What follows from other fields of a plan, and how it was written.
 _DERIVED: Final = frozenset({"format", "version_of_format", "test", "label", "command", "replay_command"})
 #: What the results hold of a system for those who read its logs and indexes.
-_FOR_READERS: Final = frozenset({"log_words", "epoch_bits"})
+_FOR_READERS: Final = frozenset({"log_words", "epoch_bits", "words"})
 _LIMIT: Final = 60
 
 

@@ -71,6 +71,19 @@ def _without_environment(param: click.Parameter) -> click.Parameter:
     return found
 
 
+class _Choice(click.Choice[str]):
+    """A choice that says ``why`` where its only value is nothing."""
+
+    def __init__(self, choices: Sequence[str], why: str = "there is nothing to choose") -> None:
+        super().__init__(choices)
+        self._why = why
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if value and not any(self.choices):
+            self.fail(f"{self._why}, so leave it out, not {value!r}", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 def system_params(system: System) -> list[click.Parameter]:
     """The options of a system: its workloads, versions and planted bugs, and what it declares itself."""
     workloads = [workload.name for workload in system.workloads]
@@ -79,7 +92,7 @@ def system_params(system: System) -> list[click.Parameter]:
         click.Option(["--workload"], type=click.Choice(workloads), default=workloads[0], help="What clients do."),
         *(_param(option) for option in system.options if is_free(option.name)),
         click.Option(
-            ["--canary"], type=click.Choice(["", *canaries]), metavar="BUG", default="",
+            ["--canary"], type=_Choice(["", *canaries], f"{system.name} has no canaries"), metavar="BUG", default="",
             help=f"Plant a bug in the server that the run has to find: {', '.join(canaries) or 'it has none'}.",
         ),
     ]  # fmt: skip
@@ -97,7 +110,7 @@ def _param(option: Option) -> click.Option:
         return click.Option(
             [f"{flag}/{flag.replace('--', '--no-', 1)}", option.name], default=option.default, help=option.help
         )
-    kind: Any = click.Choice(option.choices) if option.choices else type(option.default)
+    kind: Any = _Choice(option.choices) if option.choices else type(option.default)
     return click.Option([flag, option.name], type=kind, default=option.default, help=option.help)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from checker import check_fenced_ledgers
 from harness.systems.api import Evidence
+from harness.systems.bookkeeper.fenced_ledgers import KINDS, LOST, check_fenced_ledgers
 from harness.systems.promise import Promise
 from history import Check
 from history.records.counted import counted
@@ -69,7 +69,7 @@ WORDS: Final = {
 
 
 def ledgers_keep_their_promises(evidence: Evidence) -> Check:
-    """Check every ledger; see ``checker.fenced_ledgers``."""
+    """Check every ledger; see ``fenced_ledgers``."""
     report = check_fenced_ledgers(evidence.operations)
     counts = report.counts
     seen = (
@@ -83,7 +83,8 @@ def ledgers_keep_their_promises(evidence: Evidence) -> Check:
         struck, further = len({one.key for one in report.violations}), len(report.violations) - 1
         all_of_them = f"violations of {counted(struck, 'ledger')}, one of each kind and ledger"
         more = f" (and {further} more, {all_of_them})" if further else ""
-        details |= details_of(report.violations)
+        details |= details_of(report.violations, dict.fromkeys(LOST, "data lost"))
+        details["words"] = {**WORDS, **{one.kind: KINDS[one.kind] for one in report.violations}}
         return Check("ledgers", "check", "invalid", _ASKED, f"{first.sentence}{more}; {seen}", details)
     if report.unread:
         seen += f"; not read at the end: {', '.join(map(str, report.unread[:_NAMED]))}"

@@ -110,6 +110,7 @@ def surface(setup: Setup) -> Surface:
         term = int(BlockingWire(address, CLIENT_PORT).ask({"op": "status"})["term"])
         transfer_leadership((address, RAFT_PORT), leader, to, term)
 
+    no_snapshots = {"isolate-until-snapshot": "it needs --snapshot: without it the servers save no snapshots"}
     in_memory = "needs --store-type FILE: what is kept in memory is lost with its processes"
     return Surface(
         peer_ports=(RAFT_PORT,),
@@ -122,6 +123,7 @@ def surface(setup: Setup) -> Surface:
         notices_s=4.0 if setup.options["timers"] == "fast" else 10.0,
         transfer_leader=transfer,
         memory_only=in_memory if setup.options["store_type"] == "MEMORY" else "",
+        refused={} if setup.options["snapshot"] else no_snapshots,
     )
 
 

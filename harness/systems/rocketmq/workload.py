@@ -28,6 +28,15 @@ REGISTERS: Final = 0.05
 ELECTS: Final = 0.15
 #: An alter or an elect without an answer is asked for again at most this many times.
 AGAIN: Final = 0.5
+#: The kind of all violations of the check of epochs, and what it means.
+KIND: Final = "wrong-epoch"
+_MEANS: Final = "an answer names an epoch that was granted to another, or went back, or holds another state"
+#: What readers of a run meet, of the operations and of what they are about.
+WORDS: Final = {
+    "alter": "a change of the set of replicas in sync, which names the epoch it expects: granted, or refused",
+    "elect": "a request to choose a master among the replicas in sync",
+    "epoch": "a number that grows with every new master, or change of the set of replicas in sync; the higher wins",
+}
 _NONE: Final[Mapping[Any, Any]] = MappingProxyType({})
 _ASKED: Final = (
     "a master is in its set; an epoch is granted once, holds one state, never goes back, is no higher than the number "
@@ -124,8 +133,8 @@ def epochs_check(evidence: Evidence) -> Check:
     acked = sum(op.outcome == "ok" for op in evidence.operations)
     seen = counted(acked, "answer") + (f", {len(wrong)} wrong: {wrong[0].sentence}" if wrong else "")
     verdict = "invalid" if wrong else "valid" if acked else "unknown"
-    details = details_of(wrong) if wrong else {}
-    return Check("epochs", "check", verdict, _ASKED, seen, details)  # type: ignore[arg-type]
+    words = {**WORDS, KIND: _MEANS} if wrong else WORDS
+    return Check("epochs", "check", verdict, _ASKED, seen, {**(details_of(wrong) if wrong else {}), "words": words})  # type: ignore[arg-type]
 
 
 def wrong_epochs(name: str, operations: Iterable[Operation]) -> list[Counterexample]:
@@ -136,7 +145,7 @@ def wrong_epochs(name: str, operations: Iterable[Operation]) -> list[Counterexam
     found += (many := _too_many(operations, answered))
     counted_ones = {said[-1][0].invoke_index for _, said in many}
     found += [one for one in _skipped(operations, answered) if one[1][-1][0].invoke_index not in counted_ones]
-    return [Counterexample.of_promise("wrong-epoch", f"{name}: {text}", *said) for text, said in found]
+    return [Counterexample.of_promise(KIND, f"{name}: {text}", *said) for text, said in found]
 
 
 def shown(op: Operation) -> tuple[Any, Any, Any, int] | None:

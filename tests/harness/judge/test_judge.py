@@ -22,6 +22,7 @@ from harness.judge.recovery_check import recovery_of
 from harness.plan import Plan
 from harness.runstate import RunState
 from harness.systems.dledger.alarms import ALARMS
+from harness.systems.dledger.options import OPTIONS
 from history import Check, Counterexample, KeyVerdict, Operation, Probe, Receipt, Results
 from history.records.operations import UNAPPLIED
 from tests.support.harness.good_run import (
@@ -91,8 +92,9 @@ def test_a_run_without_blemish_is_valid() -> None:
     assert results.harness_failure is None
     assert [check.name for check in results.checks if check.verdict != "valid"] == []
     assert results.sentence == "linearizable: yes; recovery: yes, all nodes at 40, 31.1 s after the heal"
-    words = good().plan.under_test.log_words.to_environment()
-    assert {**results.environment, "promises": []} == {"java": "21", "promises": [], **words}
+    logs = good().plan.under_test.log_words.to_environment()
+    words = {"words": {one.name: one.help for one in OPTIONS}}
+    assert {**results.environment, "promises": []} == {"java": "21", "promises": [], **logs, **words}
     assert results.warnings == ("w",)
 
 
@@ -704,8 +706,9 @@ def test_gate_under_fault_says_when_no_fault_stood() -> None:
 @pytest.mark.parametrize(
     ("changes", "seen"),
     [
-        ({"f": "read"}, "no write was acknowledged under a fault"),
-        ({"f": "cas", "value": [1, 2], "result": [1, 2, 3]}, "no write was acknowledged under a fault"),
+        ({"f": "read"}, "no write was acknowledged and applied under a fault"),
+        ({"f": "cas", "value": [1, 2], "result": [1, 2, 3]}, "no write was acknowledged and applied under a fault"),
+        ({"error": UNAPPLIED}, "no write was acknowledged and applied under a fault"),
         ({"key": "k1"}, "on 1 key, read on 0, not on k1; a read of each is asked for"),
     ],
 )

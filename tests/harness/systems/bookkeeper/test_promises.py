@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from harness.systems.api import Evidence, Setup
+from harness.systems.bookkeeper.fenced_ledgers import KINDS
 from harness.systems.bookkeeper.promises import WORDS, ledgers_keep_their_promises
 from history import Operation
 from history.records.violations import severity_of
@@ -41,10 +42,12 @@ def test_what_there_is_more_of_is_named() -> None:
 
 
 def test_words_are_there_whether_or_not_anything_broke() -> None:
-    for entries in ([1, 2], [None, 2]):
-        assert checked(*ledger("l0", 0, entries))[1]["words"] == WORDS
+    assert checked(*ledger("l0", 0, [1, 2]))[1]["words"] == WORDS
+    broken = checked(*ledger("l0", 0, [None, 2]))[1]["words"]
+    assert broken == {**WORDS, "unreadable-entry": KINDS["unreadable-entry"]}
 
 
 def test_an_acknowledged_entry_that_nobody_finds_is_data_lost() -> None:
     _, details = checked(*ledger("l0", 0, [None, 2]))
+    assert details["severities"] == {"unreadable-entry": "data lost"}
     assert severity_of("ledgers", str(details["kind"]), details) == "data lost"

@@ -36,7 +36,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Final
@@ -45,12 +45,25 @@ from checker.core.wording import who
 from history import Counterexample, Operation, Verdict
 from history.records.counted import counted
 
-#: Every kind of violation, the gravest first.
-KINDS: Final = (
-    "lost-add", "acknowledged-beyond-end", "unreadable-entry", "ledger-gone", "read-then-gone", "other-payload",
-    "ends-differ", "confirmed-beyond-end", "duplicate", "never-added", "failed-add-found", "order", "hole",
-    "wrong-length",
-)  # fmt: skip
+#: Every kind of violation, the gravest first, and what it means.
+KINDS: Final[Mapping[str, str]] = {
+    "lost-add": "an acknowledged add is behind the end that was settled, so that no reader gets it",
+    "acknowledged-beyond-end": "an entry was acknowledged beyond the end that a reader had settled before",
+    "unreadable-entry": "an acknowledged entry is in a ledger, and a read of the whole lacks it",
+    "ledger-gone": "a ledger that was created is not found",
+    "read-then-gone": "an entry was read, and is missing in a later read",
+    "other-payload": "an entry has another content than the one that was acknowledged, or than another reader saw",
+    "ends-differ": "two clients were given different ends of one ledger",
+    "confirmed-beyond-end": "more was confirmed to be added than the end of the ledger allows",
+    "duplicate": "what was asked for once is there twice",
+    "never-added": "a read has an entry that was never added",
+    "failed-add-found": "an add that certainly failed was read",
+    "order": "entries stand in another order than they were added in",
+    "hole": "an entry is missing before the end of the ledger",
+    "wrong-length": "the length in a ledger's metadata is not that of its entries",
+}
+#: Those by which something acknowledged or confirmed is gone.
+LOST: Final = ("lost-add", "acknowledged-beyond-end", "unreadable-entry", "ledger-gone", "read-then-gone")
 
 _Key = str | int | None
 
@@ -110,7 +123,7 @@ def check_fenced_ledgers(operations: Iterable[Operation]) -> LedgerReport:
         if not ledger.wholes:
             unread.append(key)
         _count(ledger, counts)
-    found.sort(key=lambda one: (KINDS.index(one.kind), one.operations[0].invoke_index))
+    found.sort(key=lambda one: (list(KINDS).index(one.kind), one.operations[0].invoke_index))
     return LedgerReport(tuple(found), tuple(unread), counts)
 
 

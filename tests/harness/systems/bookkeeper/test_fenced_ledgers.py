@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checker import check_fenced_ledgers
-from checker.fenced_ledgers import KINDS, LedgerHistory
+from harness.systems.bookkeeper.fenced_ledgers import KINDS, LedgerHistory, check_fenced_ledgers
 from history import Operation
-from tests.support.checker.oracle_ledgers import kinds_of, ledger_history
+from tests.support.harness.oracle_ledgers import kinds_of, ledger_history
 
 
 def operation(at: int, f: str, value: Any = None, result: Any = None, outcome: str = "ok", until: int = 0) -> Operation:
