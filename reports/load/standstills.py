@@ -14,7 +14,7 @@ def standstill_text(state: Mapping[str, Any]) -> str:
     spans = AwakeClock.recorded(state).spans
     if not spans:
         return ""
-    return f"The harness itself stood still {_listed(spans)}: it asked and saw nothing then, and figures leave that time out."
+    return f"The harness itself stood still {_listed(spans)}: it asked and saw nothing then, and figures leave it out."
 
 
 def still_texts(run: Run) -> list[str]:
