@@ -21,7 +21,7 @@ JARS = [SERVER / "dist" / f"dledger-register-{version}.jar" for version in ("0.4
 
 #: What ``harness system new`` writes.
 EXAMPLE = sorted(path for path in (SERVER.parent / "examples" / "kv").iterdir() if path.is_file())
-#: Found by name: suites with their scripts and defects, and the schemas that editors are told of in them.
+#: Found by name: suites with their scripts and defects, and the schemas that they name for editors.
 FILES = sorted(
     path.relative_to(SERVER.parent)
     for pattern in ("suites/**/*.toml", "schemas/*.json")

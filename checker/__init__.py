@@ -18,7 +18,6 @@ From the top down, as a history goes through it; nothing imports upwards:
 ``columnar``         check millions of operations on registers, in one pass where that is possible
 ``monitor``          check a run while it goes on, event by event
 ``per_key``          one object, or a history key by key: verdict, proof, counterexamples
-``logs_and_sets``    the same of one log or set by columns, for ``per_key``
 ``explain``          a small core as a sentence with linearization points; a report for a terminal
 ``counterexamples``  all violations of an object, each reduced to the operations that show it
 ``dispatch``         choose the engine, by the model and the history

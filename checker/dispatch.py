@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from checker.core.calls import Call, asked_by, made_by
 from checker.core.engine import BY_NAME_ONLY, PLAIN_SEARCH_CALLS, Engine, only
-from checker.core.model import ANY, NOWHERE, Model, ModelError, Register, is_register
+from checker.core.model import ANY, NOWHERE, Model, ModelError, is_register
 from checker.core.result import EngineResult, Limits, OutOfTimeError
 from checker.engines.automaton import AUTOMATON
 from checker.engines.cas_chains import CHAINS
@@ -21,7 +21,7 @@ from checker.engines.kv import KV
 from checker.engines.logs import LOG
 from checker.engines.queues import QUEUE
 from checker.engines.registers import ZONES
-from checker.engines.search_columns import decide_operations
+from checker.engines.search_columns import decide_operations, decide_register
 from checker.engines.sets import SET
 from checker.search.compiled import compiled_search
 from checker.search.jit import ENGINE as SEARCH
@@ -70,7 +70,8 @@ ENGINES: Final[tuple[Engine, ...]] = (
     COUNTER,
     Engine(
         "search", SEARCH, "any model; of counters and transactions it knows more", "exponential in concurrency only",
-        _always, _by_search, decide_operations=decide_operations, compiled=True,
+        _always, _by_search, by_columns=decide_operations, by_register=decide_register,
+        compiled=True,
     ),
     Engine(
         "python-search", SEARCH, "the same in plain Python; what the compiled one has no room for goes there",
@@ -100,7 +101,7 @@ def decide(
 ) -> EngineResult:
     """Decide by the forced engine, or by the first that applies.  Raises ModelError if the forced one does not."""
     try:
-        if isinstance(model, Register) and (wrong := [call for call in calls if call.result is NOWHERE]):
+        if wrong := [call for call in calls if call.result is NOWHERE]:
             return _each_alone(wrong)
         if engine is not None:
             return _forced(engine, calls, model, limits, proof=proof)
@@ -162,7 +163,7 @@ def _quick(calls: Sequence[Call], model: Model, limits: Limits) -> EngineResult 
     if len(calls) > PLAIN_SEARCH_CALLS:
         return None
     result = search(calls, model, replace(limits, memory=_MAX_PLAIN_NODES * NODE_BYTES))
-    if result.verdict == "unknown" and not limits.over() and not isinstance(model, Register):
+    if result.verdict == "unknown" and not limits.over() and not model.one_value:
         result = wgl(calls, model, replace(limits, memory=_MAX_PLAIN_NODES * 10 * (len(calls) // 8 + 180)))
     return result if result.verdict != "unknown" or limits.over() else None
 

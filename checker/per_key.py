@@ -8,14 +8,14 @@ from typing import Unpack
 
 from checker.core.calls import calls_of
 from checker.core.definition import is_linearization
+from checker.core.engine import MAX_BY_CALLS, MAX_PROVEN_OPERATIONS, ByColumns
 from checker.core.model import Model, ModelError
 from checker.core.options import DEFAULTS, CheckKeywords, CheckOptions
-from checker.core.result import CertificateError, Report
+from checker.core.result import CertificateError, Limits, Report
 from checker.core.scene import Scene
 from checker.core.wording import who
 from checker.dispatch import decide, first_for
-from checker.explain.explain import explain, key_verdict, unexplained
-from checker.logs_and_sets import BY_COLUMNS, MAX_PROVEN_OPERATIONS
+from checker.explain.explain import explain, explain_columns, key_verdict, unexplained
 from checker.models.registry import model_named
 from history import Counterexample, KeyVerdict, Operation, worst
 
@@ -52,19 +52,34 @@ def _check(
         return replace(judged, counterexamples=examples, certificate=certificate)
     key = next(iter(keys), None)
     first = first_for(model, len(operations))
-    check = BY_COLUMNS.get(first.name)
-    if check is not None and (verdict := check(operations, Scene(recorded, model, key), limits, options)) is not None:
-        return verdict
-    unproven = engine is None and not (proofs and len(operations) <= MAX_PROVEN_OPERATIONS)
-    found = first.decide_operations(operations, model, limits) if unproven and first.decide_operations else None
-    if found is not None and not (proofs and found[0].verdict == "invalid"):
-        return key_verdict(key, *found, unexplained(found[0]), limits)
+    if first.by_columns is not None and engine in (None, first.name) and len(operations) > MAX_BY_CALLS:
+        found = first.by_columns(operations, model, limits, proofs and len(operations) <= MAX_PROVEN_OPERATIONS)
+        scene = Scene(recorded, model, key)
+        if found is not None and (verdict := _decided(found, operations, scene, limits, proofs=proofs)) is not None:
+            return verdict
     calls = calls_of(operations, model)
     result = decide(calls, model, limits, engine=engine, proof=proofs and len(calls) <= MAX_PROVEN_OPERATIONS)
     if result.order is not None and not is_linearization(result.order, calls, model):
         raise CertificateError(f"the engine {result.engine} gave an order that is no linearization")
     explained = explain(result, calls, Scene(recorded, model, key), limits) if proofs else unexplained(result)
     return key_verdict(key, result, len(calls), explained, limits)
+
+
+def _decided(
+    found: ByColumns, operations: Sequence[Operation], scene: Scene, limits: Limits, *, proofs: bool
+) -> KeyVerdict | None:
+    """The verdict by columns, with its proof; None if calls have to show what is wrong.  Raises CertificateError."""
+    result, explained = found.result, unexplained(found.result)
+    if proofs and result.verdict == "invalid":
+        if (shown := explain_columns(found, operations, scene, limits)) is None:
+            return None
+        explained = shown
+    verdict = key_verdict(scene.key, result, found.operations, explained, limits)
+    if not proofs or result.verdict != "valid" or found.proof is None or found.operations > MAX_PROVEN_OPERATIONS:
+        return verdict
+    if (certificate := found.proof.certificate()) is None:
+        raise CertificateError(f"the engine {result.engine} gave an order that is no linearization")
+    return replace(verdict, certificate=certificate)
 
 
 def _witnessed(example: Counterexample, model: Model, recorded: Sequence[Operation]) -> Counterexample:

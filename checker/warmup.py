@@ -1,39 +1,16 @@
-"""Compile or load the kernels before a check needs them, and know whether that has been done."""
+"""Compile or load the kernels before a check needs them."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from threading import Event
-from typing import Final
 
 import numpy as np
 
 from checker.core.calls import Call
+from checker.core.compiled_code import COMPILED
 from checker.core.model import CasRegister, Model
 from checker.core.result import Limits
 from checker.models.objects import MultiRegister
-
-
-class CompiledCode:
-    """Whether compiled code is loaded: a short history uses it only then.
-
-    Loading it takes 0.3 s, compiling it for the first time half a minute.  Safe to use from several threads.
-    """
-
-    def __init__(self) -> None:
-        self._loaded = Event()
-
-    @property
-    def ready(self) -> bool:
-        return self._loaded.is_set()
-
-    def mark_ready(self) -> None:
-        """Mark compiled code as loaded."""
-        self._loaded.set()
-
-
-#: That of this process.
-COMPILED: Final = CompiledCode()
 
 
 class _Latch(Model):
@@ -49,11 +26,11 @@ class _Latch(Model):
 def warm() -> None:
     """Compile or load zones, automaton and search: half a minute the very first time, 0.3 s from then on."""
     from checker.engines.automaton import timeline, timeline_columns
-    from checker.engines.search_columns import decide_cas
+    from checker.kernels.cas_chains import judge_chains
     from checker.kernels.encode import gather
     from checker.kernels.many_keys import arrange_keys, judge_all, judge_keys
     from checker.kernels.zones import judge
-    from checker.search.compiled import RegisterColumns, compiled_search
+    from checker.search.compiled import RegisterColumns, compiled_search, search_numbers
 
     limits = Limits(lambda: 0.0)
     read, first = np.zeros(1, np.int8), np.zeros(1, np.int64)
@@ -64,7 +41,8 @@ def warm() -> None:
     )
     judge_keys(arrange_keys(read, read, first, first, first, first + 1, read == 0), 0, 1, read)
     judge_all(read, read, first, first, first, first + 1, 1, 1)
-    decide_cas(RegisterColumns(read, first, first, first, first + 1, ("absent",)), limits)
+    judge_chains(read, first, first, first, first + 1, 1)
+    search_numbers(RegisterColumns(read, first, first, first, first + 1, ("absent",)), limits)
     timeline(columns, np.zeros(1, np.int64), limits)
     # Long enough for the search to need more room than it starts with.
     calls = [Call("write", 1, None, 2 * place, 2 * place + 1, place) for place in range(1000)]

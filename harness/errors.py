@@ -58,28 +58,8 @@ class HostUnreachableError(RemoteError):
     """No SSH server answered at the node's address."""
 
 
-class AuthenticationFailedError(RemoteError):
-    """The node refused our key, or the key file is unusable."""
-
-
-class HostKeyError(RemoteError):
-    """The SSH server's host key is not the one on record, or there is none on record."""
-
-
-class ConnectionDroppedError(RemoteError):
-    """The connection was lost during a command, which may or may not have run."""
-
-
 class RemoteTimeout(RemoteError):  # noqa: N818 - reads like the TimeoutError that it is
     """A command did not end in time.  It was killed on the node as well, unless the node itself is gone."""
-
-
-class OutputTooLargeError(RemoteError):
-    """A command's output passed the limit; the rest was not read and the command was abandoned."""
-
-
-class TransferError(RemoteError):
-    """A file did not arrive as it was sent, or is not there."""
 
 
 class ArtifactError(HarnessError):

@@ -180,15 +180,15 @@ class Plan:
         return model if isinstance(model := self.load.model, str) else None
 
     @property
-    def planted(self) -> Canary | None:
-        """The planted bug; None without one, and of a system that is not installed here."""
+    def declared_canary(self) -> Canary | None:
+        """The canary, a planted bug, as its system declares it; None without one, or if the system is not installed."""
         canaries = system.canaries if (system := installed(self.system)) is not None else ()
         return next((one for one in canaries if one.name == self.canary), None)
 
     @property
     def found_by(self) -> tuple[str, ...]:
         """The checks that look for the planted bug; none without one, and of a system that is not installed here."""
-        return self.planted.found_by if self.planted is not None else ()
+        return self.declared_canary.found_by if self.declared_canary is not None else ()
 
     def rng(self, purpose: str) -> random.Random:
         """A generator of its own for each purpose, so that one consumer's draws never shift another's."""
@@ -207,7 +207,7 @@ class Plan:
 
     @classmethod
     def from_json(cls, record: dict[str, Any]) -> Plan:
-        """Raises ValueError if this is not a plan of a known version; what only a later release knows is left out.
+        """Read a plan of a known version; what only a later release knows is left out.  Raises ValueError.
 
         Only types are asked for: a recorded run is judged whatever bounds it was begun under.
         """
@@ -217,7 +217,7 @@ class Plan:
 
     @classmethod
     def read(cls, path: Path) -> Plan:
-        """Raises UsageError with the path if the file is not a plan, OSError if it cannot be read."""
+        """Read a plan file.  Raises UsageError with the path if it is not a plan, OSError if it cannot be read."""
         try:
             return cls.from_json(load_object(read_text(path)))
         except ValueError as error:
@@ -342,7 +342,7 @@ def _validate_turns(plan: Plan) -> Plan:
 
 
 def require_watchable(plan: Plan) -> None:
-    """Raises UsageError for a workload that the monitor cannot follow."""
+    """Check that the monitor can follow the workload.  Raises UsageError."""
     if not _watchable(plan.load):
         others = [one.name for one in plan.under_test.workloads if _watchable(one)]
         mend = f"take --workload {' or '.join(others)}, or leave" if others else "leave"

@@ -13,7 +13,7 @@ _SECRET: Final = re.compile(r"(?i)secret|password|token|access[.]?key|account[.]
 
 
 def require_recordable(conf: Mapping[str, str]) -> None:
-    """Raises UsageError for settings that a plan cannot hold: no settings, or secrets."""
+    """Check that a plan can hold the settings: they are settings, and no secrets.  Raises UsageError."""
     require_settings(conf)
     for name in conf:
         if _SECRET.search(name) and not name.endswith(".provider"):
@@ -24,7 +24,7 @@ def require_recordable(conf: Mapping[str, str]) -> None:
 
 
 def require_settings(conf: Mapping[str, str]) -> None:
-    """Raises UsageError for what is no setting of Spark that may be set here."""
+    """Check that each is a setting of Spark that may be set here.  Raises UsageError."""
     for name, text in conf.items():
         if not name.startswith("spark.") or "\n" in text:
             raise UsageError(

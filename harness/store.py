@@ -82,7 +82,7 @@ def has_history(run: RunFiles) -> bool:
 
 
 def require_history(run: RunFiles) -> None:
-    """Raises UsageError with the remedy when a run never came to its first operation: there is nothing to judge."""
+    """Check that a run came to its first operation, so that it can be judged.  Raises UsageError with the remedy."""
     if not has_history(run):
         command = read_object_if_any(run.plan).get("command")
         raise UsageError(
@@ -109,7 +109,7 @@ def is_file(path: Path) -> bool:
 
 
 def require_store(store: Path) -> None:
-    """Raises UsageError."""
+    """Check that the store exists.  Raises UsageError."""
     if not os.path.isdir(store):  # noqa: PTH112 (which, unlike Path's, also takes a name that is too long)
         raise UsageError(f"{store}: no store there; name one with --store")
 

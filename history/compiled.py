@@ -44,7 +44,7 @@ def compiled(function: Callable[..., Any]) -> Any:
 
 
 def compiled_loop(function: Callable[..., Any]) -> Any:
-    """The same for a function that makes no arrays: the references to those it is given are not counted."""
+    """Compile as :func:`compiled` does, for a function that makes no arrays: references are not counted."""
     return _cached(function, _nrt=False)
 
 

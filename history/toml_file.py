@@ -6,8 +6,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from history.file_signatures import recognized_format
 from history.json_object import load_object
-from history.packed import packed
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -35,7 +35,7 @@ def read_toml_or_object(path: Path) -> dict[str, Any]:
 def read_text(path: Path) -> str:
     """A text without its byte order mark.  Raises OSError and ValueError."""
     content = path.read_bytes()
-    if (what := packed(content)) is not None:
+    if (what := recognized_format(content)) is not None:
         raise ValueError(what)
     try:
         return content.decode("utf-8-sig")

@@ -78,7 +78,7 @@ class DeadMansTimer:
         self.lost: dict[str, str] = {}
 
     def __enter__(self) -> Self:
-        """Raises FaultError when it cannot be armed on every node: nothing should be injected then."""
+        """Arm the timer on every node.  Raises FaultError when one cannot be armed: nothing should be injected then."""
         arm = {
             node: Command(("sh", "-c", _ARM, self._lease, _WATCH, f"{self._lease_s:.0f}", *sweep.argv[2:]))
             for node, sweep in self._sweeps.items()

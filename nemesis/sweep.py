@@ -85,18 +85,14 @@ class Swept:
         return [f"{node}: {line}" for node, things in self.undone.items() for line in things]
 
 
-def sweep_command(process_pattern: str, data_dir: str = DATA_DIR) -> Command:
-    """Undo every fault of ours on one node; exits with 0 when nothing of ours is left.
+def sweep_commands(nodes: Nodes, process_pattern: str, data_dirs: Mapping[str, str]) -> dict[str, Command]:
+    """Commands that undo every fault of ours on a node; each exits with 0 when nothing of ours is left.
 
     Stopped processes whose environment matches the extended regex are continued.  Where the data filesystem was shut
     down they are ended, since they hold it, and it is mounted anew.
     """
-    return Command(("sh", "-c", _SCRIPT, _NAME, process_pattern, data_dir), timeout=60.0)
-
-
-def sweep_commands(nodes: Nodes, process_pattern: str, data_dirs: Mapping[str, str]) -> dict[str, Command]:
-    """The sweep command of every node, with its data directory."""
-    return {node: sweep_command(process_pattern, data_dirs.get(node, DATA_DIR)) for node in nodes.names}
+    words = ("sh", "-c", _SCRIPT, _NAME, process_pattern)
+    return {node: Command((*words, data_dirs.get(node, DATA_DIR)), timeout=60.0) for node in nodes.names}
 
 
 def heal_everything(nodes: Nodes, process_pattern: str, data_dirs: Mapping[str, str] | None = None) -> Swept:

@@ -24,23 +24,21 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from reports.errors import ReportOutcome
     from reports.write import (
-        headlines_of,
+        Story,
         render_run,
         render_summary,
+        story_of,
         write_all,
-        write_junit,
-        write_plots,
         write_report,
     )
 
 __all__ = [
     "ReportOutcome",
-    "headlines_of",
+    "Story",
     "render_run",
     "render_summary",
+    "story_of",
     "write_all",
-    "write_junit",
-    "write_plots",
     "write_report",
 ]
 

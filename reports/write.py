@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
 from history import RunFiles
 from reports.analysis.findings import Drawn, prepare
@@ -18,17 +19,22 @@ from reports.style.wording import Wording, by_values
 from reports.text import junit, terminal
 from reports.text.summary import render_summary
 
-__all__ = ["headlines_of", "render_run", "render_summary", "write_all", "write_junit", "write_plots", "write_report"]
+__all__ = ["Story", "render_run", "render_summary", "story_of", "write_all", "write_report"]
+
+
+class Story(NamedTuple):
+    """What broke, the worst first, and what to look at next.
+
+    Of a run with a planted bug each headline begins with whether a check that looks for the bug found it.
+    """
+
+    headlines: tuple[str, ...]
+    next_step: str
 
 
 def write_report(files: RunFiles, wording: Wording = by_values) -> ReportOutcome:
     """Write ``report.html``.  Never raises for the contents of a run; what could not be drawn is a warning."""
     return _write_page(prepare(read_run(files, wording)))
-
-
-def write_plots(files: RunFiles) -> list[Path]:
-    """Write the PNG and SVG files under ``plots/``; what cannot be drawn is left out (:func:`write_all`)."""
-    return _write_plots(prepare(read_run(files))).paths
 
 
 def write_all(files: RunFiles, wording: Wording = by_values) -> ReportOutcome:
@@ -39,20 +45,13 @@ def write_all(files: RunFiles, wording: Wording = by_values) -> ReportOutcome:
     return ReportOutcome([path for part in found for path in part.paths] + paths, list(drawn.run.notes.warnings))
 
 
-def write_junit(files: RunFiles, path: Path) -> None:
-    """Write ``junit.xml`` to ``path``.  Raises OSError."""
-    junit.write(read_run(files), path)
-
-
-def headlines_of(files: RunFiles, wording: Wording = by_values) -> list[str]:
-    """List the sentences on top of the page about what broke, the worst first; empty where no check failed.
-
-    Of a run with a planted bug each begins with whether a check that looks for the bug found it.
-    """
+def story_of(files: RunFiles, wording: Wording = by_values) -> Story:
+    """Write the sentences on top of the page, as ``results.json`` holds them; empty where no check failed."""
     drawn = prepare(read_run(files, wording))
     found = diagnosis_of(drawn)
     groups = grouped(drawn.run, found.breaks) if found else []
-    return [f"{led_by(title)}{one.title}: {one.text}" for title, ones in groups for one in ones]
+    headlines = (f"{led_by(title)}{one.title}: {one.text}" for title, ones in groups for one in ones)
+    return Story(tuple(headlines), found.step if found else "")
 
 
 def render_run(files: RunFiles, columns: int = 80, *, colour: bool = False, wording: Wording = by_values) -> str:

@@ -172,7 +172,7 @@ def test_scripts_and_files_that_pages_name_are_there() -> None:
             assert (ROOT / found).exists() or list(ROOT.glob(f"{found}*")), f"{name(page)}: {found}"
 
 
-def test_every_benchmark_is_told() -> None:
+def test_every_benchmark_is_named() -> None:
     reported = (DOCS / "benchmarks.md").read_text()
     for script in (ROOT / "bench").rglob("*.py"):
         if "__main__" in script.read_text():
@@ -224,7 +224,7 @@ def fields(of: type[Any]) -> set[str]:
     return {field.name for field in dataclasses.fields(of)}
 
 
-def test_the_fields_of_every_file_are_told(tmp_path: Path) -> None:
+def test_the_fields_of_every_file_are_described(tmp_path: Path) -> None:
     state = RunState(tmp_path / "run.json")
     state.save()
     results = Results("valid", "", (), (), {}, (), ())
@@ -241,16 +241,16 @@ def test_the_fields_of_every_file_are_told(tmp_path: Path) -> None:
     assert documented("A window") == {*FAULTS.names, "kinds", "caught_up", "behind", "silent"}
 
 
-def test_the_fields_of_a_document_are_told(tmp_path: Path) -> None:
+def test_the_fields_of_a_document_are_described(tmp_path: Path) -> None:
     assert documented("A run, judged or broken off") == {*run_document(RunFiles(tmp_path)), "spark"}
 
 
-def test_the_checks_are_told() -> None:
+def test_the_checks_are_described() -> None:
     seen = {check.name for check in good_run.judged(good_run.good()).checks}
     assert documented("A check") == {*fields(Check), *seen}
 
 
-def test_the_files_of_a_run_are_told() -> None:
+def test_the_files_of_a_run_are_described() -> None:
     files = RunFiles(Path("run"))
     there = {getattr(files, key) for key in vars(RunFiles) if isinstance(vars(RunFiles)[key], NamedFile)}
     assert {word.rstrip("/") for word in documented("Files")} == {str(path.relative_to("run")) for path in there}

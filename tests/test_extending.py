@@ -163,7 +163,7 @@ class Here:
         done = {n: subprocess.run(c.argv, capture_output=True, text=True) for n, c in commands.items()}
         return {n: Completed(n, d.returncode, d.stdout, d.stderr, 0.0) for n, d in done.items()}
 
-os.nice(-os.nice(0))  # whoever runs these tests may have put them behind others
+os.nice(-os.nice(0))  # the user who runs these tests may have put them behind others
 server = subprocess.Popen(["sleep", "60"])
 clock = SimpleNamespace(now=time.monotonic_ns)
 ctx, fault = Context(Here(), None, clock, None), find("lowest-priority")

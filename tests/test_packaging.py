@@ -110,7 +110,7 @@ def test_the_installed_package_works_without_the_tree(wheel: Path, tmp_path: Pat
 
 def git(tree: Path, *words: str) -> None:
     dates = {"GIT_AUTHOR_DATE": "1700000000 +0000", "GIT_COMMITTER_DATE": "1700000000 +0000"}
-    who = ["-c", "user.name=Somebody", "-c", "user.email=somebody@example.org"]
+    who = ["-c", "user.name=Author", "-c", "user.email=author@example.org"]
     subprocess.run(["git", *who, *words], cwd=tree, check=True, capture_output=True, env={**os.environ, **dates})
 
 

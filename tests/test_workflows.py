@@ -213,7 +213,7 @@ def test_the_timer_is_one_that_systemd_knows(tmp_path: Path) -> None:
         units[-1].write_text(path.read_text().replace("/opt/harness", str(ROOT)))
     assert [unit.suffix for unit in units] == [".service", ".timer"]
     done = subprocess.run(["systemd-analyze", "verify", *units], capture_output=True, text=True)
-    # It tells of the machine's own units too.
+    # It names the machine's own units too.
     assert "harness-nightly" not in done.stderr, done.stderr
     assert done.returncode == 0, done.stderr
 

@@ -29,8 +29,8 @@ from history.codes import ABSENT, CAS, NEVER, OK, READ, WRITE
 from history.readers.columns import OperationColumns
 from tests.support.checker.columns import columns_of
 from tests.support.checker.oracle import (
+    DISTINGUISHED,
     READ_TWICE,
-    TOLD_APART,
     Sampler,
     after_another,
     dense_history,
@@ -158,7 +158,7 @@ def of_engines(random: Random, samples: int) -> list[Trial]:
     for history, truth in doubtful:
         calls = calls_of(history, Register())
         trials += [Decided(engine, Register(), calls, 20_000, truth) for engine in ("automaton", "search")]
-    for history in chain.from_iterable(map(one_answer_changed, TOLD_APART.values())):
+    for history in chain.from_iterable(map(one_answer_changed, DISTINGUISHED.values())):
         calls, truth = calls_of(history, Register()), is_linearizable(history)
         trials += [Decided(engine, Register(), calls, 20_000, truth) for engine in ("automaton", "search")]
     for both in (False, True):
@@ -305,7 +305,7 @@ class ManyZones:
 
 def of_zones(random: Random, samples: int) -> list[Trial]:
     trials: list[Trial] = []
-    # What one key read and nobody wrote, another one wrote; and these values are too far apart for tables.
+    # What one key read and never wrote, another one wrote; and these values are too far apart for tables.
     strangers = [history_of([("write", 1000, 0, 1), ("read", 5, 2, 3)]), history_of([("write", 5, 0, 1)])]
     for _ in range(10):
         columns = columns_of(strangers, random)
@@ -431,14 +431,14 @@ class TooFar:
 
 def of_keys(random: Random, samples: int) -> list[Trial]:
     trials: list[Trial] = []
-    told_apart = _after_dead_ends()
+    distinguished = _after_dead_ends()
     for number in range(samples):
         apart, gap = random.choice(_SPREADS)
         objects = [_repeating(random) for _ in range(random.randint(1, 5))]
         patience = random.choice([3, 10, 100_000, 100_000])
         wanted, budget = [random.random() < 0.8 for _ in objects], random.choice([1, 30, 10**6])
-        if number < len(told_apart):
-            objects, wanted, (apart, gap) = told_apart[number], [True, True], (0, 0)
+        if number < len(distinguished):
+            objects, wanted, (apart, gap) = distinguished[number], [True, True], (0, 0)
             patience, budget = 100_000, 10**6
         if not any(objects):
             continue

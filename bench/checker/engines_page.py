@@ -14,13 +14,16 @@ BEGIN: Final = "<!-- made by python -m bench.checker.engines_page -->"
 END: Final = "<!-- end of the engines -->"
 
 
+HEAD: Final = ("| engine | title | for | cost | tried | by columns |", "| --- | --- | --- | --- | --- | --- |")
+
+
 def table() -> str:
     """The engines in the order in which they are tried."""
     rows = [
-        f"| `{engine.name}` | {engine.title} | {engine.about} | {engine.cost} | {_asked(engine)} |"
+        f"| `{engine.name}` | {engine.title} | {engine.about} | {engine.cost} | {_asked(engine)} | {_columns(engine)} |"
         for engine in ENGINES
     ]
-    return "\n".join(["| engine | title | for | cost | tried |", "| --- | --- | --- | --- | --- |", *rows])
+    return "\n".join([*HEAD, *rows])
 
 
 def _asked(engine: Engine) -> str:
@@ -30,6 +33,16 @@ def _asked(engine: Engine) -> str:
         return "wherever it applies"
     first, last = engine.unasked[0], engine.unasked[-1]
     return f"from {first} calls on" if last == ANY_SIZE[-1] else f"up to {last} calls"
+
+
+def _columns(engine: Engine) -> str:
+    """What it decides without a call an operation."""
+    ways = {
+        "operations": engine.by_columns,
+        "all registers at once": engine.by_keys,
+        "a register": engine.by_register,
+    }
+    return ", ".join(what for what, way in ways.items() if way is not None)
 
 
 def page(text: str) -> str:

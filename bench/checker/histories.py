@@ -147,10 +147,10 @@ def synthetic_log(  # noqa: C901 (one loop, for speed)
     return Synthetic(kind, value, old, invoke, ret, process)
 
 
-class _Strings:
-    """A string: a tenth of the operations puts, four tenths append, the rest gets.
+class _KeyValue:
+    """A key of a key-value store, a string: a tenth of the operations put, four tenths append, others get.
 
-    A piece is named by its invocation.  ``old`` is the put with which the text of an append or a get began (-1: none),
+    A piece is named by its invocation.  ``old`` is the put with which the string of an append or get began (-1: none),
     ``value`` how many pieces were before an append, or how many a get answers.
     """
 
@@ -170,7 +170,7 @@ class _Strings:
         return self.size - (kind == TEXT), self.root
 
     def lie(self) -> tuple[int, int] | None:
-        """The text before the last put but thirty, which is nobody's any more."""
+        """The string before the last put but thirty, which the string cannot be any more."""
         return self.past[-30][::-1] if len(self.past) > 40 else None
 
 
@@ -248,7 +248,7 @@ class _Mutex:
         return -1, -1
 
     def lie(self) -> tuple[int, int] | None:
-        """Somebody else has it."""
+        """Another one holds it."""
         return (-1, -1) if self.held else None
 
 
@@ -294,7 +294,7 @@ def steps_of(value: int) -> list[tuple[int, int, int]]:
 
 
 OBJECTS = {
-    "texts": _Strings, "counter": _Counter, "queue": _Queue, "set": _Set, "mutex": _Mutex,
+    "kv": _KeyValue, "counter": _Counter, "queue": _Queue, "set": _Set, "mutex": _Mutex,
     "multi-register": _Transactions, "own semaphore": Semaphore, "own priority queue": PriorityQueue, "own bank": Bank,
 }  # fmt: skip
 ASKING = (GOT, SUM, DEQUEUE, ELEMENTS, POLL, BALANCES)
@@ -324,7 +324,7 @@ def synthetic_object(n: int, clients: int, *, what: str, seed: int = 1, stale_at
             lies = lie is not None and row >= lie and kind[row] in LYING
             if lies and _is_quiet(kind, current, took) and (false := thing.lie()):
                 (value[row], old[row]), lie, took[c] = false, None, True
-                # At once, before whoever makes it true.
+                # At once, before an operation that would make it true.
                 current[c], ret[row] = -1, rank
                 rank += 1
             elif (answer := thing.take(kind[row], value[row], invoke[row])) is not None:
@@ -338,6 +338,6 @@ def synthetic_object(n: int, clients: int, *, what: str, seed: int = 1, stale_at
 
 
 def _is_quiet(kind: array[int], current: list[int], took: list[bool]) -> bool:
-    """Is nobody about to take or to let go a lock?"""
+    """Is no call about to take or to let go a lock?"""
     open_now = [(kind[row], done) for row, done in zip(current, took, strict=True) if row >= 0]
     return not any(k in LEAVING or (k in HOLDING and done) for k, done in open_now)

@@ -2,7 +2,7 @@
 
     python bench/checker/mutants.py [--every N] [--samples N] [--only TEXT] [--again FILE] [KERNEL …]
 
-numba is told not to compile.  One place is changed at a time (comparisons, operators, constants, ``min`` and ``max``,
+Nothing is compiled by numba.  One place is changed at a time (comparisons, operators, constants, ``min`` and ``max``,
 an assignment left out), and a battery of random small histories, whose truth the definition gives, is judged by what
 uses the kernel, in a process of its own.  A mutant that answers wrongly, raises, takes too much memory or does not come
 back is killed.  Of what survives, ``survivors.toml`` says why it changes no verdict; what it does not name is printed,
@@ -213,7 +213,7 @@ def known() -> dict[tuple[str, str, str], str]:
 
 
 def examine(name: str, trials: list[Trial], chosen: argparse.Namespace) -> int:
-    """Kill what can be killed; answers how many survivors nobody has explained."""
+    """Kill what can be killed; answers how many survivors have no explanation."""
     original = Path(str(KERNELS[name][0].__file__)).read_text()
     if (wrong := killer(name, original, trials)) is not None:
         sys.exit(f"the battery finds something wrong with {name} as it is: {trials[wrong]}")
@@ -242,7 +242,7 @@ def main() -> None:
     parser.add_argument("--every", type=int, default=1, help="only every N-th mutant")
     parser.add_argument("--samples", type=int, default=1500, help="histories in the battery")
     parser.add_argument("--only", default="", help="only mutants whose function or line contains this text")
-    parser.add_argument("--again", type=Path, help="only those that this file, what an earlier run printed, tells of")
+    parser.add_argument("--again", type=Path, help="only those that this file, what an earlier run printed, names")
     parser.add_argument("--seed", type=int, default=1, help="of the battery")
     chosen = parser.parse_args()
     warnings.simplefilter("ignore")

@@ -79,7 +79,7 @@ LISTS = 100
 CLIENTS = (5, 10, 30)
 # A set's reads answer all elements: longer histories are mostly that.
 LARGEST = {
-    "texts": 10**5, "counter": 10**5, "queue": 10**5, "set": 10**4, "mutex": 10**4, "multi-register": 10**4,
+    "kv": 10**5, "counter": 10**5, "queue": 10**5, "set": 10**4, "mutex": 10**4, "multi-register": 10**4,
     "own semaphore": 10**4, "own priority queue": 10**4, "own bank": 10**4,
 }  # fmt: skip
 FUNCTIONS = {

@@ -22,7 +22,7 @@ from typing import Any, Final, Literal
 import msgspec
 import numpy as np
 
-from bench.pipeline.made import write_history
+from bench.pipeline.generated_histories import write_history
 from history.codes import ABSENT
 from history.readers import jsonl_kernel as kernel
 from history.readers.jsonl_columns import Scan, read_columns

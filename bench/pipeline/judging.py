@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from bench.pipeline.made import made_operations
+from bench.pipeline.generated_histories import made_operations
 from pipeline.spark.keys import count_keys, found_in, write_by_key
 from pipeline.tables.judging import Budget, judge, verdicts_of
 from pipeline.tables.pairing import CODED_OPERATIONS

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.pipeline.made_runs import made_tables, write_by_month
+from bench.pipeline.generated_runs import made_tables, write_by_month
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "questions.md"
 NOTEBOOK = PAGE.with_suffix(".ipynb")

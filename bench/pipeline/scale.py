@@ -27,7 +27,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from bench.pipeline.made import write_history, write_operations
+from bench.pipeline.generated_histories import write_history, write_operations
 from history import RunFiles
 from pipeline import ingest, run_tables, start_session
 from pipeline.spark.big_keys import judge_big_keys

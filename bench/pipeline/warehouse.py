@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
-from bench.pipeline.made import write_history
+from bench.pipeline.generated_histories import write_history
 from history import RunFiles
 from history.tables.metadata import add_metadata
 from history.tables.schemas import FAULTS, RUNS, RUNS_VERSION, TABLES

@@ -20,7 +20,10 @@ from typing import Any
 
 import reports
 from history import RunFiles
+from reports.analysis.findings import prepare
+from reports.load.run import read_run
 from reports.load.store_index import INDEX_NAME, StoreIndex, remember, runs_of
+from reports.plots import plots
 from reports.site import serve, site
 from tests.support.reports.browser import Tab, chromium, tab
 from tests.support.reports.large_runs import make_large
@@ -62,7 +65,7 @@ def measure(operations: int, folder: Path, browser: Any, repeat: int) -> dict[st
         reports.write_report(files)
     found["memory MB"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     with cpu(found, "plots cpu s"):
-        reports.write_plots(files)
+        plots.draw_all(prepare(read_run(files)))
     found["page MB"] = files.report.stat().st_size / 1e6
     looks = [_look(browser, files.report) for _ in range(repeat)]
     return found | {name: min(look[name] for look in looks) for name in looks[0]}
@@ -77,7 +80,7 @@ def measure_large(operations: int, folder: Path, browser: Any, repeat: int) -> d
     assert outcome.warnings == [], outcome.warnings
     found["memory MB"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     with took(found, "plots"):
-        assert reports.write_plots(files)
+        assert plots.draw_all(prepare(read_run(files)))
     found["page MB"] = files.report.stat().st_size / 1e6
     looks = [_look(browser, files.report) for _ in range(repeat)]
     return found | {name: min(look[name] for look in looks) for name in looks[0]}

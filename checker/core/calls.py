@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, Final
 
-from checker.core.model import NOWHERE, UNKNOWN, Model, ModelError, Register
+from checker.core.model import NOWHERE, UNKNOWN, Model, ModelError
 from history import Operation
 from history.codes import NEVER
 
@@ -38,7 +38,7 @@ class Call:
         return self.ret == NEVER
 
     def made_pending(self) -> Call:
-        """The same call as if it had never completed."""
+        """Copy the call as if it had never completed."""
         return replace(self, result=UNKNOWN, ret=NEVER)
 
 
@@ -172,14 +172,14 @@ def _ok(operation: Operation, source: int, model: Model) -> Call:
             f"the operation invoked at {operation.invoke_index} is answered, but returns at {operation.return_index!r}"
         )
     f, value, result = operation.f, freeze(operation.value), freeze(operation.result)
-    if operation.refused and isinstance(model, Register):
+    if operation.refused and model.one_value:
         # A register that holds the old value must not refuse a CAS.
         f, value, result = "read", None, NOWHERE if result[2] == result[0] else result[2]
     return Call(f, value, result, operation.invoke_index, operation.return_index, source)
 
 
 def ranked(calls: Sequence[Call]) -> list[Call]:
-    """The same calls with dense ranks 0, 1, 2, … (a pending call has an invocation only).
+    """Give calls dense ranks 0, 1, 2, … as their places (a pending call has an invocation only).
 
     Raises ModelError where two events have the same place: compiled code would take one for the other.
     """

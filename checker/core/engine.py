@@ -3,26 +3,82 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from checker.core.calls import Call
+from checker.core.intervals import IntArray
 from checker.core.model import Model
 from checker.core.result import EngineResult, Limits
 from checker.core.scene import Scene
 from history import Counterexample, Operation
+from history.readers.columns import OperationColumns
 
 #: Calls, model, limits, and whether a linearization is wanted; None where the engine cannot decide after all.
 Decide: TypeAlias = Callable[[Sequence[Call], Model, Limits, bool], EngineResult | None]
-#: Operations on one object, without a call each and without proofs: the result, and how many took part.
-DecideOperations: TypeAlias = Callable[[Sequence[Operation], Model, Limits], tuple[EngineResult, int] | None]
+#: Operations on one object, model, limits, and whether a valid verdict is to have its linearization verified.
+DecideOperations: TypeAlias = "Callable[[Sequence[Operation], Model, Limits, bool], ByColumns | None]"
+#: Columns of registers that are absent at first, by key whether it is still to be decided, and limits.
+DecideKeys: TypeAlias = "Callable[[OperationColumns, NDArray[np.bool_], Limits], JudgedKeys | None]"
+#: The calls on one such register (``kernels.encode.Gathered``), and limits.
+DecideRegister: TypeAlias = Callable[[Any, Limits], EngineResult | None]
 #: A core of an invalid result, all operations on the object, and that result.
 Explain: TypeAlias = Callable[[Sequence[Call], Scene, EngineResult], Counterexample]
+#: Above this many operations no linearization is made and verified.
+MAX_PROVEN_OPERATIONS: Final = 2000
+#: Up to this many operations calls are faster than columns.
+MAX_BY_CALLS: Final = 60
 ANY_SIZE: Final = range(sys.maxsize)
 BY_NAME_ONLY: Final = range(0)
 #: Up to this many calls the plain search has a chance to be done in milliseconds, before compiled code is loaded.
 PLAIN_SEARCH_CALLS: Final = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """Operations that fit no order, by the ranks of their invocations, and the ``kind`` if the engine knows it."""
+
+    begun: tuple[int, ...]
+    kind: str | None = None
+
+
+class ColumnProof(Protocol):
+    """What shows a verdict by columns, made only where it is asked for."""
+
+    def certificate(self) -> int | None:
+        """The length of a linearization that has been verified; None if it is none."""
+
+    def contradictions(self, gone: Collection[int]) -> Sequence[Contradiction] | None:
+        """Those left once the operations invoked at these ranks are neutralised; None if calls have to find them."""
+
+    def again(self, begun: int) -> Sequence[tuple[int, int]]:
+        """When later reads with the answer of the one that was invoked there began and ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class ByColumns:
+    """A result without a call an operation, and how many operations took part; without a ``proof`` calls give it."""
+
+    result: EngineResult
+    operations: int
+    proof: ColumnProof | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedKeys:
+    """Which keys one pass found ``valid`` or ``invalid``, and how many operations each has.
+
+    ``cores`` gives the results of the invalid ones with their counterexamples; without it the engines for one key do.
+    """
+
+    valid: NDArray[np.bool_]
+    invalid: NDArray[np.bool_]
+    counts: IntArray
+    cores: Callable[[Model], Iterable[tuple[int, EngineResult]]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +88,10 @@ class Engine:
     ``name`` is what ``engine=`` forces it by, ``title`` what its results and the reports call it, ``about`` what it is
     for and ``cost`` what it takes, in a line each.  ``applies`` says for which model and calls it is sound; without any
     calls, whether it is for that model at all.  ``explain`` makes the counterexample of one core, with its kind and
-    sentence; without it the words are those of a register, or of any model.  ``decide_operations`` decides where no
-    proof is wanted.  ``unasked`` are the numbers of calls for which it is chosen without being forced.
+    sentence; without it the words are those of a register, or of any model.  ``by_columns`` decides more than
+    ``MAX_BY_CALLS`` operations before any call is made of them, or returns None: then calls are decided.  Of columns
+    of registers ``by_keys`` decides all keys in one pass, and ``by_register`` one of them.  ``unasked`` are the numbers
+    of calls for which it is chosen without being forced.
 
     ``compiled``: it loads compiled code, which takes longer than a small history takes the plain search.
     ``partial``: where it returns unknown though there was time, the next engine is tried.
@@ -47,7 +105,9 @@ class Engine:
     applies: Callable[[Model, Sequence[Call]], bool]
     decide: Decide
     explain: Explain | None = None
-    decide_operations: DecideOperations | None = None
+    by_columns: DecideOperations | None = None
+    by_keys: DecideKeys | None = None
+    by_register: DecideRegister | None = None
     unasked: range = ANY_SIZE
     compiled: bool = False
     partial: bool = False

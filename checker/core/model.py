@@ -58,6 +58,7 @@ class Model:
     ``only_values``: an operation may be left out if no other has ``asked`` for what it ``made``.  ``encoding``: what
     the states are, where the search has a faster form for them than a table; a class derived from it may do anything,
     so it says so again.  ``artefacts``: kinds of violation that only ``judged_as`` makes.
+    ``one_value``: the state is one value, which ``write`` and ``cas`` make, and which ``read`` and ``cas`` ask for.
     ``has_gaps``: a log of which others use some indexes, so that its lists name the index of each entry.
     """
 
@@ -66,6 +67,7 @@ class Model:
     initial: State = None
     reads: frozenset[str] = frozenset({"read"})
     only_values: bool = False
+    one_value: bool = False
     encoding: Encoding | None = None
     artefacts: frozenset[str] = frozenset()
     has_gaps: bool = False
@@ -136,7 +138,7 @@ class Model:
         return []
 
     def from_anywhere(self) -> Model | None:
-        """The same object with an unknown initial state, if the model has one: lets a counterexample start late."""
+        """Give the object an unknown initial state, if the model has one: lets a counterexample start late."""
         return None
 
     def __repr__(self) -> str:
@@ -152,8 +154,8 @@ class Register(Model):
     name = "register"
     noun = "register"
     encoding = "values"
-    #: Whether it has ``cas``.
-    swaps = False
+    one_value = True
+    has_cas = False
 
     def __init__(self, initial: Any = None) -> None:
         self.initial = initial
@@ -195,7 +197,7 @@ class CasRegister(Register):
 
     name = "cas-register"
     encoding = "values"
-    swaps = True
+    has_cas = True
 
     def step(self, state: State, f: str, value: Any, result: Any) -> State:
         if f != "cas":

@@ -8,7 +8,7 @@ from typing import Final
 
 from checker.core.calls import Call
 from history import Counterexample, KeyVerdict, Verdict
-from history.records.counted import counted
+from history.records.text import counted
 
 LATE: Final = "the deadline passed"
 LOADING: Final = f"{LATE} while code was compiled or loaded, which happens once (checker.warm() does it beforehand)"

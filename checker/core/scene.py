@@ -9,13 +9,13 @@ from typing import Any, overload
 
 from checker.core.calls import Call, freeze, thaw
 from checker.core.model import Model
-from checker.core.wording import Clock, object_name, shown, who
+from checker.core.wording import Clock, plain, shown, who
 from history import Counterexample, Linearization, Operation
 
 
 @dataclass(frozen=True, slots=True)
 class InPart(Sequence[Operation]):
-    """The same operations, some reduced to what a core knows of them: pending, or a CAS as a write."""
+    """Operations, some reduced to what a core knows of them: pending, or a CAS as a write."""
 
     operations: Sequence[Operation]
     known: Mapping[int, Call]
@@ -86,7 +86,8 @@ class Scene:
 
     @property
     def name(self) -> str:
-        return object_name(self.key, self.model.noun or self.model.name)
+        """The key's name, or ``the register`` for an unkeyed one."""
+        return f"the {self.model.noun or self.model.name}" if self.key is None else plain(str(self.key))
 
     def was_read(self, value: Any) -> bool:
         self._collect()

@@ -78,8 +78,3 @@ def refused_by(operation: Operation, verb: str = "was") -> str:
 def tried(operation: Operation) -> str:
     """``try the cas of 3 to 4 that was refused by``."""
     return f"try the {cas_of(operation)} that was refused by"
-
-
-def object_name(key: str | int | None, kind: str = "register") -> str:
-    """The key's name, or ``the register`` for an unkeyed one."""
-    return f"the {kind}" if key is None else plain(str(key))

@@ -17,7 +17,7 @@ from checker.counterexamples.counter_part import Part, part_of
 from checker.dispatch import decide
 from checker.engines.counter_sums import Evidence, Wrong, are_whole, out_of_bounds
 from checker.models.objects import Counter
-from history.records.counted import counted
+from history.records.text import counted
 from history.records.verdicts import MAX_COUNTEREXAMPLES
 
 Shown: TypeAlias = Wrong | Part

@@ -8,12 +8,13 @@ with the same answer are one violation: a replica that is stuck makes thousands.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from checker.core.calls import Call
+from checker.core.calls import Call, call_of
 from checker.core.definition import MAX_DEFINITION_CALLS, linearizable
+from checker.core.engine import ColumnProof
 from checker.core.model import Model
 from checker.core.result import EngineResult, Limits
 from checker.counterexamples.minimize import irreducible, minimize_core
@@ -23,7 +24,8 @@ from checker.engines.logs import ENGINE as LOG_SWEEP
 from checker.engines.logs import index_said
 from checker.engines.sets import ENGINE as SET_SWEEP
 from checker.models.objects import SparseLog
-from history.records.counted import counted
+from history import Operation
+from history.records.text import counted
 from history.records.verdicts import MAX_COUNTEREXAMPLES
 
 #: At most this many of the returns that the automaton cannot explain are shown: each is a search of its own.
@@ -71,7 +73,7 @@ def find_all(result: EngineResult, calls: Sequence[Call], model: Model, limits: 
     held = _findings(result, calls, model, limits)
     note = None
     if not result.cores and len(held) < len(_lasts(result)):
-        note = f"the deadline passed when {len(held)} of the violations had been told by a few operations each"
+        note = f"the deadline passed when {len(held)} of the violations had been reduced to a few operations each"
     if result.engine in FINDING_ALL or not calls:
         return _sorted(held, max(result.violations, len(held)), note)
     more = limits.extended()
@@ -93,6 +95,42 @@ def find_all(result: EngineResult, calls: Sequence[Call], model: Model, limits: 
     return _sorted(held, count, note)
 
 
+def find_by_columns(
+    title: str, proof: ColumnProof, operations: Sequence[Operation], model: Model, limits: Limits
+) -> Findings | None:
+    """The same for what an engine of this title decided by columns; None if calls have to find them."""
+    held: list[Finding] = []
+    gone: set[int] = set()
+    more, note, count = limits.extended(), None, 0
+    while wrong := proof.contradictions(gone):
+        if len(held) >= MAX_COUNTEREXAMPLES or (held and more.over()):
+            note = _unsought(len(held))
+            break
+        count += len(wrong)
+        shown = wrong[: MAX_COUNTEREXAMPLES - len(held)]
+        calls = _calls_at(operations, model, {begun for one in shown for begun in one.begun})
+        known = {begun: call.made_pending() if begun in gone else call for begun, call in calls.items()}
+        for one in shown:
+            core = tuple(known[begun] for begun in sorted(one.begun))
+            result = EngineResult("invalid", title, cores=(core,), violations=1, kind=one.kind)
+            (finding,) = _findings(result, (), model, limits)
+            held.append(finding)
+            due = completed_by(finding.core, model)
+            rest = [call for call in finding.core if call.source != due.source]
+            again = [moments for moments in proof.again(due.invoke) if moments[0] not in gone][:MAX_FOLDED_READS]
+            same = (replace(due, invoke=begun, ret=ended) for begun, ended in again)
+            trials = [call for call in same if not has_linearization(Finding((*rest, call), result), model)]
+            gone |= {due.invoke, *(call.invoke for call in trials)}
+    return None if wrong is None else _sorted(held, count, note)
+
+
+def _calls_at(operations: Sequence[Operation], model: Model, begun: Collection[int]) -> dict[int, Call]:
+    """The calls that were invoked at these ranks, by them."""
+    found = [place for place, operation in enumerate(operations) if operation.invoke_index in begun]
+    calls = (call_of(operations[place], place, model) for place in found)
+    return {call.invoke: call for call in calls if call is not None}
+
+
 def _sorted(held: list[Finding], count: int, note: str | None) -> Findings:
     shown = tuple(sorted(held, key=lambda finding: finding.moment)[:MAX_COUNTEREXAMPLES])
     notes = [note, *(finding.note for finding in shown)]
@@ -103,6 +141,10 @@ def _note(left: list[Call], model: Model, limits: Limits, held: int) -> str | No
     """Is there anything after the last violation that is held?"""
     if not limits.over() and decide(left, model, limits, proof=False).verdict == "valid":
         return None
+    return _unsought(held)
+
+
+def _unsought(held: int) -> str:
     return f"there may be more than the first {counted(held, 'violation')}: the rest was not looked for"
 
 

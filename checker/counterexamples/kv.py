@@ -16,7 +16,7 @@ from checker.dispatch import decide
 from checker.engines.kv import ENGINE, INITIAL, Assignment, Reading, read_values, register_calls
 from checker.engines.kv_partial import PartOfKv
 from checker.engines.kv_pieces import Pieces
-from history.records.counted import counted
+from history.records.text import counted
 from history.records.verdicts import MAX_COUNTEREXAMPLES
 
 

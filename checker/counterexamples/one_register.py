@@ -49,7 +49,9 @@ def find_in_single_registers(calls: Sequence[Call], limits: Limits) -> SingleReg
     for register, part in _by_register(calls).items():
         result = decide(part, _MODEL, limits, proof=False)
         found = find_all(result, part, _MODEL, limits)
-        held += [SingleRegisterFinding(register, finding) for finding in found.held if not _half_known(finding)]
+        # No transaction is like a pending CAS with a known old value.
+        whole = [one for one in found.held if not any(call.pending and call.f == "cas" for call in one.core)]
+        held += [SingleRegisterFinding(register, finding) for finding in whole]
         count += found.count
         notes += [found.note] if found.note else []
         if limits.over():
@@ -60,11 +62,6 @@ def find_in_single_registers(calls: Sequence[Call], limits: Limits) -> SingleReg
     notes.append("what contradicts itself only on several registers together was not looked for")
     held.sort(key=lambda alone: alone.finding.moment)
     return SingleRegisterFindings(tuple(held[:MAX_COUNTEREXAMPLES]), count, "; ".join(dict.fromkeys(notes)))
-
-
-def _half_known(finding: Finding) -> bool:
-    """Does it hold a pending CAS with a known old value?  No transaction is like that."""
-    return any(call.pending and call.f == "cas" for call in finding.core)
 
 
 def _by_register(calls: Sequence[Call]) -> dict[Any, list[Call]]:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
 from checker.core.calls import Call, asked_by, made_by
-from checker.core.model import UNKNOWN, CasRegister, Model, Register
+from checker.core.model import UNKNOWN, Model
 from checker.core.result import Limits
 from checker.dispatch import decide
 from history.codes import NEVER
@@ -73,7 +73,7 @@ def shrink(calls: Sequence[Call], model: Model, last: int | None, limits: Limits
     if last is None:
         last = _first_unexplained(calls, model, invalid)
     cut = without_useless(cut_at(calls, last), model)
-    if not isinstance(model, Register) and not invalid(cut, model):
+    if not model.one_value and not invalid(cut, model):
         # An engine that knows what an open call will answer may stop before that answer is out.
         last = _first_unexplained(calls, model, invalid)
         cut = without_useless(cut_at(calls, last), model)
@@ -136,7 +136,7 @@ def _groups(calls: Sequence[Call], model: Model) -> Iterator[set[int]]:
 
 def _idle(calls: Sequence[Call], model: Model) -> set[int]:
     """Find the pending calls whose effects only other pending calls need."""
-    if not isinstance(model, Register) or any(call.f == "refused" for call in calls):
+    if not model.one_value or any(call.f == "refused" for call in calls):
         return {call.source for call in calls if call.pending and free_to_go(call, calls, model)}
     idle = [call for call in calls if call.pending and call.f in ("write", "cas")]
     before = None
@@ -175,7 +175,7 @@ def free_to_go(call: Call, others: Sequence[Call], model: Model) -> bool:
     if call.f in ("write", "cas"):
         new = made_by(call)
         # An unread write may still be why a CAS was refused.
-        plain = bool(about) or (isinstance(model, CasRegister) and all(other.f != "refused" for other in others))
+        plain = bool(about) or (model.one_value and all(other.f != "refused" for other in others))
         return plain and not any(needs_value(other, new) for other in others if other is not call)
     users = (model.about(other.f, other.value, other.result) for other in others if other.f != call.f)
     return bool(about) and all(about.isdisjoint(used) for used in users)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from checker.core.calls import Call, asked_by, made_by
-from checker.core.model import ANY, UNKNOWN, Model, Register
+from checker.core.model import ANY, UNKNOWN, Model
 
 
 def as_write(call: Call) -> Call:
@@ -32,7 +32,7 @@ def with_makers_before(part: Sequence[Call], calls: Iterable[Call], start: int, 
 
     So is the CAS that replaced it last, for that is the plainest reason why it cannot be there.
     """
-    if not isinstance(model, Register):
+    if not model.one_value:
         return list(part)
     makers, takers = newest_before(calls, start)
     beside = {call.source: call for call in part}
@@ -55,7 +55,7 @@ def with_later(part: Sequence[Call], calls: Iterable[Call], end: int, model: Mod
 
     That is too late to explain anything; but the value did not come out of nowhere.
     """
-    values = set(_unexplained(part, model)) if isinstance(model, Register) and model.initial is not ANY else ()
+    values = set(_unexplained(part, model)) if model.one_value and model.initial is not ANY else ()
     later = (call for call in calls if values and call.invoke > end and call.f in ("write", "cas"))
     first: dict[Any, Call] = {}
     for call in sorted(later, key=lambda call: call.invoke):

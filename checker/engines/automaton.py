@@ -31,16 +31,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checker.core.calls import Call, ranked
-from checker.core.engine import READS_AND_WRITES, Engine
+from checker.core.compiled_code import COMPILED
+from checker.core.engine import PLAIN_SEARCH_CALLS, READS_AND_WRITES, Engine, JudgedKeys
 from checker.core.intervals import IntArray
 from checker.core.model import ANY, Model, is_register
 from checker.core.result import LATE, LOADING, EngineResult, Limits, is_loaded
-from history.codes import NEVER
+from checker.engines.zones_columns import ValueNames, fields_of_keys
+from history.codes import NEVER, WRITE
+from history.readers.columns import OperationColumns
 
 ENGINE: Final = "value-timeline automaton"
 WIDEST: Final = 8192
 NARROW: Final = 128
 BUDGET: Final = 2_000_000
+#: At most this much work is done on many keys before the clock is looked at again.
+_WORK_AT_ONCE: Final = 100_000
 _PENDING_VALUES: Final = 64
 _REVIVED: Final = 256
 
@@ -242,9 +247,33 @@ def result_of(found: Timeline, columns: TimelineColumns, names: Any) -> EngineRe
     )
 
 
+def decide_register(calls: Any, limits: Limits) -> EngineResult | None:
+    """Decide one register by its gathered columns; None where there is a CAS."""
+    if calls.kind.max() > WRITE:
+        return None
+    columns = TimelineColumns(calls.kind == WRITE, calls.value, calls.invoke, calls.ret, calls.code, calls.names.size)
+    return result_of(timeline(columns, np.zeros(1, np.int64), limits), columns, ValueNames(calls.names))
+
+
+def judge_keys(columns: OperationColumns, wanted: NDArray[np.bool_], limits: Limits) -> JudgedKeys | None:
+    """Decide many keys in one compiled pass; None for one key alone, and for what plain Python may do in no time."""
+    if np.count_nonzero(wanted) < 2 or columns.kind.size <= PLAIN_SEARCH_CALLS:
+        return None
+    from checker.kernels import many_keys as kernel
+
+    keyed = kernel.arrange_keys(*fields_of_keys(columns), wanted)
+    if keyed is None:
+        return None
+    state, key = np.full(wanted.size, kernel.OPEN, np.int8), 0
+    while key < wanted.size and not limits.over():
+        key = kernel.judge_keys(keyed, key, _WORK_AT_ONCE, state)
+    COMPILED.mark_ready()
+    return JudgedKeys(state == kernel.VALID, state == kernel.INVALID, np.diff(keyed.starts))
+
+
 AUTOMATON: Final = Engine(
     "automaton", ENGINE, "registers whose values repeat, read and written", "O(n · frontier)",
     lambda model, calls: is_register(model) and READS_AND_WRITES(calls),
     lambda calls, model, limits, _proof: decide_by_automaton(calls, model, limits),
-    compiled=True, partial=True, finds_all=True, orders=False,
+    by_keys=judge_keys, by_register=decide_register, compiled=True, partial=True, finds_all=True, orders=False,
 )  # fmt: skip

@@ -248,10 +248,20 @@ def _order(calls: Sequence[Call], chains: Sequence[list[Any]], bounds: Sequence[
     return [call for _, call in sorted(keyed, key=lambda item: item[0])]
 
 
+def decide_register(calls: Any, _limits: Limits) -> EngineResult | None:
+    """Decide one register by its gathered columns; None where a value is produced twice."""
+    from checker.kernels import cas_chains as kernel
+
+    found = kernel.judge_chains(calls.kind, calls.value, calls.old, calls.invoke, calls.ret, len(calls.names))
+    if found == kernel.REPEATED:
+        return None
+    return EngineResult("valid", ENGINE) if found == kernel.VALID else EngineResult("invalid", ENGINE, violations=1)
+
+
 #: Up to this many calls, the search makes better counterexamples.
 CHAINS: Final = Engine(
     "chains", ENGINE, "cas registers whose new values are unique", "O(n log n)",
     lambda model, calls: is_register(model) and model.initial is not ANY and new_values_unique(calls, model.initial),
     lambda calls, model, limits, proof: decide_by_chains(calls, model, limits, proof=proof),
-    unasked=ANY_SIZE[PLAIN_SEARCH_CALLS + 1 :],
+    by_register=decide_register, unasked=ANY_SIZE[PLAIN_SEARCH_CALLS + 1 :],
 )  # fmt: skip

@@ -142,17 +142,15 @@ class Evidence:
         self.read_begun, self.read_ended = _spans(self.reads)
         self.by_end = np.argsort(self.ended)
 
-    def _within(self, answer: int) -> int:
-        """Clip an answer to what a column holds."""
-        return answer if self.limit is None else max(-self.limit, min(self.limit, answer))
-
     def of(self, read: Call, *, low: bool) -> Wrong | None:
         """The fewest operations that show that this answer is too low (or too high); None if nothing does.
 
         The least are looked for without an earlier read, and with one that needs no add beside it; with adds beside
         it among the newest ones that have enough of them.
         """
-        sign, answer = (1 if low else -1), self._within(read.result)
+        sign = 1 if low else -1
+        # What a column holds.
+        answer = read.result if self.limit is None else max(-self.limit, min(self.limit, read.result))
         up, down = np.maximum(sign * self.value, 0), np.maximum(-sign * self.value, 0)
         against = down[self.begun < read.ret].sum()
         sure = np.flatnonzero((self.ended < read.invoke) & (up > 0))

@@ -43,10 +43,10 @@ from checker.engines.zones import crossing
 from checker.models.objects import KeyValue
 from history.codes import NEVER
 
-ENGINE: Final = "text chains"
+ENGINE: Final = "kv chains"
 #: The value of the string at the start; that of the string up to a piece comes after that of the string before it.
 INITIAL: Final = 0
-_NOBODY: Final = -2
+_NOT_MADE: Final = -2
 #: By the source of an append the value that it made.
 Assignment: TypeAlias = dict[int, int]
 _MAX_ASSIGNMENTS: Final = 64
@@ -353,7 +353,7 @@ def ends_of(reading: Reading, assignment: Assignment) -> Ends | None:
     """Find the ends of all values under one assignment; None if a value has no maker.  Skips pending unread calls."""
     chains = sorted(reading.chains.values(), key=lambda chain: chain.base)
     values = 1 + sum(len(chain.pieces) for chain in chains)
-    begun, ended, first, last = (array("q", [rank]) * values for rank in (_NOBODY, -1, NEVER, -1))
+    begun, ended, first, last = (array("q", [rank]) * values for rank in (_NOT_MADE, -1, NEVER, -1))
     begun[INITIAL] = -1
     unread = [put for string, put in reading.pieces.puts.items() if string not in reading.chains and not put.pending]
     for chain in chains:
@@ -369,7 +369,7 @@ def ends_of(reading: Reading, assignment: Assignment) -> Ends | None:
     for read in reading.gets.values():
         value = read.value or INITIAL
         first[value], last[value] = read.first.ret, read.last_invocation
-    if _NOBODY in begun:
+    if _NOT_MADE in begun:
         return None
     # The chain of the start begins with the initial value, whether it goes on or not.
     starts = np.array([INITIAL, *(chain.base for chain in chains if chain.root is not None)], np.int64)

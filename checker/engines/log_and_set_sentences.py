@@ -10,7 +10,7 @@ from checker.core.result import EngineResult
 from checker.core.scene import CoreWords, Scene
 from checker.core.wording import shown, who
 from history import Counterexample
-from history.records.listed import and_listed
+from history.records.text import and_listed
 
 _PAST: Final = {"add": "added", "append": "appended", "read": "read", "get": "asked for"}
 #: At most this many items of an answer are listed.
@@ -35,7 +35,7 @@ def explain_log(core: Sequence[Call], scene: Scene, result: EngineResult) -> Cou
     words = _Words(core, scene)
     name, kind = scene.name, result.kind
     if kind == "never-written":
-        return _never_made(words, f"{words.did(core[0])} on {name}, but nobody ever appended that")
+        return _never_made(words, f"{words.did(core[0])} on {name}, but no process ever appended that")
     if kind == "log-hole":
         return words.example(
             kind,
@@ -93,7 +93,7 @@ def explain_set(core: Sequence[Call], scene: Scene, result: EngineResult) -> Cou
             if operation.f == "add" and operation.outcome != "fail"
         }
         item = ", ".join(shown(thaw(item)) for item in core[0].result if item not in added)
-        return _never_made(words, f"{words.did(core[0])} on {scene.name}, but nobody ever added {item}")
+        return _never_made(words, f"{words.did(core[0])} on {scene.name}, but no process ever added {item}")
     reads = [call for call in words.core if call.f == "read"]
     adds = [call for call in words.core if call.f == "add"]
     if len(reads) == 1 and len(adds) == 1 and adds[0].ret < reads[0].invoke:

@@ -6,13 +6,14 @@ functions are none that fit into columns, are left to the sweep over calls, whic
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Final
 
 import numpy as np
 
+from checker.core.engine import Contradiction
 from checker.core.intervals import IntArray, intervals_of, keeps_time
 from history import Operation
 from history.codes import NEVER
@@ -222,3 +223,35 @@ def is_log_linearization(order: IntArray, columns: LogColumns) -> bool:
     there = np.full(get.size, _NOTHING, np.int64)
     there[asked < length] = log[asked[asked < length]]
     return bool((there == columns.seen[get]).all())
+
+
+@dataclass(frozen=True, slots=True)
+class LogProof:
+    """What shows the verdict on a log (``core.engine.ColumnProof``)."""
+
+    columns: LogColumns
+    found: Bounds
+
+    def certificate(self) -> int | None:
+        order = linearization(self.columns, self.found)
+        return order.size if is_log_linearization(order, self.columns) else None
+
+    def contradictions(self, gone: Collection[int]) -> Sequence[Contradiction] | None:
+        """All at once; what is wrong beside them, and what rests on an append that has not returned, is for calls."""
+        columns = self.columns
+        if gone:
+            thinner = columns.without(gone)
+            # Without its longest list the log's entries may be known in part only.
+            rest = bounds(thinner) if thinner.listed.size == columns.listed.size else None
+            return () if rest is not None and rest.valid else None
+        crossings = self.found.crossings()
+        if np.isin(columns.begun[columns.ended == NEVER], [invoked for _, invoked in crossings]).any():
+            return None
+        begun = np.concatenate([columns.begun, columns.get_begun, columns.list_begun])
+        ended = np.concatenate([columns.ended, columns.get_ended, columns.list_ended])
+        early = np.isin(ended, [returned for returned, _ in crossings])
+        saw = dict(zip(ended[early].tolist(), begun[early].tolist(), strict=True))
+        return [Contradiction((saw[returned], invoked)) for returned, invoked in crossings]
+
+    def again(self, begun: int) -> Sequence[tuple[int, int]]:  # noqa: ARG002 (a log with more than it shows is for calls)
+        return ()

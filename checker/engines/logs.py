@@ -17,10 +17,13 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from checker.core.calls import Call
-from checker.core.engine import Engine
-from checker.core.result import EngineResult, Limits
+from checker.core.engine import ByColumns, Engine
+from checker.core.model import Model
+from checker.core.result import EngineResult, Limits, not_begun
 from checker.engines.log_and_set_sentences import explain_log
+from checker.engines.log_columns import LogProof, bounds, log_columns
 from checker.models.objects import Log
+from history import Operation
 from history.records.verdicts import MAX_COUNTEREXAMPLES
 
 ENGINE: Final = "log sweep"
@@ -196,9 +199,23 @@ def _order(calls: Sequence[Call], filled: list[Call], at: list[int]) -> list[Cal
     return [call for _, call in sorted(keyed, key=lambda item: item[0])]
 
 
+def _by_columns(operations: Sequence[Operation], _model: Model, limits: Limits, _proof: bool) -> ByColumns | None:
+    """Decide without making calls; None if the operations do not fit into columns, or agree on no entries."""
+    columns = log_columns(operations)
+    if columns is None:
+        return None
+    if limits.over():
+        return ByColumns(not_begun(ENGINE, columns.size), columns.size)
+    found = bounds(columns)
+    if found is None:
+        return None
+    result = EngineResult("valid" if found.valid else "invalid", ENGINE)
+    return ByColumns(result, columns.size, LogProof(columns, found))
+
+
 LOG: Final = Engine(
     "log", ENGINE, "append-only logs whose entries are unique", "O(n log n)",
     lambda model, calls: type(model) is Log and entries_unique(calls),
     lambda calls, _model, limits, proof: decide_by_log_sweep(calls, limits, proof=proof),
-    explain_log,
+    explain_log, _by_columns,
 )  # fmt: skip

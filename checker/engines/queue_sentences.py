@@ -10,7 +10,7 @@ from checker.core.result import EngineResult
 from checker.core.scene import CoreWords, Scene
 from checker.core.wording import shown, who
 from history import Counterexample
-from history.records.listed import and_listed
+from history.records.text import and_listed
 
 _MAX_LISTED: Final = 6
 
@@ -73,7 +73,7 @@ class _Sentences(CoreWords):
                     f"answered as failed{error}. Either {self.name} shows an item that it refused, or that answer did "
                     "not prove that the enqueue had no effect: the client's mapping of outcomes may be wrong"
                 )
-        return "never-written", f"{said} nobody ever enqueued {item} to {self.name}: an item out of nowhere"
+        return "never-written", f"{said} no process ever enqueued {item} to {self.name}: an item out of nowhere"
 
     def _future(self, due: Call, enqueue: Call) -> tuple[str, str]:
         begun = self.op(enqueue)
@@ -97,7 +97,7 @@ class _Sentences(CoreWords):
             f"before {item}. But {self._did(due)}"
         )
         if self.takers:
-            return "lost-element", f"{said}. Nobody is known to have taken them{self._perhaps()}: one is missing"
+            return "lost-element", f"{said}. No process is known to have taken them{self._perhaps()}: one is missing"
         if self._dequeued(ahead[0].value):
             return "queue-order", f"{said} before anybody began to dequeue {them}: {item} overtook {them}"
         return "lost-element", f"{said}, and {them} was never dequeued: it is lost, or was overtaken"
@@ -126,7 +126,7 @@ class _Sentences(CoreWords):
         parts = []
         for item, enqueue in sorted(self.enqueues.items(), key=lambda pair: pair[1].ret):
             until = self.begun(taken[item]) if item in taken else "that was over"
-            parts.append(f"{self._did(enqueue)}, which nobody is known to have begun to dequeue before {until}")
+            parts.append(f"{self._did(enqueue)}, which no process is known to have begun to dequeue before {until}")
         said += "; ".join(parts)
         return "stale-read", said + (self._perhaps() if self.takers else "")
 

@@ -30,12 +30,13 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import accumulate, chain, zip_longest
 from operator import attrgetter
 from typing import Any, Final
 
 from checker.core.calls import Call
-from checker.core.engine import Engine
+from checker.core.engine import ByColumns, Engine
 from checker.core.model import Model
 from checker.core.result import LATE, EngineResult, Limits, OutOfTimeError, not_begun
 from checker.engines.queue_columns import columns_of, columns_of_operations
@@ -47,8 +48,6 @@ from history.codes import NEVER
 from history.records.verdicts import MAX_COUNTEREXAMPLES
 
 ENGINE: Final = "queue sweep"
-#: Up to this many operations calls are faster than columns.
-_MAX_BY_CALLS: Final = 60
 _BY_INVOCATION: Final = attrgetter("invoke")
 _BY_RETURN: Final = attrgetter("ret")
 
@@ -134,16 +133,14 @@ def decide_by_queue_sweep(calls: Sequence[Call], limits: Limits, *, proof: bool 
     return EngineResult("valid", ENGINE, order=linearization(queue.pairs(), moments))
 
 
-def decide_operations_of_queue(
-    operations: Sequence[Operation], _model: Model, limits: Limits
-) -> tuple[EngineResult, int] | None:
-    """Decide without making calls: the result, and how many took part; None if they are few or need calls."""
-    columns = columns_of_operations(operations) if len(operations) > _MAX_BY_CALLS else None
+def _by_columns(operations: Sequence[Operation], _model: Model, limits: Limits, proof: bool) -> ByColumns | None:
+    """Decide without making calls; None where they are needed."""
+    columns = None if proof else columns_of_operations(operations)
     if columns is None:
         return None
     if limits.over():
-        return not_begun(ENGINE, columns.size), columns.size
-    return EngineResult("valid" if columns.nothing_wrong() else "invalid", ENGINE), columns.size
+        return ByColumns(not_begun(ENGINE, columns.size), columns.size)
+    return ByColumns(EngineResult("valid" if columns.nothing_wrong() else "invalid", ENGINE), columns.size)
 
 
 def _sort_out(queue: _Queue, dequeues: Sequence[Call], limits: Limits) -> None:
@@ -207,7 +204,7 @@ class _Cover:
     def __init__(self, queue: _Queue) -> None:
         pairs = sorted(queue.pairs(), key=lambda pair: pair[0].ret)
         self.since = [enqueue.ret for enqueue, _ in pairs]
-        self.longest = list(accumulate(pairs, _longer))
+        self.longest = list(accumulate(pairs, partial(max, key=_until)))
 
     def over(self, answer: Call) -> tuple[list[Pair], int]:
         """The fewest items of which one must have been there at every moment of the answer, or how far they reach."""
@@ -223,10 +220,6 @@ class _Cover:
 
 def _until(pair: Pair) -> int:
     return NEVER if pair[1] is None else pair[1].invoke
-
-
-def _longer(one: Pair, two: Pair) -> Pair:
-    return max(one, two, key=_until)
 
 
 def _empty_at(queue: _Queue, limits: Limits) -> list[tuple[float, Call]]:
@@ -282,6 +275,6 @@ QUEUE: Final = Engine(
     "queue", ENGINE, "FIFO queues whose items are enqueued once each", "O(n log n)",
     lambda model, _calls: type(model) is FifoQueue,
     lambda calls, _model, limits, proof: decide_by_queue_sweep(calls, limits, proof=proof),
-    explain_queue, decide_operations_of_queue,
+    explain_queue, _by_columns,
     finds_all=True,
 )  # fmt: skip

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from checker.core.calls import Call, ranked
+from checker.core.compiled_code import COMPILED
 from checker.core.definition import MAX_DEFINITION_CALLS, linearizable
-from checker.core.engine import READS_AND_WRITES, Engine
+from checker.core.engine import READS_AND_WRITES, Engine, JudgedKeys
 from checker.core.intervals import IntArray
 from checker.core.model import ANY, Model, is_register
 from checker.core.result import EngineResult, Limits
 from checker.engines.zones import ENGINE, ClusterColumns, Zones, linearization, zones
+from checker.engines.zones_columns import Prepared, calls_at, fields_of_keys, prepare
 from history.codes import NEVER
+from history.readers.columns import OperationColumns
 from history.records.verdicts import MAX_COUNTEREXAMPLES
+
+#: From this many operations on even loading the compiled zones is worth it.
+_MIN_TO_LOAD: Final = 5_000_000
 
 
 def values_written_once(calls: Sequence[Call], initial: Any) -> bool:
@@ -150,6 +157,63 @@ def minimal(core: Sequence[Call], calls: Sequence[Call], model: Model) -> list[i
     return [place[call.source] for call in kept]
 
 
+def zones_kernel(size: int) -> Any:
+    """The compiled zones if they are loaded, or if there is so much to do that they are worth it; else None."""
+    if size < _MIN_TO_LOAD and not COMPILED.ready:
+        return None
+    from checker.kernels import zones as kernel
+
+    return kernel
+
+
+def judge_keys(columns: OperationColumns, _wanted: NDArray[np.bool_], _limits: Limits) -> JudgedKeys:
+    """Decide all keys whose values are written once each in one pass, compiled or by numpy."""
+    keys = len(columns.keys)
+    kernel = zones_kernel(columns.kind.size)
+    judged = kernel.judge(*fields_of_keys(columns), keys) if kernel is not None and keys else None
+    if judged is not None:
+        state, counts = judged
+        return JudgedKeys(state == kernel.VALID, state == kernel.INVALID, counts, lambda model: cores(columns, model))
+    prepared = prepare(columns)
+    found = _by_key(prepared)
+    invalid = np.zeros(keys, np.bool_)
+    invalid[list(found[1])] = True
+    counts = np.bincount(prepared.key, minlength=keys)
+    return JudgedKeys(
+        prepared.simple & ~invalid, invalid, counts, lambda model: _cores(columns, prepared, *found, model)
+    )
+
+
+def cores(columns: OperationColumns, model: Model) -> Iterator[tuple[int, EngineResult]]:
+    """The results of the keys that are invalid, with their cores."""
+    prepared = prepare(columns)
+    return _cores(columns, prepared, *_by_key(prepared), model)
+
+
+def _by_key(prepared: Prepared) -> tuple[Zones, dict[int, list[tuple[int, int]]]]:
+    """What is wrong on each key that is invalid, as ``groups_of`` says it."""
+    found = zones(prepared.clusters)
+    groups: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    if not found.valid:
+        owner = np.zeros(prepared.clusters.clusters, np.int64)
+        owner[prepared.clusters.cluster] = prepared.key
+        for outer, inner in groups_of(found):
+            groups[int(owner[inner])].append((outer, inner))
+    return found, groups
+
+
+def _cores(
+    columns: OperationColumns, prepared: Prepared, found: Zones, groups: dict[int, list[tuple[int, int]]], model: Model
+) -> Iterator[tuple[int, EngineResult]]:
+    finder = Finder(prepared.clusters)
+    for key, pairs in groups.items():
+        shown = []
+        for pair in pairs[:MAX_COUNTEREXAMPLES]:
+            core = calls_at(columns, prepared.rows[finder.core(found, *pair)])
+            shown.append(tuple(core[place] for place in minimal(core, core, model)))
+        yield key, EngineResult("invalid", ENGINE, cores=tuple(shown), violations=len(pairs))
+
+
 def _applies(model: Model, calls: Sequence[Call]) -> bool:
     return is_register(model) and READS_AND_WRITES(calls) and values_written_once(calls, model.initial)
 
@@ -167,5 +231,6 @@ ZONES: Final = Engine(
     "O(n)",
     _applies,
     _decide,
+    by_keys=judge_keys,
     finds_all=True,
 )

@@ -1,4 +1,4 @@
-"""The compiled search by columns, without an object a call: for cas registers that have no chains, and for operations.
+"""The compiled search by columns, without an object a call: for registers, and for operations.
 
 Operations are judged so where only the search can, and only the verdict is asked for.
 """
@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from checker.core.calls import freeze_all
-from checker.core.engine import PLAIN_SEARCH_CALLS
+from checker.core.engine import PLAIN_SEARCH_CALLS, ByColumns
 from checker.core.intervals import intervals_of
-from checker.core.model import UNKNOWN, Model, ModelError, Register
+from checker.core.model import UNKNOWN, Model, ModelError
 from checker.core.result import EngineResult, Limits, not_begun
-from checker.engines.cas_chains import ENGINE as CHAINS
+from checker.engines.zones_columns import ValueNames
 from checker.search.compiled import RegisterColumns, decide_columns, search_numbers
 from checker.search.encoding import Numbers, numbers_of, numbers_of_lists
 from checker.search.jit import ENGINE, Shapes
@@ -21,35 +21,33 @@ from checker.search.transition_table import Table
 from history import Operation
 
 
-def decide_cas(columns: RegisterColumns, limits: Limits) -> EngineResult | None:
-    """Decide a CAS register by chains, else by the compiled search; None where neither can."""
-    from checker.kernels import cas_chains as kernel
-
-    fields = (columns.kind, columns.value, columns.old, columns.invoke, columns.ret)
-    found = kernel.judge_chains(*fields, len(columns.names))
-    if found == kernel.REPEATED:
-        return search_numbers(columns, limits)
-    return EngineResult("valid", CHAINS) if found == kernel.VALID else EngineResult("invalid", CHAINS, violations=1)
+def decide_register(calls: Any, limits: Limits) -> EngineResult | None:
+    """Decide one register by its gathered columns; None where the compiled search does not apply."""
+    fields = (calls.kind, calls.value, calls.old, calls.invoke, calls.ret)
+    return search_numbers(RegisterColumns(*fields, ValueNames(calls.names)), limits)
 
 
-def decide_operations(operations: Sequence[Operation], model: Model, limits: Limits) -> tuple[EngineResult, int] | None:
-    """The search's verdict on these operations, and how many of them took part.
+def decide_operations(
+    operations: Sequence[Operation], model: Model, limits: Limits, proof: bool = False
+) -> ByColumns | None:
+    """The search's verdict on these operations, without a proof.
 
-    None where the search over calls decides: short histories, registers of a kind of their own, of which a refused cas
-    is a call too, and operations that are none of the model's, as it also says what is wrong with those.
+    None where the search over calls decides: where a ``proof`` is wanted, short histories, registers of a kind of their
+    own, of which a refused cas is a call too, and operations that are none of the model's, as it also says what is
+    wrong with those.
     """
-    if isinstance(model, Register) or len(operations) <= PLAIN_SEARCH_CALLS:
+    if proof or model.one_value or len(operations) <= PLAIN_SEARCH_CALLS:
         return None
     part = [one for one in operations if one.outcome == "ok" or (one.outcome != "fail" and one.f not in model.reads)]
     if len(part) <= PLAIN_SEARCH_CALLS:
         return None
     if limits.over():
-        return not_begun(ENGINE, len(part)), len(part)
+        return ByColumns(not_begun(ENGINE, len(part)), len(part))
     spans = intervals_of(part)
     if spans is None or (spans[0][1:] <= spans[0][:-1]).any() or (numbers := _numbers(part, model)) is None:
         return None
     result = decide_columns(numbers, *spans, limits)
-    return None if result is None else (result, len(part))
+    return None if result is None else ByColumns(result, len(part))
 
 
 def _numbers(part: Sequence[Operation], model: Model) -> Numbers | None:

@@ -7,13 +7,14 @@ Other histories, and elements that are no whole numbers or texts, are left to th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, Final
 
 import numpy as np
 
+from checker.core.engine import Contradiction
 from checker.core.intervals import IntArray, intervals_of, keeps_time
 from history import Operation
 from history.codes import NEVER
@@ -142,14 +143,6 @@ def _first_of_each(element: IntArray, ranks: IntArray) -> IntArray:
     return first
 
 
-@dataclass(frozen=True, slots=True)
-class Contradiction:
-    """A contradiction of its ``kind``: operations that fit no order, by the ranks of their invocations."""
-
-    begun: tuple[int, ...]
-    kind: str
-
-
 def contradiction(columns: SetColumns, found: Levels) -> Contradiction | None:
     """Find the first contradiction on the sweep's way upwards; None if there is none."""
     wrong = np.flatnonzero((found.start > found.first) | (found.end >= found.unseen))
@@ -209,3 +202,24 @@ def is_set_linearization(order: IntArray, columns: SetColumns) -> bool:
     there, most = np.cumsum(fresh & adding)[~adding], np.maximum.accumulate(element)[~adding] + 1
     size = columns.size[order[~adding] - adds]
     return bool((there == size).all() and (most == size).all())
+
+
+@dataclass(frozen=True, slots=True)
+class SetProof:
+    """What shows the verdict on a set (``core.engine.ColumnProof``)."""
+
+    columns: SetColumns
+    found: Levels
+
+    def certificate(self) -> int | None:
+        order = linearization(self.columns, self.found)
+        return order.size if is_set_linearization(order, self.columns) else None
+
+    def contradictions(self, gone: Collection[int]) -> Sequence[Contradiction]:
+        """One at a time: the first on the sweep's way upwards."""
+        rest = self.columns.without(gone) if gone else self.columns
+        wrong = contradiction(rest, levels(rest) if gone else self.found)
+        return () if wrong is None else (wrong,)
+
+    def again(self, begun: int) -> Sequence[tuple[int, int]]:
+        return self.columns.again(begun)

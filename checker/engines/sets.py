@@ -13,10 +13,13 @@ from itertools import pairwise
 from typing import Any, Final
 
 from checker.core.calls import Call
-from checker.core.engine import Engine, only
-from checker.core.result import EngineResult, Limits
+from checker.core.engine import ByColumns, Engine, only
+from checker.core.model import Model
+from checker.core.result import EngineResult, Limits, not_begun
 from checker.engines.log_and_set_sentences import explain_set
+from checker.engines.set_columns import SetProof, levels, set_columns
 from checker.models.objects import GrowSet
+from history import Operation
 
 ENGINE: Final = "set sweep"
 
@@ -141,10 +144,22 @@ def _order(calls: Sequence[Call], levels: list[_Level], starts: list[int]) -> li
     return [call for _, call in sorted(keyed, key=lambda item: item[0])]
 
 
+def _by_columns(operations: Sequence[Operation], _model: Model, limits: Limits, _proof: bool) -> ByColumns | None:
+    """Decide without making calls; None if the operations do not fit into columns."""
+    columns = set_columns(operations)
+    if columns is None:
+        return None
+    if limits.over():
+        return ByColumns(not_begun(ENGINE, columns.calls), columns.calls)
+    found = levels(columns)
+    result = EngineResult("valid" if found.valid else "invalid", ENGINE)
+    return ByColumns(result, columns.calls, SetProof(columns, found))
+
+
 _ADDS_AND_READS: Final = only("add", "read")
 SET: Final = Engine(
     "set", ENGINE, "sets that only grow, with reads of everything", "O(n log n)",
     lambda model, calls: type(model) is GrowSet and _ADDS_AND_READS(calls),
     lambda calls, _model, limits, proof: decide_by_set_sweep(calls, limits, proof=proof),
-    explain_set,
+    explain_set, _by_columns,
 )  # fmt: skip

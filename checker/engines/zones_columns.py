@@ -7,7 +7,7 @@ and keys with cas, go one by one to the engine that fits them.  Source: locality
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
 
@@ -40,6 +40,29 @@ def takes_part(columns: OperationColumns) -> NDArray[np.bool_]:
     """Which rows a check rests on: not ``fail``, and of the reads only those that are ok."""
     part: NDArray[np.bool_] = (columns.outcome == OK) | ((columns.outcome != FAIL) & (columns.kind != READ))
     return part
+
+
+def fields_of_keys(columns: OperationColumns) -> list[NDArray[Any]]:
+    """The columns that compiled passes over all keys need."""
+    return contiguous((columns.kind, columns.outcome, columns.value, columns.key, columns.invoke, columns.ret))
+
+
+def contiguous(fields: Iterable[NDArray[Any]]) -> list[NDArray[Any]]:
+    """Copy arrays that have gaps or are read-only: the code is compiled for plain ones."""
+    return [field if field.flags.carray else np.array(field) for field in fields]
+
+
+@dataclass(frozen=True, slots=True)
+class ValueNames:
+    """The values in words, by their ids."""
+
+    names: IntArray
+
+    def __getitem__(self, number: int) -> str:
+        return str(self.names[number]) if number else "absent"
+
+    def __len__(self) -> int:
+        return self.names.size
 
 
 def prepare(columns: OperationColumns) -> Prepared:

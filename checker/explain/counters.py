@@ -198,4 +198,4 @@ class _Sentences(CoreWords):
             )
         if asked <= sum(abs(one.value) for one in towards if one.outcome != "fail"):
             return "future-read", f"{by_then}, and more of it only later: a read from the future"
-        return "never-written", f"{by_then}, and nobody ever asked for so much: a sum out of nowhere"
+        return "never-written", f"{by_then}, and no process ever asked for so much: a sum out of nowhere"

@@ -6,12 +6,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
-from checker.core.calls import Call
+from checker.core.calls import Call, calls_of
 from checker.core.definition import linearizable
+from checker.core.engine import ByColumns
 from checker.core.result import CertificateError, EngineResult, Limits
 from checker.core.scene import Scene
 from checker.counterexamples.counters import find_in_counter
-from checker.counterexamples.enumerate import MAX_TRIED_CORE, Findings, find_all, has_linearization
+from checker.counterexamples.enumerate import (
+    MAX_TRIED_CORE,
+    Findings,
+    find_all,
+    find_by_columns,
+    has_linearization,
+)
 from checker.counterexamples.kv import find_in_kv
 from checker.counterexamples.one_register import (
     SingleRegisterFinding,
@@ -28,7 +35,7 @@ from checker.explain.generic import explain_generic
 from checker.explain.kv import explain_kv
 from checker.explain.legal_answers import with_answers
 from checker.explain.points import with_points
-from history import Counterexample, KeyVerdict
+from history import Counterexample, KeyVerdict, Operation
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +79,25 @@ def explain(result: EngineResult, calls: Sequence[Call], scene: Scene, limits: L
     return with_legal_answers(found, lambda: calls, scene, limits)
 
 
+def explain_columns(
+    found: ByColumns, operations: Sequence[Operation], scene: Scene, limits: Limits
+) -> Explanation | None:
+    """The same for an invalid verdict by columns; None if calls have to show it."""
+    title, model, proof = found.result.engine, scene.model, found.proof
+    findings = None if proof is None else find_by_columns(title, proof, operations, model, limits)
+    if findings is None:
+        return None
+    explained = explain_findings(findings, found.result, scene)
+    return with_legal_answers(explained, lambda: calls_of(operations, model), scene, limits)
+
+
 def with_legal_answers(
     found: Explanation, calls: Callable[[], Sequence[Call]], scene: Scene, limits: Limits
 ) -> Explanation:
     """Add what each blamed operation could have been answered, as long as there is time; calls are made only then."""
-    return found if limits.over() else replace(found, examples=with_answers(found.examples, calls(), scene))
+    if limits.over() or not any(example.linearization for example in found.examples):
+        return found
+    return replace(found, examples=with_answers(found.examples, calls(), scene))
 
 
 def explain_findings(found: Findings, result: EngineResult, scene: Scene) -> Explanation:

@@ -53,9 +53,9 @@ class _Sentences(CoreWords):
             return "duplicate", f"{elided(often)} is there more often than it was asked for"
         puts = [piece for piece in parts[1:] if piece not in self.pieces.appends]
         return kind or "not-linearizable", (
-            f"{elided(puts[0])} was put, which replaces the whole text, so nothing can stand before it"
+            f"{elided(puts[0])} was put, which replaces the whole string, so nothing can stand before it"
             if puts
-            else f"{elided(string)} was never put, and the text at the start was empty"
+            else f"{elided(string)} was never put, and the string at the start was empty"
         )
 
     def _out_of_nowhere(self, rest: str, parts: Sequence[str]) -> tuple[str, str]:
@@ -68,7 +68,7 @@ class _Sentences(CoreWords):
                     f"{self.clock.at(operation.invoked)}, and answered as failed; the client's mapping of outcomes "
                     "may be wrong"
                 )
-        return "never-written", f"{where} is nothing that anybody put or appended: a text out of nowhere"
+        return "never-written", f"{where} is nothing that anybody put or appended: a string out of nowhere"
 
     def _together(self, kind: str | None) -> tuple[str, str]:
         for maker in self.makers:
@@ -78,12 +78,12 @@ class _Sentences(CoreWords):
         if kind is not None:
             return kind, {
                 "duplicate": "what was asked for once stands at two places",
-                "log-overwrite": "one text cannot have been continued in both ways",
+                "log-overwrite": "one string cannot have been continued in both ways",
             }.get(kind, "they contradict each other")
         if not self.makers and len(self.gets) == 2:
             first, later = sorted(self.gets, key=lambda call: call.ret)
             if first.ret < later.invoke:
-                return "read-inversion", "the later answer is the older text"
+                return "read-inversion", "the later answer is the older string"
         return self._missed() or ("not-linearizable", "no order of these operations explains what was got")
 
     def _missed(self) -> tuple[str, str] | None:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from checker.core.calls import Call, asked_by, calls_of, made_by, thaw
 from checker.core.definition import linearizable, linearization
-from checker.core.model import ANY, UNKNOWN, Model, Register, State
+from checker.core.model import ANY, UNKNOWN, Model, State
 from history import Counterexample, Linearization, Operation, Point
 
 #: Above this many operations, none is singled out: leaving out each in turn would take too long.
@@ -17,7 +17,7 @@ _MAX_OPERATIONS: Final = 9
 
 def with_points(example: Counterexample, model: Model) -> Counterexample:
     """Add the linearization of all operations but the suspects to a counterexample of a register."""
-    if not isinstance(model, Register) or len(example.operations) > _MAX_OPERATIONS:
+    if not model.one_value or len(example.operations) > _MAX_OPERATIONS:
         return example
     calls = calls_of(example.operations, model)
     if (found := _without_suspects(calls, model)) is None:
@@ -46,14 +46,13 @@ def _without_suspects(calls: Sequence[Call], model: Model) -> tuple[list[Call], 
         rest = [call for call in calls if call is not suspect]
         if (order := linearization(rest, model)) is None:
             continue
-        others = [call for call in rest if suspect.f == call.f == "read" and _fits_without(call, calls, model)]
+        others = [
+            call for call in rest
+            if suspect.f == call.f == "read" and linearizable([one for one in calls if one is not call], model)
+        ]  # fmt: skip
         fitting = linearization([call for call in rest if call not in others], model) if others else None
         return ([suspect], order) if fitting is None else ([*others, suspect], fitting)
     return None
-
-
-def _fits_without(call: Call, calls: Sequence[Call], model: Model) -> bool:
-    return linearizable([other for other in calls if other is not call], model)
 
 
 def _legal_results(suspect: Call, calls: Sequence[Call], model: Model) -> tuple[Any, ...]:

@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from checker.core.calls import Call, ranked, thaw
-from checker.core.model import ANY, NOWHERE, Register
+from checker.core.model import ANY, NOWHERE
 from checker.core.scene import CoreWords, Scene
 from checker.core.wording import Clock, cas_of, refused_by, shown, tried, who
 from checker.engines.registers import cluster_columns, values_written_once
 from checker.engines.zones import zones
 from history import Counterexample, Operation
 from history.codes import NEVER
-from history.records.listed import and_listed
+from history.records.text import and_listed
 
 #: Two CAS operations, and what made the value that both of them replaced.
 _CAS_ALONE: Final = 3
@@ -37,7 +37,7 @@ def explain(core: Sequence[Call], scene: Scene) -> Counterexample | None:
     A CAS is explained as a read of the old and a write of the new value, as long as that is contradiction enough; that
     the two happen at one moment only matters when two of them replace the same value.
     """
-    if not isinstance(scene.model, Register) or any(call.f not in ("read", "write", "cas") for call in core):
+    if not scene.model.one_value or any(call.f not in ("read", "write", "cas") for call in core):
         return None
     if (wrong := next((call for call in core if call.result is NOWHERE), None)) is not None:
         return _wrong_refusal(scene.operations[wrong.source], scene)
@@ -150,7 +150,7 @@ class _Sentences(CoreWords):
         name, value = self.name, shown(thaw(read.result))
         said = f"{self._did(read)} {'on' if self.op(read).refused else 'from'} {name}"
         if failed is None:
-            never = "was never absent" if read.result is None else "nobody ever wrote"
+            never = "was never absent" if read.result is None else "no process ever wrote"
             tail = f"but {name} {never}" if read.result is None else f"but {never} {value} to it"
             return self.example("never-written", f"{said}, {tail}: a value out of nowhere.")
         if failed.refused:
@@ -171,7 +171,7 @@ class _Sentences(CoreWords):
         one, two = [call for call in self.parts if call.f == "read"][:2]
         return self.example(
             "never-written",
-            f"{self._did(one)} and {self._did(two)} from {self.name}, but nobody had written either by then: "
+            f"{self._did(one)} and {self._did(two)} from {self.name}, but no process had written either by then: "
             f"only one of them can have been there from the start.",
         )
 
@@ -180,7 +180,7 @@ class _Sentences(CoreWords):
         write = next(call for call in calls if call.f == "write")
         return self.example(
             "future-read",
-            f"{self._did(read)} from {self.name}, but nobody had begun to write "
+            f"{self._did(read)} from {self.name}, but no process had begun to write "
             f"{shown(thaw(read.result))} by then; {who(self.op(write))} was the first, at "
             f"{self.begun(write)}: a read from the future.",
         )
@@ -256,15 +256,13 @@ class _Sentences(CoreWords):
         if wrote and None not in sides[0] | sides[1] and sides[0].isdisjoint(sides[1]):
             names = [and_listed(sorted(str(node) for node in side)) for side in sides]
             return "split-brain", f"{names[0]} went on with {self._value(outer)}, {names[1]} with {self._value(inner)}"
-        kind = "read-inversion" if self._was_read_first(outer, inner) else "stale-read"
+        # Was it a read that shows that one of the values had been current?
+        read_first = any(cluster.first is not None and cluster.first.f == "read" for cluster in (outer, inner))
+        kind = "read-inversion" if read_first else "stale-read"
         if outer.initial:
             return kind, f"the answer of {who(self.op(outer.last))} is stale"
         suspects = " or that of ".join(who(self.op(cluster.last)) for cluster in (outer, inner))
         return kind, f"the answers contradict each other, and either that of {suspects} is stale"
-
-    def _was_read_first(self, *clusters: _Cluster) -> bool:
-        """Is it a read that shows that one of the values had been current?"""
-        return any(cluster.first is not None and cluster.first.f == "read" for cluster in clusters)
 
     def _value(self, cluster: _Cluster) -> str:
         return shown(thaw(cluster.value))

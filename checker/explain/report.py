@@ -9,8 +9,8 @@ from typing import Final, TypeAlias
 from checker.core.result import Report
 from checker.core.wording import plain
 from history import Counterexample, KeyVerdict
-from history.records.counted import counted
-from history.records.doubts import leaves_more, violations_text
+from history.records.caveats import leaves_more, violations_text
+from history.records.text import counted
 
 #: A counterexample as text of so many columns.
 Draw: TypeAlias = Callable[[Counterexample, int], str]

@@ -12,7 +12,7 @@ from typing import Any, Final
 from checker.core.model import ANY, ILLEGAL, UNKNOWN, Model, ModelError, State
 
 #: The holder's token while it is unknown: that of an acquire that never completed.  No answer is equal to it.
-UNTOLD: Final = ANY
+UNKNOWN_TOKEN: Final = ANY
 
 
 class FencedLock(Model):
@@ -24,7 +24,7 @@ class FencedLock(Model):
     name = "fenced-lock"
     noun = "lock"
     initial: State = (None, -1)
-    # A read may tell which token an acquire without an answer got, so that it does change the state.
+    # A read may show which token an acquire without an answer got, so that it does change the state.
     reads: frozenset[str] = frozenset()
 
     def admit(self, f: str, value: Any, result: Any) -> None:
@@ -45,7 +45,7 @@ class FencedLock(Model):
             return state if result is UNKNOWN else _held_by(state, result)
         if f == "acquire":
             if result is UNKNOWN:
-                return (UNTOLD, last) if holder is None else ILLEGAL
+                return (UNKNOWN_TOKEN, last) if holder is None else ILLEGAL
             word, token = result
             if word == "held":
                 return ILLEGAL if token is None else _held_by(state, token)
@@ -61,7 +61,7 @@ class FencedLock(Model):
     def answers(self, state: State, f: str, value: Any) -> tuple[Any, ...] | None:
         """Tokens only have to grow: a new holder, or an unknown one that a read names, may have any."""
         holder, _ = state
-        if holder == UNTOLD or (f == "acquire" and holder is None):
+        if holder == UNKNOWN_TOKEN or (f == "acquire" and holder is None):
             return None
         if f == "read":
             return (holder,)
@@ -73,12 +73,12 @@ class FencedLock(Model):
         holder, last = state
         if holder is None:
             return "free" if last < 0 else f"free, after token {last}"
-        return "held, nobody knows by which token" if holder == UNTOLD else f"held by token {holder}"
+        return "held, by an unknown token" if holder == UNKNOWN_TOKEN else f"held by token {holder}"
 
 
 def _held_by(state: Any, token: Any) -> State:
     """The state in which the lock is held by this token, or by none."""
     holder, last = state
-    if holder == UNTOLD and type(token) is int:
+    if holder == UNKNOWN_TOKEN and type(token) is int:
         return (token, token) if token > last else ILLEGAL
     return state if holder == token else ILLEGAL

@@ -19,7 +19,7 @@ from checker.core.calls import freeze
 from checker.core.model import ILLEGAL, UNKNOWN, Model, ModelError, State
 from checker.models.objects import Log, is_index
 from history import Operation
-from history.records.counted import counted
+from history.records.text import counted
 
 
 class Ledger(Model):

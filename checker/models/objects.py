@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from checker.core.calls import thaw
 from checker.core.model import ILLEGAL, UNKNOWN, Model, ModelError, State
-from history.records.counted import counted
+from history.records.text import counted
 
 _WRITES: Final = ("write", "w")
 
@@ -203,15 +203,15 @@ class KeyValue(Model):
     """A key of porcupine's key-value store: a string, "" at the start, for ``put``, ``append`` and ``get``."""
 
     name = "kv"
-    noun = "text"
+    noun = "string"
     initial: State = ""
     reads = frozenset({"get"})
 
     def admit(self, f: str, value: Any, result: Any) -> None:
         if f in ("put", "append"):
-            _expect(isinstance(value, str), f"a {f} to a key-value store takes a text", value)
+            _expect(isinstance(value, str), f"a {f} to a key-value store takes a string", value)
         elif f == "get":
-            _expect(result is None or isinstance(result, str), "a get of a key-value store answers a text", result)
+            _expect(result is None or isinstance(result, str), "a get of a key-value store answers a string", result)
         else:
             raise ModelError(f"a key-value store has no operation {f!r}")
 

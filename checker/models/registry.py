@@ -1,19 +1,28 @@
-"""All models by name; a new one is one line here.  Systems may bring more."""
+"""All models by name; a new one is one line here.
+
+Packages announce more, which only their systems have, as entry points of the group ``harness.models``: so the model of
+a recorded history is known wherever its package is installed.  Workers of a Spark cluster are sent ours alone, and name
+one that they lack.
+"""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Final
 
 from checker.core.calls import freeze
 from checker.core.model import ANY, CasRegister, Model, ModelError, Register, StrictCasRegister
 from checker.models.bank import Bank
-from checker.models.brought import brought_models
 from checker.models.fenced_lock import FencedLock
 from checker.models.ledger import Ledger
 from checker.models.objects import Counter, FifoQueue, GrowSet, KeyValue, Log, MultiRegister, Mutex
 from checker.models.sync_state_set import SyncStateSet
+
+#: The entry points of models.
+GROUP: Final = "harness.models"
 
 MODELS: Final[dict[str, Callable[[], Model]]] = {
     "register": Register,
@@ -57,14 +66,31 @@ def model_named(model: str | Model) -> Model:
         raise ModelError(f"a model is a name or an instance such as Register(), found {model!r}")
     if model in MODELS:
         return MODELS[model]()
-    known = all_models()
-    if model not in known:
-        near = difflib.get_close_matches(model, known)
-        hint = f"did you mean {' or '.join(near)}? " if near else ""
-        raise ModelError(f"there is no model {model!r}; {hint}the models are {', '.join(known)}")
-    return known[model]()
+    if (point := announced_models().get(model)) is not None:
+        return _loaded(point)
+    known = model_names()
+    near = difflib.get_close_matches(model, known)
+    hint = f"did you mean {' or '.join(near)}? " if near else ""
+    raise ModelError(f"there is no model {model!r}; {hint}the models are {', '.join(known)}")
 
 
-def all_models() -> dict[str, Callable[[], Model]]:
-    """All models by name: these, and those of installed systems; ours where both have a name."""
-    return {**MODELS, **brought_models(), **MODELS}
+def model_names() -> tuple[str, ...]:
+    """The names of all models: these, and those that installed packages announce."""
+    return (*MODELS, *(name for name in announced_models() if name not in MODELS))
+
+
+@cache
+def announced_models() -> Mapping[str, EntryPoint]:
+    """The models of installed packages, by name: nothing of a package is loaded before its model is asked for."""
+    return {point.name: point for point in entry_points(group=GROUP)}
+
+
+def _loaded(point: EntryPoint) -> Model:
+    try:
+        made = point.load()()
+    except Exception as error:  # noqa: BLE001 (a third party's module may fail in any way)
+        why = f"{type(error).__name__}: {error}"
+        raise ModelError(f"the model {point.name}: {point.value} cannot be loaded: {why}") from None
+    if not isinstance(made, Model):
+        raise ModelError(f"the model {point.name}: {point.value} makes no Model")
+    return made

@@ -206,7 +206,7 @@ def _moments(invoke: IntArray, ret: IntArray) -> IntArray | None:
 
 
 def _ranked(moments: IntArray, invoke: IntArray, ret: IntArray) -> tuple[IntArray, IntArray]:
-    """The same with dense ranks."""
+    """Replace places by dense ranks."""
     if not moments.size or moments[-1] - moments[0] == moments.size - 1:
         first = moments[:1].sum()
         return invoke - first, np.where(ret == NEVER, NEVER, ret - first)

@@ -11,7 +11,7 @@ holds: the newest copy among a majority becomes the new primary's.
 
 With ``--replication sync`` the primary answers when a majority holds the copy that the answer is from.  With ``async``
 it answers at once, and copies follow twice a second: quicker, and what was acknowledged and not copied can be lost.
-With ``--bug=backup-reads`` backups answer reads from their own copies: a bug that whoever tests it must find.
+With ``--bug=backup-reads`` backups answer reads from their own copies: a bug that a test must find.
 """
 
 import argparse

@@ -20,10 +20,6 @@ def _say(line: str) -> None:
     Progress().result(line)  # a vanished reader must not leave nodes half made
 
 
-def _say_aside(line: str) -> None:
-    Progress().say(line)
-
-
 @click.group("cluster")
 def cluster() -> None:
     """The nodes: bring them up, take them down, look at them."""
@@ -80,7 +76,7 @@ def provision(spec: str) -> int:
 def status(spec: str, as_json: bool) -> int:
     """Show the nodes, and the holder of the cluster.  Ends with 0 when all nodes are up, else with 255."""
     if as_json:
-        found = open_cluster(spec, say=_say_aside).status()
+        found = open_cluster(spec, say=Progress().say).status()
         click.echo(json_line({"cluster": found.name, "up": found.is_up, "nodes": [asdict(node) for node in found.nodes],
                               "holder": found.holder, "notes": list(found.notes)}))  # fmt: skip
         return 0 if found.is_up else 255

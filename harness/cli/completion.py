@@ -75,9 +75,9 @@ def complete_options(ctx: click.Context, _param: click.Parameter, incomplete: st
 
 def complete_models(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """The models of the checker."""
-    from checker.models.registry import all_models
+    from checker.models.registry import model_names
 
-    return [CompletionItem(name) for name in all_models() if name.startswith(incomplete)]
+    return [CompletionItem(name) for name in model_names() if name.startswith(incomplete)]
 
 
 def complete_suites(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:

@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -18,9 +18,6 @@ from harness.systems import find_system, usable_systems
 from harness.systems.api import Option, System, Workload
 from harness.terminal.tables import fitted
 from history.extras import require
-
-if TYPE_CHECKING:
-    from checker.core.model import Model
 
 
 @click.command("list-nemeses")
@@ -160,10 +157,9 @@ def _summary(path: Path) -> str:
 @json_option
 def list_models(as_json: bool) -> int:
     """Every model that histories can be checked against."""
-    from checker.models.registry import all_models  # it imports numpy, which no other list needs
+    from checker.models.registry import model_names  # it imports numpy, which no other list needs
 
-    known = sorted(all_models().items())
-    summaries = {name: _summary_of_model(make()) for name, make in known}
+    summaries = {name: _summary_of_model(name) for name in sorted(model_names())}
     if as_json:
         document = [{"name": name, "summary": summary} for name, summary in summaries.items()]
         click.echo(json_line({"models": document}))
@@ -172,9 +168,14 @@ def list_models(as_json: bool) -> int:
     return 0
 
 
-def _summary_of_model(model: Model) -> str:
+def _summary_of_model(name: str) -> str:
     """The first line of its documentation, as plain text, and whether its first value is unknown."""
-    from checker.core.model import ANY
+    from checker.core.model import ANY, ModelError
+    from checker.models.registry import model_named
 
+    try:
+        model = model_named(name)
+    except ModelError as error:
+        return str(error)
     line = (inspect.getdoc(type(model)) or "").partition("\n")[0].replace("``", "")
     return f"{line} What it held before the history is not known." if model.initial is ANY else line

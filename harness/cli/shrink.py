@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from harness.errors import UsageError
-from history.records.counted import counted
+from history.records.text import counted
 
 
 @click.command("shrink")

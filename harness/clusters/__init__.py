@@ -48,7 +48,7 @@ def is_netns(spec: str) -> bool:
 
 
 def require_usable(spec: str) -> None:
-    """Raises UsageError where this user cannot have such a cluster; called before anything is written."""
+    """Check, before anything is written, that this user can have such a cluster.  Raises UsageError."""
     from harness.clusters.capabilities import require_root
 
     if is_netns(spec):

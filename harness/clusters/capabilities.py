@@ -37,20 +37,20 @@ class Provision:
 
 
 def require_root() -> None:
-    """Raises UsageError."""
+    """Check that this process runs as root.  Raises UsageError."""
     if os.geteuid() != 0:
         raise UsageError("--cluster netns needs root: run the same with sudo, or use --cluster inventory:FILE")
 
 
 def require_programs() -> None:
-    """Raises ClusterError that names the packages."""
+    """Check that the programs a cluster needs are installed.  Raises ClusterError that names the packages."""
     missing = sorted({package for program, package in PROGRAMS.items() if not which(program)})
     if missing:
         raise ClusterError(f"missing on this machine: apt-get install {' '.join(missing)}, or run scripts/bootstrap")
 
 
 def require_disk(directory: Path, nodes: int) -> None:
-    """Raises ClusterError."""
+    """Check that a directory has disk space for the nodes.  Raises ClusterError."""
     free, needed = shutil.disk_usage(directory).free, nodes * FREE_DISK_PER_NODE
     if free < needed:
         raise ClusterError(f"{directory} has {free >> 20} MiB free, {nodes} nodes need {needed >> 20}; make room there")

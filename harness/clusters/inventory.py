@@ -67,7 +67,7 @@ class InventoryCluster(Machines):
 
 
 def read_inventory(file: Path, say: Say) -> InventoryCluster:
-    """Raises UsageError that names the file, the place in it, and what is wrong."""
+    """Read an inventory file.  Raises UsageError that names the file, the place in it, and what is wrong."""
     try:
         found = read_toml(file)
     except (OSError, ValueError) as error:

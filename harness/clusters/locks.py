@@ -36,7 +36,7 @@ class FileLock:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Raises ClusterBusyError at once when another process holds it."""
+        """Hold the lock, also several times.  Raises ClusterBusyError at once when another process holds it."""
         with self._entering:
             if self._depth == 0:
                 self._descriptor = self._acquire()

@@ -19,7 +19,7 @@ def mounted_below(directory: Path) -> list[Path]:
 
 
 def mount_tmpfs(point: Path, tag: str, size: str) -> None:
-    """Raises ClusterError."""
+    """Mount a tmpfs of this size at a directory, which is made.  Raises ClusterError."""
     point.mkdir(parents=True, exist_ok=True)
     _run("mount", "-t", "tmpfs", "-o", f"size={size},mode=755", tag, str(point))
 

@@ -60,7 +60,7 @@ class NetnsCluster:
 
     @property
     def nodes(self) -> tuple[Node, ...]:
-        """Raises ClusterError when the cluster is not up."""
+        """The nodes of the cluster.  Raises ClusterError when it is not up."""
         record = self._state.read_record()
         if record is None:
             raise ClusterError(f"cluster {self.name} is not up; run: harness cluster up --cluster netns:{self.name}")

@@ -45,7 +45,7 @@ class VagrantCluster(Machines):
 
     @property
     def nodes(self) -> tuple[Node, ...]:
-        """Raises ClusterError when the machines are not up."""
+        """The machines as nodes.  Raises ClusterError when they are not up."""
         if self._found is None:
             self._found = self._look()
         return self._found

@@ -145,7 +145,7 @@ class LeasedRunner(Runner):
         self._timer = timer
 
     def run(self, stop: threading.Event) -> None:
-        """Raises HarnessError when a timer went off during the run, because faults were then lifted early."""
+        """Inject the schedule's faults under the dead man's timer.  Raises HarnessError when that healed early."""
         if not self._schedule:
             return
         with self._timer as timer:
@@ -223,7 +223,7 @@ class Faults:
             raise ScheduleError("; ".join(f"{name} cannot be aimed: {why}" for name, why in refused.items()))
 
     def _require_taken(self, refused: Mapping[str, str]) -> None:
-        """Raises UsageError for refused faults that are named, not only among ``all``."""
+        """Refuse a plan that names a refused fault, not only among ``all``, by a UsageError."""
         named = fault_names(turn for turn in self._plan.nemesis if turn != "all")
         if reasons := [f"{name} cannot work on this cluster: {why}" for name, why in refused.items() if name in named]:
             raise UsageError(f"{'--schedule' if self._plan.schedule else '--nemesis'}: {'; '.join(reasons)}")
@@ -388,7 +388,7 @@ class Healed:
     failed: list[str]
 
     def check(self) -> None:
-        """Raises HarnessError when something of an earlier run may still stand."""
+        """Check that nothing of an earlier run still stands.  Raises HarnessError."""
         if self.failed:
             raise HarnessError(f"the faults of an earlier run could not be removed: {'; '.join(self.failed)}")
 

@@ -27,7 +27,7 @@ class PreciseTimer:
     """Calls back in its loop once after each :meth:`set`; one that was set before then does not ring any more."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, ring: Callable[[], None]) -> None:
-        """Raises OSError."""
+        """Open the timer and add it to the loop.  Raises OSError."""
         self._loop = loop
         self._ring = ring
         self._fd = _LIBC.timerfd_create(time.CLOCK_MONOTONIC, os.O_NONBLOCK | os.O_CLOEXEC)

@@ -68,7 +68,7 @@ class ProbeLog:
         self._write(probes_header())
 
     def append(self, probe: Probe) -> None:
-        """Raises OSError when the disk refuses it, or refused an earlier one."""
+        """Write a probe to the file.  Raises OSError when the disk refuses it, or refused an earlier one."""
         self._write(json.dumps(probe.to_json(), separators=(",", ":")))
         self.latest = {**self.latest, probe.node: probe}
         self.all.append(probe)

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any, Final, Literal, TypeAlias, cast, get_args
 
+from harness.judge.answers_by_process import last_answers, last_begins
 from harness.judge.recovery import committed_by
-from harness.judge.stretches import last_answers, last_begins
 from harness.plan import Plan
 from history import Probe, Receipt
 

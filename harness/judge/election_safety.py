@@ -8,8 +8,7 @@ from typing import Any
 
 from harness.judge.damage import NONE, Damages
 from history import Check, Probe
-from history.records.counted import counted
-from history.records.listed import and_listed
+from history.records.text import and_listed, counted
 
 
 def election_safety(probes: Sequence[Probe], damages: Damages = NONE) -> Check:
@@ -38,7 +37,14 @@ def election_safety(probes: Sequence[Probe], damages: Damages = NONE) -> Check:
     asked = "no term has two leaders"
     if double:
         seen = "; ".join(f"term {term}: {and_listed(nodes)}" for term, nodes in sorted(double.items()))
-        return Check("election-safety", "check", "invalid", asked, seen, {"kind": "two-leaders", "terms": double})
+        moments = [
+            {"node": node, "time": first[term, node], "term": term}
+            for term, nodes in sorted(double.items())
+            for node in sorted(nodes, key=lambda node: first[term, node])
+        ]
+        second = min(sorted(first[term, node] for node in nodes)[1] for term, nodes in double.items())
+        details = {"kind": "two-leaders", "terms": double, "moments": moments, "since": second}
+        return Check("election-safety", "check", "invalid", asked, seen, details)
     if not claims:
         return Check("election-safety", "check", "unknown", asked, "no node was seen to lead in any term")
     seen = f"{counted(len(claims), 'term')} with a leader"

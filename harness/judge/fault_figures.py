@@ -17,10 +17,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from harness.judge.answers_by_process import last_answers, reporting
 from harness.judge.recovery import FRESH_NS, assess
-from harness.judge.stretches import last_answers, reporting
 from history import Operation, Probe, Receipt
-from history.metrics.awake import AwakeClock
+from history.metrics.awake_clock import AwakeClock
 from history.metrics.recovery import (
     Asked,
     Load,

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from harness.judge.recorded import Recorded
 from history import Receipt
-from history.metrics.awake import AwakeClock
+from history.metrics.awake_clock import AwakeClock
 from nemesis.core.errors import UnknownFaultError
 from nemesis.faults.registry import find, one_at_a_time
 

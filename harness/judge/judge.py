@@ -25,9 +25,9 @@ from harness.plan import Plan
 from harness.runstate import RunState
 from harness.systems.promise import Promise
 from history import Check, Counterexample, KeyVerdict, Operation, Results, worst
-from history.metrics.awake import AwakeClock
-from history.records.counted import counted
-from history.records.doubts import leaves_more
+from history.metrics.awake_clock import AwakeClock
+from history.records.caveats import leaves_more
+from history.records.text import counted
 from history.records.violations import LINEARIZABLE
 
 #: A verdict names a stretch without a successful read, though clients asked, from this length on (ns).
@@ -71,7 +71,7 @@ def judge(
     failures = [*recorded.state.failures, *setup_failures(recorded), *_checker_failures(keys)]
     return Results(
         verdict=verdict,
-        sentence=planted(recorded.plan, checks) + sentence(checks, keys, recovery, failures),
+        sentence=canary_prefix(recorded.plan, checks) + sentence(checks, keys, recovery, failures),
         checks=checks,
         keys=tuple(keys),
         counts=counts(recorded.operations),
@@ -96,7 +96,7 @@ def _of_system(plan: Plan, checks: Sequence[Check]) -> dict[str, Any]:
     What the planted bug does; how many lower bits of indexes count within an epoch; what it promises of the operations
     and to checks; what its log lines and its options mean.
     """
-    bug = {"planted_bug": plan.planted.help} if plan.planted is not None else {}
+    bug = {"planted_bug": plan.declared_canary.help} if plan.declared_canary is not None else {}
     bits = {"epoch_bits": plan.under_test.epoch_bits} if plan.under_test.epoch_bits else {}
     options = {"words": {one.name: one.help for one in plan.under_test.options}} if plan.under_test.options else {}
     logs = plan.under_test.log_words.to_environment()
@@ -217,7 +217,7 @@ def counts(operations: Sequence[Operation]) -> dict[str, Any]:
     return {"phases": table, "ok": total["ok"], "fail": total["fail"], "info": total["info"], "all": len(operations)}
 
 
-def planted(plan: Plan, checks: Sequence[Check]) -> str:
+def canary_prefix(plan: Plan, checks: Sequence[Check]) -> str:
     """The prefix of all texts on a run with a planted bug."""
     if not plan.canary:
         return ""

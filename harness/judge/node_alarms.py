@@ -17,7 +17,7 @@ from harness.judge.damage import Damages
 from harness.judge.recorded import Recorded
 from harness.systems.api import Alarm
 from history import Check, Probe, Receipt
-from history.records.counted import counted
+from history.records.text import counted
 
 #: Counts of a probe that are worth a note, with what they count.
 _COUNTS: Final = (

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from harness.judge.answers_by_process import reporting
 from harness.judge.damage import Damages
 from harness.judge.election_safety import check_terms, election_safety
 from harness.judge.logs.committed_prefix import check_committed_prefix
@@ -18,9 +19,8 @@ from harness.judge.logs.log_order import log_order
 from harness.judge.recorded import Recorded
 from harness.judge.recovery_check import RecoveryFindings
 from harness.judge.replicas import End, replicas_agree
-from harness.judge.stretches import reporting
 from history import Check
-from history.records.listed import and_listed
+from history.records.text import and_listed
 
 #: What is said of a figure that no node reports.
 _UNREPORTED: Final = {

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, Literal, TypeAlias
 
-from harness.judge.stretches import last_answers, reporting
+from harness.judge.answers_by_process import last_answers, reporting
 from harness.systems.api import Recovered, System
 from history import Probe, Receipt
 from history.records.indexes import index_text
-from history.records.listed import and_listed
 from history.records.probes import claim_of, leader_by
+from history.records.text import and_listed
 
 #: A probe older than this (ns) is not used for the state at the heal.
 FRESH_NS: Final = 2_000_000_000

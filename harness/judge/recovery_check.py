@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from harness.judge.answers_by_process import last_answers, last_begins
 from harness.judge.damage import Damage, Damages
 from harness.judge.logs.committed_prefix import falls
 from harness.judge.logs.leader_complete import short_leaders
@@ -31,12 +32,11 @@ from harness.judge.recovery import (
     rule_of,
     silent_before,
 )
-from harness.judge.stretches import last_answers, last_begins
 from history import Check, Operation, Probe, Verdict
-from history.metrics.awake import AwakeClock, gaps
+from history.metrics.awake_clock import AwakeClock, gaps
 from history.records.indexes import index_text
-from history.records.listed import and_listed
 from history.records.probes import last_commit
+from history.records.text import and_listed
 
 #: What a node reached within the limit may be seen by a probe this much later (s).
 SLACK_S: Final = 1.0
@@ -53,7 +53,7 @@ _STANDS_NS: Final = 1_500_000_000
 
 @dataclass(frozen=True, slots=True)
 class RecoveryFindings:
-    """Findings of the probes since the last heal and since the load, in awake time (``history.metrics.awake``).
+    """Findings of the probes since the last heal and since the load, in awake time (``history.metrics.awake_clock``).
 
     The clients' load goes on after the last heal, and a node may fall behind in it: so what was committed when the load
     had ended must be reached as well.  ``unseen`` are times without any probe, ``unasked`` nodes without a probe since
@@ -212,7 +212,8 @@ def recovery_check(recorded: Recorded, found: RecoveryFindings | None, damages: 
     if restart := _restart_failed(recorded, damages):
         details = {**_reached(found, found.since_heal), "kind": "no-recovery", **_last_seen(recorded)}
         seen = f"did not start again after all were restarted: {restart}"
-        return check(*_unless_ours(seen, _failed_set_up(recorded)), details)
+        failed = _failed_set_up(recorded)
+        return check("unknown", f"{seen}, but {failed}", details) if failed else check("invalid", seen, details)
     looked = [found, found.restarted] if found.restarted else [found]
     wrong = next(((one, *failure) for one in looked if (failure := _failure(one, limit))), None)
     if wrong is None:
@@ -255,7 +256,7 @@ def _failure(found: RecoveryFindings, limit: float) -> tuple[Recovery, str] | No
         after = "after all were restarted " if heal.event == RESTART else ""
         return heal, after + heal.sentence() + _late(heal, limit)
     if not load.undecidable and load.seconds is None:
-        before = f"{heal.reached_sentence()}, but " if _reached_at(heal) else ""
+        before = f"{heal.reached_sentence()}, but " if heal.seconds is not None and not heal.undecidable else ""
         return load, f"{before}after the load {load.sentence()}"
     if (
         not (heal.undecidable or load.undecidable)
@@ -271,10 +272,6 @@ def _late(heal: Recovery, limit: float) -> str:
     if heal.committed_again is None or (took := (heal.committed_again - heal.healed_at) / _SECOND) <= limit + SLACK_S:
         return ""
     return f"; operations succeeded again only {took:.1f} s after {heal.event}"
-
-
-def _reached_at(recovery: Recovery) -> bool:
-    return recovery.seconds is not None and not recovery.undecidable
 
 
 def _took(recovery: Recovery) -> float:
@@ -313,10 +310,6 @@ def _harness_cause(found: RecoveryFindings, recorded: Recorded, limit: float) ->
     if recorded.state.standstills and found.seconds < limit:
         return f"the harness was awake for only {found.seconds:.1f} s of the {limit:g} s"
     return None
-
-
-def _unless_ours(seen: str, ours: str) -> tuple[Verdict, str]:
-    return ("unknown", f"{seen}, but {ours}") if ours else ("invalid", seen)
 
 
 def _failed_set_up(recorded: Recorded) -> str:

@@ -20,8 +20,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from history import Check, Probe
-from history.records.counted import counted
-from history.records.listed import and_listed
+from history.records.text import and_listed, counted
 
 KIND: Final = "replicas-differ"
 _ASKED: Final = "every node that is at the same index holds the same contents"

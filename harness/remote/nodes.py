@@ -22,7 +22,7 @@ from pathlib import Path, PurePosixPath
 from types import TracebackType
 from typing import IO, Final, Self, TypeVar
 
-from harness.errors import RemoteError, RemoteTimeout, StoreError, TransferError, UsageError
+from harness.errors import RemoteError, RemoteTimeout, StoreError, UsageError
 from harness.remote.node import Node
 from harness.remote.ssh import CONNECT_S, Connection, Output
 from nemesis.core.ports import Command, Completed
@@ -167,13 +167,13 @@ class Remote:
         command = Command(("sh", "-c", _RECEIVE, "receive", remote, wanted, mode), timeout=TRANSFER_S)
         done = self._execute(node, command, stdin=content)
         if done.code != 0:
-            raise TransferError(node, f"{remote} was not written (exit code {done.code}): {_last_line(done.stderr)}")
+            raise RemoteError(node, f"{remote} was not written (exit code {done.code}): {_last_line(done.stderr)}")
 
     def download_tree(self, node: str, remote: str, local: Path) -> None:
         """Download everything below a node's directory into the directory ``local``; holes stay holes.
 
         Only plain files and directories are taken, and none that would land outside ``local``.  Files that change
-        meanwhile come as they were read.  Raises TransferError, or StoreError when they cannot be written.
+        meanwhile come as they were read.  Raises RemoteError, or StoreError when they cannot be written.
         """
         with _storing(local):
             local.mkdir(parents=True, exist_ok=True)
@@ -181,7 +181,7 @@ class Remote:
                 tar = Command(("tar", "-C", remote, "--sparse", "-cf", "-", "."), timeout=TRANSFER_S)
                 done = self._execute(node, tar, write=file.write, limit=TREE_LIMIT)
                 if done.code not in (0, _TAR_FILE_CHANGED):
-                    raise TransferError(node, f"{remote} cannot be read: {_last_line(done.stderr)}")
+                    raise RemoteError(node, f"{remote} cannot be read: {_last_line(done.stderr)}")
                 file.seek(0)
                 _unpack(file, local)
 

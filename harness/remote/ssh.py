@@ -25,11 +25,7 @@ import paramiko
 from paramiko.common import cMSG_CHANNEL_REQUEST
 
 from harness.errors import (
-    AuthenticationFailedError,
-    ConnectionDroppedError,
-    HostKeyError,
     HostUnreachableError,
-    OutputTooLargeError,
     RemoteError,
     RemoteTimeout,
 )
@@ -73,7 +69,7 @@ class Sink:
     def __call__(self, data: bytes) -> None:
         self.size += len(data)
         if self.size > self.limit:
-            raise OutputTooLargeError(self.node, f"`{self.what}` said more than {self.limit} bytes")
+            raise RemoteError(self.node, f"`{self.what}` said more than {self.limit} bytes")
         if self.write is None:
             self.parts.append(data)
         else:
@@ -169,7 +165,7 @@ class Connection:
 def connect(node: Node, timeout: float) -> paramiko.Transport:
     """Make a connection that is authenticated in both directions.
 
-    Raises HostUnreachableError, HostKeyError or AuthenticationFailedError, each with its remedy.
+    Raises HostUnreachableError, or another RemoteError with its remedy: of the host key, or of ours.
     """
     known = known_host_keys(node)
     key = _load_key(node)
@@ -200,20 +196,20 @@ def shown_host_key(node: Node) -> str:
 
 
 def known_host_keys(node: Node) -> dict[str, bytes]:
-    """Key type -> public key: the node's own, else those in the user's known-hosts file.  Raises HostKeyError."""
+    """Key type -> public key: the node's own, else those in the user's known-hosts file.  Raises RemoteError."""
     if node.host_key is not None:
         kind, _, rest = node.host_key.strip().partition(" ")
         try:
             return {kind: base64.b64decode(rest.split()[0], validate=True)}
         except (IndexError, ValueError):
-            raise HostKeyError(
+            raise RemoteError(
                 node.name, f"host_key is not of the form 'ssh-ed25519 AAAA…': {node.host_key!r}"
             ) from None
     host = node.ssh_host if node.ssh_port == 22 else f"[{node.ssh_host}]:{node.ssh_port}"
     file = Path("~/.ssh/known_hosts").expanduser()
     found = paramiko.HostKeys(str(file)).lookup(host) if file.is_file() else None
     if not found:
-        raise HostKeyError(
+        raise RemoteError(
             node.name,
             f"no host key is known for {host}; name it with host_key, or check it and add it: "
             f"ssh-keyscan -p {node.ssh_port} -- {shlex.quote(node.ssh_host)} >> {shlex.quote(str(file))}",
@@ -230,7 +226,7 @@ def _load_key(node: Node) -> paramiko.PKey:
         problem = f"cannot be read: {error.strerror}"
     except (paramiko.SSHException, ValueError, TypeError) as error:
         problem = f"is no private key that can be used: {error}"
-    raise AuthenticationFailedError(node.name, f"the key file {node.key_file} {problem}")
+    raise RemoteError(node.name, f"the key file {node.key_file} {problem}")
 
 
 def _transport(node: Node, timeout: float) -> paramiko.Transport:
@@ -257,14 +253,14 @@ def _dial(node: Node, timeout: float) -> socket.socket:
 def _shake_hands(node: Node, transport: paramiko.Transport, known: dict[str, bytes], timeout: float) -> None:
     transport.banner_timeout = transport.handshake_timeout = transport.auth_timeout = timeout
     # Only the key types that we know: the server might otherwise show another, which we cannot compare.
-    offered = [kind for name in known for kind in _signatures(name)]
+    offered = [kind for name in known for kind in (("rsa-sha2-512", "rsa-sha2-256") if name == "ssh-rsa" else (name,))]
     options = transport.get_security_options()
     options.key_types = tuple(kind for kind in offered if kind in options.key_types)
     try:
         transport.start_client(timeout=timeout)
         shown = transport.get_remote_server_key()
     except paramiko.ssh_exception.IncompatiblePeer:
-        raise HostKeyError(
+        raise RemoteError(
             node.name, f"the server has no host key of the kind that we know ({', '.join(known)})"
         ) from None
     except _SSH_ERRORS as error:
@@ -273,7 +269,7 @@ def _shake_hands(node: Node, transport: paramiko.Transport, known: dict[str, byt
             f"{node.ssh_host} port {node.ssh_port} answers, but not like an SSH server ({error or 'closed'})",
         ) from None
     if shown.asbytes() not in known.values():
-        raise HostKeyError(
+        raise RemoteError(
             node.name,
             f"{node.ssh_host} shows the host key {_fingerprint(shown.asbytes())}, but on record is "
             f"{' or '.join(map(_fingerprint, known.values()))}; if the machine was rebuilt, put its new key on record",
@@ -284,7 +280,7 @@ def _authenticate(node: Node, transport: paramiko.Transport, key: paramiko.PKey,
     try:
         transport.auth_publickey(node.user, key)
     except paramiko.AuthenticationException:
-        raise AuthenticationFailedError(
+        raise RemoteError(
             node.name,
             f"{node.ssh_host} refuses the key {node.key_file} for user {node.user}; "
             f"add {node.key_file}.pub to the authorized_keys of {node.user} there, or name another key",
@@ -293,10 +289,6 @@ def _authenticate(node: Node, transport: paramiko.Transport, key: paramiko.PKey,
         raise HostUnreachableError(
             node.name, f"{node.ssh_host} hung up while logging in within {timeout:g} s ({error})"
         ) from None
-
-
-def _signatures(kind: str) -> tuple[str, ...]:
-    return ("rsa-sha2-512", "rsa-sha2-256") if kind == "ssh-rsa" else (kind,)
 
 
 def _fingerprint(key: bytes) -> str:
@@ -370,8 +362,8 @@ class _Exchange:
     def _late(self, how: str) -> RemoteTimeout:
         return RemoteTimeout(self.node, f"`{self.what}` {how}")
 
-    def dropped(self, why: str) -> ConnectionDroppedError:
-        return ConnectionDroppedError(
+    def dropped(self, why: str) -> RemoteError:
+        return RemoteError(
             self.node, f"the SSH connection went away ({why}) under `{self.what}`, which may or may not have run"
         )
 

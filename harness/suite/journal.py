@@ -48,7 +48,7 @@ class Begun:
 
     @classmethod
     def from_json(cls, record: dict[str, Any]) -> Begun:
-        """Raises ValueError, KeyError, TypeError, UsageError when it is not such a record."""
+        """Read the record of a begun suite.  Raises ValueError, KeyError, TypeError, UsageError when it is none."""
         if (record["format"], record["version"]) != (FORMAT, VERSION):
             raise ValueError(f"expected {FORMAT} version {VERSION}")
         fields = {name: record[name] for name in cls.__slots__ if name != "cells"}
@@ -128,7 +128,7 @@ def unfinished(store: Path, name: str) -> Journal | None:
 
 
 def read_journal(root: Path) -> Journal:
-    """Raises UsageError.  A torn last line is left out: its cell runs again."""
+    """Read the journal of a suite; a torn last line is left out, so its cell runs again.  Raises UsageError."""
     try:
         begun = Begun.from_json(load_object((root / "suite.json").read_bytes()))
         path = root / "attempts.jsonl"

@@ -116,7 +116,7 @@ class _Recorded:
     """When a run started, and what its nodes had reported as committed by a time."""
 
     def __init__(self, run: RunFiles) -> None:
-        """Raises OSError, and FormatError where the history's header or the probes cannot be read."""
+        """Read when a run started, and its probes.  Raises OSError, and FormatError for files that cannot be read."""
         with run.history.open("rb") as source:
             self.started = parse_header(parse_object(source.readline(), run.history, 1), run.history).started
         self._probes: dict[str, list[tuple[float, int]]] = {}

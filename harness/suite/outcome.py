@@ -13,7 +13,7 @@ from harness.suite.cells import Cell
 from harness.suite.expectation import CODE_OF, Outcome
 from harness.suite.journal import Journal
 from harness.terminal import tables
-from history.records.counted import counted
+from history.records.text import counted
 from history.schema import record_of
 from reports.style.format import one_line
 
@@ -178,7 +178,3 @@ def _row(result: CellResult) -> tuple[str, ...]:
     tries = f"  {len(result.attempts)} attempts" if len(result.attempts) > 1 else ""
     expected = "" if result.cell.expected.verdicts == ("valid",) else f"  [expected {result.cell.expected.words()}]"
     return f"  {result.outcome:<18}", f"{seconds:>5}", result.cell.name, f"{found}{tries}{expected}"
-
-
-def is_as_expected(outcome: Outcome) -> bool:
-    return CODE_OF[outcome] == 0

@@ -68,7 +68,10 @@ class Limits:
 def stored(store: Path) -> list[Stored]:
     """The runs of a store, oldest first.  Raises StoreError when it cannot be read."""
     try:
-        return sorted((_stored(files) for files in runs_of(store)), key=lambda run: (run.started, run.root))
+        runs = (
+            Stored(files.root, _started(files.root), _size(files.root), _standing(files)) for files in runs_of(store)
+        )
+        return sorted(runs, key=lambda run: (run.started, run.root))
     except FileNotFoundError:
         return []
     except OSError as error:
@@ -122,7 +125,7 @@ def old_suites(store: Path, limits: Limits, now: datetime) -> list[Path]:
 
 
 def remove_suite(path: Path) -> None:
-    """Raises StoreError."""
+    """Remove the directory of a suite.  Raises StoreError."""
     try:
         shutil.rmtree(path)
         _drop_dangling(path.parent / "latest")
@@ -174,10 +177,6 @@ def _runs_of_suite(store: Path, suite: Path) -> list[Path]:
         return [store / record["run"] for record in records if record["run"]]
     except (ValueError, KeyError, TypeError):
         return [suite]
-
-
-def _stored(files: RunFiles) -> Stored:
-    return Stored(files.root, _started(files.root), _size(files.root), _standing(files))
 
 
 def _standing(files: RunFiles) -> Standing:

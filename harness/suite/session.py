@@ -20,9 +20,10 @@ from harness.store import write_json
 from harness.suite import junit
 from harness.suite.cell_process import Attempt, proof_of_cut_run, run_cell
 from harness.suite.cells import Cell, Shard, likely_seconds
+from harness.suite.expectation import CODE_OF
 from harness.suite.journal import Begun, Journal, alone, begin, latest, unfinished
 from harness.suite.markdown import markdown
-from harness.suite.outcome import SuiteResults, conclude, is_as_expected, summary
+from harness.suite.outcome import SuiteResults, conclude, summary
 from harness.suite.runner import OVERHEAD_S, Runner
 from harness.suite.suitefile import OnFailure, Suite, length_s, read_suite
 from harness.suite.table import Table
@@ -177,7 +178,7 @@ def _begun(asked: SuiteOptions, suite: Suite) -> Journal:
 
 
 def _require_cluster(asked: SuiteOptions, cells: Iterable[Cell]) -> None:
-    """Raises UsageError where --cluster names none that these cells could run on."""
+    """Check that --cluster names one that these cells can run on.  Raises UsageError."""
     for nodes in {cell.plan.nodes for cell in cells}:
         open_cluster(asked.cluster, nodes=nodes)
 
@@ -202,7 +203,7 @@ def _resumed(asked: SuiteOptions, suite: Suite) -> Journal:
 
 
 def _require_spark(cells: Iterable[Cell]) -> None:
-    """Raises MissingExtraError if a cell is judged through Spark, which is not installed."""
+    """Check that Spark is installed if a cell is judged through it.  Raises MissingExtraError."""
     if any(cell.plan.spark and not cell.skip for cell in cells):
         require("spark")
 
@@ -239,9 +240,9 @@ def _launcher(journal: Journal, store: Path, table: Table, stop: threading.Event
 
 
 def _note(run: Path, cell: Cell, attempt: Attempt) -> None:
-    """Raises StoreError."""
+    """Write beside a run what its cell expected, and what came out.  Raises StoreError."""
     record = {"cell": cell.name, "expected": record_of(cell.expected), "outcome": attempt.outcome,
-              "as_expected": is_as_expected(attempt.outcome)}  # fmt: skip
+              "as_expected": CODE_OF[attempt.outcome] == 0}  # fmt: skip
     try:
         write_json(RunFiles(run).suite, record)
     except OSError as error:

@@ -91,7 +91,7 @@ class Suite:
         for number, table in enumerate(self.tables):
             where = f"{self.path}: matrix[{number}]"
             found += _Matrix(table, self.defaults, where, self.path.parent, self.defects).cells(
-                seed, cluster, changes or {}, wanted or _everything
+                seed, cluster, changes or {}, wanted or (lambda _: True)
             )
         names: set[str] = set()
         for cell in found:
@@ -104,7 +104,7 @@ class Suite:
 
 
 def read_suite(path: Path) -> Suite:
-    """Raises UsageError."""
+    """Read a suite file.  Raises UsageError that names the file."""
     try:
         record = read_toml(path)
         found = to_builtins(convert(record, SUITE))
@@ -142,10 +142,6 @@ def length_s(value: str, where: str) -> float:
     if total <= 0:
         raise UsageError(f"{where} must be {LENGTH_WORDS}, not {value!r}")
     return float(total)
-
-
-def _everything(_: Plan) -> bool:
-    return True
 
 
 # -- a matrix ---------------------------------------------------------------------------------------------------------
@@ -265,7 +261,7 @@ class _Condition:
         return fits
 
     def require_used(self) -> None:
-        """Raises UsageError for a condition that no cell met: it is a slip of the pen."""
+        """Check that some cell met the condition; else it is a slip of the pen.  Raises UsageError."""
         if not self._used:
             raise UsageError(f"{self._where}: fits no cell of its matrix; look at the values, or take it out")
 

@@ -129,7 +129,7 @@ class Setup:
     workload: str = ""
 
     def node(self, name: str) -> Machine:
-        """Raises KeyError for an unknown name."""
+        """Find a node by its name.  Raises KeyError."""
         for node in self.nodes:
             if node.name == name:
                 return node
@@ -369,7 +369,6 @@ class System:
     again.  A node may answer damage to files of the classes in ``may_refuse`` by not starting.
     ``quorum_reads``: an answered read shows that a quorum answered, not one node.  ``promises``: what it claims.
     ``epoch_bits``: so many lower bits of an index count within an epoch, which the upper ones are (0: no epochs).
-    ``models`` are models of the checker that this system alone needs, by name (``checker.models.brought``), and
     ``log_words`` say what lines of its logs mean.
     """
 
@@ -393,7 +392,6 @@ class System:
     invariants: tuple[Invariant, ...] = ()
     alarms: tuple[Alarm, ...] = ()
     log_words: LogWords = NO_WORDS
-    models: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
     may_refuse: frozenset[str] = frozenset()
     quorum_reads: Callable[[Setup], bool] = lambda _setup: True
     title: str = ""

@@ -38,7 +38,7 @@ class LocalFiles:
 
     @property
     def key(self) -> str:
-        """Raises UsageError when a file is missing."""
+        """The digest of the files.  Raises UsageError when one is missing."""
         for path in self.paths:
             if not path.is_file():
                 raise UsageError(f"{path.name} {self.missing}")

@@ -35,14 +35,12 @@ def choices(system: System) -> type[Struct]:
 
 
 def with_defaults(system: System, given: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
-    """The values of all options: those given, also by the names that options had before, else the defaults."""
-    now = {option.before: option.name for option in system.options if option.before}
-    defaults = {option.name: option.default for option in system.options}
-    return {**defaults, **{now.get(name, name): value for name, value in given.items()}}
+    """The values of all options: those given, else the defaults."""
+    return {**{option.name: option.default for option in system.options}, **given}
 
 
 def check_options(system: System, given: Mapping[str, OptionValue], spell: Callable[[str], str]) -> None:
-    """Raises ValueError for an option that the system does not have, or a value that it does not take."""
+    """Check that the system has each option, and takes its value.  Raises ValueError."""
     options = {option.name: type_of(option) for option in system.options}
     for name in given:
         if name not in options:

@@ -17,7 +17,7 @@ _VERSION: Final = re.compile(r"\S+")
 
 
 def check_declared(system: System) -> None:
-    """Raises ValueError for the first declaration that is wrong, with its place, such as ``options.colour.default``."""
+    """Check all declarations.  Raises ValueError for a wrong one, with its place: ``options.colour.default``."""
     for place in ("versions", "workloads"):
         if not getattr(system, place):
             raise ValueError(f"{place} is empty: the first is the default")
@@ -50,7 +50,7 @@ def _check_names(place: str, names: Iterable[Any], allowed: re.Pattern[str] = _N
 
 
 def _check_option(place: str, option: Option) -> None:
-    """Raises ValueError for a default that is not among the choices or within the bounds."""
+    """Check that an option's default is among its choices and within its bounds.  Raises ValueError."""
     default: Any = option.default  # a third party may have written anything
     if not isinstance(default, bool | int | float | str):
         raise ValueError(f"{place}.default must be true or false, a number or a text, not {default!r}")
@@ -65,15 +65,15 @@ def _check_option(place: str, option: Option) -> None:
 
 
 def _check_canary(place: str, needs: Mapping[str, Any], options: Mapping[str, Any]) -> None:
-    """Raises ValueError for an option that a planted bug needs and the system does not have."""
+    """Check that the system has each option that a canary needs.  Raises ValueError."""
     if unknown := set(needs) - set(options):
         raise ValueError(f"{place}.options: there is no option {min(unknown)!r}; {hint(min(unknown), options)}")
 
 
 def require_able(system: System, setup: Setup) -> None:
-    """Raises UsageError with the reason, and the mend, when this setup of it cannot be run."""
+    """Check that this setup of the system can be run.  Raises UsageError with the reason, and the mend."""
     for workload in system.workloads:
-        if workload.name == setup.workload and isinstance(workload.model, str) and workload.model not in system.models:
+        if workload.name == setup.workload and isinstance(workload.model, str):
             from checker.models.registry import model_named  # it imports numpy, which no list needs
 
             try:

@@ -281,13 +281,10 @@ class Deployment:
         waiting = list(roles)
 
         def ready() -> bool:
-            waiting[:] = [role for role in waiting if not self._is_ready(role)]
+            waiting[:] = [role for role in waiting if role.ready is not None and not role.ready(self.shell(role.node))]
             return not waiting
 
         self._until(ready, lambda: waiting, lambda: f"{', '.join(map(_name, waiting))} did not become ready")
-
-    def _is_ready(self, role: Role) -> bool:
-        return role.ready is None or role.ready(self.shell(role.node))
 
     def _until(self, look: Callable[[], bool], waiting: Callable[[], Sequence[Role]], late: Callable[[], str]) -> None:
         deadline = self._clock() + self._ready_timeout

@@ -74,7 +74,7 @@ class Law:
             raise ValueError(f"more than one rule for {', '.join(sorted({c for c in cases if cases.count(c) > 1}))}")
 
     def type_of(self, case: str, f: str) -> Type:
-        """Raises KeyError for a case without a rule."""
+        """Look up the outcome of an operation by the rule of the case.  Raises KeyError for a case without a rule."""
         return self.rules[case].type_of(f)
 
     def outcome(

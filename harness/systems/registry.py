@@ -1,4 +1,4 @@
-"""The systems that are there: those that packages announce, this one among them (``history.announced``).
+"""The systems that are there: those that packages announce, this one among them (``history.system_entry_points``).
 
 A file that ends in ``.toml`` is a system as well.
 """
@@ -13,9 +13,9 @@ from harness.errors import UsageError
 from harness.systems.api import System
 from harness.systems.declared import check_declared
 from harness.systems.program.system import system_of
-from history.announced import announced_systems
 from history.extras import missing_extra
 from history.schema import hint
+from history.system_entry_points import system_entry_points
 
 #: What is tested where nothing is said.
 DEFAULT: Final = "dledger"
@@ -25,7 +25,7 @@ FILE: Final = ".toml"
 
 def system_names() -> tuple[str, ...]:
     """The names of all systems, the default one first."""
-    return tuple(sorted(announced_systems(), key=lambda name: (name != DEFAULT, name)))
+    return tuple(sorted(system_entry_points(), key=lambda name: (name != DEFAULT, name)))
 
 
 @cache
@@ -36,10 +36,10 @@ def find_system(name: str) -> System:
     """
     if name.endswith(FILE):
         mine = system_of(Path(name))
-        if mine.name in announced_systems():
+        if mine.name in system_entry_points():
             raise UsageError(f"--system {name}: name: {mine.name} is an installed system: give the file another name")
         return _checked(mine, f"--system {name}")
-    announced = announced_systems()
+    announced = system_entry_points()
     if name not in announced:
         raise UsageError(f"--system: there is no system {name!r}; {hint(name, announced)}")
     point = announced[name]
@@ -75,7 +75,7 @@ def usable_systems() -> tuple[list[System], dict[str, str]]:
 
 def installed(name: str) -> System | None:
     """The system of this name or in this file, None when there is none here.  Raises UsageError if it is unusable."""
-    there = Path(name).is_file() if name.endswith(FILE) else name in announced_systems()
+    there = Path(name).is_file() if name.endswith(FILE) else name in system_entry_points()
     return find_system(name) if there else None
 
 

@@ -3,7 +3,7 @@
 What it promises is what is judged: its writes are linearizable; a session sees its own writes and never goes back.  A
 plain read may be old, and so may one after ``sync``: a leader that was deposed and does not know it answers that alone.
 So a ``read`` follows a write of its own session (to a znode of no meaning), through a quorum, which makes it
-linearizable, and a ``peek``, made as the option ``reads`` says, is judged by the order within its session.
+linearizable, and a ``peek``, made as the option ``peeks`` says, is judged by the order within its session.
 
 A lock is a znode that outlives sessions.  It holds its holder's token, which is the version that it then had, or null.
 Only a set that names the version before changes it, so that no token comes again, and only a release ends a lock.

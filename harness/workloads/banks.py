@@ -9,7 +9,7 @@ from typing import Final
 from harness.generators import Generator, Invocation, operations, seeded
 from harness.workloads.final_reads import last_reads
 from history import Check, Counterexample, Operation
-from history.records.counted import counted
+from history.records.text import counted
 from history.records.violations import details_of
 
 BANK: Final = "bank-0"

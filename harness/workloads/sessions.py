@@ -16,8 +16,8 @@ from itertools import count
 from typing import Any, Final, TypeAlias
 
 from history import Check, Counterexample, Operation, Verdict, worst
-from history.records.counted import counted
 from history.records.operations import NEW_SESSION
+from history.records.text import counted
 from history.records.violations import details_of
 
 _ASKED: Final = "sessions keep their order; each write has a version of its own; writes and final reads linearizable"
@@ -161,17 +161,13 @@ def _went_back(ordered: Iterable[Operation], versions: Mapping[tuple[Any, Any], 
         if op.outcome == "info" or (op.outcome == "fail" and NEW_SESSION in (op.error or "")):
             newest = {one: known for one, known in newest.items() if one[0] != op.process}
         elif op.outcome == "ok" and op.f in ("write", "peek"):
-            version = versions[op.key, op.value] if op.f == "write" else _peeked(op)
+            peeked = -1 if op.result is None or op.f == "write" else int(op.result[1])
+            version = versions[op.key, op.value] if op.f == "write" else peeked
             if op.f == "peek" and version < before[0]:
                 text = f"process {op.process} saw {_named(version)} of {op.key} after {_named(before[0])}"
                 said = [(one, _named(number)) for number, one in (before, (version, op))]
                 yield Counterexample.of_promise("session-went-back", text, *said)
             newest[session] = (version, op) if version > before[0] else before
-
-
-def _peeked(op: Operation) -> int:
-    """The version that a peek was answered, -1 for absent."""
-    return -1 if op.result is None else int(op.result[1])
 
 
 def _named(version: int) -> str:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from harness.generators import Generator, Invocation, Stream, chain, limit, mix, operations, seeded
 from harness.workloads.final_reads import last_reads
 from history import Check, Counterexample, Operation
-from history.records.counted import counted
+from history.records.text import counted
 from history.records.violations import details_of
 
 #: How many operations a set gets before the next one takes its place: a read costs as much as the set is large.

@@ -212,7 +212,7 @@ class _Piece(TextScan):
         return bool(fits.all()) and all(map(may_be_keyed, clients))
 
     def require_no_key(self) -> None:
-        """Raises FormatError for a read of ``[k nil]``."""
+        """Refuse a read of ``[k nil]`` by a FormatError."""
         k, rows = self.kernel, self.rows
         asked = (rows[:, k.TYPE] == self.hash("invoke")) & (rows[:, k.F] == self.hash("read")) & (rows[:, k.KEY] == -1)
         asked &= (rows[:, k.SHAPE] == k.PAIR) & (rows[:, k.VALUE] == ABSENT) & (rows[:, k.OLD] != ABSENT) & self.plain
@@ -221,7 +221,7 @@ class _Piece(TextScan):
             raise self.wrong(min(named), HALF_KEYED)
 
     def require_kv(self, events: int, *, keyed: bool) -> None:
-        """Raises FormatError for the first event that ``parse_porcupine_kv`` would not take."""
+        """Check that ``parse_porcupine_kv`` would take each event.  Raises FormatError for the first other one."""
         k, rows = self.kernel, self.rows
         shape, f = rows[:, k.SHAPE], rows[:, k.F]
         unread = (shape == k.NULL) & (f == self.hash("get")) & (rows[:, k.TYPE] != self.hash("ok"))

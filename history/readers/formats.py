@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from history.errors import FormatError
-from history.packed import packed
+from history.file_signatures import recognized_format
 from history.readers.edn import parse_edn
 from history.readers.jepsen_events import TextHistory
 from history.readers.jepsen_log import parse_jepsen_log
@@ -54,7 +54,7 @@ def kind_of(path: Path) -> Kind:
         raise FormatError(str(path), "byte 0", "expected a history, found an empty file")
     if head.startswith(b"PAR1"):
         return "parquet"
-    if (what := packed(head)) is not None:
+    if (what := recognized_format(head)) is not None:
         raise FormatError(str(path), "byte 0", f"expected a history, but {what}")
     head = head.removeprefix(BOM_UTF8)
     if _JSON_ARRAY.match(head):

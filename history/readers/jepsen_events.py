@@ -46,7 +46,7 @@ def events_of(records: Sequence[Record], wrong: Wrong) -> TextHistory:
 
 
 def check_record(place: int, record: dict[str, Any], wrong: Wrong) -> None:
-    """Raises FormatError for a field that is missing or has a wrong type."""
+    """Check that an event has all fields, with values of the right types.  Raises FormatError."""
     for name in ("process", "type", "f"):
         if name not in record:
             raise wrong(place, f"the field :{name} is missing")

@@ -128,7 +128,7 @@ def _value(data, place, end, row):  # type: ignore[no-untyped-def]
 
 @compiled_part
 def _list(data, place, end, row):  # type: ignore[no-untyped-def]
-    """The same for what begins with a bracket."""
+    """Scan a value that begins with a bracket into the row; returns the place behind it, or -1."""
     place = _skip(data, place + 1, end)
     for column in (OLD, VALUE, SEEN):
         if is_null(data, place, end):

@@ -166,7 +166,7 @@ class _Source:
         return coded
 
     def check(self) -> None:
-        """Raises FormatError for what no recorder of events could have written."""
+        """Check that a recorder of events could have written the rows.  Raises FormatError."""
         for bad, message in self._complaints():
             rows = np.flatnonzero(bad)
             if rows.size:

@@ -27,7 +27,7 @@ class NotColumnarError(ValueError):
 
 
 def read_only(data: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """The same bytes, as a view that cannot be written to: the scanners are compiled for such alone."""
+    """View bytes so that they cannot be written to: the scanners are compiled for such views alone."""
     view = data.view()
     view.flags.writeable = False
     return view

@@ -22,7 +22,7 @@ class LineFile:
         self.descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o644)
 
     def require_writable(self) -> None:
-        """Raises the OSError of the write that failed."""
+        """Check that no write has failed so far.  Raises the OSError of the one that did."""
         if self.failure is not None:
             raise self.failure
 

@@ -16,7 +16,7 @@ def system_version(plan: Mapping[str, Any]) -> str:
     return f"{mode} canary {plan['canary']}" if plan.get("canary") else mode
 
 
-def planted_in(version: str) -> bool:
+def has_canary(version: str) -> bool:
     """Whether runs of a version, as :func:`system_version` names it, had a bug planted."""
     return " canary " in f" {version} "
 

@@ -16,8 +16,8 @@ MAX_COUNTEREXAMPLES: Final = 8
 #: What stands in place of the verdict of a run in which the harness failed.
 HARNESS_FAILURE: Final = "harness failure"
 #: How headlines of a run with a planted bug begin: found by a check that looks for the bug, or by another.
-BY_PLANTED: Final = "Intended: "
-BESIDE_PLANTED: Final = "Also found: "
+BY_CANARY: Final = "Intended: "
+BESIDE_CANARY: Final = "Also found: "
 
 _BADNESS: Final[dict[str, int]] = {"valid": 0, "unknown": 1, "invalid": 2}
 
@@ -225,6 +225,7 @@ class Results:
     ``behind``, ``silent``);
     ``fault_figures`` are the distributions over all windows of one fault (see ``docs/nemeses.md``).
     ``headlines`` says what broke, the worst first, as the page does on top; lists of runs and the summary show it.
+    ``next_step`` is what to look at next, of the same page.
     """
 
     verdict: Verdict
@@ -240,6 +241,7 @@ class Results:
     warnings: tuple[str, ...] = ()
     timings: dict[str, float] = field(default_factory=dict)
     headlines: tuple[str, ...] = ()
+    next_step: str = ""
 
     def to_json(self) -> dict[str, Any]:
         record = {name: getattr(self, name) for name in self.__slots__}
@@ -258,7 +260,7 @@ def headlines_of(results: Mapping[str, Any], plan: Mapping[str, Any]) -> list[st
     listed = [str(one) for one in found] if isinstance(found, list | tuple) else []
     if not plan.get("canary"):
         return listed
-    if not listed or not all(one.startswith((BY_PLANTED, BESIDE_PLANTED)) for one in listed):
+    if not listed or not all(one.startswith((BY_CANARY, BESIDE_CANARY)) for one in listed):
         return []
     became = str(results.get("sentence") or "").partition(";")[0]
     return [f"{became[:1].upper()}{became[1:]}.", *listed]

@@ -95,10 +95,8 @@ def _violations(results: Mapping[str, Any]) -> Iterator[Violation]:
             continue
         name, details = str(check.get("name", "")), check_details(check)
         if name in LINEARIZABLE:
-            sets = next((check_details(one) for one in check_records(results) if losses_of(one)), None)
             for kind in _kinds_shown(results):
-                about = sets if kind == "lost-element" else None
-                yield Violation(name, kind, severity=severity_of(name, kind, about))
+                yield Violation(name, kind, severity=severity_of(name, kind, at_the_end(results, kind)))
         else:
             nodes, kinds = details.get("nodes") or details.get("behind"), details.get("kinds")
             named = tuple(map(str, nodes)) if isinstance(nodes, list | tuple) else ()
@@ -187,6 +185,12 @@ def losses_of(check: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return listed_details(check, "losses")
 
 
+def at_the_end(results: Mapping[str, Any], kind: str) -> Mapping[str, Any] | None:
+    """Return the details of the check that counted what sets lack at the end, of a lost element; else None."""
+    counted = (one for one in check_records(results) if losses_of(one) or check_details(one).get("lost") == 0)
+    return next(map(check_details, counted), None) if kind == "lost-element" else None
+
+
 def answered_by(record: Mapping[str, Any]) -> str | None:
     """Name the node whose answer leaves no order, by a counterexample's JSON that may be malformed."""
     try:
@@ -261,6 +265,8 @@ def severity_of(check: str, kind: str, details: Mapping[str, Any] | None = None)
         )
     if kind in LOST | _LOST_EARLIER | SHORT_LOGS:
         losses = losses_of({"details": details})
+        if kind == "lost-element" and not losses and details and details.get("lost") == 0:
+            return "inconsistent"  # some read lacked it, and at the end every node's holds it
         elsewhere = bool(losses) and all(one.get("elsewhere") == one.get("lost") for one in losses)
         return "missing on nodes" if elsewhere else "data lost"
     if check == "recovery":
@@ -284,7 +290,7 @@ def finding_name(severity: str, kind: str, canary: str = "", beside: str = "") -
     """Name what was found in a run wherever runs are listed: how bad it is, and the kind where that says more.
 
     Without a ``severity`` there is no violation, and the ``kind`` is what kept the run from proving anything.
-    ``beside`` names what was found beside a planted bug (:func:`beside_planted`), and is said in place of the bug.
+    ``beside`` names what was found beside a planted bug (:func:`beside_canary`), and is said in place of the bug.
     """
     plain = not severity or kind == "no-recovery"
     named = (severity or kind) if plain else f"{severity}: {kind}"
@@ -295,7 +301,7 @@ def finding_name(severity: str, kind: str, canary: str = "", beside: str = "") -
     return named
 
 
-def beside_planted(plan: Mapping[str, Any], results: Mapping[str, Any]) -> str:
+def beside_canary(plan: Mapping[str, Any], results: Mapping[str, Any]) -> str:
     """Name the worst finding that a planted bug, which was found, may or may not explain; or empty."""
     looking = checks_looking(plan)
     if canary_outcome(plan, results) != "found":
@@ -336,4 +342,4 @@ def verdict_words(verdict: str, plan: Mapping[str, Any], results: Mapping[str, A
         return verdict
     if canary == "missed":
         return f"{shown_verdict(verdict, canary)}: the planted bug was not found"
-    return f"{verdict}, {MORE_FOUND if beside_planted(plan, results) else AS_INTENDED}"
+    return f"{verdict}, {MORE_FOUND if beside_canary(plan, results) else AS_INTENDED}"

@@ -67,7 +67,7 @@ def read_checked(path: Path, name: str, schema: pa.Schema) -> pa.Table:
 
 
 def read_pieces(path: Path, name: str, schema: pa.Schema) -> Iterator[pa.Table]:
-    """The same in pieces of up to :data:`PIECE` rows.  Raises FormatError as :func:`read_checked` does."""
+    """Read a table in pieces of up to :data:`PIECE` rows.  Raises FormatError as :func:`read_checked` does."""
     try:
         with pq.ParquetFile(path) as file:
             for batch in file.iter_batches(PIECE, columns=[*schema.names, *FORMERLY.get(name, {}).values()]):

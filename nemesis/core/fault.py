@@ -246,5 +246,5 @@ def as_recorded(ctx: Context, name: str, drawn: T) -> T:
 def complaint(text: str) -> str:
     """The line of an output that names the error: the first with "error" in it, or else the last."""
     lines = text.strip().splitlines()
-    telling = [line for line in lines if "error" in line.lower()] or lines[-1:]
-    return telling[0][:300] if telling else "no message"
+    naming = [line for line in lines if "error" in line.lower()] or lines[-1:]
+    return naming[0][:300] if naming else "no message"

@@ -49,7 +49,7 @@ OPTIONS: Final[Mapping[str, Option]] = {
 
 
 def check_options(options: Mapping[str, float]) -> None:
-    """Raises OptionError that names the option and the correction."""
+    """Check names and values of options.  Raises OptionError that names the option and the correction."""
     for name, value in options.items():
         if name not in OPTIONS:
             near = difflib.get_close_matches(name, OPTIONS, n=1, cutoff=0.5)

@@ -34,8 +34,8 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 from history import Probe
-from history.records.listed import and_listed
 from history.records.probes import by_rank, claim_of, leader_by
+from history.records.text import and_listed
 from nemesis.core.errors import NotYetError, ScheduleError, SkippedError
 from nemesis.core.fault import Context, Targets
 from nemesis.core.grudges import majority
@@ -93,7 +93,7 @@ def resolve(wish: Mapping[str, Any] | None, ctx: Context, rng: random.Random) ->
 
 
 def check_words(words: str, names: Sequence[str] = ()) -> None:
-    """Raises ScheduleError for a word that is neither known nor a node's name; without names any name is accepted."""
+    """Check that each word is known, or a node's name if ``names`` are given.  Raises ScheduleError."""
     for word in words.split("/"):
         bare = word.removeprefix("!").strip()
         if not bare or (names and bare not in (*WORDS, *names)):

@@ -133,17 +133,14 @@ class Shape:
     def start(self, seed: int) -> Command:
         figures = (self.delay_ms, self.jitter_ms, self.reorder, self.duplicate)
         arguments = (self.ready, str(self.number), *(f"{figure:g}" for figure in figures), str(seed))
-        return Command(("sh", "-c", _START, PROGRAM, *arguments), stdin=helper_source(), timeout=15.0)
+        source = Path(__file__).with_name("queue_helper.py").read_text()
+        return Command(("sh", "-c", _START, PROGRAM, *arguments), stdin=source, timeout=15.0)
 
     def counts(self) -> Command:
         return Command(("sh", "-c", COUNTS, PROGRAM, self.ready))
 
     def stop(self) -> Command:
         return Command(("sh", "-c", _STOP, PROGRAM, self.ready))
-
-
-def helper_source() -> str:
-    return Path(__file__).with_name("queue_helper.py").read_text()
 
 
 class QueuedPackets:
@@ -291,7 +288,7 @@ def _numbered(ctx: Context, grudge: Mapping[str, tuple[str, ...]], count: int) -
 
 
 def reordered(ctx: Context, targets: Targets, shape: Shape) -> Witness:
-    """Raises FaultError when over some link nothing came out of order."""
+    """Witness that packets come out of order over every link.  Raises FaultError where none does."""
     links = _numbered(ctx, targets.grudge, 300)
     late = {link: late for link, (_, _, late) in links.items()}
     if len(links) < len(targets.grudge) or not all(late.values()):
@@ -300,7 +297,7 @@ def reordered(ctx: Context, targets: Targets, shape: Shape) -> Witness:
 
 
 def doubled(ctx: Context, targets: Targets, shape: Shape) -> Witness:
-    """Raises FaultError when over some link nothing came twice."""
+    """Witness that packets come twice over every link.  Raises FaultError where none does."""
     links = _numbered(ctx, targets.grudge, 300)
     twice = {link: came - different for link, (came, different, _) in links.items()}
     if len(links) < len(targets.grudge) or not all(twice.values()):

@@ -203,7 +203,7 @@ def places(ctx: Context, nodes: Iterable[str]) -> str:
 
 
 def refused_writes(ctx: Context, targets: Targets) -> Witness:
-    """Raises FaultError when one of the nodes can still write to its data filesystem."""
+    """Witness that no node can write to its data filesystem.  Raises FaultError when one still can."""
     answers = ctx.nodes.run(ctx.at_data(targets.nodes, _WRITE))
     if alive := [node for node, answer in answers.items() if "refused" not in answer.stdout]:
         raise FaultError(f"the data directory can still be written to: {places(ctx, alive)}")

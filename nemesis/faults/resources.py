@@ -266,10 +266,6 @@ def _disk(ctx: Context, device: str) -> Sequence[tuple[str, str, str]]:
     )
 
 
-def _throttled(_: Figures, now: Figures) -> bool:
-    return now.get("nr_throttled", 0) > 0
-
-
 def _reclaimed(_: Figures, now: Figures) -> bool:
     """Whether the process had to wait for memory."""
     return any(now.get(name, 0) > 0 for name in ("failcnt", "high", "max"))
@@ -285,7 +281,7 @@ RESOURCES: tuple[Starve, ...] = (
     Starve(
         "cpu-starve",
         "the processes of a random minority get 5 % of one processor",
-        Limits("cpu", _cpu, _throttled),
+        Limits("cpu", _cpu, lambda _, now: now.get("nr_throttled", 0) > 0),
     ),
     Starve(
         "memory-pressure",

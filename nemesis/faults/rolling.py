@@ -142,7 +142,7 @@ def until_serving(ctx: Context, targets: Targets, down: Set[str]) -> None:
 
 
 def pause(ctx: Context, seconds: float) -> None:
-    """Raises FaultError when the run is stopped meanwhile."""
+    """Wait between two nodes.  Raises FaultError when the run is stopped meanwhile."""
     if ctx.clock.wait(seconds, ctx.stop):
         raise FaultError("stopped before all nodes had their turn")
 

@@ -77,7 +77,7 @@ class Runner:
         *,
         faults: Mapping[str, Fault] = FAULTS,
     ) -> None:
-        """Raises UnknownFaultError for a step with an unknown fault."""
+        """Take the steps of a schedule.  Raises UnknownFaultError for one with an unknown fault."""
         for step in schedule:
             if step.fault not in faults:
                 raise UnknownFaultError(step.fault, faults)

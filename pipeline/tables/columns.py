@@ -1,8 +1,4 @@
-"""Events and operations as Arrow columns, and back.
-
-``key``, ``value`` and ``result`` may be any JSON, so their columns hold JSON text: one type for every workload, and
-a key that groups the same way in Spark as in Python.
-"""
+"""Events as Arrow columns, and back; operations back from theirs (``history.tables.operations``)."""
 
 from __future__ import annotations
 
@@ -14,6 +10,7 @@ import pyarrow as pa
 
 from history import Event, FormatError, Operation
 from history.records.events import NEMESIS
+from history.tables.operations import memo, table_of
 from history.tables.schemas import OPERATIONS
 
 #: One event a row, as in ``history.jsonl``; ``process`` is null for the nemesis.
@@ -34,23 +31,11 @@ EVENTS: Final = pa.schema(
 )
 
 _INT64_MAX: Final = 2**63 - 1
-_Text = Callable[[Any], str]
-
-
-def json_text(value: Any) -> str:
-    """The canonical text of a JSON value in a column.  Lone surrogates become escapes, since columns are UTF-8."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return text if text.isascii() else clean(text)
-
-
-def clean(text: str) -> str:
-    """The text with lone surrogates escaped as ``\\udXXX``, since recorded strings may hold any."""
-    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def events_table(events: Sequence[Event]) -> pa.Table:
     """Events as columns of :data:`EVENTS`.  Raises FormatError for a number that does not fit in 64 bits."""
-    text = _memo()
+    text = memo()
     columns: dict[str, list[Any]] = {
         "index": [event.index for event in events],
         "time": [event.time for event in events],
@@ -65,31 +50,9 @@ def events_table(events: Sequence[Event]) -> pa.Table:
         "intended": [event.intended for event in events],
     }
     try:
-        return _table(columns, EVENTS)
+        return table_of(columns, EVENTS)
     except (OverflowError, pa.ArrowInvalid, pa.ArrowTypeError) as error:
         raise _misfit(events, error) from None
-
-
-def _table(columns: dict[str, list[Any]], schema: pa.Schema) -> pa.Table:
-    try:
-        return pa.table(columns, schema=schema)
-    except UnicodeEncodeError:
-        for name in ("f", "node", "error"):
-            columns[name] = [None if cell is None else clean(cell) for cell in columns[name]]
-        return pa.table(columns, schema=schema)
-
-
-def operations_table(operations: Sequence[Operation]) -> pa.Table:
-    """Operations as rows of ``operations.parquet``.  Raises FormatError as :func:`events_table` does."""
-    text = _memo()
-    columns: dict[str, list[Any]] = {name: [getattr(item, name) for item in operations] for name in OPERATIONS.names}
-    columns["key"] = [None if key is None else text(key) for key in columns["key"]]
-    columns["value"] = [text(value) for value in columns["value"]]
-    columns["result"] = [text(item.result) if item.outcome == "ok" else None for item in operations]
-    try:
-        return _table(columns, OPERATIONS)
-    except (OverflowError, pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise FormatError("history", "some event", f"does not fit the table: {error}") from None
 
 
 def events_of(table: pa.Table) -> list[Event]:
@@ -114,24 +77,6 @@ def operations_of(table: pa.Table | pa.RecordBatch) -> list[Operation]:
 def key_of(text: str | None) -> str | int | None:
     """The key whose column holds ``text``."""
     return None if text is None else cast("str | int", json.loads(text))
-
-
-def _memo() -> _Text:
-    """:func:`json_text` with a cache of small scalars: a history repeats its keys and nulls thousands of times."""
-    known: dict[tuple[type, Any], str] = {}
-
-    def text(value: Any) -> str:
-        if value is None:
-            return "null"
-        if type(value) is int:
-            return str(value)
-        if type(value) is not str or len(value) > 64:
-            return json_text(value)
-        if (found := known.get((str, value))) is None:
-            found = known[str, value] = json_text(value)
-        return found
-
-    return text
 
 
 def _parser() -> Callable[[str | None], Any]:

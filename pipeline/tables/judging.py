@@ -18,8 +18,9 @@ from checker import check_operations
 from checker.core.options import CheckOptions
 from history import KeyVerdict
 from history.readers.parquet import columns_of
+from history.tables.operations import json_text
 from history.tables.schemas import VERDICTS
-from pipeline.tables.columns import json_text, key_of, operations_of
+from pipeline.tables.columns import key_of, operations_of
 from pipeline.tables.pairing import PLAIN_OPERATIONS
 
 COLUMNAR: Final = 5_000

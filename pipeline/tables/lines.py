@@ -23,7 +23,8 @@ from history import Event, FormatError
 from history.codes import ABSENT
 from history.readers.scanned import read_only
 from history.records.events import NEMESIS, PHASES, TYPES, parse_event, parse_object
-from pipeline.tables.columns import EVENTS, events_table, json_text
+from history.tables.operations import json_text
+from pipeline.tables.columns import EVENTS, events_table
 
 #: A block of fewer bytes is read strictly, since loading the scanner takes longer.
 SMALL: Final = 4 << 20

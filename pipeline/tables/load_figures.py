@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from history import SECOND
-from history.metrics.awake import AwakeClock
+from history.metrics.awake_clock import AwakeClock
 from history.metrics.recovery import Load
 from history.tables.metadata import read_pieces
 from history.tables.schemas import OPERATIONS

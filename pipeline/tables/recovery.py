@@ -14,10 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from history import UNAPPLIED, Receipt
-from history.metrics.awake import AwakeClock
+from history.metrics.awake_clock import AwakeClock
 from history.metrics.recovery import Asked, Load, Times, figures, load_of, surroundings
+from history.tables.operations import clean
 from history.tables.schemas import FAULTS
-from pipeline.tables.columns import clean
 
 
 def fault_table(receipts: Sequence[Receipt], ok: Times, load: Load, clock: AwakeClock) -> pa.Table:

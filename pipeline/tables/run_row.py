@@ -10,13 +10,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from history import Receipt, RunFiles
-from history.metrics.awake import AwakeClock
+from history.metrics.awake_clock import AwakeClock
 from history.metrics.recovery import Load, never_recovered, surroundings
 from history.records.layout import start_of
 from history.records.plans import nemesis_name, system_version
 from history.records.settings import machine_of, settings_of
 from history.records.verdicts import verdict_of
-from pipeline.tables.columns import clean
+from history.tables.operations import clean
 from pipeline.tables.conclusions import clock_of, object_in
 
 

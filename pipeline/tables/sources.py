@@ -13,8 +13,8 @@ import pyarrow as pa
 from history import Event, FormatError, Header, Receipt, RunFiles, receipts_of
 from history.records.events import line_of_event, parse_header, parse_object
 from history.records.probes import each_probe
+from history.tables.operations import clean
 from history.tables.schemas import OPERATIONS, PROBES
-from pipeline.tables.columns import clean
 from pipeline.tables.lines import Block, Bytes, not_next, read_block
 from pipeline.tables.pairing import PLAIN_OPERATIONS, Problem, Seams, pair_events
 

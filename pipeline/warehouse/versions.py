@@ -180,7 +180,7 @@ def _rows(sources: Sequence[Source], table: str, schema: pa.Schema) -> Iterator[
 
 
 def _collected(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
-    """The same rows in tables of :data:`PIECE` or more, except the last."""
+    """Collect small tables into tables of :data:`PIECE` rows or more, except the last."""
     held: list[pa.Table] = []
     for table in tables:
         held.append(table)

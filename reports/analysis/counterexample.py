@@ -155,7 +155,7 @@ def picture_of(
         _box(row, operation, ends[row], digits, axis, points.get(place), parts[row], wording)
         for row, (place, operation) in enumerate(rows)
     )
-    absent = _absent(example.operations)
+    absent = any(o.f == "read" and o.outcome == "ok" and o.result is None for o in example.operations)
     axis_y = TOP + ROW * len(boxes) + 8
     return Picture(
         width=WIDTH,
@@ -297,11 +297,6 @@ def _times(operation: Operation, digits: int, *, named: bool = True) -> str:
         return f"{invoked} – {returned}{', not applied' if operation.error == UNAPPLIED else ''}"
     error = f"{short(operation.error, 24)} at " if operation.error and named else "given up at "
     return f"{invoked} s, outcome unknown ({error}{returned})"
-
-
-def _absent(operations: Sequence[Operation]) -> bool:
-    """Whether one of the operations read that nothing was there."""
-    return any(o.f == "read" and o.outcome == "ok" and o.result is None for o in operations)
 
 
 def _legal(example: Counterexample, found: Linearization, absent: bool, wording: Wording) -> tuple[str, ...]:

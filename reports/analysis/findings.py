@@ -10,8 +10,8 @@ import numpy as np
 
 from history import Counterexample, Operation
 from history.codes import INFO, OK
+from history.records.caveats import leaves_more
 from history.records.check_records import details_by_check
-from history.records.doubts import leaves_more
 from history.records.verdicts import MAX_COUNTEREXAMPLES
 from history.records.violation_times import violation_times_text
 from history.records.violations import LINEARIZABLE, Shown, counterexamples_of, counts_of
@@ -27,8 +27,8 @@ from reports.analysis.sketch import sketch_of
 from reports.analysis.snapshots import Snapshot, snapshots_of
 from reports.load import logs
 from reports.load.alarm_lines import AlarmLine, alarm_lines
-from reports.load.beside import operations_beside, set_bounds
 from reports.load.check_rows import checks_of
+from reports.load.nearby_operations import nearby_operations, set_bounds
 from reports.load.run import Run
 from reports.style.format import text_of
 
@@ -168,21 +168,18 @@ def violation_count(run: Run) -> int:
 
 def violating_keys(run: Run) -> list[tuple[str, list[str], int, bool]]:
     """List (key, kinds of its recorded anomalies, number of its violations, whether it may have more), most first."""
-    rows = [
-        (str(key.get("key")), _kinds_of(key), int(key["violations"]), leaves_more([str(key.get("reason") or "")]))
-        for key in run.results.get("keys", ())
-        if key.get("violations")
-    ]
+    rows = []
+    for key in run.results.get("keys", ()):
+        if key.get("violations"):
+            kinds = sorted({str(example.get("kind")) for example in key.get("counterexamples") or ()})
+            more = leaves_more([str(key.get("reason") or "")])
+            rows.append((str(key.get("key")), kinds, int(key["violations"]), more))
     promises: dict[str, list[str]] = {}
     for one in counterexamples_of(run.results):
         if one.check not in LINEARIZABLE:
             promises.setdefault(str(one.key), []).append(str(one.record.get("kind")))
     rows += [(key, sorted(set(kinds)), len(kinds), False) for key, kinds in promises.items()]
     return sorted(rows, key=lambda row: -row[2])
-
-
-def _kinds_of(key: Mapping[str, Any]) -> list[str]:
-    return sorted({str(example.get("kind")) for example in key.get("counterexamples") or ()})
 
 
 def examples_of(run: Run) -> list[Shown]:
@@ -270,7 +267,7 @@ def _legal(run: Run, one: Shown, picture: Picture | None) -> Legal:
 
 def _violation(run: Run, found: list[NodeTimeline], windows: list[FaultWindow], shown: Shown) -> Violation:
     example = shown.example
-    beside = run.notes.attempt_list("operations beside", lambda: operations_beside(run.operations, example))
+    beside = run.notes.attempt_list("operations beside", lambda: nearby_operations(run.operations, example))
     picture = run.notes.attempt("counterexample", lambda: picture_of(example, beside, run.wording), None)
     operations = sorted(example.operations, key=lambda operation: operation.invoked)
     start = min((operation.invoked for operation in operations), default=0) / 1e9

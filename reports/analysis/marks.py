@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from history import Counterexample
-from history.records.doubts import is_least
+from history.records.caveats import is_least
 from reports.analysis.counterexample import labels_by_elements
 from reports.analysis.findings import MAX_LISTED, Drawn, recorded_examples, violation_count
 from reports.analysis.invariant_violations import moments_by_check

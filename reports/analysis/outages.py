@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from history.metrics.awake import AwakeClock
+from history.metrics.awake_clock import AwakeClock
 from reports.analysis.faults import FaultWindow
 from reports.load.columns import NONE, Ints, Operations
 

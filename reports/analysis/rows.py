@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from history import UNAPPLIED, Counterexample, Operation
-from history.records.listed import and_listed
+from history.records.text import and_listed
 
 #: Above this many rows, at most :data:`LAST` are drawn.
 MAX_ROWS: Final = 40

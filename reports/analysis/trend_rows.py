@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from history.metrics import regressions
-from history.records.plans import planted_in
+from history.records.plans import has_canary
 from history.records.violations import shown_verdict
 
 #: Title, unit, and the factor to it.
@@ -63,9 +63,9 @@ class Group:
     least: bool = False
 
     @property
-    def planted(self) -> bool:
+    def has_canary(self) -> bool:
         """Whether a bug was planted in the server: what is found then is no failure of the system."""
-        return planted_in(self.version)
+        return has_canary(self.version)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ def drawn(nemesis: str, version: str, workload: str, found: regressions.Regressi
 
 def open_first(found: Sequence[Regression]) -> tuple[Regression, ...]:
     """The open ones before the closed ones, the newest of each first; runs with a planted bug have none."""
-    real = [one for one in found if not planted_in(one.version)]
+    real = [one for one in found if not has_canary(one.version)]
     newest = sorted(real, key=lambda one: one.found.rpartition("/")[2], reverse=True)
     return tuple(sorted(newest, key=lambda one: one.closed is not None))
 

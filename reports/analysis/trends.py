@@ -47,7 +47,7 @@ def trends_of(store: Path, rows: Sequence[RunRow]) -> Trends:
 
 def _with_canaries(group: Group, rows: Sequence[RunRow]) -> Group:
     """Add what became of planted bugs, which the warehouse does not hold; of runs that are gone as by their verdict."""
-    if not group.planted:
+    if not group.has_canary:
         return group
     known = {row.place: row.canary for row in rows}
     by_verdict = {"valid": "missed", "invalid": "found"}

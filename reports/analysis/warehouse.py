@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from history.errors import FormatError
 from history.metrics.regressions import read_regressions
-from history.records.counted import counted
 from history.records.layout import WAREHOUSE
+from history.records.text import counted
 from history.tables.warehouse import read_runs, read_trends
 from reports.analysis.trend_rows import Group, Regression, Sample, Trends, drawn, open_first
 from reports.load.run import HARNESS_FAILURE

@@ -12,8 +12,8 @@ let low=0,high=array.length;for(;low<high;){let middle=low+high>>1;array[middle]
 rows:[],mask:null,reach:null,focus:null,hits:[],range:null,rowHeight:18},BADNESS=[1,3,2];function endOf(data,i){return data.ops.d[i]<0?data.end*1e6:data.ops.t[i]+
 data.ops.d[i]}function reachOf(data){let reach=new Float64Array(data.ops.t.length),latest=0;for(let i=0;i<reach.length;i++)latest=Math.max(latest,endOf(data,i)),
 reach[i]=latest;return reach}function visibleRange(){let{ops}=Timeline.data;return[lowerBound(Timeline.reach,View.from*1e6),lowerBound(ops.t,View.to*1e6+1)]}function boxLabel(i,named=!0){
-let{data}=Timeline,kind=data.names.f[data.ops.f[i]],key=named?plainKey(nameOf(data,"k",i)):"",told=(data.ops.w?nameOf(data,"w",i):"")||labelInViolation(data,data.
-ops.i[i]);if(told)return`${key?`${key} `:""}${told}`;let value=kind==="read"?data.ops.o[i]===0?textOfValue(data,"q",i)||"absent":"":textOfValue(data,"v",i);return`${kind}\
+let{data}=Timeline,kind=data.names.f[data.ops.f[i]],key=named?plainKey(nameOf(data,"k",i)):"",text=(data.ops.w?nameOf(data,"w",i):"")||labelInViolation(data,data.
+ops.i[i]);if(text)return`${key?`${key} `:""}${text}`;let value=kind==="read"?data.ops.o[i]===0?textOfValue(data,"q",i)||"absent":"":textOfValue(data,"v",i);return`${kind}\
  ${key?`${key} `:""}${value}${kind==="read"?"":answerText(i,value)}`}function labelInViolation(data,index){for(let{ops,labels}of data.violations??[]){let label=labels?.[ops.
 indexOf(index)];if(label)return label}return""}function answerText(i,asked){let{data}=Timeline,answer=data.ops.o[i]===0?textOfValue(data,"q",i):"";return answer&&
 answer!==asked?` → ${answer}`:""}function placeOfIndex(index){let{ops}=Timeline.data,place=lowerBound(ops.i,index);return place<ops.i.length&&ops.i[place]===index?

@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 
 from history import UNAPPLIED, Operation, pair, read_history
 from history.codes import OK, OUTCOMES
+from history.tables.operations import json_text, operations_table
 from history.tables.schemas import OPERATIONS
 
 Ints: TypeAlias = npt.NDArray[np.int64]
@@ -85,8 +86,7 @@ class Operations:
 
     def rows_of(self, key: Any) -> Ints:
         """The rows of the operations on a key."""
-        name = json.dumps(key, ensure_ascii=False, separators=(",", ":"))
-        return np.flatnonzero(self.key.codes == (-1 if key is None else self.key.code(name)))
+        return np.flatnonzero(self.key.codes == (-1 if key is None else self.key.code(json_text(key))))
 
     def at(self, row: int) -> Operation:
         """Make an operation of one row."""
@@ -134,33 +134,7 @@ class Operations:
 
 def from_operations(operations: Iterable[Operation]) -> Operations:
     """Convert paired operations to columns."""
-    return from_table(_arrow(operations))
-
-
-def _arrow(operations: Iterable[Operation]) -> Any:
-    rows = list(operations)
-    columns: dict[str, list[Any]] = {
-        name: [_whole(getattr(row, name)) for row in rows]
-        for name in OPERATIONS.names
-        if name not in ("key", "value", "result")
-    }
-    columns["key"] = [_json(row.key) for row in rows]
-    columns["value"] = [_json(row.value) or "null" for row in rows]
-    columns["result"] = [(_json(row.result) or "null") if row.outcome == "ok" else None for row in rows]
-    return pa.table([pa.array(columns[field.name], field.type) for field in _PLAIN], schema=_PLAIN)
-
-
-def _json(value: Any) -> str | None:
-    if value is None:
-        return None
-    return str(_whole(json.dumps(value, ensure_ascii=False, separators=(",", ":"))))
-
-
-def _whole(value: Any) -> Any:
-    """Replace lone surrogates in a text, which JSON can express and UTF-8 cannot."""
-    if isinstance(value, str) and not value.isascii():
-        return value.encode("utf-8", "replace").decode()
-    return value
+    return from_table(operations_table(list(operations)))
 
 
 def from_table(table: Any) -> Operations:
@@ -195,7 +169,7 @@ def arrow_of(table: Path, history: Path) -> Any:
     """Read operations as an Arrow table: of the run's table where there is one, else of its history."""
     if table.exists():
         return pq.read_table(table, schema=_PLAIN)
-    return _arrow(pair(read_history(history).events, str(history)))
+    return operations_table(pair(read_history(history).events, str(history)))
 
 
 def read_jsonl(path: Path) -> Operations:

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from history.codes import OK
-from history.metrics.awake import AwakeClock
+from history.metrics.awake_clock import AwakeClock
 from history.records.check_records import check_records
 from reports.load.run import Run
 from reports.style.format import number

@@ -42,7 +42,12 @@ def broken_by(promises: Promises, check: str, kinds: Collection[str], operations
     if of_kind:
         return of_kind
     of_check = [one for one in named if not (kinds and one["kinds"])]
-    return of_check or [one for one in promises if not about.isdisjoint(one["of"])]
+    return of_check or [one for one in promises if about and (_of_everything(one) or not about.isdisjoint(one["of"]))]
+
+
+def _of_everything(one: Mapping[str, Any]) -> bool:
+    """Whether it names neither operations nor checks, as the sentences in the file of any program."""
+    return not one["of"] and not one["checks"]
 
 
 def behind_checks(run: Run, of_clients: str) -> dict[str, Promises]:

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from history import SECOND, Event, Probe, Receipt, RunFiles, read_probes, receipts_of
 from history.json_object import load_object, read_object
-from history.metrics.awake import AwakeClock
+from history.metrics.awake_clock import AwakeClock
 from history.records.indexes import epoch_bits_in
 from history.records.verdicts import HARNESS_FAILURE as HARNESS_FAILURE
 from history.records.verdicts import verdict_of as verdict_of

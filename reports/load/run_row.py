@@ -17,16 +17,16 @@ from typing import Any, Final
 
 from history import RunFiles
 from history.json_object import read_object
-from history.metrics.awake import AwakeClock
+from history.metrics.awake_clock import AwakeClock
 from history.metrics.recovery import never_recovered
+from history.records.caveats import is_least
 from history.records.check_records import check_records
-from history.records.doubts import is_least
 from history.records.plans import faults_of, nemesis_name, system_version
 from history.records.settings import machine_of, settings_of
 from history.records.verdicts import headlines_of
 from history.records.violations import (
     Violation,
-    beside_planted,
+    beside_canary,
     canary_outcome,
     checks_looking,
     counts_of,
@@ -177,7 +177,7 @@ def _row(files: RunFiles, plan: dict[str, Any], state: dict[str, Any], results: 
         workload=one_line(plan.get("workload") or "", 60),
         severity=worst.severity if worst else "",
         canary="" if broke else canary_outcome(plan, results),
-        beside="" if broke else beside_planted(plan, results),
+        beside="" if broke else beside_canary(plan, results),
         least=is_least(results),
         failure=one_line(failure or "", 400),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from history.metrics.awake import AwakeClock, Span, gaps
+from history.metrics.awake_clock import AwakeClock, Span, gaps
 from reports.load.run import Run
 
 

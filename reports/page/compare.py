@@ -111,7 +111,7 @@ def recovery_of(operations: Operations, windows: Sequence[FaultWindow], *, cut: 
     nothing of how fast the cluster is.  One that was healed after the load counts nowhere.
     """
     edges = np.arange(RECOVERY_S[0], RECOVERY_S[1] + STEP_S / 2, STEP_S)
-    oks, asked = operations.served_at() / 1e9, _last_asked(operations)
+    oks, asked = operations.served_at() / 1e9, float(operations.invoked[operations.in_main].max(initial=0)) / 1e9
     rows = []
     for window in windows:
         if not window.installed or window.healed is None or not window.rate_before:
@@ -142,11 +142,6 @@ def _without_curve(windows: Sequence[FaultWindow], asked: float, *, cut: bool) -
     if all(one.healed is not None and one.healed >= asked for one in healed):
         return "no fault was healed before the load ended"
     return "no fault has a rate before it and was healed under load"
-
-
-def _last_asked(operations: Operations) -> float:
-    """Return when the last operation of the main phase was invoked (s), of all where no phases are recorded."""
-    return float(operations.invoked[operations.in_main].max(initial=0)) / 1e9
 
 
 def _lengths(cells: Any) -> list[list[int]]:

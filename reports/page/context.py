@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 from urllib.parse import quote, urlencode
 
 from history.metrics.recovery import CALM_S
-from history.records.doubts import is_least, violations_counted
+from history.records.caveats import is_least, violations_counted
 from history.records.violations import checks_looking
 from reports.analysis import elections, figures, node_timeline, outages, snapshots, topology
 from reports.analysis.faults import late_of, summaries_of
@@ -44,8 +44,8 @@ from reports.page.words import words_of
 from reports.story.aftermath import outages_text
 from reports.story.breaks import Break
 from reports.story.canary import bug_of, failed_beside, grouped, longer, meaning_of, next_step, verdict_shown, word_of
+from reports.story.caveats import caveats_text
 from reports.story.diagnosis import Diagnosis, diagnosis_of
-from reports.story.doubts import doubts_text
 from reports.style.format import compact, leaves, short
 from reports.text import recovery as recovery_text
 
@@ -126,7 +126,7 @@ def violations_context(drawn: Drawn) -> dict[str, Any]:
         "violation_count": part("counterexamples", lambda: violation_count(run), 0),
         "broken_in": lambda one: part("promises", lambda: broken_in(promises_of(run), one.check, one.example), []),
         "violations_counted": part("counterexamples", lambda: violations_counted(run.results), ""),
-        "doubts": part("counterexamples", lambda: doubts_text(run), ""),
+        "caveats": part("counterexamples", lambda: caveats_text(run), ""),
         "violating_keys": part("counterexamples", lambda: violating_keys(run), []),
         "violation_times": part("counterexamples", lambda: violation_times_of(run), ""),
         "marked_text": part("marks of violations", lambda: marked_text(drawn), ""),

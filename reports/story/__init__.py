@@ -1,13 +1,13 @@
 """The sentences at the head of the page: what broke and since when, what came then, where to look next.
 
-===================  =====================================================================================
+===================  =======================================================================================
 ``diagnosis``        all of them; each is one of ``breaks``
 ``canary``           what a verdict means, also with a planted bug
-``headline``         the answer of a counterexample; ``elsewhere``: whether another node has what it lacks
+``headline``         the answer of a counterexample; ``other_reads``: whether another node has what it lacks
 ``lost_elements``    what nodes' last reads of sets lack
 ``replicas_behind``  replicas that did not catch up; ``causes``: why, where records prove it
 ``aftermath``        clients and leaders since then, and outages
 ``where_next``       what to read next; ``repeated_lines``: what nodes logged again and again
-``doubts``           what the checker left open
-===================  =====================================================================================
+``caveats``          what the checker left open
+===================  =======================================================================================
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -107,7 +108,7 @@ def _acknowledged(unapplied: int) -> str:
 
 def _elected(drawn: Drawn, onset: float, leader: str | None) -> str:
     """Say how often leaders were elected since a moment, whether the same again, and which led at the end."""
-    changes, before = _leaders_since(drawn, onset), leader_at(drawn.timelines, onset)
+    changes, before = _leaders_since(drawn, onset), leader_at(drawn.timelines, math.nextafter(onset, 0))
     ending = f"at the end {f'{leader} led' if leader else 'no node led'}"
     if len(changes) == 1 and changes[0] == (before or _last_leader(drawn, onset)):
         return f"leader {changes[0]} was elected again since {onset:.1f} s, {ending}"
@@ -158,12 +159,3 @@ def _leaders_since(drawn: Drawn, onset: float) -> list[str]:
 def _served(run: Run) -> Floats:
     """The times at which operations were acknowledged by a node that had applied them, in seconds, in order."""
     return run.operations.served_at() / 1e9
-
-
-def last_seen(drawn: Drawn, committed: float | None) -> dict[str, int | None]:
-    """The details for :func:`is_outage`; the judge of an earlier release did not record them."""
-    if committed is None:
-        return {}
-    served = _served(drawn.run)
-    last = int(served[-1] * 1e9) if len(served) else None
-    return {"last_commit_ns": int(committed * 1e9), "last_served_ns": last, "end_ns": drawn.run.end}

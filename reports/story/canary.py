@@ -6,8 +6,8 @@ import shlex
 from collections.abc import Sequence
 from typing import Final
 
-from history.records.counted import counted
-from history.records.verdicts import BESIDE_PLANTED, BY_PLANTED
+from history.records.text import counted
+from history.records.verdicts import BESIDE_CANARY, BY_CANARY
 from history.records.violations import MISSED, canary_outcome, checks_looking, shown_verdict, verdict_words
 from reports.load.check_rows import checks_of
 from reports.load.run import HARNESS_FAILURE, Run, beside_violation
@@ -81,7 +81,7 @@ def grouped(run: Run, breaks: Sequence[Break]) -> list[tuple[str, list[Break]]]:
 
 def led_by(title: str) -> str:
     """Write what a headline begins with in a list, by the title of its group on the page."""
-    return "" if not title else BY_PLANTED if title == _INTENDED else BESIDE_PLANTED
+    return "" if not title else BY_CANARY if title == _INTENDED else BESIDE_CANARY
 
 
 def _not_installed(run: Run) -> str:

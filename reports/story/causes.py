@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from history.records.listed import and_listed
+from history.records.text import and_listed
 from reports.analysis.faults import FaultWindow, unreached
 from reports.analysis.findings import Drawn
 from reports.analysis.lagging_nodes import stands_since

@@ -14,16 +14,17 @@ from typing import Any
 import numpy as np
 
 from history import Counterexample
+from history.records.caveats import is_least, violations_text
 from history.records.check_records import check_records, details_by_check, listed_details
-from history.records.doubts import is_least, violations_text
-from history.records.listed import and_listed
 from history.records.probes import last_commit
+from history.records.text import and_listed
 from history.records.violations import (
     LINEARIZABLE,
     OF_KEYS,
     SEVERITIES,
     SHORT_LOGS,
     Severity,
+    at_the_end,
     checks_looking,
     counts_of,
     is_outage,
@@ -40,15 +41,15 @@ from reports.analysis.findings import (
 from reports.analysis.lagging_nodes import AGE_S
 from reports.analysis.node_timeline import SILENT, NodeTimeline, last_statuses, leader_at, silent_since
 from reports.load.check_rows import checks_of
-from reports.story.aftermath import after_onset, last_seen
+from reports.story.aftermath import after_onset
 from reports.story.breaks import Break, Evidence
 from reports.story.causes import causes_text
-from reports.story.elsewhere import held_elsewhere
 from reports.story.headline import headline_of
 from reports.story.lost_elements import alarm_before, lost_elements, when_added
+from reports.story.other_reads import compare_other_reads
 from reports.story.repeated_lines import stuck_text
 from reports.story.replicas_behind import behind_text, fell_text, starts_text
-from reports.story.where_next import Charts, dating_evidence, leadership, next_step
+from reports.story.where_next import Charts, dating_evidence, last_leadership, leads_without, next_step
 from reports.style.format import number
 
 
@@ -195,24 +196,28 @@ def _contradiction(drawn: Drawn, check: str, row: Mapping[str, Any], about: Mapp
         # Another check's counterexample of that kind is drawn; this one's own words may say how much is lost.
         record = next(iter(about.get("counterexamples") or ()), None)
         place = "counterexample" if drawn.violations else "coverage"
-        lost_on = held_elsewhere(drawn, Counterexample.from_json(record)).lost_on if record else ()
+        lost_on = compare_other_reads(drawn, Counterexample.from_json(record)).lost_on if record else ()
         said = str(record["sentence"]) if record else row["seen"]
         return Break(_of_nodes(severity_of(check, kind), lost_on), said, None, place, (row["name"],), lost_on=lost_on)
 
-    number_drawn, first = min(mine, key=lambda pair: SEVERITIES.index(severity_of(check, pair[1].example.kind)))
+    def severity(kind: str) -> Severity:
+        about = at_the_end(drawn.run.results, kind)  # what some nodes lack is looked for in their reads, below
+        return severity_of(check, kind, None if losses_of({"details": about}) else about)
+
+    number_drawn, first = min(mine, key=lambda pair: SEVERITIES.index(severity(pair[1].example.kind)))
     count = counts_of(drawn.run.results)[check]
     onset = min(one.example.completed_at for one in examples_of(drawn.run) if one.check == check) / 1e9
     some = violations_text(count, least=check == OF_KEYS and is_least(drawn.run.results))
     which = "this the first" if first.since == onset else f"the first answered at {when(onset, drawn.windows)}"
-    elsewhere = held_elsewhere(drawn, first.example)
-    detail = " ".join(filter(None, (f"{first.example.sentence.rstrip('.')}.{elsewhere.text}", first.unapplied)))
+    others = compare_other_reads(drawn, first.example)
+    detail = " ".join(filter(None, (f"{first.example.sentence.rstrip('.')}.{others.text}", first.unapplied)))
     return Break(
-        _of_nodes(severity_of(check, first.example.kind), elsewhere.lost_on),
+        _of_nodes(severity(first.example.kind), others.lost_on),
         f"{headline_of(first, when(first.since, drawn.windows))}.",
         onset,
         _drawn_at(number_drawn),
         (row["name"],),
-        lost_on=elsewhere.lost_on,
+        lost_on=others.lost_on,
         detail=detail if some == "1 violation" else f"{detail} {some[:1].upper()}{some[1:]}, {which}.",
     )
 
@@ -252,9 +257,8 @@ def _deleted(drawn: Drawn, found: Sequence[tuple[str, str, Mapping[str, Any]]]) 
     if short and len(short) == len(drawn.timelines):
         (at, holder), led = _last_held(drawn.timelines, highest), ""
         held = f"The last log that held them was {holder}'s, until {at:.1f} s."
-        if leading := [pair for pair in moments if "told_by" in pair[1]]:
-            last = leading[-1][1]
-            place, leader = next(pair for pair in leading if leadership(pair[1]) == leadership(last))
+        if (leading := last_leadership(moments)) is not None:
+            place, leader = leading
             at, node = leader["time"] / 1e9, str(leader["node"])
             led = f"since {node} led with a log that ended at {write(leader['log_end'])}, by {when(at, drawn.windows)}"
         text = (
@@ -274,6 +278,10 @@ def _deleted(drawn: Drawn, found: Sequence[tuple[str, str, Mapping[str, Any]]]) 
         detail += "" if short else " At the end logs are as long again, by other entries."
     else:
         detail = f"{_still_held(entries, drawn)}."
+        if (pair := leads_without(drawn, moments, short)) is not None:
+            since = when(pair[1]["time"] / 1e9, drawn.windows)
+            led = f"{pair[1]['node']} led without some of them by {since}, and at the end"
+            text = f"{text.rstrip('.')}; {led}."
     section = next(name for name, own, _ in found if own == place)
     dated = dating_evidence(drawn, moments, short) if severity in ("data lost", "missing on nodes") else None
     return Break(severity, text, at, place, checks, (node,), section=section, detail=detail, evidence=dated)
@@ -333,7 +341,7 @@ def _no_recovery(drawn: Drawn, row: Mapping[str, Any], about: Mapping[str, Any])
     behind = [timeline for timeline in drawn.timelines if timeline.node in named]
     nodes = tuple(timeline.node for timeline in behind)
     starts = tuple(one for one in drawn.failed_starts if one.lines and one.node in named)
-    outage = is_outage({**about, **last_seen(drawn, last)})
+    outage = is_outage(about)
     if last is not None and outage:
         leader = leader_at(drawn.timelines, end)
         led = f"{leader} led" if leader else "no node led"
@@ -358,12 +366,15 @@ def _no_recovery(drawn: Drawn, row: Mapping[str, Any], about: Mapping[str, Any])
 def _other(drawn: Drawn, row: Mapping[str, Any], about: Mapping[str, Any], place: str) -> Break:
     """Any other failed check in its own words, dated by its own evidence: where it says so, from ``since`` on (ns)."""
     moments = [moment for moment in about.get("moments") or () if isinstance(moment, Mapping) and "time" in moment]
+    # Of those that differ the one that stands against most, which need not have been the first to answer.
+    blamed = [moment for moment in moments if moment.get("node") in (about.get("nodes") or ())]
     since = about.get("since")
     if isinstance(since, int):
         moments = [moment for moment in moments if moment["time"] >= since]
     first = min(moments, key=lambda moment: moment["time"], default=None)
     onset = None if first is None else first["time"] / 1e9
-    nodes = () if first is None else (str(first.get("node", "")),)
+    struck = min(blamed, key=lambda moment: moment["time"], default=first)
+    nodes = () if struck is None else (str(struck.get("node", "")),)
     logged = drawn.alarm_lines if about.get("patterns") else []
     if onset is None and logged:
         onset, nodes = logged[0].seconds, (logged[0].node,)

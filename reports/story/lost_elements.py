@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from history.codes import OK
-from history.records.listed import and_listed
+from history.records.text import and_listed
 from reports.analysis.faults import FaultWindow, when
 from reports.analysis.findings import Drawn
 from reports.analysis.node_timeline import SILENT
@@ -65,20 +65,24 @@ def when_added(drawn: Drawn, losses: Sequence[Mapping[str, Any]]) -> str:
     """Say when what each node lacks was acknowledged, and by which nodes; and that it was down then, if it was.
 
     Of a node of which the operations show another number than the check counted nothing is said, nor of several sets.
+    Nodes that lack the same are named together.
     """
-    parts: list[str] = []
+    operations, alike = drawn.run.operations, dict[tuple[int, ...], list[str]]()
     for one in sorted(losses, key=lambda one: int(one["seen_ns"])):
-        node, operations = str(one["node"]), drawn.run.operations
-        rows = _lacking(operations, node)
-        if len(rows) != int(one["lost"]) or not len(rows):
-            continue
-        first, last = operations.returned[rows].min() / 1e9, operations.returned[rows].max() / 1e9
-        by = sorted({name for name in map(operations.node.name, rows.tolist()) if name})
-        beside = [window for window in drawn.windows if window.stands(first, first) and node not in window.nodes]
-        since = when(first, beside) if beside else f"{first:.1f} s"
-        verb = "what {node} lacks was acknowledged" if not parts else "what {node} lacks"
-        text = f"{verb.format(node=node)} from {since}{',' if beside else ''} to {last:.1f} s"
-        parts.append(f"{text} by {and_listed(by)}{_down(drawn, node, first, last)}")
+        rows = tuple(_lacking(operations, node := str(one["node"])).tolist())
+        if len(rows) == int(one["lost"]) and rows:
+            alike.setdefault(rows, []).append(node)
+    parts: list[str] = []
+    for rows, nodes in alike.items():
+        returned = operations.returned[list(rows)]
+        first, last = returned.min() / 1e9, returned.max() / 1e9
+        by = sorted({name for name in map(operations.node.name, rows) if name})
+        others = [one for one in drawn.windows if one.stands(first, first) and not set(nodes).issubset(one.nodes)]
+        since = when(first, others) if others else f"{first:.1f} s"
+        lack = f"what {and_listed(nodes)} {'lacks' if len(nodes) == 1 else 'lack'}"
+        until = "" if f"{first:.1f}" == f"{last:.1f}" else f"{',' if others else ''} to {last:.1f} s"
+        text = f"{lack}{'' if parts else ' was acknowledged'} {'from' if until else 'at'} {since}{until}"
+        parts.append(f"{text} by {and_listed(by)}{''.join(_down(drawn, node, first, last) for node in nodes)}")
     whole = "; ".join(parts)
     return f"{whole[:1].upper()}{whole[1:]}." if whole else ""
 

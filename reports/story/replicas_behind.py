@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from history.records.listed import and_listed
+from history.records.text import and_listed
 from reports.analysis.failed_starts import FailedStart
 from reports.analysis.faults import FaultWindow, when
 from reports.analysis.findings import Drawn
@@ -173,7 +173,8 @@ def starts_text(starts: Sequence[FailedStart], windows: Sequence[FaultWindow], e
             else f"{one.node} never answered"
         )
         reason = reason_of(one)
-        parts.append(gone + (f"; the end of its log{_dated(one, end)} says{_says(reason, said)}" if reason else ""))
+        says = " the same" if reason == said else f": {reason}"
+        parts.append(gone + (f"; the end of its log{_dated(one, end)} says{says}" if reason else ""))
         said = reason
     return f"{and_listed(names)} {'do' if len(names) > 1 else 'does'} not start again: {'; '.join(parts)}"
 
@@ -182,10 +183,6 @@ def _dated(start: FailedStart, end: float) -> str:
     if start.logged is None:
         return ""
     return f" ({start.logged:.1f} s{', after the end of the record' if start.logged > end else ''})"
-
-
-def _says(reason: str, said: str) -> str:
-    return " the same" if reason == said else f": {reason}"
 
 
 def reason_of(start: FailedStart) -> str:

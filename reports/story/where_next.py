@@ -3,40 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from functools import partial
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from history.records.check_records import details_by_check
-from history.records.listed import and_listed
+from history.records.text import and_listed
 from history.records.violations import Severity
 from reports.analysis.findings import Drawn, around
 from reports.analysis.invariant_violations import ROOM_S
 from reports.analysis.lagging_nodes import BEFORE_S, RECOVERY_S
-from reports.analysis.node_timeline import have_indexes, have_roles
+from reports.analysis.node_timeline import have_indexes, have_roles, leader_at
 from reports.load import logs
 from reports.story.breaks import Break, Evidence
 from reports.story.repeated_lines import repeated_text
 from reports.story.replicas_behind import reason_of
 from reports.style.format import number
 
+#: A moment of a check, with its section.
+Dated: TypeAlias = tuple[str, Mapping[str, Any]]
+
 #: What is seen in the ends of the logs.
 _OF_LOGS: Final[tuple[Severity, ...]] = ("data lost", "missing on nodes", "log truncated")
 _COUNTEREXAMPLE: Final = "Read the counterexample: operations that cannot all be true, the contradiction in red"
 
 
-def dating_evidence(
-    drawn: Drawn, moments: Sequence[tuple[str, Mapping[str, Any]]], short: Mapping[str, int]
-) -> Evidence | None:
+def dating_evidence(drawn: Drawn, moments: Sequence[Dated], short: Mapping[str, int]) -> Evidence | None:
     """Find the event by which lost entries are dated: the first log that lacked some, or the leader without them.
 
-    The leader, where all logs lack some at the end (``short``).  ``moments`` are in the order of their times, each with
-    its section.
+    The leader, where all logs lack some at the end (``short``), or its own does and it leads.  ``moments`` are in the
+    order of their times, each with its section.
     """
-    chosen = next(iter(moments), None)
-    leading = [pair for pair in moments if "told_by" in pair[1]]
-    if leading and len(short) == len(drawn.timelines):
-        last = leadership(leading[-1][1])
-        chosen = next(pair for pair in leading if leadership(pair[1]) == last)
+    of_leader = last_leadership if len(short) == len(drawn.timelines) else partial(leads_without, drawn, short=short)
+    chosen = of_leader(moments) or next(iter(moments), None)
     return None if chosen is None else _short_log(drawn, *chosen)
+
+
+def last_leadership(moments: Sequence[Dated]) -> Dated | None:
+    """The first moment in the last term in which a node was seen to lead without committed entries."""
+    leading = [pair for pair in moments if "told_by" in pair[1]]
+    last = _leadership(leading[-1][1]) if leading else None
+    return next((pair for pair in leading if _leadership(pair[1]) == last), None)
+
+
+def leads_without(drawn: Drawn, moments: Sequence[Dated], short: Mapping[str, int]) -> Dated | None:
+    """The same, where that node leads at the end and its log still lacks some; else None."""
+    found = last_leadership(moments)
+    leads = leader_at(drawn.timelines, drawn.run.end / 1e9)
+    return found if found is not None and found[1]["node"] == leads and leads in short else None
 
 
 def _short_log(drawn: Drawn, place: str, moment: Mapping[str, Any]) -> Evidence:
@@ -55,7 +68,7 @@ def _short_log(drawn: Drawn, place: str, moment: Mapping[str, Any]) -> Evidence:
     return Evidence(place, f"Look at {node}, whose log {ended} by {at:.1f} s, {though} there", node, at)
 
 
-def leadership(moment: Mapping[str, Any]) -> tuple[str, int]:
+def _leadership(moment: Mapping[str, Any]) -> tuple[str, int]:
     """Return the node and the term of a moment in which a node led."""
     return str(moment["node"]), int(moment["term"])
 
@@ -122,7 +135,12 @@ def _dating(drawn: Drawn, worst: Break) -> Evidence | None:
 
 
 def _charts(drawn: Drawn, worst: Break, moment: float) -> Charts | None:
-    """Choose the chart that shows what the nodes answered around a moment; None where they answered nothing."""
+    """Choose the chart that shows what the nodes answered around a moment; None where they answered nothing of it.
+
+    What they hold no chart shows.
+    """
+    if "replicas-agree" in worst.checks:
+        return None
     if have_indexes(drawn.timelines) and (_of_logs(worst) or worst.place == "recovery"):
         return Charts(*around(drawn, moment), "chart-progress", "log_end" if _of_logs(worst) else "applied")
     return Charts(*around(drawn, moment), "chart-leaders") if have_roles(drawn.timelines) else None

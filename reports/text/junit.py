@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from history.records.violations import (
-    beside_planted,
+    beside_canary,
     canary_outcome,
     checks_looking,
     finding_name,
@@ -55,7 +55,7 @@ def _finding(run: Run) -> str:
     worst = next(iter(violations_of(run.results, checks_looking(run.plan))), None)
     broke = run.verdict == HARNESS_FAILURE
     canary = "" if broke else canary_outcome(run.plan, run.results)
-    beside = "" if broke else beside_planted(run.plan, run.results)
+    beside = "" if broke else beside_canary(run.plan, run.results)
     return finding_name(worst.severity if worst else "", worst.kind if worst else "", canary, beside)
 
 

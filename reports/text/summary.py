@@ -8,7 +8,7 @@ from itertools import accumulate
 from math import isnan
 from typing import Any, Final
 
-from history.records.doubts import doubts_of, violations_counted
+from history.records.caveats import caveats_of, violations_counted
 from history.records.indexes import epoch_bits_in
 from history.records.verdicts import headlines_of
 from history.records.violations import counterexamples_of, verdict_words
@@ -90,7 +90,8 @@ def _verdict(results: Mapping[str, Any], columns: int | None, plan: Mapping[str,
     texts = (failure if beside is None else None, *headlines, beside, HISTORY_CUT if cut else None, still, sentence)
     word = verdict_words(verdict, plan, results).upper()
     sentences = [wrapped(str(text), columns, hang="  " if headlines else "") for text in texts if text]
-    return "\n".join([word, *sentences])
+    step = results.get("next_step") if headlines else None  # recorded with them
+    return "\n".join([word, *sentences, *([wrapped(f"Next: {step}.", columns)] if step else [])])
 
 
 def table(
@@ -143,7 +144,9 @@ def _examples(results: Mapping[str, Any], columns: int | None, wording: Wording)
         return ""
     head = f"Counterexamples: {violations_counted(results)}, {min(len(found), MAX_EXAMPLES)} shown"
     parts = [wrapped(head, columns)]
-    parts += [wrapped(f"Left open by the checker: {key}: {reason}.", columns) for key, reason in doubts_of(results)[:8]]
+    parts += [
+        wrapped(f"Left open by the checker: {key}: {reason}.", columns) for key, reason in caveats_of(results)[:8]
+    ]
     for one in found[:MAX_EXAMPLES]:
         key, example = one.key, one.example
         title = (

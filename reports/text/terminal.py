@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from history.records.doubts import violations_counted
+from history.records.caveats import violations_counted
 from history.records.violations import MISSED
 from reports.analysis import figures, node_timeline, outages
 from reports.analysis.faults import FaultWindow, late_of
@@ -26,8 +26,8 @@ from reports.load.staleness import STALE, is_stale
 from reports.load.standstills import still_texts
 from reports.story.aftermath import outages_text
 from reports.story.canary import bug_of, failed_beside, grouped, longer, meaning_of, next_step, verdict_shown, word_of
+from reports.story.caveats import caveats_text
 from reports.story.diagnosis import diagnosis_of
-from reports.story.doubts import doubts_text
 from reports.style.format import number, one_line, printable, seconds
 from reports.style.wording import Wording
 from reports.text import recovery as recovery_text
@@ -122,8 +122,8 @@ def _examples(drawn: Drawn, columns: int, paint: Paint) -> str:
     if not shown:
         return ""
     head = f"Counterexamples: {violations_counted(drawn.run.results)}, {len(shown)} shown"
-    doubts = doubts_text(drawn.run)
-    left_open = [wrapped(f"Left open by the checker: {doubts}.", columns)] if doubts else []
+    caveats = caveats_text(drawn.run)
+    left_open = [wrapped(f"Left open by the checker: {caveats}.", columns)] if caveats else []
     wording, roles = drawn.run.wording, node_timeline.have_roles(drawn.timelines)
     examples = (_example(violation, columns, wording, roles=roles) for violation in shown)
     return "\n\n".join(["\n".join([paint(wrapped(head, columns), "strong"), *left_open]), *examples])
@@ -133,7 +133,8 @@ def _example(violation: Violation, columns: int, wording: Wording, *, roles: boo
     kind, key = one_line(violation.example.kind, 40), one_line(violation.key, 40)
     title = f"{kind} of {key}" if violation.key is not None else kind
     term = f", term {violation.term}" if violation.term >= 0 else ""
-    led = f"Leader then: {violation.leader}{term}." if violation.leader else "No leader then." if roles else ""
+    unled = "No node was seen to lead then." if roles else ""
+    led = f"Leader then: {violation.leader}{term}." if violation.leader else unled
     struck, before = _struck(violation.faults), _struck(violation.earlier)
     calm = f"No fault was installed then{f'; {violation.healed}' if violation.healed else ''}."
     fault = f"Fault then: {struck}." if struck else calm

@@ -119,7 +119,7 @@ def test_large_histories_by_columns_give_small_true_counterexamples(value: int, 
     events = events_of(Sampler(Random(3), values=4, truth=1.0, doubt=False).history(5000, 6))
     last: dict[Any, int] = {}
     for middle in events:
-        # Long after the value was last seen or written, somebody reads it.
+        # Long after the value was last seen or written, a client reads it.
         if (
             middle.type == "ok"
             and middle.index > 6000

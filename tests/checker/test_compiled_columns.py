@@ -9,15 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 
+from checker import ModelError
 from checker import columnar as by_columns
 from checker.columnar import check_columns
+from checker.core.compiled_code import CompiledCode
 from checker.core.options import CheckOptions
+from checker.engines import automaton, registers
 from checker.engines.zones import zones
 from checker.engines.zones_columns import prepare, takes_part
 from checker.kernels import many_keys as keys_kernel
 from checker.kernels.encode import gather
 from checker.kernels.zones import INVALID, REPEATED, VALID, judge
-from checker.warmup import CompiledCode
 from history import Operation
 from history.codes import ABSENT, CAS, NEVER, OK, READ
 from history.readers.columns import OperationColumns
@@ -146,10 +148,11 @@ def test_with_or_without_proofs_and_compiled_passes_the_verdicts_are_the_same(
     small: int, short: int, compiled: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By numpy, by the compiled zones and then the automaton, by both of them in one."""
-    monkeypatch.setattr(by_columns, "PLAIN_SEARCH_CALLS", small)
+    for module in (by_columns, automaton):
+        monkeypatch.setattr(module, "PLAIN_SEARCH_CALLS", small)
     monkeypatch.setattr(by_columns, "MAX_SHORT", short)
-    kernel = by_columns.zones_kernel
-    monkeypatch.setattr(by_columns, "zones_kernel", lambda size: kernel(size) if compiled else None)
+    kernel = registers.zones_kernel
+    monkeypatch.setattr(registers, "zones_kernel", lambda size: kernel(size) if compiled else None)
     random, seen = Random(4), {"valid": 0, "invalid": 0}
     for number in range(250):
         cas = random.random() < 0.4
@@ -162,20 +165,42 @@ def test_with_or_without_proofs_and_compiled_passes_the_verdicts_are_the_same(
             # Columns of a table may be read-only or lie apart in memory.
             columns.value.flags.writeable = False
             columns = replace(columns, invoke=np.repeat(columns.invoke, 2)[::2])
-        reported, untold = (
+        reported, bare = (
             check_columns(columns, "cas-register", CheckOptions(proofs=proofs)) for proofs in (True, False)
         )
-        for report in (reported, untold):
+        for report in (reported, bare):
             assert [key.verdict == "valid" for key in report.keys] == [is_linearizable(o) for o in objects]
             assert [key.key for key in report.keys] == list(range(len(objects)))
             assert report.verdict == ("valid" if all(key.verdict == "valid" for key in report.keys) else "invalid")
-        assert [k.operations for k in reported.keys] == [k.operations for k in untold.keys]
-        assert [k.violations > 0 for k in reported.keys] == [k.violations > 0 for k in untold.keys]
+        assert [k.operations for k in reported.keys] == [k.operations for k in bare.keys]
+        assert [k.violations > 0 for k in reported.keys] == [k.violations > 0 for k in bare.keys]
         assert bool(reported.counterexamples) == (reported.verdict == "invalid")
-        assert not untold.counterexamples
+        assert not bare.counterexamples
         assert reported.keys[-1] == reported.keys[len(objects) - 1] == reported.keys[-1:][0]
         seen[reported.verdict] += 1
     assert min(seen.values()) > 30
+
+
+@pytest.mark.parametrize("name", ["zones", "automaton", "chains", "search", "wgl"])
+def test_an_engine_that_is_forced_decides_columns_alone(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By columns where it can, and what it cannot decide it refuses."""
+    for module in (by_columns, automaton):
+        monkeypatch.setattr(module, "PLAIN_SEARCH_CALLS", 0)
+    random, seen = Random(6), {"valid": 0, "invalid": 0, "refused": 0}
+    for _ in range(300):
+        values, cas = random.choice([None, 2]), random.random() < 0.4
+        operations = Sampler(random, values=values, cas=cas, truth=0.9).history(random.randint(1, 8), 3)
+        options = CheckOptions(engine=name, proofs=random.random() < 0.5)
+        try:
+            (found,) = check_columns(columns_of([operations], random), "cas-register", options).keys
+        except ModelError:
+            seen["refused"] += 1
+            continue
+        assert (found.verdict == "valid") == is_linearizable(operations), operations
+        assert bool(found.counterexamples) == (found.verdict == "invalid" and options.proofs)
+        seen[found.verdict] += 1
+    assert min(seen["valid"], seen["invalid"]) > 5
+    assert (seen["refused"] > 0) == (name not in ("search", "wgl"))
 
 
 def test_a_short_history_is_not_decided_after_its_deadline() -> None:

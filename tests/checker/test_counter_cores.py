@@ -46,7 +46,7 @@ def judged(samples: int, seed: int, most: int) -> Tally[str]:
     return seen
 
 
-def test_every_small_history_is_judged_and_told_as_by_the_definition() -> None:
+def test_every_small_history_is_judged_and_reported_as_by_the_definition() -> None:
     seen = judged(samples := draws(1200, 2500), 1, 8)
     assert min(seen.values()) > samples / 250, seen
     assert len(seen) == 9
@@ -119,7 +119,7 @@ def test_an_answer_that_misses_what_was_added_since_another_is_shown_with_both()
     )
 
 
-def test_where_the_counter_may_fall_what_can_have_been_taken_away_is_told() -> None:
+def test_where_the_counter_may_fall_what_can_have_been_taken_away_is_reported() -> None:
     history = [add(9, 0, 1), add(5, 2, 3), add(-4, 4, 20), add(-3, 5, 6), read(6, 7, 8)]
     kind, why, size = reported(history, 7)
     assert (kind, size) == ("stale-read", 3)
@@ -132,7 +132,7 @@ def test_where_the_counter_may_fall_what_can_have_been_taken_away_is_told() -> N
 @pytest.mark.parametrize(
     ("beside", "kind", "end"),
     [
-        ([], "never-written", ", and nobody ever asked for so much: a sum out of nowhere."),
+        ([], "never-written", ", and no process ever asked for so much: a sum out of nowhere."),
         ([add(1, 30, 31)], "future-read", ", and more of it only later: a read from the future."),
         (
             [add(2, 4, 5, "fail")],
@@ -141,7 +141,9 @@ def test_where_the_counter_may_fall_what_can_have_been_taken_away_is_told() -> N
         ),
     ],
 )
-def test_an_answer_that_is_too_high_is_told_by_what_there_can_be(beside: list[Operation], kind: str, end: str) -> None:
+def test_an_answer_that_is_too_high_is_reported_by_what_there_can_be(
+    beside: list[Operation], kind: str, end: str
+) -> None:
     history = [add(5, 0, 1), add(2, 2, 40, "info"), *beside, read(8, 10, 11)]
     made_of = " (1 acknowledged add of 5 and 1 add of unknown outcome of 2)"
     assert reported(history, 7) == (kind, f"at most 7 can have been added to the counter by then{made_of}{end}", 1)
@@ -149,7 +151,7 @@ def test_an_answer_that_is_too_high_is_told_by_what_there_can_be(beside: list[Op
     assert "but nothing can have been taken away from the counter by then" in nothing
 
 
-def test_an_answer_that_no_part_of_the_adds_makes_is_shown_from_the_last_read_that_tells() -> None:
+def test_an_answer_that_no_part_of_the_adds_makes_is_shown_from_the_last_read_that_shows() -> None:
     early = [add(3, 4 * place, 4 * place + 1) for place in range(50)]
     early += [read(3 + 3 * place, 4 * place + 2, 4 * place + 3) for place in range(50)]
     history = [*early, add(5, 300, 330), add(4, 302, 332), read(150, 304, 305), read(157, 306, 307)]
@@ -174,7 +176,7 @@ def test_fractions_and_numbers_of_any_size(numbers: tuple[float, float, float]) 
 
 
 @pytest.mark.parametrize("answered", [1 << 31, 1 << 62, 1 << 70, -(1 << 31), -(1 << 62), -(1 << 70)])
-def test_answers_that_no_column_holds_are_told(answered: int) -> None:
+def test_answers_that_no_column_holds_are_reported(answered: int) -> None:
     example = only([add(1, 0, 1), add(-2, 2, 3), read(-1, 4, 5), read(answered, 6, 7)])
     assert (example.kind, len(example.operations)) == ("never-written", 1)
 
@@ -253,7 +255,7 @@ def test_one_lie_in_a_long_history_is_shown_by_few_operations(clients: int, amou
         assert len(example.operations) <= 2
 
 
-def test_of_many_operations_too_the_possible_answers_are_told_as_ranges() -> None:
+def test_of_many_operations_too_the_possible_answers_are_reported_as_ranges() -> None:
     doubt = [add(number, 2 * place, 1000 + place, "info") for place, number in enumerate((1, 1, 3, 10, 10, 10, 30, 50))]
     history = [*doubt, add(100, 40, 41), read(102, 50, 51), read(108, 60, 61)]
     verdict = check_operations(history, "counter")
@@ -273,7 +275,7 @@ def test_of_many_operations_too_the_possible_answers_are_told_as_ranges() -> Non
 
 
 def test_a_difference_that_is_rounded_to_none_is_one() -> None:
-    """Once no verdict came of it: 2^53 + 1 is not 2^53, though as fractions they cannot be told apart."""
+    """Once no verdict came of it: 2^53 + 1 is not 2^53, though as fractions they cannot be distinguished."""
     big = 1 << 53
     history = [
         Operation(1, "add", "c", 1, None, "ok", 0, 1, 0, 1), Operation(2, "read", "c", None, 1, "ok", 2, 3, 2, 3),

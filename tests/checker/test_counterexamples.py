@@ -1,4 +1,4 @@
-"""Counterexamples of every model: a contradiction by the definition, from which nothing can be left out, truly told."""
+"""Counterexamples of every model: a contradiction by the definition, without a part to leave out, truly explained."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_a_split_brain_has_two_sides_each_with_a_write_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("seen", [True, False])
-def test_a_write_that_one_read_missed_is_told_as_that_and_not_as_lost(seen: bool) -> None:
+def test_a_write_that_one_read_missed_is_reported_as_that_and_not_as_lost(seen: bool) -> None:
     later = [op(3, "read", 15, 5, 6)] if seen else []
     history = [op(0, "write", 15, 1, 2), op(1, "read", None, 3, 4), *later]
     (example,) = check_operations(history, "register").counterexamples
@@ -105,7 +105,7 @@ def test_a_write_that_one_read_missed_is_told_as_that_and_not_as_lost(seen: bool
 
 
 @pytest.mark.parametrize("overwritten", ["seen", "unseen", "no"])
-def test_a_write_that_may_have_been_overwritten_is_not_told_as_lost(overwritten: str) -> None:
+def test_a_write_that_may_have_been_overwritten_is_not_reported_as_lost(overwritten: str) -> None:
     """If what was written after it was seen, it may have been there until then."""
     later = {
         "seen": [op(2, "write", 16, 5, 6), op(3, "read", 16, 7, 8)],

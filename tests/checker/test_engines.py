@@ -18,8 +18,8 @@ from checker.kernels.slots import SLOTS, earliest
 from checker.search.compiled import compiled_search
 from tests.support.checker.columns import columns_of
 from tests.support.checker.oracle import (
+    DISTINGUISHED,
     READ_TWICE,
-    TOLD_APART,
     Sampler,
     after_another,
     dense_history,
@@ -74,7 +74,7 @@ def agree_with_the_definition(samples: int, seed: int) -> None:
         found = verdicts(calls, model)
         used |= set(found)
         if model.initial is ANY:
-            # One value that nobody wrote is the initial one; zones leave the other possibilities to the caller.
+            # One value that was not written is the initial one; zones leave the other possibilities to the caller.
             found.pop("zones", None)
         assert set(found.values()) == {"valid" if truth else "invalid"}, (found, truth, history)
     assert used == set(NAMES) - {"log", "set", "queue", "kv", "counter-bounds"}
@@ -187,10 +187,10 @@ def test_a_pending_write_is_seen_only_after_it_began(begun: int) -> None:
 
 
 @pytest.mark.parametrize("engine", ["automaton", "search", "wgl"])
-@pytest.mark.parametrize("name", TOLD_APART)
+@pytest.mark.parametrize("name", DISTINGUISHED)
 def test_histories_that_tell_a_kernel_from_one_with_one_thing_wrong(name: str, engine: str) -> None:
     """And their twins, in which one read answers something else."""
-    whole, *twins = one_answer_changed(TOLD_APART[name])
+    whole, *twins = one_answer_changed(DISTINGUISHED[name])
     assert is_linearizable(whole)
     assert not all(map(is_linearizable, twins))
     for history in (whole, *twins):

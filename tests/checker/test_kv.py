@@ -68,13 +68,13 @@ def judge_random(random: Random) -> str:
     verdict = check_operations(history, "kv")
     assert verdict.verdict == "invalid"
     assert verdict.counterexamples
-    return "invalid" if found else "told by others"
+    return "invalid" if found else "explained by others"
 
 
 def test_random_histories() -> None:
     random, samples = Random(1), draws(1_000, 3_000)
     seen = [judge_random(random) for _ in range(samples)]
-    for what, least in {"valid": 1500, "invalid": 200, "unclear": 200, "told by others": 5}.items():
+    for what, least in {"valid": 1500, "invalid": 200, "unclear": 200, "explained by others": 5}.items():
         assert seen.count(what) > least * samples // 3000, what
 
 
@@ -96,13 +96,13 @@ def only(*rows: tuple[str, str | None, tuple[int, int | None]]) -> tuple[str, st
 PUT_A, APPEND_B = ("put", "a", (0, 1)), ("append", "b", (2, 3))
 
 
-def test_an_acknowledged_append_that_nobody_ever_got_is_lost() -> None:
+def test_an_acknowledged_append_that_was_never_got_is_lost() -> None:
     kind, sentence, size = only(PUT_A, APPEND_B, ("get", "a", (4, 5)))
     assert (kind, size) == ("lost-write", 3)
     assert '"b" was acknowledged before process 2 began to get' in sentence
 
 
-def test_an_append_that_somebody_else_got_was_missed() -> None:
+def test_an_append_that_another_read_got_was_missed() -> None:
     kind, sentence, size = only(PUT_A, APPEND_B, ("get", "a", (4, 6)), ("get", "ab", (5, 7)))
     assert (kind, size) == ("stale-read", 3)
     assert 'process 2 got "a"' in sentence
@@ -111,7 +111,7 @@ def test_an_append_that_somebody_else_got_was_missed() -> None:
 def test_the_older_text_after_the_newer_one() -> None:
     kind, sentence, size = only(PUT_A, ("append", "b", (2, 9)), ("get", "ab", (3, 4)), ("get", "a", (5, 6)))
     assert (kind, size) == ("read-inversion", 2)
-    assert sentence.endswith("the later answer is the older text.")
+    assert sentence.endswith("the later answer is the older string.")
 
 
 def test_a_text_from_the_future() -> None:
@@ -124,7 +124,7 @@ def test_one_text_that_goes_on_in_two_ways() -> None:
     appends = ("append", "b", (2, 20)), ("append", "c", (3, 21))
     kind, sentence, size = only(PUT_A, *appends, ("get", "ab", (6, 8)), ("get", "ac", (7, 9)))
     assert (kind, size) == ("log-overwrite", 2)
-    assert "one text cannot have been continued in both ways" in sentence
+    assert "one string cannot have been continued in both ways" in sentence
 
 
 def test_an_append_that_is_there_twice() -> None:
@@ -142,7 +142,7 @@ def test_a_put_that_did_not_replace_the_text() -> None:
 def test_a_text_out_of_nowhere_and_one_that_was_refused() -> None:
     kind, sentence, size = only(PUT_A, ("get", "ax", (2, 3)))
     assert (kind, size) == ("never-written", 1)
-    assert sentence.endswith('what follows "a" is nothing that anybody put or appended: a text out of nowhere.')
+    assert sentence.endswith('what follows "a" is nothing that anybody put or appended: a string out of nowhere.')
     history = [*reported(PUT_A, ("get", "ab", (4, 5))), operation(2, "append", "b", (2, 3), "fail")]
     (example,) = check_operations(history, "kv").counterexamples
     assert example.kind == "failed-write-read"
@@ -170,7 +170,7 @@ def test_violations_are_looked_for_only_as_long_as_there_is_time() -> None:
 def test_a_contradiction_that_was_not_made_smaller_in_time_is_not_shown(
     pairs: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """To say of thousands of puts and gets which of them are not there takes minutes, and helps nobody."""
+    """To say of thousands of puts and gets which of them are not there takes minutes, and is no help."""
     monkeypatch.setattr("checker.counterexamples.kv.MAX_UNREDUCED_CORE", min(pairs, MAX_UNREDUCED_CORE))
     rows = [
         row
@@ -189,7 +189,7 @@ def test_a_contradiction_that_was_not_made_smaller_in_time_is_not_shown(
     assert max(sizes) < pairs
 
 
-def test_all_violations_are_told_and_each_once() -> None:
+def test_all_violations_are_reported_and_each_once() -> None:
     """A replica that is stuck answers the same old text again and again: that is one."""
     stuck = [("get", "a", (10 + 2 * number, 11 + 2 * number)) for number in range(20)]
     verdict = check_operations(reported(PUT_A, APPEND_B, ("get", "ab", (4, 5)), *stuck, ("get", "q", (90, 91))), "kv")
@@ -199,7 +199,7 @@ def test_all_violations_are_told_and_each_once() -> None:
 
 @pytest.mark.parametrize("last", ["abc", "ab"])
 def test_good_and_bad_twins_of_a_busy_text(last: str) -> None:
-    """An append that nobody got stands behind everything that was got, or between the last get and the next put."""
+    """An append that was never got stands behind everything that was got, or between the last get and the next put."""
     rows = (PUT_A, ("append", "x", (2, 20)), ("append", "b", (3, 4)), ("get", "ab", (5, 6)), ("append", "c", (7, 8)))
     verdict = check_operations(
         reported(*rows, ("get", last, (9, 10)), ("put", "d", (11, 12)), ("get", "d", (13, 14))), "kv"
@@ -211,7 +211,7 @@ def test_good_and_bad_twins_of_a_busy_text(last: str) -> None:
 @pytest.mark.parametrize(
     "rows",
     [
-        pytest.param([("append", "a", (0, 1)), ("append", "ab", (2, 3))], id="one text begins with the other"),
+        pytest.param([("append", "a", (0, 1)), ("append", "ab", (2, 3))], id="one string begins with the other"),
         pytest.param([("put", "a", (0, 1)), ("put", "a", (2, 3))], id="put twice"),
         pytest.param([("append", "", (0, 1))], id="nothing is appended"),
         pytest.param([("append", "a", (0, 9)), ("put", "a", (1, 8)), ("get", "a", (2, 3))], id="put or appended"),

@@ -65,7 +65,7 @@ def test_a_contradiction_of_many_operations_can_do_without_none_of_them(reads: i
     assert check_operations([*more, *one_write_short(reads)], "register").verdict == "valid"
 
 
-def test_a_contradiction_of_a_hundred_operations_is_told_without_what_lies_between_them() -> None:
+def test_a_contradiction_of_a_hundred_operations_is_reported_without_what_lies_between_them() -> None:
     beside = history_of([("write", 9, 4000, 4001), ("read", 9, 4002, 4003)])
     beside += history_of([("write", 7, 4900, None), ("write", 7, 4901, None)])
     verdict = check_operations([*one_pending_short(30), *beside], "register")
@@ -149,7 +149,8 @@ def test_what_the_deadline_left_whole_is_no_counterexample() -> None:
         reported.append((verdict.verdict, sizes))
         if reported[-1] == ("invalid", []):
             assert (
-                verdict.reason == "the deadline passed when 0 of the violations had been told by a few operations each"
+                verdict.reason
+                == "the deadline passed when 0 of the violations had been reduced to a few operations each"
             )
     assert [one for place, one in enumerate(reported) if one not in reported[:place]] == [
         ("unknown", []), ("invalid", []), ("invalid", [3])

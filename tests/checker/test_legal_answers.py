@@ -177,7 +177,7 @@ def test_of_a_refused_cas_no_answers_are_named(tmp_path: Path, model: str) -> No
     assert not any(example.linearization and example.linearization.whole for example in found)
 
 
-def test_an_answer_that_others_make_doubtful_is_not_told_to_be_impossible(tmp_path: Path) -> None:
+def test_an_answer_that_others_make_doubtful_is_not_said_to_be_impossible(tmp_path: Path) -> None:
     pair = [("invoke", 1, "append", 4), ("invoke", 2, "append", 5), ("ok", 1, "append", 2), ("ok", 2, "append", 3)]
     found = check(history(tmp_path / "history.jsonl", "log", [*one(0, "append", 4, 2), *pair])).counterexamples
     assert found
@@ -187,7 +187,7 @@ def test_an_answer_that_others_make_doubtful_is_not_told_to_be_impossible(tmp_pa
 
 
 def test_a_refusal_that_is_blamed_may_have_swapped(tmp_path: Path) -> None:
-    """Nobody wrote the 5 by which it was refused; and if it swapped, then 1 was the right answer."""
+    """No client wrote the 5 by which it was refused; and if it swapped, then 1 was the right answer."""
     asked, refused = ("invoke", 0, "cas", [None, 1]), ("ok", 0, "cas", [None, 1, 5])
     events = [asked, *one(1, "read", None, 1), refused]
     found = check(history(tmp_path / "history.jsonl", "cas-register", events)).counterexamples

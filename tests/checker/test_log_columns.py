@@ -7,8 +7,7 @@ from random import Random
 
 import pytest
 
-from checker import ModelError, check_operations
-from checker import logs_and_sets as api
+from checker import ModelError, check_operations, per_key
 from checker.core.calls import calls_of
 from checker.core.definition import is_linearization, linearizable
 from checker.engines.log_columns import bounds, is_log_linearization, linearization, log_columns
@@ -28,7 +27,7 @@ def both(operations: list[Operation], patch: pytest.MonkeyPatch) -> tuple[KeyVer
     """(by columns, by calls), without the time that they took."""
     verdicts = []
     for few in (-1, 10**9):
-        patch.setattr(api, "MAX_BY_CALLS", few)
+        patch.setattr(per_key, "MAX_BY_CALLS", few)
         verdicts.append(replace(check_operations(operations, "log"), seconds=0.0))
     return verdicts[0], verdicts[1]
 
@@ -72,7 +71,7 @@ def test_a_log_of_which_an_entry_is_null_is_judged_as_by_the_definition(monkeypa
 
 def test_columns_themselves_decide_the_common_cases(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the sweep over calls to fall back on; entries may be texts."""
-    monkeypatch.setattr(api, "MAX_BY_CALLS", -1)
+    monkeypatch.setattr(per_key, "MAX_BY_CALLS", -1)
     monkeypatch.setattr("checker.per_key.calls_of", None)
     first, second = op(0, "append", "a", 0, 0, 3), op(1, "append", "b", 1, 1, 4)
     good = check_operations([first, second, op(2, "get", 1, "b", 2, 5), op(0, "get", 2, None, 6, 7)], "log")
@@ -122,12 +121,12 @@ def test_what_does_not_fit_is_left_to_the_calls(odd: Operation, monkeypatch: pyt
 )  # fmt: skip
 def test_what_is_no_log_is_refused_by_both(wrong: Operation, monkeypatch: pytest.MonkeyPatch) -> None:
     for few in (-1, 10**9):
-        monkeypatch.setattr(api, "MAX_BY_CALLS", few)
+        monkeypatch.setattr(per_key, "MAX_BY_CALLS", few)
         with pytest.raises(ModelError):
             check_operations([op(0, "append", 7, 0, 0, 1), wrong], "log")
 
 
-def test_a_hole_behind_a_lost_write_is_told_as_a_hole(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hole_behind_a_lost_write_is_reported_as_a_hole(monkeypatch: pytest.MonkeyPatch) -> None:
     """Once the second append at index 2 counts as pending it would fill index 1, but too late for who is at 2."""
     operations = [op(1, "append", 1, 0, 1, 3), op(1, "append", 4, 2, 8, 10), op(2, "get", 0, None, 11, 14),
                   op(0, "append", 6, 2, 15, 17)]  # fmt: skip

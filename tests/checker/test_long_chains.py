@@ -50,7 +50,7 @@ LIES: dict[str, tuple[list[Operation], str, int, str]] = {
     ),
     "future": (
         [op(7, "read", 597, 5936, 5938)], "future-read", 2,
-        "nobody had begun to write 597 by then; process 1 on n1 was the first, at 5.960 s",
+        "no process had begun to write 597 by then; process 1 on n1 was the first, at 5.960 s",
     ),
 }  # fmt: skip
 
@@ -81,7 +81,7 @@ def test_a_swap_of_which_only_the_new_value_matters_is_shown_as_a_write() -> Non
     )
 
 
-def test_every_lie_of_a_long_chain_is_told() -> None:
+def test_every_lie_of_a_long_chain_is_reported() -> None:
     stale = [op(7 + n, "read", value, AFTER + 3 * n, AFTER + 3 * n + 1) for n, value in enumerate((597, 300, 5))]
     # A clock that stands: how soon the others are found is another matter.
     verdict = check_operations([*chain(), *stale], "cas-register", clock=lambda: 0.0)
@@ -99,10 +99,10 @@ def test_a_read_before_the_first_of_several_writes_is_no_value_out_of_nowhere(na
     for verdict in (check_operations(history, name), by_columns):
         (example,) = verdict.counterexamples
         assert (example.kind, len(example.operations)) == ("future-read", 2)
-        assert "nobody had begun to write 7 by then" in example.sentence
+        assert "no process had begun to write 7 by then" in example.sentence
 
 
-def test_a_written_counterexample_is_read_again_whoever_went_on_and_whatever_was_refused() -> None:
+def test_a_written_counterexample_is_read_again_whichever_process_went_on_and_whatever_was_refused() -> None:
     """A process whose first operation another violation has made unanswered; a swap that was refused."""
     history = [op(0, "write", 1, 0, 1), op(1, "cas", [1, 2], 2, 3, "fail"), op(2, "read", 1, 4, 5)]
     (example,) = check_operations(history, "cas-register-strict").counterexamples
@@ -118,7 +118,7 @@ def test_a_written_counterexample_is_read_again_whoever_went_on_and_whatever_was
 
 
 def overtaken(operations: Sequence[Operation]) -> bool:
-    """Does a process go on after an operation that nobody saw answered?"""
+    """Does a process go on after an operation without an answer?"""
     return any(one.process == two.process and one.outcome == "info" for one, two in pairwise(operations))
 
 

@@ -82,7 +82,7 @@ def test_a_hundred_thousand_operations_fit_into_what_is_open_and_alive() -> None
 
 @pytest.mark.parametrize("seen", [None, 3, 98])
 def test_a_read_of_what_was_current_long_ago_is_found(seen: int | None) -> None:
-    """The initial value, too, which nobody wrote: alone its read is legal."""
+    """The initial value, too, which was not written: alone its read is legal."""
     asked = [("write", number, number) for number in range(100)] + [("read", None, seen)]
     events = [
         Event(2 * number + done, 2 * number + done, "ok" if done else "invoke", 0, f, result if done else value, "k0")

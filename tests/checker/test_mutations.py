@@ -67,7 +67,7 @@ def swapped(history: list[Operation], random: Random) -> list[Operation]:
 
 
 def duplicate(history: list[Operation], random: Random) -> list[Operation]:
-    """A read is answered a value that nobody ever wrote."""
+    """A read is answered a value that no process ever wrote."""
     place, read = settled(history, random)
     return [*history[:place], replace(read, result=10**6), *history[place + 1 :]]
 
@@ -132,7 +132,7 @@ def test_a_valid_verdict_comes_with_a_linearization(cas: bool) -> None:
 
 
 def test_all_violations_are_found_where_values_repeat() -> None:
-    """Three lies, far apart, about values that nobody was writing."""
+    """Three lies, far apart, about values that were not being written."""
     random = Random(2)
     history = Sampler(random, values=6, truth=1.0, doubt=False).history(1500, 3)
     spoilt, lies = list(history), 0

@@ -61,7 +61,7 @@ def test_no_operation_of_a_counterexample_can_be_left_out(drawn: str) -> None:
     assert min(seen.values()) > samples / 60
 
 
-def test_a_stale_read_of_one_register_is_told_as_that() -> None:
+def test_a_stale_read_of_one_register_is_reported_as_that() -> None:
     first = txn(0, [["w", "x", 1], ["w", "y", 2]], 0, 1)
     history = [first, txn(1, [["r", "x", 1], ["w", "z", 9]], 2, 3), txn(2, [["r", "z", 9], ["r", "y", None]], 4, 5)]
     verdict = check_operations(history, MODEL)
@@ -73,7 +73,7 @@ def test_a_stale_read_of_one_register_is_told_as_that() -> None:
     assert check_operations(good, MODEL).verdict == "valid"
 
 
-def test_what_is_wrong_only_on_two_registers_together_is_told_by_whole_transactions() -> None:
+def test_what_is_wrong_only_on_two_registers_together_is_reported_by_whole_transactions() -> None:
     writes = txn(0, [["w", "x", 1], ["w", "y", 1]], 0, 5)
     verdict = check_operations([writes, txn(1, [["r", "x", 1], ["r", "y", None]], 1, 2)], MODEL)
     (example,) = verdict.counterexamples
@@ -81,7 +81,7 @@ def test_what_is_wrong_only_on_two_registers_together_is_told_by_whole_transacti
     assert check_operations([writes, txn(1, [["r", "x", 1], ["r", "y", 1]], 1, 2)], MODEL).verdict == "valid"
 
 
-def test_a_transaction_that_contradicts_itself_is_told_alone() -> None:
+def test_a_transaction_that_contradicts_itself_is_reported_alone() -> None:
     strange = txn(1, [["w", "x", 3], ["r", "x", 4]], 2, 3)
     verdict = check_operations([txn(0, [["w", "x", 4]], 0, 1), strange], MODEL)
     assert verdict.verdict == "invalid"

@@ -1,4 +1,4 @@
-"""A user's own model: judged as by the definition, however many states it has and whoever takes the steps."""
+"""A user's own model: judged as by the definition, however many states it has and whichever engine takes the steps."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def test_every_small_history_is_judged_as_by_the_definition(
         truth = "valid" if linearizable(calls, model) else "invalid"
         found = decide_operations(operations, model, NO_LIMITS)
         assert found is not None
-        assert found[0].verdict == truth, operations
+        assert found.result.verdict == truth, operations
         answer = compiled_search(calls, model, NO_LIMITS)
         assert answer is not None
         assert answer.verdict == truth
@@ -186,7 +186,7 @@ def test_long_histories_are_judged_as_by_the_plain_search(name: str) -> None:
         found = decide_operations(operations, model, NO_LIMITS)
         reported = search(calls_of(operations, model), model, NO_LIMITS)
         assert found is not None
-        assert found[0].verdict == reported.verdict
+        assert found.result.verdict == reported.verdict
         seen[reported.verdict] += 1
     assert min(seen.values()) > 4
 
@@ -200,7 +200,7 @@ class Touchy(Stack):
         return super().step(state, f, value, result)
 
 
-def test_what_a_step_raises_is_told_if_that_step_is_needed_and_only_then() -> None:
+def test_what_a_step_raises_is_reported_if_that_step_is_needed_and_only_then() -> None:
     pushes = [Call("push", 1, None, 0, 1, 0), Call("push", 2, None, 2, 3, 1)]
     with pytest.raises(ModelError, match="no pop of two"):
         compiled_search([*pushes, Call("pop", None, 2, 4, 5, 2)], Touchy(), NO_LIMITS)

@@ -124,7 +124,9 @@ def smaller(core: Sequence[Call]) -> list[Call]:
 
 NEVER_DEQUEUED = re.compile(r"and (\S+) was never dequeued")
 BEFORE_ANYBODY = re.compile(r"–(\S+) s\) before anybody began to dequeue (\S+):")
-IN_IT = re.compile(r"enqueued (\S+) \([^()]*\), which nobody is known to have begun to dequeue before ([\d.]+|that)")
+IN_IT = re.compile(
+    r"enqueued (\S+) \([^()]*\), which no process is known to have begun to dequeue before ([\d.]+|that)"
+)
 
 
 def assert_true(example: Counterexample, history: Sequence[Operation]) -> None:
@@ -200,7 +202,7 @@ def dequeues(history: History) -> list[int]:
 
 
 def later_by_far(history: History, place: int) -> int:
-    """A dequeue of what was enqueued after this one's item, and of which nobody knew when this one returned."""
+    """A dequeue of what was enqueued after this one's item, and unknown when this one returned."""
     enqueued = {one.value: one for one in history if one.f == "enqueue"}
     early = history[place]
     return next(
@@ -289,7 +291,7 @@ def reported(*rows: tuple[Any, ...]) -> list[tuple[str, str]]:
 def test_an_item_out_of_nowhere_and_one_that_was_refused() -> None:
     ((kind, sentence),) = reported((0, D, 9, 0, 1))
     assert kind == "never-written"
-    assert sentence.endswith(", but nobody ever enqueued 9 to the queue: an item out of nowhere.")
+    assert sentence.endswith(", but no process ever enqueued 9 to the queue: an item out of nowhere.")
     ((kind, sentence),) = reported((0, E, 9, 0, 1, "fail"), (0, D, 9, 2, 3))
     assert kind == "failed-write-read"
     assert "the enqueue of 9 (process 0 on n0, at 0.000 s) was answered as failed" in sentence
@@ -332,7 +334,7 @@ def test_an_item_that_is_overtaken(more: tuple[Any, ...], expected: str | None) 
     assert [kind for kind, _ in reported(*OVERTAKEN, more)] == ([expected] if expected else [])
 
 
-def test_an_overtaken_item_is_told_of_by_what_became_of_it() -> None:
+def test_an_overtaken_item_is_explained_by_what_became_of_it() -> None:
     start = (
         "On the queue, process 0 on n0 enqueued 1 (0.000–0.001 s), and process 0 on n0 enqueued 2 only after that "
         "(0.002–0.003 s), so 1 had to leave before 2. But process 1 on n1 dequeued 2 (0.004–0.006 s)"
@@ -356,9 +358,9 @@ def test_a_queue_in_which_there_was_always_one_item_or_another() -> None:
     assert kind == "stale-read"
     assert sentence == (
         "process 1 on n1 found the queue empty (0.002–0.009 s), but at every moment of that something was in it: "
-        "process 0 on n0 enqueued 1 (0.000–0.001 s), which nobody is known to have begun to dequeue before 0.005 s; "
-        "process 2 on n2 enqueued 2 (0.003–0.004 s), which nobody is known to have begun to dequeue before that was "
-        "over."
+        "process 0 on n0 enqueued 1 (0.000–0.001 s), which no process is known to have begun to dequeue before 0.005 "
+        "s; process 2 on n2 enqueued 2 (0.003–0.004 s), which no process is known to have begun to dequeue before that "
+        "was over."
     )
     assert reported(*rows[:-1], (3, D, 2, 8, 11)) == []
     assert reported(*rows[:2], (2, E, 2, 5, 6), (3, D, 1, 3, 4), (3, D, 2, 10, 11)) == []
@@ -369,15 +371,15 @@ def test_of_more_items_than_pending_dequeues_one_is_lost() -> None:
     ((kind, sentence),) = reported(*rows)
     assert kind == "lost-element"
     assert sentence.endswith(
-        "so they had to leave before 3. But process 1 on n1 dequeued 3 (0.008–0.009 s). Nobody is known to have taken "
-        "them, and of the dequeues without an answer that can be true only 1 had begun by then and may have done so, "
-        "each for one: process 2 on n2 began to dequeue (from 0.003 s, never answered): one is missing."
+        "so they had to leave before 3. But process 1 on n1 dequeued 3 (0.008–0.009 s). No process is known to have "
+        "taken them, and of the dequeues without an answer that can be true only 1 had begun by then and may have done "
+        "so, each for one: process 2 on n2 began to dequeue (from 0.003 s, never answered): one is missing."
     )
     assert reported(*rows, (3, D, None, 7, None, "info")) == []
     assert [kind for kind, _ in reported(*rows[:2], (1, D, None, 6, 7), rows[-1])] == ["stale-read"]
 
 
-def test_of_many_items_only_some_are_told() -> None:
+def test_of_many_items_only_some_are_reported() -> None:
     rows = [(0, E, item, 2 * item, 2 * item + 1) for item in range(7)]
     taking = [(1, D, None, 20 + item, None, "info") for item in range(6)]
     ((kind, sentence),) = reported(*rows, *taking, (0, E, 8, 40, 41), (2, D, 8, 42, 43))
@@ -405,7 +407,7 @@ def test_a_lost_item_is_one_violation_whatever_is_dequeued_afterwards() -> None:
     assert [kind for kind, _ in reported((0, E, 1, 0, 1), *empty)] == ["lost-element"]
 
 
-def test_all_violations_are_counted_and_the_earliest_are_told() -> None:
+def test_all_violations_are_counted_and_the_earliest_are_reported() -> None:
     stories = [[(E, 1), (D, 1), (D, 1)], [(E, 1), (E, 2), (D, 2), (D, 1)], [(D, 3)]]
     rows = [(0, f, item + 10 * n, 100 * n + 2 * place, 100 * n + 2 * place + 1) for n in range(300)
             for place, (f, item) in enumerate(stories[n % 3])]  # fmt: skip
@@ -415,7 +417,7 @@ def test_all_violations_are_counted_and_the_earliest_are_told() -> None:
     assert kinds == ["duplicate", "queue-order", "never-written"] * 2 + ["duplicate", "queue-order"]
 
 
-#: Where one violation might be told twice, or with more than it takes; P: a dequeue that was never answered.
+#: Where one violation might be reported twice, or with more than it takes; P: a dequeue that was never answered.
 TIGHT: dict[str, list[tuple[str, int | None, int, int]]] = {
     "two items were there": [("E", 1, 0, 1), ("E", 2, 2, 3), ("D", None, 4, 5)],
     "two answers rest on the same items": [
@@ -510,7 +512,7 @@ def test_what_is_odd_is_made_calls_of(odd: dict[str, Any]) -> None:
     assert columns_of_operations([replace(LONG[0], **odd), *LONG[1:]]) is None
 
 
-def test_what_was_found_before_the_deadline_is_told() -> None:
+def test_what_was_found_before_the_deadline_is_reported() -> None:
     calls = calls_of([queue_operation(number) for number in range(9000)], QUEUE)
     stray = Call(D, None, -1, 100_000, 100_001, len(calls))
     for looks, verdict in ((3, "unknown"), (5, "invalid")):

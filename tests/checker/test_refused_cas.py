@@ -18,7 +18,7 @@ from checker.engines.cas_chains import new_values_unique
 from history import Operation, read_history
 from history.codes import ABSENT, READ
 from history.readers import OperationColumns, read_any
-from pipeline.tables.columns import operations_table
+from history.tables.operations import operations_table
 from reports.text.text_diagram import draw
 from tests.support.checker.jsonl import jsonl
 from tests.support.checker.oracle import Sampler, is_linearizable
@@ -119,7 +119,7 @@ def test_an_old_value_is_a_stale_read_and_a_new_one_is_none() -> None:
     assert judged([*STALE[:3], ("cas", [3, 4], [3, 4, 2], 6, 7)]).verdict == "valid"
 
 
-def test_a_stale_refusal_among_very_many_is_told_alike(tmp_path: Path) -> None:
+def test_a_stale_refusal_among_very_many_is_reported_alike(tmp_path: Path) -> None:
     spans: Spans = []
     for number in range(1, 400):
         spans += [("write", number, None, 0, 0), ("cas", [0, -number], [0, -number, number], 0, 0)]

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from checker.core.result import Limits
-from checker.engines.search_columns import decide_cas
+from checker.core.result import EngineResult, Limits
+from checker.engines import cas_chains, search_columns
 from checker.engines.zones_columns import dense_ids
 from checker.search.compiled import RegisterColumns
 from history import Operation
@@ -33,6 +33,12 @@ def cas_columns(operations: list[Operation]) -> RegisterColumns:
     return RegisterColumns(kind.astype(np.int8), new, old, invoke, returned, [str(value) for value in ids])
 
 
+def decided(operations: list[Operation]) -> EngineResult | None:
+    """By chains, or else by the search."""
+    columns, limits = cas_columns(operations), Limits(lambda: 0.0)
+    return cas_chains.decide_register(columns, limits) or search_columns.decide_register(columns, limits)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("doubt", [False, True])
 @pytest.mark.parametrize("values", [None, 40])
@@ -41,7 +47,7 @@ def test_swaps_by_columns_are_decided_as_by_the_definition(values: int | None, d
     for _ in range(samples):
         sampler = Sampler(random, values=values, cas=True, truth=random.choice([0.6, 0.9, 1.0]), doubt=doubt)
         operations = sampler.history(random.randint(2, 10), random.randint(2, 4))
-        answer = decide_cas(cas_columns(operations), Limits(lambda: 0.0))
+        answer = decided(operations)
         assert answer is not None
         assert (answer.verdict == "valid") == is_linearizable(operations), operations
         key = (answer.engine, answer.verdict)
@@ -52,7 +58,7 @@ def test_swaps_by_columns_are_decided_as_by_the_definition(values: int | None, d
 def test_swaps_in_a_circle_have_no_beginning() -> None:
     circle = [("cas", [1, 2], 0, 1), ("cas", [2, 1], 2, 3), ("read", None, 4, 5)]
     operations = [Operation(0, f, None, value, None, "ok", start, end, start, end) for f, value, start, end in circle]
-    answer = decide_cas(cas_columns(operations), Limits(lambda: 0.0))
+    answer = decided(operations)
     assert answer is not None
     assert (answer.engine, answer.verdict) == ("cas chains", "invalid")
 

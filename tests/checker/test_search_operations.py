@@ -70,9 +70,9 @@ def agree(name: str, model: Model, samples: int, seed: int) -> None:
         if not calls:
             continue
         assert found is not None
-        assert found[0].verdict == ("valid" if linearizable(calls, model) else "invalid"), operations
-        assert found[1] == len(calls)
-        seen[found[0].verdict] += 1
+        assert found.result.verdict == ("valid" if linearizable(calls, model) else "invalid"), operations
+        assert found.operations == len(calls)
+        seen[found.result.verdict] += 1
     assert min(seen.values()) > samples / 20
 
 
@@ -109,7 +109,7 @@ def op(f: str, value: Any, result: Any, start: int, end: int | None, outcome: st
     return Operation(0, f, None, value, result, outcome, start, end, start, end)  # type: ignore[arg-type]
 
 
-def test_a_sum_out_of_its_bounds_is_told_with_them() -> None:
+def test_a_sum_out_of_its_bounds_is_reported_with_them() -> None:
     calls = [Call("add", 5, None, 0, 1, 0), Call("add", 2, None, 2, 9, 1), Call("read", None, 6, 3, 4, 2)]
     good = [*calls[:2], replace(calls[2], result=7)]
     answer = compiled_search(good, Counter(), NO_LIMITS)
@@ -142,7 +142,7 @@ def test_a_read_knows_what_another_had_seen() -> None:
     assert (answer.verdict, answer.last, answer.states) == ("invalid", 8, ("-2",))
 
 
-def test_the_registers_are_told_as_the_model_tells_them() -> None:
+def test_the_registers_are_written_as_the_model_writes_them() -> None:
     model = MultiRegister()
     first = op("txn", None, [["w", "x", 3], ["w", "y", "a"]], 0, 1)
     calls = calls_of([first, op("txn", None, [["r", "y", "b"]], 2, 3)], model)

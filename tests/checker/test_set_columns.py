@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from checker import ModelError, check_operations
-from checker import logs_and_sets as api
+from checker import ModelError, check_operations, per_key
 from checker.core.calls import calls_of
 from checker.core.definition import is_linearization, linearizable
 from checker.core.result import Limits
@@ -39,7 +38,7 @@ def both(operations: list[Operation], patch: pytest.MonkeyPatch) -> tuple[KeyVer
     """(by columns, by calls), without the time that they took."""
     verdicts = []
     for few in (-1, 10**9):
-        patch.setattr(api, "MAX_BY_CALLS", few)
+        patch.setattr(per_key, "MAX_BY_CALLS", few)
         verdicts.append(replace(check_operations(operations, "set", clock=lambda: 0.0), seconds=0.0))
     return verdicts[0], verdicts[1]
 
@@ -83,7 +82,7 @@ def test_a_million_small_histories() -> None:
 
 def test_columns_themselves_decide_the_common_cases(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the sweep over calls to fall back on; elements may be texts."""
-    monkeypatch.setattr(api, "MAX_BY_CALLS", -1)
+    monkeypatch.setattr(per_key, "MAX_BY_CALLS", -1)
     monkeypatch.setattr("checker.per_key.decide", None)
     first, second = op(0, "add", "a", None, 0, 3), op(1, "add", "b", "b", 1, 4)
     reads = [op(2, "read", None, ["b"], 2, 5), op(0, "read", None, ["b", "a"], 6, 7)]
@@ -99,6 +98,9 @@ def test_columns_themselves_decide_the_common_cases(monkeypatch: pytest.MonkeyPa
     assert (bad.verdict, bad.violations, bad.counterexamples[0].kind) == ("invalid", 1, "read-inversion")
     twice = check_operations([first, op(3, "add", "a", None, 8, 9), seen, op(2, "read", None, ["a"], 10, 12)], "set")
     assert (twice.verdict, twice.certificate) == ("valid", 4)
+    moments = iter([0.0, 0.0])
+    soon = check_operations([*pending, unseen], "set", deadline_s=1.0, clock=lambda: next(moments, 2.0))
+    assert (soon.verdict, soon.violations, len(soon.counterexamples)) == ("invalid", 1, 1), "its deadline came after"
     late = check_operations([first], "set", deadline_s=0.0)
     assert (late.verdict, late.reason) == ("unknown", "the deadline passed: 0 of 1 operation looked at")
 
@@ -133,7 +135,7 @@ def test_what_does_not_fit_is_left_to_the_calls(odd: Operation, monkeypatch: pyt
 )  # fmt: skip
 def test_what_is_no_set_is_refused_by_both(wrong: Operation, monkeypatch: pytest.MonkeyPatch) -> None:
     for few in (-1, 10**9):
-        monkeypatch.setattr(api, "MAX_BY_CALLS", few)
+        monkeypatch.setattr(per_key, "MAX_BY_CALLS", few)
         with pytest.raises(ModelError):
             check_operations([op(0, "add", 7, None, 0, 1), wrong], "set")
 

@@ -21,7 +21,7 @@ from history import Operation
 
 
 class _Ledger:
-    """Every third index is somebody else's."""
+    """Every third index is of another key."""
 
     def __init__(self) -> None:
         self.log: list[int | None] = []
@@ -321,7 +321,7 @@ def test_a_release_that_names_another_token_than_it_gave_back_is_no_answer_to_it
 def test_no_answer_names_the_token_that_is_unknown() -> None:
     """An acquire that never completed may hold the lock, by a token that is a number whatever an answer says."""
     doubt = Operation(0, "acquire", "lock", None, None, "info", 0, None, 0, None)
-    for token, verdict in ((7, "valid"), ("untold", "invalid"), (None, "invalid")):
+    for token, verdict in ((7, "valid"), ("other", "invalid"), (None, "invalid")):
         held = Operation(1, "acquire", "lock", None, ["held", token], "ok", 1, 2, 1, 2)
         assert check_operations([doubt, held], "fenced-lock").verdict == verdict
 

@@ -48,7 +48,7 @@ def run(installed: Installed, cluster: NetnsCluster, system: str, nemesis: str, 
 def test_a_right_system_stands_the_fault(
     installed: Installed, make_cluster: MakeCluster, system: str, fault: str
 ) -> None:
-    """Valid, or unknown where nobody was served under it; a fault that it cannot take is refused with the reason."""
+    """Valid, or unknown where no client was served under it; a fault that it cannot take is refused with the reason."""
     code, said = run(installed, make_cluster(), system, fault)
     refused = f"{fault} cannot work on this cluster"
     if fault in REFUSED:

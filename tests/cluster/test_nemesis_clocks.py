@@ -1,4 +1,4 @@
-"""Wrong clocks of a real process, by the time that it tells itself."""
+"""Wrong clocks of a real process, by the time that it reports itself."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def world():
 
 
 @pytest.mark.parametrize("name", ["clock-skew", "clock-jump", "clock-strobe"])
-def test_the_process_itself_tells_the_wrong_time_and_then_the_right_one(world, name):
+def test_the_process_itself_shows_the_wrong_time_and_then_the_right_one(world, name):
     fault = find(name)
     assert fault.precheck(world.ctx) is None
     targets = fault.plan(replace(world.ctx, wanted=Targets(("n2",))), random.Random(1))

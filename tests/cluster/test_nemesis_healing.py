@@ -147,8 +147,8 @@ def sweeps(world):
     return sweep_commands(world.remote, PROCESS_MARK, {})
 
 
-def test_the_nodes_lift_the_faults_themselves_when_nobody_renews_the_lease(world, fresh, capsys):
-    """What a control node leaves that loses its power: nobody heals, nobody sweeps."""
+def test_the_nodes_lift_the_faults_themselves_when_the_lease_is_not_renewed(world, fresh, capsys):
+    """What a control node leaves that loses its power: nothing heals, nothing sweeps."""
     # Renewed until every fault stands, however long that takes.
     with DeadMansTimer(world.remote, sweeps(world), lease_s=4.0, renew_s=0.3) as timer:
         for name, nodes in (("pause-majority", ("n1", "n2", "n3")), ("disk-full", ("n4",))):

@@ -73,7 +73,7 @@ def test_a_power_cut_keeps_what_was_synced_and_nothing_else(world, swept):
         assert world.system.pids(["n1"])["n1"]
         fault.heal(world.ctx, targets)
         assert world.system.pids(["n2"])["n2"]
-    # Names and lengths may have come to the disk with what somebody else synced; not what was written.
+    # Names and lengths may have come to the disk with what another process synced; not what was written.
     assert world.sh("n2", "cat /data/store/* | tr -cd x | wc -c").strip() == "100000"
     assert world.sh("n2", "cat /data/store/* | tr -cd yz | wc -c").strip() == "0"
     assert fault.heal(world.ctx, targets)
@@ -265,7 +265,7 @@ def test_the_process_waits_for_memory_until_it_is_given_some(world):
     ],
 )
 def test_limits_that_the_process_does_not_feel_are_doubt(world, name):
-    """It sleeps, as an idle system would; nobody works in its group in its stead."""
+    """It sleeps, as an idle system would; nothing works in its group in its stead."""
     fault, targets = planned(world, name)
     pid = int(world.sh("n2", "setsid sleep 60 >/dev/null 2>&1 </dev/null & echo $!"))
     targets = replace(targets, detail={**targets.detail, "pids": {"n2": pid}})

@@ -54,7 +54,7 @@ def without_nft(world: World):
 
 
 @pytest.mark.parametrize("firewall", ["nft", "iptables"])
-def test_a_cut_node_hears_nobody_and_after_the_heal_everybody(world, firewall):
+def test_a_cut_node_hears_no_node_and_after_the_heal_all(world, firewall):
     ctx = world.ctx if firewall == "nft" else without_nft(world)
     before = all_rules(world)
     others = set(world.remote.names) - {"n3"}
@@ -239,9 +239,9 @@ def test_a_slow_link_lets_little_through(world, firewall):
 
 
 FOREIGN = """
-nft add table inet somebody
-nft add chain inet somebody harness "{ type filter hook input priority 5; policy accept; }"
-nft add rule inet somebody harness ip saddr 192.0.2.7 counter drop
+nft add table inet another
+nft add chain inet another harness "{ type filter hook input priority 5; policy accept; }"
+nft add rule inet another harness ip saddr 192.0.2.7 counter drop
 iptables -w -N other-harness
 iptables -w -A other-harness -s 192.0.2.8 -j DROP
 iptables -w -A INPUT -j other-harness
@@ -249,7 +249,7 @@ tc qdisc add dev eth0 root handle 7: tbf rate 900mbit burst 64kb latency 50ms
 """
 
 NOT_FOREIGN = """
-nft delete table inet somebody
+nft delete table inet another
 iptables -w -D INPUT -j other-harness; iptables -w -F other-harness; iptables -w -X other-harness
 tc qdisc del dev eth0 root
 """

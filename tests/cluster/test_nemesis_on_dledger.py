@@ -53,9 +53,9 @@ class Servers:
             if named:
                 return max(named, key=lambda node: self.status(node)["term"])
             time.sleep(0.1)
-        raise AssertionError("nobody leads")
+        raise AssertionError("no node leads")
 
-    def told(self, node: str, line: str) -> bool:
+    def reported(self, node: str, line: str) -> bool:
         """Whether the server wrote such a line into its own log."""
         look = Command(("grep", "-qF", "--", line, "/data/harness/log/register.log"))
         return self.remote.run({node: look})[node].code == 0
@@ -121,7 +121,7 @@ def test_a_power_cut_in_the_first_seconds_leaves_the_program() -> None:
         system.kill(remote.names)
 
 
-def test_the_jvm_itself_tells_the_wrong_time(servers: Servers) -> None:
+def test_the_jvm_itself_shows_the_wrong_time(servers: Servers) -> None:
     fault = find("clock-skew")
     assert fault.precheck(servers.ctx) is None
     follower = next(node for node in servers.remote.names if node != servers.leader())
@@ -144,7 +144,7 @@ def test_the_jvm_itself_tells_the_wrong_time(servers: Servers) -> None:
     assert off_by(0)
 
 
-def test_a_heartbeat_of_the_leader_is_told_from_its_other_packets(servers: Servers) -> None:
+def test_a_heartbeat_of_the_leader_is_distinguished_from_its_other_packets(servers: Servers) -> None:
     def awaiting(text: str) -> Context:
         return replace(servers.ctx, settings=replace(servers.ctx.settings, heartbeat=text))
 
@@ -158,7 +158,7 @@ def test_a_heartbeat_of_the_leader_is_told_from_its_other_packets(servers: Serve
             refusals.append(str(error))
             assert len(refusals) < 10, refusals
     with pytest.raises(SkippedError, match=r"no heartbeat among [1-9]\d* packets"):
-        await_heartbeat(awaiting('"code":51005'))  # a request to hand over, which nobody makes
+        await_heartbeat(awaiting('"code":51005'))  # a request to hand over, which is not made
 
 
 def test_the_leader_hands_over_on_request(servers: Servers) -> None:
@@ -179,7 +179,11 @@ def test_the_leader_hands_over_on_request(servers: Servers) -> None:
             time.sleep(2.0)
     (to,) = targets.nodes
     assert (witness["leader"], to != targets.detail["from"]) == (to, True)
-    assert servers.told(to, f"[{to}] [ChangeRoleToLeader] from term: {witness['term']}"), (targets, witness, refusals)
+    assert servers.reported(to, f"[{to}] [ChangeRoleToLeader] from term: {witness['term']}"), (
+        targets,
+        witness,
+        refusals,
+    )
     fault.heal(servers.ctx, targets)
 
 
@@ -217,7 +221,7 @@ def test_the_server_meets_the_full_disk(servers: Servers) -> None:
     try:
         assert fault.witness(servers.ctx, targets)
         full = log_size()
-        time.sleep(4.0)  # it tells its state every 3 s
+        time.sleep(4.0)  # it reports its state every 3 s
         assert log_size() - full < 4096
     finally:
         fault.heal(servers.ctx, targets)

@@ -60,7 +60,7 @@ class Register(ToySystem):
         self.start(self.remote.names)
 
     def probes(self):
-        """With the time that each process tells, where somebody will set it wrong."""
+        """With the time that each process reports, where it will be set wrong."""
         if not self.environment:
             return super().probes()
         asked = self.remote.run(dict.fromkeys(self.remote.names, Command((PYTHON, "-c", ASK_TIME))))
@@ -136,7 +136,7 @@ def judged(world, bug, steps, seed=0, reads_from_fault=False):
     # With that much loss a request is sent again while the kernel still tries to bring its first copy over.
     options = {"loss": 0.4} if bug == "retried" else {}
     ctx = replace(ctx, settings=replace(ctx.settings, beyond_quorum=True, options=options))
-    # What was applied twice is seen by whoever reads between: on one key, nearly everybody.
+    # What was applied twice is seen by reads between: on one key, by nearly all.
     clients = Clients([world.remote.address(node) for node in world.remote.names], keys=1 if bug == "retried" else 3)
     with clients:
         clients.await_ok("write")

@@ -54,7 +54,7 @@ def test_a_full_disk_while_recording_ends_in_order(store: Path) -> None:
         subprocess.run(["umount", store], check=True)
 
 
-def test_nobody_shares_a_cluster(store: Path) -> None:
+def test_a_cluster_is_not_shared(store: Path) -> None:
     job = start(*run_words(store, *THREE, "--time-limit", "8"))
     job.until("cluster of")
     second = subprocess.run([HARNESS, *run_words(store)], capture_output=True, text=True)

@@ -1,4 +1,4 @@
-"""A run that somebody stops, kills or freezes, in every phase."""
+"""A run that is stopped, killed or frozen, in every phase."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_a_terminal_that_goes_away_ends_the_run_in_order(store: Path) -> None:
     assert checks(job.run)["whole"] == "unknown"
 
 
-def test_a_harness_that_is_stopped_for_a_while_blames_nobody(store: Path) -> None:
+def test_a_harness_that_is_stopped_for_a_while_blames_no_node(store: Path) -> None:
     job = start(*run_words(store, *CALM, "--recovery-time", "5"))
     job.until("  main")
     job.process.send_signal(signal.SIGSTOP)
@@ -110,7 +110,7 @@ def test_a_harness_that_is_stopped_for_a_while_blames_nobody(store: Path) -> Non
 
 
 @pytest.mark.nightly
-def test_a_harness_that_is_stopped_for_longer_than_everything_is_given_says_it_and_blames_nobody(store: Path) -> None:
+def test_a_harness_that_is_stopped_for_longer_than_everything_is_given_says_it_and_blames_no_node(store: Path) -> None:
     """Stopped while a fault stands: connections, sessions and deadlines are all shorter than the pause."""
     job = start(*run_words(store, *CALM, "--recovery-time", "20"))
     job.until("leads after")

@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.cluster, pytest.mark.nightly]
 
 
 class Unlocked(NetnsCluster):
-    """The run's own cluster, which is locked by the run; whoever reboots a machine does not ask."""
+    """The run's own cluster, which is locked by the run; a reboot of a machine does not ask."""
 
     def lock(self) -> AbstractContextManager[None]:
         return nullcontext()
@@ -56,7 +56,7 @@ def results_of(job: Job) -> dict[str, Any]:
 
 
 FAULTS = {
-    "nobody touches it": (),
+    "it is not touched": (),
     "a fault of ours is aimed at it": ("--nemesis", "hammer-time@n2", "--interval", "4"),
 }
 

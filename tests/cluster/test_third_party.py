@@ -9,7 +9,7 @@ from tests.support.harness.toy_package import EXAMPLE, Installed, install
 
 pytestmark = pytest.mark.cluster
 
-#: What the one that holds the data stands; where it is cut off or paused nobody is served, which proves nothing.
+#: What the one that holds the data stands; where it is cut off or paused no client is served, which proves nothing.
 STOOD = ("kill-all,partition-random-node@n2", "hammer-time@n3,packet-loss@n4")
 #: Each bug, and the nemesis that it is made for.
 TWINS = (("unlogged", "kill-all"), ("unsynced", "crash-all"), ("stale", "partition-random-node@n1"))

@@ -24,7 +24,7 @@ def harness(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([HARNESS, *words], text=True, check=False, capture_output=True, timeout=600)
 
 
-def test_a_run_on_what_vagrant_tells(
+def test_a_run_on_what_vagrant_reports(
     make_cluster: MakeCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("VAGRANT_HOME", str(tmp_path / "home"))
@@ -34,11 +34,11 @@ def test_a_run_on_what_vagrant_tells(
     shutil.copy(PRESENT, lab)
     cluster = make_cluster()
     cluster.up()
-    told = {
+    reported = {
         node.name: {"host": node.ssh_host, "port": 22, "username": "root", "private_key_path": str(node.key_file)}
         for node in cluster.nodes
     }
-    (lab / "machines.json").write_text(json.dumps(told))
+    (lab / "machines.json").write_text(json.dumps(reported))
     up = harness("cluster", "up", "--cluster", f"vagrant:{lab}")
     assert up.returncode == 0, up.stdout + up.stderr
     kept = json.loads((lab / ".vagrant" / "harness-host-keys.json").read_text())

@@ -29,7 +29,7 @@ def test_every_workload_has_a_bug_to_find() -> None:
     assert tried == {workload.name for workload in SYSTEM.workloads}
 
 
-def test_series_of_one_bug_are_told_apart_by_their_workload() -> None:
+def test_series_of_one_bug_are_distinguished_by_their_workload() -> None:
     lines = planted.table({"apply-twice:set": [row(1, 1, "elements"), row(2, 0)]}).splitlines()
     (mine,) = (line for line in lines if line.startswith("| `apply-twice` | 0.4.0, set "))
     assert "| 1 of 2 | `elements` 1 |" in mine

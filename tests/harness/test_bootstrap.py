@@ -219,7 +219,7 @@ def test_packages_are_compiled_at_once_for_runs_and_by_use_for_tests(clone: Clon
     assert (clone.farm / "bytecode").exists()
 
 
-def test_searches_that_cannot_be_compiled_stop_nobody(clone: Clone) -> None:
+def test_searches_that_cannot_be_compiled_stop_nothing(clone: Clone) -> None:
     clone.program("mvn", MVN)
     (clone.farm / "no-compiler").touch()
     done = clone.run()
@@ -248,13 +248,13 @@ def test_with_neither_root_nor_sudo(clone: Clone) -> None:
     assert done.stderr == "bootstrap: missing: maven; neither root nor sudo: as root, apt-get install maven\n"
 
 
-def test_a_clone_of_somebody_else(clone: Clone) -> None:
+def test_a_clone_of_another_user(clone: Clone) -> None:
     clone.write("build", "in the way, as a directory without permission would be")
     (clone.farm / "id").unlink()
-    clone.program("id", "echo somebody")
+    clone.program("id", "echo another")
     done = clone.run()
     assert done.returncode == 255
-    assert done.stderr.endswith("cannot be written by somebody; run this as its owner, or use a clone of your own\n")
+    assert done.stderr.endswith("cannot be written by another; run this as its owner, or use a clone of your own\n")
 
 
 def test_an_installation_that_fails(clone: Clone) -> None:
@@ -289,7 +289,7 @@ case "$1" in */harness) mkdir -p elsewhere; exit "${HARNESS_CODE:-0}" ;; esac
 
 
 def run_script(clone: Clone, user: str, *words: str, **extra: str) -> subprocess.CompletedProcess[str]:
-    """``scripts/run`` with a bootstrap that has nothing to do, as root or as somebody else."""
+    """``scripts/run`` with a bootstrap that has nothing to do, as root or as another user."""
     shutil.copy(SCRIPTS / "run", clone.root / "scripts")
     clone.script(clone.root / "scripts" / "bootstrap", "[ $# = 0 ] && touch bootstrapped")
     clone.script(clone.root / ".venv/bin/harness", 'echo "harness $*" >>"$CALLS"; exit "${HARNESS_CODE:-0}"')
@@ -303,7 +303,7 @@ def run_script(clone: Clone, user: str, *words: str, **extra: str) -> subprocess
     )  # fmt: skip
 
 
-def test_what_a_run_leaves_belongs_to_whoever_called(clone: Clone) -> None:
+def test_what_a_run_leaves_belongs_to_the_user_who_called(clone: Clone) -> None:
     done = run_script(clone, "1000", "--store", "elsewhere", "--seed", "7", HARNESS_CODE="1")
     assert done.returncode == 1, done.stderr
     harness = clone.root / ".venv/bin/harness"

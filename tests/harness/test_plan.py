@@ -303,16 +303,16 @@ def test_the_command_of_a_scripted_run_names_the_file_that_holds_its_schedule(
 
 
 @pytest.mark.parametrize(
-    ("plan", "told"),
+    ("plan", "reported"),
     [
         (Plan(seed=4), "has no schedule of its own"),
         (Plan(seed=4, schedule=({"at_s": 1.0, "odd": 2},)), r"schedule\[0\]: there is no key .odd.; known are"),
     ],
 )
-def test_a_plan_file_that_holds_no_schedule_is_refused_as_one(plan: Plan, told: str, tmp_path: Path) -> None:
+def test_a_plan_file_that_holds_no_schedule_is_refused_as_one(plan: Plan, reported: str, tmp_path: Path) -> None:
     file = tmp_path / "plan.json"
     file.write_text(json.dumps(plan.to_json()))
-    with pytest.raises(UsageError, match=told):
+    with pytest.raises(UsageError, match=reported):
         scripted(Plan(seed=1), file)
 
 
@@ -372,10 +372,3 @@ def test_a_plan_of_a_system_that_is_not_installed_is_read_and_not_run() -> None:
     assert Plan.from_json(plan.to_json()) == plan
     with pytest.raises(UsageError, match="there is no system 'elsewhere'"):
         validate(plan)
-
-
-def test_a_plan_that_knows_an_option_by_its_name_before_has_its_value() -> None:
-    """ZooKeeper's ``peeks`` was ``reads``, though no read was ever made otherwise."""
-    assert Plan(seed=1, system="zookeeper", options={"reads": "sync"}).options["peeks"] == "sync"
-    assert "reads" not in Plan(seed=1, system="zookeeper", options={"reads": "sync"}).options
-    assert Plan(seed=1, system="zookeeper").options["peeks"] == "plain"

@@ -15,15 +15,10 @@ import pytest
 
 from harness.clusters.record import make_key
 from harness.errors import (
-    AuthenticationFailedError,
-    ConnectionDroppedError,
-    HostKeyError,
     HostUnreachableError,
-    OutputTooLargeError,
     RemoteError,
     RemoteTimeout,
     StoreError,
-    TransferError,
     UsageError,
 )
 from harness.remote.nodes import Remote, command_line
@@ -70,7 +65,7 @@ class TestCommandLine:
 
 
 class TestRun:
-    def test_tells_code_and_both_outputs(self, remote: Remote) -> None:
+    def test_reports_code_and_both_outputs(self, remote: Remote) -> None:
         done = sh(remote, "echo out; echo err >&2; exit 7")
         assert (done.node, done.code, done.stdout, done.stderr) == ("n1", 7, "out\n", "err\n")
         assert 0 < done.seconds < 10
@@ -96,18 +91,18 @@ class TestRun:
 
     def test_a_wake_up_that_goes_missing_ends_nothing(self, remote: Remote, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(paramiko.pipe.OrPipe, "set", lambda _: None)
-        # More than the window holds, so that the command waits for whoever reads.
+        # More than the window holds, so that the command waits for a reader.
         assert len(ask(remote, "head", "-c", "6000000", "/dev/zero", timeout=20).stdout) == 6_000_000
 
     def test_bad_bytes_do_not_hurt(self, remote: Remote) -> None:
         assert sh(remote, r"printf '\377x'").stdout == "\ufffdx"
 
-    def test_input_that_nobody_reads_does_not_block(self, remote: Remote) -> None:
+    def test_input_that_is_not_read_does_not_block(self, remote: Remote) -> None:
         assert ask(remote, "true", stdin="x" * (8 << 20)).code == 0
 
     def test_too_much_output_is_refused(self, sshd: ToySshd) -> None:
         with Remote([sshd.node()], output_limit=1000) as remote:
-            with pytest.raises(OutputTooLargeError, match="n1: `head -c 2000 /dev/zero` said more than 1000 bytes"):
+            with pytest.raises(RemoteError, match="n1: `head -c 2000 /dev/zero` said more than 1000 bytes"):
                 ask(remote, "head", "-c", "2000", "/dev/zero")
             assert ask(remote, "echo", "still there").stdout == "still there\n"
 
@@ -161,11 +156,11 @@ class TestConnection:
 
     def test_a_command_that_may_have_run_is_not_sent_again(self, remote: Remote, sshd: ToySshd) -> None:
         sshd.drop_on_exec = True
-        with pytest.raises(ConnectionDroppedError, match=r"n1: .*under `touch x`, which may or may not have run"):
+        with pytest.raises(RemoteError, match=r"n1: .*under `touch x`, which may or may not have run"):
             ask(remote, "touch", "x")
         assert len(sshd.lines) == 1
 
-    def test_a_drop_under_a_running_command_is_told(self, remote: Remote, sshd: ToySshd) -> None:
+    def test_a_drop_under_a_running_command_is_reported(self, remote: Remote, sshd: ToySshd) -> None:
         def cut() -> None:
             while not sshd.lines:
                 time.sleep(0.01)
@@ -173,7 +168,7 @@ class TestConnection:
 
         thread = threading.Thread(target=cut)
         thread.start()
-        with pytest.raises(ConnectionDroppedError):
+        with pytest.raises(RemoteError, match="which may or may not have run"):
             ask(remote, "sleep", "1")
         thread.join()
 
@@ -201,7 +196,7 @@ class TestConnection:
 
 
 class TestTrust:
-    def test_nobody_listens(self, sshd: ToySshd) -> None:
+    def test_nothing_listens(self, sshd: ToySshd) -> None:
         with socket.create_server(("127.0.0.1", 0)) as server:
             port = server.getsockname()[1]
         with (
@@ -210,7 +205,7 @@ class TestTrust:
         ):
             ask(remote, "true")
 
-    def test_somebody_else_listens(self, sshd: ToySshd) -> None:
+    def test_another_process_listens(self, sshd: ToySshd) -> None:
         with socket.create_server(("127.0.0.1", 0)) as server:
             node = sshd.node(ssh_port=server.getsockname()[1])
             with (
@@ -224,19 +219,19 @@ class TestTrust:
         node = sshd.node(host_key=(tmp_path / "other.pub").read_text())
         with (
             Remote([node]) as remote,
-            pytest.raises(HostKeyError, match=r"shows the host key SHA256:.*on record is SHA256:"),
+            pytest.raises(RemoteError, match=r"shows the host key SHA256:.*on record is SHA256:"),
         ):
             ask(remote, "true")
         assert sshd.lines == []
 
     def test_a_host_key_of_another_kind(self, sshd: ToySshd) -> None:
         node = sshd.node(host_key="ecdsa-sha2-nistp256 AAAAE2VjZHNhLXNoYTItbmlzdHAyNTYAAAAIbmlzdHAyNTYAAABBBAAA")
-        with Remote([node]) as remote, pytest.raises(HostKeyError, match="no host key of the kind that we know"):
+        with Remote([node]) as remote, pytest.raises(RemoteError, match="no host key of the kind that we know"):
             ask(remote, "true")
 
     def test_no_host_key_on_record(self, sshd: ToySshd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("HOME", str(tmp_path))
-        with Remote([sshd.node(host_key=None)]) as remote, pytest.raises(HostKeyError, match="ssh-keyscan -p"):
+        with Remote([sshd.node(host_key=None)]) as remote, pytest.raises(RemoteError, match="ssh-keyscan -p"):
             ask(remote, "true")
 
     def test_what_is_said_to_be_typed_is_quoted(
@@ -244,7 +239,7 @@ class TestTrust:
     ) -> None:
         monkeypatch.setenv("HOME", str(tmp_path / "a b"))
         node = replace(sshd.node(host_key=None), ssh_host="$(reboot)")
-        with Remote([node]) as remote, pytest.raises(HostKeyError) as caught:
+        with Remote([node]) as remote, pytest.raises(RemoteError) as caught:
             ask(remote, "true")
         assert f"-- '$(reboot)' >> '{tmp_path}/a b/.ssh/known_hosts'" in str(caught.value)
 
@@ -257,14 +252,14 @@ class TestTrust:
             assert ask(remote, "true").code == 0
 
     def test_a_host_key_that_is_none(self, sshd: ToySshd) -> None:
-        with Remote([sshd.node(host_key="nonsense")]) as remote, pytest.raises(HostKeyError, match="not of the form"):
+        with Remote([sshd.node(host_key="nonsense")]) as remote, pytest.raises(RemoteError, match="not of the form"):
             ask(remote, "true")
 
     def test_a_key_that_the_node_does_not_know(self, sshd: ToySshd, tmp_path: Path) -> None:
         make_key(tmp_path / "other")
         with (
             Remote([sshd.node(key_file=tmp_path / "other")]) as remote,
-            pytest.raises(AuthenticationFailedError, match=r"refuses the key .*other for user root; add .*other.pub"),
+            pytest.raises(RemoteError, match=r"refuses the key .*other for user root; add .*other.pub"),
         ):
             ask(remote, "true")
 
@@ -273,12 +268,12 @@ class TestTrust:
         if content is not None:
             (tmp_path / "key").write_text(content)
         node = sshd.node(key_file=tmp_path / "key")
-        with Remote([node]) as remote, pytest.raises(AuthenticationFailedError, match=complaint):
+        with Remote([node]) as remote, pytest.raises(RemoteError, match=complaint):
             ask(remote, "true")
 
 
 class TestManyNodes:
-    def test_are_asked_in_parallel_and_told_apart(self, tmp_path: Path) -> None:
+    def test_are_asked_in_parallel_and_distinguished(self, tmp_path: Path) -> None:
         with toy_sshd(tmp_path / "a", "n1") as one, toy_sshd(tmp_path / "b", "n2") as two:
             with Remote([one.node(), two.node(address="10.0.0.2")]) as remote:
                 assert remote.names == ("n1", "n2")
@@ -323,7 +318,7 @@ class TestFiles:
     def test_upload_where_it_cannot_go(self, remote: Remote, tmp_path: Path) -> None:
         (tmp_path / "source").write_text("x")
         (tmp_path / "file").write_text("x")
-        with pytest.raises(TransferError, match=r"n1: .*was not written \(exit code 1\): .*"):
+        with pytest.raises(RemoteError, match=r"n1: .*was not written \(exit code 1\): .*"):
             remote.upload("n1", tmp_path / "source", str(tmp_path / "file" / "target"))
 
     def test_upload_of_nothing(self, remote: Remote, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""run.json: written as things happen, so that a killed run tells how far it came."""
+"""run.json: written as things happen, so that a killed run shows how far it came."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_round_trip(tmp_path: Path) -> None:
     assert again == state
 
 
-def test_a_file_of_an_earlier_release_tells_of_no_stop(tmp_path: Path) -> None:
+def test_a_file_of_an_earlier_release_knows_of_no_stop(tmp_path: Path) -> None:
     RunState(tmp_path / "run.json", ended=True).save()
     record = json.loads((tmp_path / "run.json").read_text())
     del record["stopped"]

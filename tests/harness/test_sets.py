@@ -1,4 +1,4 @@
-"""What became of every element of a set: each class, and what nobody read."""
+"""What became of every element of a set: each class, and what was not read."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def test_an_element_that_was_read_twice_in_the_main_phase_is_duplicated() -> Non
     assert (check.verdict, check.details["kind"]) == ("invalid", "duplicate")
 
 
-def test_a_set_that_nobody_read_at_the_end_is_unknown() -> None:
+def test_a_set_that_was_not_read_at_the_end_is_unknown() -> None:
     assert elements_check([*ADDED, op(5, "read", None, [1, 2])]).verdict == "unknown"
     assert elements_check([]).verdict == "unknown"
     other = op(6, "add", 7, key="set-1")

@@ -40,7 +40,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def gone(words: list[Any], stream: str) -> tuple[int, bytes]:
-    """The code and the other stream, when nobody reads ``stream`` any more from the beginning."""
+    """The code and the other stream, when ``stream`` is not read any more from the beginning."""
     reading, writing = os.pipe()
     os.close(reading)
     streams: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, stream: writing}
@@ -63,7 +63,7 @@ def test_a_reader_that_goes_away_changes_no_exit_code(store: Path, stream: str) 
     assert gone(["run", "--keys", "0"], stream)[0] == 254
 
 
-def test_a_reader_that_goes_away_is_told_nowhere(store: Path) -> None:
+def test_a_reader_that_goes_away_is_reported_nowhere(store: Path) -> None:
     assert gone(["list-nemeses"], "stdout") == (0, b"")
 
 

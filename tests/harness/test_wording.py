@@ -19,13 +19,13 @@ def history(path: Path, **fields: object) -> Path:
     return path
 
 
-def test_the_model_that_the_history_names_tells_it(tmp_path: Path) -> None:
+def test_the_model_that_the_history_names_writes_it(tmp_path: Path) -> None:
     wording = wording_of(history(tmp_path / "history.jsonl", model="sync-state-set"))
     assert wording(FAILED) == "alter to [1, 3] refused (2001): expected epoch 115, master 1 of epoch 3"
 
 
 @pytest.mark.parametrize("model", ["register", "no such model", None])
-def test_values_are_shown_where_no_model_tells(tmp_path: Path, model: str | None) -> None:
+def test_values_are_shown_where_no_model_has_words(tmp_path: Path, model: str | None) -> None:
     assert wording_of(history(tmp_path / "history.jsonl", model=model)) is by_values
 
 

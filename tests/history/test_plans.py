@@ -21,7 +21,7 @@ from history.records.plans import nemesis_name, system_version
         ({"version": None}, ""),
     ],
 )
-def test_the_version_tells_mode_and_planted_bug(plan: dict[str, Any], words: str) -> None:
+def test_the_version_names_mode_and_planted_bug(plan: dict[str, Any], words: str) -> None:
     assert system_version(plan) == words
 
 

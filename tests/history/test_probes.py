@@ -86,7 +86,7 @@ def test_without_terms_a_majority_of_all_members_names_the_leader_of_two() -> No
     assert leader_by([*named, Claim("n5", leads=False, names="n9")], ("n1", "n2", "n3", "n4", "n5")) is None
 
 
-def test_all_who_claim_to_lead_are_told_in_one_order_whatever_the_order_of_their_claims() -> None:
+def test_all_who_claim_to_lead_are_reported_in_one_order_whatever_the_order_of_their_claims() -> None:
     claims = [("n4", 5), ("n1", 4), ("n2", 5)]
     assert by_rank(claims) == by_rank(claims[::-1]) == ["n2", "n4", "n1"]
     assert leader_among(claims) == by_rank(claims)[0]

@@ -31,7 +31,7 @@ def test_the_whole_life_of_a_fault() -> None:
     ("events", "state", "reason"),
     [
         ([INVOKE], "indeterminate", "the injection never completed"),
-        ([INVOKE, event(1, "fail", "inject", reason="nobody leads")], "skipped", "nobody leads"),
+        ([INVOKE, event(1, "fail", "inject", reason="no node leads")], "skipped", "no node leads"),
         (
             [INVOKE, event(1, "info", "inject", reason="no packet was dropped")],
             "indeterminate",

@@ -75,7 +75,7 @@ def test_an_outage_without_end() -> None:
     assert not never_recovered(taken(BEFORE + AFTER, 20))
 
 
-def test_nobody_was_ever_answered() -> None:
+def test_no_client_was_ever_answered() -> None:
     assert never_recovered(taken([], 20))
     assert not never_recovered(taken([30.0], 20)), "one ok is more than there was before"
 

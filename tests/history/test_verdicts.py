@@ -35,7 +35,7 @@ def test_a_counterexample_can_be_seen_from_its_last_invocation_on() -> None:
         Operation(0, "read", "k0", None, None, "ok", invoked, 90, invoked, 90) for invoked in (5, 30, 20)
     )
     assert Counterexample("stale-read", "so it is.", operations).shown_at == 30
-    assert Counterexample("stale-read", "nobody told which.", ()).shown_at == 0
+    assert Counterexample("stale-read", "it is unknown which.", ()).shown_at == 0
 
 
 def test_a_contradiction_is_complete_with_the_last_answer_of_its_suspects_or_else_of_all() -> None:
@@ -48,7 +48,7 @@ def test_a_contradiction_is_complete_with_the_last_answer_of_its_suspects_or_els
     assert (blamed.completing, blamed.completed_at) == (operations[0], 50)
     never = Counterexample("stale-read", "so it is.", operations[3:])
     assert (never.completing, never.completed_at) == (operations[3], 60)
-    nothing = Counterexample("stale-read", "nobody told which.", ())
+    nothing = Counterexample("stale-read", "it is unknown which.", ())
     assert (nothing.completing, nothing.completed_at) == (None, 0)
 
 

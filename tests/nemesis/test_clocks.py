@@ -36,7 +36,7 @@ def test_a_clock_that_does_not_follow_is_doubt():
         fault.witness(ctx, targets)
 
 
-def test_a_node_that_tells_no_time_is_waited_for():
+def test_a_node_that_reports_no_time_is_waited_for():
     ctx, *_ = world()
     with pytest.raises(NotYetError):
         find("clock-skew").plan(ctx, random.Random(0))

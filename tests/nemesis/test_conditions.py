@@ -58,7 +58,7 @@ def test_a_snapshot_counts_from_when_it_is_watched():
     assert not parse("a snapshot was loaded", NAMES).holds(probes(n1={"snapshots_saved": 4}), before)
 
 
-def test_a_heartbeat_is_awaited_when_all_else_holds_and_somebody_leads():
+def test_a_heartbeat_is_awaited_when_all_else_holds_and_a_node_leads():
     assert not parse("after a heartbeat", NAMES).holds(probes(), probes())
     assert parse("after a heartbeat", NAMES).holds(probes(n1={"role": "leader"}), probes())
     condition = parse("n2 leads and after a heartbeat", NAMES)

@@ -47,7 +47,7 @@ def seen(path: Path, within_s: float = 20.0) -> bool:
     return path.exists()
 
 
-def test_a_lease_that_nobody_renews_runs_out_and_the_node_sweeps_itself(tmp_path: Path) -> None:
+def test_a_lease_that_is_not_renewed_runs_out_and_the_node_sweeps_itself(tmp_path: Path) -> None:
     with timer(Here(), tmp_path, lease_s=1.0, renew_s=600.0) as armed:
         armed.leave()
     assert seen(tmp_path / "swept")

@@ -120,7 +120,7 @@ def test_a_helper_that_ended_before_the_heal_took_the_fault_with_it(printed):
 
 
 def test_where_no_link_is_left_to_shape_nothing_is_tried():
-    """It would be told as a system that did not notice."""
+    """It would be reported as a system that did not notice."""
     ctx, fault, _ = shaped("packet-delay")
     with pytest.raises(SkippedError, match="no link would be shaped"):
         fault.plan(replace(ctx, wanted=Targets(ctx.nodes.names)), random.Random(0))

@@ -1,4 +1,4 @@
-"""The exact text that nodes are told, and the reading of what they answer."""
+"""The exact text that nodes are sent, and the reading of what they answer."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def sides(grudge: nx.DiGraph) -> list[set[str]]:
 
 @given(sizes, seeds)
 @quick
-def test_nobody_drops_their_own_packets_and_every_node_is_in_the_graph(n, seed):
+def test_no_node_drops_its_own_packets_and_every_node_is_in_the_graph(n, seed):
     for shape in (grudges.random_node, grudges.random_halves, grudges.bridge, grudges.majorities_ring):
         grudge = shape(names(n), random.Random(seed))
         assert set(grudge) == set(names(n))

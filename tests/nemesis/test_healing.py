@@ -26,7 +26,7 @@ NAMES = ("n1", "n2", "n3", "n4", "n5")
 
 @dataclass
 class Obedient(FakeNodes):
-    """Does what it is told, and keeps by node what that was."""
+    """Does what it is asked to, and keeps by node what that was."""
 
     done: dict[str, set[object]] = field(default_factory=lambda: defaultdict(set))
 
@@ -145,7 +145,7 @@ def reasons(fault: Stuck) -> UnhealedError:
     return caught.value
 
 
-def test_who_could_not_be_healed_is_told_by_node() -> None:
+def test_who_could_not_be_healed_is_reported_by_node() -> None:
     fault = Stuck(n2=FaultError("umount: target is busy"))
     error = reasons(fault)
     assert str(error) == "n2: umount: target is busy"
@@ -160,7 +160,7 @@ def test_a_process_that_does_not_start_is_the_systems() -> None:
     assert error.ours is None
 
 
-def test_both_at_once_are_told_apart() -> None:
+def test_both_at_once_are_distinguished() -> None:
     error = reasons(Stuck(n1=UnreachableError("no route to n1"), n3=StartError({"n3": "it died at once"})))
     assert set(error.reasons) == {"n1", "n3"}
     assert not error.by_system

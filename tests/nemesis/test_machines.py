@@ -1,4 +1,4 @@
-"""Power cuts, full disks and damage, on nodes that answer what they are told to answer."""
+"""Power cuts, full disks and damage, on nodes that give scripted answers."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def test_a_process_that_outlived_the_cut_is_ended_before_its_filesystem_is_mount
     assert all(healed[node] != pid for node, pid in pids.items())
 
 
-def test_what_was_lost_is_told_by_file(tmp_path):
+def test_what_was_lost_is_reported_by_file(tmp_path):
     """The two programs on a directory: a sector changed, a file cut short, one gone, one whole."""
     report, store = tmp_path / "report", tmp_path / "store"
     store.mkdir()
@@ -311,7 +311,7 @@ def run_here(program, *arguments):
 
 
 def fill(store):
-    """A store like the library's: segments with zeros behind, copies that nobody reads, a term."""
+    """A store like the library's: segments with zeros behind, copies that are not read, a term."""
     for directory in (store / "d", store / "s"):
         directory.mkdir(parents=True)
     (store / "d" / "0").write_bytes(bytes(range(1, 201)) + bytes(5000))
@@ -349,7 +349,7 @@ def test_the_damage_program_hits_content_and_repeats_under_its_seed(kind, tmp_pa
     assert reports[0] == reports[1]
 
 
-def test_an_older_snapshot_is_read_by_nobody_and_not_damaged(tmp_path):
+def test_an_older_snapshot_is_never_read_and_is_not_damaged(tmp_path):
     store, report = tmp_path / "store", tmp_path / "report"
     for number in (1000, 200):
         (store / f"s_{number}").mkdir(parents=True)
@@ -362,7 +362,7 @@ def test_an_older_snapshot_is_read_by_nobody_and_not_damaged(tmp_path):
         assert json.loads(report.read_text())["file"] == str(store / "s_1000" / "data")
 
 
-def test_classes_are_drawn_by_weight_and_what_nobody_reads_is_never_hit(tmp_path):
+def test_classes_are_drawn_by_weight_and_what_is_not_read_is_never_hit(tmp_path):
     classes, files = Counter[str](), set[str]()
     for seed in range(60):
         store = tmp_path / str(seed) / "store"
@@ -427,7 +427,7 @@ def test_a_run_keeps_in_mind_whose_files_were_damaged():
         steps += [Step(2 * number + 1, "inject", fault.name, number), Step(2 * number + 2, "heal", fault.name, number)]
     Runner(ctx, steps, record, random.Random(5)).run(threading.Event())
     receipts = receipts_of(record.events)
-    assert {receipt.state for receipt in receipts} == {"indeterminate"}  # nobody answers for the file's digest
+    assert {receipt.state for receipt in receipts} == {"indeterminate"}  # no node answers for the file's digest
     assert len({node for receipt in receipts for node in receipt.nodes}) == 2
 
 

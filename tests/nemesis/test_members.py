@@ -66,7 +66,7 @@ def test_every_other_node_goes_to_some_side(cluster, seed):
 
 @given(clusters(), seeds)
 @quick
-def test_one_node_that_is_cut_off_hears_nobody_at_all(cluster, seed):
+def test_one_node_that_is_cut_off_hears_no_node_at_all(cluster, seed):
     members, others = cluster
     whole = grudges.random_node(members, random.Random(seed), others)
     (alone,) = [name for name in whole if not any(hears(whole, name, other) for other in whole if other != name)]

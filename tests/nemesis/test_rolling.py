@@ -79,7 +79,7 @@ def test_a_recorded_rolling_kill_keeps_its_order_and_pauses():
 
 
 def test_nodes_that_do_not_serve_together_are_doubt_and_everything_is_started_again():
-    """Nobody leads after the leader: the next one is not killed."""
+    """No node leads after the leader: the next one is not killed."""
     ctx, nodes, system, _ = world()
     fault = find("rolling-kill")
     targets = fault.plan(ctx, random.Random(0))

@@ -157,7 +157,7 @@ def test_a_heal_that_fails_is_tried_again_at_the_end():
     assert runner.heal_all() == ()
 
 
-def test_a_node_that_does_not_come_back_is_told_and_is_no_failure_of_the_harness():
+def test_a_node_that_does_not_come_back_is_reported_and_is_no_failure_of_the_harness():
     runner, record, _, system = go(once("kill-random-processes"))
     system.dead_on_start.update(system.nodes.names)
     runner.run(threading.Event())
@@ -176,7 +176,7 @@ def test_a_server_that_answers_and_dies_before_the_look_at_its_process_is_the_sy
     assert [left.by_system for left in runner.heal_all()] == [True]
 
 
-def test_a_node_that_cannot_be_reached_for_its_healing_is_ours_and_told_beside_the_failure():
+def test_a_node_that_cannot_be_reached_for_its_healing_is_ours_and_reported_beside_the_failure():
     runner, *_ = go(once("partition-majorities-ring"), unreachable={"n3"})
     with pytest.raises(UnreachableError):
         runner.run(threading.Event())
@@ -186,7 +186,7 @@ def test_a_node_that_cannot_be_reached_for_its_healing_is_ours_and_told_beside_t
 
 
 def test_nothing_is_injected_after_the_final_heal():
-    """Also not by a schedule that nobody could wait for any longer."""
+    """Also not by a schedule that could not be waited for any longer."""
     runner, record, nodes, _ = go([*once("bridge", 1, 2, 0), *once("hammer-time", 3, 4, 1)])
     wait = record.clock.wait
 
@@ -235,7 +235,7 @@ class NeverReady:
     inject = witness = heal = None
 
 
-def test_a_fault_with_nobody_to_aim_at_waits_a_while_and_is_skipped():
+def test_a_fault_without_a_node_to_aim_at_waits_a_while_and_is_skipped():
     runner, record, *_ = go(once("never"), faults={"never": NeverReady()})
     runner.run(threading.Event())
     (receipt,) = receipts_of(record.events)
@@ -270,7 +270,7 @@ def test_a_fault_does_not_stand_before_its_last_command_however_long_its_record_
 
 @pytest.mark.parametrize(("fault", "from_the_first_step"), [("restart-rolling", True), ("kill-followers", False)])
 def test_what_is_over_when_it_is_injected_stands_from_its_first_step_on(fault, from_the_first_step):
-    """Or no operation could ever be told to have been answered under a rolling restart."""
+    """Or no operation could ever be said to have been answered under a rolling restart."""
     runner, record, _, system = go(once(fault))
     usual, clock = system.pids, record.clock
     # Every look at the pids takes a while.
@@ -354,7 +354,7 @@ def test_links_are_healed_before_processes_are_started_again():
     assert heals == ["bridge", "kill-leader"]
 
 
-def test_two_claimants_are_told():
+def test_two_claimants_are_reported():
     from history import Probe
 
     runner, record, _, system = go(once("partition-leader-minority"))

@@ -173,7 +173,7 @@ def test_tracks_run_side_by_side_with_ids_of_their_own():
     assert max(standing) > 1
 
 
-def test_a_probe_without_answer_names_nobody():
+def test_a_probe_without_answer_names_no_node():
     (receipt,), _ = run(
         [Step(0, "inject", "hammer-time", 0, None, "lag(n2) > 5", 3)],
         after=(1, lambda system: system.said.update(n2=Probe(0, "n2", error="timeout"))),

@@ -127,7 +127,7 @@ def isolated(threshold=100):
     return ctx, system, fault, targets, targets.detail["follower"]
 
 
-def test_isolation_needs_lag_and_a_snapshot_of_somebody_else():
+def test_isolation_needs_lag_and_a_snapshot_of_another_node():
     ctx, system, fault, targets, follower = isolated()
     other = next(name for name in ctx.nodes.names if name not in ("n1", follower))
     with pytest.raises(FaultError, match="0 entries behind"):

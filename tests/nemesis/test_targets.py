@@ -19,7 +19,7 @@ def said(*leaders: str, named: dict[str, str], term: int = -1) -> dict[str, Prob
     }
 
 
-def test_of_two_that_claim_to_lead_without_a_term_the_majority_names_the_leader_or_nobody_leads():
+def test_of_two_that_claim_to_lead_without_a_term_the_majority_names_the_leader_or_none_leads():
     split = said("n1", "n2", named={"n3": "n1", "n4": "n2", "n5": "n4"})
     assert leader_now(split, NAMES) is None
     assert claimants(split) == ["n1", "n2"]
@@ -41,7 +41,7 @@ def test_no_leader_is_aimed_at_while_two_claim_to_lead_without_a_term():
     assert choose("leader", ctx, random.Random(0)) == ("n2",)
 
 
-def test_the_higher_term_leads_and_both_claimants_are_told():
+def test_the_higher_term_leads_and_both_claimants_are_reported():
     probes = {
         "n1": Probe(0, "n1", "leader", 3, "n1"),
         "n2": Probe(0, "n2", "leader", 5, "n2"),
@@ -83,7 +83,7 @@ def test_a_subset_is_mostly_small():
     assert sizes.count(1) > sizes.count(5) * 2
 
 
-def test_nobody_and_unknown_nodes_are_refused():
+def test_no_nodes_and_unknown_nodes_are_refused():
     ctx, _, system, _ = world()
     with pytest.raises(SkippedError, match="n9"):
         choose("n9", ctx, random.Random(0))

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from checker import check_operations
 from checker.core.calls import freeze
 from history import KeyVerdict, Operation
+from history.tables.operations import json_text, operations_table
 from pipeline.spark.big_keys import CANONICAL, canonical, judge_big_keys
-from pipeline.tables.columns import json_text, operations_table
 from tests.support.draws import draws
 from tests.support.pipeline.big_keys import random_register
 

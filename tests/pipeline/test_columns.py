@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from history import Event, FormatError, Operation
-from pipeline.tables.columns import EVENTS, events_table, json_text, key_of, operations_of, operations_table
+from history.tables.operations import json_text, operations_table
+from pipeline.tables.columns import EVENTS, events_table, key_of, operations_of
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(st.characters(codec=None)),

@@ -119,7 +119,7 @@ def test_a_writer_that_forgets_to_rename_is_caught(runs: tuple[list[Path], Expec
     while any(writer.running for writer in writers):
         time.sleep(0.3)
         reader()
-    # It may well have left what nobody can read.
+    # It may well have left what cannot be read.
     with contextlib.suppress(FormatError, pa.ArrowInvalid):
         refresh(warehouse)
     reader()

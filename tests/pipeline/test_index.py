@@ -72,7 +72,7 @@ def test_trends_that_cannot_be_read_are_made_anew(three, tmp_path, spoil: str) -
     assert read_trends(warehouse).equals(before)
 
 
-def test_the_newest_attempt_counts_whoever_comes_first_and_whatever_the_clocks_say(three, tmp_path) -> None:
+def test_the_newest_attempt_counts_whichever_comes_first_and_whatever_the_clocks_say(three, tmp_path) -> None:
     warehouse = tmp_path / "warehouse"
     late, early = Landing(warehouse, lambda: 7000), Landing(warehouse, lambda: 5000)
     name = run_name(three[0])

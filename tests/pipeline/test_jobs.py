@@ -117,7 +117,7 @@ def test_a_refused_cas_is_judged_by_what_it_saw(spark, recorder, seen, verdict) 
         recorder.event("invoke", 0, "write", value=value, key="a").event("ok", 0, "write", value=value, key="a")
     recorder.event("invoke", 1, "cas", value=[3, 4], key="a").event("ok", 1, "cas", value=[3, 4, seen], key="a")
     tables = both(spark, recorder.close(), model="cas-register")
-    assert [told.verdict for told in tables.key_verdicts] == [verdict]
+    assert [reported.verdict for reported in tables.key_verdicts] == [verdict]
 
 
 def test_a_key_on_which_the_checker_fails_leaves_the_verdicts_on_the_others(spark, recorder) -> None:

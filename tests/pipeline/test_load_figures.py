@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from history.metrics.awake import AwakeClock
+from history.metrics.awake_clock import AwakeClock
 from history.tables.schemas import OPERATIONS
 from pipeline.tables.load_figures import COLUMNS, batches_of, load_figures
 
@@ -72,7 +72,7 @@ def test_unavailability() -> None:
     assert found["unavailable_s"] == pytest.approx(3.5 + 3)
 
 
-def test_nobody_answers() -> None:
+def test_no_node_answers() -> None:
     found = figures([("info", "main", 0, SECOND, 0), ("fail", "main", 8 * SECOND, 9 * SECOND, 0)])
     assert (found["rate"], found["unavailable_s"], found["p99_ms"]) == (0, 9, None)
 

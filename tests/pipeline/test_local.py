@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from history import FormatError, Probe, RunFiles, pair, read_history
-from history.metrics.awake import AwakeClock
+from history.metrics.awake_clock import AwakeClock
 from history.tables.schemas import TABLES, TABLES_VERSION
 from pipeline import local_tables, read_table
 from pipeline.tables.load_figures import batches_of, load_figures

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from history import Event, FormatError, Operation, pair
 from history.records.events import line_of_event
+from history.tables.operations import operations_table
 from history.tables.schemas import OPERATIONS
-from pipeline.tables.columns import EVENTS, events_table, operations_table
+from pipeline.tables.columns import EVENTS, events_table
 from pipeline.tables.lines import CODED, COLUMNS
 from pipeline.tables.pairing import Problem, Seams, pair_events
 

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from bench.pipeline.made_runs import made_tables, write_by_month
+from bench.pipeline.generated_runs import made_tables, write_by_month
 from bench.pipeline.questions import NOTEBOOK, PAGE, notebook, opened, questions
 from history import RunFiles
 from history.metrics.recovery import never_recovered

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from history import SECOND, Receipt
-from history.metrics.awake import AwakeClock
+from history.metrics.awake_clock import AwakeClock
 from history.metrics.recovery import Load, enough
 from history.records.receipts import FaultState
 from pipeline.tables.recovery import fault_table
@@ -46,7 +46,7 @@ def test_an_outage_and_its_end() -> None:
     assert row["recovered_ms"] == row["first_ok_ms"]
 
 
-def test_a_fault_that_nobody_noticed() -> None:
+def test_a_fault_that_no_probe_noticed() -> None:
     row = figures([receipt(1, 10, 20)], steady((0, 60)))[0]
     assert (row["recovered_ms"], row["first_ok_ms"]) == (0, 0)
     assert row["longest_gap_ms"] == pytest.approx(10)

@@ -98,7 +98,7 @@ def test_the_made_up_run_has_every_outcome_but_no_violation(tmp_path) -> None:
     assert {"ok", "fail"} <= set(outcomes)
 
 
-def test_only_our_own_launchers_are_told_from_other_children(tmp_path) -> None:
+def test_only_our_own_launchers_are_distinguished_from_other_children(tmp_path) -> None:
     stranger = subprocess.Popen(["sleep", "60"])
     ours = subprocess.Popen(["sh", "-c", "sleep 60; :", str(tmp_path / f"{scratch_prefix()}x")])
     try:
@@ -196,12 +196,12 @@ def test_the_jvm_and_the_workers_end_with_a_killed_process(tmp_path) -> None:
 
 @pytest.mark.spark
 def test_ctrl_c_and_the_end_of_a_terminal_are_not_for_spark(tmp_path) -> None:
-    """Both are told to every process that was started there: what they mean is for this one to say."""
+    """Both are sent to every process that was started there: what they mean is for this one to say."""
     end = """
 import tempfile
-told = [pid for pid in family(jvm_pid(spark)) if os.getpgid(pid) == os.getpgid(0)]
-assert jvm_pid(spark) in told
-for pid in told:
+ours = [pid for pid in family(jvm_pid(spark)) if os.getpgid(pid) == os.getpgid(0)]
+assert jvm_pid(spark) in ours
+for pid in ours:
     os.kill(pid, signal.SIGINT)
     os.kill(pid, signal.SIGHUP)
 with tempfile.TemporaryDirectory() as root:
@@ -261,7 +261,7 @@ spark.stop()
 
 @pytest.mark.spark
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_a_package_that_nobody_has_is_named(tmp_path) -> None:
+def test_a_package_that_does_not_exist_is_named(tmp_path) -> None:
     ivy = tmp_path / "ivysettings.xml"
     ivy.write_text(NO_REPOSITORY.format(tmp_path))
     settings = {

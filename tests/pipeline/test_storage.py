@@ -123,7 +123,7 @@ def test_what_is_not_whole_does_not_appear(tmp_path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_a_full_disk_is_told_with_the_file(tmp_path) -> None:
+def test_a_full_disk_is_reported_with_the_file(tmp_path) -> None:
     path = tmp_path / "probes.parquet"
     with pytest.raises(OSError, match=f"No space left on device: '{path}'"), named(path):
         raise OSError(errno.ENOSPC, "Error writing bytes to file. Detail: [errno 28] No space left on device")

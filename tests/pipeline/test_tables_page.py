@@ -33,7 +33,7 @@ def test_every_column_is_on_it_with_its_meaning() -> None:
             assert any(row.startswith(f"| `{field.name}` | ") and row.endswith(f" | {meaning} |") for row in rows)
 
 
-def test_types_are_told_in_words() -> None:
+def test_types_are_written_in_words() -> None:
     assert "| `kinds` | list of string |" in page()
     assert "| `core` | list of struct |" in page()
     assert "| `started_at` | timestamp[us] |" in page()

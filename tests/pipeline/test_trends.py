@@ -32,7 +32,7 @@ def trends(rows: list[dict[str, Any]], baselines: Sequence[Baseline] = ()) -> li
     return table.to_pylist()
 
 
-def test_kinds_are_told_apart_and_in_order() -> None:
+def test_kinds_are_distinguished_and_in_order() -> None:
     rows = [row(1, nemesis="pause"), row(2), row(3, system_version="0.3.2"), row(4)]
     assert [(trend["system_version"], trend["nemesis"], trend["runs"]) for trend in trends(rows)] == [
         ("0.3.2", "kill", 1), ("0.4.0", "kill", 2), ("0.4.0", "pause", 1),

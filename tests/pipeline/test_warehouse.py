@@ -360,7 +360,9 @@ def test_a_history_file_has_the_verdict_that_its_check_has(name: str, dress: str
          "line 2: expected a text, found :value 3"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_with_a_history_file_is_told_with_its_place(content: bytes, error: str, tmp_path: Path) -> None:
+def test_what_is_wrong_with_a_history_file_is_reported_with_its_place(
+    content: bytes, error: str, tmp_path: Path
+) -> None:
     path = tmp_path / "history"
     path.write_bytes(content)
     (outcome,) = ingest([path], tmp_path / "warehouse", deadline_s=10)
@@ -390,7 +392,7 @@ def test_a_foreign_file_by_columns_has_the_tables_that_it_has_row_by_row(tmp_pat
     assert found[0] == found[1]
 
 
-def test_what_is_wrong_with_a_foreign_history_is_told_with_its_own_lines(tmp_path: Path, monkeypatch) -> None:
+def test_what_is_wrong_with_a_foreign_history_is_reported_with_its_own_lines(tmp_path: Path, monkeypatch) -> None:
     lines = [b"INFO jepsen.core - up", b"INFO  jepsen.util - 1\t:invoke\t:read\tnil", b"", b"WARN down"]
     lines += [b"INFO  jepsen.util - 1\t:invoke\t:read\tnil"]
     path = tmp_path / "console.log"
@@ -491,7 +493,7 @@ def test_names_that_readers_would_take_for_patterns_or_codes(spark, judged, tmp_
 
 @pytest.mark.spark
 def test_foreign_files_on_a_file_system_that_spark_reads(spark, tmp_path: Path, monkeypatch) -> None:
-    """As the same files of this machine, and what is wrong is told with their URIs."""
+    """As the same files of this machine, and what is wrong is reported with their URIs."""
     files = tmp_path / "a b" / "files"
     files.mkdir(parents=True)
     (files / "good.edn").write_bytes(edn(story(value=7)))

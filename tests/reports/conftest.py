@@ -68,7 +68,7 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture
 def shown(with_page: Maker, browser: Any) -> Iterator[Tab]:
-    """The page of an invalid run; whoever looks at it, it complains of nothing."""
+    """The page of an invalid run; whatever opens it, it complains of nothing."""
     with tab(browser, with_page("invalid").report.as_uri()) as found:
         yield found
         assert found.complaints == []

@@ -1,4 +1,4 @@
-"""Who was elected since something broke: again the same, another, or nobody; nothing where the record ends there."""
+"""Who was elected since something broke: again the same, another, or none; nothing where the record ends there."""
 
 from __future__ import annotations
 

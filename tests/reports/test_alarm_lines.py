@@ -25,7 +25,7 @@ ALARM = {
 BEFORE = "12 [main] ERROR digest mismatch while loading\n13 INFO following\n"
 
 
-def told(fresh: Maker, line: str) -> tuple[Break, str]:
+def reported(fresh: Maker, line: str) -> tuple[Break, str]:
     files = fresh("valid")
     results = json.loads(files.results.read_text())
     files.results.write_text(json.dumps({**results, "verdict": "invalid", "checks": [*results["checks"], ALARM]}))
@@ -38,7 +38,7 @@ def told(fresh: Maker, line: str) -> tuple[Break, str]:
 
 
 def test_a_dated_line_dates_the_finding_and_its_fold(fresh: Maker) -> None:
-    broken, section = told(fresh, "2026-03-01 02:00:07.500+0000 ERROR digest mismatch on 7\nafter it\n")
+    broken, section = reported(fresh, "2026-03-01 02:00:07.500+0000 ERROR digest mismatch on 7\nafter it\n")
     assert broken.onset == pytest.approx(7.5)
     assert broken.nodes == ("n1",)
     assert broken.text.startswith("node-logs: a digest mismatch; first seen at 7.5 s, ")
@@ -47,8 +47,8 @@ def test_a_dated_line_dates_the_finding_and_its_fold(fresh: Maker) -> None:
     assert section.count("<details") == 1, "neither n2's nor the line that the alarm leaves out"
 
 
-def test_a_line_without_a_date_is_told_by_its_place(fresh: Maker) -> None:
-    broken, section = told(fresh, "640 ERROR digest mismatch on 7\n")
+def test_a_line_without_a_date_is_known_by_its_place(fresh: Maker) -> None:
+    broken, section = reported(fresh, "640 ERROR digest mismatch on 7\n")
     assert broken.onset is None
     assert broken.text == "node-logs: a digest mismatch; line 3 of n1's register.log, which has no dates."
     assert "<summary>n1, a line without a date: line 3 of register.log" in section
@@ -56,7 +56,7 @@ def test_a_line_without_a_date_is_told_by_its_place(fresh: Maker) -> None:
 
 def test_a_log_without_the_line_shows_none(fresh: Maker) -> None:
     """As where it was rotated away: the check counted what the server did."""
-    broken, section = told(fresh, "640 INFO all is well\n")
+    broken, section = reported(fresh, "640 INFO all is well\n")
     assert broken.text == "node-logs: a digest mismatch."
     assert "<details" not in section
 

@@ -21,6 +21,7 @@ from reports.page.context import sections_of
 from reports.site import site
 from reports.story.canary import grouped, meaning_of, verdict_shown, word_of
 from reports.story.diagnosis import Diagnosis, diagnosis_of
+from reports.text import junit
 from tests.support.reports.checks import DELETED
 from tests.support.reports.made import Maker
 from tests.support.reports.recorded_runs import recorded_run
@@ -82,7 +83,7 @@ def test_every_text_begins_with_what_the_planted_bug_alone_does_not_explain(fres
     assert reports.render_summary(run.results, plan=run.plan).splitlines()[0] == words.upper()
     found = diagnosed(files)
     assert (found.place, found.breaks[0].place) == ("invariant-1", "counterexample")
-    reports.write_junit(files, files.junit)
+    junit.write(read_run(files), files.junit)
     assert f'name="finding" value="{row.finding}"' in files.junit.read_text()
     files.plan.write_text(json.dumps({**run.plan, "canary": ""}))
     assert (row_of(files).beside, row_of(files).finding) == ("", "data lost: committed-entries-deleted")
@@ -128,17 +129,17 @@ def test_a_missed_bug_is_shown_as_missed_everywhere_and_blames_no_blindness_that
 def test_faults_that_did_not_stand_are_named_where_the_bug_was_missed(fresh: Maker) -> None:
     run = read_run(with_canary(fresh("valid")))
     skipped = replace(run.receipts[0], state="skipped", witness={})
-    told = meaning_of(replace(run, receipts=[skipped, *run.receipts[1:]]))
-    assert f"Of {len(run.receipts)} fault 1 was skipped (#{skipped.id} {skipped.fault} skipped)" in told
+    reported = meaning_of(replace(run, receipts=[skipped, *run.receipts[1:]]))
+    assert f"Of {len(run.receipts)} fault 1 was skipped (#{skipped.id} {skipped.fault} skipped)" in reported
     doubtful = replace(run.receipts[0], id=7, state="indeterminate")
-    told = meaning_of(replace(run, receipts=[doubtful, skipped, replace(skipped, id=8)]))
-    assert "Of 3 faults 2 were skipped and 1 cannot be said to have stood (#7 " in told
+    reported = meaning_of(replace(run, receipts=[doubtful, skipped, replace(skipped, id=8)]))
+    assert "Of 3 faults 2 were skipped and 1 cannot be said to have stood (#7 " in reported
     assert "Of 1 fault 1 cannot be said to have stood (#7 " in meaning_of(replace(run, receipts=[doubtful]))
     stood = [one for one in run.receipts if one.state == "installed"]
     assert "cannot be said to have stood" not in meaning_of(replace(run, receipts=stood))
 
 
-def test_what_the_planted_bug_was_not_to_break_is_told_apart(fresh: Maker) -> None:
+def test_what_the_planted_bug_was_not_to_break_is_distinguished(fresh: Maker) -> None:
     """Committed entries that are gone from a log are worse, and no stale read removes them."""
     files = with_canary(fresh("invalid"))
     results = json.loads(files.results.read_text())
@@ -148,12 +149,12 @@ def test_what_the_planted_bug_was_not_to_break_is_told_apart(fresh: Maker) -> No
     results["checks"].insert(0, deleted)
     files.results.write_text(json.dumps(results))
     run = read_run(files)
-    told = grouped(run, diagnosed(files).breaks)
-    assert [title for title, _ in told] == ["Intended", "Also found, which the planted bug may or may not explain"]
-    assert [one.checks for _, ones in told for one in ones][1:] == [("committed-kept",)]
+    reported = grouped(run, diagnosed(files).breaks)
+    assert [title for title, _ in reported] == ["Intended", "Also found, which the planted bug may or may not explain"]
+    assert [one.checks for _, ones in reported for one in ones][1:] == [("committed-kept",)]
     assert "this says nothing" not in meaning_of(run)
     assert "may be about the system under test all the same" in meaning_of(run)
-    assert sections_of(told)[:2] == ["counterexample", "invariant"]
+    assert sections_of(reported)[:2] == ["counterexample", "invariant"]
     reports.write_report(files)
     banner = files.report.read_text().partition('class="banner')[2].partition("</section>")[0]
     parts = (
@@ -182,7 +183,7 @@ WHEN = (
 )
 
 
-def test_when_violations_were_seen_is_told_where_it_was_counted(fresh: Maker) -> None:
+def test_when_violations_were_seen_is_reported_where_it_was_counted(fresh: Maker) -> None:
     files = fresh("invalid")
     results = json.loads(files.results.read_text())
     assert violation_times_of(read_run(files)) == ""
@@ -218,8 +219,8 @@ def test_the_page_says_what_the_bug_does_and_how_to_look_for_longer(fresh: Maker
         command = "harness run --seed 7 --nemesis kill --time-limit 40 --unsafe-test-mode --canary lose-write"
         files.plan.write_text(json.dumps({**plan, "canary": canary, "command": command, "time_limit": 40}))
         results = json.loads(files.results.read_text())
-        told = {"planted_bug": "one write in a thousand is not applied"} if canary else {}
-        environment = {**results["environment"], **told}
+        reported = {"planted_bug": "one write in a thousand is not applied"} if canary else {}
+        environment = {**results["environment"], **reported}
         files.results.write_text(json.dumps({**results, "environment": environment}))
         assert reports.write_report(files).warnings == []
         text = files.report.read_text().partition('id="verdict"')[2].partition("</section>")[0]

@@ -127,6 +127,24 @@ LACKS = (
 )
 
 
+def test_nodes_that_lack_the_same_are_named_together(tmp_path: Path) -> None:
+    root = recorded_run("element-lost", tmp_path)
+    events = [json.loads(line) for line in (root / "history.jsonl").read_text().splitlines()]
+    results = json.loads((root / "results.json").read_text())
+    (elements,) = [one["details"] for one in results["checks"] if one["name"] == "elements"]
+    (loss,) = elements["losses"]
+    elements["losses"].append({**loss, "node": "n3", "seen_ns": loss["seen_ns"] + 1})
+    (root / "results.json").write_text(json.dumps(results))
+    reads = {e["node"]: e for e in events if (e.get("f"), e.get("type")) == ("read", "ok") and e.get("node")}
+    reads["n3"]["value"] = reads["n1"]["value"]
+    (root / "history.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events))
+    detail = " ".join(one.detail for one in breaks(root))
+    assert (
+        "What n1 and n3 lack was acknowledged from 6.7 s, 0.6 s into #1 kill-random-processes, to 11.6 s by " in detail
+    )
+    assert "; what n" not in detail
+
+
 def test_what_a_node_lacks_is_dated_and_said_once(tmp_path: Path) -> None:
     files = RunFiles(recorded_run("element-lost", tmp_path))
     missing, alarm = breaks(files.root)

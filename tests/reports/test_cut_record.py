@@ -1,4 +1,4 @@
-"""A history of which only a part is left is told beside the gates, which were judged by the whole of it."""
+"""A history of which only a part is left is named beside the gates, which were judged by the whole of it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _edit_state(files: RunFiles, **changes: Any) -> None:
     files.state.write_text(json.dumps(state | changes))
 
 
-def test_a_cut_history_is_told_before_the_gates(tmp_path: Path) -> None:
+def test_a_cut_history_is_reported_before_the_gates(tmp_path: Path) -> None:
     """Its gate saw 214 ok tails in the main phase, the table of what clients were answered has none."""
     files = RunFiles(recorded_run("ledgers-lost", tmp_path))
     said = "it holds 45 of about 512 operations that were begun in the main phase."

@@ -76,7 +76,7 @@ def assert_after(raw: Raw, text: str, onset: float) -> None:
     assert match[3] == last["node"]
 
 
-def test_replicas_that_stopped_are_told_with_the_fault_after_which_they_did(runs: dict[str, Path]) -> None:
+def test_replicas_that_stopped_are_reported_with_the_fault_after_which_they_did(runs: dict[str, Path]) -> None:
     raw, diagnosed = Raw(runs["replica-behind"]), diagnosis(runs["replica-behind"])
     (one,) = diagnosed.breaks
     behind = [node for node in raw.nodes if raw.end - raw.last_rise(node, "applied") > 10]
@@ -105,7 +105,7 @@ def test_lost_data_comes_before_the_outage_that_it_caused(runs: dict[str, Path])
     first = min(moments, key=lambda moment: moment["time"])
     assert f"first on {first['node']} by " in lost.text
     assert_when(raw, lost.text, first["time"] / S)
-    assert lost.text.endswith(f", seen on {', '.join(sorted({moment['node'] for moment in moments}))}.")
+    assert f", seen on {', '.join(sorted({moment['node'] for moment in moments}))}; n5 led without some " in lost.text
     drawn = prepare(read_run(RunFiles(runs["data-lost"])))
     sections = invariant_violations(drawn)
     places = places_of(drawn.run, diagnosed, sections)
@@ -121,13 +121,13 @@ def test_lost_data_comes_before_the_outage_that_it_caused(runs: dict[str, Path])
     assert f"({raw.end - last:.1f} s later)" in outage.text
     assert f"{len(raw.nodes)} of {len(raw.nodes)} nodes answered at the end" in outage.detail
     assert max(raw.served()) <= last + 1
-    told = re.fullmatch(
+    reported = re.fullmatch(
         r"No operation succeeded after ([\d.]+) s, though clients asked until ([\d.]+) s\.",
         outages_text(prepare(read_run(RunFiles(runs["data-lost"])))),
     )
-    assert told is not None
-    assert float(told[1]) == pytest.approx(max(raw.served()), abs=0.06)
-    assert float(told[2]) == pytest.approx(max(raw.asked(final=True)), abs=0.06)
+    assert reported is not None
+    assert float(reported[1]) == pytest.approx(max(raw.served()), abs=0.06)
+    assert float(reported[2]) == pytest.approx(max(raw.asked(final=True)), abs=0.06)
     assert_after(raw, diagnosed.after, first["time"] / S)
 
 
@@ -275,9 +275,9 @@ def test_a_node_that_names_neither_role_nor_log_is_not_dated_by_its_first_probe(
         return {**probe, "applied": 7, "ledger_end": max(7, probe["ledger_end"])}
 
     recorded = diagnosis(runs["replica-behind"]).breaks[0]
-    told = {unknown: "n3 answers, and named neither role nor log", mute: "n3 never answered a probe",
+    reported = {unknown: "n3 answers, and named neither role nor log", mute: "n3 never answered a probe",
             still: "n3 stood at 7 in all answers that it gave, of 2,458"}  # fmt: skip
-    for number, (change, words) in enumerate(told.items()):
+    for number, (change, words) in enumerate(reported.items()):
         root = tmp_path / str(number)
         root.mkdir()
         found = diagnosis(changed(runs["replica-behind"], root, change)).breaks[0]
@@ -315,7 +315,7 @@ def test_a_node_that_never_answered_is_not_counted_as_up(runs: dict[str, Path], 
     assert outage.detail.startswith("4 of 5 nodes answered at the end")
 
 
-def test_logs_that_were_cut_and_filled_again_are_told_as_that(runs: dict[str, Path]) -> None:
+def test_logs_that_were_cut_and_filled_again_are_reported_as_that(runs: dict[str, Path]) -> None:
     raw, diagnosed = Raw(runs["logs-cut"]), diagnosis(runs["logs-cut"])
     (one,) = diagnosed.breaks
     assert one.detail.startswith("At the end every log reaches as far again; at ")
@@ -360,12 +360,27 @@ def test_page_and_terminal_begin_with_it_and_show_its_sections_in_its_order(runs
     text = " ".join(reports.render_run(files).split())
     assert text.startswith("INVALID missing on nodes: Committed entries were deleted from logs; first on n1 by 8.3 s")
     next_step = " ".join(text.partition(" Next: ")[2].split())
-    assert next_step.startswith("Look in the charts at n1, whose log ended at 803 by 8.3 s, though 1,147 had been ")
+    assert next_step.startswith("Look in the charts at n5, which led by 28.7 s with a log that ended at 301, though ")
     assert page.count("The run's directory holds no logs of nodes now: they were read when it was judged.") == 1
     assert "logged nothing" not in page
 
 
-@pytest.mark.parametrize("name", ["data-lost", "logs-cut", "stale-reads"])
+def test_the_next_step_is_the_leader_that_lacks_entries_to_the_end(runs: dict[str, Path]) -> None:
+    """Logs that had been cut before were full again: it is for this leader that nothing was committed any more."""
+    found, raw = diagnosis(runs["data-lost"]), Raw(runs["data-lost"])
+    moment = min(raw.checks["leader-complete"]["details"]["moments"], key=lambda one: one["time"])
+    led = [probe for probe in raw.of("n5") if probe["role"] == "leader" and probe["term"] == moment["term"]]
+    assert led[-1]["time"] / S > raw.end - 3
+    assert led[-1]["ledger_end"] < moment["committed"] == max(probe["committed"] for probe in raw.answers)
+    assert found.step == (
+        f"Look in the charts at n5, which led by {moment['time'] / S:.1f} s with a log that ended at "
+        f"{moment['log_end']}, though {moment['committed']:,} had been committed"
+    )
+    assert found.charts is not None
+    assert found.charts.start < moment["time"] / S < found.charts.end
+
+
+@pytest.mark.parametrize("name", ["logs-cut", "stale-reads"])
 def test_the_next_step_is_the_first_event_of_the_first_finding(name: str, runs: dict[str, Path]) -> None:
     """In the charts where no log is held: a section that has none to show would be no step."""
     found, raw = diagnosis(runs[name]), Raw(runs[name])

@@ -33,34 +33,34 @@ S = 10**9
 
 
 def wording(operation: Operation) -> str:
-    return f"told as {operation.f} of {operation.process}" if operation.f == "read" else ""
+    return f"seen as {operation.f} of {operation.process}" if operation.f == "read" else ""
 
 
-def test_a_label_is_what_is_told_or_else_the_values() -> None:
+def test_a_label_is_what_is_given_or_else_the_values() -> None:
     read, write = (Operation(3, f, "k", 7, 7, "ok", 0, 1, 0, 1) for f in ("read", "write"))
-    assert (label_of(read, wording=wording), label_of(write, wording=wording)) == ("told as read of 3", "write 7")
+    assert (label_of(read, wording=wording), label_of(write, wording=wording)) == ("seen as read of 3", "write 7")
     assert label_of(read) == "read 7"
     assert len(label_of(read, wording=lambda _: "x" * 1000)) <= LONGEST_WORDING
 
 
 def test_page_texts_and_drawings_tell_operations_alike(made: Maker) -> None:
     files = made("invalid")
-    told, plain = prepare(read_run(files, wording)), prepare(read_run(files))
-    (violation,), (before,) = told.violations, plain.violations
+    reported, plain = prepare(read_run(files, wording)), prepare(read_run(files))
+    (violation,), (before,) = reported.violations, plain.violations
     assert violation.picture
     assert before.picture
     labels = [box.label for box in violation.picture.boxes]
-    assert [label for label in labels if label.startswith("told as read")]
+    assert [label for label in labels if label.startswith("seen as read")]
     assert [one.label for one in violation.suspects] == [wording(one) for one in violation.example.suspects]
-    assert not [box.label for box in before.picture.boxes if box.label.startswith("told")]
+    assert not [box.label for box in before.picture.boxes if box.label.startswith("seen")]
     for text in (
         text_diagram.draw(violation.example, wording=wording),
         reports.render_run(files, 120, wording=wording),
         reports.render_summary(read_run(files).results, 120, wording=wording),
     ):
-        assert "told as read of" in text
+        assert "seen as read of" in text
     for text in (text_diagram.draw(violation.example), reports.render_run(files), reports.render_summary({}, 120)):
-        assert "told as" not in text
+        assert "seen as" not in text
 
 
 def test_a_long_label_leaves_room_for_the_times() -> None:
@@ -71,7 +71,7 @@ def test_a_long_label_leaves_room_for_the_times() -> None:
 
 
 def test_a_label_that_is_cut_keeps_the_epoch_that_was_expected(made: Maker) -> None:
-    """It ended after "epoch 69", which reads as the epoch that was granted; the whole label is told on hover."""
+    """It ended after "epoch 69", which reads as the epoch that was granted; the whole label is shown on hover."""
     error = "1: java.util.concurrent.Timeout"
     doubted = Operation(9, "alter", "b", [2, 10, 69, [1, 2, 3]], None, "info", 17 * S, 23 * S, 0, 9, error=error)
     read = Operation(8, "read", "b", None, [2, 10, [2], 71], "ok", 22 * S, 23 * S, 5, 8)
@@ -83,9 +83,9 @@ def test_a_label_that_is_cut_keeps_the_epoch_that_was_expected(made: Maker) -> N
     assert box.whole == "alter to [1, 2, 3] in doubt: expected epoch 69, master 2 of epoch 10"
     assert "in doubt: expected epoch 69" in text_diagram.draw(example, 140, SyncStateSet().wording)
     files = made("invalid")
-    reports.write_report(files, wording=lambda operation: f"told {operation.f} {'x' * 100}")
+    reports.write_report(files, wording=lambda operation: f"seen {operation.f} {'x' * 100}")
     page = files.report.read_text()
-    assert f"<title>told read {'x' * 100}</title>" in page
+    assert f"<title>seen read {'x' * 100}</title>" in page
 
 
 def test_a_long_list_keeps_both_its_ends_and_is_whole_on_hover() -> None:
@@ -113,11 +113,11 @@ def test_a_list_of_which_no_two_items_have_room_is_cut_at_its_end() -> None:
     assert all(len(text_of([10**n] * 40, most)) <= most for n in range(30) for most in (24, 60))
 
 
-def test_the_timeline_holds_what_is_told_of_each_operation(made: Maker) -> None:
+def test_the_timeline_holds_what_is_said_of_each_operation(made: Maker) -> None:
     files = made("invalid")
     names = _names(data_of(prepare(read_run(files, wording))))
     assert names["w"]
-    assert all(name.startswith("told as read of ") for name in names["w"])
+    assert all(name.startswith("seen as read of ") for name in names["w"])
     assert "w" not in _names(data_of(prepare(read_run(files, by_values))))
 
 
@@ -163,7 +163,7 @@ def test_texts_of_a_picture_end_within_it() -> None:
         assert picture.boxes[0].label_x == picture.boxes[0].x or words != "few"
 
 
-def test_long_answers_are_told_apart_by_the_elements_that_matter() -> None:
+def test_long_answers_are_distinguished_by_the_elements_that_matter() -> None:
     numbers = list(range(100, 130))
     adds = Operation(1, "add", "set", 4483, None, "info", 0, 5 * 10**7, 0, 1, error="ConnectionLoss")
     first = Operation(2, "read", "set", None, [*numbers, 4483], "ok", 10**8, 2 * 10**8, 2, 3)

@@ -141,7 +141,7 @@ def test_a_finger_that_stays_down_reads(shown: Tab) -> None:
     touch(shown, "pointerup", 1, box["x"] + box["width"] / 2, box["y"] + 30, "#c-leaders")
 
 
-def test_a_screen_without_a_pointer_tells_what_fingers_do(with_page: Maker, browser: Any) -> None:
+def test_a_screen_without_a_pointer_shows_what_fingers_do(with_page: Maker, browser: Any) -> None:
     files = with_page("invalid")
     context = browser.new_context(has_touch=True, is_mobile=True, viewport={"width": 390, "height": 800})
     page = context.new_page()

@@ -56,7 +56,7 @@ def a_run(fresh: Maker, log: str = ENDING, since: int = 4 * S) -> Run:
     return replace(run, receipts=[struck])
 
 
-def told(run: Run) -> Diagnosis:
+def reported(run: Run) -> Diagnosis:
     found = diagnosis_of(prepare(run))
     assert found is not None
     assert run.notes.warnings == []
@@ -64,7 +64,7 @@ def told(run: Run) -> Diagnosis:
 
 
 def test_a_server_that_was_started_and_ended_is_named_with_the_root_of_its_exception(fresh: Maker) -> None:
-    diagnosed = told(a_run(fresh))
+    diagnosed = reported(a_run(fresh))
     text = diagnosed.breaks[0].text
     assert text.startswith("n3 does not start again: n3 gave its last answer at ")
     assert text.endswith(f"; the end of its log says: {CAUSE}.")
@@ -86,14 +86,14 @@ def test_what_the_harness_recorded_counts_also_where_no_log_was_collected(fresh:
     run = a_run(fresh, QUIET)
     warning = "not healed: kill on n3: n3: the server on n3 ended while starting; the last lines of its log:\nboom"
     recorded = replace(run, state={**run.state, "warnings": [warning]}, receipts=[])
-    assert told(recorded).breaks[0].text.startswith("n3 does not start again: ")
+    assert reported(recorded).breaks[0].text.startswith("n3 does not start again: ")
     other = replace(recorded, state={"warnings": [warning.replace("n3", "n2")]})
-    assert "not start" not in told(other).breaks[0].text, "n2 answers"
+    assert "not start" not in reported(other).breaks[0].text, "n2 answers"
 
 
 def test_a_dated_line_gives_the_moment_and_loses_its_date(fresh: Maker) -> None:
     run = a_run(fresh, "2026-03-01 02:00:07.500 ERROR main - Fail to load snapshot from /data\nSocket closed\n")
-    diagnosed = told(run)
+    diagnosed = reported(run)
     assert diagnosed.at == pytest.approx(7.5)
     assert diagnosed.step.endswith(": ERROR main - Fail to load snapshot from /data")
 
@@ -109,7 +109,7 @@ def test_a_dated_line_gives_the_moment_and_loses_its_date(fresh: Maker) -> None:
 def test_the_end_of_a_log_is_dated_in_seconds_of_the_run(fresh: Maker, stamp: str, said: str) -> None:
     """It need not be of the time of the node's last answer: the harness may start a server after the end."""
     trace = "java.lang.RuntimeException: first\n\tat org.example.main\nCaused by: java.io.IOException: x\n"
-    text = told(a_run(fresh, f"{stamp} ERROR main - failed to start\n{trace}")).breaks[0].text
+    text = reported(a_run(fresh, f"{stamp} ERROR main - failed to start\n{trace}")).breaks[0].text
     assert f"; the end of its log{said} says: java.io.IOException: x." in text
 
 

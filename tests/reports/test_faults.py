@@ -70,7 +70,7 @@ def test_figures_are_of_operations_that_were_applied_whatever_a_table_says() -> 
 def test_a_rate_during_a_small_part_of_a_fault_says_so(
     healed: float, last_answer: float, measured: float | None
 ) -> None:
-    """It is taken from ``stood`` to the first command of the healing, while somebody asked."""
+    """It is taken from ``stood`` to the first command of the healing, while clients asked."""
     receipt = Receipt(
         1, "bridge", "installed", 5 * S, stood=6 * S, heal_started=9 * S, healed=int(healed * S), witness={"a": 1}
     )
@@ -150,7 +150,7 @@ def test_a_successor_that_was_killed_is_named_as_struck(witness: dict[str, objec
     assert window.nodes == nodes
 
 
-def test_what_a_fault_does_is_told_in_the_words_of_its_receipt(fresh: Maker) -> None:
+def test_what_a_fault_does_is_reported_in_the_words_of_its_receipt(fresh: Maker) -> None:
     files = fresh("valid")
     history = files.history.read_text()
     own = '"family":"partition","summary":"what a partition-majorities-ring does"'
@@ -210,7 +210,7 @@ def test_a_command_says_what_it_repeats(plan: dict[str, object], reported: list[
         ((), ""),
     ],
 )
-def test_who_meets_all_sides_of_a_cut_is_told_beside_them(cut: tuple[tuple[str, ...], ...], text: str) -> None:
+def test_who_meets_all_sides_of_a_cut_is_reported_beside_them(cut: tuple[tuple[str, ...], ...], text: str) -> None:
     grudge = {node: [peer for other in cut if other != side for peer in other] for side in cut for node in side}
     assert faults.sides_text(grudge, ["n1", "n2", "n3", "n4", "n5"], "n2") == text
 
@@ -249,7 +249,7 @@ def test_the_table_of_faults_shows_sides_and_who_was_late(fresh: Maker, after: s
 
 
 @pytest.mark.parametrize(
-    ("first", "healed", "told"),
+    ("first", "healed", "given"),
     [
         ("n1", 30, "not caught up by the end: n5; n1 still under #7"),
         ("n1", None, "not caught up by the end: n5; n1 still under #7"),
@@ -258,7 +258,7 @@ def test_the_table_of_faults_shows_sides_and_who_was_late(fresh: Maker, after: s
     ],
 )
 def test_a_node_still_down_from_an_earlier_fault_is_not_late_for_a_later_one(
-    first: str, healed: int | None, told: str
+    first: str, healed: int | None, given: str
 ) -> None:
     """n1 was killed by a fault that stood from 4 to 30 s, and another one struck n5 from 6 to 10 s."""
     struck = (first,)
@@ -266,14 +266,14 @@ def test_a_node_still_down_from_an_earlier_fault_is_not_late_for_a_later_one(
     later = Receipt(8, "kill", "installed", 6 * S, healed=10 * S, nodes=("n5",), witness={"pid": 1})
     window = {"id": 8, "state": "installed", "started": 6 * S, "healed": 10 * S, "behind": ["n1", "n5"], "silent": []}
     run = SimpleNamespace(results={"windows": [window]}, receipts=[earlier, later])
-    assert late_of(run) == {8: told}  # type: ignore[arg-type]
+    assert late_of(run) == {8: given}  # type: ignore[arg-type]
 
 
 FIGURES = {"rate_before": 80.0, "rate_after": 0.0, "first_ok_ms": None, "recovered_ms": None}
 
 
 @pytest.mark.parametrize(
-    ("row", "asked", "told"),
+    ("row", "asked", "given"),
     [
         ({"first_ok_ms": 4.0, "recovered_ms": 900.0}, True, ("4", "900")),
         ({"first_ok_ms": 4.0, "recovered_ms": 900.0, "rate_before": 0.0}, True, ("4", "no rate before")),
@@ -293,16 +293,16 @@ FIGURES = {"rate_before": 80.0, "rate_after": 0.0, "first_ok_ms": None, "recover
     ],
 )
 def test_never_unknown_and_not_asked_read_differently(
-    row: dict[str, Any], asked: bool | None, told: tuple[str, str]
+    row: dict[str, Any], asked: bool | None, given: tuple[str, str]
 ) -> None:
     """p02 had an untinted dash beside two faults after which nothing ever succeeded, and a red *never* beside one."""
-    assert way_back({"state": "installed", "healed": 9, **FIGURES, **row}, asked=asked) == told
+    assert way_back({"state": "installed", "healed": 9, **FIGURES, **row}, asked=asked) == given
 
 
 @pytest.mark.parametrize(
-    ("outcome", "told"), [("ok", ("1,000", "no rate after")), ("fail", ("never", "never")), (None, ("not asked",) * 2)]
+    ("outcome", "given"), [("ok", ("1,000", "no rate after")), ("fail", ("never", "never")), (None, ("not asked",) * 2)]
 )
-def test_a_row_says_never_also_where_the_next_fault_came_at_once(outcome: str | None, told: tuple[str, str]) -> None:
+def test_a_row_says_never_also_where_the_next_fault_came_at_once(outcome: str | None, given: tuple[str, str]) -> None:
     operations = [ok(0.1 * n) for n in range(1, 50)]
     operations += [ok(10 + 0.1 * n, outcome=outcome) for n in range(30)] if outcome else []
     first = Receipt(1, "kill", "installed", 5 * S, stood=5 * S, heal_started=8 * S, healed=9 * S, witness={"a": 1})
@@ -317,11 +317,11 @@ def test_a_row_says_never_also_where_the_next_fault_came_at_once(outcome: str | 
     )
     window, unhealed = faults.fault_windows(run, [])  # type: ignore[arg-type]
     back = way_back(asdict(window), asked=bool(window.asked))
-    assert back == told if outcome else back[0] == told[0]
+    assert back == given if outcome else back[0] == given[0]
     assert way_back(asdict(unhealed), asked=bool(unhealed.asked)) == ("not healed", "not healed")
 
 
-def test_of_results_that_do_not_say_whom_a_probe_asked_nobody_is_late(fresh: Maker) -> None:
+def test_of_results_that_do_not_say_whom_a_probe_asked_no_node_is_late(fresh: Maker) -> None:
     files = fresh("valid")
     results = json.loads(files.results.read_text())
     results["windows"][0]["caught_up"] = {"nodes": {"n1": 3.0, "n2": None}}

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import reports
 from harness.cli.main import run_command
 from history import RunFiles
 from history.records.violations import LOST, SEVERITIES, SHORT_LOGS, is_outage, violations_of
@@ -19,6 +18,7 @@ from reports.load.run import read_run
 from reports.load.run_row import row_of
 from reports.site import site
 from reports.story.diagnosis import diagnosis_of
+from reports.text import junit
 from tests.support.reports.made import Maker
 from tests.support.reports.recorded_runs import recorded_run
 
@@ -64,7 +64,7 @@ def test_lists_show_it(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_junit_names_it(store: Path, tmp_path: Path) -> None:
-    reports.write_junit(RunFiles(store / "recorded" / "data-lost"), tmp_path / "junit.xml")
+    junit.write(read_run(RunFiles(store / "recorded" / "data-lost")), tmp_path / "junit.xml")
     finding = '<property name="finding" value="missing on nodes: leader-lacks-committed" />'
     assert finding in (tmp_path / "junit.xml").read_text()
 

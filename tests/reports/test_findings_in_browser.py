@@ -127,7 +127,7 @@ POINT = """(() => { const { plot } = page.Charts.plots[0], { ops } = page.Timeli
     return [box.left + plot.valToPos(ops.t[i] / 1e6, "x"), box.top + plot.valToPos(ops.d[i] / 1000, "y"), i]; })()"""
 
 
-def test_a_point_of_the_latencies_tells_its_operation_and_a_click_pins_it(shown: Tab) -> None:
+def test_a_point_of_the_latencies_names_its_operation_and_a_click_pins_it(shown: Tab) -> None:
     shown.js("page.View.set(8, 8.2)")
     shown.page.locator("#c-scatter").scroll_into_view_if_needed()
     shown.settle()

@@ -25,7 +25,7 @@ from tests.support.reports.made import Maker
 from tests.support.reports.recorded_runs import recorded_run
 
 
-def test_deleted_entries_are_told_with_their_fault_and_leader(fresh: Maker) -> None:
+def test_deleted_entries_are_reported_with_their_fault_and_leader(fresh: Maker) -> None:
     drawn = with_checks(fresh("valid"), DELETED)
     (broken,) = invariant_violations(drawn)
     assert [moment.node for moment in broken.moments] == ["n1", "n2"]
@@ -78,7 +78,7 @@ def test_what_failed_before_the_harness_did_is_a_finding_all_the_same(fresh: Mak
     text = reports.render_run(files)
     led = "data lost: Committed entries were deleted from logs; first on "
     beside = "The harness failed as well (no SSH). What was recorded was judged, and a check failed: that is a finding"
-    results = {**drawn.run.results, "headlines": reports.headlines_of(files)}
+    results = {**drawn.run.results, **reports.story_of(files)._asdict()}
     files.results.write_text(json.dumps(results))
     for shown in (text, reports.render_summary(results, 80, drawn.run.plan)):
         assert shown.startswith(f"INVALID\n{led}"), "what is proven leads"
@@ -123,7 +123,7 @@ def test_a_fall_after_a_restart_says_so_and_what_is_not_listed_is_counted(fresh:
     assert "The results hold" not in page
 
 
-def test_a_commit_index_that_fell_is_told_and_is_no_restart(fresh: Maker) -> None:
+def test_a_commit_index_that_fell_is_reported_and_is_no_restart(fresh: Maker) -> None:
     fell = {"node": "n1", "time": 7 * S, "log_end": 3, "committed": 27, "restarted": False, "index_fell": [27, 3]}
     details = {**DELETED["details"], "moments": [fell, {**fell, "index_fell": None}]}
     (broken,) = invariant_violations(with_checks(fresh("valid"), {**DELETED, "details": details}))
@@ -151,7 +151,7 @@ def test_a_list_that_was_cut_says_of_how_many_it_is_and_drops_no_node(fresh: Mak
     assert "break a rule: log-order (16 of 143 answers marked)" in page
 
 
-def test_two_leaders_are_told_with_their_times(fresh: Maker) -> None:
+def test_two_leaders_are_reported_with_their_times(fresh: Maker) -> None:
     files = fresh("valid")
     lines = files.probes.read_text().splitlines()
     records = [json.loads(line) for line in lines[1:]]
@@ -167,7 +167,46 @@ def test_two_leaders_are_told_with_their_times(fresh: Maker) -> None:
     assert all(3 <= moment.seconds < 3.3 and "led in term 9 until" in moment.text for moment in broken.moments)
 
 
-def test_a_forgotten_term_is_told_with_its_moment(fresh: Maker) -> None:
+def test_the_second_leader_of_a_term_dates_it_and_is_looked_at_next(fresh: Maker) -> None:
+    files = fresh("valid")
+    lines = files.probes.read_text().splitlines()
+    records = [json.loads(line) for line in lines[1:]]
+    led = [record for record in records if record["node"] == "n4" and 3 * S < record["time"] < 4 * S]
+    for record in led:
+        record.update(role="leader", term=1)
+    files.probes.write_text("\n".join([lines[0], *map(json.dumps, records)]) + "\n")
+    since = led[0]["time"]
+    moments = [{"node": "n1", "time": S, "term": 1}, {"node": "n4", "time": since, "term": 1}]
+    details = {"kind": "two-leaders", "terms": {"1": ["n1", "n4"]}, "moments": moments, "since": since}
+    found = diagnosis_of(with_checks(files, {"name": "election-safety", "details": details}))
+    assert found is not None
+    assert found.breaks[0].text.startswith(f"election-safety: seen; first seen at {since / S:.1f} s, ")
+    assert (found.breaks[0].onset, found.breaks[0].nodes) == (since / S, ("n4",))
+    assert "n4" in found.step
+    assert f"{since / S:.1f} s" in found.step
+    assert "elected again" not in found.after, "n1 led before"
+
+
+@pytest.mark.parametrize(
+    ("held", "step"), [(True, "what the logs of n3 say around 2.0 s"), (False, "the section about replicas-agree")]
+)
+def test_of_contents_that_differ_next_is_their_section_or_the_log_of_the_node_at_fault(
+    fresh: Maker, held: bool, step: str
+) -> None:
+    """No chart shows contents, and the first to answer is not the one that stands against most."""
+    one = {"of": "index", "index": 9, "digest": "a"}
+    moments = [{**one, "node": node, "time": S * 2 + place} for place, node in enumerate(("n3", "n1", "n2"))]
+    details = {"kind": "replicas-differ", "nodes": ["n3"], "moments": moments, "since": 2 * S + 1}
+    files = fresh("valid")
+    for log in () if held else (files.root / "nodes" / "n3").iterdir():
+        log.unlink()
+    found = diagnosis_of(with_checks(files, {"name": "replicas-agree", "details": details}))
+    assert found is not None
+    assert found.step == f"Look at {step}"
+    assert found.charts is None
+
+
+def test_a_forgotten_term_is_reported_with_its_moment(fresh: Maker) -> None:
     moment = {"node": "n3", "time": 4 * S, "term": 0, "before": 2}
     details = {"kind": "term-forgotten", "nodes": ["n3"], "moments": [moment]}
     (broken,) = invariant_violations(with_checks(fresh("valid"), {"name": "terms-kept", "details": details}))
@@ -176,7 +215,7 @@ def test_a_forgotten_term_is_told_with_its_moment(fresh: Maker) -> None:
 
 
 @pytest.mark.parametrize("details", [None, [], {"kind": "committed-entries-deleted"}, {"moments": 3, "terms": 4}])
-def test_a_check_without_evidence_is_told_in_its_own_words(fresh: Maker, details: Any) -> None:
+def test_a_check_without_evidence_is_reported_in_its_own_words(fresh: Maker, details: Any) -> None:
     drawn = with_checks(fresh("valid"), {"name": "node-logs", "seen": "3 times 'x'; on n1", "details": details})
     (broken,) = invariant_violations(drawn)
     assert (broken.moments, broken.facts) == ([], ["3 times 'x'", "on n1"])
@@ -245,7 +284,7 @@ def test_a_run_of_which_nothing_was_recorded_has_no_empty_charts(fresh: Maker) -
         ),
     ],
 )  # fmt: skip
-def test_what_nodes_say_of_their_state_is_told_with_its_moment(
+def test_what_nodes_say_of_their_state_is_reported_with_its_moment(
     fresh: Maker, name: str, kind: str, moment: dict[str, Any], reported: str
 ) -> None:
     details = {"kind": kind, "moments": [{"node": "n1", "time": 7 * S, **moment}]}

@@ -76,5 +76,5 @@ def test_charts_without_data_are_left_out_with_the_reason(fresh: Maker) -> None:
 def test_what_nodes_tell() -> None:
     mute = timelines_of([Probe(S, "n1")], NODES)
     assert (have_roles(mute), have_indexes(mute)) == (False, False)
-    told = timelines_of([Probe(S, "n1", "follower", committed=3)], NODES)
-    assert (have_roles(told), have_indexes(told)) == (True, True)
+    reported = timelines_of([Probe(S, "n1", "follower", committed=3)], NODES)
+    assert (have_roles(reported), have_indexes(reported)) == (True, True)

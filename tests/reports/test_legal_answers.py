@@ -73,7 +73,7 @@ def test_why_they_are_not_named_is_said(tmp_path: Path) -> None:
     assert "nothing else" not in text
 
 
-def test_a_list_of_many_is_told_by_its_length(tmp_path: Path) -> None:
+def test_a_list_of_many_is_shown_by_its_length(tmp_path: Path) -> None:
     root = recorded_run("element-lost", tmp_path)
     events = [json.loads(line) for line in (root / "history.jsonl").read_text().splitlines()[1:]]
     added = sum(event["type"] == "ok" and event["f"] == "add" for event in events)

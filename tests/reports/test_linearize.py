@@ -53,7 +53,7 @@ def explained(operations: Sequence[Operation]) -> Counterexample:
     return with_points(Counterexample("kind", "sentence", tuple(ranked)), MODEL)
 
 
-def test_the_stale_read_is_the_culprit_and_what_it_could_have_read_is_told() -> None:
+def test_the_stale_read_is_the_culprit_and_what_it_could_have_read_is_reported() -> None:
     example = explained(STALE)
     found = example.linearization
     assert found is not None
@@ -74,7 +74,7 @@ def test_of_two_reads_that_contradict_each_other_both_are_suspects_and_neither_h
     assert found.legal == ()
 
 
-def test_the_read_of_a_value_that_nobody_wrote_is_the_culprit() -> None:
+def test_the_read_of_a_value_that_was_not_written_is_the_culprit() -> None:
     """Unless the register may have held anything at the start; but then not twice."""
     one = (operation("read", 7, 0, 10), operation("write", 1, 20, 30))
     assert explained(one).suspects[0].result == 7

@@ -73,11 +73,11 @@ def test_next_goes_to_the_end_of_a_log_without_dates(runs: dict[str, Path], tmp_
     assert found.place == "logs"
 
 
-def test_next_opens_the_log_lines_of_the_node_whose_log_was_cut_first(runs: dict[str, Path], tmp_path: Path) -> None:
-    line = f"{clock(runs['data-lost'], 8.2)} INFO Server - nothing of note\n"
-    there, elsewhere = ({node: line} for node in ("n1", "n5"))
-    assert logged(runs["data-lost"], tmp_path / "n1", there).at == pytest.approx(8.291, abs=0.001)
-    assert logged(runs["data-lost"], tmp_path / "n5", elsewhere).at is None
+def test_next_opens_the_log_lines_of_the_node_that_leads_without_entries(runs: dict[str, Path], tmp_path: Path) -> None:
+    line = f"{clock(runs['data-lost'], 28.7)} INFO Server - nothing of note\n"
+    there, elsewhere = ({node: line} for node in ("n5", "n1"))
+    assert logged(runs["data-lost"], tmp_path / "n5", there).at == pytest.approx(28.749, abs=0.001)
+    assert logged(runs["data-lost"], tmp_path / "n1", elsewhere).at is None
 
 
 def test_next_counts_a_repeated_line_as_the_section_shows_it(runs: dict[str, Path], tmp_path: Path) -> None:

@@ -133,7 +133,7 @@ def test_lines_that_name_different_nodes_are_not_counted_as_one(tmp_path: Path) 
     assert [(line.text.partition("[")[2][:7], line.times) for line in found] == [("Push-n3", 50), ("Push-n5", 50)]
 
 
-def test_nodes_of_many_are_told_apart_and_long_numbers_are_still_counted(tmp_path: Path) -> None:
+def test_nodes_of_many_are_distinguished_and_long_numbers_are_still_counted(tmp_path: Path) -> None:
     """``n100`` and ``n101`` are names; the 1234 of ``entry1234`` is none, though it is glued to a word as well."""
     files = RunFiles(tmp_path)
     _log(

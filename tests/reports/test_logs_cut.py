@@ -1,4 +1,4 @@
-"""Committed entries that went from logs: lost for good, or there again at the end, told alike wherever it is told."""
+"""Committed entries that went from logs: lost for good, or there again at the end, reported alike everywhere."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def end_of(root: Path) -> int:
     return max(json.loads(line)["time"] for line in (root / "probes.jsonl").read_text().splitlines()[1:])
 
 
-def told(root: Path) -> tuple[Break, RunRow, str, str]:
+def reported(root: Path) -> tuple[Break, RunRow, str, str]:
     """The page's first break, the run's row, the page's banner and what `harness show` prints."""
     files = RunFiles(root)
     diagnosed = diagnosis_of(prepare(read_run(files)))
@@ -59,7 +59,7 @@ def told(root: Path) -> tuple[Break, RunRow, str, str]:
 
 
 def test_logs_that_reach_as_far_again_are_no_lost_data_anywhere(tmp_path: Path) -> None:
-    first, row, banner, shown = told(judged(tmp_path / "again", lambda probe: probe))
+    first, row, banner, shown = reported(judged(tmp_path / "again", lambda probe: probe))
     assert first.severity == "log truncated"
     assert first.detail == "At the end every log reaches as far again; at 23.5 s 3 of 5 did: n1, n3, n5."
     assert (row.finding, row.group) == ("log truncated: commit-beyond-log", "log truncated")
@@ -77,7 +77,7 @@ def test_logs_that_end_before_what_was_committed_are_lost_data_everywhere(tmp_pa
         late = probe["time"] > end - 3 * S and "ledger_end" in probe
         return {**probe, "ledger_end": min(probe["ledger_end"], 300)} if late else probe
 
-    first, row, banner, shown = told(judged(tmp_path / "gone", cut))
+    first, row, banner, shown = reported(judged(tmp_path / "gone", cut))
     assert first.severity == "data lost"
     assert "Committed data lost: entries up to " in first.text
     assert "at the end no log goes beyond 300" in first.text
@@ -94,7 +94,7 @@ def test_one_log_that_stays_short_is_named_beside_those_that_reach_as_far(tmp_pa
         late = probe["node"] == "n3" and probe["time"] > end - 3 * S and "ledger_end" in probe
         return {**probe, "ledger_end": min(probe["ledger_end"], 300)} if late else probe
 
-    first, row, *_ = told(judged(tmp_path / "one", cut))
+    first, row, *_ = reported(judged(tmp_path / "one", cut))
     assert (first.severity, row.severity) == ("missing on nodes", "missing on nodes")
     assert first.detail.startswith(
         "Logs of n1, n2, n4 and n5 reach 2,716 at the end; those of others end before it: n3 at 300"
@@ -103,7 +103,7 @@ def test_one_log_that_stays_short_is_named_beside_those_that_reach_as_far(tmp_pa
 
 def test_entries_that_no_log_held_at_some_moment_are_lost_though_logs_grew_again(tmp_path: Path) -> None:
     root = recorded_run("entries-lost", tmp_path)
-    first, row, banner, shown = told(root)
+    first, row, banner, shown = reported(root)
     assert (first.severity, row.severity) == ("data lost", "data lost")
     found = re.fullmatch(
         r"Entries ([\d,]+) to ([\d,]+) were committed, and by ([\d.]+) s, .*, no node's log held them any more\.",
@@ -133,7 +133,7 @@ def test_a_judgement_that_did_not_ask_says_so(tmp_path: Path) -> None:
     for check in results["checks"]:
         (check.get("details") or {}).pop("entries", None)
     (root / "results.json").write_text(json.dumps(results))
-    first, row, banner, shown = told(root)
+    first, row, banner, shown = reported(root)
     assert (first.severity, row.severity) == ("data lost", "data lost")
     assert first.detail == "What became of them was not judged then: judge the run again."
     for text in (banner, shown):

@@ -87,7 +87,7 @@ def claim(time_s: float, node: str, leader: str, term: int = -1) -> Probe:
     return Probe(int(time_s * S), node, "leader" if leader == node else "follower", term, leader)
 
 
-def test_of_two_that_claim_to_lead_without_a_term_the_majority_names_the_leader_or_nobody_leads() -> None:
+def test_of_two_that_claim_to_lead_without_a_term_the_majority_names_the_leader_or_none_leads() -> None:
     names = ("n1", "n2", "n3", "n4", "n5")
     split = {"n1": "n1", "n2": "n2", "n3": "n1", "n4": "n2", "n5": "n4"}
     voted = {**split, "n3": "n2", "n5": "n2"}
@@ -202,8 +202,8 @@ def test_a_node_of_an_earlier_epoch_is_behind_by_no_number() -> None:
     probes += [probe(t / 4, "n2", applied=first, committed=first) for t in range(9)]
     probes += [probe(t / 4, "n3", applied=second - 10, committed=second - 10) for t in range(9)]
     found = timelines.timelines_of(probes, ("n1", "n2", "n3"), epoch_bits=32)
-    told = [(one.behind, one.late, one.earlier) for one in timelines.last_statuses(found)]
-    assert told == [(0, False, False), (None, True, True), (10, True, False)]
+    shown = [(one.behind, one.late, one.earlier) for one in timelines.last_statuses(found)]
+    assert shown == [(0, False, False), (None, True, True), (10, True, False)]
     assert [row[-1] for row in progress_of(found, 2.0).lag][::2] == [0, 10]
     assert np.isnan(progress_of(found, 2.0).lag[1][-1])
     text = (
@@ -243,7 +243,7 @@ def test_what_comes_while_a_fault_is_healed_is_not_said_to_come_into_it() -> Non
 
 
 def test_a_fault_struck_a_killed_successor_no_sooner_than_is_known() -> None:
-    """The fault's first command was the leader's; of the leader itself it is told, as long as the fault is to come."""
+    """The fault's first command was the leader's; of the leader itself it is shown, as long as the fault is to come."""
     witness = {"pids_gone": {"n3": 7, "n1": 7}, "successor": "n1"}
     kill = Receipt(0, "kill-then", "installed", 86 * S // 10, nodes=("n3",), healed=16 * S, witness=witness)
     run = SimpleNamespace(
@@ -284,7 +284,7 @@ def test_the_sketch_marks_the_late_nodes_and_keeps_labels_apart() -> None:
 
 
 def test_each_label_of_the_sketch_stands_beside_a_piece_of_its_line_and_ends_within_the_picture() -> None:
-    """The lines have the nodes' colours and the labels are red or grey: without it no label tells its line."""
+    """The lines have the nodes' colours and the labels are red or grey: without it no label shows its line."""
     names = ("server-1", "server-2", "server-3")
     last = (6 << 32) - 1
     probes = [
@@ -345,7 +345,7 @@ def test_snapshots_are_saved_loaded_at_a_start_or_installed_by_the_leader() -> N
     assert snapshots.counts_of(found) == {"n1": {"saved": 3, "loaded": 1, "installed": 1}}
 
 
-def test_a_node_that_leads_again_in_its_term_is_told_unless_it_was_only_silent() -> None:
+def test_a_node_that_leads_again_in_its_term_is_reported_unless_it_was_only_silent() -> None:
     roles = ["leader", "leader", "candidate", "leader", "leader"]
     probes = [probe(place / 4, "n1", role, 1) for place, role in enumerate(roles)]
     assert elections_of(timelines.timelines_of(probes, ("n1",))).again == (("n1", 1, 0.75),)
@@ -374,7 +374,7 @@ def replica(moves: dict[float, int], end: float = 20.0) -> list[Probe]:
     return probes
 
 
-def test_a_replica_that_stopped_is_told_with_when_under_what_and_whether_it_moved() -> None:
+def test_a_replica_that_stopped_is_reported_with_when_under_what_and_whether_it_moved() -> None:
     cut = Receipt(0, "bridge", "installed", 8 * S, stood=8 * S, heal_started=16 * S, healed=16 * S, witness={"a": 1})
     run = SimpleNamespace(
         operations=from_operations([]), receipts=[cut], end=20 * S, fault_rows={}, state={}, nodes=("n1", "n2")

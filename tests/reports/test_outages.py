@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import reports
 from history import UNAPPLIED, Operation, RunFiles
-from history.metrics.awake import AwakeClock
+from history.metrics.awake_clock import AwakeClock
 from reports.analysis.faults import FIGURES, FaultWindow
 from reports.analysis.findings import prepare
 from reports.analysis.outages import LONG_S, Outage, by_fault, outages_of, services_of
@@ -46,7 +46,7 @@ def test_a_stretch_goes_on_over_phases_and_counts_no_answer_that_was_not_applied
     ]
 
 
-def test_nobody_waits_through_a_pause() -> None:
+def test_a_pause_is_not_waited_through() -> None:
     quiet = [asked("read", 0, 1), asked("read", 30, 31), asked("write", 0, 1), asked("write", 1, 2, "fail")]
     read, write = services_of(from_operations([*quiet, asked("write", 30, 31)]), 40 * S, AwakeClock())
     assert (read.outages, write.outages) == ((), ())
@@ -54,7 +54,7 @@ def test_nobody_waits_through_a_pause() -> None:
     assert [(outage.start, outage.stop) for outage in read.outages] == []
 
 
-def test_a_pause_in_which_nobody_asked_belongs_to_no_outage_whatever_failed_around_it() -> None:
+def test_a_pause_in_which_no_client_asked_belongs_to_no_outage_whatever_failed_around_it() -> None:
     """As where the reads of the final phase come long after the load's, and the first of them fail."""
     before = [asked("read", 0, 1), asked("read", 1, 2, "fail"), asked("read", 2, 9, "info")]
     after = [asked("read", 40, 41, "fail"), asked("read", 41, 42), asked("read", 42, 43)]
@@ -77,7 +77,7 @@ rows_of = st.lists(
 
 @given(rows_of)
 def test_an_outage_is_what_brute_force_finds_second_by_second(rows: list[tuple[str, int, int, str]]) -> None:
-    """A second is somebody's who waits if an operation is open in it, or if it lies in a pause that is not too long."""
+    """A second is one of waiting if an operation is open in it, or if it lies in a pause that is not too long."""
     operations = [asked(f, at, at + took, outcome) for f, at, took, outcome in rows]
     for service in services_of(from_operations(operations), 70 * S, AwakeClock()) if operations else ():
         mine = [(at, at + took, outcome) for f, at, took, outcome in rows if f == service.kind]
@@ -105,7 +105,7 @@ def test_an_outage_is_what_brute_force_finds_second_by_second(rows: list[tuple[s
     )
 )
 def test_while_clients_always_ask_outages_are_the_gaps_between_successes(rows: list[tuple[str, int, int, str]]) -> None:
-    """Somebody always waits for a failing operation of each kind, so that no pause cuts anything."""
+    """A client always waits for a failing operation of each kind, so that no pause cuts anything."""
     operations = [asked(f, at, at + took, outcome) for f, at, took, outcome in rows]
     operations += [asked(f, at, at + 1, "fail") for f in "wr" for at in range(70)]
     for service in services_of(from_operations(operations), 70 * S, AwakeClock()):
@@ -157,12 +157,12 @@ def window(number: int, started: float, healed: float | None, state: str = "inst
     )  # fmt: skip
 
 
-def test_an_outage_is_told_once_at_the_fault_that_it_overlaps_longest() -> None:
+def test_an_outage_is_reported_once_at_the_fault_that_it_overlaps_longest() -> None:
     faults = [window(0, 10, 20), window(1, 20, 30), window(2, 40, None), window(3, 16, 40, "skipped")]
     short, long = Outage("read", 18, 27, ended=True), Outage("write", 19.5, 60, ended=False)
     beside, first = Outage("read", 31, 38, ended=True), Outage("read", 1, 7, ended=True)
-    told = by_fault([first, short, long, beside], faults, 60.0)
-    assert told == {1: [short, beside], 2: [long]}
+    reported = by_fault([first, short, long, beside], faults, 60.0)
+    assert reported == {1: [short, beside], 2: [long]}
     assert by_fault([short], faults[3:], 60.0) == {}
 
 
@@ -175,8 +175,8 @@ def test_page_and_terminal_tell_an_outage_to_its_end_in_the_row_of_the_fault_in_
     longest = max(
         drawn.windows, key=lambda w: min(w.healed or drawn.run.end / 1e9, read.stop) - max(w.started, read.start)
     )
-    told = lasting_of(drawn)
-    assert [number for number, outages in told.items() if read in outages] == [longest.id]
+    reported = lasting_of(drawn)
+    assert [number for number, outages in reported.items() if read in outages] == [longest.id]
     reports.write_report(files)
     page = files.report.read_text()
     row = page.partition(f'id="fault-{longest.id}"')[2].partition("</tr>")[0]

@@ -15,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
-import reports
 from history import Receipt, RunFiles
 from history.records.receipts import FaultState
 from reports.analysis import faults
@@ -131,7 +130,7 @@ def test_the_ends_of_logs_are_drawn_as_the_probes_answered(tmp_path: Path) -> No
 @pytest.mark.slow
 def test_pictures_are_fine_enough_for_paper_and_their_text_is_text(fresh: Maker) -> None:
     files = fresh("invalid")
-    reports.write_plots(files)
+    plots.draw_all(prepare(read_run(files)))
     with (files.plots / "rate.png").open("rb") as picture:
         width = int.from_bytes(picture.read(20)[16:20])
     assert width == pytest.approx(9 * 300, rel=0.02)

@@ -77,6 +77,22 @@ def test_beside_every_failed_check_stands_the_one_promise_that_is_broken(
     assert source in claim
 
 
+def test_a_promise_that_names_neither_operations_nor_checks_is_behind_what_clients_were_answered(
+    tmp_path: Path,
+) -> None:
+    """As those in the file of any program are: sentences."""
+    root = recorded_run("stale-reads", tmp_path)
+    plain = {"claim": "what was acknowledged is kept", "of": [], "source": "", "checks": [], "kinds": []}
+    for name in ("run.json", "results.json"):
+        record = json.loads((root / name).read_text())
+        record["environment"] = {**record.get("environment", {}), "promises": [plain]}
+        (root / name).write_text(json.dumps(record))
+    page = page_of(root)
+    for part in (row_of(page, "linearizable"), part_of(page, "violation-1")):
+        assert [claim.strip() for claim in claims_in(part)] == [plain["claim"]]
+    assert not claims_in(row_of(page, "log-order"))
+
+
 def test_sections_of_nodes_and_of_the_recovery_say_it_too(tmp_path: Path) -> None:
     page = page_of(recorded_run("data-lost", tmp_path))
     (claim,) = claims_in(part_of(page, "invariant-1"))

@@ -16,8 +16,8 @@ from history.records.violations import details_of
 from reports.analysis.findings import Drawn, examples_of, prepare, violation_count
 from reports.analysis.invariant_violations import invariant_violations
 from reports.analysis.marks import marks_of
-from reports.load.beside import MAX_BESIDE, MAX_GAP_NS, operations_beside
 from reports.load.columns import from_operations
+from reports.load.nearby_operations import MAX_GAP_NS, MAX_NEARBY, nearby_operations
 from reports.load.run import read_run
 from reports.load.run_row import row_of
 from reports.story.diagnosis import diagnosis_of
@@ -35,7 +35,7 @@ def drawn(lost: RunFiles) -> Drawn:
     return prepare(read_run(lost))
 
 
-def test_what_was_promised_and_what_contradicts_it_are_told_apart_from_what_went_on_beside(drawn: Drawn) -> None:
+def test_what_was_promised_and_what_contradicts_it_are_distinguished_from_what_went_on_beside(drawn: Drawn) -> None:
     first = drawn.violations[0]
     assert (first.check, first.key, first.example.kind) == ("ledgers", "l0", "unreadable-entry")
     assert first.picture is not None
@@ -44,7 +44,7 @@ def test_what_was_promised_and_what_contradicts_it_are_told_apart_from_what_went
     assert [box.label for box in contradicted] == ["window: 1 acknowledged with id 1"]
     assert [box.label for box in culprit] == ["read: finds no entry 1, the ledger ends at 1"]
     beside = [box for box in first.picture.boxes if box.beside]
-    assert len(beside) == len(first.picture.boxes) - 2 == 2 * MAX_BESIDE
+    assert len(beside) == len(first.picture.boxes) - 2 == 2 * MAX_NEARBY
     assert "recover → last 1, length 255" in [box.label for box in beside]
     shown = {operation.invoke_index for operation in first.example.operations}
     assert shown == {box.index for box in (*contradicted, *culprit)}
@@ -55,8 +55,10 @@ def test_the_legend_speaks_for_whichever_side_is_drawn_red(lost: RunFiles) -> No
     """An acknowledgement is the promise of one violation, and in another it is what contradicts a settled end."""
     reports.write_report(lost)
     legend = lost.report.read_text().partition('id="counterexample"')[2].partition("</ul>")[0]
-    told, culprit = (legend.partition(key)[2].partition("</li>")[0] for key in ("told-key", "culprit-key"))
-    assert "promised or settled" in told
+    contradicted, culprit = (
+        legend.partition(key)[2].partition("</li>")[0] for key in ("contradicted-key", "culprit-key")
+    )
+    assert "promised or settled" in contradicted
     assert "an acknowledgement after an end" in culprit
 
 
@@ -162,7 +164,7 @@ def test_ledgers_that_were_kept_have_no_drawing(tmp_path: Path) -> None:
 def test_what_is_beside_is_on_the_same_object_and_near(drawn: Drawn) -> None:
     example = drawn.violations[0].example
     mine = {operation.invoke_index for operation in example.operations}
-    for one in operations_beside(drawn.run.operations, example):
+    for one in nearby_operations(drawn.run.operations, example):
         gaps = [
             max(one.invoked - (other.returned or 0), other.invoked - (one.returned or one.invoked))
             for other in example.operations

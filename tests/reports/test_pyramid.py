@@ -1,4 +1,4 @@
-"""A page of very many operations: what tells most is held whole, all else counts in the buckets."""
+"""A page of very many operations: what shows most is held whole, all else counts in the buckets."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def made_of(drawn: list[tuple[int, int, int | None, str]]) -> list[Operation]:
 
 
 @given(drawn_operations, st.integers(1, 30), st.data())
-def test_what_tells_most_is_held_and_the_buckets_know_all(drawn: Any, most: int, data: st.DataObject) -> None:
+def test_what_shows_most_is_held_and_the_buckets_know_all(drawn: Any, most: int, data: st.DataObject) -> None:
     rows = made_of(drawn)
     operations = from_operations(rows)
     lanes, count = lanes_of(operations, END)

@@ -109,7 +109,7 @@ def test_hostile_text_stays_text(made: Maker) -> None:
     assert "&lt;/script&gt;" in page
 
 
-def test_values_that_utf8_cannot_hold_are_shown_replaced(fresh: Maker) -> None:
+def test_values_that_utf8_cannot_hold_are_shown_escaped(fresh: Maker) -> None:
     files = fresh("valid")
     lines = files.history.read_text().splitlines()
     odd = f'"value":{json.dumps({"a": chr(0xD800), "b": [1, None, 10**40, 1.5, True]})}'
@@ -118,7 +118,7 @@ def test_values_that_utf8_cannot_hold_are_shown_replaced(fresh: Maker) -> None:
     assert reports.write_report(files).warnings == []
     columns, data = unpack(files.report.read_text())
     assert set(columns["vk"]) == {0, 3}
-    assert data["names"]["texts"][0].startswith('{"a":"?","b":[1,null,1000')
+    assert data["names"]["texts"][0].startswith('{"a":"\\ud800","b":[1,null,1000')
 
 
 def test_policy_names_the_script_and_forbids_the_rest(made: Maker) -> None:
@@ -156,7 +156,7 @@ def test_files_beside_the_page_are_linked_where_they_are_and_nothing_else(fresh:
     assert 'href="./nodes/n1%22%20onclick%3D%22x/a%23b%3Fc.log"' in page
 
 
-def test_violations_beyond_those_drawn_are_told_and_those_beyond_the_results_counted(fresh: Maker) -> None:
+def test_violations_beyond_those_drawn_are_reported_and_those_beyond_the_results_counted(fresh: Maker) -> None:
     files = fresh("invalid")
     results = json.loads(files.results.read_text())
     (broken,) = [key for key in results["keys"] if key["counterexamples"]]
@@ -301,7 +301,7 @@ def test_all_violations_in_the_results_are_marked_those_beyond_the_listed_ones_b
     assert len(further) < 150
 
 
-def test_every_legal_answer_and_the_longest_linearizable_prefix_are_told(tmp_path: Path) -> None:
+def test_every_legal_answer_and_the_longest_linearizable_prefix_are_reported(tmp_path: Path) -> None:
     files = RunFiles(recorded_run("stale-reads", tmp_path))
     results = json.loads(files.results.read_text())
     results["keys"] = [verdict.to_json() for verdict in checker.check(files.history).keys]

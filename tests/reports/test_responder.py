@@ -77,7 +77,7 @@ def test_what_a_read_missed_is_the_last_change_acknowledged_before_it() -> None:
     assert missed_write(before, before[0]) is None
 
 
-def test_the_page_tells_who_answered_what_was_missed_and_in_which_phase(fresh: Maker) -> None:
+def test_the_page_names_who_answered_what_was_missed_and_in_which_phase(fresh: Maker) -> None:
     files = fresh("invalid")
     drawn = prepare(read_run(files))
     violation = drawn.violations[0]

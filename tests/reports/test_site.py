@@ -83,7 +83,7 @@ def test_the_index_is_remembered_and_follows_changes(store: Path) -> None:
     (store / INDEX_NAME).unlink()
 
 
-def test_a_run_that_broke_off_is_told_as_that(tmp_path: Path) -> None:
+def test_a_run_that_broke_off_is_reported_as_that(tmp_path: Path) -> None:
     many_runs(tmp_path, 1)
     (files,) = runs_of(tmp_path)
     verdict = row_of(files)
@@ -323,7 +323,7 @@ def test_a_run_is_listed_with_what_was_wrong_first(tmp_path: Path, kind: str, re
     assert "linearizable: yes" in sentence
 
 
-def test_a_run_is_listed_with_the_kind_of_the_violation_that_its_sentence_tells(tmp_path: Path) -> None:
+def test_a_run_is_listed_with_the_kind_of_the_violation_that_its_sentence_names(tmp_path: Path) -> None:
     files = make(tmp_path / "register" / "one", Shape(kind="invalid", operations=600, rate=60.0, interval_s=2.0))
     results = json.loads(files.results.read_text())
     bad = next(key for key in results["keys"] if key["counterexamples"])

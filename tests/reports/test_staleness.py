@@ -1,4 +1,4 @@
-"""A page that was drawn before its run was judged again is told from one that shows what the results say."""
+"""A page that was drawn before its run was judged again is distinguished from one that shows what the results say."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_run_that_was_only_judged_faster_has_the_same_page(fresh: Maker) -> No
 
 
 @pytest.mark.parametrize("part", ["verdict", "checks", "keys"])
-def test_every_part_that_is_told_counts(fresh: Maker, part: str) -> None:
+def test_every_part_that_is_given_counts(fresh: Maker, part: str) -> None:
     files = fresh("invalid")
     reports.write_report(files)
     changed: Any = {"verdict": "unknown", "checks": [], "keys": []}[part]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import reports
 from history import RunFiles
-from history.metrics.awake import AwakeClock
+from history.metrics.awake_clock import AwakeClock
 from history.records.operations import Operation
 from reports.analysis.faults import FIGURES
 from reports.analysis.findings import prepare

@@ -12,6 +12,10 @@ import pytest
 
 import reports
 from history import RunFiles
+from reports.analysis.findings import prepare
+from reports.load.run import read_run
+from reports.plots import plots
+from reports.text import junit
 from tests.support.reports.made import Maker
 from tests.support.reports.shapes import HOSTILE
 
@@ -27,7 +31,7 @@ def test_the_whole_set_is_written_and_is_the_same_twice(fresh: Maker) -> None:
     }
     first = _digests(files.plots)
     shutil.rmtree(files.plots)
-    assert {path.parent for path in reports.write_plots(files)} == {files.plots}
+    assert {path.parent for path in plots.draw_all(prepare(read_run(files)))} == {files.plots}
     assert _digests(files.plots) == first
 
 
@@ -37,7 +41,7 @@ def _digests(folder: Path) -> dict[str, str]:
 
 def test_a_run_without_operations_has_no_plots(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
-    assert reports.write_plots(RunFiles(tmp_path / "run")) == []
+    assert plots.draw_all(prepare(read_run(RunFiles(tmp_path / "run")))) == []
 
 
 @pytest.mark.parametrize(
@@ -45,7 +49,7 @@ def test_a_run_without_operations_has_no_plots(tmp_path: Path) -> None:
     [("valid", 0, 0), ("invalid", 1, 0), ("no-recovery", 1, 0), ("unknown", 0, 1), ("harness-failure", 0, 1)],
 )
 def test_junit_counts_what_went_wrong(made: Maker, tmp_path: Path, kind: str, failures: int, errors: int) -> None:
-    reports.write_junit(made(kind), tmp_path / "junit.xml")
+    junit.write(read_run(made(kind)), tmp_path / "junit.xml")
     suite = ET.parse(tmp_path / "junit.xml").getroot().find("testsuite")
     assert suite is not None
     assert (suite.get("failures"), suite.get("errors")) == (str(failures), str(errors))
@@ -57,12 +61,12 @@ def test_junit_holds_hostile_text(fresh: Maker, tmp_path: Path) -> None:
     results = json.loads(files.results.read_text())
     results["sentence"] = HOSTILE + "\x00\ufffe]]>"
     files.results.write_text(json.dumps(results))
-    reports.write_junit(files, tmp_path / "junit.xml")
+    junit.write(read_run(files), tmp_path / "junit.xml")
     root = ET.parse(tmp_path / "junit.xml").getroot()
     assert HOSTILE.split("\x1b")[0] in "".join(root.itertext())
 
 
-def test_summary_tells_the_essentials(made: Maker) -> None:
+def test_summary_shows_the_essentials(made: Maker) -> None:
     text = reports.render_summary(json.loads(made("invalid").results.read_text()))
     assert text.startswith("INVALID\nprocess ")
     for piece in ("stale read of k", "✕ linearizability", "├", "●", "✕", "it holds", "faults installed (gate)"):

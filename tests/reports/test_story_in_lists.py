@@ -21,7 +21,7 @@ def with_story(name: str, below: Path) -> RunFiles:
     """A recorded run whose results hold the story, as they do when this release judges it."""
     files = RunFiles(recorded_run(name, below))
     results = json.loads(files.results.read_text())
-    files.results.write_text(json.dumps({**results, "headlines": reports.headlines_of(files)}))
+    files.results.write_text(json.dumps({**results, **reports.story_of(files)._asdict()}))
     return files
 
 
@@ -35,6 +35,8 @@ def test_the_list_and_the_summary_lead_with_what_broke(tmp_path: Path) -> None:
         words = " ".join(verdict.split())
         assert led in words
         assert SYMPTOM not in words, "the row of the check says it"
+        assert words.endswith(f" Next: {results['next_step']}.")
+    assert results["next_step"].startswith("Look at replica progress in the charts around 29.3 s, n3, n5 first")
     other = RunFiles(recorded_run("stale-reads", tmp_path))
     assert difference(files, other).outcome["sentence"][0].startswith(led)
     reports.write_report(files)
@@ -42,7 +44,7 @@ def test_the_list_and_the_summary_lead_with_what_broke(tmp_path: Path) -> None:
     assert section.index("2 of 5 replicas stopped applying") < section.index(SYMPTOM)
 
 
-def test_a_planted_bug_is_told_first_and_an_earlier_release_recorded_no_story(tmp_path: Path) -> None:
+def test_a_planted_bug_is_reported_first_and_an_earlier_release_recorded_no_story(tmp_path: Path) -> None:
     planted = with_story("stale-reads", tmp_path)
     results, plan = json.loads(planted.results.read_text()), json.loads(planted.plan.read_text())
     assert plan["canary"]
@@ -85,3 +87,6 @@ def test_the_judge_records_the_headlines_of_a_run_in_which_a_check_failed(
         assert list(found.headlines) == written
         assert written[:1] == [one for one in written if one.startswith("missing on n1, n3, n5: ")]
         assert bool(written) == (verdict == "invalid")
+        step = "Read the counterexample of n1, whose reads lacked elements first"
+        assert found.next_step == (step if written else "")
+        assert (f"\nNext: {step}.\n" in files.summary.read_text()) == bool(written)

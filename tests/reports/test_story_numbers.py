@@ -31,6 +31,8 @@ from tests.support.reports.claims import (
     fewest_logs,
     first_behind,
     first_short,
+    led_with,
+    led_without,
     no_commits,
     outages,
     rates,
@@ -67,6 +69,14 @@ CLAIMS: list[tuple[str, Claim]] = [
         ),
         short_logs,
     ),
+    (
+        (
+            r"(?P<node>n\d+), which led by (?P<at>[\d.]+) s with a log that ended at (?P<end>[\d,]+), though "
+            r"(?P<committed>[\d,]+) had been committed"
+        ),
+        led_with,
+    ),
+    (rf"(?P<node>n\d+) led without some of them by {WHEN}, and at the end", led_without),
     (
         r"at (?P<at>[\d.]+) s (?P<some>\d+) of (?P<of>\d+) did: (?P<names>n\d+(?:, n\d+)*)",
         fewest_logs,

@@ -60,7 +60,7 @@ def test_what_is_not_as_it_should_be_comes_first(made: Maker) -> None:
 
 @pytest.mark.parametrize("columns", [60, 80])
 @pytest.mark.parametrize("name", ["data-lost", "logs-cut", "replica-behind", "stale-reads"])
-def test_recorded_runs_are_told_whole(name: str, columns: int, tmp_path: Path) -> None:
+def test_recorded_runs_are_reported_whole(name: str, columns: int, tmp_path: Path) -> None:
     files = RunFiles(recorded_run(name, tmp_path))
     text = reports.render_run(files, columns)
     body, words = text.partition("run again:")[0], " ".join(text.split())
@@ -129,7 +129,7 @@ def test_times_below_the_bars_never_touch() -> None:
         assert ticks[-1] == f"{spans[-1][1] / 1000:.3f}"
 
 
-def test_faults_during_the_operations_before_are_told(made: Maker) -> None:
+def test_faults_during_the_operations_before_are_reported(made: Maker) -> None:
     drawn = prepare(read_run(made("invalid")))
     (violation,) = drawn.violations
     earlier = replace(violation, faults=[], earlier=drawn.windows[:1])
@@ -139,7 +139,7 @@ def test_faults_during_the_operations_before_are_told(made: Maker) -> None:
     assert f"No fault was installed then; {violation.healed}. {before}" in text
 
 
-def test_the_response_is_told_where_operations_waited_to_be_sent(made: Maker) -> None:
+def test_the_response_is_reported_where_operations_waited_to_be_sent(made: Maker) -> None:
     drawn = prepare(read_run(made("valid")))
     operations = replace(drawn.run.operations, due=drawn.run.operations.invoked - 5 * SECOND)
     late = replace(drawn, run=replace(drawn.run, operations=operations))
@@ -158,7 +158,7 @@ def test_zero_no_data_and_no_fault_look_different() -> None:
     assert spark([math.nan], 1) == " "
 
 
-def test_a_run_without_faults_says_so_and_one_that_did_not_recover_tells_who_fell_behind(made: Maker) -> None:
+def test_a_run_without_faults_says_so_and_one_that_did_not_recover_names_who_fell_behind(made: Maker) -> None:
     files = made("no-recovery")
     shown = reports.render_run(files)
     assert "\nNo recovery\n  n" in shown

@@ -32,7 +32,7 @@ def drawn(made: Maker) -> Drawn:
     return replace(prepare(read_run(made("valid"))), windows=[])
 
 
-def told(drawn: Drawn, operations: Sequence[Operation]) -> str:
+def reported(drawn: Drawn, operations: Sequence[Operation]) -> str:
     return outages_text(replace(drawn, run=replace(drawn.run, operations=from_operations(operations))))
 
 
@@ -41,48 +41,48 @@ FAILED = [*each_second("write", 10, 25, "fail"), *each_second("read", 10, 25, "i
 AROUND = [one for one in WELL if not 10 * S <= one.invoked < 25 * S]
 
 
-def test_what_ended_is_told_with_its_length(drawn: Drawn) -> None:
+def test_what_ended_is_reported_with_its_length(drawn: Drawn) -> None:
     sentence = "No operation succeeded for 15.5 s, from 10.0 s, to 25.5 s, though clients asked."
-    assert told(drawn, [*AROUND, *FAILED]) == sentence
+    assert reported(drawn, [*AROUND, *FAILED]) == sentence
     again = [replace(one, invoked=one.invoked + 40 * S, returned=(one.returned or 0) + 40 * S) for one in FAILED]
     later = [*each_second("read", 40, 50), *again, *each_second("read", 65, 70)]
-    both = told(drawn, [*AROUND, *FAILED, *later])
+    both = reported(drawn, [*AROUND, *FAILED, *later])
     assert ", nor for 15.5 s in another outage from 50.0 s, though clients asked." in both
 
 
 def test_acknowledgements_that_were_not_applied_are_counted_and_are_no_success(drawn: Drawn) -> None:
     empty = [*each_second("write", 11, 14, error=UNAPPLIED), *each_second("read", 26, 30, error=UNAPPLIED)]
-    assert told(drawn, [*AROUND, *FAILED, *empty]) == (
+    assert reported(drawn, [*AROUND, *FAILED, *empty]) == (
         "No operation succeeded and was applied for 15.5 s, from 10.0 s, to 25.5 s, though clients asked: "
         "3 were acknowledged then without having been applied."
     )
-    assert ": 1 was acknowledged then without having been applied." in told(drawn, [*AROUND, *FAILED, empty[0]])
+    assert ": 1 was acknowledged then without having been applied." in reported(drawn, [*AROUND, *FAILED, empty[0]])
 
 
-def test_what_lasted_is_told_until_clients_asked_for_the_last_time(drawn: Drawn) -> None:
+def test_what_lasted_is_reported_until_clients_asked_for_the_last_time(drawn: Drawn) -> None:
     lasting = [one for one in AROUND if one.invoked < 10 * S] + FAILED
-    assert told(drawn, lasting) == "No operation succeeded after 9.5 s, though clients asked until 24.0 s."
+    assert reported(drawn, lasting) == "No operation succeeded after 9.5 s, though clients asked until 24.0 s."
     empty = each_second("write", 10, 25, error=UNAPPLIED)
-    assert told(drawn, [*lasting, *empty]) == (
+    assert reported(drawn, [*lasting, *empty]) == (
         "No operation succeeded and was applied after 9.5 s, though clients asked until 24.0 s: "
         "15 were acknowledged then without having been applied."
     )
-    assert told(drawn, FAILED) == "No operation succeeded, though clients asked until 24.0 s."
+    assert reported(drawn, FAILED) == "No operation succeeded, though clients asked until 24.0 s."
 
 
 @pytest.mark.parametrize(
     "operations",
     [
         WELL,
-        AROUND,  # nobody asked
+        AROUND,  # no client asked
         [*AROUND, *each_second("write", 10, 25, "fail"), *each_second("read", 10, 25)],
         [one for one in [*AROUND, *FAILED] if not 12 * S <= one.invoked < 20 * S] + each_second("read", 14, 20),
         [],
     ],
-    ids=["well", "nobody asked", "one kind succeeded", "too short", "none"],
+    ids=["well", "not asked", "one kind succeeded", "too short", "none"],
 )
-def test_nothing_is_told_of_what_is_no_total_outage(drawn: Drawn, operations: list[Operation]) -> None:
-    assert told(drawn, operations) == ""
+def test_nothing_is_said_without_a_total_outage(drawn: Drawn, operations: list[Operation]) -> None:
+    assert reported(drawn, operations) == ""
 
 
 def test_it_stands_in_the_head_of_a_valid_run(fresh: Maker, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,6 +21,8 @@ from tests.support.reports.shapes import HOSTILE
 
 EMPTY: dict[Any, Any] = {pa.string(): "", pa.int64(): 0, pa.float64(): None}
 
+PLACES = {"runs": "runs/month=2026-03/1.parquet", "trends": "trends.parquet"}
+
 
 def run_record(number: int, **changes: Any) -> dict[str, Any]:
     plain = {field.name: EMPTY.get(field.type) for field in RUNS}
@@ -36,9 +38,10 @@ def trend_record(**changes: Any) -> dict[str, Any]:
 
 
 def write(store: Path, runs: list[dict[str, Any]], kinds: list[dict[str, Any]]) -> None:
-    (store / "warehouse").mkdir(exist_ok=True)
+    version = store / "warehouse" / "versions" / "00000001"
+    (version / "runs" / "month=2026-03").mkdir(parents=True, exist_ok=True)
     for name, rows in (("runs", runs), ("trends", kinds)):
-        pq.write_table(pa.Table.from_pylist(rows, schema=written_schema(name)), store / "warehouse" / f"{name}.parquet")
+        pq.write_table(pa.Table.from_pylist(rows, schema=written_schema(name)), version / PLACES[name])
 
 
 RUN = "t/2026030{}T020000.000Z-1".format
@@ -129,11 +132,11 @@ def test_a_run_without_a_recovery_does_not_look_like_a_fast_one(store: Path) -> 
     quick, none = run_record(1, recovery_ms=0), run_record(2, recovery_ms=None)
     write(store, [quick, none], [trend_record()])
     (group,) = trends.trends_of(store, []).groups
-    (fast, untold), _ = trends.strip(group)
-    assert (fast.y, untold.y) == (38, None)
-    assert untold.text.endswith("no time until the rate was back")
+    (fast, unmeasured), _ = trends.strip(group)
+    assert (fast.y, unmeasured.y) == (38, None)
+    assert unmeasured.text.endswith("no time until the rate was back")
     page = site.trends_page([], trends.trends_of(store, []))
-    assert page.count('class="v-valid untold" cx="18.0" cy="38"') == 1
+    assert page.count('class="v-valid unmeasured" cx="18.0" cy="38"') == 1
     assert 'class="v-valid" cx="6.0"' in page
 
 
@@ -162,7 +165,7 @@ def test_hostile_names_of_the_warehouse_stay_text(store: Path) -> None:
 
 @pytest.mark.parametrize("spoilt", ["cut", "text", "table", "json"])
 def test_a_warehouse_that_cannot_be_read_is_named_and_the_results_are_drawn(store: Path, spoilt: str) -> None:
-    path = store / "warehouse" / "trends.parquet"
+    path = store / "warehouse" / "versions" / "00000001" / PLACES["trends"]
     if spoilt == "cut":
         path.write_bytes(path.read_bytes()[:100])
     elif spoilt == "text":
@@ -178,7 +181,7 @@ def test_a_warehouse_that_cannot_be_read_is_named_and_the_results_are_drawn(stor
     assert [len(group.samples) for group in found.groups] == [5]
 
 
-def test_a_planted_bug_that_was_found_is_told_as_that_and_is_no_regression() -> None:
+def test_a_planted_bug_that_was_found_is_reported_as_that_and_is_no_regression() -> None:
     """No failure of the system either: only what other checks found is red, and a bug that was missed."""
     version = "0.4.0 canary stale-reads"
     one = Regression("kill", version, "", INVALID, "", "a/1", "a/2", None, None, None, (), ())

@@ -54,7 +54,7 @@ function nearest(elements, at) {
   );
 }
 
-// A bar of a drawing tells its operation, and a click shows it in the timeline, with the violation's pinned.
+// A bar of a drawing names its operation, and a click shows it in the timeline, with the violation's pinned.
 export function wireDrawings() {
   document.querySelectorAll("article.violation").forEach((article, violation) => {
     for (const bar of article.querySelectorAll(".proof .op")) {

@@ -76,14 +76,14 @@ export function boxLabel(i, named = true) {
   const { data } = Timeline;
   const kind = data.names.f[data.ops.f[i]];
   const key = named ? plainKey(nameOf(data, "k", i)) : "";
-  const told = (data.ops.w ? nameOf(data, "w", i) : "") || labelInViolation(data, data.ops.i[i]);
-  if (told) return `${key ? `${key} ` : ""}${told}`;
+  const text = (data.ops.w ? nameOf(data, "w", i) : "") || labelInViolation(data, data.ops.i[i]);
+  if (text) return `${key ? `${key} ` : ""}${text}`;
   const value =
     kind === "read" ? (data.ops.o[i] === 0 ? textOfValue(data, "q", i) || "absent" : "") : textOfValue(data, "v", i);
   return `${kind} ${key ? `${key} ` : ""}${value}${kind === "read" ? "" : answerText(i, value)}`;
 }
 
-// How a violation tells an answer that is too long to be shown.
+// How a violation writes an answer that is too long to be shown.
 function labelInViolation(data, index) {
   for (const { ops, labels } of data.violations ?? []) {
     const label = labels?.[ops.indexOf(index)];

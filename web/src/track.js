@@ -9,7 +9,7 @@ const ARROWS = ["election", "lost entries", "cut its log"];
 
 const [ELECTION, LOST] = [0, 1];
 
-// More arrows than this in view are drawn without their shafts: which leads where could not be told.
+// More arrows than this in view are drawn without their shafts: which leads where could not be seen.
 const MOST_ARROWS = 40;
 
 const REACH = 5;

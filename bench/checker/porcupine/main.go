@@ -3,7 +3,7 @@
 // Usage: bench-porcupine FILE SECONDS
 //
 // FILE holds little-endian int64 sevens, one a call: kind (0 read, 1 write, 2 cas, 3 append, 4 get, 5 list; of other
-// objects see objects.go), value, old, invoke, return, key, known (0: nobody saw it complete).  Of an append old is the
+// objects see objects.go), value, old, invoke, return, key, known (0: no return was seen).  Of an append old is the
 // index that it got, of a get the one asked for, of a list its length: it answered so many of the entries that the
 // appends say there are.
 // A check of less than a tenth of a second is repeated for a twentieth of a second, five times at least, and the median

@@ -1,5 +1,5 @@
-// Models of other objects, as a user of porcupine would write them: texts as porcupine's own tests have them, sets as
-// sorted slices that are copied, queues as slices that share their memory, registers as an array.
+// Models of other objects, as a user of porcupine would write them: key-value stores as porcupine's own tests have
+// them, sets as sorted slices that are copied, queues as slices that share their memory, registers as an array.
 package main
 
 import (
@@ -43,7 +43,7 @@ func object(history []porcupine.Operation) *porcupine.Model {
 	if most < put {
 		return nil
 	}
-	texts, members := textsOf(history), membersOf(history)
+	appended, members := stringsOf(history), membersOf(history)
 	for row := range history {
 		in := history[row].Input.(call)
 		one := asked{kind: in.kind, value: in.value, old: in.old}
@@ -51,8 +51,8 @@ func object(history []porcupine.Operation) *porcupine.Model {
 		case put, text:
 			one.text = fmt.Sprintf("x %d y", history[row].Call)
 		case got:
-			// A copy, as from a file: texts that shared memory would be compared at once.
-			one.text = strings.Clone(strings.Join(texts[in.old][:in.value], ""))
+			// A copy, as from a file: strings that shared memory would be compared at once.
+			one.text = strings.Clone(strings.Join(appended[in.old][:in.value], ""))
 		case elements:
 			one.members = append([]int64(nil), members[:in.old]...)
 			sort.Slice(one.members, func(a, b int) bool { return one.members[a] < one.members[b] })
@@ -81,8 +81,8 @@ func object(history []porcupine.Operation) *porcupine.Model {
 	return &model
 }
 
-// textsOf answers the pieces of the text that began with each put (-1: with none).
-func textsOf(history []porcupine.Operation) map[int64][]string {
+// stringsOf answers the pieces of the string that began with each put (-1: with none).
+func stringsOf(history []porcupine.Operation) map[int64][]string {
 	pieces := map[int64]map[int64]string{}
 	set := func(root, place, name int64) {
 		if pieces[root] == nil {
@@ -98,13 +98,13 @@ func textsOf(history []porcupine.Operation) map[int64][]string {
 			set(in.old, in.value, operation.Call)
 		}
 	}
-	texts := map[int64][]string{}
+	appended := map[int64][]string{}
 	for root, named := range pieces {
 		for place := range int64(len(named)) {
-			texts[root] = append(texts[root], named[place])
+			appended[root] = append(appended[root], named[place])
 		}
 	}
-	return texts
+	return appended
 }
 
 // membersOf answers the elements of a set in the order in which they were added.

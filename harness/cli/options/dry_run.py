@@ -40,7 +40,7 @@ def dry_run(plan: Plan, ctx: click.Context) -> str:
 
 
 def document(plan: Plan, ctx: click.Context) -> dict[str, Any]:
-    """The same as JSON; the schedule is as in a plan.json, ``members`` is null where it is not known yet."""
+    """Write the plan as JSON; the schedule is as in a plan.json, ``members`` is null where it is not known yet."""
     steps = [asdict(step) for step in _steps(plan)]
     members = list(member_names(plan)) or None
     return {"plan": _record(plan, ctx), "origins": origins_of(ctx), "members": members, "schedule": steps}

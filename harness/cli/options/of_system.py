@@ -44,7 +44,7 @@ class SystemCommand(click.Command):
 
 
 def _check_given(ctx: click.Context, known: Sequence[str]) -> None:
-    """Raises UsageError for a default that no option takes: of a file for this system, or in the environment."""
+    """Check that an option takes each default, of a file for this system or the environment.  Raises UsageError."""
     system, defaults = ctx.meta["system"], ctx.default_map or {}
     if split_version(str(defaults.get("system", system)))[0] == system:
         for name in defaults:
@@ -128,7 +128,7 @@ def given_options(name: str, words: Iterable[str]) -> dict[str, OptionValue]:
 
 
 def refuse_twice(ctx: click.Context, given: Mapping[str, OptionValue], options: Mapping[str, Any]) -> None:
-    """Raises UsageError for an option that the command line gives in both ways, with two values."""
+    """Refuse an option that the command line gives in both ways, with two values, by a UsageError."""
     for name, value in given.items():
         of_line = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
         if of_line and name in options and options[name] != value:

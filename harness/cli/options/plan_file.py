@@ -109,7 +109,7 @@ _CHOSEN: Final = ("version", "workload", "canary")
 
 
 def _check_chosen(content: Mapping[str, Any], where: str) -> None:
-    """Raises UsageError for a version, workload or canary that the system which the table names does not have."""
+    """Check that the system of a table has the version, workload and canary that it chooses.  Raises UsageError."""
     if not isinstance(named := content.get("system"), str):
         return
     chosen = {name: content[name] for name in _CHOSEN if name in content}

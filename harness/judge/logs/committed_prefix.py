@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
+from harness.judge.answers_by_process import of_reporting, same_process
 from harness.judge.damage import NONE, Damages
-from harness.judge.logs.whereabouts import whereabouts
-from harness.judge.stretches import of_reporting, same_process
+from harness.judge.logs.entry_fate import entry_fate
 from history import Check, Probe
-from history.records.counted import counted
-from history.records.listed import and_listed
+from history.records.text import and_listed, counted
 
 _ASKED: Final = "no node removes committed entries from its log"
 
@@ -140,7 +139,7 @@ def check_committed_prefix(probes: Sequence[Probe], damages: Damages = NONE) -> 
     seen = first.describe()
     if others := len(found) - 1:
         seen += f", and {counted(others, 'more such fall')} ({_by_node(found, first)})"
-    entries = whereabouts(probes, (fall.committed for fall in found), min(fall.time for fall in found))
+    entries = entry_fate(probes, (fall.committed for fall in found), min(fall.time for fall in found))
     seen += left_out + entries.describe()
     details: dict[str, Any] = {
         "kind": "committed-entries-deleted",

@@ -20,11 +20,11 @@ from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Final
 
+from harness.judge.answers_by_process import answers_by_process, of_reporting
 from harness.judge.damage import LOG, Damages
-from harness.judge.logs.whereabouts import whereabouts
-from harness.judge.stretches import of_reporting, stretches
+from harness.judge.logs.entry_fate import entry_fate
 from history import Check, Probe
-from history.records.counted import counted
+from history.records.text import counted
 
 KIND: Final = "leader-lacks-committed"
 _ASKED: Final = "who leads holds every entry that was committed before"
@@ -63,7 +63,7 @@ def short_leaders(probes: Sequence[Probe]) -> list[ShortLeader]:
     """Every answer of a leader that reports its log, and whose log is too short, in the order of time."""
     known = [
         _Known(probe.time, probe.committed, after.term, probe.node)
-        for stretch in stretches(probes)
+        for stretch in answers_by_process(probes)
         for probe, after in pairwise(stretch)
         if probe.committed >= 0
     ]
@@ -81,7 +81,7 @@ def _leading(probes: Sequence[Probe]) -> list[tuple[Probe, Probe, Probe]]:
     """Two successive answers of a leader that reports its log, in one term, and the answer after them."""
     return [
         (first, second, after)
-        for stretch in stretches(of_reporting(probes, "ledger_end"))
+        for stretch in answers_by_process(of_reporting(probes, "ledger_end"))
         for first, second, after in zip(stretch, stretch[1:], stretch[2:], strict=False)
         if first.role == second.role == "leader" and first.term == second.term >= 0
     ]
@@ -131,7 +131,7 @@ def leader_complete(probes: Sequence[Probe], damages: Damages) -> Check:
         "nodes": sorted(first),
         "count": len(found),
         "moments": [asdict(one) for one in listed],
-        "entries": whereabouts(probes, (one.committed for one in found), found[0].time).to_json(),
+        "entries": entry_fate(probes, (one.committed for one in found), found[0].time).to_json(),
     }
     seen = "; ".join(one.describe() for _, one in sorted(first.items()))
     return Check("leader-complete", "check", "invalid", _ASKED, seen, details)

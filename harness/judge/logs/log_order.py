@@ -3,8 +3,8 @@
 A node whose log is cut below its own commit index has lost acknowledged entries, and serves a state that its log does
 not lead to.  One status answer is several reads and no instant, in no promised order: a healthy node may
 well show a commit index beyond the end of its log.  So two answers of one process are compared
-(``harness.judge.stretches``), an earlier one's claim with a later one's bound.  No healthy node can then be accused,
-whatever the order of the reads, as this shows:
+(``harness.judge.answers_by_process``), an earlier one's claim with a later one's bound.  No healthy node can then be
+accused, whatever the order of the reads, as this shows:
 
 committed <= log end
     Let an earlier answer report the commit index c, read at some t1, and a later one the log's end e, read at t2 > t1.
@@ -30,11 +30,11 @@ from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Final
 
+from harness.judge.answers_by_process import answers_by_process, of_reporting, reporting
 from harness.judge.damage import Damages
-from harness.judge.logs.whereabouts import whereabouts
-from harness.judge.stretches import of_reporting, reporting, stretches
+from harness.judge.logs.entry_fate import entry_fate
 from history import Check, Probe
-from history.records.counted import counted
+from history.records.text import counted
 
 KIND: Final = "commit-beyond-log"
 _ASKED: Final = "on every node applied <= committed <= end of the log"
@@ -73,7 +73,7 @@ def order_violations(probes: Sequence[Probe]) -> list[OrderViolation]:
 
 def _stretches(probes: Sequence[Probe]) -> list[list[Probe]]:
     nodes = reporting(probes, "committed")
-    return [stretch for stretch in stretches(of_reporting(probes, "ledger_end")) if stretch[0].node in nodes]
+    return [stretch for stretch in answers_by_process(of_reporting(probes, "ledger_end")) if stretch[0].node in nodes]
 
 
 def _of_process(stretch: Sequence[Probe], known: dict[int, int]) -> list[OrderViolation]:
@@ -137,6 +137,6 @@ def log_order(probes: Sequence[Probe], damages: Damages) -> Check:
         "count": len(found),
         "by_node": counts,
         "moments": [asdict(violation) for violation in listed],
-        "entries": whereabouts(probes, cut, found[0].time).to_json() if cut else None,
+        "entries": entry_fate(probes, cut, found[0].time).to_json() if cut else None,
     }
     return Check("log-order", "check", "invalid", _ASKED, seen, details)

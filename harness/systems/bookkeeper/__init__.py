@@ -1,12 +1,22 @@
 """Apache BookKeeper: ledgers, which have one writer until a recovery ends them.
 
+``options``      versions, options, planted bugs, and how many bookies a quorum wants
+``gateway_jar``  the gateway, a client of BookKeeper that speaks JSON lines, built from ``bookkeeper_gateway/``
+``processes``    what runs on which node: jars, command lines, configuration, ports
+``outcomes``     the law: what an answer of a gateway proves
+``client``       a worker's way to its gateway
+``workload``     the workload: ledgers that are fenced while adds are in flight
+``late_writers`` writers that add again long after the end of their ledger
+``promises``     what BookKeeper promises, judged by ``checker.fenced_ledgers``
+================ =======================================================================================================
+=======
 ================== =====================================================================================================
 ``options``        versions, options, planted bugs, and how many bookies a quorum wants
 ``gateway_jar``    the gateway, a client of BookKeeper that speaks JSON lines, built from ``bookkeeper_gateway/``
 ``processes``      what runs on which node: jars, command lines, configuration, ports
 ``outcomes``       the law: what an answer of a gateway proves
 ``client``         a worker's way to its gateway
-``storms``         the workload: ledgers that are fenced while adds are in flight
+``workload``       the workload: ledgers that are fenced while adds are in flight
 ``late_writers``   writers that add again long after the end of their ledger
 ``fenced_ledgers`` promises of ledgers of one writer that a recovery ends, as comparisons of what was recorded
 ``promises``       what BookKeeper promises, judged by ``fenced_ledgers``
@@ -24,14 +34,14 @@ from harness.systems.bookkeeper.options import CANARIES, OPTIONS, VERSIONS
 from harness.systems.bookkeeper.outcomes import LAW
 from harness.systems.bookkeeper.processes import artifacts, leads, roles, surface
 from harness.systems.bookkeeper.promises import PROMISES, ledgers_keep_their_promises
-from harness.systems.bookkeeper.storms import storms
+from harness.systems.bookkeeper.workload import ledger_workload
 from harness.systems.jvm import OUT_OF_MEMORY
 from harness.workloads import last_reads
 
 
 def _ledgers(scale: Scale) -> Generator:
     chosen = ("window", "recoverers", "late_writers")
-    return storms(scale.workers, *(int(scale.setup.options[name]) for name in chosen))
+    return ledger_workload(scale.workers, *(int(scale.setup.options[name]) for name in chosen))
 
 
 SYSTEM: Final = System(

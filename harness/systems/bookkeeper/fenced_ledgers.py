@@ -38,12 +38,13 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import accumulate
 from typing import Final
 
 from checker.core.wording import who
 from history import Counterexample, Operation, Verdict
-from history.records.counted import counted
+from history.records.text import counted
 
 #: Every kind of violation, the gravest first, and what it means.
 KINDS: Final[Mapping[str, str]] = {
@@ -192,11 +193,11 @@ def _ends(ledger: LedgerHistory) -> Iterator[Counterexample]:
     """Check that all see one end, and that nothing beyond it is acknowledged or confirmed."""
     if not ledger.ends:
         return
-    first, teller = min(ledger.ends, key=lambda end: _return_index(end[1]))
+    first, earliest = min(ledger.ends, key=lambda end: _return_index(end[1]))
     for last, one in ledger.ends:
         if last != first:
-            text = f"{_who(teller)} was told that it ends at {first}, and {_who(one)} that it ends at {last}"
-            yield ledger.broken("ends-differ", text, (teller, _ends_at(first)), (one, _ends_at(last)))
+            text = f"{_who(earliest)} got the answer that it ends at {first}, and {_who(one)} that it ends at {last}"
+            yield ledger.broken("ends-differ", text, (earliest, _ends_at(first)), (one, _ends_at(last)))
             break
     shortest = _Shortest(ledger.ends)
     for id_, (payload, one) in ledger.acknowledged.items():
@@ -211,7 +212,7 @@ def _ends(ledger: LedgerHistory) -> Iterator[Counterexample]:
             yield ledger.broken("acknowledged-beyond-end", f"{_ended(end)}, {then} {acknowledged}", ended, added)
     for one in ledger.of("tail"):
         if one.outcome == "ok" and (end := shortest.answered_first(one.result["lac"])) is not None:
-            text = f"{_who(one)} was told that {one.result['lac']} is confirmed, and {_ended(end)}"
+            text = f"{_who(one)} saw {one.result['lac']} as confirmed, and {_ended(end)}"
             confirmed = (one, f"LastAddConfirmed {one.result['lac']}")
             yield ledger.broken("confirmed-beyond-end", text, confirmed, (end[1], _ends_at(end[0])))
 
@@ -225,15 +226,11 @@ class _Shortest:
     def __init__(self, ends: Iterable[_End]) -> None:
         by_last = sorted(ends, key=lambda end: end[0])
         self._lasts = [last for last, _ in by_last]
-        self._first = list(accumulate(by_last, _answered_first))
+        self._first = list(accumulate(by_last, partial(min, key=lambda end: _return_index(end[1]))))
 
     def answered_first(self, id_: int) -> _End | None:
         place = bisect_left(self._lasts, id_)
         return self._first[place - 1] if place else None
-
-
-def _answered_first(one: _End, other: _End) -> _End:
-    return min(one, other, key=lambda end: _return_index(end[1]))
 
 
 def _ended(end: _End) -> str:

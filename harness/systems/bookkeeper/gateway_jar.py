@@ -25,7 +25,7 @@ class GatewayJar:
 
     @property
     def key(self) -> str:
-        """Raises UsageError where the sources are not."""
+        """The digest of the sources.  Raises UsageError where there are none."""
         sources = [self._project / "pom.xml", *sorted((self._project / "src" / "main").rglob("*.java"))]
         if not sources[0].is_file():
             raise UsageError(f"{self._project} is missing: BookKeeper's gateway is built in a source tree of harness")

@@ -8,7 +8,7 @@ from harness.systems.api import Evidence
 from harness.systems.bookkeeper.fenced_ledgers import KINDS, LOST, check_fenced_ledgers
 from harness.systems.promise import Promise
 from history import Check
-from history.records.counted import counted
+from history.records.text import counted
 from history.records.violations import details_of
 
 #: Its own pages: the protocol and what it guarantees, what a ledger is, and the calls.

@@ -153,7 +153,7 @@ OF_A_PEER: Final = ("node", "index", "address")
 
 
 def read_system_file(path: Path) -> SystemFile:
-    """Raises UsageError that names the file, the place in it, and what is wrong."""
+    """Read the file of a system.  Raises UsageError that names the file, the place in it, and what is wrong."""
     try:
         found = convert(read_toml(path), SystemFile)
         _check(found, path.parent)

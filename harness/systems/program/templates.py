@@ -22,7 +22,7 @@ def words_of(line: str | tuple[str, ...]) -> tuple[str, ...]:
 
 
 def check(text: str, known: Iterable[str]) -> None:
-    """Raises ValueError when a text has other placeholders than those, or braces that are none."""
+    """Check that a text has only known placeholders, and no stray braces.  Raises ValueError."""
     names = set(known)
     try:
         parts = list(Formatter().parse(text))

@@ -19,7 +19,7 @@ from harness.systems.api import Evidence, Workload
 from harness.systems.rocketmq.requests import IDS, answers_from_memory, set_names
 from harness.workloads import last_reads
 from history import Check, Counterexample, Event, Operation
-from history.records.counted import counted
+from history.records.text import counted
 from history.records.violations import details_of
 
 #: Shares of what a worker does that knows the state of a set; the rest are alters.
@@ -142,9 +142,10 @@ def wrong_epochs(name: str, operations: Iterable[Operation]) -> list[Counterexam
     operations = sorted(operations, key=lambda op: op.invoke_index)
     answered = [(op, state) for op in operations if (state := shown(op)) is not None]
     found = [one for rule in (_masters, _granted_twice, _two_states, _backwards) for one in rule(answered)]
-    found += (many := _too_many(operations, answered))
-    counted_ones = {said[-1][0].invoke_index for _, said in many}
-    found += [one for one in _skipped(operations, answered) if one[1][-1][0].invoke_index not in counted_ones]
+    found += _too_many(operations, answered)
+    # An epoch that is wrong by itself, as one that is too low, says nothing about those after it.
+    wrong = {said[-1][0].invoke_index for _, said in found}
+    found += [one for one in _skipped(operations, answered) if wrong.isdisjoint(op.invoke_index for op, _ in one[1])]
     return [Counterexample.of_promise(KIND, f"{name}: {text}", *said) for text, said in found]
 
 

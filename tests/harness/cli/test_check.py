@@ -89,7 +89,7 @@ def output(run: RunFiles, store: Path) -> set[str]:
     }
 
 
-def test_a_run_that_is_judged_again_is_told_alike_everywhere(tmp_path: Path, plotted: list[str]) -> None:
+def test_a_run_that_is_judged_again_is_reported_alike_everywhere(tmp_path: Path, plotted: list[str]) -> None:
     """Its verdict changes twice, with what stands in a node's log."""
     run = record(tmp_path)
     log = run.nodes / "n2" / "console.log"
@@ -101,7 +101,7 @@ def test_a_run_that_is_judged_again_is_told_alike_everywhere(tmp_path: Path, plo
     assert plotted == ["valid", "invalid", "valid"]
 
 
-def test_a_page_that_cannot_be_drawn_is_a_warning_and_tells_that_it_is_an_earlier_one(
+def test_a_page_that_cannot_be_drawn_is_a_warning_and_shows_that_it_is_an_earlier_one(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = record(tmp_path)
@@ -129,7 +129,7 @@ def test_a_stale_read_is_1(tmp_path: Path) -> None:
     assert (key["verdict"], len(key["counterexamples"])) == ("invalid", 1)
 
 
-def test_a_node_that_stayed_behind_is_1_and_told_apart(tmp_path: Path) -> None:
+def test_a_node_that_stayed_behind_is_1_and_distinguished(tmp_path: Path) -> None:
     run = record(tmp_path, seen_by=("n1", "n2"))
     assert check(tmp_path) == 1
     sentence = json.loads(run.results.read_text())["sentence"]
@@ -381,10 +381,10 @@ def test_spark_is_for_large_histories(
     ids=lambda v: v.split()[0],
 )
 @pytest.mark.parametrize("written", [None, b"", b'{"format":"harness-hi'], ids=["nothing", "empty", "half a header"])
-def test_a_run_that_was_killed_before_its_first_operation_is_told_as_that(
+def test_a_run_that_was_killed_before_its_first_operation_is_reported_as_that(
     verb: str, written: bytes | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """And nobody is sent from one verb to the other."""
+    """And no user is sent from one verb to the other."""
     run = create_run(tmp_path, PLAN, datetime(2026, 1, 1, tzinfo=UTC))
     link_latest(run)
     if written is not None:

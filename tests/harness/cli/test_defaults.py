@@ -176,8 +176,8 @@ def test_a_dry_run_refuses_the_clusters_that_a_run_refuses(
 def test_a_dry_run_refuses_what_a_run_refuses(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["run", "-n", "bridge", "--time-limit", "1", "--dry-run"]) == 254
     assert "--time-limit 1 leaves no room" in capsys.readouterr().err
-    assert run_command(["run", "-n", "bridge@nobody", "--time-limit", "60", "--dry-run"]) == 254
-    assert "'nobody' is no choice of nodes" in " ".join(capsys.readouterr().err.split())
+    assert run_command(["run", "-n", "bridge@n9x", "--time-limit", "60", "--dry-run"]) == 254
+    assert "'n9x' is no choice of nodes" in " ".join(capsys.readouterr().err.split())
     for faults in ("partition-leader-minority@n3", "kill-leader,partition-majorities-ring@minority"):
         assert run_command(["run", "-n", faults, "--time-limit", "60", "--dry-run"]) == 254
         assert " cannot be aimed: " in " ".join(capsys.readouterr().err.split())

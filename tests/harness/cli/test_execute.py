@@ -50,7 +50,7 @@ PLAN = Plan(
 
 #: A gate asks for reads and writes, of which a machine with much else to do issues a few a second:
 LONGER: Final = replace(PLAN, time_limit=2.0)
-#: or a test that is about something else takes any verdict that blames nobody.
+#: or a test that is about something else takes any verdict that blames no node.
 BLAMELESS: Final = (0, 2)
 
 Event = Callable[[], None]
@@ -97,7 +97,7 @@ class World:
 
     @property
     def why(self) -> str:
-        """What a verdict that nobody expected rests on."""
+        """What an unexpected verdict rests on."""
         wrong = [check for check in self.results["checks"] if check["verdict"] != "valid"]
         return f"{self.results['sentence']}\n{wrong}\n{self.said}"
 
@@ -214,7 +214,7 @@ class ToyFaults:
 
 
 class ToySpark:
-    """Never starts; the world is told that it was asked."""
+    """Never starts; the world notes that it was asked."""
 
     def __init__(self, world: World) -> None:
         self._world = world

@@ -56,7 +56,7 @@ def stale(path: Path) -> Path:
     return history(path, *events)
 
 
-def test_a_stale_read_is_1_told_and_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_stale_read_is_1_reported_and_drawn(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["check", str(stale(tmp_path / "history.jsonl"))]) == 1
     said = capsys.readouterr().out
     assert said.startswith("invalid: 8 operations, 1 key, by zones")
@@ -295,7 +295,7 @@ def test_nothing_that_is_printed_is_wider_than_the_terminal(
     assert max(map(len, capsys.readouterr().out.splitlines())) <= 80
 
 
-def test_the_certificate_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_certificate_is_described(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = history(tmp_path / "history.jsonl", ("invoke", 0, "write", 1), ("ok", 0, "write", 1))
     assert run_command(["check", str(path)]) == 0
     assert "certificate: 1 linearization of 1 operation, verified" in capsys.readouterr().out
@@ -327,7 +327,7 @@ def test_serve_without_a_store_is_254(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "--port" not in said
 
 
-def test_serve_on_a_port_that_is_taken_tells_the_mend(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_serve_on_a_port_that_is_taken_names_the_mend(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -383,7 +383,7 @@ def test_what_was_left_out_at_the_end_is_said(
     assert json.loads(said_of(path, capsys, "--json")[1])["note"] == note
 
 
-def test_nuls_at_the_end_of_a_text_are_refused_and_a_log_without_an_end_is_told_of(
+def test_nuls_at_the_end_of_a_text_are_refused_and_a_log_without_an_end_is_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "history.edn"
@@ -453,7 +453,7 @@ def test_a_register_may_start_with_a_value(
     assert said_of(path, capsys, *words)[0] == 1
     assert said_of(path, capsys, *words, "--initial", "5")[0] == 0
     code, said = said_of(path, capsys, *words, "--initial", "6")
-    assert (code, "nobody ever wrote 5" in " ".join(said.split())) == (1, True), said
+    assert (code, "no process ever wrote 5" in " ".join(said.split())) == (1, True), said
     assert said_of(path, capsys, *words, "--initial", '"5"')[0] == 1
 
 
@@ -487,7 +487,7 @@ def test_where_no_initial_value_can_be_the_mend_is_named(
 def test_what_is_shrunk_may_start_with_a_value_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = starting_with_5(tmp_path / "history.jsonl")
     assert run_command(["shrink", str(path), "--initial", "6"]) == 0
-    assert "nobody ever wrote 5" in capsys.readouterr().out
+    assert "no process ever wrote 5" in capsys.readouterr().out
     assert run_command(["shrink", str(path), "--initial", "5"]) == 254
 
 

@@ -1,4 +1,4 @@
-"""``harness heal``: holds the cluster while it sweeps, and tells what it undid."""
+"""``harness heal``: holds the cluster while it sweeps, and says what it undid."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return steps
 
 
-def test_what_was_undone_is_told(steps: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_was_undone_is_reported(steps: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["heal", "--cluster", "netns:mine"]) == 0
     assert capsys.readouterr().out == "n1: continued pid 4\n"
     assert steps == ["netns:mine", "lock", "remote", "heal", "end of remote", "end of lock"]
@@ -75,7 +75,7 @@ def test_what_goes_wrong_is_one_line_and_255(
     ],
 )
 @pytest.mark.usefixtures("steps")
-def test_what_could_not_be_undone_is_a_failure_and_what_could_is_told(
+def test_what_could_not_be_undone_is_a_failure_and_what_could_is_reported(
     healed: Healed, code: int, out: str, err: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(faults, "heal_leftovers", lambda nodes: healed)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from checker.models.registry import all_models
+from checker.models.registry import model_names
 from harness.cli.main import run_command
 from harness.systems import DEFAULT, find_system
 
@@ -36,10 +36,10 @@ def test_workloads_and_models(capsys: pytest.CaptureFixture[str]) -> None:
     assert {one["name"] for one in found if one["system"] == DEFAULT} == {
         one.name for one in find_system(DEFAULT).workloads
     }
-    assert {one["model"] for one in found} - {None} <= set(all_models())
+    assert {one["model"] for one in found} - {None} <= set(model_names())
     assert "  register" in said(capsys, "list-workloads")
     models = json.loads(said(capsys, "list-models", "--json"))["models"]
-    assert [one["name"] for one in models] == sorted(all_models())
+    assert [one["name"] for one in models] == sorted(model_names())
     summaries = {one["name"]: one["summary"] for one in models}
     assert all(re.match(r"(An? |Accounts: |Several ).*[.]$", summary) for summary in summaries.values()), "what it is"
     assert len({*summaries.values()}) == len(summaries)

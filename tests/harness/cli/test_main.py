@@ -117,7 +117,7 @@ def test_every_verb_has_its_help(verb_name: str, capsys: pytest.CaptureFixture[s
     assert f"Usage: harness {verb_name}" in capsys.readouterr().out
 
 
-def test_help_tells_the_exit_codes_and_version_works(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_names_the_exit_codes_and_version_works(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["-h"]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert [word for word in ("254 usage", "130 interrupted", *VERBS) if word not in said] == []

@@ -17,7 +17,7 @@ import pytest
 from tests.support.harness.recorded_run import record
 
 ROOT = Path(__file__).resolve().parents[3]
-NOBODY = 65534
+UNPRIVILEGED = 65534
 
 
 @pytest.fixture
@@ -25,13 +25,15 @@ def home() -> Iterator[Path]:
     """A directory of the plain user's; pytest's own are closed to others."""
     path = Path(tempfile.mkdtemp())
     if os.geteuid() == 0:
-        os.chown(path, NOBODY, NOBODY)
+        os.chown(path, UNPRIVILEGED, UNPRIVILEGED)
     yield path
     shutil.rmtree(path)
 
 
 def plainly(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    whose: dict[str, Any] = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
+    whose: dict[str, Any] = (
+        {"user": UNPRIVILEGED, "group": UNPRIVILEGED, "extra_groups": []} if os.geteuid() == 0 else {}
+    )
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done: subprocess.CompletedProcess[str] = subprocess.run(
         words, capture_output=True, text=True, cwd=home, env=environment, **whose

@@ -191,8 +191,8 @@ def test_as_json_there_is_a_line_for_each_run_and_nothing_else(
 ) -> None:
     recorder.codes = [2, 255]
     assert run_command(["run", "--test-count", "2", "--json"]) == 255
-    told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [(one["run"], one["exit_code"], one["verdict"]) for one in told] == [
+    reported = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(one["run"], one["exit_code"], one["verdict"]) for one in reported] == [
         ("store/t/1", 2, None),
         ("store/t/2", 255, None),
     ]

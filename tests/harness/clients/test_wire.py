@@ -63,7 +63,7 @@ def test_a_refused_connection_is_not_sent() -> None:
 def test_a_connection_that_is_never_accepted_is_not_sent() -> None:
     async def scene(port: int) -> None:
         fillers = [socket.socket() for _ in range(4)]
-        for filler in fillers:  # the queue of a listener that accepts nobody is full after these
+        for filler in fillers:  # the queue of a listener that accepts no connection is full after these
             filler.settimeout(0)
             filler.connect_ex(("127.0.0.1", port))
         try:
@@ -100,7 +100,7 @@ def test_no_answer_in_time_is_lost() -> None:
 
 
 def test_after_a_loss_the_next_request_gets_a_connection_of_its_own() -> None:
-    """Otherwise the late answer to the lost request would be waiting there for whoever comes next."""
+    """Otherwise the late answer to the lost request would be waiting there for the next request."""
 
     async def first_is_lost(request: Request, writer: asyncio.StreamWriter) -> None:
         if request["op"] != "lost":

@@ -14,7 +14,7 @@ from harness.clusters import open_cluster
 from harness.clusters.inventory import InventoryCluster
 from harness.clusters.netns import NetnsCluster
 from harness.clusters.vagrant import VagrantCluster
-from harness.errors import ClusterBusyError, ClusterError, HarnessError, HostKeyError, RemoteError, UsageError
+from harness.errors import ClusterBusyError, ClusterError, HarnessError, RemoteError, UsageError
 
 
 class TestOpenCluster:
@@ -78,12 +78,11 @@ class TestCommandLine:
 
 
 class TestErrors:
-    def test_usage_is_told_apart(self) -> None:
+    def test_usage_is_distinguished(self) -> None:
         assert UsageError("x").exit_code == 254
-        assert {HarnessError.exit_code, ClusterError.exit_code, HostKeyError.exit_code} == {255}
+        assert {HarnessError.exit_code, ClusterError.exit_code, RemoteError.exit_code} == {255}
         assert issubclass(ClusterBusyError, ClusterError)
 
     def test_a_remote_error_names_its_node(self) -> None:
-        error = HostKeyError("n3", "another key")
+        error = RemoteError("n3", "another key")
         assert (str(error), error.node) == ("n3: another key", "n3")
-        assert isinstance(error, RemoteError)

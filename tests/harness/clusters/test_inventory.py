@@ -38,7 +38,7 @@ def test_says_things_once_for_all_or_in_a_node() -> None:
     assert second == Node("b", "10.0.0.12", "192.168.1.2", 2222, "root", Path("/k"), "ssh-ed25519 AAAA", "/srv")
 
 
-def test_a_data_directory_is_told_in_one_way() -> None:
+def test_a_data_directory_is_given_in_one_way() -> None:
     """It is looked up in the table of mounts, which knows no slash at the end."""
     (node,) = parse('key = "k"\ndata_dir = "//srv/./data/"\n[[nodes]]\nhost = "10.0.0.1"')
     assert node.data_dir == "/srv/data"

@@ -227,7 +227,7 @@ class TestMachine:
         with pytest.raises(ClusterError, match="apt-get install iproute2 openssh-server, or run scripts/bootstrap"):
             capabilities.require_programs()
 
-    def test_a_full_disk_is_told_before_anything_is_made(self, tmp_path: Path) -> None:
+    def test_a_full_disk_is_reported_before_anything_is_made(self, tmp_path: Path) -> None:
         with pytest.raises(ClusterError, match="make room there"):
             capabilities.require_disk(tmp_path, 10**9)
 
@@ -250,7 +250,7 @@ class TestMachine:
         edit_root(tmp_path / "shadow", tmp_path / "new", {1: "*"}, 0o600)
         assert (tmp_path / "new").read_text() == "root:*:1::\nx:!:1::\n"
 
-    def test_a_new_sshd_is_told_not_to_shut_us_out(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_new_sshd_is_configured_not_to_shut_us_out(self, monkeypatch: pytest.MonkeyPatch) -> None:
         for version, reported in (((9, 2), False), ((10, 0), True)):
             monkeypatch.setattr("harness.clusters.node_start.sshd_version", lambda version=version: version)
             assert ("PerSourcePenalties no" in sshd_config("/etc/x")) is reported
@@ -264,7 +264,7 @@ class TestMachine:
             ("", (0, 0)),
         ],
     )
-    def test_how_sshd_tells_its_version(
+    def test_how_sshd_reports_its_version(
         self, monkeypatch: pytest.MonkeyPatch, said: str, version: tuple[int, int]
     ) -> None:
         sshd_version.cache_clear()

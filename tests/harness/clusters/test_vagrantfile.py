@@ -63,7 +63,7 @@ def test_a_misspelt_one_is_not(lab: Path, good: str, bad: str) -> None:
 
 
 @needs_vagrant
-def test_nodes_as_vagrant_itself_tells_them(
+def test_nodes_as_vagrant_itself_reports_them(
     tmp_path: Path, vagrant_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("VAGRANT_HOME", str(vagrant_home))

@@ -126,7 +126,7 @@ def test_probes_of_all_nodes_are_on_disk(whole: Scene) -> None:
     assert {probe.node for probe in probes if probe.answered} == set(whole.register.names)
 
 
-def test_progress_tells_the_end(whole: Scene) -> None:
+def test_progress_shows_the_end(whole: Scene) -> None:
     tally = whole.conductor.tally
     assert (tally.phase, tally.fault, tally.note) == ("final", "", "final reads")
     assert sum(tally.completions.values()) == len(whole.operations)
@@ -157,7 +157,7 @@ def test_after_a_doubt_a_worker_goes_on_under_a_new_process_number(tmp_path: Pat
     assert all(last[event.process] is event for event in doubts)
     assert {event.process % PLAN.concurrency for event in doubts} <= set(range(PLAN.concurrency))
     follow = {int(event.process) + PLAN.concurrency for event in doubts}
-    # Whoever reads at the end goes on for certain: one worker of each node.
+    # A worker that reads at the end goes on for certain: one worker of each node.
     sure = {process for process in follow if process % PLAN.concurrency < len(register.names)}
     assert sure
     assert sure <= set(last) <= follow | set(range(PLAN.concurrency))
@@ -304,7 +304,9 @@ class UnhealableNemesis(ToyNemesis):
         raise ValueError("n2 is gone")
 
 
-def test_a_heal_that_fails_is_told_and_keeps_nothing_from_winding_down(tmp_path: Path, register: ToyRegister) -> None:
+def test_a_heal_that_fails_is_reported_and_keeps_nothing_from_winding_down(
+    tmp_path: Path, register: ToyRegister
+) -> None:
     scene = Scene(tmp_path, register, nemesis=UnhealableNemesis).run()
     assert scene.state.failures == ["nemesis: ValueError: n2 is gone"]
     assert "healed" in scene.state.moments
@@ -353,7 +355,7 @@ def test_what_is_in_use_for_a_moment_is_healed_a_moment_later(tmp_path: Path, re
 
 
 class BusyNemesis(ToyNemesis):
-    """Injects again and again until it is told to stop, and does not heal by itself."""
+    """Injects again and again until it is stopped, and does not heal by itself."""
 
     def run(self, stop: threading.Event) -> None:
         while not stop.wait(0.005):
@@ -395,7 +397,7 @@ def test_a_schedule_that_does_not_end_is_cut_at_the_end_of_the_main_phase(
 # -- our own pace ------------------------------------------------------------------------------------------------------
 
 
-def test_how_well_the_rate_was_kept_is_told(whole: Scene) -> None:
+def test_how_well_the_rate_was_kept_is_reported(whole: Scene) -> None:
     pace = whole.state.pace
     assert whole.state.path is not None
     assert RunState.read(whole.state.path).pace == pace
@@ -425,7 +427,7 @@ def test_a_loop_that_cannot_act_is_a_standstill_of_ours(
     # A busy machine may stand still by itself, too.
     main = scene.state.moments["main"] - 100_000_000
     assert [span for span in scene.state.standstills if span[0] >= main and 1.0e9 <= span[1] - span[0] <= 3e9]
-    assert scene.state.pace["lag_max_ms"] < 1000, "it is told as a standstill, and not as lag"
+    assert scene.state.pace["lag_max_ms"] < 1000, "it is reported as a standstill, and not as lag"
     assert scene.state.moments["main-end"] - scene.state.moments["main"] >= 1.3e9, "the phase lasts its time of action"
 
 
@@ -435,11 +437,11 @@ def test_nothing_on_the_event_loop_waits_for_the_disk(
     waited: list[bool] = []
 
     def on_the_loop(sync: Callable[[int], None]) -> Callable[[int], None]:
-        def told(fd: int) -> None:
+        def timed(fd: int) -> None:
             waited.append(asyncio._get_running_loop() is not None)
             sync(fd)
 
-        return told
+        return timed
 
     for name in ("fsync", "fdatasync"):
         monkeypatch.setattr(os, name, on_the_loop(getattr(os, name)))

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from harness.judge.fault_figures import by_fault, load_in, ok_times_by_kind, with_details
 from history import UNAPPLIED, Event, Operation, Probe, Receipt, pair
-from history.metrics.awake import AwakeClock
+from history.metrics.awake_clock import AwakeClock
 from history.metrics.recovery import Load, never_recovered
 from history.records.events import Type
-from pipeline.tables.columns import operations_table
+from history.tables.operations import operations_table
 from pipeline.tables.load_figures import load_figures
 from pipeline.tables.recovery import Slice, fault_table, ok_times
 from pipeline.tables.run_row import last_moment
@@ -90,7 +90,7 @@ def test_a_standstill_of_the_harness_changes_no_figure(at: float) -> None:
     assert before[0]["caught_up"]["nodes"]["n1"] == 3000.0
 
 
-def test_a_kind_that_never_was_ok_is_told_as_well() -> None:
+def test_a_kind_that_never_was_ok_is_reported_as_well() -> None:
     failed = [replace(one, f="cas", outcome="fail") for one in ok("read", (0, 40))]
     (row,) = detailed(ok("read", (0, 40)) + failed)
     assert row["kinds"]["cas"]["rate_during"] == 0
@@ -139,7 +139,7 @@ def test_a_node_whose_log_ends_before_what_was_committed_is_behind_whatever_it_a
 
 @pytest.mark.parametrize(("began", "behind"), [(20.1, []), (20.4, []), (20.95, []), (21.5, ["n1"])])
 def test_a_node_that_no_probe_asked_before_the_next_fault_is_not_behind(began: float, behind: list[str]) -> None:
-    """n1 answers at 21.0 s that it is behind: before that nobody could have seen it catch up."""
+    """n1 answers at 21.0 s that it is behind: before that no probe could have seen it catch up."""
     start = round(began * S)
     after = replace(RECEIPT, id=5, started=start, stood=start, heal_started=30 * S, healed=31 * S)
     rows = detailed(ok("read", (0, 40)), receipts=(RECEIPT, after))
@@ -214,7 +214,7 @@ def test_a_node_that_never_answered_at_all_is_not_said_to_be_gone_since_a_fault(
     assert row["silent"] == []
 
 
-def test_what_was_committed_long_before_the_heal_is_to_be_reached_where_nobody_answers_around_it() -> None:
+def test_what_was_committed_long_before_the_heal_is_to_be_reached_where_no_node_answers_around_it() -> None:
     probes = [probe(5, "n1", 400, "leader"), probe(5, "n2", 390), probe(25, "n2", 395), probe(26, "n1", 400)]
     (row,) = detailed(ok("read", (0, 40)), probes)
     assert row["caught_up"]["target"] == 400
@@ -280,9 +280,9 @@ def test_what_cannot_be_compared_is_no_failure_to_recover() -> None:
     assert "caught_up_ms" not in found
 
 
-@pytest.mark.parametrize(("before", "told"), [(0.0, False), (1.3, False), (6.4, True)])
-def test_the_way_back_to_next_to_nothing_is_no_figure(before: float, told: bool) -> None:
-    assert ("recovered_ms" in by_fault([window(rate_before=before)])["a"]) == told
+@pytest.mark.parametrize(("before", "reported"), [(0.0, False), (1.3, False), (6.4, True)])
+def test_the_way_back_to_next_to_nothing_is_no_figure(before: float, reported: bool) -> None:
+    assert ("recovered_ms" in by_fault([window(rate_before=before)])["a"]) == reported
 
 
 # -- the load, the same everywhere ------------------------------------------------------------------------------------

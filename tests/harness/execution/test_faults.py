@@ -92,7 +92,7 @@ def test_a_script_that_cannot_be_is_refused(tmp_path: Path, text: str, said: str
     assert said in str(caught.value)
 
 
-def test_a_fault_of_a_script_that_nobody_knows_is_refused(tmp_path: Path) -> None:
+def test_an_unknown_fault_of_a_script_is_refused(tmp_path: Path) -> None:
     (tmp_path / "script.toml").write_text(SCRIPT.replace("kill-leader", "kill-leeder"))
     with pytest.raises(UsageError, match="--schedule: there is no nemesis called 'kill-leeder'; did you mean"):
         Faults(scripted(Plan(seed=1), tmp_path / "script.toml"))
@@ -190,7 +190,7 @@ def test_a_fault_that_the_system_cannot_take_is_refused_before_there_are_nodes(
 
 
 def test_all_is_what_can_work_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What nobody named is left out, and said; what somebody named as well is refused."""
+    """What was not named is left out, and said; what was named as well is refused."""
     refused = {"clock-skew": "no libfaketime", "clock-jump": "no libfaketime", "clock-strobe": "no libfaketime"}
     monkeypatch.setattr(faults_module, "survey", lambda nodes: None)
     monkeypatch.setattr(faults_module, "prechecks", lambda ctx, names: {name: refused.get(name) for name in names})
@@ -292,7 +292,7 @@ def test_the_clock_of_the_run_waits_until_it_is_stopped() -> None:
 
 
 class Timer:
-    """Tells what was done with it."""
+    """Records what was done with it."""
 
     def __init__(self, lost: dict[str, str]) -> None:
         self.lost, self.steps = lost, list[str]()
@@ -342,7 +342,7 @@ def test_namespaces_need_no_timer_and_a_run_without_faults_neither(monkeypatch: 
 # -- leftovers ---------------------------------------------------------------------------------------------------------
 
 
-def test_leftovers_are_told_line_by_line() -> None:
+def test_leftovers_are_reported_line_by_line() -> None:
     assert heal_leftovers(Nodes()).undone == []
     assert heal_leftovers(Nodes(stdout="continued pid 4\n")).undone == ["n1: continued pid 4", "n2: continued pid 4"]
 

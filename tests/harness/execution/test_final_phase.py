@@ -35,7 +35,7 @@ def register() -> Iterator[ToyRegister]:
 # -- quiescence --------------------------------------------------------------------------------------------------------
 
 
-def told(*states: tuple[str, int | None]) -> list[Probe]:
+def reported(*states: tuple[str, int | None]) -> list[Probe]:
     """Probes in their order: a node, and what it has applied (None: it did not answer)."""
     return [
         Probe(time, node, error="no connection") if applied is None else Probe(time, node, applied=applied)
@@ -58,7 +58,7 @@ def told(*states: tuple[str, int | None]) -> list[Probe]:
     ],
 )
 def test_who_rests(states: list[tuple[str, int | None]], at_rest: bool, all_level: bool) -> None:
-    probes = told(*states)
+    probes = reported(*states)
     assert (resting(probes, NODES), level(probes, NODES)) == (at_rest, all_level)
 
 
@@ -85,7 +85,7 @@ def test_a_node_that_stands_still_behind_the_others_is_quiet_at_the_deadline(
     assert scene.state.moments["quiet"] - scene.state.moments["healed"] >= 0.7e9
 
 
-def test_nodes_that_never_come_to_rest_are_told_and_the_run_goes_on(
+def test_nodes_that_never_come_to_rest_are_reported_and_the_run_goes_on(
     tmp_path: Path, register: ToyRegister, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(final_phase, "QUIET_S", 0.4)
@@ -249,7 +249,7 @@ def test_a_system_that_does_not_start_again_is_its_own_finding(tmp_path: Path, r
 
 
 def test_those_that_did_start_get_the_time_to_answer(tmp_path: Path, register: ToyRegister) -> None:
-    """Or nothing tells which node it was that did not, and whether a fault of ours had damaged its files."""
+    """Or nothing shows which node it was that did not, and whether a fault of ours had damaged its files."""
     scene = Scene(tmp_path, register, RESTARTING)
     scene.system.fails = NotReadyError("the server on n2 ended while starting")
     scene.run()
@@ -270,7 +270,7 @@ def test_a_node_that_we_cannot_reach_is_ours(tmp_path: Path, register: ToyRegist
 
 @pytest.mark.slow
 def test_a_standstill_is_no_part_of_the_time_to_recover(tmp_path: Path, register: ToyRegister) -> None:
-    """A node that nobody could ask is not late; one that is late in our own time still is."""
+    """A node that could not be asked is not late; one that is late in our own time still is."""
     register.stuck.add("n3")
     scene = Scene(tmp_path, register, replace(SHORT, recovery_time=0.5))
 

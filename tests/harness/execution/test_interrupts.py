@@ -22,7 +22,7 @@ def test_with_nothing_registered_a_signal_raises(number: signal.Signals) -> None
 
 
 @ALL
-def test_a_reaction_is_called_instead_and_told_once(number: signal.Signals) -> None:
+def test_a_reaction_is_called_instead_and_reported_once(number: signal.Signals) -> None:
     said: list[str] = []
     calls: list[int] = []
     with Interrupts(said.append) as interrupts:
@@ -76,7 +76,7 @@ def test_a_terminal_that_goes_away_says_so_more_than_once_and_is_heard_once() ->
     assert calls == [1]
 
 
-def test_once_nobody_needs_to_watch_the_end_of_a_terminal_is_no_interruption() -> None:
+def test_once_there_is_no_need_to_watch_the_end_of_a_terminal_is_no_interruption() -> None:
     with Interrupts(list[str]().append) as interrupts:
         interrupts.go_on_unwatched()
         signal.raise_signal(signal.SIGHUP)

@@ -299,7 +299,7 @@ def test_a_rate_that_is_kept(make: Callable[..., Bench]) -> None:
     assert pace["lag_p99_ms"] == pytest.approx(2.0, rel=0.011)
 
 
-def test_a_slow_system_is_told_from_a_slow_harness(make: Callable[..., Bench]) -> None:
+def test_a_slow_system_is_distinguished_from_a_slow_harness(make: Callable[..., Bench]) -> None:
     """All clients wait for its answers most of the time: that is the share waited, and no lateness of ours."""
     pace = make(after_s=0.2).paced(1.5)
     assert pace["invoked_per_s"] < 40
@@ -307,7 +307,7 @@ def test_a_slow_system_is_told_from_a_slow_harness(make: Callable[..., Bench]) -
     assert pace["late_p50_ms"] < 100
 
 
-def test_an_open_loop_tells_latency_from_the_time_at_which_operations_were_due(make: Callable[..., Bench]) -> None:
+def test_an_open_loop_measures_latency_from_the_time_at_which_operations_were_due(make: Callable[..., Bench]) -> None:
     bench = make(replace(PLAN, rate=50.0), after_s=0.1)  # 30 a second is what three clients can do
     pace = bench.paced(1.5, is_open=True)
     assert pace["service_p50_ms"] >= 100

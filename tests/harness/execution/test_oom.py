@@ -25,7 +25,7 @@ AFTER = {"a": Count(("n1", "n2"), 5, "Killed process 9 (java)"), "b": Count(("n3
 
 
 @pytest.mark.parametrize(("faults", "ours"), [((), False), (("kill-leader",), False), (("memory-pressure",), True)])
-def test_a_count_that_rose_is_told_with_its_machine_and_its_victim(faults: tuple[str, ...], ours: bool) -> None:
+def test_a_count_that_rose_is_reported_with_its_machine_and_its_victim(faults: tuple[str, ...], ours: bool) -> None:
     found = describe(BEFORE, AFTER, faults)
     assert found is not None
     assert found[1] is ours
@@ -34,7 +34,7 @@ def test_a_count_that_rose_is_told_with_its_machine_and_its_victim(faults: tuple
 
 @pytest.mark.parametrize("after", [BEFORE, {}, {"c": Count(("n1",), 0, "")}])
 def test_counts_that_did_not_rise_say_nothing(after: dict[str, Count]) -> None:
-    """A machine that was started anew counts anew; one that cannot be asked is told elsewhere."""
+    """A machine that was started anew counts anew; one that cannot be asked is reported elsewhere."""
     assert describe(BEFORE, after, ()) is None
 
 

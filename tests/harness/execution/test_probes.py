@@ -72,7 +72,7 @@ def test_what_is_no_status_says_so(answer: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("changes", [{"term": "3"}, {"applied": 1.5}, {"committed": True}, {"role": 1}, {"leader": 1}])
 def test_a_status_of_the_wrong_shape_is_an_error_and_no_figure(changes: dict[str, Any]) -> None:
-    """A figure of another type would break whoever compares it, long after the run."""
+    """A figure of another type would break what compares it, long after the run."""
     with pytest.raises(ValueError, match=f"wrong shape: {next(iter(changes))}"):
         figures({**STATUS, **changes})
 
@@ -101,7 +101,7 @@ def test_nodes_are_asked_again_and_again_whatever_one_of_them_does(
     log: ProbeLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(probes_module, "PERIOD_S", 0.02)
-    # Long enough for whoever answers at all, on a busy machine too; only the mute node ever waits for its end.
+    # Long enough for a node that answers at all, on a busy machine too; only the mute node ever waits for its end.
     monkeypatch.setattr(probes_module, "TIMEOUT_S", 2.0)
 
     async def status(request: Request, writer: asyncio.StreamWriter) -> None:

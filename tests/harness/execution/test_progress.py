@@ -36,7 +36,7 @@ class Clock:
 
 
 PROBES: Any = SimpleNamespace(leader=lambda: "n3")
-NOBODY: Any = SimpleNamespace(leader=lambda: None)
+NO_LEADER: Any = SimpleNamespace(leader=lambda: None)
 
 
 def tally(ok: int = 0, **changes: Any) -> Tally:
@@ -69,15 +69,15 @@ def test_how_long_the_load_still_lasts_is_counted_anew_in_each_phase() -> None:
     assert [line.partition(" s ")[2].partition(" left")[0] for line in seen] == [
         "warm-up 62 s", "warm-up 60 s", "main 60 s", "main 40 s", "main 0 s",
     ]  # fmt: skip
-    assert "left" not in progress.line(tally(phase="final"), PROBES, 71.0), "nobody knows how long it takes"
+    assert "left" not in progress.line(tally(phase="final"), PROBES, 71.0), "it is unknown how long it takes"
     assert progress.line(tally(phase="main"), PROBES, 80.0, room=40).startswith("80 s  main 60 s left  0/s  ok 0")
 
 
 def test_calm_note_or_fault() -> None:
     progress = Progress(io.StringIO())
-    assert progress.line(tally(), NOBODY, 0).endswith("leader none  calm")
-    assert progress.line(tally(note="final reads"), NOBODY, 0).endswith("final reads")
-    assert progress.line(tally(note="final reads", fault="kill-one"), NOBODY, 0).endswith("kill-one")
+    assert progress.line(tally(), NO_LEADER, 0).endswith("leader none  calm")
+    assert progress.line(tally(note="final reads"), NO_LEADER, 0).endswith("final reads")
+    assert progress.line(tally(note="final reads", fault="kill-one"), NO_LEADER, 0).endswith("kill-one")
 
 
 def test_a_violation_is_said_once_and_stays() -> None:
@@ -204,7 +204,7 @@ class Broken(Terminal):
     ],
     ids=str,
 )
-def test_nobody_who_looks_on_can_raise(error: Exception, caplog: pytest.LogCaptureFixture) -> None:
+def test_no_observer_can_raise(error: Exception, caplog: pytest.LogCaptureFixture) -> None:
     stream = Broken(error)
     progress = Progress(stream, results=Broken(error))
     with caplog.at_level(logging.WARNING):

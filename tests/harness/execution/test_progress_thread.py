@@ -1,4 +1,4 @@
-"""Progress from a thread of its own: whoever looks, or does not, never holds a run up."""
+"""Progress from a thread of its own: a reader, or none, never holds a run up."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_everything_said_is_written_by_the_end_in_its_order() -> None:
     assert stream.getvalue().split("\n") == [*map(str, range(100)), "warning: w", ""]
 
 
-def test_a_blocked_terminal_holds_nobody_up_and_loses_no_line_that_stays() -> None:
+def test_a_blocked_terminal_holds_nothing_up_and_loses_no_line_that_stays() -> None:
     terminal = Terminal()
     with ProgressThread(Progress(terminal)) as progress:
         terminal.free.clear()
@@ -62,7 +62,7 @@ def test_a_blocked_terminal_holds_nobody_up_and_loses_no_line_that_stays() -> No
     assert "note 9999" in text
 
 
-def test_what_is_shown_is_what_was_so_when_it_was_told() -> None:
+def test_what_is_shown_is_what_was_so_when_it_was_reported() -> None:
     """The tally goes on changing while it is written."""
     terminal, tally = Terminal(), Tally()
     with ProgressThread(Progress(terminal)) as progress:
@@ -158,7 +158,7 @@ def test_a_line_that_is_put_where_the_last_one_is_just_taken_is_shown() -> None:
             self.kept = call
 
     progress = Hurried(Noting(io.StringIO()))
-    progress.show(Tally(), PROBES, 1.0)  # not entered: nobody takes it yet
+    progress.show(Tally(), PROBES, 1.0)  # not entered: nothing takes it yet
     progress.hurry = True
     progress.show(Tally(), PROBES, 2.0)
     assert progress.taker is not None

@@ -1,4 +1,4 @@
-"""Standstills of this process: noticed by whoever looks first, and no part of any deadline."""
+"""Standstills of this process: noticed by whichever looks first, and no part of any deadline."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Clock:
         return self.slept
 
     def go(self, seconds: float, *, seen_by: Standstills | None = None) -> None:
-        """With somebody who looks all the time, or with nobody."""
+        """With a thread that looks all the time, or without."""
         end = self.now + round(seconds * S)
         while seen_by is not None and self.now + S // 20 < end:
             self.now += S // 20
@@ -55,7 +55,7 @@ def test_a_process_that_goes_on_never_stands_still(clock: Clock, still: Standsti
     assert still.spans() == []
 
 
-def test_a_standstill_is_no_part_of_a_deadline_whoever_looks_first(clock: Clock, still: Standstills) -> None:
+def test_a_standstill_is_no_part_of_a_deadline_whichever_looks_first(clock: Clock, still: Standstills) -> None:
     over = still.deadline(60)
     clock.go(20, seen_by=still)
     clock.go(70)

@@ -111,7 +111,7 @@ def test_two_leaders_of_a_term_that_came_after_the_damage_are_a_violation() -> N
 # -- data --------------------------------------------------------------------------------------------------------------
 
 
-def test_more_damage_than_a_minority_is_told() -> None:
+def test_more_damage_than_a_minority_is_reported() -> None:
     two = Damages((TERM.all[0], replace(TERM.all[0], node="n2")))
     assert two.warnings(("n1", "n2", "n3", "n4", "n5")) == []
     (line,) = two.warnings(("n1", "n2", "n3"))
@@ -119,7 +119,7 @@ def test_more_damage_than_a_minority_is_told() -> None:
     assert NONE.warnings(("n1",), lost=True) == []
 
 
-def test_where_clients_lost_data_a_log_that_we_cut_is_told() -> None:
+def test_where_clients_lost_data_a_log_that_we_cut_is_reported() -> None:
     """An entry is safe on a majority; a bare one that holds a cut log is none any more."""
     cut = Damages((replace(TERM.all[0], kind="data"),))
     nodes = ("n1", "n2", "n3", "n4", "n5")
@@ -153,7 +153,7 @@ def test_an_entry_that_was_on_a_bare_majority_with_the_cut_log_may_be_lost_by_th
     assert cut("n1").voided(("n1", "n2", "n3"), later) == found, "what was copied later may have been lost before"
 
 
-def test_two_cut_logs_of_three_leave_no_majority_whoever_holds_what() -> None:
+def test_two_cut_logs_of_three_leave_no_majority_whichever_holds_what() -> None:
     full = [*holding({"n1": 90, "n2": 90, "n3": 90}), *holding({"n1": 90, "n2": 90, "n3": 90}, at=41.5)]
     found = cut("n1", "n2").voided(("n1", "n2", "n3"), full)
     assert found is not None

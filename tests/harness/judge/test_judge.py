@@ -14,7 +14,7 @@ import pytest
 from harness.judge.damage import NONE
 from harness.judge.fault_windows import quorum_left, windows_of
 from harness.judge.gates import required_count
-from harness.judge.judge import planted
+from harness.judge.judge import canary_prefix
 from harness.judge.logs.committed_prefix import check_committed_prefix, falls
 from harness.judge.recorded import Recorded
 from harness.judge.recovery import last_heal
@@ -64,9 +64,9 @@ def test_a_planted_bug_is_found_by_a_check_that_looks_for_it_and_by_no_other() -
     twice = replace(good().plan, canary="vote-twice", unsafe_test_mode=True)
     lost = Check("linearizable", "check", "invalid", "", "")
     two = Check("election-safety", "check", "invalid", "", "")
-    assert planted(twice, (lost,)) == "the planted bug vote-twice was not found; "
-    assert planted(twice, (lost, two)) == "the planted bug vote-twice was found, as intended; "
-    assert planted(twice, (lost, replace(two, verdict="unknown"))) == "the planted bug vote-twice was not found; "
+    assert canary_prefix(twice, (lost,)) == "the planted bug vote-twice was not found; "
+    assert canary_prefix(twice, (lost, two)) == "the planted bug vote-twice was found, as intended; "
+    assert canary_prefix(twice, (lost, replace(two, verdict="unknown"))) == "the planted bug vote-twice was not found; "
 
 
 def test_the_results_say_what_a_planted_bug_does() -> None:
@@ -204,11 +204,11 @@ def test_a_node_that_falls_behind_again_under_load_has_not_recovered() -> None:
     results = judged(replace(good(), probes=behind))
     check = check_named("recovery", results)
     assert (check.verdict, check.details["behind"], check.details["target"]) == ("invalid", ["n3"], 100)
-    told = "all nodes at 40, 31.1 s after the heal, but after the load n3 stuck at 41 of 100 (101 by the end)"
-    assert check.seen == told
+    given = "all nodes at 40, 31.1 s after the heal, but after the load n3 stuck at 41 of 100 (101 by the end)"
+    assert check.seen == given
 
 
-def test_a_fault_that_nobody_saw_healed_counts_from_the_sweep() -> None:
+def test_a_fault_that_was_not_seen_healed_counts_from_the_sweep() -> None:
     unseen = replace(receipt(), id=1, started=40 * S, healed=None)
     skipped = replace(receipt(), id=2, state="skipped", healed=None, witness={})
     assert last_heal((receipt(), unseen), 61 * S) == 61 * S
@@ -266,6 +266,14 @@ def test_two_leaders_of_one_term_are_a_violation() -> None:
     assert (check.verdict, check.seen, check.details["kind"]) == ("invalid", "term 7: n1 and n2", "two-leaders")
 
 
+def test_two_leaders_are_dated_by_the_second_of_them() -> None:
+    late = [probe(at, "n1", 9, "leader", 7) for at in (5, 6)]
+    probes = (*(probe(at, "n2", 9, "leader", 7) for at in (3, 4)), *late, *PROBES)
+    details = check_named("election-safety", judged(replace(good(), probes=probes))).details
+    assert [(one["node"], one["time"] / S) for one in details["moments"]] == [("n2", 3), ("n1", 5)]
+    assert details["since"] / S == 5
+
+
 def test_a_node_that_is_in_an_earlier_term_again_is_a_violation() -> None:
     """Also when its machine went down in between: the term is to be on stable storage."""
     back = [probe(3, "n1", 9, "follower", 7), replace(probe(4, "n1", 9), error="no connection")]
@@ -300,7 +308,7 @@ def test_an_alarm_of_the_system_makes_the_run_invalid(alarm: tuple[str, str]) ->
 
 
 @pytest.mark.parametrize("alarm", alarms("note"), ids=lambda alarm: alarm[0])
-def test_an_error_that_the_library_retries_is_told_and_proves_nothing(alarm: tuple[str, str]) -> None:
+def test_an_error_that_the_library_retries_is_reported_and_proves_nothing(alarm: tuple[str, str]) -> None:
     results = judged(replace(good(), log_hits={**good().log_hits, "n2": {alarm[0]: 3}}))
     check = check_named("node-logs", results)
     assert (results.verdict, check.verdict) == ("valid", "valid")
@@ -357,7 +365,7 @@ KEPT = (
 )
 
 
-def test_every_fall_of_every_node_is_told_also_that_of_one_that_was_restarted() -> None:
+def test_every_fall_of_every_node_is_reported_also_that_of_one_that_was_restarted() -> None:
     check = check_committed_prefix(KEPT)
     assert check.details["moments"] == [
         {"node": "n1", "time": 6 * S, "log_end": 10, "committed": 90, "restarted": False, "index_fell": None},
@@ -634,7 +642,7 @@ def test_whether_a_partition_leaves_a_quorum(grudge: dict[str, list[str]], left:
     assert quorum_left(NODES, [receipt("partition", nodes=NODES, targets={"grudge": grudge})]) is left
 
 
-def test_a_quorum_is_one_of_the_members_whoever_else_is_up() -> None:
+def test_a_quorum_is_one_of_the_members_whatever_else_is_up() -> None:
     """Of four members two and two are parted, and the other node is with two of them: three of five, and no quorum."""
     halves = {"n1": ["n4", "n5"], "n2": ["n4", "n5"], "n3": ["n4", "n5"]}
     cut = [receipt("partition", nodes=NODES, targets={"grudge": halves})]
@@ -835,7 +843,7 @@ def test_gate_whole_wants_a_run_that_came_to_its_end(changes: dict[str, Any], se
     assert unknown_because("whole", with_state(**changes)) == seen
 
 
-def test_gate_whole_tells_an_interruption() -> None:
+def test_gate_whole_reports_an_interruption() -> None:
     assert check_named("whole", judged(with_state(interrupted=True, ended=False))).seen == "interrupted"
 
 
@@ -853,7 +861,7 @@ PACE = {
 }  # fmt: skip
 
 
-def test_gate_kept_pace_tells_a_rate_that_the_system_did_not_serve_and_holds_it_against_nobody() -> None:
+def test_gate_kept_pace_reports_a_rate_that_the_system_did_not_serve_and_holds_it_against_no_node() -> None:
     check = check_named("kept-pace", judged(with_state(pace=PACE)))
     assert check.verdict == "valid"
     assert check.seen == (

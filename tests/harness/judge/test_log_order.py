@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from harness.judge.answers_by_process import answers_by_process
 from harness.judge.damage import Damage, Damages
 from harness.judge.logs.committed_prefix import check_committed_prefix
 from harness.judge.logs.log_order import MOMENTS, log_order, order_violations
-from harness.judge.stretches import stretches
 from history import Check, Probe
 from tests.support.draws import draws
 from tests.support.harness.healthy_node import Node, S, answers, run_of, steps
@@ -90,7 +90,7 @@ def test_what_was_applied_beyond_what_was_committed_is_a_violation() -> None:
     assert "n1 had applied 60 at 1.2 s with 50 committed" in check.seen
 
 
-def test_a_commit_index_that_another_node_had_told_covers_what_was_applied() -> None:
+def test_a_commit_index_that_another_node_had_reported_covers_what_was_applied() -> None:
     leader = probe(1.1, "n2", end=90, committed=60)
     early = probe(1, end=90, committed=40, applied=60), leader, probe(1.25, end=90, committed=50, applied=60)
     assert reported(*early).verdict == "valid"
@@ -137,7 +137,7 @@ def test_no_node_that_loads_snapshots_is_accused_of_what_they_hold(script: Any) 
 
 
 def test_a_snapshot_that_takes_the_place_of_the_log_is_no_short_log() -> None:
-    """Its begin was read before it was installed, its end afterwards: only the next answer tells the new begin."""
+    """Its begin was read before it was installed, its end afterwards: only the next answer shows the new begin."""
     before, torn = probe(1, end=90, committed=90), probe(1.25, end=-1, committed=200)
     assert reported(before, torn, probe(1.5, end=-1, committed=200, ledger_begin=201)).verdict == "valid"
     assert reported(before, torn, probe(1.5, end=-1, committed=200)).verdict == "invalid"
@@ -158,12 +158,12 @@ def test_a_process_that_may_be_another_owes_nothing_to_the_one_before(between: l
     assert reported(one, *later).verdict == "invalid"
 
 
-@pytest.mark.parametrize("changes", [{"pid": 8}, {"time": 4 * S}], ids=["another pid", "nobody asked for seconds"])
+@pytest.mark.parametrize("changes", [{"pid": 8}, {"time": 4 * S}], ids=["another pid", "not asked for seconds"])
 def test_another_pid_or_a_long_silence_is_another_process(changes: dict[str, Any]) -> None:
     first = SHORT[0]
     later = [replace(one, **({**changes, "time": 4 * S + one.time} if "time" in changes else changes)) for one in SHORT]
     whole = [replace(later[1], committed=40, applied=40), replace(later[2], committed=45, applied=45)]
-    assert len(stretches([first, *whole])) == 2
+    assert len(answers_by_process([first, *whole])) == 2
     assert reported(first, *whole).verdict == "valid"
 
 

@@ -130,7 +130,7 @@ def test_a_server_without_memory_under_memory_pressure_is_no_failure_of_ours() -
         assert failure.startswith("once 'OutOfMemoryError' on n2")
 
 
-def test_a_server_that_became_another_process_without_a_fault_is_a_doubt_and_accuses_nobody() -> None:
+def test_a_server_that_became_another_process_without_a_fault_is_a_doubt_and_accuses_no_node() -> None:
     check = check_of(with_probes(probe(5), probe(6, pid=78)))
     assert check.verdict == "unknown"
     assert check.seen == "n2's server became another process between 5.0 and 6.0 s, and no fault of ours was at it"

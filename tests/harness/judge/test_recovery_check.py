@@ -89,7 +89,7 @@ def test_a_fault_that_could_not_be_healed_has_no_heal_to_count_from() -> None:
     assert back.seen.endswith("s after the attempt to heal")
 
 
-def test_a_cluster_that_lacks_a_node_and_served_late_is_told_both() -> None:
+def test_of_a_cluster_that_lacks_a_node_and_served_late_both_are_reported() -> None:
     """The first read after the heal at 31 s succeeds at 101 s; the twin's does so at once."""
     probes = probes_of(silent=("n3",))
     gone = "n3 silent since 20.0 s, before the heal"
@@ -137,8 +137,8 @@ def test_what_we_could_not_heal_makes_recovery_unknown_and_never_invalid() -> No
     assert check_of(cut).verdict == "unknown"
 
 
-def test_a_time_in_which_the_harness_asked_nobody_accuses_nobody() -> None:
-    """Nobody wrote down that it stood still: 65 s without any probe after the heal, then the last words."""
+def test_a_time_in_which_the_harness_asked_no_node_accuses_no_node() -> None:
+    """It is not recorded that it stood still: 65 s without any probe after the heal, then the last words."""
     seen = tuple(one for one in probes_of(stuck=("n3",)) if not 50 * S < one.time < 115 * S)
     check = check_of(recorded(seen))
     assert (check.verdict, check.seen) == (
@@ -147,7 +147,7 @@ def test_a_time_in_which_the_harness_asked_nobody_accuses_nobody() -> None:
     assert check_of(recorded(tuple(one for one in probes_of() if not 50 * S < one.time < 115 * S))).verdict != "invalid"
 
 
-def test_a_node_that_nobody_asked_since_the_heal_is_not_silent() -> None:
+def test_a_node_that_was_not_asked_since_the_heal_is_not_silent() -> None:
     unasked = tuple(one for one in probes_of() if one.node != "n3" or one.time < 20 * S)
     check = check_of(recorded(unasked))
     assert (check.verdict, check.seen) == (
@@ -229,7 +229,7 @@ def test_a_standstill_of_any_length_at_any_time_never_makes_a_valid_run_invalid(
 
 @settings(deadline=None, max_examples=draws(8, 100))
 @given(st.integers(0, 124 * S), st.integers(1, 200 * S))
-def test_nor_does_one_that_nobody_wrote_down(at: int, by: int) -> None:
+def test_nor_does_one_that_was_not_written_down(at: int, by: int) -> None:
     run = stood_still(recorded(), at, by)
     unknown = replace(run, state=replace(run.state, standstills=[]))
     assert check_of(unknown).verdict != "invalid"
@@ -306,7 +306,7 @@ def test_a_node_that_is_well_only_after_all_were_started_anew_had_not_come_back(
     assert (check_of(run).verdict, check_of(run).details["nodes"]) == ("invalid", ["n3"])
 
 
-def test_nobody_is_blamed_for_a_recovery_beside_a_failure_of_the_set_up() -> None:
+def test_no_node_is_blamed_for_a_recovery_beside_a_failure_of_the_set_up() -> None:
     stuck = recorded(probes_of(stuck=("n3",)))
     wrong = replace(stuck, log_hits={**stuck.log_hits, "n1": {"IllegalAccessError": 1}})
     assert check_of(wrong).verdict == "unknown"

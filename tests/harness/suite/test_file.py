@@ -80,7 +80,7 @@ def test_seeds_are_given_repeated_or_drawn_from_the_suites(tmp_path: Path) -> No
     assert len({cell.plan.seed for cell in [*drawn, *others]}) == 4
 
 
-def test_another_cell_shifts_nobodys_seed(tmp_path: Path) -> None:
+def test_another_cell_shifts_no_other_seed(tmp_path: Path) -> None:
     one = cells(tmp_path, MATRIX)
     two = cells(tmp_path, MATRIX.replace("'bridge'", "['hammer-time', 'bridge']"))
     assert one[0].plan.seed == two[1].plan.seed

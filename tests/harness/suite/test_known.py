@@ -1,4 +1,4 @@
-"""Known defects: a violation is told to be one of them by its marks, never by its kind alone."""
+"""Known defects: a violation is recognized as one of them by its marks, never by its kind alone."""
 
 from __future__ import annotations
 

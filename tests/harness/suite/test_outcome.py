@@ -46,7 +46,7 @@ def results(journal: Journal, **more: str) -> SuiteResults:
     return conclude(journal, 99.0, **more)  # type: ignore[arg-type]
 
 
-def test_every_cell_is_told_with_what_it_came_to(journal: Journal) -> None:
+def test_every_cell_is_reported_with_what_it_came_to(journal: Journal) -> None:
     record = results(journal).to_json()
     assert {one["name"]: one["outcome"] for one in record["cells"]} == {
         "good": "passed", "bad": "violation", "green": "missing-violation", "doubt": "unknown",
@@ -101,7 +101,7 @@ def test_junit_has_a_case_for_each_cell(journal: Journal, tmp_path: Path) -> Non
     assert [suite.get(name) for name in ("tests", "failures", "errors", "skipped")] == ["8", "2", "3", "1"]
 
 
-def test_junit_tells_how_to_do_it_again_and_draws_the_counterexample(journal: Journal, tmp_path: Path) -> None:
+def test_junit_shows_how_to_do_it_again_and_draws_the_counterexample(journal: Journal, tmp_path: Path) -> None:
     root = junit.junit_of(results(journal), tmp_path)
     cases = {case.get("name"): case for case in root.iter("testcase")}
     properties = {one.get("name"): one.get("value") for one in cases["bad"].iter("property")}

@@ -218,7 +218,7 @@ def test_a_fault_that_is_refused_on_this_machine_proved_nothing_and_is_not_tried
     assert found.sentence == "refused here: last words"
 
 
-def test_somebody_asked_to_end_it(go: Go, tmp_path: Path) -> None:
+def test_it_was_asked_to_end(go: Go, tmp_path: Path) -> None:
     polite = "signal.signal(signal.SIGTERM, lambda *_: sys.exit(130)); print('ready', flush=True); time.sleep(60)"
 
     def look() -> bool:
@@ -262,7 +262,7 @@ def test_what_was_found_when_the_suite_was_killed_stays_found(
 
 
 @pytest.mark.slow
-def test_a_run_that_nobody_judged_is_judged_when_its_suite_goes_on(tmp_path: Path) -> None:
+def test_a_run_that_was_not_judged_is_judged_when_its_suite_goes_on(tmp_path: Path) -> None:
     store = tmp_path / "store"
     since = record(store, last_read=1).root.name.partition("Z")[0]
     found = proof_of_cut_run(Cell("a", PLAN, Expectation()), store, since, (), tmp_path / "log", lambda: False)

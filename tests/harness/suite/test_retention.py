@@ -1,4 +1,4 @@
-"""Retention: old runs go by age and by size, and never one that failed and that nobody has looked at."""
+"""Retention: old runs go by age and by size, and never one that failed and has not been looked at."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def test_a_suite_goes_when_it_is_old_and_none_of_its_runs_is_left(tmp_path: Path
     assert {path.name for path in home.iterdir()} == set(left) - {path.name for path in found}
 
 
-def test_people_are_told_what_goes_and_what_waits_for_them() -> None:
+def test_people_are_shown_what_goes_and_what_waits_for_them() -> None:
     runs = [run(40), run(35, 2, "failed"), run(1)]
     lines = list(describe(runs, removals(runs, Limits(days=30), NOW)))
     assert lines[0] == "goes: t/40  1024 MiB  older than 30 days"

@@ -118,7 +118,7 @@ def test_a_budget_for_all_of_them(tmp_path: Path) -> None:
     assert world.run(budget_s=60.0).why_ended == ""
 
 
-def test_skipped_cells_are_told_and_never_run(tmp_path: Path) -> None:
+def test_skipped_cells_are_reported_and_never_run(tmp_path: Path) -> None:
     world = World(tmp_path, begun(cell("a", skip="slow"), cell("b")), ["passed"])
     world.run()
     assert world.launched == ["b"]

@@ -105,9 +105,9 @@ def test_all_green(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("suite.json", "attempts.jsonl", "summary.txt", "summary.md", "junit.xml"):
         assert (world.folder / name).stat().st_size > 0, name
     assert (world.path / "store" / "site" / "index.html").exists()
-    told = capsys.readouterr().out
-    assert "6 passed" in told
-    assert "0 judged through Spark, 6 in their own process" in told
+    reported = capsys.readouterr().out
+    assert "6 passed" in reported
+    assert "0 judged through Spark, 6 in their own process" in reported
 
 
 def test_without_spark_a_suite_whose_cells_need_it_is_refused_before_anything_starts(

@@ -48,7 +48,7 @@ def test_a_suite_is_described_and_likely_to_end_within_its_budget(path: Path) ->
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.toml")), ids=lambda path: path.stem)
-def test_no_cell_waits_for_heartbeats_that_nobody_can_tell(path: Path) -> None:
+def test_no_cell_waits_for_heartbeats_that_cannot_be_recognized(path: Path) -> None:
     """The run would be refused."""
     waiting = [cell.plan for cell in suite(path.stem)[1] if AFTER_HEARTBEAT in str(cell.plan.schedule)]
     assert [plan.setup() for plan in waiting if not plan.under_test.surface(plan.setup()).heartbeat] == []

@@ -71,7 +71,7 @@ def test_nodes_that_are_as_they_were_are_left_alone(enter: Any) -> None:
     assert world.steps == ["up", "look", "look"]
 
 
-def test_what_was_left_is_told_and_healed(enter: Any) -> None:
+def test_what_was_left_is_reported_and_healed(enter: Any) -> None:
     world = World([FRESH, CUT, FRESH])
     cluster = enter(world)
     assert cluster.reset() == ("n2: left by this run: nft: drop", "n2: gone: nft: none")
@@ -154,7 +154,7 @@ def test_the_look_finds_a_server(tmp_path: Path) -> None:
 
 
 def test_the_look_does_not_find_itself(tmp_path: Path) -> None:
-    """In a process namespace of its own there is nobody else to be found."""
+    """In a process namespace of its own there is no other process to be found."""
     alone = [
         "unshare",
         "--user",

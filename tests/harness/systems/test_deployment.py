@@ -197,7 +197,7 @@ def test_what_it_prints_is_in_its_console_log(scene: Scene) -> None:
     scene.eventually(lambda: "serving as --role one" in (scene.home / "log" / "server-console.log").read_text())
 
 
-def test_a_pid_that_belongs_to_somebody_else_now_is_left_alone(scene: Scene) -> None:
+def test_a_pid_that_belongs_to_another_process_now_is_left_alone(scene: Scene) -> None:
     other = subprocess.Popen(["sleep", "30"])
     try:
         (scene.home / "run").mkdir()
@@ -244,7 +244,7 @@ def test_collected_are_logs_the_list_of_files_kept_files_and_the_store(scene: Sc
     assert "store/one/term" in listed.stdout
 
 
-def test_what_cannot_be_collected_is_told_and_never_raised(scene: Scene, tmp_path: Path) -> None:
+def test_what_cannot_be_collected_is_reported_and_never_raised(scene: Scene, tmp_path: Path) -> None:
     def gone(*_: object) -> None:
         raise RemoteError("n1", "no SSH server answered")
 

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from checker.models.registry import GROUP as MODELS
 from harness.errors import UsageError
 from harness.systems import DEFAULT, find_system, system_names
 from harness.systems.registry import split_version
-from history.announced import GROUP, of_source_tree
+from history.system_entry_points import GROUP, of_source_tree
 
 #: A system of another package: a register that one node holds, as short as it can be.
 OTHER = """
@@ -42,7 +43,6 @@ def broken():
 
 
 SYSTEM = System(
-    models={"odd": Odd, "register": broken},
     name="other", summary="a system of another package", versions=("2", "1"), law=Law(),
     options=(Option(name="colour", default="red", choices=("red", "blue"), help="What it looks like."),),
     canaries=(Canary(name="forgets", help="forgets every write"),),
@@ -85,6 +85,7 @@ def wheel(tmp_path: Path) -> Path:
     metadata.mkdir()
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: other-system\nVersion: 1.0\n")
     (metadata / "entry_points.txt").write_text(
+        f"[{MODELS}]\nodd = other_system:Odd\nregister = other_system:broken\nhalf = other_system:broken\n"
         f"[{GROUP}]\nother = other_system:SYSTEM\nbroken = broken_system:SYSTEM\nmisnamed = other_system:SYSTEM\n"
     )
     return tmp_path
@@ -122,6 +123,7 @@ def test_a_system_brings_the_models_that_only_it_needs(wheel: Path, tmp_path: Pa
     listed = json.loads(harness(wheel, "list-models", "--json").stdout)["models"]
     summaries = {one["name"]: one["summary"] for one in listed}
     assert summaries["odd"] == "A register that only this system has."
+    assert summaries["half"] == "the model half: other_system:broken cannot be loaded: ImportError: half a package"
     history = tmp_path / "history.jsonl"
     header = {"format": "harness-history", "version": 1, "model": "odd"}
     written = [("invoke", None), ("ok", 7)]
@@ -133,7 +135,7 @@ def test_a_system_brings_the_models_that_only_it_needs(wheel: Path, tmp_path: Pa
     wrong = harness(wheel, "check", str(history))
     assert wrong.returncode == 1, wrong.stderr
     assert "7" in wrong.stdout
-    assert harness(wheel, "check", str(history), "--model", "register").returncode == 1, "ours is nobody else's"
+    assert harness(wheel, "check", str(history), "--model", "register").returncode == 1, "ours is no other's"
     unknown = harness(wheel, "check", str(history), "--model", "od")
     assert (unknown.returncode, "did you mean odd?" in unknown.stderr) == (254, True)
 

@@ -90,7 +90,7 @@ def test_garbage_proves_nothing(data: bytes) -> None:
     talk(serve, words)
 
 
-def test_nobody_there() -> None:
+def test_no_server_there() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = taken.getsockname()
     with pytest.raises(NotSentError):

@@ -1,4 +1,4 @@
-"""Replica contents: whoever tells the same index must tell the same digest."""
+"""Replica contents: nodes that report the same index must report the same digest."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_equal_contents_at_equal_indexes_are_valid() -> None:
 
 
 def test_a_replica_that_differs_is_a_violation_at_any_time_of_the_run() -> None:
-    """Not even at the same time: n3 tells index 9 long after the others did."""
+    """Not even at the same time: n3 reports index 9 long after the others did."""
     found = check(*same(1)[:2], probe(30, "n3", 9, "x"), *same(60, 99, "z"))
     assert (found.verdict, found.details["kind"], found.details["nodes"]) == ("invalid", "replicas-differ", ["n3"])
     assert found.seen == "at index 9 n3 stands against n1 and n2"
@@ -90,7 +90,7 @@ def test_all_differences_are_counted_and_some_are_kept() -> None:
     assert (found.details["count"], len(found.details["indexes"])) == (MOMENTS + 5, MOMENTS)
 
 
-def test_a_system_that_tells_no_digest_is_told_to_have_told_none() -> None:
+def test_a_system_that_reports_no_digest_is_reported_to_have_none() -> None:
     found = check(*(probe(1, node, 9, None) for node in NODES))
     assert (found.verdict, found.seen) == ("unknown", "the servers report no digest of their contents: not compared")
 
@@ -100,7 +100,7 @@ def test_a_digest_without_its_index_accuses_no_node_and_proves_nothing() -> None
     assert check(*changing, quiet=0).verdict == "unknown"
 
 
-def test_contents_that_nobody_could_compare_after_the_heal_are_unknown() -> None:
+def test_contents_that_were_not_compared_after_the_heal_are_unknown() -> None:
     """They agreed before; but what a valid run needs to have seen is that they do at its end."""
     before, after = same(1), [probe(60, "n1", 50, "b"), probe(60, "n2", 50, "b"), probe(60, "n3", 51, "c")]
     found = check(*before, *after, since=30)
@@ -120,7 +120,7 @@ def test_only_nodes_that_came_back_need_to_be_compared() -> None:
     assert (alone.verdict, alone.seen) == ("unknown", seen)
 
 
-def test_a_node_that_tells_no_digest_where_others_do_was_not_compared() -> None:
+def test_a_node_that_reports_no_digest_where_others_do_was_not_compared() -> None:
     silent = [probe(60, "n1", 50, "b"), probe(60, "n2", 50, "b"), probe(60, "n3", 50, None)]
     assert check(*silent, since=30).details == {"nodes": ["n3"]}
 
@@ -128,7 +128,7 @@ def test_a_node_that_tells_no_digest_where_others_do_was_not_compared() -> None:
 # -- a library that goes back ------------------------------------------------------------------------------------------
 
 
-def test_an_answer_in_the_midst_of_applying_again_accuses_nobody() -> None:
+def test_an_answer_in_the_midst_of_applying_again_accuses_no_node() -> None:
     """The machine stands at its furthest index with older contents for an instant."""
     torn = [probe(1, "n3", 8, "h"), probe(1.25, "n3", 9, "older", reapplied=3)]
     torn += [probe(at, "n3", 9, "a", reapplied=3) for at in (1.5, 1.75)]
@@ -150,7 +150,7 @@ def at_rest(node: str, index: int, digest: str, applied: int = 30, begin: float 
 
 
 def test_when_all_is_quiet_equal_applied_indexes_must_have_equal_contents() -> None:
-    """n3 left an entry out, so that its state tells another index."""
+    """n3 left an entry out, so that its state shows another index."""
     rest = [*at_rest("n1", 30, "a"), *at_rest("n2", 30, "a"), *at_rest("n3", 28, "x")]
     found = check(*rest, quiet=55)
     assert (found.verdict, found.details["nodes"]) == ("invalid", ["n3"])
@@ -186,7 +186,7 @@ def test_the_two_answers_by_which_all_was_seen_to_be_quiet_are_compared() -> Non
     assert [one.against for one in differences(ordered, round(60.3 * S))] == [("n3",)]
 
 
-def test_a_difference_is_told_once() -> None:
+def test_a_difference_is_reported_once() -> None:
     rest = [*at_rest("n1", 30, "a"), *at_rest("n2", 30, "a"), *at_rest("n3", 30, "x")]
     assert [one.of for one in differences(rest, 55 * S)] == ["index"]
 
@@ -223,8 +223,8 @@ def test_a_node_that_leaves_an_entry_out_differs_wherever_it_can_be_seen(
         else one
         for one in answers_of(script)
     ]
-    told = {(one.node == "n3", one.state_index) for one in probes if one.state_index >= left_out}
-    seen = any((not mine, index) in told for mine, index in told)
+    shown = {(one.node == "n3", one.state_index) for one in probes if one.state_index >= left_out}
+    seen = any((not mine, index) in shown for mine, index in shown)
     assert bool(differences(probes, None)) == seen
 
 

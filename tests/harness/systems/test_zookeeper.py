@@ -1,4 +1,4 @@
-"""ZooKeeper: which answer proves what, what is sent, what its servers are told, what they say."""
+"""ZooKeeper: which answer proves what, what is sent, what its servers are given, what they say."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def test_what_has_no_connection_is_not_sent(perform: Any) -> None:
     assert not kazoo.sent
 
 
-def test_a_session_that_owes_an_answer_is_given_up_and_the_next_one_is_told(perform: Any) -> None:
+def test_a_session_that_owes_an_answer_is_given_up_and_the_next_one_is_reported(perform: Any) -> None:
     first, second = Kazoo([SILENCE]), Kazoo(["/harness/set/5"])
     second.client_id = (2, b"")
     lost, moved, added = perform([first, second], ADD, ADD, ADD)
@@ -318,14 +318,14 @@ def test_a_server_that_does_not_serve_has_no_figures(text: str) -> None:
 
 
 def test_a_leader_that_dies_before_its_first_transaction_does_not_go_back() -> None:
-    """It restarts with the last transaction of the epoch before; the epoch itself is on its disk, and not told."""
-    told = [
+    """It restarts with the last transaction of the epoch before; the epoch itself is on its disk, and not reported."""
+    reported = [
         f"Zxid: 0x{epoch}0000002a\nMode: {mode}\n" for epoch, mode in ((3, "follower"), (4, "leader"), (3, "follower"))
     ]
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         assert await reader.readexactly(4) == b"srvr"
-        writer.write(told.pop(0).encode())
+        writer.write(reported.pop(0).encode())
         writer.close()
 
     async def run() -> list[Any]:

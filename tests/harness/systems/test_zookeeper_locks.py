@@ -87,7 +87,7 @@ class Znodes:
 
 
 class Request:
-    """One that was asked, and who is told of its end."""
+    """One that was asked, and which client learns of its end."""
 
     def __init__(self, *asked: Any) -> None:
         self.asked = asked

@@ -18,11 +18,11 @@ def rows(title: str) -> set[str]:
     return {name for line in table.splitlines()[2:] for name in re.findall(r"`([\w-]+)`", line.split(" | ")[0])}
 
 
-def test_every_name_is_told() -> None:
+def test_every_name_is_explained() -> None:
     assert rows("name") == set(testing.__all__)
 
 
-def test_every_quirk_of_the_nodes_and_of_the_registers_is_told() -> None:
+def test_every_quirk_of_the_nodes_and_of_the_registers_is_reported() -> None:
     held = {"names", "clock", "rules", "sent", "states", "own"}  # what they remember, not how they behave
     of_nodes = set(inspect.signature(FakeNodes).parameters) - held
     assert rows("argument of `world`") == {*of_nodes, "stop_at", *inspect.signature(world).parameters} - {"quirks"}

@@ -1,4 +1,4 @@
-"""Locks: who holds one gives it back, and one that nobody is known to hold is freed by its token."""
+"""Locks: who holds one gives it back, and one that no process is known to hold is freed by its token."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ WORKERS = 4
 
 
 class Held:
-    """Locks in memory, and who has been told each token of theirs."""
+    """Locks in memory, and which worker has got each token of theirs."""
 
     def __init__(self, doubts: float) -> None:
         self.doubts = doubts
         self.holders: dict[Any, int | None] = {}
         self.last = 0
-        self.told: dict[tuple[Any, int], int] = {}
+        self.reported: dict[tuple[Any, int], int] = {}
         self.wrong: list[str] = []
         self.doubted: set[Any] = set()
 
@@ -41,7 +41,7 @@ class Held:
         if f == "read":
             return holder
         if f == "release":
-            if key not in self.doubted and self.told.get((key, invocation.value)) != worker:
+            if key not in self.doubted and self.reported.get((key, invocation.value)) != worker:
                 self.wrong.append(f"{worker} gave back {invocation.value} of {key}, of which nothing was in doubt")
             if holder != invocation.value:
                 return ["free" if holder is None else "held", holder]
@@ -52,7 +52,7 @@ class Held:
         self.last += 1
         self.holders[key] = self.last
         if not lost:
-            self.told[key, self.last] = worker
+            self.reported[key, self.last] = worker
         return ["acquired", self.last]
 
 

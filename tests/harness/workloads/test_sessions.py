@@ -38,7 +38,7 @@ WRITTEN = (operation(0, 0, "write", 7, 7), operation(1, 0, "write", 8, 8))
         ([(1, [8, 1]), (1, [7, 0])], "invalid"),
         ([(1, [7, 0]), (1, None)], "invalid"),
         ([(1, [8, 1]), (0, [7, 0])], "invalid"),  # it wrote 8 itself
-        ([(1, [9, 2])], "invalid"),  # nobody wrote 9
+        ([(1, [9, 2])], "invalid"),  # 9 was never written
         ([], "unknown"),  # nothing was asked
     ],
 )

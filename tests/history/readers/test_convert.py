@@ -116,13 +116,13 @@ def plain(number: int) -> bytes:
         (b"\xff", "expected UTF-8|can't decode"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_line_however_large_the_file(
+def test_what_is_wrong_is_reported_with_its_line_however_large_the_file(
     bad: bytes, complaint: str, line: int, tmp_path: Path
 ) -> None:
     path = tmp_path / "history.edn"
     lines = plain(100).splitlines()
     lines[line] = bad
-    # The format must still be told from the first lines.
+    # The format must still be recognized by the first lines.
     path.write_bytes(b"\n".join([*lines[:line], bad, *lines[line + 1 :]]) if line else b"\n".join([plain(1), *lines]))
     with pytest.raises(FormatError, match=complaint) as caught:
         written(path, large=0, piece=PIECE, by_rows=0)

@@ -16,7 +16,7 @@ from history import FormatError, Operation
 from history.codes import ABSENT, OUTCOMES, READ
 from history.readers import OperationColumns
 from history.readers.parquet import columns_of
-from pipeline.tables.columns import operations_table
+from history.tables.operations import operations_table
 from pipeline.tables.pairing import CODED_OPERATIONS
 from tests.support.pipeline.big_keys import random_register
 

@@ -18,7 +18,7 @@ from history.codes import ABSENT, CAS, FAIL, INFO, OK, READ
 from history.readers import OperationColumns, read_any
 from history.readers.scanned import NotColumnarError
 from history.readers.text_columns import read_lines
-from pipeline.tables.columns import operations_table
+from history.tables.operations import operations_table
 from tests.support.draws import draws
 from tests.support.history.foreign_files import TEXTS, story_of
 from tests.support.history.spoilt import spoilt

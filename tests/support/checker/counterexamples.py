@@ -42,7 +42,7 @@ def contradicts(operations: Sequence[Operation], model: Model) -> bool:
 
 
 def unanswered(operation: Operation) -> Operation:
-    """What another violation has made of an operation: nobody knows any more what it answered."""
+    """What another violation has made of an operation: it is unknown what it answered."""
     return replace(operation, outcome="info", result=None, returned=None, return_index=None)
 
 
@@ -148,7 +148,7 @@ def assert_true_claims(example: Counterexample, history: list[Operation], model:
             accused = [o for o in example.operations if who(o) == suspect]
             rest = [[other for other in example.operations if other is not one] for one in accused]
             assert any(not contradicts(others, model) for others in rest), (example, suspect)
-    if example.kind == "never-written" and isinstance(model, Register) and "nobody ever wrote" in example.sentence:
+    if example.kind == "never-written" and isinstance(model, Register) and "no process ever wrote" in example.sentence:
         asked = touched(example.operations[0])[0]
         assert all(touched(o)[1] != asked for o in history if o.outcome != "fail"), example
     if example.kind == "split-brain":

@@ -70,7 +70,7 @@ class Sampler:
 
     A read answers what a real register would have answered at a random moment within its interval with probability
     ``truth``, otherwise any value.  ``values`` None: each value is written once.  Without ``doubt`` every operation is
-    answered.  With ``refusals`` a refused cas mostly tells what it saw, as truly as a read.
+    answered.  With ``refusals`` a refused cas mostly shows what it saw, as truly as a read.
     """
 
     def __init__(
@@ -248,7 +248,7 @@ def later_change(*, first: bool, flash: bool = True) -> list[Operation]:
 
 
 def after_another(writes: int = 2, again: int | None = None) -> list[Operation]:
-    """Pending writes of 2 and 6 come when those of 1 are made pending, as nobody reads 1 any more.
+    """Pending writes of 2 and 6 come when those of 1 are made pending, as 1 is not read any more.
 
     2 is read twice, and 6, of which two writes are pending, and 5 once; one of them once too often if it is ``again``.
     """
@@ -286,7 +286,7 @@ def late_pending(begun: int) -> list[Operation]:
 
 
 #: Made for kernels with one thing wrong, which say something else of them, or of a twin; all of them are valid.
-TOLD_APART: dict[str, list[tuple[str, int | None, int, int | None]]] = {
+DISTINGUISHED: dict[str, list[tuple[str, int | None, int, int | None]]] = {
     "more spent does not make another needless": [
         ("write", 1, 0, 2), ("write", 2, 1, 4), ("write", 1, 3, 6), ("read", 1, 5, 8), ("write", 1, 7, 11),
         ("write", 4, 9, 10), ("read", 1, 12, 13),

@@ -264,7 +264,7 @@ def real_cluster(name: str) -> Iterator[NetnsCluster]:
         yield cluster
     finally:
         cluster.down()
-        (STATE_ROOT / f"{cluster.name}.lock").unlink(missing_ok=True)  # nobody else knows this name
+        (STATE_ROOT / f"{cluster.name}.lock").unlink(missing_ok=True)  # no other process knows this name
 
 
 @contextmanager

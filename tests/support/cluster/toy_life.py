@@ -1,7 +1,7 @@
 """What every server does all the time, for the toys: it talks to its peers, computes, touches memory and writes.
 
 Runs on a node, beside a toy's program, with only Python's own library.  A fault that a system does not feel is no
-fault; without this a toy would feel none.  Five of them take half a processor: where nobody takes a processor, memory
+fault; without this a toy would feel none.  Five of them take half a processor: where none takes a processor, memory
 or a disk from them, a file ``/run/toy-idle`` leaves them at talking.
 """
 

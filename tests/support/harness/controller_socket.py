@@ -1,4 +1,4 @@
-"""A controller that is a socket: answers RocketMQ's requests as it is told to, and remembers them."""
+"""A controller that is a socket: answers RocketMQ's requests as it is asked to, and remembers them."""
 
 from __future__ import annotations
 

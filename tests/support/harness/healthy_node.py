@@ -1,6 +1,6 @@
 """A healthy node, and a status answer of it that reads one figure after another while the node goes on.
 
-For the checks of what nodes say of themselves: whatever the order of the reads, they may accuse nobody of this.
+For the checks of what nodes say of themselves: whatever the order of the reads, they may not accuse such a node.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Node:
             self.applied = min(self.applied + amount, self.committed)
         elif kind == "save":  # a snapshot takes the place of the log's applied entries
             self.ledger_begin = max(self.ledger_begin, min(self.ledger_begin + amount, self.applied + 1))
-        elif kind == "install" and amount > 3:  # all at once, as a node that tells no end of an empty log would
+        elif kind == "install" and amount > 3:  # all at once, as a node that reports no end of an empty log would
             index = self.committed + amount
             self.committed = self.applied = index
             self.ledger_begin, self.ledger_end, self.snapshots_loaded = index + 1, index, self.snapshots_loaded + 1

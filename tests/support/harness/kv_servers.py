@@ -66,7 +66,7 @@ class Servers:
                 except (OSError, ValueError):
                     pass
             time.sleep(0.05)
-        raise AssertionError("nobody leads")
+        raise AssertionError("no node leads")
 
 
 def free_address() -> str:

@@ -27,7 +27,7 @@ PLAN = Plan(
 )  # fmt: skip
 
 
-#: ``end`` is recorded by whoever closes the files.
+#: ``end`` is recorded where the files are closed.
 RESTART = ("restarting", "restarted", "restarted-recovered", "restarted-reads", "restarted-quiet")
 
 

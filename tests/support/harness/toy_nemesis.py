@@ -11,7 +11,7 @@ from nemesis.schedule.runner import Unhealed
 
 @dataclass
 class ToyNemesis:
-    """``standing`` tells what it left behind, ``heals`` how often it was asked to heal, ``closed`` whether for good.
+    """``standing`` says what it left behind, ``heals`` how often it was asked to heal, ``closed`` whether for good.
 
     It stands for ``stand_s``.
     """

@@ -1,6 +1,6 @@
 """A register server without replication, in this process: one memory behind several ports on loopback.
 
-It is linearizable by construction, and can be told to break: to lose acknowledged writes, answers, or whole nodes.
+It is linearizable by construction, and can be made to break: to lose acknowledged writes, answers, or whole nodes.
 """
 
 from __future__ import annotations

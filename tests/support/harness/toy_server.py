@@ -52,7 +52,7 @@ def send(writer: asyncio.StreamWriter, *answers: object) -> None:
 
 
 def closed_port() -> int:
-    """A port on loopback at which nobody listens."""
+    """A port on loopback at which nothing listens."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -93,7 +93,7 @@ def tab(
 ) -> Iterator[Tab]:
     """A page at an address; with ``ready`` after the report's scripts have drawn everything.
 
-    ``new``: in a process of its own, as somebody opens it first: for measuring.
+    ``new``: in a process of its own, as a reader opens it first: for measuring.
     """
     page = browser.new_page() if new or browser not in _idle else _idle.pop(browser)
     page.set_viewport_size({"width": width, "height": 900})

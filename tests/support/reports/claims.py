@@ -74,6 +74,27 @@ def short_logs(raw: Raw, match: re.Match[str]) -> None:
     assert said == late
 
 
+def led_without(raw: Raw, match: re.Match[str]) -> None:
+    """The node leads by its last answer, and its log is too short by it; the moment is of the start of that term."""
+    last, highest = raw.of(match["node"])[-1], max(probe["committed"] for probe in raw.answers)
+    assert last["role"] == "leader"
+    assert last["ledger_end"] < highest
+    led = [one["time"] / S for one in raw.of(match["node"]) if (one["role"], one["term"]) == ("leader", last["term"])]
+    at = min(led, key=lambda moment: abs(moment - float(match["at"])))
+    assert at < led[0] + 1
+    assert_placed(raw, match, at)
+
+
+def led_with(raw: Raw, match: re.Match[str]) -> None:
+    """The node said so of itself in an answer of then, and so much had been committed before it led."""
+    led = [one for one in raw.of(match["node"]) if one["role"] == "leader"]
+    probe = min(led, key=lambda one: abs(one["time"] / S - float(match["at"])))
+    assert close(match["at"], probe["time"] / S)
+    assert number(match["end"]) == probe["ledger_end"]
+    began = min(one["time"] / S for one in raw.of(match["node"]) if one["term"] == probe["term"])
+    assert number(match["committed"]) == raw.committed_by(began)
+
+
 def fewest_logs(raw: Raw, match: re.Match[str]) -> None:
     """Of the moments since a log had lost some, the first at which the fewest logs may have reached all of them."""
     index = gone(raw)
@@ -111,8 +132,8 @@ def stopped(raw: Raw, match: re.Match[str]) -> None:
     moments = [raw.last_rise(node, "applied") for node in behind]
     assert_placed(raw, match, min(moments))
     assert close(match["last"] or match["at"], max(moments))
-    told = {node: number(index) for node, index in re.findall(r"(n\d+) at ([\d,]*\d)", match["stand"])}
-    assert told == {node: held[node] for node in behind}
+    reported = {node: number(index) for node, index in re.findall(r"(n\d+) at ([\d,]*\d)", match["stand"])}
+    assert reported == {node: held[node] for node in behind}
     assert number(match["target"]) == highest
 
 

@@ -168,9 +168,9 @@ def losses(raw: Raw, match: re.Match[str]) -> None:
             without = [one["end"] for one in reads if one["begin"] > max(had, adds[element])]
             moments.append(min(without))
         since[node] = min(moments)
-    told = re.findall(r"(n\d+) lacks [^;]*? seen since ([\d.]+) s", match[0])
-    assert [node for node, _ in told] == sorted(since, key=lambda node: since[node])
-    assert all(close(moment, since[node]) for node, moment in told)
+    reported = re.findall(r"(n\d+) lacks [^;]*? seen since ([\d.]+) s", match[0])
+    assert [node for node, _ in reported] == sorted(since, key=lambda node: since[node])
+    assert all(close(moment, since[node]) for node, moment in reported)
     assert_placed(raw, match, min(since.values()))
     held = all(
         any(element in read["result"] for other, read in ends.items() if other != node)
@@ -225,7 +225,7 @@ def lost(raw: Raw, match: re.Match[str]) -> None:
 
 
 def epochs(raw: Raw, match: re.Match[str]) -> None:
-    """The read, and of each state that is named that somebody asked for it, at an epoch that was free until then."""
+    """The read, and of each state that is named that a client asked for it, at an epoch that was free until then."""
     every = raw.operations()
     (read,) = [
         one

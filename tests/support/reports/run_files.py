@@ -196,7 +196,7 @@ def results_of(
             "n1 and n3 stuck at 2465 of 11924" if stuck else "all nodes after 1.4 s",
             {"kind": "no-recovery", "nodes": ["n1", "n3"]} if stuck else {},
         ),
-        Check("log patterns", "check", "valid", "no line that tells of lost data", "0 of 1200 lines"),
+        Check("log patterns", "check", "valid", "no line that reports lost data", "0 of 1200 lines"),
         Check("operations ok", "gate", "valid", "ok reads and writes in the main phase", "5010 reads, 4987 writes"),
         Check(
             "faults installed",

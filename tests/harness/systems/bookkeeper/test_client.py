@@ -133,7 +133,7 @@ def test_no_gateway_no_operation() -> None:
     assert outcomes.LAW.type_of(NOT_SENT, "recover") == "fail"
 
 
-def test_a_ledger_whose_create_nobody_saw_is_read_as_none_by_a_gateway_that_answers() -> None:
+def test_a_ledger_whose_create_was_not_seen_is_read_as_none_by_a_gateway_that_answers() -> None:
     found, gateway = talk(READ)
     assert (found[0].type, found[0].value) == ("ok", None)
     assert was_applied("ok", found[0].error), "it counts as read"

@@ -133,8 +133,8 @@ def test_a_doubted_add_may_be_acknowledged_before_the_recovery_that_leaves_it_ou
     assert kinds(CREATE, late, recovery) == ["acknowledged-beyond-end"]
 
 
-def test_an_add_beyond_several_ends_is_held_against_the_first_that_was_told() -> None:
-    """The recovery had told the end when the add was asked for; whoever reads the ledger later only repeats it."""
+def test_an_add_beyond_several_ends_is_held_against_the_first_that_was_reported() -> None:
+    """The recovery had answered the end when the add was asked for; later readers of the ledger only repeat it."""
     late = operation(4, "window", [12, 1], [2])
     wrong = check_fenced_ledgers([CREATE, WINDOW, FENCED, late, whole(5, [10, 11])])
     assert [one.kind for one in wrong.violations] == ["acknowledged-beyond-end"]
@@ -156,7 +156,7 @@ def test_the_metadata_tell_an_end_as_well() -> None:
     assert kinds(CREATE, WINDOW, whole(2, [10, 11], closed=2, length=20)) == ["ends-differ"]
 
 
-def test_what_nobody_read_whole_is_unknown() -> None:
+def test_what_was_not_read_whole_is_unknown() -> None:
     report = check_fenced_ledgers([CREATE, WINDOW, FENCED])
     assert (report.verdict, report.unread) == ("unknown", ("l0",))
 

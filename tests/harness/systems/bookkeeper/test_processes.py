@@ -1,4 +1,4 @@
-"""BookKeeper's processes: who runs where, what they are told, and what is refused."""
+"""BookKeeper's processes: which runs where, what they are given, and what is refused."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_a_metadata_server_bookies_on_the_other_nodes_and_a_gateway_on_each() ->
     assert stages == sorted(set(stages))
 
 
-def test_what_a_bookie_is_told() -> None:
+def test_what_a_bookie_is_given() -> None:
     bookie = roles()["n3", "bookie"]
     config = bookie.files["bookie.conf"].splitlines()
     assert "metadataServiceUri=zk+hierarchical://192.0.2.1:2181/ledgers" in config
@@ -43,7 +43,7 @@ def test_what_a_bookie_is_told() -> None:
     assert bookie.command[-3:] == ("org.apache.bookkeeper.server.Main", "-c", "bookie.conf")
 
 
-def test_what_a_gateway_is_told() -> None:
+def test_what_a_gateway_is_given() -> None:
     gateway = roles(recovery_batch=8)["n4", "gateway"]
     assert "recoveryReadBatchSize=8" in gateway.files["client.conf"].splitlines()
     assert gateway.command[-4:] == ("gateway.Main", "192.0.2.4", "4181", "client.conf")

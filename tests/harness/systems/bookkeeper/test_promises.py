@@ -47,7 +47,7 @@ def test_words_are_there_whether_or_not_anything_broke() -> None:
     assert broken == {**WORDS, "unreadable-entry": KINDS["unreadable-entry"]}
 
 
-def test_an_acknowledged_entry_that_nobody_finds_is_data_lost() -> None:
+def test_an_acknowledged_entry_that_is_not_found_is_data_lost() -> None:
     _, details = checked(*ledger("l0", 0, [None, 2]))
     assert details["severities"] == {"unreadable-entry": "data lost"}
     assert severity_of("ledgers", str(details["kind"]), details) == "data lost"

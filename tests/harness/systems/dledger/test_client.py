@@ -111,7 +111,7 @@ def test_it_goes_on_to_the_leader_that_the_node_named() -> None:
     assert scene.asked == ["n1", "n3"]
 
 
-def test_a_client_that_follows_its_node_asks_nobody_else() -> None:
+def test_a_client_that_follows_its_node_asks_no_other() -> None:
     scene = Scene({"n1": [not_leader("n3")], "n2": [OK], "n3": [OK]}, follows="node")
     assert scene.perform(WRITE).type == "fail"
     assert scene.asked == ["n1"]
@@ -174,7 +174,7 @@ def test_one_timeout_for_the_whole_way() -> None:
     assert [scene.wires[node].timeouts for node in NODES] == [[4.0], [2.5], [1.0]]
 
 
-def test_nobody_is_asked_after_the_deadline() -> None:
+def test_nothing_is_asked_after_the_deadline() -> None:
     scene = Scene({"n1": [not_leader("n2")], "n2": [OK]})
     scene.clock.step = 4.0
     assert scene.perform(WRITE).type == "fail"

@@ -69,9 +69,9 @@ def test_rule_cas_refused_because_the_value_was_another_is_ok_with_that_value(se
     assert (outcome.type, outcome.error, outcome.value) == ("ok", None, [7, 8, seen])
 
 
-@pytest.mark.parametrize("untold", [{}, {"value": "9"}, {"value": True}, {"value": 1.0}, {"value": [9]}])
-def test_rule_cas_refused_without_a_word_of_the_value_is_fail(untold: dict[str, Any]) -> None:
-    outcome = completion_of(CAS, {"ok": True, "applied": True, "swapped": False, **untold}, "n1")
+@pytest.mark.parametrize("unreported", [{}, {"value": "9"}, {"value": True}, {"value": 1.0}, {"value": [9]}])
+def test_rule_cas_refused_without_a_word_of_the_value_is_fail(unreported: dict[str, Any]) -> None:
+    outcome = completion_of(CAS, {"ok": True, "applied": True, "swapped": False, **unreported}, "n1")
     assert (outcome.type, outcome.error, outcome.value) == ("fail", CAS_MISMATCH, [7, 8])
 
 
@@ -96,7 +96,9 @@ def test_rule_error_raised_before_the_append_is_fail(f: str) -> None:
 
 @pytest.mark.parametrize("answer", [AFTER, UNKNOWN, {"ok": False}, {}, {**BEFORE, "stage": None}, {"ok": "true"}])
 @pytest.mark.parametrize(("f", "expected"), [("write", "info"), ("cas", "info"), ("read", "fail")])
-def test_rule_error_raised_after_the_append_or_nobody_knows_when(f: str, expected: str, answer: dict[str, Any]) -> None:
+def test_rule_error_raised_after_the_append_or_at_an_unknown_time(
+    f: str, expected: str, answer: dict[str, Any]
+) -> None:
     outcome = completion_of(OF[f], answer, "n1")
     assert outcome.type == expected
     assert not outcome.not_leader
@@ -128,7 +130,7 @@ def test_an_endless_message_is_cut_and_a_hint_must_be_a_name() -> None:
 COUNTED, COLLECTED = Invocation("read", "counter-0"), Invocation("read", "set-2")
 
 
-def test_rule_a_counter_that_nobody_added_to_is_0() -> None:
+def test_rule_a_counter_without_additions_is_0() -> None:
     assert completion_of(COUNTED, {"ok": True, "applied": True, "value": None}, "n1").value == 0
     assert completion_of(COUNTED, {"ok": True, "applied": True, "value": -3}, "n1").value == -3
 

@@ -85,7 +85,7 @@ def test_what_faults_may_rely_on_follows_the_options() -> None:
 
 
 class Answers:
-    """Stands for ``BlockingWire``: what each address answers, None for nobody there."""
+    """Stands for ``BlockingWire``: what each address answers, None for no server there."""
 
     def __init__(self, answers: Mapping[str, Any]) -> None:
         self.answers, self.requests = answers, list[dict[str, Any]]()

@@ -76,7 +76,7 @@ def test_a_transfer_that_is_not(answer: Answer, data: bytes, error: type[Excepti
         transfer_leadership(answer(data), "n1", "n2", 3)
 
 
-def test_nobody_there() -> None:
+def test_no_server_there() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address: Address = taken.getsockname()
     with pytest.raises(ConnectionRefusedError):

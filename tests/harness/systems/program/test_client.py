@@ -111,7 +111,7 @@ def test_only_what_was_never_written_is_fail(tmp_path: Path) -> None:
     assert asyncio.run(scene()) == ["ok", "fail"]
 
 
-def test_it_is_told_what_it_needs(tmp_path: Path) -> None:
+def test_it_is_given_what_it_needs(tmp_path: Path) -> None:
     script = 'head -n 1 > seen; echo \'{"id":1,"type":"ok"}\'; cat'
     assert types(program(tmp_path, script), WRITE) == ["ok"]
     assert (tmp_path / "seen").read_text() == (

@@ -141,7 +141,7 @@ def test_a_file_is_found_where_a_name_is(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("text", "why"), WRONG)
-def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, text: str, why: str) -> None:
+def test_what_is_wrong_is_reported_with_its_place(tmp_path: Path, text: str, why: str) -> None:
     path = written(tmp_path, text)
     (tmp_path / "old").mkdir()
     (tmp_path / "old" / "server.sh").touch()

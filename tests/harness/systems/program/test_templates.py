@@ -47,7 +47,7 @@ def test_quotes_must_be_closed() -> None:
         ('{"a": 1}', "is no placeholder"),
     ],
 )
-def test_what_is_no_placeholder_is_told(text: str, why: str) -> None:
+def test_what_is_no_placeholder_is_reported(text: str, why: str) -> None:
     with pytest.raises(ValueError, match=why):
         check(text, KNOWN)
 

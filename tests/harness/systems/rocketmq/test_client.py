@@ -243,7 +243,7 @@ def test_brokers_beat_to_all_on_connections_of_their_own_while_a_client_is_open(
     assert names == {("broker-0", "1"), ("broker-0", "2"), ("broker-0", "3")}
 
 
-def test_brokers_try_again_where_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_brokers_try_again_where_no_node_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(brokers, "EVERY_S", 0.01)
     home = ControllerSocket({requests.HEARTBEAT: [HANG_UP]})
 

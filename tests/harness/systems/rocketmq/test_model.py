@@ -22,7 +22,7 @@ STATE = [1, 3, [1, 2], 117]
 
 
 @pytest.mark.parametrize(
-    ("operation", "told"),
+    ("operation", "reported"),
     [
         (op(0, "alter", [1, 3, 117, [1, 3]], 118),
          "alter to [1, 3] granted as epoch 118: expected epoch 117, master 1 of epoch 3"),
@@ -43,8 +43,8 @@ STATE = [1, 3, [1, 2], 117]
          "register of broker 2: no master, sync state set [1, 2] of epoch 117"),
     ],
 )  # fmt: skip
-def test_the_controller_tells_its_operations_by_its_own_names(operation: Operation, told: str) -> None:
-    assert model_named("sync-state-set").wording(operation) == told
+def test_the_controller_calls_its_operations_by_its_own_names(operation: Operation, reported: str) -> None:
+    assert model_named("sync-state-set").wording(operation) == reported
 
 
 @pytest.mark.parametrize(
@@ -53,11 +53,11 @@ def test_the_controller_tells_its_operations_by_its_own_names(operation: Operati
      op(0, "elect", 1, None), op(0, "elect", 1, ["lost", *STATE]), op(0, "alter", [1, 3, 115, 7], None, "fail"),
      op(0, "read", None, [1, 3, 5, 117])],
 )  # fmt: skip
-def test_what_is_no_operation_of_it_is_told_by_its_values(operation: Operation) -> None:
+def test_what_is_no_operation_of_it_is_shown_by_its_values(operation: Operation) -> None:
     assert model_named("sync-state-set").wording(operation) == ""
 
 
-def test_a_sentence_tells_the_answer_that_cannot_be() -> None:
+def test_a_sentence_names_the_answer_that_cannot_be() -> None:
     first = [op(0, "elect", 1, ["elected", 1, 1, [1], 1]), op(1, "alter", [1, 1, 1, [1, 2]], 2)]
     good = check_operations([*first, op(2, "alter", [1, 1, 2, [1, 2, 3]], 3)], "sync-state-set")
     assert good.verdict == "valid"

@@ -184,6 +184,15 @@ def test_epochs_of_one_master_come_one_by_one_from_changes_that_expect_them(
     assert [one.suspects for one in examples] == ([] if missing is None else [(read,)])
 
 
+def test_an_answer_with_too_low_an_epoch_says_nothing_of_right_ones_before_it() -> None:
+    """By it alone epoch 3 of master 2 would be one that no change led to, and that would be dated before it."""
+    low = op(30, "read", None, [2, 2, [2], 1])
+    found = judged([FIRST, SECOND, op(20, "elect", 2, ["elected", 2, 2, [2], 3]), low])
+    examples = [Counterexample.from_json(record) for record in found.details["counterexamples"]]
+    assert found.details["violations"] == 2
+    assert all(one.suspects == (low,) for one in examples)
+
+
 def test_an_election_between_two_epochs_explains_what_no_change_expects() -> None:
     elected = op(20, "elect", 2, None, "info", until=100)
     assert judged([FIRST, SECOND, elected, op(30, "read", None, [2, 2, [2], 3])]).verdict == "valid"

@@ -69,12 +69,12 @@ final class Replica032 extends DledgerReplica {
      */
     static void acknowledge(
             Operation operation, Result applied, long index, RegisterMachine machine, Completion completion) {
-        Result told = applied;
+        Result answer = applied;
         if (applied == null && operation instanceof Operation.Query query) {
-            told = machine.answer(query);
+            answer = machine.answer(query);
         } else if (operation instanceof Operation.Append) {
-            told = Result.read(index);
+            answer = Result.read(index);
         }
-        completion.ok(told, applied != null);
+        completion.ok(answer, applied != null);
     }
 }

@@ -20,7 +20,7 @@ public enum Canary {
     SNAPSHOT_WRONG_INDEX,
     /** A node forgets whom it voted for, and votes again in the same term. */
     VOTE_TWICE,
-    /** A node that has ever led answers log reads from its own memory, whoever leads now. */
+    /** A node that has ever led answers log reads from its own memory, whichever node leads now. */
     DEPOSED_READS;
 
     /** The name on the command line. */

@@ -129,7 +129,7 @@ class ClientPortTest {
     }
 
     @Test
-    void aClientThatDoesNotReadBlocksNobodyAndGetsItsAnswersWhenItDoes() throws Exception {
+    void aClientThatDoesNotReadBlocksNoOtherAndGetsItsAnswersWhenItDoes() throws Exception {
         try (Client slow = new Client(); Client other = new Client()) {
             int requests = 40;
             slow.send("big\n".repeat(requests));
@@ -170,7 +170,7 @@ class ClientPortTest {
     }
 
     @Test
-    void aClientGoneBeforeItsAnswerHarmsNobody() throws Exception {
+    void aClientGoneBeforeItsAnswerHarmsNoOther() throws Exception {
         try (Client gone = new Client()) {
             gone.send("later 1\n");
             awaitLater(1);

@@ -109,7 +109,7 @@ class CanaryReplicaTest {
     }
 
     @Test
-    void earlyAcknowledgementStillTellsARefusal() {
+    void earlyAcknowledgementStillReportsARefusal() {
         Replica canary = new CanaryReplica(inner, machine, Canary.ACK_BEFORE_COMMIT);
         inner.refusal = new Failure(404, "NOT_LEADER", Stage.BEFORE_APPEND, "");
         canary.submit(WRITE, record);

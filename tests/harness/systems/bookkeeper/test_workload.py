@@ -1,4 +1,4 @@
-"""The storms: a ledger's writer, reader and recoverers in virtual time, against ledgers in memory, right and wrong."""
+"""A ledger's writer, reader and recoverers in virtual time, against ledgers in memory, right and wrong."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def test_what_a_late_writer_adds_to_a_bookie_that_forgot_the_fence_is_found() ->
 
 
 def test_a_writer_that_met_the_fence_is_not_late() -> None:
-    """Its handle is of no use any more; and without the option nobody is."""
+    """Its handle is of no use any more; and without the option none is."""
     main = run(late_writers=1)[0]
     refused = {event.key for event in main.events if event.f == "window" and event.type == "info"}
     asked_late = late(main)

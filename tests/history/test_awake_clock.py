@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from history.metrics.awake import GAP_NS, AwakeClock, gaps, merged
+from history.metrics.awake_clock import GAP_NS, AwakeClock, gaps, merged
 
 S = 1_000_000_000
 
@@ -45,7 +45,7 @@ def test_the_way_back_leads_to_the_same_awake_time(standstills: list[tuple[int, 
     assert clock.at(clock.back(awake)) == awake
 
 
-def test_a_time_in_which_nobody_was_asked_is_a_gap_and_a_failed_question_is_none() -> None:
+def test_a_time_in_which_no_node_was_asked_is_a_gap_and_a_failed_question_is_none() -> None:
     asked = [at * S for at in (0, 4, 8, 20)]
     assert gaps(asked, 0, 20 * S) == [(8 * S, 20 * S)]
     assert gaps(asked, 9 * S, 16 * S) == [(9 * S, 16 * S)]

@@ -1,4 +1,4 @@
-"""Recognize packed files and other encodings where a text is expected."""
+"""Recognize compressed files and other encodings by their first bytes, where a text is expected."""
 
 from __future__ import annotations
 
@@ -15,6 +15,6 @@ _FIRST_BYTES: Final = {
 }
 
 
-def packed(head: bytes) -> str | None:
-    """Name the format of a packed file by its first bytes and how to unpack it; None if it is not recognized."""
+def recognized_format(head: bytes) -> str | None:
+    """Name the format of a file by its first bytes, and how to make it a text; None if it is not recognized."""
     return next((what for first, what in _FIRST_BYTES.items() if head.startswith(first)), None)

@@ -21,8 +21,8 @@ import pyarrow.parquet as pq
 
 from history import Operation
 from history.tables.metadata import add_metadata
+from history.tables.operations import operations_table
 from history.tables.schemas import ALL_TABLES, RUNS, RUNS_VERSION, TABLES_VERSION
-from pipeline.tables.columns import operations_table
 
 VERSIONS = ("0.3.2", "0.4.0", "0.4.0 snapshot")
 FAULTS = (

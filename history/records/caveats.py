@@ -1,4 +1,4 @@
-"""What the checker left open about the violations that it found, by the verdicts of the keys in ``results.json``.
+"""Caveats of the checker about the violations that it found, by the verdicts of the keys in ``results.json``.
 
 A key that is invalid has a ``reason`` where more violations may be there than were looked for, or where a
 counterexample may hold more operations than it needs.
@@ -16,7 +16,7 @@ from history.records.violations import OF_KEYS, counts_of
 _MORE: Final = re.compile(r"more than the first|not looked for|deadline passed before all")
 
 
-def doubts_of(results: Mapping[str, Any]) -> list[tuple[str, str]]:
+def caveats_of(results: Mapping[str, Any]) -> list[tuple[str, str]]:
     """List (key, reason) of the keys with violations about which something was left open."""
     keys = (key for key in results.get("keys") or () if key.get("violations"))
     return [(str(key.get("key")), str(key["reason"])) for key in keys if key.get("reason")]
@@ -24,7 +24,7 @@ def doubts_of(results: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def is_least(results: Mapping[str, Any]) -> bool:
     """Whether there may be more violations than the results count."""
-    return leaves_more(reason for _, reason in doubts_of(results))
+    return leaves_more(reason for _, reason in caveats_of(results))
 
 
 def leaves_more(reasons: Iterable[str]) -> bool:

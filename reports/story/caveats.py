@@ -1,15 +1,15 @@
-"""What the checker left open about the violations of a run."""
+"""The caveats of the checker about the violations of a run, as text."""
 
 from __future__ import annotations
 
-from history.records.doubts import doubts_of
+from history.records.caveats import caveats_of
 from history.records.verdicts import MAX_COUNTEREXAMPLES
 from reports.load.run import Run
 
 
-def doubts_text(run: Run) -> str:
+def caveats_text(run: Run) -> str:
     """Write what the checker left open about the violations; empty where nothing is."""
-    found = doubts_of(run.results)
+    found = caveats_of(run.results)
     named = [f"{key}: {reason}" for key, reason in found[:MAX_COUNTEREXAMPLES]]
     more = [f"and of {len(found) - len(named)} more keys"] if len(found) > len(named) else []
     return "; ".join([*named, *more])

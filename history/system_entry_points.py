@@ -1,4 +1,4 @@
-"""The systems under test that packages announce, as entry points of the group ``harness.systems``.
+"""The entry points of systems under test in all installed packages, of the group ``harness.systems``.
 
 In a source tree its ``pyproject.toml`` is read for them, too, so that one that was just added is found without
 installing anything again.
@@ -18,7 +18,7 @@ _PYPROJECT: Final = Path(__file__).resolve().parents[1] / "pyproject.toml"
 
 
 @cache
-def announced_systems() -> Mapping[str, EntryPoint]:
+def system_entry_points() -> Mapping[str, EntryPoint]:
     """The entry points by name.
 
     Looked for once: a suite asks thousands of times, and each look reads the metadata of every installed package.

@@ -60,11 +60,12 @@ class Recoverer(Struct, frozen=True):
     due: int | None = None
 
 
-class Storm(Struct, frozen=True):
-    """One ledger.  ``began`` is when the first window was issued (ns), ``unread`` the first id that was not read.
+class LedgerScript(Struct, frozen=True):
+    """What is left to do on one ledger.
 
-    ``windows`` are the numbers of adds that are left, ``stubborn`` how many windows follow the first refused one, and
-    ``closes``: the writer closes it after the last.  ``open`` is None until the create is answered.
+    ``began`` is when the first window was issued (ns), ``unread`` the first id that was not read.  ``windows`` are the
+    numbers of adds that are left, ``stubborn`` how many windows follow the first refused one, and ``closes``: the
+    writer closes it after the last.  ``open`` is None until the create is answered.
     """
 
     number: int
@@ -104,7 +105,7 @@ class Storm(Struct, frozen=True):
     def _moment(self, one: Recoverer) -> int | None:
         return one.due if one.due is not None else None if self.began is None else self.began + one.after
 
-    def _of(self, place: int, now: int) -> tuple[Invocation, Storm] | None:
+    def _of(self, place: int, now: int) -> tuple[Invocation, LedgerScript] | None:
         """The next operation of the worker at this place; None for none now."""
         if not self.open:
             if place != self.writer or self.asked:
@@ -145,7 +146,7 @@ class Storm(Struct, frozen=True):
             return replace(self, unread=unread, reads=more or not ended)
         return self
 
-    def _recovered(self, ctx: Context, place: int, *, ok: bool) -> Storm:
+    def _recovered(self, ctx: Context, place: int, *, ok: bool) -> LedgerScript:
         left = []
         for one in self.recoverers:
             if one.place != place:
@@ -155,7 +156,7 @@ class Storm(Struct, frozen=True):
         return replace(self, recoverers=tuple(left))
 
 
-def storms(workers: int, window: int, most: int, late_s: int = 0) -> Generator:
+def ledger_workload(workers: int, window: int, most: int, late_s: int = 0) -> Generator:
     """Ledgers one after the other in each group of workers.
 
     Writers have up to ``window`` adds in flight, and up to ``most`` clients recover a ledger.  With ``late_s`` some of
@@ -163,22 +164,22 @@ def storms(workers: int, window: int, most: int, late_s: int = 0) -> Generator:
     """
     size = min(GROUP, workers)
 
-    def ledger(rng: random.Random, number: int) -> Storm:
-        storm = _drawn(rng, number, size, window, most)
-        return _silenced(rng, storm) if late_s else storm
+    def drawn(rng: random.Random, number: int) -> LedgerScript:
+        script = _drawn(rng, number, size, window, most)
+        return _silenced(rng, script) if late_s else script
 
-    ledgers = seeded("operations", lambda rng: concurrent_keys(size, count(), lambda number: ledger(rng, number)))
+    ledgers = seeded("operations", lambda rng: concurrent_keys(size, count(), lambda number: drawn(rng, number)))
     return soonest(LateWriters(late_s * 10**9), ledgers) if late_s else ledgers
 
 
-def _drawn(rng: random.Random, number: int, size: int, window: int, recoverers: int) -> Storm:
+def _drawn(rng: random.Random, number: int, size: int, window: int, recoverers: int) -> LedgerScript:
     places = rng.sample(range(size), size)
     writer, reader, others = places[0], places[1 % size], places[2:] or [places[-1]]
     who = others[: rng.randint(1, min(recoverers, len(others)))]
     largest = math.exp(rng.uniform(0.0, math.log(window)))
     closes = rng.random() < CLOSES
     windows = rng.randint(1, WINDOWS) if closes else WINDOWS
-    return Storm(
+    return LedgerScript(
         number=number,
         writer=writer,
         reader=reader,
@@ -189,13 +190,13 @@ def _drawn(rng: random.Random, number: int, size: int, window: int, recoverers: 
     )
 
 
-def _silenced(rng: random.Random, storm: Storm) -> Storm:
-    """Half of the storms with a writer that adds little and then nothing: it meets no fence."""
+def _silenced(rng: random.Random, script: LedgerScript) -> LedgerScript:
+    """Half of the ledgers with a writer that adds little and then nothing: it meets no fence."""
     if rng.random() >= SILENT:
-        return storm
+        return script
     return replace(
-        storm,
-        windows=storm.windows[:1],
+        script,
+        windows=script.windows[:1],
         closes=False,
-        recoverers=tuple(Recoverer(one.place, one.after + round(SILENT_S * 1e9)) for one in storm.recoverers),
+        recoverers=tuple(Recoverer(one.place, one.after + round(SILENT_S * 1e9)) for one in script.recoverers),
     )

@@ -9,7 +9,7 @@ import pytest
 
 import reports
 from history import RunFiles
-from history.records.doubts import is_least
+from history.records.caveats import is_least
 from reports.analysis.findings import prepare, violating_keys
 from reports.analysis.marks import marks_of
 from reports.analysis.trends import groups_of, trends_of

@@ -13,32 +13,34 @@ from reports.analysis.findings import Drawn
 _LATEST: Final = 200
 
 
-class Elsewhere(NamedTuple):
-    """``lost_on``: the nodes whose reads all lack it, where those of others hold it; ``text`` says what reads hold."""
+class OtherReads(NamedTuple):
+    """``lost_on``: the nodes whose last reads lack it, where others' hold it; ``text`` says which reads hold it."""
 
     lost_on: tuple[str, ...] = ()
     text: str = ""
 
 
-def held_elsewhere(drawn: Drawn, example: Counterexample) -> Elsewhere:
+def compare_other_reads(drawn: Drawn, example: Counterexample) -> OtherReads:
     """Find the nodes that hold the elements that a read lacks, by reads answered after it began."""
     added = [one for one in example.operations if one.f in ("add", "append")]
     if not example.kind.startswith("lost-") or not added or len(example.suspects) != 1:
-        return Elsewhere()
+        return OtherReads()
     operations, mine = drawn.run.operations, drawn.run.operations.rows_of(example.key)
     chosen = operations.which(OK) & operations.f.equals("read")
     rows = mine[(chosen & (operations.returned > example.suspects[0].invoked))[mine]][-_LATEST:]
-    held: set[str] = set()
-    lacking: set[str] = set()
+    last: dict[str, bool] = {}
+    held = False
     for row in rows.tolist():
         items, node = json.loads(str(operations.result[row].as_py() or "null")), operations.node.name(row)
         if isinstance(items, list) and node is not None:
-            (held if all(one.value in items for one in added) else lacking).add(node)
-    if there := sorted(held - lacking):
+            last[node] = all(one.value in items for one in added)
+            held |= last[node]
+    lacking = sorted(node for node, holds in last.items() if not holds)
+    if there := sorted(node for node, holds in last.items() if holds):
         text = f" Reads answered by {', '.join(there)} then or later hold it."
-        return Elsewhere(tuple(sorted(lacking - held)), text)
+        return OtherReads(tuple(lacking), text)
     if held or len(lacking) < 2:
-        return Elsewhere()
+        return OtherReads()
     if len(rows) == _LATEST:
-        return Elsewhere(text=f" None of the last {_LATEST} reads holds it.")
-    return Elsewhere(text=" No read that was answered then or later holds it.")
+        return OtherReads(text=f" None of the last {_LATEST} reads holds it.")
+    return OtherReads(text=" No read that was answered then or later holds it.")

@@ -1,4 +1,4 @@
-"""Stretches of a node's answers that certainly come from one process, and which figures nodes report at all.
+"""The answers of a node that certainly come from one process, and which figures nodes report at all.
 
 A figure that a system's probes do not have stands at its default, as if it were not known yet.  So a node reports a
 figure if any of its answers has it.
@@ -15,7 +15,7 @@ from history import Probe
 NEXT_NS: Final = 2_000_000_000
 
 
-def stretches(probes: Sequence[Probe]) -> list[list[Probe]]:
+def answers_by_process(probes: Sequence[Probe]) -> list[list[Probe]]:
     """The answers of each node, in order, split wherever the process may have changed.
 
     That is: where a probe failed in between, after two seconds without a probe, where the pid changed, and
@@ -45,7 +45,7 @@ def last_begins(probes: Sequence[Probe]) -> dict[str, int]:
 
     So an answer that arrives after the end of its process is not taken for one of the next process.
     """
-    return {stretch[0].node: stretch[0].time for stretch in stretches(probes)}
+    return {stretch[0].node: stretch[0].time for stretch in answers_by_process(probes)}
 
 
 def says(probe: Probe, figure: str) -> bool:

@@ -1,10 +1,10 @@
-"""A number and what it counts."""
+"""Numbers and lists of names as text."""
 
 from __future__ import annotations
 
 import pytest
 
-from history.records.counted import counted
+from history.records.text import and_listed, counted
 
 
 @pytest.mark.parametrize(
@@ -19,3 +19,9 @@ from history.records.counted import counted
 )
 def test_one_is_not_written_as_several(number: int, words: tuple[str, ...], text: str) -> None:
     assert counted(number, *words) == text
+
+
+@pytest.mark.parametrize("names", [[], ["n1"], ["n1", "n2"], ["n1", "n2", "n3"]])
+def test_the_last_of_several_names_follows_an_and(names: list[str]) -> None:
+    expected = ("", "n1", "n1 and n2", "n1, n2 and n3")[len(names)]
+    assert and_listed(names) == and_listed(name for name in names) == expected

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from history import RunFiles
+from history.records.violations import violations_of
 from reports.analysis.findings import prepare
 from reports.load.run import read_run
 from reports.story.breaks import Break
@@ -45,6 +46,26 @@ def test_a_node_of_which_one_read_lacks_it_is_not_among_them(tmp_path: Path) -> 
     found = first_break(changed(recorded_run("element-lost", tmp_path), ("n3", "n5")))
     assert found.detail.endswith(" Reads answered by n2, n4 then or later hold it.")
     assert found.title == "missing on n1, n3, n5"
+
+
+def test_a_node_that_shows_it_later_does_not_lack_it(tmp_path: Path) -> None:
+    """One read without it is stale, and nothing is lost: at the end every node's last read holds it."""
+    root = recorded_run("element-lost", tmp_path)
+    events = [json.loads(line) for line in (root / "history.jsonl").read_text().splitlines()]
+    held = next(e["value"] for e in reversed(events) if e.get("f") == "read" and e.get("node") == "n2" and e["value"])
+    for event in events:
+        if (event.get("phase"), event.get("type"), event.get("f"), event.get("node")) == ("final", "ok", "read", "n1"):
+            event["value"] = held
+    (root / "history.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events))
+    results = json.loads((root / "results.json").read_text())
+    for one in results["checks"]:
+        if one["name"] == "elements":
+            one.update(verdict="valid", details={"ok": len(held), "lost": 0})
+    (root / "results.json").write_text(json.dumps(results))
+    found = first_break(root)
+    assert found.detail.endswith(" Reads answered by n1, n2, n3, n4, n5 then or later hold it.")
+    assert found.title == "inconsistent"
+    assert [one.severity for one in violations_of(results) if one.kind == "lost-element"] == ["inconsistent"]
 
 
 def test_that_no_read_holds_it_is_said(tmp_path: Path) -> None:

@@ -6,26 +6,25 @@ from pathlib import Path
 
 import pytest
 
-from checker import logs_and_sets
 from checker.counterexamples import counters, kv, one_register
 from checker.counterexamples import enumerate as enumerated
-from history.records.doubts import doubts_of, is_least, leaves_more, violations_text
+from history.records.caveats import caveats_of, is_least, leaves_more, violations_text
 
 MORE = "there may be more than the first 4 violations: the rest was not looked for"
 LARGE = "a counterexample of 292 operations may not be minimal: of 203 of them it was not decided whether"
 
 
-def test_reasons_are_told_of_keys_with_violations_alone() -> None:
+def test_reasons_are_given_for_keys_with_violations_alone() -> None:
     keys = [
         {"key": "a", "violations": 4, "reason": MORE},
         {"key": "b", "violations": 0, "reason": "the deadline passed"},
         {"key": "c", "violations": 1},
     ]
-    assert doubts_of({"keys": keys}) == [("a", MORE)]
+    assert caveats_of({"keys": keys}) == [("a", MORE)]
     assert is_least({"keys": keys})
     assert not is_least({"keys": [{"key": "a", "violations": 1, "reason": LARGE}]})
     assert not is_least({})
-    assert doubts_of({"keys": None}) == []
+    assert caveats_of({"keys": None}) == []
 
 
 def test_counts_that_may_be_too_low_are_at_least_so_many() -> None:
@@ -36,7 +35,7 @@ def test_counts_that_may_be_too_low_are_at_least_so_many() -> None:
     assert violations_text(0, least=True) == "0 violations"
 
 
-@pytest.mark.parametrize("module", [logs_and_sets, counters, enumerated, kv, one_register])
+@pytest.mark.parametrize("module", [counters, enumerated, kv, one_register])
 def test_every_note_of_the_checker_about_further_violations_is_known(module: object) -> None:
     """The words are the checker's own: a note that is put otherwise there has to be known here too."""
     source = Path(str(module.__file__)).read_text()  # type: ignore[attr-defined]

@@ -14,13 +14,13 @@ from dataclasses import asdict, dataclass, field
 from itertools import accumulate, pairwise
 from typing import Any
 
-from harness.judge.stretches import says
+from harness.judge.answers_by_process import says
 from history import Probe
 from history.records.violations import Fate
 
 
 @dataclass(frozen=True, slots=True)
-class Whereabouts:
+class EntryFate:
     """The fate of the entries up to ``index``, which were committed and went from at least one log.
 
     ``lost``: at ``time`` (ns), when logs were shortest, none went beyond ``longest``.  ``missing``: at the end the logs
@@ -76,7 +76,7 @@ class _Reach:
         self.least = list(accumulate(reversed(self.longest), min))[::-1]
 
 
-def whereabouts(probes: Sequence[Probe], indexes: Iterable[int], fell: int) -> Whereabouts:
+def entry_fate(probes: Sequence[Probe], indexes: Iterable[int], fell: int) -> EntryFate:
     """Return the fate of the entries up to the highest of these committed indexes that was lost, or else of all.
 
     ``fell`` is when the first log was seen to have lost some of them (ns).  At least one index; each had been reported
@@ -90,7 +90,7 @@ def whereabouts(probes: Sequence[Probe], indexes: Iterable[int], fell: int) -> W
         if reach.least[since[index]] < index:
             longest = reach.least[since[index]]
             row = reach.longest.index(longest, since[index])
-            return Whereabouts("lost", index, reach.times[row], longest=longest, nodes=len(reach.nodes))
+            return EntryFate("lost", index, reach.times[row], longest=longest, nodes=len(reach.nodes))
     index = highest[0]
     first = max(since[index], bisect_right(reach.times, fell) - 1)
     held = [
@@ -100,7 +100,7 @@ def whereabouts(probes: Sequence[Probe], indexes: Iterable[int], fell: int) -> W
     time, holders = min(held, key=lambda one: len(one[1]))
     short = {node: end for node, end in reach.last.items() if end < index}
     fate: Fate = "missing" if short else "held"
-    return Whereabouts(fate, index, time, short=short, holders=holders, nodes=len(reach.nodes))
+    return EntryFate(fate, index, time, short=short, holders=holders, nodes=len(reach.nodes))
 
 
 def _committed(probes: Iterable[Probe]) -> list[tuple[int, int]]:

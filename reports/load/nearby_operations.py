@@ -1,4 +1,4 @@
-"""What else went on on the object of a counterexample: around a broken promise, and until a read of a set ended."""
+"""The operations near a counterexample on its object: around a broken promise, and until a read of a set ended."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from history import SECOND, Counterexample, Operation
 from reports.load.columns import NONE, Operations
 
 #: At most this many operations are shown on each side of one of the violation.
-MAX_BESIDE: Final = 3
+MAX_NEARBY: Final = 3
 #: They are shown if at most this much time (ns) lies between the two.
 MAX_GAP_NS: Final = SECOND
 
 
-def operations_beside(operations: Operations, example: Counterexample) -> list[Operation]:
+def nearby_operations(operations: Operations, example: Counterexample) -> list[Operation]:
     """List the nearest operations on the object around each one of a broken promise, in the order of the history.
 
     Of other counterexamples there are none: they say by themselves why nothing fits.
@@ -30,7 +30,7 @@ def operations_beside(operations: Operations, example: Counterexample) -> list[O
     for one in example.operations:
         end = one.invoked if one.returned is None else one.returned
         away = np.maximum(np.maximum(begun - end, one.invoked - done), 0)
-        nearest = np.lexsort((np.abs(begun - one.invoked), away))[:MAX_BESIDE]
+        nearest = np.lexsort((np.abs(begun - one.invoked), away))[:MAX_NEARBY]
         chosen.update(rows[nearest[away[nearest] <= MAX_GAP_NS]].tolist())
     return [operations.at(row) for row in sorted(chosen)]
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.judge.logs.whereabouts import Whereabouts, whereabouts
+from harness.judge.logs.entry_fate import EntryFate, entry_fate
 from history import Probe
 from history.records.violations import severity_of
 
@@ -25,22 +25,22 @@ def long_logs(*more: Probe) -> list[Probe]:
 
 def test_what_no_log_reaches_at_some_moment_is_lost_however_long_logs_are_later() -> None:
     short = [answer(time, node, end) for time, end in ((2, 40), (3, 60), (4, 300)) for node in NODES]
-    found = whereabouts(long_logs(*short), [100], 0)
+    found = entry_fate(long_logs(*short), [100], 0)
     # Until the answers of 2 s each log may have reached 100, and after those of 3 s 300.
-    assert found == Whereabouts("lost", 100, 2 * S, longest=60, nodes=3)
+    assert found == EntryFate("lost", 100, 2 * S, longest=60, nodes=3)
     assert found.describe() == "; entries 61 to 100, which were committed, were in no node's log at 2.0 s"
 
 
 def test_a_node_that_does_not_answer_may_have_them() -> None:
     dead = Probe(3 * S, "n3", error="no connection")
     short = [answer(time, node, end) for time, end in ((2, 40), (3, 60), (4, 300)) for node in NODES[:2]]
-    assert whereabouts(long_logs(*short, dead), [100], 0).fate == "held"
-    assert whereabouts(long_logs(*short, dead, answer(5, "n3", 100)), [100], 0).fate == "held"
+    assert entry_fate(long_logs(*short, dead), [100], 0).fate == "held"
+    assert entry_fate(long_logs(*short, dead, answer(5, "n3", 100)), [100], 0).fate == "held"
 
 
 def test_logs_that_are_short_at_the_end_are_named_beside_those_that_may_have_them() -> None:
-    found = whereabouts(long_logs(answer(2, "n1", 40), answer(2, "n2", 50), answer(2, "n3", 100)), [100, 30], 0)
-    assert found == Whereabouts("missing", 100, 2 * S, short={"n1": 40, "n2": 50}, holders=("n3",), nodes=3)
+    found = entry_fate(long_logs(answer(2, "n1", 40), answer(2, "n2", 50), answer(2, "n3", 100)), [100, 30], 0)
+    assert found == EntryFate("missing", 100, 2 * S, short={"n1": 40, "n2": 50}, holders=("n3",), nodes=3)
     assert found.describe() == ""
 
 
@@ -49,7 +49,7 @@ def test_entries_lost_before_are_no_less_lost_for_higher_ones_that_are_not() -> 
     early = [answer(time, node, end) for time, end in ((2, 40), (3, 40)) for node in NODES]
     late = [answer(4, node, 500, 500) for node in NODES]
     probes = long_logs(*early, *late, answer(5, "n1", 100), answer(6, "n1", 500))
-    assert (whereabouts(probes, [500], 0).fate, whereabouts(probes, [500, 100], 0).fate) == ("held", "lost")
+    assert (entry_fate(probes, [500], 0).fate, entry_fate(probes, [500, 100], 0).fate) == ("held", "lost")
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_fates_are_as_by_the_definition(drawn: list[tuple[str, int, int]]) -> No
         moments = [since, *(probe.time for probe in reporting if probe.time > since)]
         return any(max(reaches(node, moment) for node in nodes) < index for moment in moments)
 
-    found = whereabouts(probes, known, 0)
+    found = entry_fate(probes, known, 0)
     gone = [index for index in known if lost(index)]
     last = {node: [probe.ledger_end for probe in reporting if probe.node == node][-1] for node in nodes}
     if gone:

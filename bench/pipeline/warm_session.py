@@ -1,6 +1,6 @@
 """What a warm Spark session costs a run while it idles beside the load: pairs of runs, with and without it, in turn.
 
-    sudo python bench/pipeline/beside.py [--pairs 5] [--store DIRECTORY] [words of `harness run`]
+    sudo python bench/pipeline/warm_session.py [--pairs 5] [--store DIRECTORY] [words of `harness run`]
 
 Without words: --cluster netns:beside --rate 500 --time-limit 12 --dledger-version 0.3.2.  Prints one JSON object a run
 and the medians of each side.  The JVM's processor seconds, with its workers', are those between the first operation and
@@ -28,7 +28,7 @@ from pipeline.spark.session import SCRATCH
 from pipeline.spark.warm import family
 
 WORDS = ["--cluster", "netns:beside", "--rate", "500", "--time-limit", "12", "--dledger-version", "0.3.2"]
-TOLD = re.compile(r"verdict ([\d.]+) s and report ([\d.]+) s after the run")
+WAITED = re.compile(r"verdict ([\d.]+) s and report ([\d.]+) s after the run")
 Sample = tuple[float, float, float]
 
 
@@ -65,7 +65,7 @@ def one_run(store: Path, words: list[str]) -> dict[str, Any]:
     new = set(store.glob("*/2*")) - before
     assert len(new) == 1, output
     run = RunFiles(new.pop())
-    waited = TOLD.search(output)
+    waited = WAITED.search(output)
     return {
         "load": round(load, 1),
         **of_the_load(run),

@@ -1,0 +1,69 @@
+"""Operations as Arrow columns.
+
+``key``, ``value`` and ``result`` may be any JSON, so their columns hold JSON text: one type for every workload, and
+a key that groups the same way in Spark as in Python.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from history.errors import FormatError
+from history.records.operations import Operation
+from history.tables.schemas import OPERATIONS
+
+
+def json_text(value: Any) -> str:
+    """The canonical text of a JSON value in a column.  Lone surrogates become escapes, since columns are UTF-8."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return text if text.isascii() else clean(text)
+
+
+def clean(text: str) -> str:
+    """The text with lone surrogates escaped as ``\\udXXX``, since recorded strings may hold any."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def operations_table(operations: Sequence[Operation]) -> pa.Table:
+    """Operations as rows of ``operations.parquet``.  Raises FormatError for a number that does not fit in 64 bits."""
+    text = memo()
+    columns: dict[str, list[Any]] = {name: [getattr(item, name) for item in operations] for name in OPERATIONS.names}
+    columns["key"] = [None if key is None else text(key) for key in columns["key"]]
+    columns["value"] = [text(value) for value in columns["value"]]
+    columns["result"] = [text(item.result) if item.outcome == "ok" else None for item in operations]
+    try:
+        return table_of(columns, OPERATIONS)
+    except (OverflowError, pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise FormatError("history", "some event", f"does not fit the table: {error}") from None
+
+
+def table_of(columns: dict[str, list[Any]], schema: pa.Schema) -> pa.Table:
+    """A table of these columns, their texts cleaned where that is needed."""
+    try:
+        return pa.table(columns, schema=schema)
+    except UnicodeEncodeError:
+        for name in ("f", "node", "error"):
+            columns[name] = [None if cell is None else clean(cell) for cell in columns[name]]
+        return pa.table(columns, schema=schema)
+
+
+def memo() -> Callable[[Any], str]:
+    """:func:`json_text` with a cache of small scalars: a history repeats its keys and nulls thousands of times."""
+    known: dict[tuple[type, Any], str] = {}
+
+    def text(value: Any) -> str:
+        if value is None:
+            return "null"
+        if type(value) is int:
+            return str(value)
+        if type(value) is not str or len(value) > 64:
+            return json_text(value)
+        if (found := known.get((str, value))) is None:
+            found = known[str, value] = json_text(value)
+        return found
+
+    return text
