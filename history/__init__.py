@@ -2,7 +2,7 @@
 
 ``records``      what a run writes down, one file a kind of line, and where each file of a run is
 ``tables``       the schemas of the Parquet tables, and the version that is written into each file
-``metrics``      figures that several packages share: recovery, regressions
+``metrics``      figures that several packages share: recovery, regressions, the clock without standstills
 ``readers``      histories from elsewhere, and our own by columns
 ``toml_file``    files that people write, with errors that say what a file is instead
 ``schema``       what may stand in such files: a type says it, and one wording says what is wrong

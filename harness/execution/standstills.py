@@ -12,7 +12,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Final, Self
 
-from harness.judge.awake_clock import merged
+from history.metrics.awake_clock import merged
 
 LOOK_EVERY_S: Final = 0.05
 #: Longer than a busy machine delays a thread.

@@ -9,7 +9,6 @@
 ``node_alarms``         alarms in the nodes' logs and answers
 ``system_checks``       the checks that a system brings with it
 ``damage``              what faults of ours destroyed, and what that excuses
-``awake_clock``         the clock without the times in which the harness stood still
 ``answers_by_process``  answers of a node that come from one process
 ``fault_figures``       what each fault cost
 ``violation_times``     the phase and the faults of each violation

@@ -20,6 +20,7 @@ import numpy as np
 from harness.judge.answers_by_process import last_answers, reporting
 from harness.judge.recovery import FRESH_NS, assess
 from history import Operation, Probe, Receipt
+from history.metrics.awake_clock import AwakeClock
 from history.metrics.recovery import (
     Asked,
     Load,
@@ -42,6 +43,7 @@ def with_details(
     operations: Sequence[Operation],
     probes: Sequence[Probe],
     nodes: Sequence[str],
+    clock: AwakeClock,
 ) -> tuple[dict[str, Any], ...]:
     """The rows of the table ``faults``, each with ``kinds``, ``caught_up``, ``behind`` and ``silent``.
 
@@ -51,7 +53,9 @@ def with_details(
     not seen before the next fault) and ``last_ms`` (of all nodes, None unless all were seen).
     ``behind`` are the nodes whose probes show that they had not caught up before the next fault, ``silent`` those that
     never answered a probe again after the heal, or after a fault that could not be healed, although they had before.
+    All are taken by ``clock``, which leaves out the times in which the harness stood still.
     """
+    receipts, operations, probes = clock.receipts(receipts), clock.operations(operations), clock.probes(probes)
     load = load_in(operations, receipts)
     around = surroundings(receipts, load)
     under_load = {op.f for op in _under_load(operations)}

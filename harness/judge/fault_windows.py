@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from harness.judge.awake_clock import AwakeClock
 from harness.judge.recorded import Recorded
 from history import Receipt
+from history.metrics.awake_clock import AwakeClock
 from nemesis.core.errors import UnknownFaultError
 from nemesis.faults.registry import find, one_at_a_time
 

@@ -16,10 +16,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 from checker.per_key import by_key
-from harness.judge.awake_clock import AwakeClock
 from harness.judge.fault_windows import Window, windows_of
 from harness.judge.recorded import Recorded
 from history import Check, Operation
+from history.metrics.awake_clock import AwakeClock
 from history.records.text import counted
 from history.records.violations import NOT_ACKNOWLEDGED
 from nemesis.schedule.steps import fault_names

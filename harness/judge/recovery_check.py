@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from harness.judge.answers_by_process import last_answers, last_begins
-from harness.judge.awake_clock import AwakeClock, gaps
 from harness.judge.damage import Damage, Damages
 from harness.judge.logs.committed_prefix import falls
 from harness.judge.logs.leader_complete import short_leaders
@@ -34,6 +33,7 @@ from harness.judge.recovery import (
     silent_before,
 )
 from history import Check, Operation, Probe, Verdict
+from history.metrics.awake_clock import AwakeClock, gaps
 from history.records.indexes import index_text
 from history.records.probes import last_commit
 from history.records.text import and_listed
@@ -53,7 +53,7 @@ _STANDS_NS: Final = 1_500_000_000
 
 @dataclass(frozen=True, slots=True)
 class RecoveryFindings:
-    """Findings of the probes since the last heal and since the load, in awake time (``harness.judge.awake_clock``).
+    """Findings of the probes since the last heal and since the load, in awake time (``history.metrics.awake_clock``).
 
     The clients' load goes on after the last heal, and a node may fall behind in it: so what was committed when the load
     had ended must be reached as well.  ``unseen`` are times without any probe, ``unasked`` nodes without a probe since
@@ -281,12 +281,12 @@ def _took(recovery: Recovery) -> float:
 
 def _time_sentence(found: RecoveryFindings, limit: float) -> str:
     heal, load = found.since_heal, found.since_load
-    seen = heal.reached_sentence()
-    if _took(load) > max(_took(heal), limit + SLACK_S):
+    seen, late = heal.reached_sentence(), max(_took(heal), _took(load))
+    if _took(load) > max(_took(heal), limit):
         at = f"at {index_text(load.target, load.epoch_bits)} " if load.rule == "indexes" else ""
-        seen += f", but {at}only {_took(load):.1f} s after the load"
-    elif limit < max(_took(heal), _took(load)) <= limit + SLACK_S:
-        seen += f", and probes report up to {SLACK_S:g} s late"
+        seen += f", {'but' if late > limit + SLACK_S else 'and'} {at}only {_took(load):.1f} s after the load"
+    if limit < late <= limit + SLACK_S:
+        seen += f", which counts as within {limit:g} s: probes report up to {SLACK_S:g} s late"
     return seen
 
 

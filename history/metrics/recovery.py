@@ -2,6 +2,7 @@
 
 The definitions, which ``docs/tables.md`` repeats:
 
+- All durations and rates are by the clock of ``history.metrics.awake_clock``: no standstill of the harness counts.
 - *ok*: the completion time of an ok operation of a client, whatever its kind, key and phase; not of one that the
   answering node had not applied, which is no service.
 - *record*: up to the last invocation or completion of a client, or time in a fault's receipt, whichever is later.
@@ -40,6 +41,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from history.metrics.awake_clock import AwakeClock
 from history.records.events import SECOND
 from history.records.receipts import Receipt
 
@@ -68,6 +70,10 @@ class Load:
     begin: int
     end: int
     last: int
+
+    def awake(self, clock: AwakeClock) -> Load:
+        """The same by the clock without standstills."""
+        return Load(clock.at(self.begin), clock.at(self.end), clock.at(self.last))
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from history import SECOND, RunFiles, receipts_of
+from history.metrics.awake_clock import AwakeClock
 from history.metrics.recovery import Times
 from history.tables.schemas import OPERATIONS, VERDICTS, WINDOWS
 from pipeline.spark.actions import require_visible, run_action
@@ -32,6 +33,7 @@ from pipeline.spark.big_keys import judge_big_keys
 from pipeline.spark.blocks import Report, Source, Span, read_blocks, span_of
 from pipeline.spark.hadoop_fs import for_readers, head, listing, uri_of
 from pipeline.spark.keys import count_keys, judge_keys, read_table, write_by_key
+from pipeline.tables.conclusions import clock_of
 from pipeline.tables.judging import REGISTERS, Budget, verdict_table
 from pipeline.tables.local import Tables
 from pipeline.tables.pairing import Seams
@@ -103,7 +105,9 @@ def run_tables(
         source = Source(history, size, history)
     header_of(b"".join(head(spark, source.uri).partition(b"\n")[:2]), Path(source.name))
     with replacing(run.tables, source.size if history is None else None) as (fresh, rows):
-        verdicts, faults = _computed(spark, source, fresh.resolve(), rows, model, deadline_s, sizes or Sizes())
+        verdicts, faults = _computed(
+            spark, source, clock_of(run), fresh.resolve(), rows, model, deadline_s, sizes or Sizes()
+        )
         rows["probes"] = write_part(fresh, "probes", probe_batches(run.probes))
     return Tables.of(verdicts, faults)
 
@@ -111,6 +115,7 @@ def run_tables(
 def _computed(
     spark: SparkSession,
     source: Source,
+    clock: AwakeClock,
     root: Path,
     rows: dict[str, int],
     model: str | None,
@@ -133,7 +138,7 @@ def _computed(
         verdicts = _verdict_rows(spark, made, root, model, deadline_s, sizes)
         rows["windows"], times = windows.result()
     rows["operations"] = sum(piece.operations for piece in made.slices)
-    faults = fault_table(receipts, _joined_times(scratch / "ok", times), load)
+    faults = fault_table(receipts, _joined_times(scratch / "ok", times), load, clock)
     rows |= write_tables(root, {"verdicts": verdicts, "faults": faults})
     # Not what is in it first: an attempt that Spark has given up may still write there.
     remove(scratch)

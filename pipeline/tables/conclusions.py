@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from history import SECOND, FormatError, RunFiles
 from history.json_object import read_object
+from history.metrics.awake_clock import AwakeClock
 from history.metrics.recovery import Load, moment_or
 from history.records.violations import violations_of
 from history.tables.operations import clean, json_text, operations_table
@@ -50,6 +51,11 @@ def object_in(path: Path) -> dict[str, Any]:
         return read_object(path)
     except ValueError:
         return {}
+
+
+def clock_of(run: RunFiles) -> AwakeClock:
+    """The clock of a run without the times in which the harness stood still."""
+    return AwakeClock.recorded(object_in(run.state))
 
 
 # -- checks, environment ----------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from history import SECOND
+from history.metrics.awake_clock import AwakeClock
 from history.metrics.recovery import Load
 from history.tables.metadata import read_pieces
 from history.tables.schemas import OPERATIONS
@@ -41,11 +42,11 @@ def batches_of(table: Path) -> Batches:
     return read
 
 
-def load_figures(batches: Batches, healed: int = 0) -> tuple[dict[str, Any], Load]:
+def load_figures(batches: Batches, clock: AwakeClock, healed: int = 0) -> tuple[dict[str, Any], Load]:
     """``operations``, ``ok``, ``rate``, ``unavailable_s`` and the latencies (see the table ``runs``), and the load.
 
-    All but the first two are of the load (``history.metrics.recovery``).  ``healed`` is the last time of any fault
-    (ns).
+    All but the first two are of the load (``history.metrics.recovery``), by ``clock``, which leaves out standstills;
+    the load that is returned has the times of the run.  ``healed`` is the last time of any fault (ns).
     """
     slices = [Slice.of(batch) for batch in batches()]
     load, phased, ok = Slice.load(slices, (), healed), any(piece.phased for piece in slices), 0
@@ -55,13 +56,14 @@ def load_figures(batches: Batches, healed: int = 0) -> tuple[dict[str, Any], Loa
         answered = _answered(batch, phased=phased)
         seconds = _by_second(answered["returned"].to_numpy(), seconds)
         for name, since in _SINCE.items():
-            counts[name] += len(_waits(answered, since))
+            counts[name] += len(_waits(answered, since, clock))
+    awake = load.awake(clock)
     figures: dict[str, Any] = {
         "operations": sum(piece.operations for piece in slices),
         "ok": ok,
-        "rate": counts["p99_ms"] * SECOND / (load.end - load.begin) if load.end > load.begin else None,
-        "unavailable_s": _unavailable(seconds, load) if Slice.asked_in(slices) else None,
-        **{name: _p99(batches, counts[name], since, phased=phased) for name, since in _SINCE.items()},
+        "rate": counts["p99_ms"] * SECOND / (awake.end - awake.begin) if awake.end > awake.begin else None,
+        "unavailable_s": _unavailable(seconds, load, clock) if Slice.asked_in(slices) else None,
+        **{name: _p99(batches, counts[name], since, clock, phased=phased) for name, since in _SINCE.items()},
     }
     return figures, load
 
@@ -73,21 +75,21 @@ def _by_second(times: _Numbers, *seconds: pa.Table) -> pa.Table:
     return groups.aggregate([("first", "min"), ("last", "max")]).rename_columns(["second", "first", "last"])
 
 
-def _unavailable(seconds: pa.Table, load: Load) -> float:
+def _unavailable(seconds: pa.Table, load: Load, clock: AwakeClock) -> float:
     """Seconds of the load that lie in stretches of over GAP_S s without an ok."""
     seen = np.sort(np.concatenate([seconds["first"].to_numpy(), seconds["last"].to_numpy()]))
-    gaps = np.diff(np.concatenate(([load.begin], np.clip(seen, load.begin, load.end), [load.end])))
+    gaps = np.diff(clock.times(np.concatenate(([load.begin], np.clip(seen, load.begin, load.end), [load.end]))))
     return float(gaps[gaps > GAP_S * SECOND].sum()) / SECOND
 
 
-def _p99(batches: Batches, count: int, since: str, *, phased: bool) -> float | None:
+def _p99(batches: Batches, count: int, since: str, clock: AwakeClock, *, phased: bool) -> float | None:
     """The p99 latency (ms) by nearest rank of so many operations: the least of the greatest hundredth."""
     if not count:
         return None
     most = count + 1 + -99 * count // 100
     held = np.empty(0, np.int64)
     for batch in batches():
-        held = np.append(held, _waits(_answered(batch, phased=phased), since))
+        held = np.append(held, _waits(_answered(batch, phased=phased), since, clock))
         if len(held) > 2 * most:
             held = np.partition(held, -most)[-most:]
     return float(np.partition(held, -most)[-most]) / 1e6
@@ -99,8 +101,8 @@ def _answered(batch: pa.Table | pa.RecordBatch, *, phased: bool) -> pa.Table | p
     return ok.filter(pc.equal(ok["phase"], "main")) if phased else ok
 
 
-def _waits(answered: pa.Table | pa.RecordBatch, since: str) -> _Numbers:
+def _waits(answered: pa.Table | pa.RecordBatch, since: str, clock: AwakeClock) -> _Numbers:
     """The time that each of those with a time ``since`` took from it (ns)."""
     known = answered.filter(pc.is_valid(answered[since])) if answered[since].null_count else answered
-    waits: _Numbers = known["returned"].to_numpy() - known[since].to_numpy()
+    waits: _Numbers = clock.times(known["returned"].to_numpy()) - clock.times(known[since].to_numpy())
     return waits

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from history import KeyVerdict, RunFiles
 from history.tables.schemas import PROBES, VERDICTS
+from pipeline.tables.conclusions import clock_of
 from pipeline.tables.judging import Budget, each_key, judge, verdicts_of
 from pipeline.tables.recovery import Slice, fault_table, ok_times
 from pipeline.tables.sources import probe_batches, read_run
@@ -58,7 +59,7 @@ def computed_tables(run: RunFiles, *, model: str | None, deadline_s: float) -> d
         "operations": operations,
         "verdicts": _verdicts(operations, model, deadline_s),
         "windows": window_table(operations),
-        "faults": fault_table(receipts, ok_times(operations), load),
+        "faults": fault_table(receipts, ok_times(operations), load, clock_of(run)),
         "probes": pa.concat_tables([PROBES.empty_table(), *probe_batches(run.probes)]),
     }
 

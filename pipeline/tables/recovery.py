@@ -14,15 +14,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from history import UNAPPLIED, Receipt
+from history.metrics.awake_clock import AwakeClock
 from history.metrics.recovery import Asked, Load, Times, figures, load_of, surroundings
 from history.tables.operations import clean
 from history.tables.schemas import FAULTS
 
 
-def fault_table(receipts: Sequence[Receipt], ok: Times, load: Load) -> pa.Table:
-    """Rows of ``faults.parquet``.  ``ok`` holds the completion times of ok operations in ascending order."""
-    around = surroundings(receipts, load)
-    rows = [{**_facts(receipt), **figures(receipt, around.get(receipt.id), ok, load)} for receipt in receipts]
+def fault_table(receipts: Sequence[Receipt], ok: Times, load: Load, clock: AwakeClock) -> pa.Table:
+    """Rows of ``faults.parquet``.  ``ok`` holds the completion times of ok operations in ascending order.
+
+    All times are those of the run; the figures are taken by ``clock``, which leaves out standstills.
+    """
+    awake, ok, load = clock.receipts(receipts), clock.times(ok), load.awake(clock)
+    around = surroundings(awake, load)
+    rows = [
+        {**_facts(receipt), **figures(own, around.get(receipt.id), ok, load)}
+        for receipt, own in zip(receipts, awake, strict=True)
+    ]
     return pa.Table.from_pylist(rows, schema=FAULTS)
 
 

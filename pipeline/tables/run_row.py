@@ -10,13 +10,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from history import Receipt, RunFiles
+from history.metrics.awake_clock import AwakeClock
 from history.metrics.recovery import Load, never_recovered, surroundings
 from history.records.layout import start_of
 from history.records.plans import nemesis_name, system_version
 from history.records.settings import machine_of, settings_of
 from history.records.verdicts import verdict_of
 from history.tables.operations import clean
-from pipeline.tables.conclusions import object_in
+from pipeline.tables.conclusions import clock_of, object_in
 
 
 def run_row(
@@ -53,7 +54,7 @@ def run_row(
         "written": written,
         "fingerprint": fingerprint,
         **figures,
-        **_fault_figures(tables["faults"].to_pylist(), load),
+        **_fault_figures(tables["faults"].to_pylist(), load, clock_of(run)),
     }
     return {key: _cleaned(cell) for key, cell in row.items()}
 
@@ -96,18 +97,19 @@ def last_moment(faults: pa.Table) -> int:
     return max((time for time in times if time is not None), default=0)
 
 
-def _fault_figures(faults: list[dict[str, Any]], load: Load) -> dict[str, Any]:
+def _fault_figures(faults: list[dict[str, Any]], load: Load, clock: AwakeClock) -> dict[str, Any]:
     installed = [row for row in faults if row["state"] == "installed"]
     times = sorted(row["recovered_ms"] for row in installed if row["recovered_ms"] is not None)
     gaps = [row["longest_gap_ms"] for row in installed if row["longest_gap_ms"] is not None]
     never = [row for row in installed if never_recovered(row)]
-    around = surroundings([_standing(row) for row in faults if row["state"] != "skipped"], load)
+    standing = [_standing(row) for row in faults if row["state"] != "skipped"]
+    around = surroundings(clock.receipts(standing), load.awake(clock))
     return {
         "faults": len(installed),
         "never_recovered": len(never),
         "recovery_ms": float(np.median(times)) if times else None,
         "recovery_times_ms": times,
-        "censored_times_ms": sorted((around[row["id"]].next - row["healed"]) / 1e6 for row in never),
+        "censored_times_ms": sorted((around[row["id"]].next - clock.at(row["healed"])) / 1e6 for row in never),
         "longest_gap_ms": max(gaps, default=None),
     }
 

@@ -27,7 +27,7 @@ from history.tables.metadata import named, no_parquet, read_pieces
 from history.tables.schemas import RUNS, RUNS_VERSION, TABLES, TABLES_VERSION
 from history.tables.warehouse import files_of, in_newest, newest_version, written_schema
 from pipeline.tables import storage
-from pipeline.tables.conclusions import conclusion_tables
+from pipeline.tables.conclusions import clock_of, conclusion_tables
 from pipeline.tables.load_figures import batches_of, load_figures
 from pipeline.tables.run_row import last_moment, run_row
 from pipeline.tables.storage import appearing, exact, history_bytes, read_table, rows_in, rows_of, write_file
@@ -120,7 +120,7 @@ class Landing:
         names = [table for table in TABLES if not (large and table == "operations")]
         tables = {table: read_table(run.table(table), table) for table in names}
         batches = batches_of(run.table("operations")) if large else tables["operations"].to_batches
-        figures = load_figures(batches, last_moment(tables["faults"]))
+        figures = load_figures(batches, clock_of(run), last_moment(tables["faults"]))
         tables |= conclusion_tables(run, tables, figures[1])
         row = run_row(run, name, figures, tables, mark, written)
         tables["runs"] = pa.Table.from_pylist([row], schema=RUNS)

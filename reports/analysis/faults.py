@@ -13,6 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from history import SECOND, Receipt
+from history.metrics.awake_clock import AwakeClock
 from history.metrics.recovery import Asked, Load, figures, load_of, moment_or, surroundings
 from reports.analysis.node_timeline import NodeTimeline, leader_at
 from reports.load.columns import Operations
@@ -133,20 +134,23 @@ def about_to_strike(node: str, seconds: float, windows: Sequence[FaultWindow]) -
 
 def fault_windows(run: Run, timelines: Sequence[NodeTimeline]) -> list[FaultWindow]:
     """List the faults in the order in which they were started."""
-    oks = run.operations.served_at()
-    kinds = {kind: run.operations.served_at(code) for code, kind in enumerate(run.operations.f.names)}
-    load = load_in(run.operations, run.receipts)
-    around = surroundings(run.receipts, load)
+    clock = AwakeClock.recorded(run.state)
+    oks = clock.times(run.operations.served_at())
+    kinds = {kind: clock.times(run.operations.served_at(code)) for code, kind in enumerate(run.operations.f.names)}
+    load = load_in(run.operations, run.receipts).awake(clock)
+    awake = clock.receipts(run.receipts)
+    around = surroundings(awake, load)
     cut = is_cut(run)
     found = []
-    for receipt in sorted(run.receipts, key=lambda receipt: receipt.started):
+    for recorded, receipt in sorted(zip(run.receipts, awake, strict=True), key=lambda pair: pair[0].started):
         if cut:
-            found.append(_window(receipt, dict.fromkeys(FIGURES), {}, timelines, run, None))
+            found.append(_window(recorded, dict.fromkeys(FIGURES), {}, timelines, run, None))
             continue
         here = around.get(receipt.id)
         own = figures(receipt, here, oks, load) if len(run.operations) else _recorded(run.fault_rows.get(receipt.id))
         by_kind = {kind: figures(receipt, here, mine, load) for kind, mine in kinds.items()} if here else {}
-        found.append(_window(receipt, {**dict.fromkeys(FIGURES), **own}, by_kind, timelines, run, load))
+        costs = {**dict.fromkeys(FIGURES), **own}
+        found.append(_window(recorded, costs, by_kind, timelines, run, measured_for(receipt, load)))
     return found
 
 
@@ -181,9 +185,9 @@ def _window(
     by_kind: Mapping[str, Mapping[str, float | None]],
     timelines: Sequence[NodeTimeline],
     run: Run,
-    load: Load | None,
+    measured_s: float | None,
 ) -> FaultWindow:
-    """Gather what is known of a fault; without a ``load`` the history was cut."""
+    """Gather what is known of a fault."""
     grudge = grudge_of(receipt)
     leader = receipt.leader or leader_at(timelines, receipt.started / SECOND)
     return FaultWindow(
@@ -196,8 +200,8 @@ def _window(
         grudge=grudge,
         leader=leader,
         leader_cut=leader_cut(leader, grudge, run.members) if grudge else None,
-        measured_s=measured_for(receipt, load) if load else None,
-        cut=load is None,
+        measured_s=measured_s,
+        cut=is_cut(run),
         sides=sides_text(grudge, run.nodes, leader),
         started=receipt.started / SECOND,
         stood=_seconds(receipt.stood),

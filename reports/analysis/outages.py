@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from history.metrics.awake_clock import AwakeClock
 from reports.analysis.faults import FaultWindow
 from reports.load.columns import NONE, Ints, Operations
 
@@ -23,16 +24,20 @@ EXAMINED: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class Outage:
-    """Clients asked from ``start`` to ``stop`` (s), and nothing of the ``kind`` succeeded; ``ended``: later one did."""
+    """Clients asked from ``start`` to ``stop`` (s), and nothing of the ``kind`` succeeded; ``ended``: later one did.
+
+    For ``slept`` s of that time the harness itself stood still.
+    """
 
     kind: str
     start: float
     stop: float
     ended: bool
+    slept: float = 0.0
 
     @property
     def length(self) -> float:
-        return self.stop - self.start
+        return self.stop - self.start - self.slept
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,22 +54,22 @@ class Service:
         return sum(outage.length for outage in self.outages)
 
 
-def services_of(operations: Operations, end_ns: int) -> list[Service]:
+def services_of(operations: Operations, end_ns: int, clock: AwakeClock) -> list[Service]:
     """List the kinds of operations that clients asked for, in the order of their first appearance."""
     kinds = enumerate(operations.f.names)
-    found = (_service(operations, operations.f.codes == code, name, end_ns) for code, name in kinds)
+    found = (_service(operations, operations.f.codes == code, name, end_ns, clock) for code, name in kinds)
     return [service for service in found if service is not None]
 
 
-def total_outages(operations: Operations, end_ns: int) -> list[Outage]:
+def total_outages(operations: Operations, end_ns: int, clock: AwakeClock) -> list[Outage]:
     """List the times in which no operation of any kind succeeded, the earliest first; their kind is empty."""
-    every = _service(operations, np.ones(len(operations), bool), "", end_ns)
+    every = _service(operations, np.ones(len(operations), bool), "", end_ns, clock)
     return list(every.outages) if every else []
 
 
-def outages_of(operations: Operations, end_ns: int) -> list[Outage]:
+def outages_of(operations: Operations, end_ns: int, clock: AwakeClock) -> list[Outage]:
     """List the outages of all kinds, the earliest first."""
-    found = (outage for service in services_of(operations, end_ns) for outage in service.outages)
+    found = (outage for service in services_of(operations, end_ns, clock) for outage in service.outages)
     return sorted(found, key=lambda outage: (outage.start, outage.kind))
 
 
@@ -86,12 +91,14 @@ def by_fault(found: Sequence[Outage], windows: Sequence[FaultWindow], end_s: flo
     return mapped
 
 
-def _service(operations: Operations, mine: npt.NDArray[np.bool_], kind: str, end_ns: int) -> Service | None:
+def _service(
+    operations: Operations, mine: npt.NDArray[np.bool_], kind: str, end_ns: int, clock: AwakeClock
+) -> Service | None:
     if not mine.any():
         return None
     served = operations.served[mine]
     begun, waited = operations.invoked[mine], operations.returned[mine]
-    waited = np.where(waited == NONE, end_ns, waited)
+    begun, waited = clock.times(begun), clock.times(np.where(waited == NONE, end_ns, waited))
     oks = np.sort(waited[served])
     edges = np.concatenate(([begun.min()], oks, [waited.max()]))
     gaps = np.diff(edges)
@@ -99,7 +106,7 @@ def _service(operations: Operations, mine: npt.NDArray[np.bool_], kind: str, end
         outage
         for place in np.argsort(-gaps, kind="stable")[:EXAMINED]
         for outage in _outages(
-            kind, begun, waited, int(edges[place]), int(edges[place + 1]), ended=bool(place < len(oks))
+            kind, begun, waited, (int(edges[place]), int(edges[place + 1])), clock, ended=bool(place < len(oks))
         )
     ]
     longest = max(stretches, key=lambda outage: outage.length)
@@ -107,17 +114,22 @@ def _service(operations: Operations, mine: npt.NDArray[np.bool_], kind: str, end
     return Service(kind, longest, tuple(long))
 
 
-def _outages(kind: str, begun: Ints, waited: Ints, low: int, high: int, *, ended: bool) -> list[Outage]:
+def _outages(
+    kind: str, begun: Ints, waited: Ints, between: tuple[int, int], clock: AwakeClock, *, ended: bool
+) -> list[Outage]:
     """Cut a stretch between two successes to the times in which clients waited for another one, the earliest first.
 
     None of what they asked before the last of these times succeeded, and after each of them one did if ``ended``.
+    The times that are given are by the clock, those that are returned by that of the run.
     """
+    low, high = between
     mine = (waited > low) & (begun < high)
     if not mine.any():
-        return [Outage(kind, low / 1e9, low / 1e9, ended)]
+        return [Outage(kind, clock.back(low) / 1e9, clock.back(low) / 1e9, ended)]
     order = np.argsort(begun[mine], kind="stable")
     starts, known = begun[mine][order], np.maximum.accumulate(waited[mine][order])
     pauses = np.flatnonzero(starts[1:] - known[:-1] > LONG_S * 1e9)
-    first = np.maximum(starts[np.concatenate(([0], pauses + 1))], low) / 1e9
-    last = np.concatenate((known[pauses], [high])) / 1e9
-    return [Outage(kind, one, other, ended) for one, other in zip(first.tolist(), last.tolist(), strict=True)]
+    first = np.maximum(starts[np.concatenate(([0], pauses + 1))], low)
+    last = np.concatenate((known[pauses], [high]))
+    spans = [(clock.back(int(one)), clock.back(int(other))) for one, other in zip(first, last, strict=True)]
+    return [Outage(kind, one / 1e9, other / 1e9, ended, clock.slept(one, other) / 1e9) for one, other in spans]

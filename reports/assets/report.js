@@ -182,13 +182,15 @@ tick)??"")}}}function drawBands(context,data,toX,left,right,top,height){context.
 kipped")continue;let a=Math.max(toX(fault.start),left),b=Math.min(Math.max(toX(fault.end),a+1),right);if(b<=left||a>=right)continue;context.fillStyle=data.faultColours[fault.
 family];let stood=Math.min(Math.max(toX(fault.stood??fault.start),a),b),heal=Math.min(Math.max(toX(fault.heal??fault.end),stood),b),full=context.globalAlpha;context.
 fillRect(stood,top,Math.max(heal-stood,1),height),context.globalAlpha=full/2,context.fillRect(a,top,stood-a,height),context.fillRect(heal,top,b-heal,height),context.
-globalAlpha=full}context.restore()}function drawPhases(context,data,toX,left,right,top,height,ratio){context.save(),context.strokeStyle=Ink.quiet,context.lineWidth=
-ratio,context.setLineDash([2*ratio,3*ratio]);for(let phase of data.phases){let x=toX(phase.start);x<left||x>right||(context.beginPath(),context.moveTo(x,top),context.
-lineTo(x,top+height),context.stroke())}context.restore()}function namePhases(context,data,toX,left,right,top,ratio){context.save(),context.fillStyle=Ink.quiet,context.
-strokeStyle=Ink.paper,context.lineWidth=3*ratio,context.lineJoin="round",context.setLineDash([]),context.font=Ink.font.replace("12px",`${12*ratio}px`),context.textBaseline=
-"top";for(let{name,start:start2}of data.phases){let x=toX(start2),room=right-x>context.measureText(name).width+6*ratio;if(x<left||x>right)continue;let at=[x+(room?
-3:-3)*ratio,top+(data.findings?.length||data.violations?.length?11:1)*ratio];context.textAlign=room?"left":"right",context.strokeText(name,...at),context.fillText(
-name,...at)}context.restore()}var BAR=2;function drawViolationMarks(context,data,toX,left,right,top,height,ratio){context.save(),context.strokeStyle=Ink.mark,context.
+globalAlpha=full}drawStandstills(context,data,toX,left,right,top,height),context.restore()}function drawStandstills(context,data,toX,left,right,top,height){context.
+fillStyle=Ink.quiet;for(let[from,to]of data.still??[]){let a=Math.max(toX(from),left);context.fillRect(a,top,Math.max(Math.min(Math.max(toX(to),a+1),right)-a,0),
+height)}}function drawPhases(context,data,toX,left,right,top,height,ratio){context.save(),context.strokeStyle=Ink.quiet,context.lineWidth=ratio,context.setLineDash(
+[2*ratio,3*ratio]);for(let phase of data.phases){let x=toX(phase.start);x<left||x>right||(context.beginPath(),context.moveTo(x,top),context.lineTo(x,top+height),
+context.stroke())}context.restore()}function namePhases(context,data,toX,left,right,top,ratio){context.save(),context.fillStyle=Ink.quiet,context.strokeStyle=Ink.
+paper,context.lineWidth=3*ratio,context.lineJoin="round",context.setLineDash([]),context.font=Ink.font.replace("12px",`${12*ratio}px`),context.textBaseline="top";
+for(let{name,start:start2}of data.phases){let x=toX(start2),room=right-x>context.measureText(name).width+6*ratio;if(x<left||x>right)continue;let at=[x+(room?3:-3)*
+ratio,top+(data.findings?.length||data.violations?.length?11:1)*ratio];context.textAlign=room?"left":"right",context.strokeText(name,...at),context.fillText(name,
+...at)}context.restore()}var BAR=2;function drawViolationMarks(context,data,toX,left,right,top,height,ratio){context.save(),context.strokeStyle=Ink.mark,context.
 lineWidth=ratio,context.setLineDash([]);let marked=[...(data.further?.findings??[]).map(at=>[at,!0]),...(data.findings??[]).map(({at})=>[at,!0]),...(data.further?.
 violations??[]).map(at=>[at,!1]),...(data.violations??[]).map(({at})=>[at,!1])];context.fillStyle=Ink.mark;for(let{at,until}of data.findings??[]){let[a,b]=[Math.
 max(toX(at),left),Math.min(toX(until??at),right)];b>a&&context.fillRect(a,top,b-a,BAR*ratio)}for(let[at,hollow]of marked){let x=toX(at);x<left||x>right||(context.

@@ -9,11 +9,12 @@ from typing import Any, Final
 import numpy as np
 
 from history.codes import OK
+from history.metrics.awake_clock import AwakeClock
 from history.records.check_records import check_records
 from reports.load.run import Run
 from reports.style.format import number
 
-#: A share of the operations begun; of whole histories it is 1, and some percent less where the harness stood still.
+#: A share of the operations begun; of whole histories it is 1.
 _MIN_KEPT: Final = 0.5
 #: The counts in what the gate of operations saw: ``92 windows, 214 tails``, or ``1 window of at least 6 asked for``.
 _COUNTED: Final = re.compile(r"(?<!at least )\b(\d+) [a-z]")
@@ -64,7 +65,8 @@ def _begun(state: Mapping[str, Any]) -> float:
     rate, start, end = pace.get("invoked_per_s"), moments.get("main"), moments.get("main-end")
     if not isinstance(rate, int | float) or not isinstance(start, int) or not isinstance(end, int):
         return 0.0
-    return rate * (end - start) / 1e9
+    clock = AwakeClock.recorded(state)  # by which the rate was taken
+    return rate * (clock.at(end) - clock.at(start)) / 1e9
 
 
 def counts_cut(results: Mapping[str, Any], state: Mapping[str, Any]) -> bool:

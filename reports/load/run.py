@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 
 from history import SECOND, Event, Probe, Receipt, RunFiles, read_probes, receipts_of
 from history.json_object import load_object, read_object
+from history.metrics.awake_clock import AwakeClock
 from history.records.indexes import epoch_bits_in
 from history.records.verdicts import HARNESS_FAILURE as HARNESS_FAILURE
 from history.records.verdicts import verdict_of as verdict_of
@@ -90,6 +91,11 @@ class Run:
         probes = self.probes[-1].time if self.probes else 0
         faults = max((receipt.healed or receipt.started for receipt in self.receipts), default=0)
         return max(self.operations.end, probes, faults, SECOND)
+
+    @property
+    def clock(self) -> AwakeClock:
+        """The clock without the times in which the harness stood still."""
+        return AwakeClock.recorded(self.state)
 
     @property
     def epoch_bits(self) -> int:

@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from history import RunFiles
 from history.json_object import read_object
+from history.metrics.awake_clock import AwakeClock
 from history.metrics.recovery import never_recovered
 from history.records.caveats import is_least
 from history.records.check_records import check_records
@@ -251,8 +252,11 @@ def _no(check: Mapping[str, Any]) -> str:
 
 
 def _main_seconds(state: Mapping[str, Any]) -> float | None:
+    """The length of the main phase, without the times in which the harness stood still."""
     start, end = _whole(_at(state, "moments", "main")), _whole(_at(state, "moments", "main-end"))
-    return round((end - start) / 1e9, 3) if start is not None and end is not None and end > start else None
+    if start is None or end is None or end <= start:
+        return None
+    return round((end - start - AwakeClock.recorded(state).slept(start, end)) / 1e9, 3) or None
 
 
 def _length(state: Mapping[str, Any]) -> float | None:

@@ -37,6 +37,7 @@ from reports.load.promises import behind_checks, broken_in, promises_of
 from reports.load.run import Run, commands_of
 from reports.load.run_row import timers_of
 from reports.load.staleness import digest_of
+from reports.load.standstills import still_texts
 from reports.page.links import links_of
 from reports.page.series import data_of
 from reports.page.words import words_of
@@ -97,6 +98,7 @@ def head_context(drawn: Drawn) -> dict[str, Any]:
         "system": system_of(run),
         "invariant_violations": sections,
         "diagnosis": diagnosis,
+        "still": part("standstills", lambda: still_texts(run), []),
         "outage": part("outages", lambda: outages_text(drawn), ""),
         "undecided": part("headlines", lambda: undecided_of(run), []),
         "sections": sections_of(breaks),
@@ -152,8 +154,11 @@ def charts_context(drawn: Drawn) -> dict[str, Any]:
         "lag_known": figures.lag_of(run.state.get("lag_ms"), run.end) is not None,
         "progress_known": node_timeline.have_indexes(drawn.timelines),
         "elections": part("elections", lambda: elections.elections_of(drawn.timelines), None),
+        "stood_still": bool(run.clock.spans),
         "is_cut": part("counts", lambda: is_cut(run), False),  # noqa: FBT003
-        "services": part("outages", lambda: [] if is_cut(run) else outages.services_of(run.operations, run.end), []),
+        "services": part(
+            "outages", lambda: [] if is_cut(run) else outages.services_of(run.operations, run.end, run.clock), []
+        ),
         "lasting": part("outages", lambda: lasting_of(drawn), {}),
         "unapplied": part("counts", lambda: run.operations.unapplied, 0),
         "slower": part("outages", lambda: slower_of(drawn), {}),
@@ -272,8 +277,9 @@ def lasting_of(drawn: Drawn) -> dict[int, list[outages.Outage]]:
     """Map a fault's id to the outages that its row lists."""
     if is_cut(drawn.run):
         return {}
-    end = drawn.run.end
-    return outages.by_fault(outages.outages_of(drawn.run.operations, end), drawn.windows, end / 1e9)
+    run = drawn.run
+    found = outages.outages_of(run.operations, run.end, run.clock)
+    return outages.by_fault(found, drawn.windows, run.end / 1e9)
 
 
 def slower_of(drawn: Drawn) -> dict[int, list[tuple[str, tuple[str, str]]]]:

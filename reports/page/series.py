@@ -61,6 +61,7 @@ def _series(drawn: Drawn, operations: Operations, end: int) -> dict[str, Any]:
         ],
         "faultColours": FAULT_COLOURS,
         "phases": phases_of(drawn.run),
+        "still": [[begin / 1e9, end / 1e9] for begin, end in drawn.run.clock.spans],
         "faults": [fault_data(window, end / 1e9) for window in drawn.windows],
         "rates": part("rate", lambda: _rates(operations, end)),
         "quantiles": part("latency quantiles", lambda: _quantiles(operations, end, drawn.run.state.get("lag_ms"))),

@@ -35,8 +35,9 @@ def after_onset(drawn: Drawn, onset: float) -> str:
         last = float(served[-1]) if len(served) else 0.0
         ended = onset + SPOKEN_S <= last <= load[-1] - OUTAGE_S / 2
         until = last if ended else float(load[-1])
-        before = np.count_nonzero(served < onset) / (onset - load[0])
-        since = np.count_nonzero((served >= onset) & (served <= until)) / (until - onset)
+        first, broke, ending = drawn.run.clock.times((np.array([load[0], onset, until]) * 1e9).astype(np.int64)) / 1e9
+        before = np.count_nonzero(served < onset) / (broke - first)
+        since = np.count_nonzero((served >= onset) & (served <= until)) / (ending - broke)
         if ended or 0 < since < before:  # at the beginning of a run it rises, whatever broke
             last_begun = f"until the load's last operation was begun at {load[-1]:.1f} s"
             parts.append(
@@ -59,7 +60,7 @@ def outages_text(drawn: Drawn) -> str:
     run = drawn.run
     if not len(run.operations) or is_cut(run):
         return ""
-    found = total_outages(run.operations, run.end)
+    found = total_outages(run.operations, run.end, run.clock)
     ended = sorted((one for one in found if one.ended and one.length >= OUTAGE_S), key=lambda one: -one.length)
     parts = []
     if ended:

@@ -46,7 +46,7 @@ def _at_snapshots(drawn: Drawn, behind: Sequence[NodeTimeline]) -> str:
 
 def _without_quorum(drawn: Drawn, behind: Sequence[NodeTimeline]) -> str:
     """Name the faults under which the leader reached a majority that only replicas which had stopped made one."""
-    outages, parts = total_outages(drawn.run.operations, drawn.run.end), []
+    outages, parts = total_outages(drawn.run.operations, drawn.run.end, drawn.run.clock), []
     stopped = {one.node: since for one in behind if (since := stands_since(one)[0]) is not None}
     for window in drawn.windows:
         if window.stood is None or window.heal_started is None or not window.grudge or not window.leader:

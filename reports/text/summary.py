@@ -16,6 +16,7 @@ from reports.errors import Notes
 from reports.load.check_rows import DIFFER, check_rows, worst_first
 from reports.load.cut_record import counts_cut
 from reports.load.run import HARNESS_FAILURE, beside_violation, tidy, verdict_of
+from reports.load.standstills import standstill_text
 from reports.style.format import leaves, number, one_line, printable, seconds
 from reports.style.wording import Wording, by_values
 from reports.text import recovery as recovery_text
@@ -49,14 +50,14 @@ def render_summary(
     """Render ``results.json`` as plain text without colours; every field is optional.
 
     The run's ``plan`` says whether a bug was planted, and by which checks it is to be found, its ``state`` how many
-    operations were begun: of a history that was cut no rates are given.
+    operations were begun, of a history that was cut no rates are given, and when the harness stood still.
     With ``columns`` (a terminal's width) sentences are wrapped, and tables leave out what has no room.
     """
     results = tidy(results, Notes())
     columns = None if columns is None else max(columns, MIN_COLUMNS)
     cut = counts_cut(results, state or {})
     parts = [
-        _verdict(results, columns, plan or {}, cut=cut),
+        _verdict(results, columns, plan or {}, standstill_text(state or {}), cut=cut),
         check_lines(worst_first(check_rows(results)), columns or FILE_COLUMNS) or "No check was made.",
         _examples(results, columns, wording),
         _faults(fault_rows(results), columns, cut=cut),
@@ -80,13 +81,13 @@ def wrapped(text: str, columns: int | None, indent: str = "", hang: str = "") ->
     return "\n".join(lines)
 
 
-def _verdict(results: Mapping[str, Any], columns: int | None, plan: Mapping[str, Any], *, cut: bool) -> str:
+def _verdict(results: Mapping[str, Any], columns: int | None, plan: Mapping[str, Any], still: str, *, cut: bool) -> str:
     failure = results.get("harness_failure")
     verdict = verdict_of(results, failure)
     headlines = headlines_of(results, plan)
     beside = beside_violation(str(failure)) if failure and verdict != HARNESS_FAILURE else None
     sentence = None if headlines else results.get("sentence")  # of each check its row says the same
-    texts = (failure if beside is None else None, *headlines, beside, HISTORY_CUT if cut else None, sentence)
+    texts = (failure if beside is None else None, *headlines, beside, HISTORY_CUT if cut else None, still, sentence)
     word = verdict_words(verdict, plan, results).upper()
     sentences = [wrapped(str(text), columns, hang="  " if headlines else "") for text in texts if text]
     step = results.get("next_step") if headlines else None  # recorded with them

@@ -23,6 +23,7 @@ from reports.load.check_rows import checks_of, undecided_of
 from reports.load.cut_record import cut_of, is_cut
 from reports.load.run import HARNESS_FAILURE, Run, commands_of
 from reports.load.staleness import STALE, is_stale
+from reports.load.standstills import still_texts
 from reports.story.aftermath import outages_text
 from reports.story.canary import bug_of, failed_beside, grouped, longer, meaning_of, next_step, verdict_shown, word_of
 from reports.story.caveats import caveats_text
@@ -95,6 +96,7 @@ def _verdict(drawn: Drawn, columns: int, paint: Paint) -> str:
     after = [wrapped(diagnosis.after, columns)] if diagnosis and diagnosis.after else []
     outage = run.notes.attempt("outages", lambda: outages_text(drawn), "")
     out = [wrapped(outage, columns)] if outage else []
+    out += [wrapped(text, columns) for text in run.notes.attempt_list("standstills", lambda: still_texts(run))]
     then = [wrapped(f"Next: {diagnosis.step}.", columns)] if diagnosis else []
     cut = run.notes.attempt("counts", lambda: cut_of(run), "")
     lines += [*heads, *after, *out, *then, *([wrapped(cut, columns)] if cut else []), *undecided]
@@ -239,7 +241,7 @@ def _fault(window: FaultWindow) -> tuple[str, ...]:
 def _outages(run: Run, columns: int, paint: Paint) -> str:
     """Write for each kind of operation the longest time without a success, wherever phases and faults begin and end."""
     lines = []
-    for one in () if is_cut(run) else outages.services_of(run.operations, run.end):
+    for one in () if is_cut(run) else outages.services_of(run.operations, run.end, run.clock):
         after = "" if one.longest.ended else ", none after it"
         more = f"; {len(one.outages)} outages, {one.total:.1f} s" if len(one.outages) > 1 else ""
         span = f"from {one.longest.start:.1f} to {one.longest.stop:.1f} s{after}{more}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from functools import partial
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from history import FormatError, Probe, RunFiles
+from history import SECOND, FormatError, Probe, RunFiles
 from history.tables.schemas import TABLES
 from pipeline import Tables, local_tables, read_table, run_tables
 from pipeline.spark.large import Sizes
@@ -35,6 +36,7 @@ def tables_of(run: RunFiles) -> dict[str, pa.Table]:
 def test_the_same_tables(spark, make_random, write_probes, seed: int, operations: int) -> None:
     run = make_random(seed, operations=operations)
     write_probes(run, [Probe(5, "n1", "leader", 3), Probe(6, "n2", error="timed out")])
+    run.state.write_text(json.dumps({"standstills": [[5 * SECOND, 14 * SECOND]]}))
     if seed == 1:
         run.history.write_bytes(run.history.read_bytes()[:-7])
     local = local_tables(run, model="register", deadline_s=30)

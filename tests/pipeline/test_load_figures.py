@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from history.metrics.awake_clock import AwakeClock
 from history.tables.schemas import OPERATIONS
 from pipeline.tables.load_figures import COLUMNS, batches_of, load_figures
 
@@ -27,7 +28,7 @@ ROW = st.tuples(
 
 def figures(rows, size: int = 7):
     table = pa.table([list(column) for column in zip(*rows, strict=True)] or [[]] * len(COLUMNS), schema=SCHEMA)
-    return load_figures(lambda: iter(table.to_batches(max_chunksize=size)))[0]
+    return load_figures(lambda: iter(table.to_batches(max_chunksize=size)), AwakeClock())[0]
 
 
 def by_definition(rows) -> dict:
@@ -86,6 +87,6 @@ def test_a_table_on_disk_has_the_figures_of_its_rows(tmp_path) -> None:
         pq.write_table(table, tmp_path / f"part-{part}.parquet")
         tables.append(table)
     whole = pa.concat_tables(tables, promote_options="default")
-    found = load_figures(batches_of(tmp_path))
-    assert found == load_figures(whole.to_batches)
+    found = load_figures(batches_of(tmp_path), AwakeClock())
+    assert found == load_figures(whole.to_batches, AwakeClock())
     assert found[0]["ok"] == 150

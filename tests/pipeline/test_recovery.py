@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from history import SECOND, Receipt
+from history.metrics.awake_clock import AwakeClock
 from history.metrics.recovery import Load, enough
 from history.records.receipts import FaultState
 from pipeline.tables.recovery import fault_table
@@ -32,7 +33,7 @@ def receipt(number: int, started: float, healed: float | None, state: FaultState
 
 
 def figures(receipts: list[Receipt], ok: np.ndarray, load: Load = LOAD) -> list[dict]:
-    return fault_table(receipts, ok, load).to_pylist()
+    return fault_table(receipts, ok, load, AwakeClock()).to_pylist()
 
 
 def test_an_outage_and_its_end() -> None:

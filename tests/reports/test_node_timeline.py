@@ -463,7 +463,7 @@ def test_no_answer_and_an_answer_without_a_role_look_different_in_the_legend() -
         "calm": None,
         "outcome": str,
     }
-    empty |= {"unapplied": 0}
+    empty |= {"unapplied": 0, "stood_still": False}
     page = environment().get_template("charts.html.j2")
     text = page.render(**empty, roles_known=False, lag_known=False, dead=("n2", "n3"))
     legend = text.partition('aria-label="Legend of leader and term"')[2].partition("</ul>")[0]

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import reports
 from history import UNAPPLIED, Operation, RunFiles
+from history.metrics.awake_clock import AwakeClock
 from reports.analysis.faults import FIGURES, FaultWindow
 from reports.analysis.findings import prepare
 from reports.analysis.outages import LONG_S, Outage, by_fault, outages_of, services_of
@@ -36,17 +37,20 @@ def test_a_stretch_goes_on_over_phases_and_counts_no_answer_that_was_not_applied
     operations += [replace(asked("read", n, n + 0.1, error=UNAPPLIED), phase="final") for n in range(20, 30)]
     operations += [asked("read", n, n + 0.1) for n in range(12)]
     operations += [replace(asked("write", 24, None, "info"), phase="final")]
-    write, read = services_of(from_operations(operations), 32 * S)
+    write, read = services_of(from_operations(operations), 32 * S, AwakeClock())
     assert (write.longest.start, write.longest.stop, write.longest.ended) == (10, 32, False)
     assert (read.longest.start, read.longest.stop, read.longest.ended) == (20, 29.1, False)
-    assert [outage.kind for outage in outages_of(from_operations(operations), 32 * S)] == ["write", "read"]
+    assert [outage.kind for outage in outages_of(from_operations(operations), 32 * S, AwakeClock())] == [
+        "write",
+        "read",
+    ]
 
 
 def test_a_pause_is_not_waited_through() -> None:
     quiet = [asked("read", 0, 1), asked("read", 30, 31), asked("write", 0, 1), asked("write", 1, 2, "fail")]
-    read, write = services_of(from_operations([*quiet, asked("write", 30, 31)]), 40 * S)
+    read, write = services_of(from_operations([*quiet, asked("write", 30, 31)]), 40 * S, AwakeClock())
     assert (read.outages, write.outages) == ((), ())
-    (read,) = services_of(from_operations([*quiet[:2], asked("read", 15, 17, "fail")]), 40 * S)
+    (read,) = services_of(from_operations([*quiet[:2], asked("read", 15, 17, "fail")]), 40 * S, AwakeClock())
     assert [(outage.start, outage.stop) for outage in read.outages] == []
 
 
@@ -54,14 +58,14 @@ def test_a_pause_in_which_no_client_asked_belongs_to_no_outage_whatever_failed_a
     """As where the reads of the final phase come long after the load's, and the first of them fail."""
     before = [asked("read", 0, 1), asked("read", 1, 2, "fail"), asked("read", 2, 9, "info")]
     after = [asked("read", 40, 41, "fail"), asked("read", 41, 42), asked("read", 42, 43)]
-    (read,) = services_of(from_operations([*before, *after]), 50 * S)
+    (read,) = services_of(from_operations([*before, *after]), 50 * S, AwakeClock())
     assert [(outage.start, outage.stop, outage.ended) for outage in read.outages] == [(1, 9, True)]
     assert read.longest == read.outages[0]
     long = [asked("read", 40 + n, 41 + n, "fail") for n in range(7)]
-    (read,) = services_of(from_operations([*before, *long, asked("read", 47, 48)]), 50 * S)
+    (read,) = services_of(from_operations([*before, *long, asked("read", 47, 48)]), 50 * S, AwakeClock())
     assert [(outage.start, outage.stop) for outage in read.outages] == [(1, 9), (40, 48)]
     assert read.total == 16
-    (read,) = services_of(from_operations([*before, *long]), 50 * S)
+    (read,) = services_of(from_operations([*before, *long]), 50 * S, AwakeClock())
     assert [(outage.stop, outage.ended) for outage in read.outages] == [(9, False), (47, False)]
 
 
@@ -75,7 +79,7 @@ rows_of = st.lists(
 def test_an_outage_is_what_brute_force_finds_second_by_second(rows: list[tuple[str, int, int, str]]) -> None:
     """A second is one of waiting if an operation is open in it, or if it lies in a pause that is not too long."""
     operations = [asked(f, at, at + took, outcome) for f, at, took, outcome in rows]
-    for service in services_of(from_operations(operations), 70 * S) if operations else ():
+    for service in services_of(from_operations(operations), 70 * S, AwakeClock()) if operations else ():
         mine = [(at, at + took, outcome) for f, at, took, outcome in rows if f == service.kind]
         open_in = {second for at, until, _ in mine for second in range(at, until)}
         ends = {until for _, until, outcome in mine if outcome == "ok"}
@@ -104,7 +108,7 @@ def test_while_clients_always_ask_outages_are_the_gaps_between_successes(rows: l
     """A client always waits for a failing operation of each kind, so that no pause cuts anything."""
     operations = [asked(f, at, at + took, outcome) for f, at, took, outcome in rows]
     operations += [asked(f, at, at + 1, "fail") for f in "wr" for at in range(70)]
-    for service in services_of(from_operations(operations), 70 * S):
+    for service in services_of(from_operations(operations), 70 * S, AwakeClock()):
         oks = sorted({at + took for f, at, took, outcome in rows if f == service.kind and outcome == "ok"})
         edges = [0, *oks, 70]
         gaps = [(a, b) for a, b in pairwise(edges) if b - a >= LONG_S]
@@ -118,7 +122,7 @@ def test_a_recorded_run_has_the_gaps_of_its_events(name: str, tmp_path: Path) ->
     events = [json.loads(line) for line in (root / "history.jsonl").read_text().splitlines()[1:]]
     clients = [event for event in events if event["process"] != "nemesis"]
     run = read_run(RunFiles(root))
-    for service in services_of(run.operations, run.end):
+    for service in services_of(run.operations, run.end, AwakeClock()):
         mine = [event for event in clients if event["f"] == service.kind]
         oks = [event["time"] / 1e9 for event in mine if event["type"] == "ok" and not event.get("error")]
         assert not [at for at in oks if service.longest.start < at < service.longest.stop]
@@ -165,7 +169,9 @@ def test_an_outage_is_reported_once_at_the_fault_that_it_overlaps_longest() -> N
 def test_page_and_terminal_tell_an_outage_to_its_end_in_the_row_of_the_fault_in_which_it_began(tmp_path: Path) -> None:
     files = RunFiles(recorded_run("data-lost", tmp_path))
     drawn = prepare(read_run(files))
-    read = next(one for one in services_of(drawn.run.operations, drawn.run.end) if one.kind == "read").longest
+    read = next(
+        one for one in services_of(drawn.run.operations, drawn.run.end, AwakeClock()) if one.kind == "read"
+    ).longest
     longest = max(
         drawn.windows, key=lambda w: min(w.healed or drawn.run.end / 1e9, read.stop) - max(w.started, read.start)
     )
@@ -216,7 +222,7 @@ def test_page_and_terminal_say_alike_after_which_stretch_nothing_succeeded(name:
     state = json.loads(files.state.read_text())
     files.state.write_text(json.dumps({**state, "pace": None}))  # of a cut history none is given
     run = read_run(files)
-    last = [one.kind for one in services_of(run.operations, run.end) if not one.longest.ended]
+    last = [one.kind for one in services_of(run.operations, run.end, AwakeClock()) if not one.longest.ended]
     assert last
     reports.write_report(files)
     table = files.report.read_text().partition('id="outages"')[2].partition("</table>")[0]

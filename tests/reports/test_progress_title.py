@@ -47,6 +47,7 @@ def test_the_chart_of_progress_says_of_a_node_whose_log_was_cut_that_it_is_its_l
         "dead": (),
         "unapplied": 0,
         "is_cut": False,
+        "stood_still": False,
     }
 
     def title(ends: dict[str, int], applied: int) -> str:

@@ -1,4 +1,4 @@
-// Fault bands, phases and violations, drawn the same way on every canvas.
+// Fault bands, standstills of the harness, phases and violations, drawn the same way on every canvas.
 
 import { Ink } from "./canvas.js";
 
@@ -21,7 +21,17 @@ export function drawBands(context, data, toX, left, right, top, height) {
     context.fillRect(heal, top, b - heal, height);
     context.globalAlpha = full;
   }
+  drawStandstills(context, data, toX, left, right, top, height);
   context.restore();
+}
+
+// Where the harness itself stood still, over the faults that stood meanwhile.
+function drawStandstills(context, data, toX, left, right, top, height) {
+  context.fillStyle = Ink.quiet;
+  for (const [from, to] of data.still ?? []) {
+    const a = Math.max(toX(from), left);
+    context.fillRect(a, top, Math.max(Math.min(Math.max(toX(to), a + 1), right) - a, 0), height);
+  }
 }
 
 // Where the main and the final phase begin.

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from harness.judge.fault_figures import by_fault, load_in, ok_times_by_kind, with_details
 from history import UNAPPLIED, Event, Operation, Probe, Receipt, pair
+from history.metrics.awake_clock import AwakeClock
 from history.metrics.recovery import Load, never_recovered
 from history.records.events import Type
 from history.tables.operations import operations_table
@@ -51,7 +52,7 @@ def detailed(
     operations: list[Operation], probes: Iterable[Probe] = PROBES, receipts: tuple[Receipt, ...] = (RECEIPT,)
 ) -> list[dict[str, Any]]:
     rows = [{"id": receipt.id, "fault": receipt.fault, "state": receipt.state} for receipt in receipts]
-    return list(with_details(rows, receipts, operations, list(probes), NODES))
+    return list(with_details(rows, receipts, operations, list(probes), NODES, AwakeClock()))
 
 
 def test_each_kind_has_figures_of_its_own() -> None:
@@ -62,6 +63,31 @@ def test_each_kind_has_figures_of_its_own() -> None:
     assert write["longest_gap_ms"] == pytest.approx(15_000, abs=25)
     assert write["recovered_ms"] == 5000
     assert read["recovered_ms"] == 0
+
+
+@pytest.mark.parametrize("at", [9.7, 15, 20.1, 22])
+def test_a_standstill_of_the_harness_changes_no_figure(at: float) -> None:
+    def later(time: Any) -> Any:
+        return time if time is None or time < at * S else time + 30 * S
+
+    operations = ok("read", (0, 40)) + ok("write", (0, 10), (25, 40))
+    moved = [replace(one, invoked=later(one.invoked), returned=later(one.returned)) for one in operations]
+    probes = [replace(one, time=later(one.time)) for one in PROBES]
+    receipt = replace(RECEIPT, heal_started=later(RECEIPT.heal_started), healed=later(RECEIPT.healed))
+    clock, row = AwakeClock([(round(at * S), round((at + 30) * S))]), {"id": RECEIPT.id}
+    before = with_details([row], [RECEIPT], operations, PROBES, NODES, AwakeClock())
+    assert (
+        with_details(
+            [row],
+            [replace(receipt, stood=later(receipt.stood), started=later(receipt.started))],
+            moved,
+            probes,
+            NODES,
+            clock,
+        )
+        == before
+    )
+    assert before[0]["caught_up"]["nodes"]["n1"] == 3000.0
 
 
 def test_a_kind_that_never_was_ok_is_reported_as_well() -> None:
@@ -86,7 +112,7 @@ def test_the_kinds_add_up_to_the_table() -> None:
     operations = ok("read", (0, 12), (17, 40), rate=30) + ok("write", (0, 10), (25, 40))
     (row,) = detailed(operations)
     times = sorted(one.returned or 0 for one in operations)
-    (whole,) = fault_table([RECEIPT], np.array(times), load_in(operations, [RECEIPT])).to_pylist()
+    (whole,) = fault_table([RECEIPT], np.array(times), load_in(operations, [RECEIPT]), AwakeClock()).to_pylist()
     for name in ("rate_before", "rate_during", "rate_after"):
         assert sum(figures[name] for figures in row["kinds"].values()) == pytest.approx(whole[name])
 
@@ -217,7 +243,7 @@ def test_without_probes_nothing_is_said_of_nodes() -> None:
 
 
 def test_nothing_at_all() -> None:
-    assert with_details([], [], [], [], NODES) == ()
+    assert with_details([], [], [], [], NODES, AwakeClock()) == ()
     assert by_fault([]) == {}
 
 
@@ -294,8 +320,8 @@ def test_the_load_is_the_same_wherever_it_is_looked_for(
     assert load == Slice.load(slices, receipts)
     assert load == load_of_columns(from_table(table), receipts)
     answered = sum(one.outcome == "ok" and (one.phase == "main" or not phased) for one in operations)
-    last = last_moment(fault_table(receipts, np.empty(0, np.int64), load))
-    found, same_load = load_figures(lambda: iter(table.to_batches(3)), last)
+    last = last_moment(fault_table(receipts, np.empty(0, np.int64), load, AwakeClock()))
+    found, same_load = load_figures(lambda: iter(table.to_batches(3)), AwakeClock(), last)
     assert same_load == load
     assert found["rate"] == (pytest.approx(answered * S / (load.end - load.begin)) if load.end > load.begin else None)
     assert sum(one.applied for one in operations) == len(ok_times(table))
@@ -324,11 +350,11 @@ def test_clients_that_hang_until_the_end_were_kept_waiting(answered_at: float | 
     """The good twin is answered at once; the bad ones time out late, or never: that was no time without load."""
     operations = hung(answered_at)
     times = np.array([op.returned for op in operations if op.outcome == "ok"])
-    (row,) = fault_table([RECEIPT], times, load_in(operations, [RECEIPT])).to_pylist()
+    (row,) = fault_table([RECEIPT], times, load_in(operations, [RECEIPT]), AwakeClock()).to_pylist()
     assert row["longest_gap_ms"] == pytest.approx(gap_s * 1000)
     assert never_recovered(row) == (gap_s > 20)
     assert row["rate_during"] == 0.0
-    (detailed,) = with_details([row], [RECEIPT], operations, [], NODES)
+    (detailed,) = with_details([row], [RECEIPT], operations, [], NODES, AwakeClock())
     assert detailed["kinds"]["write"]["longest_gap_ms"] == row["longest_gap_ms"]
 
 

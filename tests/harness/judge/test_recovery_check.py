@@ -166,6 +166,19 @@ def test_a_standstill_is_taken_out_of_the_time_that_a_node_is_given() -> None:
     assert check.details["seconds"] == pytest.approx(5.1, abs=0.2)
 
 
+def test_what_counts_as_within_the_limit_says_why() -> None:
+    """n3 is seen to be back 60.8 s after the heal, and probes report late."""
+    late = tuple(
+        behind if one.time < 91.6 * S else one
+        for one, behind in zip(probes_of(), probes_of(stuck=("n3",)), strict=True)
+    )
+    check = check_of(recorded(late))
+    assert (check.verdict, check.seen) == (
+        "valid",
+        "all nodes at 124, 60.8 s after the heal, which counts as within 60 s: probes report up to 1 s late",
+    )
+
+
 def test_a_node_is_given_its_whole_time_awake() -> None:
     stuck = tuple(one for one in probes_of(stuck=("n3",)) if not 32 * S < one.time < 97 * S)
     check = check_of(recorded(stuck, standstills=[(32 * S, 97 * S)]))

@@ -1,20 +1,25 @@
 """The run's clock without the times in which the harness itself stood still.
 
-A harness that was stopped, or whose machine was, observes nothing.  Deadlines of the judgement therefore count awake
-time only: the recorded standstills are taken out of the clock.  A time in which no node was probed, and which is not
-recorded as a standstill, is ours as well; but what happened in it is not known, so a check that would rest on it is
-unknown.
+A harness that was stopped, or whose machine was, observes nothing, and asks for nothing.  Deadlines of the judgement,
+rates, gaps and ways back therefore count awake time only: the recorded standstills are taken out of the clock.  A time
+in which no node was probed, and which is not recorded as a standstill, is ours as well; but what happened in it is not
+known, so a check that would rest on it is unknown.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Final
+from typing import Any, Final
 
-from history import Operation, Probe, Receipt
+import numpy as np
+import numpy.typing as npt
+
+from history.records.operations import Operation
+from history.records.probes import Probe
+from history.records.receipts import Receipt
 
 #: Nodes are probed four times a second, and a probe ends within a second whatever the node does.
 GAP_NS: Final = 5_000_000_000
@@ -25,20 +30,38 @@ Span = tuple[int, int]
 class AwakeClock:
     """Map times of the run (ns since its start) to the time that the harness had been awake by then."""
 
-    def __init__(self, standstills: Iterable[Span]) -> None:
-        self._spans = merged(standstills)
-        self._begins = [begin for begin, _ in self._spans]
+    def __init__(self, standstills: Iterable[Span] = ()) -> None:
+        self.spans = merged(standstills)
+        self._begins = [begin for begin, _ in self.spans]
         self._before = [0]
-        for begin, end in self._spans:
+        for begin, end in self.spans:
             self._before.append(self._before[-1] + end - begin)
+
+    @classmethod
+    def recorded(cls, state: Mapping[str, Any]) -> AwakeClock:
+        """The clock of a run, by its ``run.json``; what is no standstill there is left out."""
+        found = state.get("standstills")
+        pairs = [span for span in found if isinstance(span, list | tuple)] if isinstance(found, list) else []
+        spans = [tuple(span) for span in pairs if len(span) == 2 and all(type(moment) is int for moment in span)]
+        return cls((max(begin, 0), end) for begin, end in spans)
 
     def at(self, moment: int) -> int:
         """Awake time at a moment; monotonic, and constant in a standstill."""
         number = bisect_right(self._begins, moment)
         slept = self._before[number]
         if number:
-            slept -= max(0, self._spans[number - 1][1] - moment)
+            slept -= max(0, self.spans[number - 1][1] - moment)
         return moment - slept
+
+    def times(self, moments: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """:meth:`at` of each of these moments."""
+        if not self.spans:
+            return moments
+        number = np.searchsorted(self._begins, moments, side="right")
+        ends = np.array([self._begins[0], *(end for _, end in self.spans)])[number]
+        inside = np.where(number > 0, np.maximum(ends - moments, 0), 0)
+        awake: npt.NDArray[np.int64] = moments - np.array(self._before)[number] + inside
+        return awake
 
     def maybe(self, moment: int | None) -> int | None:
         return None if moment is None else self.at(moment)
@@ -46,7 +69,7 @@ class AwakeClock:
     def back(self, awake: int) -> int:
         """The inverse of :meth:`at`: the time of the run at this awake time; the later end of a standstill."""
         slept = 0
-        for (begin, end), before in zip(self._spans, self._before, strict=False):
+        for (begin, end), before in zip(self.spans, self._before, strict=False):
             if begin - before > awake:
                 break
             slept = before + end - begin
@@ -61,17 +84,17 @@ class AwakeClock:
 
     def probes(self, probes: Sequence[Probe]) -> Sequence[Probe]:
         """The probes with times of this clock."""
-        return [replace(probe, time=self.at(probe.time)) for probe in probes] if self._spans else probes
+        return [replace(probe, time=self.at(probe.time)) for probe in probes] if self.spans else probes
 
     def operations(self, operations: Sequence[Operation]) -> Sequence[Operation]:
         """The operations with times of this clock."""
-        if not self._spans:
+        if not self.spans:
             return operations
         return [replace(op, invoked=self.at(op.invoked), returned=self.maybe(op.returned)) for op in operations]
 
     def receipts(self, receipts: Sequence[Receipt]) -> Sequence[Receipt]:
         """The receipts with times of this clock."""
-        if not self._spans:
+        if not self.spans:
             return receipts
         return [
             replace(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.judge.awake_clock import GAP_NS, AwakeClock, gaps, merged
+from history.metrics.awake_clock import GAP_NS, AwakeClock, gaps, merged
 
 S = 1_000_000_000
 
@@ -30,6 +31,12 @@ def test_the_clock_never_falls_and_never_gains(standstills: list[tuple[int, int]
     assert 0 <= clock.at(end) - clock.at(begin) <= end - begin
     asleep = {moment for first, last in standstills for moment in range(first, last)}
     assert clock.at(end) - clock.at(begin) == sum(moment not in asleep for moment in range(begin, end))
+
+
+@given(spans, st.lists(moments))
+def test_many_moments_at_once_are_as_each_by_itself(standstills: list[tuple[int, int]], many: list[int]) -> None:
+    clock = AwakeClock(standstills)
+    assert clock.times(np.array(many, np.int64)).tolist() == [clock.at(moment) for moment in many]
 
 
 @given(spans, moments)

@@ -1,0 +1,51 @@
+"""What a reader of a run has to know of the times in which the harness itself stood still, or asked no node."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from history.metrics.awake_clock import AwakeClock, Span, gaps
+from reports.load.run import Run
+
+
+def standstill_text(state: Mapping[str, Any]) -> str:
+    """Say when the harness stood still, by ``run.json``; empty where it did not."""
+    spans = AwakeClock.recorded(state).spans
+    if not spans:
+        return ""
+    return f"The harness itself stood still {_listed(spans)}: it asked and saw nothing then, and figures leave it out."
+
+
+def still_texts(run: Run) -> list[str]:
+    """List what is to be said of a run; nothing of most."""
+    return [text for text in (standstill_text(run.state), _unprobed_text(run)) if text]
+
+
+def _unprobed_text(run: Run) -> str:
+    """Say when no node was probed although the harness recorded no standstill; empty where there was no such time."""
+    spans = unprobed_in(run)
+    if not spans:
+        return ""
+    return (
+        f"No node was probed {_listed(spans)}, and no standstill of the harness is recorded there: what nodes did then "
+        "is not known, and figures count it as any other time."
+    )
+
+
+def unprobed_in(run: Run) -> list[Span]:
+    """List the times of the run, up to the end of its load, without any probe and without a recorded standstill."""
+    if not run.probes:
+        return []
+    clock, ended = run.clock, (run.state.get("moments") or {}).get("main-end")
+    times = [clock.at(probe.time) for probe in run.probes]
+    end = max(times[-1], clock.at(ended) if isinstance(ended, int) else 0)
+    return [(clock.back(begin), clock.back(until)) for begin, until in gaps(times, times[0], end)]
+
+
+def _listed(spans: Sequence[Span]) -> str:
+    begin, end = max(spans, key=lambda span: span[1] - span[0])
+    longest = f"from {begin / 1e9:.1f} to {end / 1e9:.1f} s"
+    if len(spans) == 1:
+        return f"for {(end - begin) / 1e9:.1f} s, {longest}"
+    return f"for {sum(end - begin for begin, end in spans) / 1e9:.1f} s in {len(spans)} times, the longest {longest}"
