@@ -134,9 +134,7 @@ def excerpt(files: RunFiles, started: str, start_s: float, end_s: float, limit: 
     lines = (line for node, path in log_files(files) for line in _between(node, path, origin, start_s, end_s, words))
     kinds = _collapsed(lines, lambda line: line.seconds, _counted(files))
     found = sorted(kinds, key=lambda line: (-line.weight - (2 if line.times >= OFTEN else 0), line.seconds))
-    return sorted(
-        found[:limit], key=lambda line: (-line.times if line.times >= OFTEN else 0, line.seconds, line.node)
-    )
+    return sorted(found[:limit], key=lambda line: (-line.times if line.times >= OFTEN else 0, line.seconds, line.node))
 
 
 def by_second(files: RunFiles, started: str, start_s: float, end_s: float) -> list[LogLine]:

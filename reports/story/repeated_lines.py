@@ -56,7 +56,7 @@ def _about(line: LogLine, nodes: Sequence[str]) -> str:
 
 
 def _alike(one: LogLine, other: LogLine, nodes: Sequence[str]) -> bool:
-    """Whether two very frequent lines of one node differ in their numbers and in which of these nodes they name only."""
+    """Whether very frequent lines of one node differ only in their numbers and in which of these nodes they name."""
 
     def shape(line: LogLine) -> str:
         return re.sub(r"\d+", "#", _word(_about(line, nodes)).sub("#", line.text))
