@@ -45,7 +45,7 @@ Clients: TypeAlias = Annotated[
     int, Meta(ge=1, le=1000, description="one process drives all clients, and more of them only wait for each other")
 ]
 Rate: TypeAlias = Annotated[float, Meta(gt=0, le=10_000, description="one process issues all operations")]
-Keys: TypeAlias = Annotated[int, Meta(ge=1, le=10_000, description="each is read through every node at the end")]
+Keys: TypeAlias = Annotated[int, Meta(ge=1, le=10_000, description="a client of each node reads each at the end")]
 Length: TypeAlias = Annotated[
     float, Meta(gt=0, le=_WEEK, description="a test of more than a week is several runs: --test-count")
 ]

@@ -29,8 +29,9 @@ else:  # not generic at run time before click 8.4
 
 _AGO: Final = re.compile(r"(\d{1,6})([mhdw])")
 _UNITS: Final = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-#: As :attr:`reports.load.run_row.RunRow.shown` has them; *missed*: valid, but for the planted bug that was not found.
-_VERDICTS: Final = ("valid", "invalid", "missed", "unknown", "harness-failure")
+#: As :attr:`reports.load.run_row.RunRow.shown` has them; *missed*: valid, but for the planted bug that was not found;
+#: *as-intended*: invalid by the planted bug alone.
+_VERDICTS: Final = ("valid", "invalid", "as-intended", "missed", "unknown", "harness-failure")
 
 
 class Since(Moment):

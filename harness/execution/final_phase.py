@@ -1,9 +1,12 @@
-"""The final phase, after healing: wait for recovery and quiescence, then read every register.
+"""The final phase, after healing: wait for recovery and quiescence, then read every object.
 
 1. *recovery*: light reads go on until every node has caught up, or the recovery time is over
 2. *quiescence*: no operations until no node's state changes any more; contents can be compared then
-3. *final reads*: each register is read through every node
+3. *final reads*: a client of each node reads each object, and the system decides which node serves it
 4. *restart* (on request): all servers are killed and started again; recovery, final reads and quiescence again
+
+Where the leader alone serves them, final reads show that the cluster holds what it acknowledged,
+not that every node does.  What each node holds is compared by the digests in its answers (check ``replicas-agree``).
 
 No deadline counts the times in which this process itself stood still.
 """
@@ -135,7 +138,7 @@ class FinalPhase:
         return self._plan.load.final(self._plan.scale(self._load.keys))
 
     async def _read_everything(self) -> None:
-        """Read each register through a worker of each node."""
+        """Have a worker of each node read each object."""
         reads = self._reads()
         late = self._standstills.deadline(FINAL_READS_S + FINAL_READ_EACH_S * len(reads))
         everything = each_worker(until_applied(reads, ASK_AGAIN_S))

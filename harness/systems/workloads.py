@@ -65,7 +65,7 @@ MIXED_REGISTERS: Final = Workload(
 )
 SET: Final = Workload(
     name="set",
-    summary="unique integers are added to sets, which are read now and then, and at the end by every node",
+    summary="unique integers are added to sets, which are read now and then, and at the end by a client of each node",
     generator=lambda scale: Sets(scale.keys).generator(),
     final=lambda scale: Sets.final_reads(scale.used),
     model="set",
@@ -111,7 +111,7 @@ BANK: Final = Workload(
 def one_object(
     name: str, summary: str, model: str, add: str, read: str, checks: tuple[Invariant, ...] = ()
 ) -> Workload:
-    """Unique elements go into one object; one operation in twenty reads it, and so does every node at the end."""
+    """Unique elements go into one object; one operation in twenty reads it, and so do clients at the end."""
     return Workload(
         name=name, summary=summary, model=model, kinds=(add, read), reads=frozenset({read}), checks=checks,
         generator=lambda _: seeded("operations", lambda rng: operations(_unique_elements(rng, name, add, read))),

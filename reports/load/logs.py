@@ -123,7 +123,10 @@ def _nearest(raw: Sequence[LogLine], event: tuple[float, float], share: int, cou
 
 
 def excerpt(files: RunFiles, started: str, start_s: float, end_s: float, limit: int = 60) -> list[LogLine]:
-    """List lines of all nodes between two moments without noise; if more than ``limit``, the most important ones."""
+    """List lines of all nodes between two moments without noise; if more than ``limit``, the most important ones.
+
+    Those that are repeated very often (:data:`OFTEN`) come first, the most frequent before others; the rest in order.
+    """
     origin = _origin(started)
     if origin is None:
         return []
@@ -131,7 +134,7 @@ def excerpt(files: RunFiles, started: str, start_s: float, end_s: float, limit: 
     lines = (line for node, path in log_files(files) for line in _between(node, path, origin, start_s, end_s, words))
     kinds = _collapsed(lines, lambda line: line.seconds, _counted(files))
     found = sorted(kinds, key=lambda line: (-line.weight - (2 if line.times >= OFTEN else 0), line.seconds))
-    return sorted(found[:limit], key=lambda line: (line.seconds, line.node))
+    return sorted(found[:limit], key=lambda line: (-line.times if line.times >= OFTEN else 0, line.seconds, line.node))
 
 
 def by_second(files: RunFiles, started: str, start_s: float, end_s: float) -> list[LogLine]:

@@ -25,6 +25,7 @@ from history.records.plans import faults_of, nemesis_name, system_version
 from history.records.settings import machine_of, settings_of
 from history.records.verdicts import headlines_of
 from history.records.violations import (
+    AS_INTENDED,
     Violation,
     beside_canary,
     canary_outcome,
@@ -91,7 +92,12 @@ class RunRow:
 
     @property
     def shown(self) -> str:
-        """The verdict as it is shown: *missed* in place of valid where a planted bug was not found."""
+        """The verdict as lists show it: *missed* in place of valid where a planted bug was not found.
+
+        *As intended* in place of invalid where it was, and nothing was that it may not explain.
+        """
+        if (self.verdict, self.canary, self.beside) == ("invalid", "found", ""):
+            return AS_INTENDED
         return shown_verdict(self.verdict, self.canary)
 
     @property

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
+from history.records.text import and_listed
 from reports.analysis.findings import Drawn
-from reports.analysis.lagging_nodes import Stopped
-from reports.load.logs import LogLine
+from reports.load.logs import OFTEN, LogLine
 from reports.style.format import number, one_line, undated
 
 #: A warning that a node logs this often soon after a replica stopped is what it is stuck at.
@@ -15,27 +16,57 @@ REPEATED: Final = 100
 
 
 def repeated_text(drawn: Drawn, nodes: Sequence[str]) -> tuple[str, float] | None:
-    """Name the node, one of these if possible, that logged one warning most often; with the moment of its fold (s)."""
+    """Name the node and the count of the line that :func:`stuck_text` quotes, else of the most frequent warning.
+
+    With the moment of its fold (s).
+    """
     if (stopped := drawn.stopped) is None:
         return None
-    found = _repeated(stopped)
-    line = max([one for one in found if one.node in nodes] or found, key=lambda line: line.times, default=None)
+    line = _stuck_at(drawn, nodes) or max(_repeated(drawn), key=lambda line: line.times, default=None)
     return None if line is None else (_often(line), stopped.at)
 
 
 def stuck_text(drawn: Drawn, nodes: Sequence[str]) -> str:
-    """Quote the gravest warning that one of the nodes logged again and again when it stopped; empty where none did.
-
-    Of equally grave ones it is the most frequent.
-    """
-    if (stopped := drawn.stopped) is None:
-        return ""
-    found = [line for line in _repeated(stopped) if line.node in nodes]
-    line = max(found, key=lambda line: (line.weight, line.times), default=None)
+    """Quote the warning that says what these nodes, which are behind, are stuck at; empty where none does."""
+    line = _stuck_at(drawn, nodes)
     if line is None:
         return ""
     text = f"{_often(line)}: {one_line(undated(line.text), 200).rstrip('.')}"
-    return text if text.endswith("…") else f"{text}."
+    same = {_about(other, nodes) for other in _repeated(drawn) if _alike(other, line, nodes)} - {_about(line, nodes)}
+    more = f" {line.node} logged the same of {and_listed(sorted(same))}." if same else ""
+    return (text if text.endswith("…") else f"{text}.") + more
+
+
+def _stuck_at(drawn: Drawn, nodes: Sequence[str]) -> LogLine | None:
+    """Choose the line that any node repeated most often, thousands of times, and that names one of these nodes.
+
+    A leader that cannot feed a follower repeats it on and on, and the follower its answers for a moment only.  Where no
+    line is so frequent: the gravest of those that one of these nodes repeated, of equally grave ones the most frequent.
+    """
+    found = _repeated(drawn)
+    naming = [line for line in found if line.times >= OFTEN and _about(line, nodes)]
+    own = [line for line in found if line.node in nodes]
+    most = max(naming, key=lambda line: line.times, default=None)
+    return most or max(own, key=lambda line: (line.weight, line.times), default=None)
+
+
+def _about(line: LogLine, nodes: Sequence[str]) -> str:
+    """Return the first of these nodes that a line names as a word; empty where it names none."""
+    return next((node for node in nodes if _word(node).search(line.text)), "")
+
+
+def _alike(one: LogLine, other: LogLine, nodes: Sequence[str]) -> bool:
+    """Whether very frequent lines of one node differ only in their numbers and in which of these nodes they name."""
+
+    def shape(line: LogLine) -> str:
+        return re.sub(r"\d+", "#", _word(_about(line, nodes)).sub("#", line.text))
+
+    both = one.node == other.node and min(one.times, other.times) >= OFTEN
+    return both and bool(_about(one, nodes) and _about(other, nodes)) and shape(one) == shape(other)
+
+
+def _word(name: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])")
 
 
 def _often(line: LogLine) -> str:
@@ -44,5 +75,6 @@ def _often(line: LogLine) -> str:
     return f"{line.node} logged {number(line.times)} times {span}"
 
 
-def _repeated(stopped: Stopped) -> list[LogLine]:
-    return [line for line in stopped.lines if line.weight and line.times >= REPEATED]
+def _repeated(drawn: Drawn) -> list[LogLine]:
+    lines = drawn.stopped.lines if drawn.stopped else ()
+    return [line for line in lines if line.weight and line.times >= REPEATED]

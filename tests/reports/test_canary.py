@@ -68,7 +68,7 @@ def test_every_text_begins_with_what_the_planted_bug_alone_does_not_explain(fres
     assert word_of(alone) == "Invalid, as intended"
     assert diagnosed(files).place == "counterexample"
     row = row_of(files)
-    assert (row.shown, row.beside, row.group) == ("invalid", "", "planted bug found")
+    assert (row.shown, row.beside, row.group) == ("as intended", "", "planted bug found")
     assert row.finding.startswith("as intended: ")
     results = json.loads(files.results.read_text())
     results["checks"].append({"kind": "check", "verdict": "invalid", "asked": "asked", **DELETED})
@@ -77,6 +77,7 @@ def test_every_text_begins_with_what_the_planted_bug_alone_does_not_explain(fres
     words = "invalid, as intended, and more was found"
     assert verdict_words(run.verdict, run.plan, run.results) == words
     assert (row.beside, row.group) == ("data lost: committed-entries-deleted", "planted bug found, and more")
+    assert row.shown == "invalid", "what else was found may be about the system"
     assert row.finding == "as intended, and more was found: data lost: committed-entries-deleted"
     assert "more was found: data lost" in site.list_page([row])
     assert reports.render_run(files).splitlines()[0] == words.upper()

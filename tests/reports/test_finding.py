@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +83,30 @@ def test_a_planted_bug_that_was_missed_is_the_finding(fresh: Maker, capsys: pyte
     files.plan.write_text(json.dumps({**json.loads(files.plan.read_text()), "canary": "stale-reads"}))
     assert row_of(files).finding == "planted bug not found"
     assert (listed("missed"), listed("valid"), listed("invalid")) == (True, False, False)
+
+
+def test_a_planted_bug_that_was_found_is_listed_as_intended_and_not_among_the_invalid_runs(
+    fresh: Maker, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = fresh("invalid")
+    store = str(files.root.parents[1])
+
+    def listed(*options: str) -> str:
+        assert run_command(["ls", "--store", store, *options]) == 0
+        return capsys.readouterr().out
+
+    def verdicts() -> dict[str, int]:
+        return {name: len(listed("--verdict", name).splitlines()) for name in ("as-intended", "invalid", "valid")}
+
+    assert verdicts() == {"as-intended": 0, "invalid": 1, "valid": 0}
+    files.plan.write_text(json.dumps({**json.loads(files.plan.read_text()), "canary": "stale-reads"}))
+    assert verdicts() == {"as-intended": 1, "invalid": 0, "valid": 0}
+    assert re.search(r"^ *as intended +as intended: ", listed())
+    (run,) = json.loads(listed("--json"))["runs"]
+    assert (run["verdict"], run["canary"]) == ("invalid", "found"), "what programs read stays"
+    row = row_of(files)
+    assert '<td class="verdict as-intended nowrap">as intended</td>' in site.list_page([row])
+    assert site.packed_row(row)["verdict"] == "as intended"
 
 
 CHECKS: dict[str, list[tuple[str, str | None]]] = {

@@ -137,6 +137,43 @@ def test_the_line_that_a_replica_repeated_when_it_stopped_stands_beside_that_it_
         assert "logged" not in other
 
 
+def test_what_a_leader_repeats_thousands_of_times_about_a_replica_goes_before_what_the_replica_logs(
+    runs: dict[str, Path], tmp_path: Path
+) -> None:
+    """As in DLedger 0.4.0, where the leader resends the same entries for ever, and a replica warns for a second."""
+    behind = runs["replica-behind"]
+    stopped = min(Raw(behind).last_rise(node, "applied") for node in ("n3", "n5"))
+
+    def text(line: str, times: int, after: float) -> str:
+        at = clock(behind, stopped + after)
+        return "".join(f"{at} WARN {line.replace('#', str(place))}\n" for place in range(times))
+
+    fell = {node: text("[PushFallBehind] last index=#, a snapshot?", 300, 2) for node in ("n3", "n5")}
+
+    def found(name: str, leader: str) -> Diagnosis:
+        return logged(behind, tmp_path / name, {**fell, "n1": leader})
+
+    about = text("[Push-n5]Reset write index to #", 1200, 3) + text("[Push-n3]Reset write index to #", 1100, 3)
+    both = found("both", about + text("[Push-n2]Reset write index to #", 1500, 3))
+    quoted = r"n1 logged 1,200 times at ([\d.]+) s: WARN \[Push-n5\]Reset write index to 0\."
+    said = re.search(rf"{quoted} n1 logged the same of n3\.$", both.breaks[0].detail)
+    assert said is not None
+    assert both.step == f"Read what n1 logged 1,200 times at {said[1]} s"
+    files = RunFiles(tmp_path / "both")
+    reports.write_report(files)
+    fold = files.report.read_text().partition('<section id="recovery"')[2].partition("</section>")[0]
+    assert re.findall(r"([\d,]+) times</td>", fold) == ["1,500", "1,200", "1,100", "300", "300"]
+
+    one = found("one", text("[Push-n5]Reset write index to #", 1200, 3) + text("n3 did not answer", 1100, 3))
+    assert one.breaks[0].detail.endswith("WARN [Push-n5]Reset write index to 0.")
+    for other in ("[Push-n51]Reset write index", "[Push-n2]Reset write index"):
+        elsewhere = found(other, text(other, 1500, 3))
+        assert elsewhere.step.startswith("Read what n3 logged 300 times")
+    seldom = found("seldom", text("[Push-n5]Reset write index to #", 999, 3))
+    assert "n3 logged 300 times" in seldom.breaks[0].detail
+    assert seldom.step.startswith("Read what n3 logged 300 times"), "the line that the first sentences quote"
+
+
 def test_the_logs_around_a_stop_are_read_once_for_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first sentences, the next step and the section about recovery quote the same lines."""
     calls, excerpt = [], logs.excerpt
