@@ -72,6 +72,7 @@ class _Interpreter:
     async def _work(self, number: int) -> None:
         load, given, over, in_a_row = self._load, self._given, self._over, 0
         worker = load.workers[number]
+        worker.task = asyncio.current_task()
         while not over.done() or self._exhausted:
             if (invocation := given[number]) is None:
                 if self._exhausted:
@@ -92,6 +93,7 @@ class _Interpreter:
     def _wake(self) -> None:
         """Look around every now and then, whether anything happens or not."""
         self._look = self._loop.call_later(LOOK_S, self._wake)
+        self._load.end_overdue()
         self._ask()
 
     def _ask(self) -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
+from harness.errors import HarnessError
 from harness.execution.histogram import Histogram
 from harness.execution.standstills import Standstills
 from harness.generators import Context, Invocation
+from harness.systems.law import LOST
 from history import Event, HistoryWriter
 from history.records.events import Phase
 from history.records.operations import was_served
@@ -19,14 +21,30 @@ if TYPE_CHECKING:
     from harness.plan import Plan
     from harness.systems.api import Client
 
+#: So much later than its timeout (s) a client has not returned from an operation, and is not waited for any more.
+OVERDUE_S: Final = 10.0
+#: How long (s) clients may take to open, or to close.
+OPENING_S: Final = 60.0
+
 
 @dataclass(slots=True)
 class Worker:
-    """One client, the process number under which it issues operations, and since when it has been free (ns)."""
+    """One client, the process number under which it issues operations, and since when it has been free (ns).
+
+    ``asked`` is when its open operation was issued (ns; None without one), by ``task``; ``given_up``: that is ended.
+    """
 
     process: int
     client: Client
     free_since: int = 0
+    asked: int | None = None
+    task: asyncio.Task[Any] | None = None
+    given_up: bool = False
+
+    def goes_on(self) -> bool:
+        """Take back that its operation was given up; return whether that alone cancelled it, and not the run's end."""
+        given_up, self.given_up = self.given_up, False
+        return given_up and self.task is not None and self.task.uncancel() == 0
 
 
 @dataclass(slots=True)
@@ -84,10 +102,19 @@ class Load:
         self._waited_until = 0
 
     async def open(self) -> None:
-        await asyncio.gather(*(worker.client.open() for worker in self.workers))
+        await self._all("open", [worker.client.open() for worker in self.workers])
 
     async def close(self) -> None:
-        await asyncio.gather(*(worker.client.close() for worker in self.workers))
+        await self._all("close", [worker.client.close() for worker in self.workers])
+
+    async def _all(self, what: str, calls: Sequence[Awaitable[None]]) -> None:
+        try:
+            async with asyncio.timeout(OPENING_S) as limit:
+                await asyncio.gather(*calls)
+        except TimeoutError:
+            if not limit.expired():  # a client's own
+                raise
+            raise HarnessError(f"a client did not {what} within {OPENING_S:g} s") from None
 
     def context(self, free: tuple[int, ...]) -> Context:
         """The context that generators get at this time."""
@@ -109,7 +136,17 @@ class Load:
         )
         if self._see is not None:
             self._see(invoked)
-        outcome = await client.perform(invocation)
+        worker.asked = now
+        try:
+            outcome = await client.perform(invocation)
+        except asyncio.CancelledError:
+            if not worker.goes_on():
+                raise
+            why = f"its client had not returned {OVERDUE_S:g} s after its timeout"
+            outcome = self._plan.under_test.law.outcome(LOST, invocation, client.home, why)
+        worker.asked = None
+        if worker.given_up:
+            worker.goes_on()
         type_ = outcome.type
         event = history.append(
             type_, process, f, value=outcome.value, key=key, node=outcome.node, error=outcome.error, phase=phase
@@ -126,6 +163,14 @@ class Load:
                 self.service.add(event.time - invoked.time)
                 self.response.add(event.time - (invoked.time if invoked.intended is None else invoked.intended))
         return event
+
+    def end_overdue(self) -> None:
+        """Cancel the operations of clients that should have returned long ago: no run may wait for them for ever."""
+        since = self._standstills.active_ns() - round((self._plan.client_timeout + OVERDUE_S) * 1e9)
+        for worker in self.workers:
+            if worker.asked is not None and worker.asked < since and worker.task is not None and not worker.given_up:
+                worker.given_up = True
+                worker.task.cancel()
 
     def _count_wait(self, worker: Worker, due: int, now: int) -> None:
         """Separate the wait for a worker, which is the system's, from the harness's own lateness."""

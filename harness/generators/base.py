@@ -93,8 +93,10 @@ class Context(Struct, frozen=True):
         return event.process % len(self.processes) if isinstance(event.process, int) else -1
 
     def after(self, issued: Invocation) -> Context:
-        """The context after an operation was issued."""
+        """The context after an operation was issued.  Raises ValueError when its worker is not free."""
         free, worker = self.free, issued.worker
+        if worker not in free:
+            raise ValueError(f"{issued} is for a worker that is not free")
         rest = free[1:] if free[0] == worker else tuple([one for one in free if one != worker])
         return replace(self, free=rest, issued=self.issued + 1)
 

@@ -109,8 +109,6 @@ class _Simulation:
         return Context(self._time, self._free, self._workers, self._processes, self._seed, len(self._issued))
 
     def _issue(self, op: Invocation) -> None:
-        if op.worker not in self._free:
-            raise ValueError(f"{op} is for a worker that is not free")
         if op.time > self._time:
             raise ValueError(f"{op} is due in the future: it is {self._time}")
         self._free = self._context().after(op).free

@@ -113,7 +113,7 @@ class FakeNodes:
         return 137 if self._drops(peer, node) or self._drops(node, peer) else 0
 
     def _signal(self, node: str, pid: int, name: str) -> None:
-        if (node, pid) in self.states and node not in self.immortal:
+        if self.states.get((node, pid)) and node not in self.immortal:
             new = {"KILL": "", "STOP": "T", "CONT": "S"}[name]
             self.states[node, pid] = new
 

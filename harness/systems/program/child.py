@@ -87,7 +87,8 @@ class LineProgram:
             raise sent.error(child.why) from None
         finally:
             child.open.pop(sent.id, None)
-            if sent.begun and sent.answer.cancelled():  # its answer would be one to no open request
+            # Its answer would be one to no open request, and the rest of its line the beginning of the next one's.
+            if sent.begun and (sent.answer.cancelled() or not sent.answer.done()):
                 child.end("a request was given up")
 
     @property
@@ -132,11 +133,12 @@ class LineProgram:
 
 @dataclass(slots=True, eq=False)
 class _Request:
-    """``answer`` is resolved with None when there will be none; ``begun``: some of it was written."""
+    """``answer`` is resolved with None when there will be none; some of it was written, or (``whole``) all."""
 
     id: int
     answer: asyncio.Future[dict[str, Any] | None]
     begun: bool = False
+    whole: bool = False
 
     def error(self, why: str) -> NoAnswerError:
         return LostError(why) if self.begun else NotSentError(f"never written to the program: {why}")
@@ -185,7 +187,7 @@ class _Child:
         while rest and not self.why:
             try:
                 rest = rest[os.write(self._in.fileno(), rest) :]
-                request.begun = True
+                request.begun, request.whole = True, not rest
             except BlockingIOError:
                 self._room = self._loop.create_future()
                 self._loop.add_writer(self._in.fileno(), self._has_room)
@@ -229,7 +231,7 @@ class _Child:
             return
         number = answer.get("id")
         request = self.open.get(number) if type(number) is int else None
-        if request is None or request.answer.done():
+        if request is None or not request.whole or request.answer.done():
             self._distrust(f"an answer to no open request: {_shown(line)}")
         else:
             request.answer.set_result(answer)

@@ -13,12 +13,17 @@ from itertools import cycle, pairwise
 from pathlib import Path
 
 import pytest
+from msgspec import Struct
 
+from harness.errors import HarnessError
+from harness.execution import load
 from harness.execution.histogram import Histogram
 from harness.execution.interpreter import follow
 from harness.execution.load import Load, Tally
 from harness.execution.standstills import Standstills
 from harness.generators import (
+    EXHAUSTED,
+    NOTHING,
     PENDING,
     Context,
     Generator,
@@ -263,6 +268,75 @@ def test_a_defect_of_a_generator_ends_the_load_and_is_raised(make: Callable[...,
     with pytest.raises(ExceptionGroup) as caught:
         bench.drive(from_function(broken))
     assert caught.group_contains(KeyError) if hasattr(caught, "group_contains") else "mine" in repr(caught.value)
+
+
+class _ForABusyWorker(Struct, frozen=True):
+    """Takes no notice of who is free."""
+
+    worker: int
+
+    def op(self, ctx: Context) -> tuple[Op, Generator]:
+        return (READ.by(self.worker, ctx.time), self) if ctx.issued < 5 else (EXHAUSTED, NOTHING)
+
+    def update(self, ctx: Context, event: Event) -> Generator:  # noqa: ARG002 (the protocol's)
+        return self
+
+
+@pytest.mark.parametrize("worker", [-1, 1, 3])
+def test_an_operation_for_a_worker_that_is_not_free_ends_the_load_and_is_not_lost(
+    make: Callable[..., Bench], worker: int
+) -> None:
+    bench = make(after_s=0.01)
+    with pytest.raises(ExceptionGroup) as caught:
+        bench.drive(_ForABusyWorker(worker))
+    assert "is for a worker that is not free" in repr(caught.value)
+
+
+def test_a_client_that_does_not_return_is_given_up_and_its_worker_goes_on(
+    make: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(load, "OVERDUE_S", 0.1)
+    bench = make(replace(PLAN, client_timeout=0.1))
+    bench.clients[1].after_s = 3600.0
+    write = Invocation("write", "k0", 7)
+    began = time.monotonic()
+    bench.drive(each_worker(operations([write, READ])))
+    assert time.monotonic() - began < 60
+    ended = {(one.process, one.f): (one.outcome, one.error) for one in bench.operations}
+    why = "its client had not returned 0.1 s after its timeout"
+    assert ended.pop((1, "write")) == ("info", why)
+    assert ended.pop((4, "read")) == ("fail", why), "a read has no effect"
+    assert set(ended.values()) == {("ok", None)}
+    assert len(ended) == 4
+
+
+def test_the_end_of_a_run_cancels_what_is_open_which_stays_open_in_the_history(make: Callable[..., Bench]) -> None:
+    bench = make(after_s=3600.0)
+
+    async def scene() -> None:
+        driving = asyncio.create_task(follow(bench.load, repeat(READ)))
+        await asyncio.sleep(0.05)
+        driving.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await driving
+
+    asyncio.run(asyncio.wait_for(scene(), 30))
+    assert [(one.outcome, one.returned) for one in bench.operations] == [("info", None)] * 3
+
+
+@pytest.mark.parametrize("what", ["open", "close"])
+def test_a_client_that_never_opens_or_closes_is_a_failure_and_not_waited_for(
+    make: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    monkeypatch.setattr(load, "OPENING_S", 0.1)
+    bench = make()
+
+    async def never() -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(bench.clients[1], what, never)
+    with pytest.raises(HarnessError, match=f"a client did not {what} within 0.1 s"):
+        asyncio.run(asyncio.wait_for(getattr(bench.load, what)(), 30))
 
 
 def test_a_load_ends_when_it_is_over_and_awaits_what_is_open(make: Callable[..., Bench]) -> None:

@@ -195,6 +195,34 @@ def test_a_request_that_found_no_room_in_the_pipe_was_never_written(tmp_path: Pa
     against(program(tmp_path, "exec sleep 30"), talk)
 
 
+def test_an_answer_to_a_request_that_it_cannot_have_read_yet_proves_nothing(tmp_path: Path) -> None:
+    """The second waits for room behind the first, of which the program reads nothing before it answers both."""
+
+    async def talk(lines: LineProgram) -> None:
+        large = asyncio.create_task(lines.ask({"f": "write", "value": "x" * 500_000}, PATIENCE_S))
+        await asyncio.sleep(0)
+        with pytest.raises(NotSentError, match="an answer to no open request"):
+            await lines.ask(WRITE, PATIENCE_S)
+        with pytest.raises(LostError):
+            await large
+
+    script = 'sleep 0.3; echo "{\\"id\\":2,\\"type\\":\\"ok\\"}"; sleep 0.3; exec cat'
+    against(program(tmp_path, script), talk)
+
+
+def test_what_is_given_up_half_written_is_not_the_beginning_of_the_next(tmp_path: Path) -> None:
+    async def talk(lines: LineProgram) -> None:
+        large = asyncio.create_task(lines.ask({"f": "write", "value": "x" * 500_000}, PATIENCE_S))
+        await asyncio.sleep(0.2)
+        large.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await large
+        assert not lines.is_running
+        assert (await lines.ask(WRITE, PATIENCE_S))["value"] == WRITE["value"]
+
+    against(program(tmp_path, "sleep 0.5; exec cat"), talk)
+
+
 def test_a_long_request_goes_through_the_pipe_piece_by_piece(tmp_path: Path) -> None:
     async def talk(lines: LineProgram) -> None:
         assert await lines.ask({"value": "x" * 500_000}, PATIENCE_S) == {"id": 1, "value": "x" * 500_000}
