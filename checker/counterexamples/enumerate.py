@@ -98,7 +98,7 @@ def find_all(result: EngineResult, calls: Sequence[Call], model: Model, limits: 
 def find_by_columns(
     title: str, proof: ColumnProof, operations: Sequence[Operation], model: Model, limits: Limits
 ) -> Findings | None:
-    """The same for what an engine of this title decided by columns; None if calls have to find them."""
+    """Find all violations of what an engine of this title decided by columns; None if calls have to find them."""
     held: list[Finding] = []
     gone: set[int] = set()
     more, note, count = limits.extended(), None, 0

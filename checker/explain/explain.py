@@ -82,7 +82,7 @@ def explain(result: EngineResult, calls: Sequence[Call], scene: Scene, limits: L
 def explain_columns(
     found: ByColumns, operations: Sequence[Operation], scene: Scene, limits: Limits
 ) -> Explanation | None:
-    """The same for an invalid verdict by columns; None if calls have to show it."""
+    """Make the counterexamples of an invalid verdict by columns; None if calls have to make them."""
     title, model, proof = found.result.engine, scene.model, found.proof
     findings = None if proof is None else find_by_columns(title, proof, operations, model, limits)
     if findings is None:

@@ -76,7 +76,7 @@ def conclude(run: RunFiles, session: Callable[[], SparkSession] | None) -> Concl
     try:
         write_json(run.results, results.to_json())
         if any(check.verdict == "invalid" for check in results.checks):
-            results = replace(results, **_story(run))
+            results = replace(results, **_headlines(run))
             write_json(run.results, results.to_json())
         run.summary.write_text(summary_of(run, results, None) + "\n")
     except OSError as error:
@@ -92,7 +92,7 @@ def _with_failure(results: Results, unwritten: Exception | None) -> Results:
     return replace(results, harness_failure="; ".join(text for text in failures if text))
 
 
-def _story(run: RunFiles) -> dict[str, Any]:
+def _headlines(run: RunFiles) -> dict[str, Any]:
     """The sentences on top of the page; they are made from the records and the results just written."""
     import reports
 

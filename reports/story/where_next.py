@@ -46,7 +46,7 @@ def last_leadership(moments: Sequence[Dated]) -> Dated | None:
 
 
 def leads_without(drawn: Drawn, moments: Sequence[Dated], short: Mapping[str, int]) -> Dated | None:
-    """The same, where that node leads at the end and its log still lacks some; else None."""
+    """The moment of ``last_leadership`` if that node leads at the end and its log still lacks entries; else None."""
     found = last_leadership(moments)
     leads = leader_at(drawn.timelines, drawn.run.end / 1e9)
     return found if found is not None and found[1]["node"] == leads and leads in short else None
