@@ -72,7 +72,7 @@ class Load:
     last: int
 
     def awake(self, clock: AwakeClock) -> Load:
-        """The same by the clock without standstills."""
+        """Return the load by the clock without standstills."""
         return Load(clock.at(self.begin), clock.at(self.end), clock.at(self.last))
 
 
