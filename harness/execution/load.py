@@ -158,11 +158,14 @@ class Load:
             worker.process += len(self.workers)
             self._processes = tuple([worker.process for worker in self.workers])
         elif type_ == "ok":
-            self.served = self.served or was_served(type_, outcome.error)
-            if phase == "main":
-                self.service.add(event.time - invoked.time)
-                self.response.add(event.time - (invoked.time if invoked.intended is None else invoked.intended))
+            self._count_ok(invoked, event)
         return event
+
+    def _count_ok(self, invoked: Event, event: Event) -> None:
+        self.served = self.served or was_served(event.type, event.error)
+        if event.phase == "main":
+            self.service.add(event.time - invoked.time)
+            self.response.add(event.time - (invoked.time if invoked.intended is None else invoked.intended))
 
     def end_overdue(self) -> None:
         """Cancel the operations of clients that should have returned long ago: no run may wait for them for ever."""

@@ -278,7 +278,7 @@ class _ForABusyWorker(Struct, frozen=True):
     def op(self, ctx: Context) -> tuple[Op, Generator]:
         return (READ.by(self.worker, ctx.time), self) if ctx.issued < 5 else (EXHAUSTED, NOTHING)
 
-    def update(self, ctx: Context, event: Event) -> Generator:  # noqa: ARG002 (the protocol's)
+    def update(self, ctx: Context, event: Event) -> Generator:
         return self
 
 
