@@ -251,13 +251,14 @@ def _deleted(drawn: Drawn, found: Sequence[tuple[str, str, Mapping[str, Any]]]) 
     began = f"first on {node} by {when(at, drawn.windows)}{on}"
     severity = min((severity_of(name, str(about["kind"]), about) for name, _, about in found), key=SEVERITIES.index)
     short, highest = _short_at_the_end(drawn.timelines)
+    held_until, holder = _last_held(drawn.timelines, highest)
     entries = _entries_of(found)
     write = drawn.run.index
     text = f"Committed entries were deleted from logs; {began}."
     if short and len(short) == len(drawn.timelines):
-        (at, holder), led = _last_held(drawn.timelines, highest), ""
+        at, led = held_until, ""
         held = f"The last log that held them was {holder}'s, until {at:.1f} s."
-        if (leading := last_leadership(moments)) is not None:
+        if (leading := last_leadership(moments, held_until)) is not None:
             place, leader = leading
             at, node = leader["time"] / 1e9, str(leader["node"])
             led = f"since {node} led with a log that ended at {write(leader['log_end'])}, by {when(at, drawn.windows)}"
@@ -283,7 +284,8 @@ def _deleted(drawn: Drawn, found: Sequence[tuple[str, str, Mapping[str, Any]]]) 
             led = f"{pair[1]['node']} led without some of them by {since}, and at the end"
             text = f"{text.rstrip('.')}; {led}."
     section = next(name for name, own, _ in found if own == place)
-    dated = dating_evidence(drawn, moments, short) if severity in ("data lost", "missing on nodes") else None
+    are_gone = severity in ("data lost", "missing on nodes")
+    dated = dating_evidence(drawn, moments, short, held_until) if are_gone else None
     return Break(severity, text, at, place, checks, (node,), section=section, detail=detail, evidence=dated)
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from history.records.check_records import details_by_check
@@ -27,26 +27,35 @@ _OF_LOGS: Final[tuple[Severity, ...]] = ("data lost", "missing on nodes", "log t
 _COUNTEREXAMPLE: Final = "Read the counterexample: operations that cannot all be true, the contradiction in red"
 
 
-def dating_evidence(drawn: Drawn, moments: Sequence[Dated], short: Mapping[str, int]) -> Evidence | None:
+def dating_evidence(
+    drawn: Drawn, moments: Sequence[Dated], short: Mapping[str, int], held_until: float
+) -> Evidence | None:
     """Find the event by which lost entries are dated: the first log that lacked some, or the leader without them.
 
     The leader, where all logs lack some at the end (``short``), or its own does and it leads.  ``moments`` are in the
-    order of their times, each with its section.
+    order of their times, each with its section; ``held_until`` is when the last log held all (s).
     """
-    of_leader = last_leadership if len(short) == len(drawn.timelines) else partial(leads_without, drawn, short=short)
-    chosen = of_leader(moments) or next(iter(moments), None)
+    of_all = len(short) == len(drawn.timelines)
+    leader = last_leadership(moments, held_until) if of_all else leads_without(drawn, moments, short)
+    chosen = leader or next(iter(moments), None)
     return None if chosen is None else _short_log(drawn, *chosen)
 
 
-def last_leadership(moments: Sequence[Dated]) -> Dated | None:
-    """The first moment in the last term in which a node was seen to lead without committed entries."""
-    leading = [pair for pair in moments if "told_by" in pair[1]]
-    last = _leadership(leading[-1][1]) if leading else None
-    return next((pair for pair in leading if _leadership(pair[1]) == last), None)
+def last_leadership(moments: Sequence[Dated], held_until: float = math.inf) -> Dated | None:
+    """The first moment of the leadership without committed entries under which the last log lost them.
+
+    It is the last that had begun when that log still held all (``held_until``, s), else the first after.
+    """
+    began: dict[tuple[str, int], Dated] = {}
+    for pair in moments:
+        if "told_by" in pair[1]:
+            began.setdefault(_leadership(pair[1]), pair)
+    before = [pair for pair in began.values() if pair[1]["time"] / 1e9 <= held_until]
+    return before[-1] if before else next(iter(began.values()), None)
 
 
 def leads_without(drawn: Drawn, moments: Sequence[Dated], short: Mapping[str, int]) -> Dated | None:
-    """The moment of ``last_leadership`` if that node leads at the end and its log still lacks entries; else None."""
+    """Find the last leadership without them, if that node leads at the end and its log still lacks some."""
     found = last_leadership(moments)
     leads = leader_at(drawn.timelines, drawn.run.end / 1e9)
     return found if found is not None and found[1]["node"] == leads and leads in short else None

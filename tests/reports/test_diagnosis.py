@@ -20,6 +20,7 @@ from reports.load.run import read_run
 from reports.page.context import places_of
 from reports.story.aftermath import outages_text
 from reports.story.diagnosis import Diagnosis, diagnosis_of
+from reports.story.where_next import last_leadership
 from tests.support.reports.raw import Raw, S
 from tests.support.reports.recorded_runs import recorded_run
 
@@ -458,3 +459,17 @@ def test_of_a_fault_after_which_nothing_succeeded_no_gap_is_given_as_if_it_had_e
     gaps = re.findall(r'data-label="longest gap, s">(.*?)</td>', part)
     assert "never back" not in gaps[0]
     assert gaps[1].startswith('<span class="red strong">never back</span>')
+
+
+@pytest.mark.parametrize(("held_until", "leader"), [(55.0, "n5"), (46.0, "n1"), (1.0, "n1"), (99.0, "n3")])
+def test_lost_entries_are_dated_by_who_led_when_the_last_log_lost_them(held_until: float, leader: str) -> None:
+    """Later leaders without them had none to take away."""
+    led = [("n1", 5, 46.5), ("n5", 6, 50.7), ("n5", 6, 51.7), ("n4", 7, 57.7), ("n3", 8, 83.8)]
+    moments = [
+        ("invariant-1", {"node": node, "term": term, "time": round(at * S), "told_by": "n2"}) for node, term, at in led
+    ]
+    found = last_leadership([("invariant-1", {"node": "n4", "time": 45 * S}), *moments], held_until)
+    assert found is not None
+    assert found[1]["node"] == leader
+    assert found == next(pair for pair in moments if pair[1]["node"] == leader)
+    assert last_leadership([]) is None

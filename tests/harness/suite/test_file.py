@@ -165,7 +165,7 @@ def test_a_script_that_does_not_fit_into_shorter_runs_is_skipped(tmp_path: Path)
         ("[[matrix]]\n[[matrix.override]]\nwhere = {}", "matrix[0].override[0].where: names no option"),
         ("[[matrix]]\n[[matrix.override]]\nwhere = {keys = 5}\nexpect = 'unknown'", "a cell that proves nothing"),
         ("[[matrix]]\nnemesis = 'a,,b'", "with something between any two commas"),
-        ("[[matrix]]\nkeys = [1, 0]", "matrix[0].keys[1] must be a whole number from 1 to 10000, not 0: a client of each node"),
+        ("[[matrix]]\nkeys = [1, 0]", "matrix[0].keys[1] must be a whole number from 1 to 10000, not 0: a client"),
         ("[[matrix]]\n[[matrix.override]]\nrate = 5", "matrix[0].override[0].where is missing: it must be a table"),
         ("[[matrix]]\n[[matrix.override]]\nwhere = {rate = 5}", "matrix[0].override[0].where: fits no cell"),
         (
