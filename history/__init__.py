@@ -1,24 +1,9 @@
 """The formats that all packages share: events, operations, receipts, probes, verdicts, results, tables.
 
-``records``      what a run writes down, one file a kind of line, and where each file of a run is
-``tables``       the schemas of the Parquet tables, and the version that is written into each file
-``metrics``      figures that several packages share: recovery, regressions, the clock without standstills
-``readers``      histories from elsewhere, and our own by columns
-``toml_file``    files that people write, with errors that say what a file is instead
-``schema``       what may stand in such files: a type says it, and one wording says what is wrong
-``json_object``  the reader of JSON objects
-``codes``        numeric codes of functions, outcomes and missing values in columns
-``compiled``     numba's compiler, with a cache that knows all of our compiled code
-``packed``       recognizes packed files where a text is expected
-``errors``       what readers raise
-``announced``    the systems that packages announce
-``extras``       the optional parts of an installation, and what is said where one is missing
-===============  ================================================================================
-=======
 =======================  =================================================================================
 ``records``              what a run writes down, one file a kind of line, and where each file of a run is
 ``tables``               the schemas of the Parquet tables, and the version that is written into each file
-``metrics``              figures that several packages share: recovery, regressions
+``metrics``              figures that several packages share: recovery, regressions, time without standstills
 ``readers``              histories from elsewhere, and our own by columns
 ``toml_file``            files that people write, with errors that say what a file is instead
 ``schema``               what may stand in such files: a type says it, and one wording says what is wrong

@@ -1,15 +1,5 @@
 """Apache BookKeeper: ledgers, which have one writer until a recovery ends them.
 
-``options``      versions, options, planted bugs, and how many bookies a quorum wants
-``gateway_jar``  the gateway, a client of BookKeeper that speaks JSON lines, built from ``bookkeeper_gateway/``
-``processes``    what runs on which node: jars, command lines, configuration, ports
-``outcomes``     the law: what an answer of a gateway proves
-``client``       a worker's way to its gateway
-``workload``     the workload: ledgers that are fenced while adds are in flight
-``late_writers`` writers that add again long after the end of their ledger
-``promises``     what BookKeeper promises, judged by ``checker.fenced_ledgers``
-================ =======================================================================================================
-=======
 ================== =====================================================================================================
 ``options``        versions, options, planted bugs, and how many bookies a quorum wants
 ``gateway_jar``    the gateway, a client of BookKeeper that speaks JSON lines, built from ``bookkeeper_gateway/``
