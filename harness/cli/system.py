@@ -109,7 +109,10 @@ def run_and_read(plan: Plan, store: Path, progress: Progress) -> tuple[int, Tria
     recorded = read_recorded(files)
     results = read_object(files.results)
     moments = recorded.state.moments
-    return code, Trial(results, moments, recorded.operations, recorded.probes, recorded.nodes, files.nodes)
+    return code, Trial(
+        results, moments, recorded.operations, recorded.probes, recorded.nodes, files.nodes, recorded.clock,
+        plan.model, plan.load.reads,
+    )  # fmt: skip
 
 
 def _show(rows: list[Finding], store: Path) -> None:

@@ -25,7 +25,6 @@ from harness.plan import Plan
 from harness.runstate import RunState
 from harness.systems.promise import Promise
 from history import Check, Counterexample, KeyVerdict, Operation, Results, worst
-from history.metrics.awake_clock import AwakeClock
 from history.records.caveats import leaves_more
 from history.records.text import counted
 from history.records.violations import LINEARIZABLE
@@ -66,8 +65,9 @@ def judge(
     )
     checks = tuple(excused(check, keys, voided) for check in (of_clients, *common, *of_system, *ours))
     verdict = worst(check.verdict for check in checks)
-    clock = AwakeClock(recorded.state.standstills)
-    detailed = with_details(windows, recorded.receipts, recorded.operations, recorded.probes, recorded.nodes, clock)
+    detailed = with_details(
+        windows, recorded.receipts, recorded.operations, recorded.probes, recorded.nodes, recorded.clock
+    )
     failures = [*recorded.state.failures, *setup_failures(recorded), *_checker_failures(keys)]
     return Results(
         verdict=verdict,
