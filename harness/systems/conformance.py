@@ -147,7 +147,7 @@ def _wipe(earlier: Trial, trial: Trial) -> Finding:
     """A run on nodes of an earlier one, whose values it must not find: no history would explain them."""
     of_clients = trial.of_clients
     seen = f"a second run on the same nodes: {of_clients['name']}: {of_clients['seen']}"
-    verdict = of_clients["verdict"] if "main" in trial.moments else "invalid"
+    verdict: Verdict = of_clients["verdict"] if "main" in trial.moments else "invalid"
     if verdict == "valid" and not _looked_for_leftovers(earlier, trial):
         return Finding("wipe", "unknown", f"{seen}; but every key was written before it was read: try another --seed")
     return Finding("wipe", verdict, seen)
