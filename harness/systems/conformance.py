@@ -160,7 +160,7 @@ def _looked_for_leftovers(earlier: Trial, trial: Trial) -> bool:
     before = {op.key for op in earlier.operations if op.f not in earlier.reads}
     written: dict[Any, int] = {}
     for op in trial.operations:
-        if op.f not in trial.reads:
+        if op.f not in trial.reads and op.outcome != "fail":
             written[op.key] = min(op.invoked, written.get(op.key, op.invoked))
     return any(
         op.f in trial.reads and op.outcome == "ok" and op.key in before and op.ended <= written.get(op.key, op.ended)

@@ -138,7 +138,8 @@ def test_what_was_overwritten_before_it_was_read_does_not_show_whether_it_was_wi
     good = replace(good, model=model, reads=frozenset({"read"}))
     write = Operation(0, "write", "k0", 1, 1, "ok", 3 * S, 4 * S, 0, 1)
     read = Operation(1, "read", key, None, None, outcome, round(begin * S), round((begin + 1) * S), 2, 3)
-    row = found(good, calm=replace(good, operations=(write, read)))["wipe"]
+    refused = replace(write, outcome="fail", invoked=S, returned=2 * S)
+    row = found(good, calm=replace(good, operations=(refused, write, read)))["wipe"]
     assert row.verdict == verdict
     assert ("every key was written before it was read" in row.seen) == (verdict == "unknown")
 
