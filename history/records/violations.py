@@ -335,6 +335,16 @@ def shown_verdict(verdict: str, canary: str) -> str:
     return MISSED if (verdict, canary) == ("valid", "missed") else verdict
 
 
+def listed_verdict(verdict: str, canary: str, beside: str) -> str:
+    """The verdict as lists and trends show it: also *as intended* in place of invalid where a planted bug was found.
+
+    Not where something was found ``beside`` it (:func:`beside_canary`), which the bug may not explain.
+    """
+    if (verdict, canary, beside) == ("invalid", "found", ""):
+        return AS_INTENDED
+    return shown_verdict(verdict, canary)
+
+
 def verdict_words(verdict: str, plan: Mapping[str, Any], results: Mapping[str, Any]) -> str:
     """Write the verdict as a page, a summary and a terminal begin: with what became of a planted bug."""
     canary = canary_outcome(plan, results)
