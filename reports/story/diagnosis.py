@@ -45,7 +45,7 @@ from reports.story.aftermath import after_onset
 from reports.story.breaks import Break, Evidence
 from reports.story.causes import causes_text
 from reports.story.headline import headline_of
-from reports.story.lost_elements import alarm_before, lost_elements, when_added
+from reports.story.lost_elements import alarm_before, history_of, lost_elements
 from reports.story.other_reads import compare_other_reads
 from reports.story.repeated_lines import stuck_text
 from reports.story.replicas_behind import behind_text, fell_text, starts_text
@@ -181,7 +181,7 @@ def _contradiction(drawn: Drawn, check: str, row: Mapping[str, Any], about: Mapp
         first_of_all = " first" if len(losses) > 1 else ""
         step = Evidence(place, f"Read the counterexample of {lost.first}, whose reads lacked elements{first_of_all}")
         evidence = step if by_first else None
-        added = drawn.run.notes.attempt("missing elements", lambda: when_added(drawn, losses), "")
+        added = drawn.run.notes.attempt("missing elements", lambda: history_of(drawn, losses), "")
         return Break(
             severity_of(check, kind, about),
             f"{lost.text}.",
