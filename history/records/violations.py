@@ -270,7 +270,8 @@ def severity_of(check: str, kind: str, details: Mapping[str, Any] | None = None)
         elsewhere = bool(losses) and all(one.get("elsewhere") == one.get("lost") for one in losses)
         return "missing on nodes" if elsewhere else "data lost"
     if check == "recovery":
-        return "no commits" if is_outage(details or {}) else "replica behind"
+        # Where clients decide whether a cluster recovered, nothing is known of replicas.
+        return "no commits" if is_outage(details or {}) or "served_ns" in (details or {}) else "replica behind"
     return "alarm" if check == "node-logs" else "inconsistent"
 
 
