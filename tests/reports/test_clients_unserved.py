@@ -36,7 +36,13 @@ def unserved(below: Path, *, again: int | None = None, seen: str = "no operation
             else:
                 event.update(type="info", error="timed out", value=None)
     files.history.write_text("\n".join([head, *map(json.dumps, events), ""]))
-    details = {"kind": "no-recovery", "nodes": [], "healed_ns": HEALED, "served_ns": back, "last_commit_ns": None}
+    details: dict[str, Any] = {
+        "kind": "no-recovery",
+        "nodes": [],
+        "healed_ns": HEALED,
+        "served_ns": back,
+        "last_commit_ns": None,
+    }
     write_recovery(files, seen, {**details, "last_served_ns": 10**9, "end_ns": 59 * 10**9})
     return files
 
@@ -74,7 +80,8 @@ def test_it_is_dated_by_the_last_answer_and_seen_in_the_completions(tmp_path: Pa
     page = files.report.read_text()
     section = page.partition('<section id="recovery"')[2].partition("</section>")[0]
     (button,) = re.findall(r'data-from="([\d.]+)" data-to="[\d.]+" data-chart="([\w-]+)">Show in the charts', section)
-    assert (float(button[0]), button[1]) == (pytest.approx(at - 5), "chart-rate")
+    assert float(button[0]) == pytest.approx(at - 5)
+    assert button[1] == "chart-rate"
     assert 'id="chart-rate"' in page
 
 
