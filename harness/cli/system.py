@@ -56,7 +56,8 @@ def check(name: str, cluster: str, workload: str, interval: float, seed: int, st
 
     It must start and get ready, end every operation in time under a cut, a kill and a pause, heal, be collected and
     wiped, answer probes, and a bug planted in it must be found.  Ends with 0 when all is there, with 1 when something
-    is wrong, with 2 when something is missing or was not seen, with 130 when it was interrupted, with 255 when the harness failed.
+    is wrong, with 2 when something is missing or was not seen, with 130 when it was interrupted, with 255 when the
+    harness failed.
     """
     require("run")
     from harness.clusters import open_cluster

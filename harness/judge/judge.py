@@ -171,7 +171,7 @@ def unread(recorded: Recorded) -> str:
     if not served:
         return ", but no read succeeded"
     last, asked = max(served), max(op.invoked for op in recorded.operations)
-    silent = asked - last - AwakeClock(recorded.state.standstills).slept(last, max(last, asked))
+    silent = asked - last - recorded.clock.slept(last, max(last, asked))
     return f", but no read succeeded after {last / 1e9:.1f} s" if silent >= UNREAD_NS else ""
 
 

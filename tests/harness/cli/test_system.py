@@ -114,7 +114,7 @@ def test_a_failure_of_the_harness_ends_the_check(tmp_path: Path, monkeypatch: py
     assert checked(monkeypatch, tmp_path, lambda plan: None, code=130)[0] == 130
 
 
-def test_an_interruption_ends_the_check_and_not_one_of_its_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interruption_ends_the_check_and_not_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     code, plans, nodes = checked(monkeypatch, tmp_path, lambda plan: made(tmp_path, "unknown"), code=130)
     assert (code, len(plans), nodes.downs) == (130, 1, 1)
 
