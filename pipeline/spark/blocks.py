@@ -121,8 +121,6 @@ def write_block(data: Bytes, block: Block, root: Path, *, last: bool) -> Report:
     if block.wrong is not None:
         return Report(block, nemesis)
     paired = pair_events(events, last=last)
-    if paired.problem is not None:
-        return Report(block, nemesis, paired.problem)
     place = root / f"{block.start:020d}-{uuid.uuid4().hex}"
     place.mkdir()
     operations, invoked = paired.operations, paired.operations["invoke_index"].to_numpy()
@@ -133,7 +131,8 @@ def write_block(data: Bytes, block: Block, root: Path, *, last: bool) -> Report:
     write_table(place / "seam.arrow", paired.seam)
     np.save(place / "entering.npy", paired.entering)
     write_by_key(place, operations)
-    return Report(block, nemesis, None, Slice.of(operations), place, span_of(operations.slice(0, whole)["returned"]))
+    returned = span_of(operations.slice(0, whole)["returned"])
+    return Report(block, nemesis, paired.problem, Slice.of(operations), place, returned)
 
 
 def span_of(times: pa.ChunkedArray) -> Span | None:

@@ -33,7 +33,7 @@ from pipeline.spark.big_keys import judge_big_keys
 from pipeline.spark.blocks import Report, Source, Span, read_blocks, span_of
 from pipeline.spark.hadoop_fs import for_readers, head, listing, uri_of
 from pipeline.spark.keys import count_keys, judge_keys, read_table, write_by_key
-from pipeline.tables.conclusions import clock_of
+from pipeline.tables.conclusions import clock_of, source_of
 from pipeline.tables.judging import REGISTERS, Budget, verdict_table
 from pipeline.tables.local import Tables
 from pipeline.tables.pairing import Seams
@@ -104,7 +104,7 @@ def run_tables(
         ((_, size),) = listing(spark, history).values()
         source = Source(history, size, history)
     header_of(b"".join(head(spark, source.uri).partition(b"\n")[:2]), Path(source.name))
-    with replacing(run.tables, source.size if history is None else None) as (fresh, rows):
+    with replacing(run.tables, source_of(run)) as (fresh, rows):
         verdicts, faults = _computed(
             spark, source, clock_of(run), fresh.resolve(), rows, model, deadline_s, sizes or Sizes()
         )
