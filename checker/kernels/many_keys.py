@@ -220,9 +220,10 @@ def judge_all(kind, outcome, value, key, invoke, ret, keys, budget):  # type: ig
         return None
     state, counts = judged
     wanted = state == REPEATED
-    for row in range(kind.size):
-        if kind[row] > WRITE and outcome[row] != FAIL:
-            wanted[key[row]] = False
+    if wanted.any():
+        for row in range(kind.size):
+            if kind[row] > WRITE and outcome[row] != FAIL:
+                wanted[key[row]] = False
     if wanted.any():
         keyed = arrange_keys(kind, outcome, value, key, invoke, ret, wanted)
         if keyed is None:
