@@ -8,11 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Unpack
 
+from checker.columnar import check_columns
 from checker.core.calls import freeze
 from checker.core.model import Model, is_register
 from checker.core.options import CheckKeywords, CheckOptions
 from checker.core.result import Report
-from checker.models.registry import starting_with
+from checker.models.registry import model_named, starting_with
 from checker.per_key import check_keys
 from history import Counterexample, Event, FormatError, Operation, pair
 from history.readers import Foreign, OperationColumns, read_any
@@ -46,9 +47,6 @@ def check(history: Any, model: str | Model | None = None, **options: Unpack[Chec
 
 
 def _columns(columns: OperationColumns, model: str | Model, options: CheckOptions) -> Report:
-    from checker.columnar import check_columns
-    from checker.models.registry import model_named
-
     chosen = model_named(model)
     if is_register(chosen):
         return check_columns(columns, chosen, options)

@@ -42,6 +42,8 @@ _MAX_ANSWERED: Final = 200_000
 _Keys = IntArray | Sequence[int]
 _NONE: Final = np.empty(0, np.int64)
 _OF_KEYS: Final = tuple(engine for engine in ENGINES if engine.by_keys is not None)
+#: Which engine decides a key by each state of ``kernels.many_keys.judge_all``; by the third one none does.
+_BY_STATE: Final = (ZONES, ZONES, "", AUTOMATON, AUTOMATON)
 _OF_ONE: Final = tuple(engine for engine in ENGINES if engine.by_register is not None)
 
 
@@ -127,8 +129,7 @@ class _Check:
         if judged is None:
             return None
         state, counts, present = judged
-        timed = state == kernel.EXPLAINED
-        verdicts = _Verdicts(columns.keys, counts, self._seconds(), (ZONES, AUTOMATON), timed.view(np.int8))
+        verdicts = _Verdicts(columns.keys, counts, self._seconds(), _BY_STATE, state)
         if present & ~(1 << kernel.AGREED | 1 << kernel.EXPLAINED) == 0:
             return verdicts, ()
         contradicted, repeated, unexplained = (

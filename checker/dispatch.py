@@ -101,7 +101,7 @@ def decide(
 ) -> EngineResult:
     """Decide by the forced engine, or by the first that applies.  Raises ModelError if the forced one does not."""
     try:
-        if wrong := [call for call in calls if call.result is NOWHERE]:
+        if model.one_value and (wrong := [call for call in calls if call.result is NOWHERE]):
             return _each_alone(wrong)
         if engine is not None:
             return _forced(engine, calls, model, limits, proof=proof)

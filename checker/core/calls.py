@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from operator import attrgetter
 from typing import Any, Final
 
 from checker.core.model import NOWHERE, UNKNOWN, Model, ModelError
@@ -151,7 +152,7 @@ def calls_of(operations: Sequence[Operation], model: Model) -> list[Call]:
             raise ModelError(f"the value of a cas must be [old, new], found {operation.value!r}")
         model.admit(call.f, call.value, call.result)
         calls.append(call)
-    calls.sort(key=lambda call: call.invoke)
+    calls.sort(key=attrgetter("invoke"))
     return calls
 
 
@@ -172,7 +173,7 @@ def _ok(operation: Operation, source: int, model: Model) -> Call:
             f"the operation invoked at {operation.invoke_index} is answered, but returns at {operation.return_index!r}"
         )
     f, value, result = operation.f, freeze(operation.value), freeze(operation.result)
-    if operation.refused and model.one_value:
+    if model.one_value and operation.refused:
         # A register that holds the old value must not refuse a CAS.
         f, value, result = "read", None, NOWHERE if result[2] == result[0] else result[2]
     return Call(f, value, result, operation.invoke_index, operation.return_index, source)

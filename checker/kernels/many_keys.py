@@ -208,6 +208,17 @@ def _start(opened, configs, fresh, values):  # type: ignore[no-untyped-def]
     absent.value, absent.spent, absent.satisfied, absent.open_then, absent.changed_at = 0, 0, 0, 0, -1
 
 
+@compiled_part
+def _for_automaton(kind, outcome, key, state):  # type: ignore[no-untyped-def]
+    """The keys that are REPEATED and have no CAS."""
+    wanted = state == REPEATED
+    if wanted.any():
+        for row in range(kind.size):
+            if kind[row] > WRITE and outcome[row] != FAIL:
+                wanted[key[row]] = False
+    return wanted
+
+
 @compiled
 def judge_all(kind, outcome, value, key, invoke, ret, keys, budget):  # type: ignore[no-untyped-def]
     """(by key the verdict of the zones or else the automaton, how many calls it has, a bit for each verdict), or None.
@@ -219,10 +230,7 @@ def judge_all(kind, outcome, value, key, invoke, ret, keys, budget):  # type: ig
     if judged is None:
         return None
     state, counts = judged
-    wanted = state == REPEATED
-    for row in range(kind.size):
-        if kind[row] > WRITE and outcome[row] != FAIL:
-            wanted[key[row]] = False
+    wanted = _for_automaton(kind, outcome, key, state)
     if wanted.any():
         keyed = arrange_keys(kind, outcome, value, key, invoke, ret, wanted)
         if keyed is None:
