@@ -217,11 +217,14 @@ def _in_own_thread(master: str, app: str, scratch: Path, log: Path) -> SparkSess
 
 
 def _build(master: str, app: str, scratch: Path) -> SparkSession:
+    from py4j import java_gateway  # type: ignore[import-untyped]
     from pyspark.accumulators import AccumulatorTCPServer, AccumulatorUnixServer
     from pyspark.sql import SparkSession
 
     for server in (AccumulatorTCPServer, AccumulatorUnixServer):
         server.handle_error = _note_lost_connection  # type: ignore[method-assign, assignment]
+    # It reports a lost JVM to the root logger, which prints that where nothing is set up; the call raises as well.
+    java_gateway.logging = logging.getLogger("py4j.java_gateway")  # it has a handler that does nothing
     # What is set here stands on the JVM's command line, by which its processes are found.
     builder = SparkSession.builder.config("spark.sql.warehouse.dir", str(scratch / "warehouse"))
     return builder.master(master).appName(app).getOrCreate()

@@ -215,14 +215,27 @@ warm.stop()
 @pytest.mark.spark
 @pytest.mark.nightly
 def test_a_jvm_that_is_killed_leaves_no_traceback_on_the_terminal(tmp_path) -> None:
+    """Also where a call waits for it: that raises, and its caller says what is to be said."""
     end = """
-import time
-os.kill(jvm_pid(spark), signal.SIGKILL)
+import threading, time
+def wait():
+    try:
+        spark._jvm.java.lang.Thread.sleep(60_000)
+    except Exception as error:
+        print(type(error).__name__, flush=True)
+jvm = jvm_pid(spark)
+os.kill(jvm, signal.SIGSTOP)  # what it is asked now it has not read when it dies: the connection is reset
+waiting = threading.Thread(target=wait)
+waiting.start()
+time.sleep(1)
+os.kill(jvm, signal.SIGKILL)
+waiting.join()
 time.sleep(3)
 os._exit(0)
 """
     done = run_script(end, tmp_path / "work", tmp_path / "scratch")
     assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[-1] == "Py4JNetworkError"
 
 
 # -- the user's own Spark ---------------------------------------------------------------------------------------------
