@@ -65,6 +65,7 @@ class InTurn(Executor):
         return done
 
 
+@pytest.mark.slow
 def test_the_second_attempt_at_a_task_changes_nothing_of_the_first(make_random, tmp_path: Path, monkeypatch) -> None:
     run = make_random(1, operations=200)
     local_tables(run, model="register", deadline_s=30)

@@ -52,7 +52,12 @@ def _reachable(home: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "more", [(), ("--test-count", "3"), ("--store", "/proc/1/store")], ids=["one", "three", "store"]
+    "more",
+    [
+        (),
+        *(pytest.param(more, marks=pytest.mark.slow) for more in (("--test-count", "3"), ("--store", "/proc/1/store"))),
+    ],
+    ids=["one", "three", "store"],
 )
 def test_a_run_is_254_with_the_mend_and_leaves_nothing(home: Path, more: tuple[str, ...]) -> None:
     done = plainly(home, sys.executable, "-m", "harness", "run", *more)
