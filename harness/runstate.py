@@ -30,7 +30,8 @@ class RunState:
     ``standstills`` are the times (begin and end, nanoseconds since the run's start) in which this process itself stood
     still.  ``pace``: how well operations were issued when they were due, in ms and operations a second (``Load``).
     ``lag_ms``: for each second since the run's start the most by which the event loop woke a task late, standstills
-    included.  ``restart_failed`` is why the system did not serve again after the restart at the end: its finding, not
+    included.  ``ended_roles`` are the processes that did not run when the run's end was reached, names of roles by
+    node.  ``restart_failed`` is why the system did not serve again after the restart at the end: its finding, not
     ours.
     """
 
@@ -46,6 +47,7 @@ class RunState:
     standstills: list[tuple[int, int]] = field(default_factory=list)
     pace: dict[str, float] = field(default_factory=dict)
     lag_ms: list[float] = field(default_factory=list)
+    ended_roles: dict[str, str] = field(default_factory=dict)
     restart_failed: str | None = None
     _saved: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 

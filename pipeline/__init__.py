@@ -16,6 +16,7 @@ from pipeline.errors import JavaMissingError, JobError, PackageMissingError, Pip
 from pipeline.spark.large import run_tables
 from pipeline.spark.session import start_session
 from pipeline.spark.warm import WarmSession
+from pipeline.tables.conclusions import source_of
 from pipeline.tables.local import Tables, computed_tables, local_tables, store_tables
 from pipeline.tables.storage import read_table
 from pipeline.warehouse.index import append_run, refresh
@@ -39,6 +40,7 @@ __all__ = [
     "read_table",
     "refresh",
     "run_tables",
+    "source_of",
     "start_session",
     "store_tables",
     "trend_table",

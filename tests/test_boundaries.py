@@ -187,10 +187,6 @@ ALLOWED_WORDS: dict[str, tuple[set[str], str]] = {
     "history/records/plans.py": ({'get("snapshot")'}, _EARLIER),
     "history/records/settings.py": ({'"timers"', "read_mode", "client_follows", 'get("snapshot")'}, _EARLIER),
     "history/records/violations.py": ({"ledger"}, _EARLIER),
-    **dict.fromkeys(
-        ("harness/cli/runs.py", "reports/load/run_row.py", "reports/page/context.py", "web/src/compare.js"),
-        ({'"timers"'}, "a column of lists of runs, empty where a system has no such option"),
-    ),
     "harness/suite/known_defects.py": ({"[push-"}, "an example of a defect's mark"),
     "checker/models/registry.py": ({"ledger", "sync-state-set", "sync_state_set", "syncstateset"}, _MODEL),
     "checker/models/sync_state_set.py": (

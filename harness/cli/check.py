@@ -63,6 +63,8 @@ def check(
     from harness.store import LATEST
 
     if target != LATEST and file_type(Path(target)) in (stat.S_IFREG, stat.S_IFIFO):
+        if spark or spark_conf:
+            raise UsageError(f"--spark and --spark-conf are for a run; {target} is a file, judged in this process")
         asked = FileCheckOptions(model, initial, engine, DEADLINE_S if deadline is None else deadline)
         return _check_file(Path(target), asked, as_json=as_json)
     files = _found(target, store)

@@ -130,7 +130,7 @@ def _printable(text: str) -> str:
 
 
 def _document(store: Path, row: RunRow) -> dict[str, Any]:
-    left_out = {"test", "run", "timers", "files", "settings", "checks", "system", "place"}
+    left_out = {"test", "run", "options", "files", "settings", "checks", "system", "place"}
     own = {name: value for name, value in asdict(row).items() if name not in left_out}
     return {"run": str(store / row.place), "system": row.system or DEFAULT, **own, "checks": dict(row.checks)}
 

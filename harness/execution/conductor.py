@@ -29,7 +29,7 @@ from harness.execution.load import Load, Tally
 from harness.execution.monitor import Watch
 from harness.execution.probes import ProbeLog, probe_forever
 from harness.execution.standstills import STANDSTILL_NS, Standstills
-from harness.generators import Stream, stagger
+from harness.generators import Stream, on, stagger
 from history import Event, HistoryWriter
 from history.records.events import NEMESIS, Type
 
@@ -144,11 +144,16 @@ class Conductor:
                     if not any(str(error) in failure for failure in self._state.failures):
                         self._state.fail(f"recording failed: {error}")
 
+    @property
+    def _workers(self) -> int:
+        """The number of clients: each node has one that reads at the end, also where fewer make the load."""
+        return max(self._plan.concurrency, len(self._system.serving))
+
     # -- phases ----------------------------------------------------------------------------------------------------
 
     async def _conduct(self) -> None:
         load = Load(
-            self._plan, self._system.clients(self._plan.concurrency), history=self._history, tally=self.tally,
+            self._plan, self._system.clients(self._workers), history=self._history, tally=self.tally,
             stopped=self._stop.is_set, standstills=self._standstills,
             see=None if self._watch is None else self._watch.see,
         )  # fmt: skip
@@ -193,6 +198,8 @@ class Conductor:
         """The operations of warm-up and main phase, at the plan's rate."""
         plan = self._plan
         operations = plan.load.generator(plan.scale())
+        if plan.concurrency < self._workers:
+            operations = on(range(plan.concurrency), operations)
         return stagger(plan.rate, Stream(plan.rng(f"pace {plan.rate}")), operations, open=plan.loop == "open")
 
     async def _warm(self, load: Load, driving: asyncio.Task[None]) -> bool:

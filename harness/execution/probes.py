@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import math
 import time
 from collections.abc import Callable, Collection, Mapping
@@ -18,8 +19,12 @@ from history.records.probes import STORED_AS, Role, claim_of, leader_by, probes_
 if TYPE_CHECKING:
     from harness.systems.api import Prober
 
+logger = logging.getLogger("harness.execution.probes")
+
 PERIOD_S: Final = 0.25
 TIMEOUT_S: Final = 1.0
+#: So much later than its timeout (s) a prober has not returned, and is not waited for any more; nor for its closing.
+OVERDUE_S: Final = 3.0
 
 _OURS: Final = ("time", "node", "error", "own")
 _KEPT: Final = frozenset(field.name for field in fields(Probe)) - frozenset(_OURS)
@@ -101,12 +106,18 @@ async def _probe_node(node: str, prober: Prober, log: ProbeLog, run_clock: Calla
         due = time.monotonic()
         while True:
             try:
-                figures = await prober.ask(TIMEOUT_S)
+                async with asyncio.timeout(TIMEOUT_S + OVERDUE_S) as limit:
+                    figures = await prober.ask(TIMEOUT_S)
                 probe = probe_of(figures, node, run_clock())
             except (OSError, ValueError) as error:
-                probe = Probe(run_clock(), node, error=str(error))
+                late = f"its prober had not returned {OVERDUE_S:g} s after its timeout"
+                probe = Probe(run_clock(), node, error=late if limit.expired() else str(error))
             log.append(probe)
             due = max(due + PERIOD_S, time.monotonic())
             await asyncio.sleep(due - time.monotonic())
     finally:
-        await prober.close()
+        try:
+            async with asyncio.timeout(OVERDUE_S):
+                await prober.close()
+        except TimeoutError:
+            logger.warning("the prober of %s did not close within %g s", node, OVERDUE_S)

@@ -165,6 +165,7 @@ class Run:
                 self._look_for_kills(killed_before, remote)
                 for text in lost(remote, booted):
                     self._state.fail(text)
+                self._look_for_ends(system)
         finally:
             with interrupts.held():
                 self._collect(system, names, files)
@@ -218,6 +219,11 @@ class Run:
         if found is not None:
             text, by_fault = found
             self._state.warn(f"{text}; a fault took memory away") if by_fault else self._state.fail(text)
+
+    def _look_for_ends(self, system: Deployment) -> None:
+        """Record the processes that have ended; a node that cannot be asked is a failure already."""
+        with suppress(HarnessError):
+            self._state.ended_roles = system.ended()
 
     def _collect(self, system: Deployment, names: Iterable[str], files: RunFiles) -> None:
         for line in system.collect(files.nodes):

@@ -29,7 +29,16 @@ from history import FormatError, Results, RunFiles, pair, read_history, read_pro
 from history.json_object import read_object
 from history.records.events import torn_end
 from history.records.layout import WAREHOUSE
-from pipeline import PipelineError, SessionError, Tables, append_run, computed_tables, run_tables, store_tables
+from pipeline import (
+    PipelineError,
+    SessionError,
+    Tables,
+    append_run,
+    computed_tables,
+    run_tables,
+    source_of,
+    store_tables,
+)
 from reports.load.logs import each_line, seconds_of
 
 if TYPE_CHECKING:
@@ -242,11 +251,11 @@ def _tables(
                 raise
             except Exception as error:  # noqa: BLE001 (whatever became of the JVM, a verdict needs none)
                 _without_spark(error, warnings)
-        size = run.history.stat().st_size
+        source = source_of(run)
         tables = computed_tables(run, model=plan.model, deadline_s=plan.check_deadline)
         unwritten: OSError | FormatError | None = None
         try:
-            store_tables(run, tables, size)
+            store_tables(run, tables, source)
         except (OSError, FormatError) as error:
             unwritten = error
         return Tables.of(tables["verdicts"], tables["faults"]), unwritten, False

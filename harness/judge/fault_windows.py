@@ -46,7 +46,7 @@ def windows_of(recorded: Recorded) -> list[Window]:
     moments = recorded.state.moments
     first = moments.get("main", 0)
     last = moments.get("main-end", max((op.ended for op in recorded.operations), default=first))
-    clock = AwakeClock(recorded.state.standstills)
+    clock = recorded.clock
     notices = recorded.plan.under_test.surface(recorded.plan.setup()).notices_s
     found = []
     for receipt in recorded.receipts:

@@ -19,7 +19,6 @@ from checker.per_key import by_key
 from harness.judge.fault_windows import Window, windows_of
 from harness.judge.recorded import Recorded
 from history import Check, Operation
-from history.metrics.awake_clock import AwakeClock
 from history.records.text import counted
 from history.records.violations import NOT_ACKNOWLEDGED
 from nemesis.schedule.steps import fault_names
@@ -78,7 +77,7 @@ def main_phase(recorded: Recorded) -> tuple[int, int] | None:
 
 
 def _awake_s(recorded: Recorded, begin: int, end: int) -> float:
-    return max(0, end - begin - AwakeClock(recorded.state.standstills).slept(begin, end)) / 1e9
+    return max(0, end - begin - recorded.clock.slept(begin, end)) / 1e9
 
 
 # -- operations -------------------------------------------------------------------------------------------------------
@@ -328,7 +327,7 @@ def _kept_pace(recorded: Recorded) -> Check:
     pace, phase = recorded.state.pace, main_phase(recorded)
     still = 0.0
     if phase is not None and phase[1] > phase[0]:
-        still = AwakeClock(recorded.state.standstills).slept(*phase) / (phase[1] - phase[0])
+        still = recorded.clock.slept(*phase) / (phase[1] - phase[0])
     if not pace and not recorded.state.standstills:
         return _nothing_to_judge("kept-pace", asked, "not recorded")
     late = {name: float(pace.get(name) or 0.0) for name in ("late_p99_ms", "lag_p99_ms")}

@@ -25,7 +25,6 @@ from harness.plan import Plan
 from harness.runstate import RunState
 from harness.systems.promise import Promise
 from history import Check, Counterexample, KeyVerdict, Operation, Results, worst
-from history.metrics.awake_clock import AwakeClock
 from history.records.caveats import leaves_more
 from history.records.text import counted
 from history.records.violations import LINEARIZABLE
@@ -53,21 +52,21 @@ def judge(
     of_nodes, left_out = node_checks(recorded, recovery, damages)
     common = [recovery_check(recorded, recovery, damages), *of_nodes, *node_alarms(recorded, damages)]
     ours = gates(recorded)
-    model = recorded.plan.load.model
+    model, since = recorded.plan.load.model, unread(recorded)
     if isinstance(model, str):
         times = violation_times(recorded.operations, keys, recorded.receipts)
-        of_clients = linearizability(keys, len(recorded.operations), times, unread(recorded))
+        of_clients = linearizability(keys, len(recorded.operations), times, since)
     else:
         (of_clients,) = own_checks([model], evidence, [*common, *ours])
-        if of_clients.verdict == "valid":
-            of_clients = replace(of_clients, seen=of_clients.seen + unread(recorded))
-    of_system = own_checks(
-        (*recorded.plan.load.checks, *recorded.plan.under_test.invariants), evidence, [of_clients, *common, *ours]
-    )
+        of_clients = _untested(of_clients, since)
+    named = [of_clients, *common, *ours]
+    of_load = [_untested(one, since) for one in own_checks(recorded.plan.load.checks, evidence, named)]
+    of_system = [*of_load, *own_checks(recorded.plan.under_test.invariants, evidence, [*named, *of_load])]
     checks = tuple(excused(check, keys, voided) for check in (of_clients, *common, *of_system, *ours))
     verdict = worst(check.verdict for check in checks)
-    clock = AwakeClock(recorded.state.standstills)
-    detailed = with_details(windows, recorded.receipts, recorded.operations, recorded.probes, recorded.nodes, clock)
+    detailed = with_details(
+        windows, recorded.receipts, recorded.operations, recorded.probes, recorded.nodes, recorded.clock
+    )
     failures = [*recorded.state.failures, *setup_failures(recorded), *_checker_failures(keys)]
     return Results(
         verdict=verdict,
@@ -159,13 +158,21 @@ def _checker_failures(keys: Sequence[KeyVerdict]) -> list[str]:
     return [f"the checker failed on {', '.join(str(key.key) for key in failed)}: {failed[0].failure}"]
 
 
+def _untested(check: Check, since: str) -> Check:
+    """Add to a check that rests on reads, and passed, since when nothing was read."""
+    return replace(check, seen=check.seen + since) if check.verdict == "valid" else check
+
+
 def unread(recorded: Recorded) -> str:
     """Say from when on no read succeeded, where clients went on to ask for long; else empty."""
-    if not (reads := recorded.plan.load.reads):
+    if not (reads := recorded.plan.load.reads) or not recorded.operations:
         return ""
-    last = max((op.returned for op in recorded.operations if op.f in reads and op.served and op.returned), default=0)
-    asked = max((op.invoked for op in recorded.operations), default=0)
-    return f", but no read succeeded after {last / 1e9:.1f} s" if asked - last >= UNREAD_NS else ""
+    served = [op.returned for op in recorded.operations if op.f in reads and op.served and op.returned]
+    if not served:
+        return ", but no read succeeded"
+    last, asked = max(served), max(op.invoked for op in recorded.operations)
+    silent = asked - last - recorded.clock.slept(last, max(last, asked))
+    return f", but no read succeeded after {last / 1e9:.1f} s" if silent >= UNREAD_NS else ""
 
 
 def _unconfirmed(state: RunState, of_clients: Check) -> list[str]:

@@ -13,11 +13,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from harness.judge.answers_by_process import last_answers
 from harness.judge.damage import Damages
 from harness.judge.recorded import Recorded
 from harness.systems.api import Alarm
 from history import Check, Probe, Receipt
 from history.records.text import counted
+from nemesis.faults.registry import may_end_processes
 
 #: Counts of a probe that are worth a note, with what they count.
 _COUNTS: Final = (
@@ -63,7 +65,7 @@ def _node_alarms(recorded: Recorded, damages: Damages) -> Check:
         nodes = {node for one in patterns for node in one["nodes"]} | _without_decoding(probes, damages)
         details = {"kind": kind, "notes": notes, "nodes": sorted(nodes), "patterns": patterns}
         return Check("node-logs", "check", "invalid", _ASKED, "; ".join([*alarms, *unread]), details)
-    doubts = restarts_unexplained(recorded)
+    doubts = ends_unexplained(recorded)
     if missing := [node for node in recorded.serving if node not in recorded.log_hits]:
         which = ", ".join(missing) if recorded.log_hits else "any node"
         doubts.append(f"no logs were collected of {which}")
@@ -114,35 +116,64 @@ def _patterns(alarms: Sequence[Alarm], hits: Hits) -> list[dict[str, Any]]:
     ]
 
 
-def restarts_unexplained(recorded: Recorded) -> list[str]:
-    """Nodes whose server became another process although no fault was aimed at them.
+def ends_unexplained(recorded: Recorded) -> list[str]:
+    """Processes that ended although no fault that may end processes was aimed at them: a sentence each.
 
     The cause is not known: the server itself, the kernel for lack of memory, or a person.  So this makes the check
     unknown, not invalid.
     """
-    found: list[str] = []
+    by_heals = {
+        (node, receipt.started, receipt.healed or receipt.started): f"{node}'s process ended while {receipt.fault} "
+        f"stood ({receipt.started / 1e9:.1f} to {(receipt.heal_started or receipt.started) / 1e9:.1f} s)"
+        for receipt in recorded.receipts
+        for node in receipt.witness.get("ended", ())
+    }
+    found = [f"{text}, which ends no process" for text in by_heals.values()]
     last: dict[str, Probe] = {}
     at_the_end = recorded.state.moments.get("restarting")
     for probe in recorded.probes:
         if not probe.answered or not probe.pid or (at_the_end is not None and probe.time >= at_the_end):
             continue
         before = last.get(probe.node, probe)
-        if probe.pid != before.pid and not _struck(probe.node, before.time, probe.time, recorded.receipts):
+        known = any(n == probe.node and s <= probe.time and before.time <= e for n, s, e in by_heals)
+        if probe.pid != before.pid and not known and not _may_have_ended(probe.node, before.time, probe.time, recorded):
             at = f"between {before.time / 1e9:.1f} and {probe.time / 1e9:.1f} s"
-            found.append(f"{probe.node}'s server became another process {at}, and no fault of ours was at it")
+            found.append(f"{probe.node}'s server became another process {at}, and no fault at it ends processes")
         last[probe.node] = probe
-    return found
+    return found + _ended_for_good(recorded)
 
 
-def _struck(node: str, begin: int, end: int, receipts: Sequence[Receipt]) -> bool:
-    """Whether some fault was, or may have been, at the node between two times (ns)."""
+def _ended_for_good(recorded: Recorded) -> list[str]:
+    """Processes that did not run at the end, though no fault was left that may have ended them."""
+    state, answers = recorded.state, last_answers(recorded.probes)
+    if state.restart_failed or state.interrupted or state.failures:  # each of them said elsewhere
+        return []
+    return [
+        f"the {roles} of {node} did not run any more at the end"
+        + (f" (its last answer was at {answers[node] / 1e9:.1f} s)" if node in answers else "")
+        + ", and no fault had left it so"
+        for node, roles in sorted(state.ended_roles.items())
+        if not any(
+            receipt.healed is None and _hit(receipt, node) and may_end_processes(receipt.fault)
+            for receipt in recorded.receipts
+        )
+    ]
+
+
+def _may_have_ended(node: str, begin: int, end: int, recorded: Recorded) -> bool:
+    """Whether a fault that may end processes was, or may have been, at the node between two times (ns)."""
     return any(
-        receipt.state != "skipped"
-        and (node in receipt.nodes or node in receipt.targets.get("reserved", ()))
+        _hit(receipt, node)
+        and may_end_processes(receipt.fault)
         and receipt.started <= end
         and (receipt.healed is None or receipt.healed >= begin)
-        for receipt in receipts
+        for receipt in recorded.receipts
     )
+
+
+def _hit(receipt: Receipt, node: str) -> bool:
+    """Whether the fault was, or may have been, at the node."""
+    return receipt.state != "skipped" and (node in receipt.nodes or node in receipt.targets.get("reserved", ()))
 
 
 def _with_faults(alarms: Sequence[Alarm], log_hits: Hits, probes: Sequence[Probe]) -> dict[str, dict[str, int]]:

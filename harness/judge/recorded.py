@@ -10,6 +10,7 @@ from harness.plan import Plan
 from harness.runstate import RunState
 from harness.systems.api import Alarm, Evidence, Machine
 from history import Operation, Probe, Receipt
+from history.metrics.awake_clock import AwakeClock
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,11 @@ class Recorded:
     def alarms(self) -> tuple[Alarm, ...]:
         """The alarms of the system under test."""
         return self.plan.under_test.alarms
+
+    @property
+    def clock(self) -> AwakeClock:
+        """The run's clock without the times in which the harness itself stood still."""
+        return AwakeClock(self.state.standstills)
 
     @property
     def serving(self) -> tuple[str, ...]:

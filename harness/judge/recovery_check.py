@@ -81,7 +81,7 @@ def recovery_of(recorded: Recorded, damages: Damages) -> RecoveryFindings | None
     moments = recorded.state.moments
     if "healed" not in moments or recorded.state.interrupted or "final-reads" not in moments:
         return None
-    clock = AwakeClock(recorded.state.standstills)
+    clock = recorded.clock
     swept = clock.at(moments["healed"])
     healed = last_heal(clock.receipts(recorded.receipts), swept)
     found = _found(

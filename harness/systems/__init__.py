@@ -11,7 +11,7 @@
 ``ready``       when a process is ready
 ``conformance`` judges a system's own code by its runs
 ``jvm``         what all servers on a JVM share
-``deployment``  any system on its nodes: install, start, kill, collect
+``deployment``  any system on its nodes: install, start, kill, collect, by the shell scripts of ``node_scripts``
 ``workloads``   the workloads that any system may have
 ``remoting``    RocketMQ's frames, which DLedger speaks too
 ``program``     any program, from one file

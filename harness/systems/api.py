@@ -180,7 +180,7 @@ class Role:
     or the one that :class:`Surface` names.
 
     ``command`` runs in the node's home, in a session of its own, its output in ``log/<name>-console.log``.  It is
-    recognised by ``HARNESS_ROLE=<node>/<name>`` in its environment, and ends by SIGKILL of its process group.
+    recognised by ``HARNESS_ROLE=<node>/<name>`` in its environment, and ends by SIGKILL, with all that it started.
     ``files`` are written before each start, by their paths below the home.  Of a run's end everything in ``log/`` is
     collected, ``data`` (directories below the home) packed, and ``keep`` (patterns of small files below the home) as
     they are.  Roles start in the order of ``stage``, each stage when the one before is ready.  A ``task`` is a command

@@ -9,16 +9,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from harness.systems.api import FIGURES, System
 from history import Operation, Probe, Verdict
+from history.metrics.awake_clock import AwakeClock
 from history.records.probes import STORED_AS
 
 #: A cut, a kill and a pause, of which each leaves a quorum.
 FAULTS: Final = ("partition-random-node", "kill-random-processes", "hammer-time")
+#: Models of objects whose old value is gone once they are written: only a read before that shows what was left.
+OVERWRITTEN: Final = frozenset({"register", "cas-register"})
 #: A client may return so much later than its timeout (s): the machine may be busy.
 SLACK_S: Final = 1.0
 
@@ -34,7 +37,11 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """The outcome of one run: ``results.json``, moments (ns since its start), and the directory of the nodes' files."""
+    """The outcome of one run: ``results.json``, moments (ns since its start), and the directory of the nodes' files.
+
+    ``clock`` leaves out the times in which the harness itself stood still: no client could return then.  ``model`` is
+    that of the workload, and ``reads`` are the ``f`` of its reads.
+    """
 
     results: Mapping[str, Any]
     moments: Mapping[str, int]
@@ -42,6 +49,9 @@ class Trial:
     probes: Sequence[Probe]
     nodes: tuple[str, ...]
     files: Path
+    clock: AwakeClock = field(default_factory=AwakeClock)
+    model: str | None = None
+    reads: frozenset[str] = frozenset()
 
     def check(self, name: str) -> Mapping[str, Any]:
         """The check or gate of this name; an unknown one if there is none."""
@@ -66,7 +76,7 @@ def findings(system: System, faulty: Trial, calm: Trial, planted: Trial | None, 
         _as("promises", faulty.of_clients),
         _probes(system, faulty),
         _collect(faulty),
-        _wipe(calm),
+        _wipe(faulty, calm),
         _canary(system, planted),
     ]
 
@@ -84,7 +94,9 @@ def _starts(trial: Trial) -> Finding:
 def _outcomes(trial: Trial, client_timeout: float) -> Finding:
     """A client returns in time whatever happens; only what never came back may have no end."""
     counts = Counter(op.outcome for op in trial.operations)
-    took = [(op.returned - op.invoked) / 1e9 for op in trial.operations if op.returned is not None]
+    took = [
+        (op.returned - op.invoked) / 1e9 for op in trial.clock.operations(trial.operations) if op.returned is not None
+    ]
     seen = ", ".join(f"{counts[outcome]} {outcome}" for outcome in ("ok", "fail", "info"))
     if max(took, default=0.0) > client_timeout + SLACK_S:
         late = f"an operation took {max(took):.1f} s of a client's timeout of {client_timeout:g} s"
@@ -131,11 +143,29 @@ def _collect(trial: Trial) -> Finding:
     return Finding("collect", "valid", f"{sum(map(len, logs.values()))} logs of {len(logs)} nodes")
 
 
-def _wipe(trial: Trial) -> Finding:
+def _wipe(earlier: Trial, trial: Trial) -> Finding:
     """A run on nodes of an earlier one, whose values it must not find: no history would explain them."""
     of_clients = trial.of_clients
     seen = f"a second run on the same nodes: {of_clients['name']}: {of_clients['seen']}"
-    return Finding("wipe", of_clients["verdict"] if "main" in trial.moments else "invalid", seen)
+    verdict: Verdict = of_clients["verdict"] if "main" in trial.moments else "invalid"
+    if verdict == "valid" and not _looked_for_leftovers(earlier, trial):
+        return Finding("wipe", "unknown", f"{seen}; but every key was written before it was read: try another --seed")
+    return Finding("wipe", verdict, seen)
+
+
+def _looked_for_leftovers(earlier: Trial, trial: Trial) -> bool:
+    """Whether a value that an earlier run left would have been seen."""
+    if trial.model not in OVERWRITTEN:
+        return True
+    before = {op.key for op in earlier.operations if op.f not in earlier.reads}
+    written: dict[Any, int] = {}
+    for op in trial.operations:
+        if op.f not in trial.reads and op.outcome != "fail":
+            written[op.key] = min(op.invoked, written.get(op.key, op.invoked))
+    return any(
+        op.f in trial.reads and op.outcome == "ok" and op.key in before and op.ended <= written.get(op.key, op.ended)
+        for op in trial.operations
+    )
 
 
 def _canary(system: System, trial: Trial | None) -> Finding:

@@ -1,8 +1,9 @@
 """A system on its nodes: install, start, ready, kill, wipe, collect, for any :class:`System`.
 
 On a node everything lives under its home: ``programs/`` (artifacts, by their content), ``run/`` (process ids, by
-role), ``log/``, and the data of the roles.  A process carries ``HARNESS_ROLE=<node>/<role>`` in its environment, by
-which it is recognised: a pid alone proves nothing.
+role), ``log/``, and the data of the roles.  A process has ``HARNESS_ROLE=<node>/<role>`` and ``HARNESS_HOME=<home>`` in
+its environment, by which it is recognised: a pid alone proves nothing.  So are those that it starts, whatever session
+they are in.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from harness.errors import HarnessError, NotReadyError, RemoteError, StoreError
 from harness.systems.api import Artifact, Client, Machine, Prober, Role, Say, Setup, Surface, System
 from harness.systems.artifacts import cached, folder, on_node
+from harness.systems.node_scripts import ARRIVED, COLLECT, COPY, IS_OURS, KILL, LAST_WORDS, START, WIPE
 from nemesis.core.ports import Command, Completed
 from nemesis.faults.power import POWER
 
@@ -29,37 +31,6 @@ if TYPE_CHECKING:
 PROCESS_MARK: Final = "HARNESS_ROLE="
 #: How often it is looked whether what is waited for has died meanwhile (s).
 LOOK_AGAIN_S: Final = 1.0
-#: Whether the process $p carries the mark $2: its pid may have been reused.
-_IS_OURS: Final = 'grep -qsaF -- "$2" "/proc/$p/environ"'
-
-_START: Final = f"""if p=$(cat "$1/run/$3.pid" 2>/dev/null) && {_IS_OURS}; then exit 0; fi
-mkdir -p "$1/log" "$1/run" && cd "$1" || exit 1
-mark=$2; pid_file=$1/run/$3.pid; log=$1/log/$3-console.log; shift 3
-setsid -f env "$mark" sh -c 'echo $$ > "$0"; log=$1; shift; exec "$@" >> "$log" 2>&1 < /dev/null' \
-"$pid_file" "$log" "$@"
-"""
-_KILL: Final = f"""cd "$1/run" 2>/dev/null || exit 0
-for file in *.pid; do
-  p=$(cat "$file" 2>/dev/null) && set -- "$1" "$3/${{file%.pid}}" "$3" && {_IS_OURS} || continue
-  kill -KILL -- "-$p" 2>/dev/null || kill -KILL "$p"
-  i=0; while {_IS_OURS}; do
-    i=$((i+1)); [ $i -gt 500 ] && exit 1; sleep 0.01; done
-done; true
-"""
-_WIPE: Final = """mkdir -p "$1/log" && cd "$1" || exit 1
-find . -mindepth 1 -maxdepth 1 ! -name programs ! -name log -exec rm -rf {} +
-rm -rf log/* log/.[!.]*"""
-#: A namespace shares our disk, and copying takes a tenth of what sending to five nodes takes.
-_COPY: Final = """mkdir -p "${2%/*}" || exit 1
-[ -d "$2" ] && exit 0
-[ -d "$1" ] && rm -rf "$2.part" && cp -r "$1" "$2.part" && mv "$2.part" "$2" || echo missing"""
-_ARRIVED: Final = '[ -d "$1" ] || mv "$1.part" "$1"'
-_COLLECT: Final = """cd "$1" || exit 1; shift; kept=$1; shift
-ls -lR "$@" > log/files.txt 2>&1
-for file in $kept; do [ -f "$file" ] && cp "$file" "log/${file##*/}"; done
-tar --sparse -czf log/store.tar.gz "$@" 2>/dev/null; true"""
-_LAST_WORDS: Final = """cd "$1/log" 2>/dev/null || exit 0
-for f in $(ls -t *.log 2>/dev/null | head -n 2); do [ -s "$f" ] && tail -n 12 "$f"; done; true"""
 
 
 class RemoteNodes(Protocol):
@@ -180,12 +151,12 @@ class Deployment:
 
     def _install(self, artifact: Artifact, local: Path) -> None:
         places = {node.name: on_node(node, artifact) for node in self.setup.nodes}
-        answers = self._run_all({name: _script("copy", _COPY, str(local), at) for name, at in places.items()})
+        answers = self._run_all({name: _script("copy", COPY, str(local), at) for name, at in places.items()})
         missing = {name: at for name, at in places.items() if answers[name].stdout.strip()}
         files = sorted(path for path in local.rglob("*") if path.is_file())
         with ThreadPoolExecutor(max(1, len(missing))) as pool:
             list(pool.map(lambda one: self._upload(one[0], local, files, one[1]), missing.items()))
-        self._run_all({name: _script("arrived", _ARRIVED, at) for name, at in missing.items()})
+        self._run_all({name: _script("arrived", ARRIVED, at) for name, at in missing.items()})
 
     def _upload(self, node: str, local: Path, files: Sequence[Path], place: str) -> None:
         for path in files:
@@ -217,7 +188,7 @@ class Deployment:
         """Start in a session and process group of its own, unless it is running."""
         variables = {**role.environment, **self._environments.get(role.node, {})}
         words = (*(("env", *(f"{name}={value}" for name, value in variables.items())) if variables else ()),)
-        return _script("start", _START, self._home(role.node), mark_of(role), role.name, *words, *role.command)
+        return _script("start", START, self._home(role.node), mark_of(role), role.name, *words, *role.command)
 
     def _write_files(self, roles: Sequence[Role]) -> None:
         for role in roles:
@@ -250,17 +221,17 @@ class Deployment:
         return found
 
     def _pid_command(self, role: Role) -> Command:
-        script = f'p=$(cat "$1/run/$3.pid" 2>/dev/null) && {_IS_OURS} && echo "$p"; true'
+        script = f'p=$(cat "$1/run/$3.pid" 2>/dev/null) && {IS_OURS} && echo "$p"; true'
         return _script("pid", script, self._home(role.node), mark_of(role), role.name)
 
     def kill(self, nodes: Iterable[str]) -> None:
         """SIGKILL to whatever of a system runs on the nodes, and wait until it is gone."""
-        self._run_all({n: _script("kill", _KILL, self._home(n), "", f"{PROCESS_MARK}{n}") for n in nodes})
+        self._run_all({n: _script("kill", KILL, self._home(n), f"{PROCESS_MARK}{n}") for n in nodes})
 
     def wipe(self) -> None:
         """Remove what an earlier run left, of this or another system; programs stay.  The processes must be gone."""
         self._done.clear()
-        self._run_all({name: _script("wipe", _WIPE, self._home(name)) for name in self.names})
+        self._run_all({name: _script("wipe", WIPE, self._home(name)) for name in self.names})
 
     # -- readiness -------------------------------------------------------------------------------------------------
 
@@ -285,6 +256,7 @@ class Deployment:
             return not waiting
 
         self._until(ready, lambda: waiting, lambda: f"{', '.join(map(_name, waiting))} did not become ready")
+        self._refuse_the_absent(roles)
 
     def _until(self, look: Callable[[], bool], waiting: Callable[[], Sequence[Role]], late: Callable[[], str]) -> None:
         deadline = self._clock() + self._ready_timeout
@@ -299,15 +271,38 @@ class Deployment:
             time.sleep(0.05)
 
     def _refuse_the_dead(self, roles: Sequence[Role]) -> None:
+        for role in self._dead(roles):
+            words = self._last_words(role.node)
+            raise NotReadyError(f"the {role.name} on {role.node} ended while starting; {words}")
+
+    def _refuse_the_absent(self, roles: Sequence[Role]) -> None:
+        """Refuse a program that serves, and is not the process that was started: no fault could hit it."""
+        deadline = self._clock() + LOOK_AGAIN_S  # the process may be about to write down its id
+        while dead := self._dead(roles):
+            if self._clock() > deadline:
+                raise NotReadyError(
+                    f"the {dead[0].name} on {dead[0].node} is ready, and the process that its command started has "
+                    f"ended: it must stay in the foreground; {self._last_words(dead[0].node)}"
+                )
+            time.sleep(0.05)
+
+    def _dead(self, roles: Sequence[Role]) -> list[Role]:
+        """The roles whose process does not run."""
+        dead = []
         for together in _one_a_node(roles):
             answers = self._remote.run({role.node: self._pid_command(role) for role in together})
-            for role in together:
-                if not answers[role.node].stdout.strip():
-                    words = self._last_words(role.node)
-                    raise NotReadyError(f"the {role.name} on {role.node} ended while starting; {words}")
+            dead += [role for role in together if not answers[role.node].stdout.strip()]
+        return dead
+
+    def ended(self) -> dict[str, str]:
+        """The names of the roles that do not run, by node; empty when all do."""
+        found: dict[str, str] = {}
+        for role in self._dead([role for stage in self.stages for role in stage if not role.task]):
+            found[role.node] = f"{found[role.node]}, {role.name}" if role.node in found else role.name
+        return found
 
     def _last_words(self, name: str) -> str:
-        answer = self._remote.run({name: _script("tail", _LAST_WORDS, self._home(name))})[name]
+        answer = self._remote.run({name: _script("tail", LAST_WORDS, self._home(name))})[name]
         return f"the last lines of its log:\n{answer.stdout.rstrip() or '(the log is empty)'}"
 
     # -- clients, probes -------------------------------------------------------------------------------------------
@@ -340,7 +335,7 @@ class Deployment:
         roles = [role for stage in self.stages for role in stage if role.node == name]
         data = dict.fromkeys(below for role in roles for below in role.data)
         kept = " ".join(dict.fromkeys(pattern for role in roles for pattern in role.keep))
-        words = ("sh", "-c", _COLLECT, "collect", self._home(name), kept, *data)
+        words = ("sh", "-c", COLLECT, "collect", self._home(name), kept, *data)
         try:
             self._remote.run({name: Command(words, timeout=30.0)})
             self._remote.download_tree(name, f"{self._home(name)}/log", target)

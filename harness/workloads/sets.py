@@ -99,6 +99,8 @@ class SetAccount:
     wrong: Sequence[tuple[str, Counterexample]]
     losses: Sequence[Loss] = ()
     unread: bool = False
+    #: Nodes of which no client was answered a read at the end, though some asked.
+    silent: Sequence[str] = ()
     #: How many acknowledged elements some node's last read lacks, and how many of these no node's last read has.
     missing: int = 0
     gone: int = 0
@@ -139,7 +141,9 @@ def account_of(operations: Sequence[Operation]) -> SetAccount:
     classes = {"ok": ok, "lost": missing, "recovered": recovered}
     classes |= {"unexpected": list(unexpected), "duplicated": list(twice)}
     gone = known.difference(*(read.result for _, read in lacking))
-    return SetAccount(classes, wrong, _losses(reads, lacking), missing=len(known), gone=len(gone))
+    asked = {op.node for op in operations if op.f == "read" and op.phase == "final" and op.node is not None}
+    silent = sorted(asked.difference(op.node for op in finals))
+    return SetAccount(classes, wrong, _losses(reads, lacking), silent=silent, missing=len(known), gone=len(gone))
 
 
 def _added_before(operations: Iterable[Operation], read: Operation) -> dict[Any, Operation]:
@@ -184,6 +188,8 @@ def elements_check(operations: Sequence[Operation]) -> Check:
     if unread or not sets:
         what = f"not read at the end: {', '.join(unread)}" if unread else "nothing was added"
         return Check("elements", "check", "unknown", _ASKED, f"{seen}; {what}", details)
+    if silent := sorted({node for account in accounts.values() for node in account.silent}):
+        seen += f", but no client of {', '.join(silent)} was answered at the end"
     return Check("elements", "check", "valid", _ASKED, seen, details)
 
 

@@ -10,8 +10,9 @@ from typing import Any, Final
 #: What of a plan moves the figures, besides system version, nemesis and workload: before and after its own options.
 _BEFORE: Final = ("cluster", "nodes")
 _AFTER: Final = ("concurrency", "rate", "keys", "time_limit", "interval", "client_timeout")
-#: The same of plans that have the options of one system among their own fields, as earlier releases wrote them.
-_EARLIER: Final = (*_BEFORE, "timers", "store", "read_mode", "client_follows", *_AFTER)
+#: The options of one system that plans of earlier releases have among their own fields, where they hold for figures.
+_EARLIER_OWN: Final = ("timers", "store", "read_mode", "client_follows")
+_EARLIER: Final = (*_BEFORE, *_EARLIER_OWN, *_AFTER)
 
 
 def settings_of(plan: Mapping[str, Any]) -> str:
@@ -29,6 +30,13 @@ def settings_of(plan: Mapping[str, Any]) -> str:
     if plan.get("schedule"):
         found["schedule"] = hashlib.sha256(json.dumps(plan["schedule"]).encode()).hexdigest()[:12]
     return " ".join(f"{name}={value}" for name, value in found.items())
+
+
+def options_of(plan: Mapping[str, Any]) -> str:
+    """The options of the plan's own system, as ``name=value`` joined by spaces; empty where it has none."""
+    options = plan.get("options")
+    own = options if isinstance(options, Mapping) else {name: plan[name] for name in _EARLIER_OWN if name in plan}
+    return " ".join(f"{name}={json.dumps(value) if isinstance(value, bool) else value}" for name, value in own.items())
 
 
 def machine_of(results: Mapping[str, Any]) -> str | None:

@@ -270,7 +270,8 @@ def severity_of(check: str, kind: str, details: Mapping[str, Any] | None = None)
         elsewhere = bool(losses) and all(one.get("elsewhere") == one.get("lost") for one in losses)
         return "missing on nodes" if elsewhere else "data lost"
     if check == "recovery":
-        return "no commits" if is_outage(details or {}) else "replica behind"
+        # Where clients decide whether a cluster recovered, nothing is known of replicas.
+        return "no commits" if is_outage(details or {}) or "served_ns" in (details or {}) else "replica behind"
     return "alarm" if check == "node-logs" else "inconsistent"
 
 
@@ -333,6 +334,16 @@ def canary_outcome(plan: Mapping[str, Any], results: Mapping[str, Any]) -> Canar
 def shown_verdict(verdict: str, canary: str) -> str:
     """The verdict as it is shown wherever runs are: one that is valid though a bug was planted is *missed*."""
     return MISSED if (verdict, canary) == ("valid", "missed") else verdict
+
+
+def listed_verdict(verdict: str, canary: str, beside: str) -> str:
+    """The verdict as lists and trends show it: also *as intended* in place of invalid where a planted bug was found.
+
+    Not where something was found ``beside`` it (:func:`beside_canary`), which the bug may not explain.
+    """
+    if (verdict, canary, beside) == ("invalid", "found", ""):
+        return AS_INTENDED
+    return shown_verdict(verdict, canary)
 
 
 def verdict_words(verdict: str, plan: Mapping[str, Any], results: Mapping[str, Any]) -> str:

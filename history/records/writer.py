@@ -1,10 +1,11 @@
-"""The writer of ``history.jsonl``: events in the order of their times, buffered and written many at once."""
+"""The writer of ``history.jsonl``: events in the order of their times, buffered, encoded and written many at once."""
 
 from __future__ import annotations
 
 import json
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -35,7 +36,7 @@ class HistoryWriter:
         self._index = 0
         self._closed = False
         self._file = LineFile(path)
-        self._lines = [_line(header.to_json())]
+        self._lines: list[_Line | msgspec.Raw] = [msgspec.Raw(_json(header.to_json()))]
         self._flush()
 
     def append(
@@ -60,7 +61,9 @@ class HistoryWriter:
             time = self._clock() - self._started
             intended = None if due is None else min(due - self._started, time)
             event = Event(self._index, time, type, process, f, value, key, node, error, phase, intended)
-            self._lines.append(_encoded(event))
+            self._lines.append(
+                _Line(self._index, time, type, process, f, key, _as_it_is_now(value), node, error, phase, intended)
+            )
             self._index += 1
             if process == NEMESIS or len(self._lines) >= MAX_BUFFERED:
                 self._flush()
@@ -88,8 +91,8 @@ class HistoryWriter:
                 self._file.failure = OSError("the history is closed")
 
     def _flush(self) -> None:
-        lines, self._lines = b"".join(self._lines), []
-        self._file.write(lines)
+        lines, self._lines = self._lines, []
+        self._file.write(_encoded(lines))
 
 
 def _null() -> None:
@@ -114,24 +117,41 @@ class _Line(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
 _ENCODER: Final = msgspec.json.Encoder()
 _PLAIN: Final = frozenset({int, str, bool, type(None)})
+#: What the quick encoder does not take: integers of more than 64 bits, and half a surrogate pair.
+_NOT_TAKEN: Final = (OverflowError, UnicodeEncodeError)
 
 
-def _encoded(event: Event) -> bytes:
-    """The event's line."""
-    value = event.value
-    # The quick encoder writes NaN as null, which would be another answer.
-    if type(value) in _PLAIN or (type(value) is list and _PLAIN.issuperset(map(type, value))):
-        try:
-            e = event
-            line = _Line(
-                e.index, e.time, e.type, e.process, e.f, e.key, value, e.node, e.error, e.phase, e.intended
-            )  # fmt: skip
-            return _ENCODER.encode(line) + b"\n"
-        except (OverflowError, UnicodeEncodeError):  # more than 64 bits; half a surrogate pair
-            pass
-    return _line(event.to_json())
+def _as_it_is_now(value: Any) -> Any:
+    """The value, encoded where its owner could still change it before it is written."""
+    if type(value) in _PLAIN:
+        return value
+    if type(value) is list and _PLAIN.issuperset(map(type, value)):  # elsewhere it would write NaN as null
+        with suppress(*_NOT_TAKEN):
+            return msgspec.Raw(_ENCODER.encode(value))
+    return msgspec.Raw(_json(value))
 
 
-def _line(record: dict[str, Any]) -> bytes:
+def _encoded(lines: list[_Line | msgspec.Raw]) -> bytes:
+    """The lines of the file."""
+    try:
+        return _ENCODER.encode_lines(lines)
+    except _NOT_TAKEN:
+        return b"".join([_encoded_alone(line) for line in lines])
+
+
+def _encoded_alone(line: _Line | msgspec.Raw) -> bytes:
+    if isinstance(line, msgspec.Raw):
+        return bytes(line) + b"\n"
+    try:
+        return _ENCODER.encode(line) + b"\n"
+    except _NOT_TAKEN:
+        record = msgspec.structs.asdict(line)
+    if type(record["value"]) is msgspec.Raw:
+        record["value"] = json.loads(bytes(record["value"]))
+    written = {name: value for name, value in record.items() if value is not None or name == "value"}
+    return _json(written) + b"\n"
+
+
+def _json(value: Any) -> bytes:
     # Half a surrogate pair, which UTF-8 cannot encode, is written as JSON's escape of it.
-    return (json.dumps(record, ensure_ascii=False, separators=(",", ":")) + "\n").encode(errors="backslashreplace")
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(errors="backslashreplace")

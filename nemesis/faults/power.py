@@ -44,9 +44,10 @@ _MOUNT: Final = """mount_of() {
 
 _LOOK: Final = _MOUNT + 'mount_of "$0"'
 
-#: Freezes the process, with the group that it leads, when files of the store have pages that are not synced,
-#: where the kernel shows it (cachestat, Linux 6.5), keeps a digest of every sector as the process sees it, and cuts.
-#: Whatever ends it before the cut, also its time limit, lets the process go on.
+#: Freezes the process, with the group that it leads and all else that it started (see ``processes.SIGNAL``), when files
+#: of the store have pages that are not synced, where the kernel shows it (cachestat, Linux 6.5), keeps a digest of
+#: every sector as the process sees it, and cuts.  Whatever ends it before the cut, also its time limit, lets the
+#: process go on.
 _CUT: Final = """
 import ctypes, glob, hashlib, json, os, signal, subprocess, sys, time
 data, pid, canary, store, patterns, report, within_s = sys.argv[1:]
@@ -65,20 +66,31 @@ def unsynced():
             return None
         pages += seen[1] + seen[2]
     return pages
+def variables(of):
+    return set(open(f"/proc/{of}/environ", "rb").read().split(b"\\0"))
+marks = {one for one in variables(pid) if one.startswith((b"HARNESS_ROLE=", b"HARNESS_HOME="))}
+def members():
+    for path in glob.glob("/proc/[0-9]*/stat"):
+        one = path.split("/")[2]
+        try:
+            state, _, group = open(path).read().rpartition(")")[2].split()[:3]
+            if str(pid) in (group, one) or (len(marks) == 2 and marks <= variables(one)):
+                yield int(one), state
+        except (OSError, ValueError):
+            continue
 def send(number):
     if os.getpgid(pid) == pid:
         os.killpg(pid, number)
     else:
         os.kill(pid, number)
+    for one, _ in members():
+        if one != pid:
+            try:
+                os.kill(one, number)
+            except ProcessLookupError:
+                pass
 def running():
-    for path in glob.glob("/proc/[0-9]*/stat"):
-        try:
-            state, _, group = open(path).read().rpartition(")")[2].split()[:3]
-        except (OSError, ValueError):
-            continue
-        if str(pid) in (group, path.split("/")[2]) and state not in "TZX":
-            return True
-    return False
+    return any(state not in "TZX" for _, state in members())
 def freeze():
     send(signal.SIGSTOP)
     while running():

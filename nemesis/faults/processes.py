@@ -21,8 +21,20 @@ done 2>/dev/null </proc/"$0"/status
 exit 0"""
 
 #: To the process and its group, which it leads: what a shell was started with is the shell, and serving is its child.
+#: Then to what it started in other sessions, as databases do with their workers: they have the marks of its environment
+#: (``harness.systems.deployment``).  Repeated until no more of them are found, since they may have started others.
 #: Ends with 0 when the process is gone afterwards or was before; that kill succeeded proves nothing.
-SIGNAL: Final = """kill -s "$1" -- "-$0" 2>/dev/null || kill -s "$1" "$0" 2>/dev/null || [ ! -e /proc/"$0" ]"""
+SIGNAL: Final = r"""marks=$(tr '\0' '\n' 2>/dev/null </proc/"$0"/environ)
+role=$(echo "$marks" | grep '^HARNESS_ROLE=.') && home=$(echo "$marks" | grep '^HARNESS_HOME=.') || role=
+kill -s "$1" -- "-$0" 2>/dev/null || kill -s "$1" "$0" 2>/dev/null || [ ! -e /proc/"$0" ]
+sent=$? before= i=0
+while [ -n "$role" ] && [ $i -lt 20 ]; do
+  others=$(grep -lszxF -e "$role" $(grep -lszxF -e "$home" /proc/[0-9]*/environ) </dev/null | tr -dc '0-9\n')
+  [ "$others" != "$before" ] || break
+  kill -s "$1" $others 2>/dev/null
+  before=$others i=$((i + 1))
+done
+exit $sent"""
 
 GONE: Final = ("", "Z", "X")
 

@@ -58,6 +58,12 @@ def takes_memory(name: str) -> bool:
     return bool(getattr(find(name), "takes_memory", False))
 
 
+def may_end_processes(name: str) -> bool:
+    """Whether a process that ended may have done so because of it; so may one that no fault here is called by."""
+    fault = FAULTS.get(name)
+    return fault is None or fault.family in ("kill", "disk") or takes_memory(name)
+
+
 def hits_all(name: str) -> bool:
     """Whether it hits every member that is under no other fault, whatever is drawn.  Raises UnknownFaultError."""
     return getattr(find(name), "choose", None) is all_nodes or one_at_a_time(name)

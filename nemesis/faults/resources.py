@@ -231,7 +231,15 @@ class Starve:
         }
         if inside := [node for node, found in left.items() if found]:
             raise FaultError(f"processes are still under limits on {', '.join(inside)}")
-        return {"limits_gone": list(targets.nodes), **restart(ctx, targets.nodes)}
+        return {"limits_gone": list(targets.nodes), **self._ended(ctx, targets), **restart(ctx, targets.nodes)}
+
+    def _ended(self, ctx: Context, targets: Targets) -> Witness:
+        """The nodes whose process ended under a fault that only slows it down, and is about to be started again."""
+        if self.takes_memory:
+            return {}
+        now = ctx.system.pids(targets.nodes)
+        ended = [node for node, pid in pids_of(targets).items() if now.get(node) != pid]
+        return {"ended": ended} if ended else {}
 
 
 def _figures(lines: Sequence[str]) -> dict[str, int]:

@@ -5,7 +5,7 @@ Each attempt at a block leaves a directory of its own, since Spark may make a se
 ===================  ====================================================================================
 ``operations``       a part of the table: all operations before the first that is still open at the end
 ``rest.arrow``       the operations after that one
-``seam.arrow``       events that do not pair within the block; ``entering.npy``: see ``pairing.Paired``
+``seam.arrow``       events that do not pair within the block; ``entering``: see ``pairing.Paired``
 ``keys``             the operations by key, for the verdicts (``pipeline.spark.keys``)
 ===================  ====================================================================================
 """
@@ -30,7 +30,7 @@ import pyarrow.compute as pc
 from history import Event
 from pipeline.spark.actions import require_visible, run_action
 from pipeline.spark.hadoop_fs import for_readers, torn_tail
-from pipeline.spark.keys import write_by_key, write_table
+from pipeline.spark.keys import write_by_key, write_numbers, write_table
 from pipeline.tables.lines import Block, Bytes, read_block
 from pipeline.tables.pairing import Problem, pair_events
 from pipeline.tables.recovery import Slice
@@ -121,8 +121,6 @@ def write_block(data: Bytes, block: Block, root: Path, *, last: bool) -> Report:
     if block.wrong is not None:
         return Report(block, nemesis)
     paired = pair_events(events, last=last)
-    if paired.problem is not None:
-        return Report(block, nemesis, paired.problem)
     place = root / f"{block.start:020d}-{uuid.uuid4().hex}"
     place.mkdir()
     operations, invoked = paired.operations, paired.operations["invoke_index"].to_numpy()
@@ -131,9 +129,10 @@ def write_block(data: Bytes, block: Block, root: Path, *, last: bool) -> Report:
     write_part(place, "operations", [operations.slice(0, whole)])
     write_table(place / "rest.arrow", operations.slice(whole))
     write_table(place / "seam.arrow", paired.seam)
-    np.save(place / "entering.npy", paired.entering)
+    write_numbers(place / "entering", paired.entering)
     write_by_key(place, operations)
-    return Report(block, nemesis, None, Slice.of(operations), place, span_of(operations.slice(0, whole)["returned"]))
+    returned = span_of(operations.slice(0, whole)["returned"])
+    return Report(block, nemesis, paired.problem, Slice.of(operations), place, returned)
 
 
 def span_of(times: pa.ChunkedArray) -> Span | None:

@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
+from history.tables.metadata import named
 from history.tables.schemas import VERDICTS
 from pipeline.spark.actions import require_model, require_visible, run_action
 from pipeline.tables.judging import Budget, OneKey, by_key, each_key, judge
@@ -32,9 +34,16 @@ _TASKS: Final = 3
 
 
 def write_table(path: Path, table: pa.Table) -> None:
-    """Write an Arrow file, a batch after so many rows."""
-    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+    """Write an Arrow file, a batch after so many rows.  Raises OSError that names the file."""
+    with named(path), pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
         writer.write_table(table.combine_chunks(), max_chunksize=_BATCH)
+
+
+def write_numbers(path: Path, *parts: NDArray[np.int64]) -> None:
+    """Write numbers one after the other.  Raises OSError that names the file."""
+    with named(path), path.open("wb") as file:
+        for part in parts:
+            file.write(np.ascontiguousarray(part).data)
 
 
 def read_table(path: Path) -> pa.Table:

@@ -32,8 +32,8 @@ from pipeline.spark.actions import require_visible, run_action
 from pipeline.spark.big_keys import judge_big_keys
 from pipeline.spark.blocks import Report, Source, Span, read_blocks, span_of
 from pipeline.spark.hadoop_fs import for_readers, head, listing, uri_of
-from pipeline.spark.keys import count_keys, judge_keys, read_table, write_by_key
-from pipeline.tables.conclusions import clock_of
+from pipeline.spark.keys import count_keys, judge_keys, read_table, write_by_key, write_numbers
+from pipeline.tables.conclusions import clock_of, source_of
 from pipeline.tables.judging import REGISTERS, Budget, verdict_table
 from pipeline.tables.local import Tables
 from pipeline.tables.pairing import Seams
@@ -104,7 +104,7 @@ def run_tables(
         ((_, size),) = listing(spark, history).values()
         source = Source(history, size, history)
     header_of(b"".join(head(spark, source.uri).partition(b"\n")[:2]), Path(source.name))
-    with replacing(run.tables, source.size if history is None else None) as (fresh, rows):
+    with replacing(run.tables, source_of(run)) as (fresh, rows):
         verdicts, faults = _computed(
             spark, source, clock_of(run), fresh.resolve(), rows, model, deadline_s, sizes or Sizes()
         )
@@ -162,7 +162,8 @@ def _finish_operations(reports: Sequence[Report], root: Path, scratch: Path, nam
     seams = Seams()
     for report in reports:
         if report.place is not None:
-            seams.add(read_table(report.place / "seam.arrow"), np.load(report.place / "entering.npy"))
+            entering = np.fromfile(report.place / "entering", np.int64).reshape(2, -1)
+            seams.add(read_table(report.place / "seam.arrow"), entering)
     check_problems(name, [*(report.problem for report in reports), seams.problem])
     crossing = seams.operations()
     invoked = crossing["invoke_index"].to_numpy()
@@ -253,7 +254,7 @@ def _write_windows_of(scratch: Path, job: tuple[int, int, list[str]]) -> tuple[P
     operations = pa.concat_tables([_returned(part, begin, end) for part in parts])
     place = scratch / uuid.uuid4().hex
     place.mkdir()
-    (place / "ok").write_bytes(ok_times(operations).tobytes())
+    write_numbers(place / "ok", ok_times(operations))
     return place, write_part(place, "windows", [window_table(operations)])
 
 
@@ -266,8 +267,5 @@ def _returned(part: str, begin: int, end: int) -> pa.Table:
 
 def _joined_times(whole: Path, parts: Sequence[Path]) -> Times:
     """All times, as one file that is mapped into memory."""
-    with whole.open("wb") as file:
-        for part in parts:
-            file.write(part.read_bytes())
-            part.unlink()
+    write_numbers(whole, *(np.memmap(part, np.int64, mode="r") for part in parts if part.stat().st_size))
     return np.memmap(whole, np.int64, mode="r") if whole.stat().st_size else np.empty(0, np.int64)

@@ -38,11 +38,10 @@ class WarmSession:
         master: str = "local[*]",
         *,
         app: str,
-        memory: str = "1g",
         settings: Mapping[str, str] | None = None,
         rounds: int = 2,
     ) -> None:
-        self._start = partial(start_session, master, app=app, memory=memory, brief=True, settings=settings)
+        self._start = partial(start_session, master, app=app, brief=True, settings=settings)
         self._rounds = rounds
         self._session: SparkSession | None = None
         self._failure: PipelineError | None = None

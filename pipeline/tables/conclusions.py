@@ -58,6 +58,14 @@ def clock_of(run: RunFiles) -> AwakeClock:
     return AwakeClock.recorded(object_in(run.state))
 
 
+def source_of(run: RunFiles) -> dict[str, int]:
+    """What tables are made from and may change: the history's length in bytes, the time of all standstills (ns)."""
+    return {
+        "history.jsonl": run.history.stat().st_size,
+        "standstills": sum(end - begin for begin, end in clock_of(run).spans),
+    }
+
+
 # -- checks, environment ----------------------------------------------------------------------------------------------
 
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from history import KeyVerdict, RunFiles
 from history.tables.schemas import PROBES, VERDICTS
-from pipeline.tables.conclusions import clock_of
+from pipeline.tables.conclusions import clock_of, source_of
 from pipeline.tables.judging import Budget, each_key, judge, verdicts_of
 from pipeline.tables.recovery import Slice, fault_table, ok_times
 from pipeline.tables.sources import probe_batches, read_run
@@ -40,9 +40,9 @@ def local_tables(run: RunFiles, *, model: str | None, deadline_s: float) -> Tabl
 
     Raises what :func:`computed_tables` does, and OSError when the disk refuses.
     """
-    size = run.history.stat().st_size  # before it is read: what comes meanwhile may be left out
+    source = source_of(run)  # before it is read: what comes meanwhile may be left out
     tables = computed_tables(run, model=model, deadline_s=deadline_s)
-    store_tables(run, tables, size)
+    store_tables(run, tables, source)
     return Tables.of(tables["verdicts"], tables["faults"])
 
 
@@ -64,12 +64,12 @@ def computed_tables(run: RunFiles, *, model: str | None, deadline_s: float) -> d
     }
 
 
-def store_tables(run: RunFiles, tables: Mapping[str, pa.Table], history_bytes: int) -> None:
-    """Write the tables of a run, all or nothing; ``history_bytes`` are those that they were made from.
+def store_tables(run: RunFiles, tables: Mapping[str, pa.Table], source: Mapping[str, int]) -> None:
+    """Write the tables of a run, all or nothing; ``source`` is what :func:`source_of` returned before they were made.
 
     Raises OSError when the disk refuses, FormatError for a bad disk.
     """
-    with replacing(run.tables, history_bytes) as (fresh, rows):
+    with replacing(run.tables, source) as (fresh, rows):
         rows.update(write_tables(fresh, tables))
 
 

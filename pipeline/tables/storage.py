@@ -30,10 +30,8 @@ from history.json_object import read_object
 from history.tables.metadata import add_metadata, named, no_parquet, read_checked, schema_of
 from history.tables.schemas import TABLES, TABLES_VERSION
 
-#: Beside the tables of a run: how many rows each of them has.
+#: Beside the tables of a run: how many rows each of them has, and what they were made from.
 MANIFEST: Final = "manifest.json"
-#: In it, too: how many bytes the history had that they were made from.
-HISTORY: Final = "history.jsonl"
 #: What was not written to for so long is removed.
 ABANDONED_S: Final = 24 * 3600
 _ATTEMPTS: Final = 10
@@ -93,13 +91,13 @@ def rows_of(root: Path) -> dict[str, int]:
     return found
 
 
-def history_bytes(root: Path) -> int | None:
-    """How many bytes the history had that the tables under ``root`` were made from; None if that is not recorded."""
-    return _manifest(root / MANIFEST).get(HISTORY)
+def made_from(root: Path) -> dict[str, int]:
+    """What the writer of the tables under ``root`` recorded of their source; empty if nothing."""
+    return {name: number for name, number in _manifest(root / MANIFEST).items() if name not in TABLES}
 
 
 def _manifest(path: Path) -> dict[str, int]:
-    """Table -> rows, and the history's bytes; empty where none was written yet."""
+    """Table -> rows, and what they were made from; empty where none was written yet."""
     try:
         return read_object(path)
     except ValueError as error:
@@ -144,12 +142,12 @@ def appearing(final: Path, publish: Callable[[Path, Path], object] = Path.rename
 
 
 @contextlib.contextmanager
-def replacing(final: Path, history_bytes: int | None = None) -> Iterator[tuple[Path, dict[str, int]]]:
+def replacing(final: Path, source: Mapping[str, int] | None = None) -> Iterator[tuple[Path, dict[str, int]]]:
     """A fresh directory beside ``final``, which takes its place when the block ends well and is removed otherwise.
 
     The block writes all tables of a run there, and into the dictionary how many rows it wrote of each, which must be
-    what is read back.  ``history_bytes``: of the history that they are made from, which may grow.  Raises FormatError,
-    OSError if they are not whole.
+    what is read back.  ``source`` is what they are made from, which may change.  Raises FormatError, OSError if they
+    are not whole.
     """
     sweep(final.parent, f"{final.name}.")
     rows: dict[str, int] = {}
@@ -158,8 +156,7 @@ def replacing(final: Path, history_bytes: int | None = None) -> Iterator[tuple[P
         if (found := rows_of(fresh)) != rows:
             raise FormatError(str(final), "the tables", f"{found} rows are read back, where {rows} were written")
         with named(fresh / MANIFEST):
-            made_from = {} if history_bytes is None else {HISTORY: history_bytes}
-            (fresh / MANIFEST).write_text(json.dumps(rows | made_from))
+            (fresh / MANIFEST).write_text(json.dumps(rows | dict(source or {})))
 
 
 def _swap(fresh: Path, final: Path) -> None:

@@ -27,10 +27,10 @@ from history.tables.metadata import named, no_parquet, read_pieces
 from history.tables.schemas import RUNS, RUNS_VERSION, TABLES, TABLES_VERSION
 from history.tables.warehouse import files_of, in_newest, newest_version, written_schema
 from pipeline.tables import storage
-from pipeline.tables.conclusions import clock_of, conclusion_tables
+from pipeline.tables.conclusions import clock_of, conclusion_tables, source_of
 from pipeline.tables.load_figures import batches_of, load_figures
 from pipeline.tables.run_row import last_moment, run_row
-from pipeline.tables.storage import appearing, exact, history_bytes, read_table, rows_in, rows_of, write_file
+from pipeline.tables.storage import appearing, exact, made_from, read_table, rows_in, rows_of, write_file
 
 LANDING: Final = "landing"
 #: Tables in memory that are published together; larger tables of operations are copied in pieces, each run alone.
@@ -99,13 +99,14 @@ class Landing:
 
         A run with very many operations is published at once.
         Raises FileNotFoundError without tables or history, FormatError for tables that are not whole or of a history
-        that has grown, and for another run of the same name, OSError.
+        that has grown, or with standstills in their figures, and for another run of the same name, OSError.
         """
         rows = rows_of(run.tables)
-        size, made_from = run.history.stat().st_size, history_bytes(run.tables)
-        if made_from not in (None, size):
-            complaint = f"made from {made_from} bytes of a history that has {size}"
-            raise FormatError(str(run.tables), "the tables", complaint)
+        # Earlier releases recorded no length, and left no standstill out.
+        source = source_of(run)
+        recorded = {"standstills": 0, **made_from(run.tables)}
+        if (then := {name: recorded.get(name, now) for name, now in source.items()}) != source:
+            raise FormatError(str(run.tables), "the tables", f"made from {then}, where the run has {source}")
         mark = fingerprint(run, rows)
         if (before := self._added.get(name)) is not None:
             if before != mark:
@@ -213,4 +214,6 @@ def fingerprint(run: RunFiles, rows: Mapping[str, int]) -> str:
             with path.open("rb") as file:
                 total.update(hashlib.file_digest(file, "sha256").digest())
         total.update(path.name.encode())
+    if spans := clock_of(run).spans:
+        total.update(json.dumps(spans).encode())
     return total.hexdigest()

@@ -22,7 +22,7 @@ GROWTH: Final = 2
 _LINE: Final = re.compile(r"^line (\d+)$")
 _INVOKED: Final = re.compile(r"(?<=, invoked at )line (\d+)$")
 #: The files of a run that its tables and its row are made from.
-RECORDED = ("history.jsonl", "probes.jsonl", "plan.json", "results.json", "suite.json")
+RECORDED = ("history.jsonl", "probes.jsonl", "plan.json", "results.json", "run.json", "suite.json")
 
 
 @contextlib.contextmanager

@@ -21,6 +21,7 @@ from reports.analysis.failed_starts import FailedStart, failed_starts
 from reports.analysis.faults import FaultWindow
 from reports.analysis.lagging_nodes import Stopped, last_heal, stopped_at
 from reports.analysis.node_timeline import NodeTimeline
+from reports.analysis.outages import unserved
 from reports.analysis.responder import Response, missed_write, response_of
 from reports.analysis.rows import in_doubt, unapplied_text
 from reports.analysis.sketch import sketch_of
@@ -150,7 +151,9 @@ def prepare(run: Run) -> Drawn:
 def _stopped(run: Run, found: list[NodeTimeline], windows: list[FaultWindow]) -> Stopped | None:
     if _no_recovery(run) is None:
         return None
-    return stopped_at(run, found, windows, details_by_check(run.results)["recovery"].get("behind") or ())
+    about = details_by_check(run.results)["recovery"]
+    silent = unserved(run, about)
+    return stopped_at(run, found, windows, about.get("behind") or (), silent[0] if silent else None)
 
 
 def violation_times_of(run: Run) -> str:

@@ -175,18 +175,24 @@ class Stopped:
 
 
 def stopped_at(
-    run: Run, timelines: Sequence[NodeTimeline], windows: Sequence[FaultWindow], named: Sequence[str]
+    run: Run,
+    timelines: Sequence[NodeTimeline],
+    windows: Sequence[FaultWindow],
+    named: Sequence[str],
+    unserved: float | None = None,
 ) -> Stopped:
     """Find since when the first node stands still that did not recover, and the important lines of that time.
 
-    By the last answers; where these show no node behind, of the nodes that the check ``named``.
+    By the last answers; where these show no node behind, of the nodes that the check ``named``.  ``unserved``: since
+    when no client was served (s), of a check that went by clients.
     """
     late = late_nodes(timelines)
     found = run.notes.attempt_list("replica progress", lambda: lagging_nodes(timelines, windows))
     lagging = [one for one in found if one.node in late]
     apart = [one for one in timelines if one.node in named and len(one.time) and not lagging]
     left = [back.since if (back := caught_up(one, timelines)) else left_at(one) for one in apart]
-    since = min([*(one.moved for one in lagging if one.moved is not None), *left], default=last_heal(windows))
+    moved = [*(one.moved for one in lagging if one.moved is not None), *left]
+    since = unserved if unserved is not None else min(moved, default=last_heal(windows))
     start, end = max(since - BEFORE_S, 0.0), since + RECOVERY_S
     lines = node_logs.excerpt(run.files, run.started, start, end, limit=40)
     return Stopped(since, start, end, [line for line in lines if line.weight] or lines, lagging)

@@ -5,9 +5,9 @@ What a node acknowledged without having applied it is no success: it shows nothi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,8 @@ import numpy.typing as npt
 from history.metrics.awake_clock import AwakeClock
 from reports.analysis.faults import FaultWindow
 from reports.load.columns import NONE, Ints, Operations
+from reports.load.cut_record import is_cut
+from reports.load.run import Run
 
 #: Seconds without a success that are called an outage; no outage goes on through a longer pause of all clients.
 LONG_S: Final = 5.0
@@ -52,6 +54,21 @@ class Service:
     def total(self) -> float:
         """Seconds of all outages together."""
         return sum(outage.length for outage in self.outages)
+
+
+def unserved(run: Run, about: Mapping[str, Any]) -> tuple[float, float | None] | None:
+    """Return since when no client was served over the last heal, and until when (s; None: to the end).
+
+    ``about`` are the details of a failed check of recovery that went by clients; None where it did not, where the
+    history does not show it, and where what is no sign of recovery was served meanwhile.
+    """
+    if "served_ns" not in about or is_cut(run):
+        return None
+    again, served = about["served_ns"], run.operations.served_at()
+    before = served[served < again] if again is not None else served
+    if not len(before) or before[-1] > about["healed_ns"] + 1e9:
+        return None
+    return float(before[-1]) / 1e9, None if again is None else again / 1e9
 
 
 def services_of(operations: Operations, end_ns: int, clock: AwakeClock) -> list[Service]:

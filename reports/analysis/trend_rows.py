@@ -8,7 +8,7 @@ from typing import Final
 
 from history.metrics import regressions
 from history.records.plans import has_canary
-from history.records.violations import shown_verdict
+from history.records.violations import listed_verdict
 
 #: Title, unit, and the factor to it.
 FIGURES: Final = {
@@ -22,17 +22,21 @@ INVALID: Final = "verdict became invalid"
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One run; ``place`` is its directory below the store, ``canary`` what became of a planted bug, if it is known."""
+    """One run; ``place`` is its directory below the store.
+
+    ``canary`` is what became of a planted bug, if it is known, and ``beside`` the worst that was found beside it.
+    """
 
     place: str
     verdict: str
     recovery_s: float | None
     canary: str = ""
+    beside: str = ""
 
     @property
     def shown(self) -> str:
-        """The verdict as it is shown."""
-        return shown_verdict(self.verdict, self.canary)
+        """The verdict as lists show it."""
+        return listed_verdict(self.verdict, self.canary, self.beside)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from typing import Final
 from history.metrics.regressions import Measured, find_regressions
 from history.metrics.survival import Times, quantile
 from history.records.settings import series_names
-from history.records.violations import AS_INTENDED
+from history.records.violations import AS_INTENDED, MISSED, MORE_FOUND
 from reports.analysis import warehouse
 from reports.analysis.trend_rows import Group, Regression, Sample, Trends, drawn, open_first
 from reports.load.run import HARNESS_FAILURE
@@ -29,9 +29,10 @@ WIDTH: Final = 360.0
 HEIGHT: Final = 44.0
 #: What is said of a run by its verdict and by what became of a planted bug.
 _SAID: Final = {
-    ("invalid", "found"): f"planted bug found, {AS_INTENDED}",
+    (AS_INTENDED, "found"): f"planted bug found, {AS_INTENDED}",
+    ("invalid", "found"): f"planted bug found, {MORE_FOUND}",
     ("invalid", "missed"): "invalid, planted bug not found",
-    ("valid", "missed"): "planted bug not found",
+    (MISSED, "missed"): "planted bug not found",
 }
 
 
@@ -49,10 +50,11 @@ def _with_canaries(group: Group, rows: Sequence[RunRow]) -> Group:
     """Add what became of planted bugs, which the warehouse does not hold; of runs that are gone as by their verdict."""
     if not group.has_canary:
         return group
-    known = {row.place: row.canary for row in rows}
+    known = {row.place: (row.canary, row.beside) for row in rows}
     by_verdict = {"valid": "missed", "invalid": "found"}
-    samples = (replace(one, canary=known.get(one.place, by_verdict.get(one.verdict, ""))) for one in group.samples)
-    return replace(group, samples=tuple(samples))
+    outcomes = (known.get(one.place, (by_verdict.get(one.verdict, ""), "")) for one in group.samples)
+    samples = zip(group.samples, outcomes, strict=True)
+    return replace(group, samples=tuple(replace(one, canary=canary, beside=more) for one, (canary, more) in samples))
 
 
 def groups_of(rows: Sequence[RunRow]) -> list[Group]:
@@ -81,7 +83,7 @@ def _group(nemesis: str, version: str, workload: str, rows: list[RunRow]) -> Gro
         nemesis=nemesis,
         version=version,
         workload=workload,
-        samples=tuple(Sample(row.place, row.verdict, row.recovery_s, row.canary) for row in rows),
+        samples=tuple(Sample(row.place, row.verdict, row.recovery_s, row.canary, row.beside) for row in rows),
         verdicts={verdict: sum(row.verdict == verdict for row in rows) for verdict in VERDICTS},
         flaky="flaky" if len(recent) > 1 else "",
         recovery_s=quantile(back, 0.5),
@@ -139,9 +141,8 @@ def strip(group: Group) -> tuple[list[Dot], float]:
     for number, sample in enumerate(samples):
         y = None if sample.recovery_s is None else HEIGHT - 6 - (HEIGHT - 12) * sample.recovery_s / top
         back = "no time until the rate was back" if y is None else f"rate back after {sample.recovery_s:.2f} s"
-        text = f"{sample.place}: {_SAID.get((sample.verdict, sample.canary), sample.verdict)}, {back}"
-        verdict = AS_INTENDED if (sample.verdict, sample.canary) == ("invalid", "found") else sample.shown
-        dots.append(Dot(6 + step * number, y, verdict, sample.place, text))
+        text = f"{sample.place}: {_SAID.get((sample.shown, sample.canary), sample.verdict)}, {back}"
+        dots.append(Dot(6 + step * number, y, sample.shown, sample.place, text))
     return dots, top
 
 

@@ -115,7 +115,7 @@ addEventListener("afterprint",end)}function drawNow(redraw){redraw();for(let lis
 theme?root.dataset.theme==="dark":matchMedia("(prefers-color-scheme: dark)").matches;root.dataset.theme=dark?"light":"dark",redraw()}),matchMedia("(prefers-colo\
 r-scheme: dark)").addEventListener("change",redraw)}var Compare={data:null,a:null,b:null},FIGURES=[["rate","ok/s",1,1],["gap_s","longest gap, s",2,-1],["recovery_s","rate back, worst, s",2,-1],["never","faults af\
 ter which the rate was not back",0,-1],["violations","violations",0,-1],["operations","operations",0,0],["length_s","length, s",1,0]],FACTS=["test","run","start\
-ed","nemesis","version","timers","seed"];function tableOf(id,heads,rows,labelled){let head=el("tr"),thead=el("thead"),body=el("tbody");for(let[text,className]of heads){
+ed","nemesis","version","options","seed"];function tableOf(id,heads,rows,labelled){let head=el("tr"),thead=el("thead"),body=el("tbody");for(let[text,className]of heads){
 let cell=el("th",text,className);cell.scope="col",head.append(cell)}thead.append(head);for(let{cells,differs}of rows){let line2=el("tr",void 0,differs?"differs":
 "");cells.forEach(([text,className],place)=>{let cell=el(place?"td":"th",text,className);place||(cell.scope="row"),labelled&&place&&text&&(cell.dataset.label=heads[place][0]),
 line2.append(cell)}),body.append(line2)}document.getElementById(id).replaceChildren(thead,body)}function verdictCard(letter,run){let card=el("section",void 0,"v\
@@ -136,27 +136,28 @@ ms","num"]],cellsOf=fault=>fault?[[fault.state==="installed"?fault.fault:`${faul
 start,1),"num"],[figure(fault.gap_s,2),"num"],[fault.back,`num${fault.back==="never"?" red strong":""}`]]:[["–","line"],[""],[""],[""],[""]];if(!a.length&&!b.
 length){tableOf("cmp-faults",[["faults"]],[{cells:[["No fault was started in either."]]}]);return}tableOf("cmp-faults",heads,Array.from({length:Math.max(a.length,
 b.length)},(_,place)=>({differs:!1,cells:[[String(place),"num"],...cellsOf(a[place]),...cellsOf(b[place])]})),!0)}function merged(a,b,names){return uPlot.join([
-a,b].map(run=>[run.time,...names.map(name=>run[name])]))}function halfBands(context,_data,toX,left,right,top,height){for(let[half,run]of[Compare.a,Compare.b].entries()){
-let data={faults:run.curves?.faults??[],faultColours:Compare.data.faultColours};drawBands(context,data,toX,left,right,top+half*height/2,height/2)}}function drawCurves(a,b){
-for(let{plot}of Charts.plots)plot.destroy();Charts.plots.length=0;let curves=[a.curves,b.curves].filter(Boolean);if(View.reset(Math.max(1,...curves.map(run=>run.
-end)),Math.min(0,...curves.map(run=>run.start))),curves.length<2)return;let inks={a:()=>Ink["run-a"],b:()=>Ink["run-b"]},data={faults:[],phases:[{name:"main",start:0}],
-faultColours:Compare.data.faultColours};makePlot(data,"c-rate",200,[line("A",inks.a,{width:1.75}),line("B",inks.b,{width:1.75,dash:[6,3]})],merged(a.curves,b.curves,
-["ok"]),{background:halfBands});let[times,a50,a99,b50,b99]=merged(a.curves,b.curves,["p50","p99"]);makePlot(data,"c-latency",200,[line("A p50",inks.a,{width:1}),
-line("A p99",inks.a,{width:2}),line("B p50",inks.b,{width:1,dash:[6,3]}),line("B p99",inks.b,{width:2,dash:[6,3]})],[times,a50,a99,b50,b99],{scale:logScale(),axis:logAxis,
-background:halfBands})}function drawAvailability(){let canvas=document.getElementById("c-availability"),step=18,area=prepareCanvas(canvas,4*step+34),{context}=area,
-toX=scaleX(area,View.from,View.to);[["A",Compare.a],["B",Compare.b]].forEach(([letter,run],place)=>{let top=place*(2*step+6),{curves}=run;if(rowLabel(area,`${letter}\
- faults`,top+step/2),rowLabel(area,`${letter} ok`,top+step*1.5),!curves)return;drawBands(context,{faults:curves.faults,faultColours:Compare.data.faultColours},toX,
-area.left,area.right,top,2*step),context.fillStyle=Ink.ink,context.textAlign="left",context.textBaseline="middle";for(let fault of curves.faults){let from=Math.
-max(toX(fault.start),area.left),to=Math.min(toX(fault.end),area.right);fault.state!=="skipped"&&context.fillText(clip(context,fault.fault,to-from-8),from+4,top+
-step/2)}let[width,lengths]=curves.available,at=curves.start;for(let[value,count]of lengths){let from=Math.max(toX(at),area.left),to=Math.min(toX(Math.min(at+count*
-width,curves.end)),area.right);at+=count*width,!(to<=from)&&drawAvailable(context,value,Ink[`run-${letter.toLowerCase()}`],from,to,top+step,step)}}),drawTimeAxis(
-area,toX,4*step+12)}function drawLegend(a,b){let item=(name,make)=>{let entry=el("li");return entry.append(make,document.createTextNode(name)),entry},swatch=(kind,className,width,y,height)=>{
-let picture=svg("svg",{class:kind,viewBox:`0 0 ${width} 10`,"aria-hidden":"true"});return picture.append(svg("rect",{class:className,width,y,height})),picture},
-strip=(text,...bars)=>{let entry=el("li");for(let[className,y,height]of bars)entry.append(swatch("swatch long",className,28,y,height));return entry.append(text),
-entry},families=[...new Set([a,b].flatMap(run=>run.curves?.faults??[]).filter(fault=>fault.state!=="skipped").map(fault=>fault.family))];document.getElementById(
-"cmp-legend").replaceChildren(item(` ${a.run}`,el("span","A","letter a")),item(` ${b.run}`,el("span","B","letter b")),...families.map(family=>item(`${family} fa\
-ult`,swatch("swatch band",`f-${family}`,10,0,10))),...families.length?[el("li","bands: while a fault stood, paler while it was installed or healed")]:[],strip("\
-some ok in a quarter of a second",["o-run-a",2,6],["o-run-b",2,6]),strip("answers, none of them ok",["o-no-ok",0,10]),strip("no answer",["role",4.5,1]))}function showPair(keepAddress){
+a,b].map(run=>[run.time,...names.map(name=>run[name])]))}function bandsOf({curves}){return{faults:curves?.faults??[],still:curves?.still,faultColours:Compare.data.
+faultColours}}function halfBands(context,_data,toX,left,right,top,height){for(let[half,run]of[Compare.a,Compare.b].entries())drawBands(context,bandsOf(run),toX,
+left,right,top+half*height/2,height/2)}function drawCurves(a,b){for(let{plot}of Charts.plots)plot.destroy();Charts.plots.length=0;let curves=[a.curves,b.curves].
+filter(Boolean);if(View.reset(Math.max(1,...curves.map(run=>run.end)),Math.min(0,...curves.map(run=>run.start))),curves.length<2)return;let inks={a:()=>Ink["run\
+-a"],b:()=>Ink["run-b"]},data={faults:[],phases:[{name:"main",start:0}],faultColours:Compare.data.faultColours};makePlot(data,"c-rate",200,[line("A",inks.a,{width:1.75}),
+line("B",inks.b,{width:1.75,dash:[6,3]})],merged(a.curves,b.curves,["ok"]),{background:halfBands});let[times,a50,a99,b50,b99]=merged(a.curves,b.curves,["p50","p\
+99"]);makePlot(data,"c-latency",200,[line("A p50",inks.a,{width:1}),line("A p99",inks.a,{width:2}),line("B p50",inks.b,{width:1,dash:[6,3]}),line("B p99",inks.b,
+{width:2,dash:[6,3]})],[times,a50,a99,b50,b99],{scale:logScale(),axis:logAxis,background:halfBands})}function drawAvailability(){let canvas=document.getElementById(
+"c-availability"),step=18,area=prepareCanvas(canvas,4*step+34),{context}=area,toX=scaleX(area,View.from,View.to);[["A",Compare.a],["B",Compare.b]].forEach(([letter,
+run],place)=>{let top=place*(2*step+6),{curves}=run;if(rowLabel(area,`${letter} faults`,top+step/2),rowLabel(area,`${letter} ok`,top+step*1.5),!curves)return;drawBands(
+context,bandsOf(run),toX,area.left,area.right,top,2*step),context.fillStyle=Ink.ink,context.textAlign="left",context.textBaseline="middle";for(let fault of curves.
+faults){let from=Math.max(toX(fault.start),area.left),to=Math.min(toX(fault.end),area.right);fault.state!=="skipped"&&context.fillText(clip(context,fault.fault,
+to-from-8),from+4,top+step/2)}let[width,lengths]=curves.available,at=curves.start;for(let[value,count]of lengths){let from=Math.max(toX(at),area.left),to=Math.min(
+toX(Math.min(at+count*width,curves.end)),area.right);at+=count*width,!(to<=from)&&drawAvailable(context,value,Ink[`run-${letter.toLowerCase()}`],from,to,top+step,
+step)}}),drawTimeAxis(area,toX,4*step+12)}function drawLegend(a,b){let item=(name,make)=>{let entry=el("li");return entry.append(make,document.createTextNode(name)),
+entry},swatch=(kind,className,width,y,height)=>{let picture=svg("svg",{class:kind,viewBox:`0 0 ${width} 10`,"aria-hidden":"true"});return picture.append(svg("re\
+ct",{class:className,width,y,height})),picture},strip=(text,...bars)=>{let entry=el("li");for(let[className,y,height]of bars)entry.append(swatch("swatch long",className,
+28,y,height));return entry.append(text),entry},families=[...new Set([a,b].flatMap(run=>run.curves?.faults??[]).filter(fault=>fault.state!=="skipped").map(fault=>fault.
+family))];document.getElementById("cmp-legend").replaceChildren(item(` ${a.run}`,el("span","A","letter a")),item(` ${b.run}`,el("span","B","letter b")),...families.
+map(family=>item(`${family} fault`,swatch("swatch band",`f-${family}`,10,0,10))),...families.length?[el("li","bands: while a fault stood, paler while it was ins\
+talled or healed")]:[],...[a,b].some(run=>run.curves?.still?.length)?[item("the harness itself stood still",swatch("swatch band","role",10,0,10))]:[],strip("som\
+e ok in a quarter of a second",["o-run-a",2,6],["o-run-b",2,6]),strip("answers, none of them ok",["o-no-ok",0,10]),strip("no answer",["role",4.5,1]))}function showPair(keepAddress){
 let{a,b}=Compare;document.getElementById("cmp-body").hidden=!1;let without=[a,b].filter(run=>!run.curves).map(run=>run.place);document.getElementById("cmp-said").
 textContent=without.length?`No operations can be read of ${without.join(" and of ")}: the curves are left out.`:"";for(let id of["c-rate","c-latency","c-availab\
 ility"])document.getElementById(id).closest(".chart").hidden=id!=="c-availability"&&without.length>0;if(drawTables(a,b),drawLegend(a,b),drawCurves(a,b),drawAvailability(),

@@ -22,17 +22,16 @@ from history.metrics.recovery import never_recovered
 from history.records.caveats import is_least
 from history.records.check_records import check_records
 from history.records.plans import faults_of, nemesis_name, system_version
-from history.records.settings import machine_of, settings_of
+from history.records.settings import machine_of, options_of, settings_of
 from history.records.verdicts import headlines_of
 from history.records.violations import (
-    AS_INTENDED,
     Violation,
     beside_canary,
     canary_outcome,
     checks_looking,
     counts_of,
     finding_name,
-    shown_verdict,
+    listed_verdict,
     violations_of,
 )
 from reports.errors import Notes
@@ -53,6 +52,7 @@ class RunRow:
     ``recovery_s`` is the longest time until the rate was back after a fault, ``never`` after how many it was not,
     ``gap_s`` the longest stretch without an ok around any fault.  ``checks`` holds (name, verdict).  ``settings`` is a
     digest of those that move the figures; ``machine`` is None in runs of earlier releases, and ``system`` empty.
+    ``options`` are those of the run's system, as ``name=value``.
     ``least``: there may be more ``violations`` than were looked for.  ``failure`` is what failed on our side; beside a
     violation, which is proven all the same, the verdict is invalid.
     """
@@ -66,7 +66,7 @@ class RunRow:
     nemesis: str
     version: str
     seed: str
-    timers: str
+    options: str
     operations: int | None
     rate: float | None
     gap_s: float | None
@@ -92,13 +92,8 @@ class RunRow:
 
     @property
     def shown(self) -> str:
-        """The verdict as lists show it: *missed* in place of valid where a planted bug was not found.
-
-        *As intended* in place of invalid where it was, and nothing was that it may not explain.
-        """
-        if (self.verdict, self.canary, self.beside) == ("invalid", "found", ""):
-            return AS_INTENDED
-        return shown_verdict(self.verdict, self.canary)
+        """The verdict as lists show it, with what became of a planted bug."""
+        return listed_verdict(self.verdict, self.canary, self.beside)
 
     @property
     def finding(self) -> str:
@@ -167,7 +162,7 @@ def _row(files: RunFiles, plan: dict[str, Any], state: dict[str, Any], results: 
         nemesis=one_line(nemesis_name(plan), 120),
         version=one_line(system_version(plan), 60),
         seed=one_line(plan.get("seed", ""), 24),
-        timers=one_line(timers_of(plan), 16),
+        options=one_line(options_of(plan), 200),
         operations=operations,
         rate=None if cut else _rate(results, main),
         gap_s=_largest(faults, "longest_gap_ms"),
@@ -189,12 +184,6 @@ def _row(files: RunFiles, plan: dict[str, Any], state: dict[str, Any], results: 
     )
 
 
-def timers_of(plan: Mapping[str, Any]) -> str:
-    """Which timers the nodes ran with: an option of some systems, which plans of earlier releases had beside these."""
-    found = plan.get("timers") or _at(plan, "options", "timers")
-    return found if isinstance(found, str) else ""
-
-
 def _bare(files: RunFiles) -> RunRow:
     """Make the row of a run whose files cannot be read."""
     empty: dict[str, Any] = dict.fromkeys((field.name for field in fields(RunRow)), None)
@@ -204,7 +193,7 @@ def _bare(files: RunFiles) -> RunRow:
         "started": _started(files, {}),
         "verdict": "unknown",
     }
-    names = ("kind", "nemesis", "version", "seed", "timers", "settings", "system", "workload")
+    names = ("kind", "nemesis", "version", "seed", "options", "settings", "system", "workload")
     texts = dict.fromkeys((*names, "severity", "canary", "beside"), "")
     known = {"sentence": "not readable", "never": 0, "violations": 0, "checks": (), "files": _present(files)}
     return RunRow(**{**empty, **named, **texts, **known})

@@ -19,7 +19,7 @@ from history import RunFiles
 from history.records.layout import WAREHOUSE
 from reports.load.run_row import RunRow, row_of
 
-INDEX_VERSION: Final = 15
+INDEX_VERSION: Final = 16
 INDEX_NAME: Final = ".index.jsonl"
 NOT_TESTS: Final = frozenset({WAREHOUSE, "latest"})
 #: Lines more than twice the runs that are left in the index before it is written anew.

@@ -15,6 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from history import RunFiles
+from history.metrics.awake_clock import AwakeClock
 from reports.analysis import faults, figures, node_timeline
 from reports.analysis.faults import FaultWindow
 from reports.load.columns import Operations
@@ -22,7 +23,7 @@ from reports.load.cut_record import is_cut
 from reports.load.run import Run, commands_of, phase_bounds, read_run
 from reports.load.run_row import RunRow
 from reports.page.pack import clean
-from reports.page.series import fault_data
+from reports.page.series import fault_data, still_data
 from reports.style.palette import FAULT_COLOURS
 from reports.text.recovery import way_back
 
@@ -35,6 +36,8 @@ POINTS: Final = 1200
 #: Seconds before and after a heal over which the rate is drawn.
 RECOVERY_S: Final = (-5.0, 20.0)
 STEP_S: Final = 0.5
+#: The clock of a run without standstills.
+AWAKE: Final = AwakeClock()
 
 
 def comparison(
@@ -98,29 +101,39 @@ def _curves(run: Run) -> dict[str, Any] | None:
         "p50": quantiles.rows[0][::stride],
         "p99": quantiles.rows[2][::stride],
         "available": [width, _lengths(cells)],
-        "recovery": recovery_of(operations, windows, cut=is_cut(run)),
+        "recovery": recovery_of(operations, windows, run.clock, cut=is_cut(run)),
         "faults": [_fault(window, origin, end / 1e9) for window in windows],
+        "still": [[moment - origin for moment in span] for span in still_data(run)],
     }
 
 
-def recovery_of(operations: Operations, windows: Sequence[FaultWindow], *, cut: bool = False) -> dict[str, Any]:
+def recovery_of(
+    operations: Operations, windows: Sequence[FaultWindow], clock: AwakeClock = AWAKE, *, cut: bool = False
+) -> dict[str, Any]:
     """Take the rate around the heals, as a share of the rate before each fault: the mean over all of its windows.
 
     ``time`` is in seconds from the heal; ``why`` says why no window counts, and is empty where one does.  A window
     counts until the next fault begins, and while clients ask at the usual rate: the few reads that follow the load say
-    nothing of how fast the cluster is.  One that was healed after the load counts nowhere.
+    nothing of how fast the cluster is.  One that was healed after the load counts nowhere.  Times in
+    which the harness itself stood still are taken out, by the ``clock``.
     """
     edges = np.arange(RECOVERY_S[0], RECOVERY_S[1] + STEP_S / 2, STEP_S)
-    oks, asked = operations.served_at() / 1e9, float(operations.invoked[operations.in_main].max(initial=0)) / 1e9
+    asked = float(operations.invoked[operations.in_main].max(initial=0)) / 1e9
+    oks = clock.times(operations.served_at()) / 1e9
+
+    def awake(moment: float) -> float:
+        return clock.at(round(moment * 1e9)) / 1e9
+
     rows = []
     for window in windows:
         if not window.installed or window.healed is None or not window.rate_before:
             continue
         after = [other.started for other in windows if other.state != "skipped" and other.started >= window.healed]
-        until = min([*after, asked]) - window.healed
+        healed = awake(window.healed)
+        until = awake(min([*after, asked])) - healed
         if until <= 0:
             continue
-        found = np.histogram(oks - window.healed, edges)[0] / STEP_S / window.rate_before
+        found = np.histogram(oks - healed, edges)[0] / STEP_S / window.rate_before
         rows.append(np.where(edges[1:] <= until, found, np.nan))
     why = "" if rows else _without_curve(windows, asked, cut=cut)
     shares = np.array(rows).reshape(len(rows), len(edges) - 1)

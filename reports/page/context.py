@@ -13,6 +13,7 @@ from urllib.parse import quote, urlencode
 
 from history.metrics.recovery import CALM_S
 from history.records.caveats import is_least, violations_counted
+from history.records.settings import options_of
 from history.records.violations import checks_looking
 from reports.analysis import elections, figures, node_timeline, outages, snapshots, topology
 from reports.analysis.faults import late_of, summaries_of
@@ -35,7 +36,6 @@ from reports.load.cut_record import cut_of, is_cut
 from reports.load.last_valid import last_valid_run
 from reports.load.promises import behind_checks, broken_in, promises_of
 from reports.load.run import Run, commands_of
-from reports.load.run_row import timers_of
 from reports.load.staleness import digest_of
 from reports.load.standstills import still_texts
 from reports.page.links import links_of
@@ -227,7 +227,7 @@ def facts_of(run: Run) -> list[tuple[str, str]]:
         ("run", run.name),
         ("nemesis", (", ".join(map(str, nemesis)) or "none") if isinstance(nemesis, list) else nemesis),
         ("system", system or run.plan.get("version")),
-        ("timers", timers_of(run.plan)),
+        ("options", options_of(run.plan)),
         ("planted bug", run.plan.get("canary")),
         ("seed", run.seed),
         ("started", run.started),

@@ -61,7 +61,7 @@ def _series(drawn: Drawn, operations: Operations, end: int) -> dict[str, Any]:
         ],
         "faultColours": FAULT_COLOURS,
         "phases": phases_of(drawn.run),
-        "still": [[begin / 1e9, end / 1e9] for begin, end in drawn.run.clock.spans],
+        "still": still_data(drawn.run),
         "faults": [fault_data(window, end / 1e9) for window in drawn.windows],
         "rates": part("rate", lambda: _rates(operations, end)),
         "quantiles": part("latency quantiles", lambda: _quantiles(operations, end, drawn.run.state.get("lag_ms"))),
@@ -79,6 +79,11 @@ def _series(drawn: Drawn, operations: Operations, end: int) -> dict[str, Any]:
         else None,
         **part("marks of violations", lambda: marks_data(marks_of(drawn)), marks_data(Marks((), (), 0))),
     }
+
+
+def still_data(run: Run) -> list[list[float]]:
+    """List from when to when the harness itself stood still, in seconds."""
+    return [[begin / 1e9, end / 1e9] for begin, end in run.clock.spans]
 
 
 def phases_of(run: Run) -> list[dict[str, Any]]:

@@ -19,7 +19,7 @@ HEADLINES: Final[Mapping[Severity, str]] = {
     "did, and at the end every log does",
     "inconsistent": "answers, or what nodes said of themselves, contradict each other",
     "no commits": "nothing was committed any more in the last 10 s of the record or longer, also not after the last "
-    "heal; it may have begun under a fault",
+    "heal; it may have begun under a fault. Where nodes report no commits: no client was served in time after the heal",
     "replica behind": "after the last heal a node did not apply what the cluster had committed, in the time that the "
     "check recovery gives it",
     "alarm": "a line of a node's log, or a figure that it reported, that is a violation by itself",

@@ -5,6 +5,7 @@
 ``canary``           what a verdict means, also with a planted bug
 ``headline``         the answer of a counterexample; ``other_reads``: whether another node has what it lacks
 ``lost_elements``    what nodes' last reads of sets lack
+``no_recovery``      a cluster that did not recover
 ``replicas_behind``  replicas that did not catch up; ``causes``: why, where records prove it
 ``aftermath``        clients and leaders since then, and outages
 ``where_next``       what to read next; ``repeated_lines``: what nodes logged again and again

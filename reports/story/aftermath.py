@@ -38,7 +38,8 @@ def after_onset(drawn: Drawn, onset: float) -> str:
         first, broke, ending = drawn.run.clock.times((np.array([load[0], onset, until]) * 1e9).astype(np.int64)) / 1e9
         before = np.count_nonzero(served < onset) / (broke - first)
         since = np.count_nonzero((served >= onset) & (served <= until)) / (ending - broke)
-        if ended or 0 < since < before:  # at the beginning of a run it rises, whatever broke
+        # At the beginning of a run it rises, whatever broke.
+        if ended or (last > onset and 0 < since < before):
             last_begun = f"until the load's last operation was begun at {load[-1]:.1f} s"
             parts.append(
                 f"{before:.1f} operations a second succeeded from the load's beginning at {load[0]:.1f} s to "

@@ -16,7 +16,6 @@ import numpy as np
 from history import Counterexample
 from history.records.caveats import is_least, violations_text
 from history.records.check_records import check_records, details_by_check, listed_details
-from history.records.probes import last_commit
 from history.records.text import and_listed
 from history.records.violations import (
     LINEARIZABLE,
@@ -27,7 +26,6 @@ from history.records.violations import (
     at_the_end,
     checks_looking,
     counts_of,
-    is_outage,
     losses_of,
     severity_of,
 )
@@ -39,16 +37,14 @@ from reports.analysis.findings import (
     shown_as_counterexamples,
 )
 from reports.analysis.lagging_nodes import AGE_S
-from reports.analysis.node_timeline import SILENT, NodeTimeline, last_statuses, leader_at, silent_since
+from reports.analysis.node_timeline import SILENT, NodeTimeline, last_statuses
 from reports.load.check_rows import checks_of
 from reports.story.aftermath import after_onset
 from reports.story.breaks import Break, Evidence
-from reports.story.causes import causes_text
 from reports.story.headline import headline_of
-from reports.story.lost_elements import alarm_before, lost_elements, when_added
+from reports.story.lost_elements import alarm_before, history_of, lost_elements
+from reports.story.no_recovery import no_recovery
 from reports.story.other_reads import compare_other_reads
-from reports.story.repeated_lines import stuck_text
-from reports.story.replicas_behind import behind_text, fell_text, starts_text
 from reports.story.where_next import Charts, dating_evidence, last_leadership, leads_without, next_step
 from reports.style.format import number
 
@@ -155,7 +151,7 @@ def _breaks(drawn: Drawn) -> Iterator[Break]:
         if name in LINEARIZABLE or name in drawn_ones:
             yield _contradiction(drawn, OF_KEYS if name in LINEARIZABLE else name, row, about)
         elif name == "recovery":
-            yield _no_recovery(drawn, row, about)
+            yield no_recovery(drawn, row, about)
         else:
             sections += 1
             place = f"invariant-{sections}"
@@ -181,7 +177,7 @@ def _contradiction(drawn: Drawn, check: str, row: Mapping[str, Any], about: Mapp
         first_of_all = " first" if len(losses) > 1 else ""
         step = Evidence(place, f"Read the counterexample of {lost.first}, whose reads lacked elements{first_of_all}")
         evidence = step if by_first else None
-        added = drawn.run.notes.attempt("missing elements", lambda: when_added(drawn, losses), "")
+        added = drawn.run.notes.attempt("missing elements", lambda: history_of(drawn, losses), "")
         return Break(
             severity_of(check, kind, about),
             f"{lost.text}.",
@@ -332,37 +328,6 @@ def _short_at_the_end(timelines: Sequence[NodeTimeline]) -> tuple[dict[str, int]
         if (held := int(one.log_end[rows[-1]])) < committed:
             short[one.node] = held
     return short, highest
-
-
-def _no_recovery(drawn: Drawn, row: Mapping[str, Any], about: Mapping[str, Any]) -> Break:
-    end = drawn.run.end / 1e9
-    moment = last_commit(drawn.run.probes)
-    last = None if moment is None else moment / 1e9
-    answered = [timeline.node for timeline in drawn.timelines if silent_since(timeline, end) is None]
-    named = set(map(str, about.get("behind") or ()))
-    behind = [timeline for timeline in drawn.timelines if timeline.node in named]
-    nodes = tuple(timeline.node for timeline in behind)
-    starts = tuple(one for one in drawn.failed_starts if one.lines and one.node in named)
-    outage = is_outage(about)
-    if last is not None and outage:
-        leader = leader_at(drawn.timelines, end)
-        led = f"{leader} led" if leader else "no node led"
-        text = f"Nothing was committed from {when(last, drawn.windows)}, to the end ({end - last:.1f} s later)."
-        detail = f"{len(answered)} of {len(drawn.timelines)} nodes answered at the end, where {led}."
-        if starts:
-            detail += f" {starts_text(starts, drawn.windows, end)}."
-        return Break("no commits", text, last, "recovery", ("recovery",), nodes, starts, detail=detail)
-    if not behind:
-        return Break("no commits" if outage else "replica behind", row["seen"], None, "recovery", ("recovery",))
-    text, onset = behind_text(drawn, behind)
-    part = drawn.run.notes.attempt
-    found = (
-        part("causes", lambda: causes_text(drawn, nodes), ""),
-        part("when they fell behind", lambda: fell_text(drawn, nodes), ""),
-        part("repeated", lambda: stuck_text(drawn, nodes), ""),
-    )
-    detail = " ".join(filter(None, found)) if onset is not None else ""
-    return Break("replica behind", text, onset, "recovery", ("recovery",), nodes, starts, detail=detail)
 
 
 def _other(drawn: Drawn, row: Mapping[str, Any], about: Mapping[str, Any], place: str) -> Break:

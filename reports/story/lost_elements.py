@@ -61,6 +61,11 @@ def _held(total: int, held: int) -> str:
     return "No last read holds them." if not held else f"Of these {number(held)} are in the last read of another node."
 
 
+def history_of(drawn: Drawn, losses: Sequence[Mapping[str, Any]]) -> str:
+    """Say when what nodes lack was acknowledged, and which nodes had shown some of it before."""
+    return " ".join(filter(None, (when_added(drawn, losses), had_shown(drawn, losses))))
+
+
 def when_added(drawn: Drawn, losses: Sequence[Mapping[str, Any]]) -> str:
     """Say when what each node lacks was acknowledged, and by which nodes; and that it was down then, if it was.
 
@@ -87,20 +92,53 @@ def when_added(drawn: Drawn, losses: Sequence[Mapping[str, Any]]) -> str:
     return f"{whole[:1].upper()}{whole[1:]}." if whole else ""
 
 
+def had_shown(drawn: Drawn, losses: Sequence[Mapping[str, Any]]) -> str:
+    """Say which nodes had shown some of what they lack in reads of their own before, and when for the last time.
+
+    Nothing of a node of which the operations show another number than the check counted, as in :func:`when_added`.
+    """
+    operations, parts = drawn.run.operations, []
+    for one in sorted(losses, key=lambda one: int(one["seen_ns"])):
+        rows, node = _lacking(operations, str(one["node"])), one_line(one["node"], 40)
+        if len(rows) != int(one["lost"]):
+            continue
+        lacked = {_element(operations, row) for row in rows.tolist()}
+        shown = [
+            (row, found)
+            for row in _reads(operations, str(one["node"]))
+            if (found := _held_by(operations, row) & lacked)
+        ]
+        if shown:
+            number_of, last = len(set().union(*(found for _, found in shown))), operations.returned[shown[-1][0]] / 1e9
+            parts.append(
+                f"{node} itself had shown {number(number_of)} of what it lacks, for the last time at {last:.1f} s"
+            )
+    return f"{'; '.join(parts)}." if parts else ""
+
+
+def _reads(operations: Operations, node: str) -> list[int]:
+    """The rows of the reads that a node's clients were answered, in the order in which they began."""
+    asked = operations.which(OK) & (operations.node.codes == operations.node.code(node))
+    rows = np.flatnonzero(asked & (operations.f.codes == operations.f.code("read")))
+    return [int(row) for row in rows[np.argsort(operations.invoked[rows], kind="stable")]]
+
+
+def _held_by(operations: Operations, read: int) -> set[str]:
+    return {json.dumps(one) for one in json.loads(str(operations.result[read].as_py() or "null")) or ()}
+
+
+def _element(operations: Operations, add: int) -> str:
+    return json.dumps(json.loads(str(operations.value[add].as_py())))
+
+
 def _lacking(operations: Operations, node: str) -> Ints:
     """The rows of the adds acknowledged before the last read of a node began that this read lacks, of the only set."""
-    mine = np.flatnonzero(operations.key.codes == operations.key.codes[:1])
-    if len(mine) < len(operations):
+    reads = _reads(operations, node)
+    if not reads or (operations.key.codes != operations.key.codes[0]).any():
         return operations.index[:0]
-    ok, kinds = operations.which(OK)[mine], operations.f.codes[mine]
-    asked = operations.node.codes[mine] == operations.node.code(node)
-    reads = mine[ok & asked & (kinds == operations.f.code("read"))]
-    if not len(reads):
-        return operations.index[:0]
-    read = reads[np.argmax(operations.invoked[reads])]
-    held = {json.dumps(one) for one in json.loads(str(operations.result[int(read)].as_py() or "null")) or ()}
-    adds = mine[ok & (kinds == operations.f.code("add")) & (operations.returned[mine] < operations.invoked[read])]
-    lacking = [row for row in adds.tolist() if json.dumps(json.loads(str(operations.value[row].as_py()))) not in held]
+    held, adds = _held_by(operations, reads[-1]), operations.f.codes == operations.f.code("add")
+    before = operations.which(OK) & adds & (operations.returned < operations.invoked[reads[-1]])
+    lacking = [row for row in np.flatnonzero(before).tolist() if _element(operations, row) not in held]
     return np.array(lacking, dtype=np.int64)
 
 

@@ -24,6 +24,12 @@ Dated: TypeAlias = tuple[str, Mapping[str, Any]]
 
 #: What is seen in the ends of the logs.
 _OF_LOGS: Final[tuple[Severity, ...]] = ("data lost", "missing on nodes", "log truncated")
+#: What a chart shows, by its place.
+_SHOWN: Final = {
+    "chart-progress": "replica progress",
+    "chart-leaders": "leaders and terms",
+    "chart-rate": "completions",
+}
 _COUNTEREXAMPLE: Final = "Read the counterexample: operations that cannot all be true, the contradiction in red"
 
 
@@ -152,7 +158,9 @@ def _charts(drawn: Drawn, worst: Break, moment: float) -> Charts | None:
         return None
     if have_indexes(drawn.timelines) and (_of_logs(worst) or worst.place == "recovery"):
         return Charts(*around(drawn, moment), "chart-progress", "log_end" if _of_logs(worst) else "applied")
-    return Charts(*around(drawn, moment), "chart-leaders") if have_roles(drawn.timelines) else None
+    if have_roles(drawn.timelines):
+        return Charts(*around(drawn, moment), "chart-leaders")
+    return Charts(*around(drawn, moment), "chart-rate") if worst.place == "recovery" else None
 
 
 def _in_the_logs(drawn: Drawn, worst: Break, section: str) -> Step:
@@ -164,7 +172,7 @@ def _in_the_logs(drawn: Drawn, worst: Break, section: str) -> Step:
     if worst.onset is None:
         return Step(here(f"Look at {section}"))
     named = ", ".join(worst.nodes)
-    if worst.nodes and not _logged(drawn, worst.nodes, worst.onset, worst.place):
+    if not _logged(drawn, worst.nodes or drawn.run.nodes, worst.onset, worst.place):
         held = bool(logs.log_files(drawn.run.files))
         if held and (undated := logs.without_dates(drawn.run.files, drawn.run.started, worst.nodes)):
             node, name = undated
@@ -172,9 +180,9 @@ def _in_the_logs(drawn: Drawn, worst: Break, section: str) -> Step:
         charts = _charts(drawn, worst, worst.onset)
         if charts is None:
             return Step(here(f"Look at {section}"))
-        lacks = f"no log of {named} has a line of that time" if held else "this run holds no logs of nodes"
-        shown = "replica progress" if charts.column else "leaders and terms"
-        text = f"Look at {shown} in the charts around {worst.onset:.1f} s, {named} first; {lacks}"
+        lacks = f"no log of {named or 'a node'} has a line of that time" if held else "this run holds no logs of nodes"
+        first = f", {named} first" if named else ""
+        text = f"Look at {_SHOWN[charts.chart]} in the charts around {worst.onset:.1f} s{first}; {lacks}"
         return Step(here(text), charts=charts)
     return Step(
         here(f"Look at what the logs{f' of {named}' if named else ''} say around {worst.onset:.1f} s"), worst.onset

@@ -160,6 +160,15 @@ def test_a_set_that_was_not_read_at_the_end_is_unknown() -> None:
     assert elements_check([*ADDED, other, final(1)]).verdict == "invalid"
 
 
+def test_a_node_that_answered_no_read_at_the_end_is_named() -> None:
+    """What it holds is not known, though other nodes answered; what it answered before says nothing of the end."""
+    asked = replace(read_of("n3", 31, phase="final"), outcome="info", result=None)
+    check = elements_check([*ADDED, read_of("n3", 9, 1, 2), read_of("n1", 30, 1, 2, phase="final"), asked])
+    assert (check.verdict, check.seen.endswith(", but no client of n3 was answered at the end")) == ("valid", True)
+    whole = elements_check([*ADDED, asked, *(read_of(node, 32, 1, 2, phase="final") for node in ("n1", "n3"))])
+    assert "no client" not in whole.seen
+
+
 def test_each_set_is_read_at_the_end() -> None:
     assert [read.key for read in Sets.final_reads(("set-0", "set-4"))] == ["set-0", "set-4"]
 

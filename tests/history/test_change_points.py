@@ -72,6 +72,11 @@ def test_a_lasting_drop_of_a_tenth_is_found_within_days(scatter: float, nights: 
     assert np.median(found) == 3
 
 
+def test_one_in_all_cells_is_found_by_the_first_of_them_at_more_scatter() -> None:
+    rounds = [nights_until_found(0.1, 0.05, before=60, repeats=20, seed=seed).min() for seed in range(40)]
+    assert np.mean(np.array(rounds) <= 3) >= 0.85
+
+
 @pytest.mark.nightly
 @pytest.mark.parametrize("draw", [gauss, heavy_tails, skewed, mostly_nothing])
 def test_at_most_one_false_alarm_a_month_whatever_the_distribution(draw: Draw) -> None:
@@ -90,6 +95,11 @@ def test_the_table_in_the_docs(capsys: pytest.CaptureFixture[str]) -> None:
             found = nights_until_found(0.1, scatter, before, repeats=1000, seed=4)
             within = " | ".join(f"{np.mean(found <= nights):.0%}".replace("%", " %") for nights in (3, 4, 7))
             rows.append(f"| {100 * scatter:.0f} % | {before} | {np.median(found):.0f} | {within} |")
+    for scatter in (SCATTER, 0.05, 0.08):
+        found = nights_until_found(0.1, scatter, before=60, repeats=1000, seed=4)
+        missed = [np.mean(found > nights) for nights in (3, 7)]
+        shares = [f"{1 - one**cells:.0%}".replace("%", " %") for one in missed for cells in (5, 20, 116)]
+        rows.append(f"| {100 * scatter:.0f} % | {' | '.join(shares)} |")
     for name, draw in (("normal", gauss), ("Student's t, 3 degrees of freedom", heavy_tails), ("exponential", skewed),
                        ("four of five are 0", mostly_nothing),
                        ("normal, neighbours correlated by 0.2", correlated)):  # fmt: skip

@@ -93,16 +93,18 @@ def test_a_filesystem_that_kept_what_was_not_synced_was_not_cut():
         fault.witness(ctx, targets)
 
 
-def cut_shell(directory: Path, **how: Any) -> tuple[subprocess.CompletedProcess[str], list[str]]:
+def cut_shell(
+    directory: Path, server_of_its_own: str = "", **how: Any
+) -> tuple[subprocess.CompletedProcess[str], list[str]]:
     """Cut under a server that a shell started, its ``xfs_io`` being a program of ours; the states of both afterwards.
 
-    ``how`` goes to the cut's own process.
+    ``server_of_its_own`` is the word before the server's command.  ``how`` goes to the cut's own process.
     """
     store = directory / "store"
     store.mkdir()
-    shell = subprocess.Popen(
-        ["sh", "-c", "sleep 60 & echo $!; wait"], start_new_session=True, stdout=subprocess.PIPE, text=True
-    )
+    words = ["sh", "-c", f"{server_of_its_own} sleep 60 & echo $!; wait"]
+    marks = {**os.environ, "HARNESS_ROLE": "n1/server", "HARNESS_HOME": str(directory)}
+    shell = subprocess.Popen(words, start_new_session=True, stdout=subprocess.PIPE, text=True, env=marks)
     assert shell.stdout is not None
     server = int(shell.stdout.readline())
     pids = (shell.pid, server)
@@ -135,6 +137,13 @@ def test_a_power_cut_freezes_and_ends_the_server_that_a_shell_started(tmp_path: 
     done, states = cut_shell(tmp_path)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "frozen").read_text().split() == ["T", "T"]
+    assert all(state in GONE for state in states)
+
+
+def test_a_power_cut_ends_what_the_process_started_in_a_session_of_its_own(tmp_path: Path) -> None:
+    xfs_io(tmp_path, "true")
+    done, states = cut_shell(tmp_path, "setsid")
+    assert done.returncode == 0, done.stderr
     assert all(state in GONE for state in states)
 
 

@@ -123,4 +123,14 @@ def test_a_process_that_ended_under_its_limits_is_seen_in_the_receipt():
     fault.inject(ctx, targets)
     node, *_ = targets.nodes
     ctx.nodes.states[node, targets.detail["pids"][node]] = ""
-    assert fault.heal(ctx, targets)["pids_now"][node] != targets.detail["pids"][node]
+    seen = fault.heal(ctx, targets)
+    assert seen["pids_now"][node] != targets.detail["pids"][node]
+    assert seen["ended"] == [node]
+    assert fault.heal(ctx, targets)["ended"] == [node], "a healing that is tried again has seen it, too"
+
+
+def test_a_process_that_ended_for_want_of_memory_was_ended_by_the_fault():
+    ctx, fault, targets = starved("memory-pressure", "inside\nfailcnt 3\n")
+    node, *_ = targets.nodes
+    ctx.nodes.states[node, targets.detail["pids"][node]] = ""
+    assert "ended" not in fault.heal(ctx, targets)

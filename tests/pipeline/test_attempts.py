@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import resource
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from history import RunFiles
 from history.tables.schemas import TABLES
 from pipeline import JobError, local_tables, read_table, run_tables
 from pipeline.spark import large
+from pipeline.spark.keys import write_numbers
 from pipeline.spark.large import Sizes
 from pipeline.tables.sources import probe_batches
 
@@ -65,15 +68,56 @@ class InTurn(Executor):
         return done
 
 
+<<<<<<< HEAD
 @pytest.mark.slow
+=======
+def in_this_process(run: RunFiles, there: RunFiles, monkeypatch: pytest.MonkeyPatch) -> Twice:
+    """Let ``run_tables`` work on ``there``, a directory with the same history, as Spark would."""
+    there.root.mkdir()
+    there.history.symlink_to(run.history)
+    monkeypatch.setattr(large, "ThreadPoolExecutor", InTurn)
+    monkeypatch.setattr(large, "head", lambda *_: run.history.read_bytes())
+    return Twice(there.root)
+
+
+def session(context: Twice) -> Any:
+    return SimpleNamespace(sparkContext=context, conf=SimpleNamespace(get=lambda *_: ""))
+
+
+@contextmanager
+def files_of_at_most(size: int) -> Iterator[None]:
+    """Let this process write no larger ones, as if the disk were full."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_full_disk_is_named_with_the_file(make_random, tmp_path: Path, monkeypatch) -> None:
+    """Whichever file it is that does not fit: a table's, or one that tasks leave for others."""
+    run = make_random(1, operations=200)
+    there = RunFiles(tmp_path / "there")
+    spark = session(in_this_process(run, there, monkeypatch))
+    refused = set()
+    for size in (0, *(1 << power for power in range(6, 16))):
+        with files_of_at_most(size):
+            try:
+                run_tables(spark, there, model="register", deadline_s=30, sizes=Sizes(piece=1 << 20))
+            except OSError as error:
+                refused.add(error.filename and Path(error.filename).name)
+    assert refused == {"calls.arrow", "part-00000.parquet"}
+    with pytest.raises(OSError, match="numbers"), files_of_at_most(0):
+        write_numbers(tmp_path / "numbers", np.arange(9))
+
+
+>>>>>>> main
 def test_the_second_attempt_at_a_task_changes_nothing_of_the_first(make_random, tmp_path: Path, monkeypatch) -> None:
     run = make_random(1, operations=200)
     local_tables(run, model="register", deadline_s=30)
     there = RunFiles(tmp_path / "there")
-    there.root.mkdir()
-    there.history.symlink_to(run.history)
-    context = Twice(there.root)
-    spark: Any = SimpleNamespace(sparkContext=context, conf=SimpleNamespace(get=lambda *_: ""))
+    context = in_this_process(run, there, monkeypatch)
 
     def later(path: Path) -> Any:
         """After all tables but these: what still goes on finds nothing to write to."""
@@ -84,10 +128,8 @@ def test_the_second_attempt_at_a_task_changes_nothing_of_the_first(make_random, 
         assert files(there.root) == before
         return probe_batches(path)
 
-    monkeypatch.setattr(large, "ThreadPoolExecutor", InTurn)
     monkeypatch.setattr(large, "probe_batches", later)
-    monkeypatch.setattr(large, "head", lambda *_: run.history.read_bytes())
-    run_tables(spark, there, model="register", deadline_s=30, sizes=Sizes(piece=3000))
+    run_tables(session(context), there, model="register", deadline_s=30, sizes=Sizes(piece=3000))
     assert len(context.late) > 4
     for name in set(TABLES) - {"verdicts"}:
         assert read_table(there.table(name), name) == read_table(run.table(name), name)

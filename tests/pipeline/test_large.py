@@ -95,6 +95,8 @@ LINE = '{{"index":{},"time":{},"type":"{}","process":{},"f":"read","value":null}
         nightly(LINE.format(70, 0, "invoke", 1), "line 72"),
         nightly('{"index":', "line 72"),
         nightly(LINE.format(70, 70_000_000, "invoke", 3), "line 72"),
+        # The first is wrong after the block before, the second within its own.
+        (f"{LINE.format(70, 70_000_000, 'invoke', 3)}\n{LINE.format(71, 71_000_000, 'invoke', 69)}", "line 72"),
     ],
 )
 def test_what_is_wrong_is_named_alike(spark, recorder, bad: str, place: str) -> None:
@@ -102,7 +104,7 @@ def test_what_is_wrong_is_named_alike(spark, recorder, bad: str, place: str) -> 
         recorder.at(number).event("invoke", number, "read")
     run = recorder.close()
     lines = run.history.read_text().splitlines()
-    lines[71] = bad
+    lines[71 : 72 + bad.count("\n")] = [bad]
     run.history.write_text("\n".join(lines) + "\n")
     complaints = []
     for compute in (lambda: local_tables(run, model="register", deadline_s=9), lambda: in_pieces(spark, run)):

@@ -156,7 +156,7 @@ def surroundings():
     return signal.getsignal(signal.SIGINT), {k: v for k, v in os.environ.items() if not k.startswith("SPARK_")}
 
 before = surroundings()
-warm = WarmSession("local[1]", app="tests", memory="512m", rounds=1)
+warm = WarmSession("local[1]", app="tests", settings={"spark.driver.memory": "512m"}, rounds=1)
 spark = warm.get(600)
 print(*family(jvm_pid(spark)), flush=True)
 assert surroundings() == before

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from checker import check
-from history import FormatError, RunFiles
+from history import SECOND, FormatError, RunFiles
 from history.readers import read_any
 from history.readers.convert import convert_history
 from history.tables.schemas import ALL_TABLES, RUNS, TABLES, WINDOWS
@@ -27,6 +27,7 @@ from pipeline import append_run, ingest, local_tables, read_all, read_table
 from pipeline.tables.storage import write_file
 from pipeline.warehouse import landing, staging
 from tests.support.history.foreign_files import TEXTS, Record, edn, kv, log, story, story_of
+from tests.support.reports.stood_still import stand_still
 
 
 @pytest.fixture
@@ -265,11 +266,33 @@ def test_a_history_that_is_still_being_written(judged, tmp_path) -> None:
     assert ingest([run], warehouse, deadline_s=10)[0].state == "added"
     few = read_runs(warehouse)["operations"].to_pylist()
     run.history.write_bytes(whole)
-    with pytest.raises(FormatError, match=r"made from \d+ bytes of a history that has \d+"):
+    with pytest.raises(FormatError, match=r"made from .*'history.jsonl': \d+.* where the run has "):
         append_run(warehouse, run)
     assert ingest([run], warehouse, deadline_s=10)[0].state == "added"
     assert read_runs(warehouse)["operations"].to_pylist() > few
     assert ingest([run], warehouse, deadline_s=10)[0].state == "unchanged"
+
+
+def test_a_run_that_an_earlier_release_added_with_its_standstills_is_made_anew(judged, tmp_path) -> None:
+    """Figures then counted the time in which the harness stood still, in the run's tables and in the warehouse."""
+    run, warehouse = judged(1), tmp_path / "warehouse"
+    stand_still(run, 8 * SECOND, 30 * SECOND)
+    state = run.state.read_text()
+    run.state.unlink()
+    local_tables(run, model="register", deadline_s=10)
+    assert ingest([run], warehouse, deadline_s=10)[0].state == "added"
+    manifest = run.tables / "manifest.json"
+    recorded = json.loads(manifest.read_text())
+    recorded.pop("standstills", None)
+    manifest.write_text(json.dumps({**recorded, "of a later release": 1}))
+    run.state.write_text(state)
+    assert ingest([run], warehouse, deadline_s=10)[0].state == "added"
+    assert ingest([run], warehouse, deadline_s=10)[0].state == "unchanged"
+    local_tables(run, model="register", deadline_s=10)
+    ingest([run], tmp_path / "fresh", deadline_s=10)
+    for table in ("runs", "faults", "coverage"):
+        old, new = (read_all(place, table).to_pylist() for place in (warehouse, tmp_path / "fresh"))
+        assert [{**row, "written": 0} for row in old] == [{**row, "written": 0} for row in new]
 
 
 def test_a_run_that_is_named_twice_is_added_once(judged, tmp_path) -> None:
@@ -463,6 +486,25 @@ def test_runs_on_a_file_system_that_only_spark_reads(spark, judged, tmp_path) ->
     same = ["run", "verdict", "operations", "ok", "violations", "rate", "p99_ms", "recovery_times_ms"]
     rows = [read_runs(tmp_path / name).select(same).to_pylist() for name in ("large", "warehouse")]
     assert rows[0][0] in rows[1]
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("large", [10, 1 << 30])
+def test_a_run_has_the_same_rows_by_its_uri(spark, judged, tmp_path, large: int) -> None:
+    """Also what its state says counts: standstills, and a failure of the harness before there were results."""
+    run = judged(1)
+    stand_still(run, 8 * SECOND, 30 * SECOND)
+    run.state.write_text(json.dumps({**json.loads(run.state.read_text()), "failures": ["SSH to n3 was lost"]}))
+    local_tables(run, model="register", deadline_s=10)
+    found = []
+    for warehouse, place in ((tmp_path / "here", str(run.root)), (tmp_path / "far", run.root.as_uri())):
+        assert ingest([place], warehouse, deadline_s=10, spark=spark, large=large)[0].state == "added"
+        found.append({name: read_all(warehouse, name).to_pylist() for name in ("runs", *ALL_TABLES)})
+        for row in [*found[-1]["runs"], *found[-1]["verdicts"]]:
+            for name in ("written", "fingerprint", "seconds", "details"):
+                row.pop(name, None)
+    assert found[0]["runs"][0]["verdict"] == "harness failure"
+    assert found[0] == found[1]
 
 
 @pytest.mark.spark

@@ -12,8 +12,9 @@ import pytest
 
 import reports
 from history import RunFiles
-from history.records.violations import verdict_words
+from history.records.violations import MORE_FOUND, verdict_words
 from reports.analysis.findings import prepare, violation_times_of
+from reports.analysis.trend_rows import Trends
 from reports.analysis.trends import groups_of, strip
 from reports.load.run import read_run
 from reports.load.run_row import row_of
@@ -78,6 +79,13 @@ def test_every_text_begins_with_what_the_planted_bug_alone_does_not_explain(fres
     assert verdict_words(run.verdict, run.plan, run.results) == words
     assert (row.beside, row.group) == ("data lost: committed-entries-deleted", "planted bug found, and more")
     assert row.shown == "invalid", "what else was found may be about the system"
+    (group,) = groups_of([replace(row, version="0.4.0 canary stale-reads")])
+    (dot,) = strip(group)[0]
+    assert (dot.verdict, f"planted bug found, {MORE_FOUND}, " in dot.text) == ("invalid", True)
+    assert group.samples[0].shown == "invalid"
+    cell = site.trends_page([row], Trends((group,), (), ""))
+    assert "1 and more was found</span>" in cell
+    assert " as intended<" not in cell
     assert row.finding == "as intended, and more was found: data lost: committed-entries-deleted"
     assert "more was found: data lost" in site.list_page([row])
     assert reports.render_run(files).splitlines()[0] == words.upper()

@@ -42,6 +42,24 @@ def test_what_no_node_holds_is_lost(tmp_path: Path) -> None:
     assert ">Data lost</a>: n1 lacks 61 acknowledged elements" in page
 
 
+def test_a_node_whose_own_reads_had_shown_what_it_lacks_later_is_named(tmp_path: Path) -> None:
+    """Its story is another than that of a node which never held it."""
+    files = RunFiles(recorded_run("element-lost", tmp_path))
+    assert "itself had shown" not in reports.render_run(files)
+    head, *lines = files.history.read_text().splitlines()
+    events = [json.loads(line) for line in lines]
+    check = next(one for one in json.loads(files.results.read_text())["checks"] if one["name"] == "elements")
+    lost = check["details"]["elements"]["lost"]
+    answers = [one for one in events if (one["type"], one["f"]) == ("ok", "read") and 12e9 < one["time"] < 30e9]
+    for answer, held in zip(answers, (lost[:17], lost[:3]), strict=False):
+        asked = [one for one in events[: events.index(answer)] if one["process"] == answer["process"]][-1]
+        asked["node"] = answer["node"] = "n1"
+        answer["value"] = [one for one in answer["value"] if one not in lost] + held
+    files.history.write_text("\n".join([head, *map(json.dumps, events), ""]))
+    said = f"n1 itself had shown 17 of what it lacks, for the last time at {answers[1]['time'] / 1e9:.1f} s."
+    assert said in " ".join(reports.render_run(files, 160).split())
+
+
 @pytest.mark.parametrize("elements", [None, [], {}, {"lost": []}, {"lost": 3}])
 def test_where_none_are_named_there_is_no_fold(elements: Any, tmp_path: Path) -> None:
     assert 'class="elements"' not in page_with(tmp_path, elements=elements)

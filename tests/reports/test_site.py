@@ -17,11 +17,12 @@ from hypothesis import strategies as st
 
 import reports
 from history import RunFiles
+from history.records.settings import options_of
 from history.records.violations import SEVERITIES
 from reports.analysis import trends
 from reports.load.logs import log_files
 from reports.load.run import read_run
-from reports.load.run_row import RunRow, row_of, timers_of
+from reports.load.run_row import RunRow, row_of
 from reports.load.store_index import INDEX_NAME, StoreIndex, runs_of
 from reports.page.compare import curves_of
 from reports.page.context import facts_of
@@ -156,7 +157,7 @@ def row(number: int, **changes: object) -> RunRow:
         nemesis="kill",
         version="0.4.0",
         seed="1",
-        timers="fast",
+        options="timers=fast",
         operations=1000,
         rate=200.0,
         gap_s=1.0,
@@ -340,15 +341,21 @@ def test_a_run_is_listed_with_the_kind_of_the_violation_that_its_sentence_names(
     assert row_of(files).kind == "odd"
 
 
-def test_timers_of_a_plan_are_read_wherever_it_has_them(tmp_path: Path) -> None:
-    """Plans of this release have them among the options of a system; those of ZooKeeper have none."""
-    named = {"stale-reads": "fast", "element-lost": ""}
-    for name, timers in named.items():
+def test_a_run_is_shown_with_the_options_of_its_own_system(tmp_path: Path) -> None:
+    named = {
+        "stale-reads": "snapshot=false snapshot_threshold=1000 timers=fast store_type=FILE read_mode=log "
+        "client_follows=leader",
+        "element-lost": "peeks=plain commit_log=20000",
+    }
+    for name, options in named.items():
         files = RunFiles(recorded_run(name, tmp_path))
-        assert row_of(files).timers == timers
-        assert ("timers", "fast") in facts_of(read_run(files)) or not timers
-    assert timers_of({"timers": "stock"}) == "stock"
-    assert timers_of({"options": {"timers": ["odd"]}}) == timers_of({"options": 7}) == timers_of({}) == ""
+        assert row_of(files).options == options
+        assert ("options", options) in facts_of(read_run(files))
+
+
+def test_options_of_earlier_plans_are_read_where_they_had_them() -> None:
+    assert options_of({"timers": "stock", "read_mode": "log", "rate": 5}) == "timers=stock read_mode=log"
+    assert options_of({"options": 7}) == options_of({"options": {}, "timers": "fast"}) == options_of({}) == ""
 
 
 def test_without_a_warehouse_runs_are_grouped_by_their_workload_too() -> None:

@@ -118,7 +118,22 @@ def test_two_runs_are_compared(listed: Tab) -> None:
     assert all(points > 5 for rows in listed.js(drawn) for points in rows)
     assert listed.js("document.querySelector('#c-availability').width") > 500
     compare_by_keyboard(listed)
+    standstills_are_drawn(listed)
     listed.complaints[:] = [text for text in listed.complaints if "compare.html" not in text]
+
+
+def standstills_are_drawn(listed: Tab) -> None:
+    """The times in which the harness stood still are bands of the run that has them, and the legend names them."""
+    picture = "document.querySelector('#c-availability').toDataURL()"
+    assert "stood still" not in listed.page.inner_text("#cmp-legend")
+    listed.page.click("#cmp-swap")
+    before = listed.js(picture)
+    listed.js("page.Compare.a.curves.still = [[1, 4]]")
+    for _ in range(2):
+        listed.page.click("#cmp-swap")
+    assert "the harness itself stood still" in listed.page.inner_text("#cmp-legend")
+    assert listed.js(picture) != before
+    listed.page.click("#cmp-swap")
 
 
 def compare_by_keyboard(listed: Tab) -> None:

@@ -21,9 +21,10 @@ from reports.analysis.findings import prepare
 from reports.analysis.outages import Outage, services_of, total_outages
 from reports.load.columns import from_operations
 from reports.load.cut_record import cut_of
-from reports.load.run import Run, read_run
+from reports.load.run import Run, phase_bounds, read_run
 from reports.load.run_row import row_of
 from reports.load.standstills import still_texts
+from reports.page.compare import curves_of
 from reports.story.aftermath import outages_text
 from tests.support.draws import draws
 from tests.support.reports.recorded_runs import recorded_run
@@ -73,6 +74,23 @@ def test_a_reader_is_shown_when_the_harness_stood_still_and_hears_of_no_outage_t
     assert text in reports.render_summary(results, plan=plan, state=state)
     reports.write_report(files)
     assert text in files.report.read_text()
+
+
+def test_the_comparison_draws_standstills_and_leaves_them_out_of_the_recovery(tmp_path: Path) -> None:
+    files = RunFiles(recorded_run("logs-cut", tmp_path))
+    run = read_run(files)
+    healed = next(one.healed for one in prepare(run).windows if one.healed is not None)
+    before = curves_of(files)
+    assert before is not None
+    assert before["still"] == []
+    stand_still(files, round((healed + 1.2) * S), 30 * S)
+    after = curves_of(files)
+    assert after is not None
+    assert after["recovery"]["share"] == pytest.approx(before["recovery"]["share"], nan_ok=True)
+    main = phase_bounds(run.operations, "main")
+    assert main is not None
+    begin = healed + 1.2 - main[0] / 1e9
+    assert after["still"] == [pytest.approx([begin, begin + 30], abs=1e-3)]
 
 
 def test_a_time_without_probes_that_is_no_recorded_standstill_is_marked(tmp_path: Path) -> None:

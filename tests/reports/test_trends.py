@@ -222,3 +222,5 @@ def test_the_warehouse_has_no_regressions_of_planted_bugs_and_the_page_takes_the
     for canary in ("found", "missed"):
         (group,) = trends.trends_of(store, [replace(rows[0], canary=canary)]).groups
         assert [sample.canary for sample in group.samples] == [canary]
+    (group,) = trends.trends_of(store, [replace(rows[0], canary="found", beside="data lost: odd")]).groups
+    assert [(sample.shown, sample.beside) for sample in group.samples] == [("invalid", "data lost: odd")]

@@ -31,7 +31,7 @@ const FIGURES = [
   ["length_s", "length, s", 1, 0],
 ];
 
-const FACTS = ["test", "run", "started", "nemesis", "version", "timers", "seed"];
+const FACTS = ["test", "run", "started", "nemesis", "version", "options", "seed"];
 
 function tableOf(id, heads, rows, labelled) {
   const head = el("tr");
@@ -176,10 +176,14 @@ function merged(a, b, names) {
   return uPlot.join([a, b].map((run) => [run.time, ...names.map((name) => run[name])]));
 }
 
+// What is drawn behind the curves of a run: its faults, and where the harness itself stood still.
+function bandsOf({ curves }) {
+  return { faults: curves?.faults ?? [], still: curves?.still, faultColours: Compare.data.faultColours };
+}
+
 function halfBands(context, _data, toX, left, right, top, height) {
   for (const [half, run] of [Compare.a, Compare.b].entries()) {
-    const data = { faults: run.curves?.faults ?? [], faultColours: Compare.data.faultColours };
-    drawBands(context, data, toX, left, right, top + (half * height) / 2, height / 2);
+    drawBands(context, bandsOf(run), toX, left, right, top + (half * height) / 2, height / 2);
   }
 }
 
@@ -231,15 +235,7 @@ function drawAvailability() {
     rowLabel(area, `${letter} faults`, top + step / 2);
     rowLabel(area, `${letter} ok`, top + step * 1.5);
     if (!curves) return;
-    drawBands(
-      context,
-      { faults: curves.faults, faultColours: Compare.data.faultColours },
-      toX,
-      area.left,
-      area.right,
-      top,
-      2 * step,
-    );
+    drawBands(context, bandsOf(run), toX, area.left, area.right, top, 2 * step);
     context.fillStyle = Ink.ink;
     context.textAlign = "left";
     context.textBaseline = "middle";
@@ -295,6 +291,9 @@ function drawLegend(a, b) {
       item(` ${b.run}`, el("span", "B", "letter b")),
       ...families.map((family) => item(`${family} fault`, swatch("swatch band", `f-${family}`, 10, 0, 10))),
       ...(families.length ? [el("li", "bands: while a fault stood, paler while it was installed or healed")] : []),
+      ...([a, b].some((run) => run.curves?.still?.length)
+        ? [item("the harness itself stood still", swatch("swatch band", "role", 10, 0, 10))]
+        : []),
       strip("some ok in a quarter of a second", ["o-run-a", 2, 6], ["o-run-b", 2, 6]),
       strip("answers, none of them ok", ["o-no-ok", 0, 10]),
       strip("no answer", ["role", 4.5, 1]),

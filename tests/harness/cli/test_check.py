@@ -212,6 +212,16 @@ def test_what_is_for_a_file_is_refused_for_a_run(
     assert "are for a history file; latest is none" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("option", [["--spark"], ["--spark-conf", "spark.ui.enabled=true"]])
+def test_what_is_for_a_run_is_refused_for_a_file(
+    tmp_path: Path, option: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = record(tmp_path).history
+    assert run_command(["check", str(file), "--no-spark"]) == 0
+    assert run_command(["check", str(file), *option]) == 254
+    assert f"are for a run; {file} is a file" in capsys.readouterr().err
+
+
 def test_a_directory_without_a_run_is_254(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["check", str(tmp_path), "--store", str(tmp_path)]) == 254
     assert f"{tmp_path}: no run there" in capsys.readouterr().err

@@ -114,6 +114,11 @@ def test_a_failure_of_the_harness_ends_the_check(tmp_path: Path, monkeypatch: py
     assert checked(monkeypatch, tmp_path, lambda plan: None, code=130)[0] == 130
 
 
+def test_an_interruption_ends_the_check_and_not_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    code, plans, nodes = checked(monkeypatch, tmp_path, lambda plan: made(tmp_path, "unknown"), code=130)
+    assert (code, len(plans), nodes.downs) == (130, 1, 1)
+
+
 def test_a_system_that_there_is_not(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["system", "check", "nosuch"]) == 254
     assert "there is no system 'nosuch'" in capsys.readouterr().err

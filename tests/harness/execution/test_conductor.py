@@ -100,6 +100,18 @@ def test_final_operations_are_reads_and_every_register_is_read_by_every_node(who
     assert asked == dict.fromkeys(product(("k0", "k1", "k2"), whole.register.names), 1)
 
 
+def test_with_fewer_clients_than_nodes_every_node_is_read_at_the_end_and_the_load_has_no_more(
+    tmp_path: Path, register: ToyRegister
+) -> None:
+    scene = Scene(tmp_path, register, replace(SHORT, concurrency=1, client_timeout=60.0)).run()
+    assert scene.state.failures == []
+    began = scene.state.moments["final-reads"]
+    asked = {(e.key, e.node) for e in scene.client_events if e.type == "invoke" and e.time >= began}
+    keys = {operation.key for operation in scene.operations}
+    assert asked == set(product(keys, register.names))
+    assert {e.process for e in scene.client_events if e.phase != "final"} == {0}
+
+
 def test_without_doubt_there_are_as_many_processes_as_workers(whole: Scene) -> None:
     assert {event.process for event in whole.client_events} == set(range(PLAN.concurrency))
 

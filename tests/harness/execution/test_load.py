@@ -324,6 +324,35 @@ def test_the_end_of_a_run_cancels_what_is_open_which_stays_open_in_the_history(m
     assert [(one.outcome, one.returned) for one in bench.operations] == [("info", None)] * 3
 
 
+@pytest.mark.parametrize("first", ["given up", "the end"])
+def test_an_operation_that_is_given_up_as_the_run_ends_stays_open_in_the_history(
+    make: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch, first: str
+) -> None:
+    """Both cancel its task in the same step of the loop: the end must not be lost, or the worker would go on."""
+    monkeypatch.setattr(load, "OVERDUE_S", -1.0)
+    bench = make(replace(PLAN, client_timeout=0.5), after_s=3600.0)
+
+    async def scene() -> None:
+        driving = asyncio.create_task(follow(bench.load, repeat(READ)))
+        await asyncio.sleep(0)
+        while any(worker.task is None or worker.asked is None for worker in bench.load.workers):
+            await asyncio.sleep(0.001)
+        tasks = [worker.task for worker in bench.load.workers if worker.task is not None]
+        for step in ("given up", "the end") if first == "given up" else ("the end", "given up"):
+            if step == "given up":
+                bench.load.end_overdue()
+                assert all(worker.given_up for worker in bench.load.workers)
+            else:
+                driving.cancel()
+                for task in tasks:
+                    task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await driving
+
+    asyncio.run(asyncio.wait_for(scene(), 30))
+    assert [(one.outcome, one.returned) for one in bench.operations] == [("info", None)] * 3
+
+
 @pytest.mark.parametrize("what", ["open", "close"])
 def test_a_client_that_never_opens_or_closes_is_a_failure_and_not_waited_for(
     make: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch, what: str

@@ -138,6 +138,42 @@ def test_nodes_are_asked_again_and_again_whatever_one_of_them_does(
     assert [probe.time for probe in log.all] == sorted(probe.time for probe in log.all)
 
 
+class _HangingProber:
+    """A client library that hangs: in its first question, and in closing."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    async def ask(self, timeout: float) -> dict[str, Any]:
+        self.asked += 1
+        if self.asked == 1:
+            await asyncio.Event().wait()
+        return {"term": 7}
+
+    async def close(self) -> None:
+        await asyncio.Event().wait()
+
+
+def test_a_prober_that_does_not_return_is_asked_again_and_its_closing_is_not_waited_for(
+    log: ProbeLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(probes_module, "PERIOD_S", 0.01)
+    monkeypatch.setattr(probes_module, "TIMEOUT_S", 0.05)
+    monkeypatch.setattr(probes_module, "OVERDUE_S", 0.05)
+
+    async def scene() -> None:
+        probing = asyncio.create_task(probe_forever({"n1": _HangingProber()}, log, time.monotonic_ns))
+        while len(log.all) < 2:
+            await asyncio.sleep(0.01)
+        probing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await probing
+
+    asyncio.run(asyncio.wait_for(scene(), 30))
+    assert log.all[0].error == "its prober had not returned 0.05 s after its timeout"
+    assert log.all[1].term == 7
+
+
 def test_a_full_disk_ends_the_probing(log: ProbeLog, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(_: Probe) -> None:
         raise OSError(28, "No space left on device")

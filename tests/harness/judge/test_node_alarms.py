@@ -133,7 +133,7 @@ def test_a_server_without_memory_under_memory_pressure_is_no_failure_of_ours() -
 def test_a_server_that_became_another_process_without_a_fault_is_a_doubt_and_accuses_no_node() -> None:
     check = check_of(with_probes(probe(5), probe(6, pid=78)))
     assert check.verdict == "unknown"
-    assert check.seen == "n2's server became another process between 5.0 and 6.0 s, and no fault of ours was at it"
+    assert check.seen == "n2's server became another process between 5.0 and 6.0 s, and no fault at it ends processes"
 
 
 @pytest.mark.parametrize(
@@ -146,6 +146,44 @@ def test_a_fault_explains_another_process(changes: dict[str, Any]) -> None:
     recorded = with_probes(probe(15), probe(35, pid=78), receipts=(struck,))
     assert check_of(recorded).verdict == "valid"
     assert check_of(replace(recorded, receipts=(replace(struck, state="skipped", witness={}),))).verdict == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("fault", "verdict"),
+    [
+        ("cpu-starve", "unknown"), ("disk-slow", "unknown"), ("partition-random-node", "unknown"),
+        ("hammer-time", "unknown"), ("memory-pressure", "valid"), ("disk-full", "valid"), ("kill-leader", "valid"),
+        ("restart-rolling", "valid"), ("file-bitflip", "valid"), ("of another release", "valid"),
+    ],
+)  # fmt: skip
+def test_only_a_fault_that_ends_processes_explains_one_that_ended(fault: str, verdict: str) -> None:
+    struck = receipt(fault, nodes=("n2",))
+    check = check_of(with_probes(probe(15), probe(35, pid=78), receipts=(receipt(), struck)))
+    assert check.verdict == verdict
+
+
+def test_a_process_that_a_healing_found_gone_is_a_doubt_of_a_system_without_probes_too() -> None:
+    slowed = receipt("cpu-starve", nodes=("n2", "n3"), witness={"inside": 1, "ended": ["n2"]})
+    text = "n2's process ended while cpu-starve stood (20.0 to 30.0 s), which ends no process"
+    for probes in ((), (probe(15), probe(30.5, pid=78))):
+        check = check_of(with_probes(*probes, receipts=(slowed,)))
+        assert (check.verdict, check.seen) == ("unknown", text)
+    assert check_of(with_probes(receipts=(replace(slowed, witness={"inside": 1}),))).verdict == "valid"
+
+
+def test_a_process_that_does_not_run_at_the_end_is_a_doubt_unless_a_fault_left_it_so() -> None:
+    def ended(*receipts: Receipt, probes: tuple[Probe, ...] = (), **changes: Any) -> Check:
+        state = replace(good().state, ended_roles={"n2": "server"}, **changes)
+        return check_of(with_probes(*probes, receipts=receipts or (receipt(),), state=state))
+
+    check = ended()
+    assert check.verdict == "unknown"
+    assert check.seen == "the server of n2 did not run any more at the end, and no fault had left it so"
+    assert "(its last answer was at 24.1 s)" in ended(probes=(probe(24.1),)).seen
+    assert ended(receipt("cpu-starve", nodes=("n2",), healed=None)).verdict == "unknown"
+    assert ended(receipt("kill-leader", nodes=("n2",))).verdict == "unknown", "it was started again since"
+    assert ended(receipt("kill-leader", nodes=("n2",), healed=None)).verdict == "valid"
+    assert ended(restart_failed="n2 did not start").verdict == "valid", "recovery says so"
 
 
 def test_the_restart_at_the_end_explains_another_process() -> None:

@@ -347,6 +347,22 @@ def test_a_check_of_ones_own_says_since_when_nothing_was_read(tested: Tested) ->
     assert "no read" not in judged(tested(workloads=OWN), ()).checks[0].seen
     writes = (replace(OWN[0], reads=frozenset()),)
     assert "no read" not in judged(tested(quiet, workloads=writes), ()).checks[0].seen
+    none = {"operations": tuple(one for one in quiet["operations"] if one.f != "read")}
+    assert judged(tested(none, workloads=OWN), ()).checks[0].seen.endswith(", but no read succeeded")
+    still = replace(good().state, standstills=[(last + S, last + 5 * S)])
+    assert "no read" not in judged(tested({**quiet, "state": still}, workloads=OWN), ()).checks[0].seen
+
+
+def test_each_check_of_a_workload_that_rests_on_reads_says_since_when_nothing_was_read(tested: Tested) -> None:
+    """That a total was right is said up to the last read of it."""
+    read = replace(operation(5, "read"), result=[["a", 1], ["b", -1]])
+    run = {"operations": (read, operation(40, "transfer", outcome="info"))}
+    results = judged(tested(run, workloads=(workloads.BANK,)))
+    seen = f", but no read succeeded after {(read.returned or 0) / S:.1f} s"
+    assert check_named("total", results).seen == f"1 read{seen}"
+    assert check_named("linearizable", results).seen.endswith(seen)
+    soon = {"operations": (read, operation(12, "transfer", outcome="info"))}
+    assert check_named("total", judged(tested(soon, workloads=(workloads.BANK,)))).seen == "1 read"
 
 
 # -- gates -------------------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ import pytest
 from harness.systems.conformance import FAULTS, Finding, Trial, findings
 from harness.systems.dledger import SYSTEM
 from history import Operation, Probe
+from history.metrics.awake_clock import AwakeClock
 
 S = 1_000_000_000
 NODES = ("n1", "n2", "n3")
@@ -76,6 +77,15 @@ def test_a_client_that_returns_late_or_gives_no_reason(good: Trial) -> None:
     assert found(replace(good, operations=OPERATIONS[1:]))["outcomes"].verdict == "unknown"
 
 
+def test_the_time_in_which_the_harness_stood_still_is_none_of_a_client(good: Trial) -> None:
+    late = replace(OPERATIONS[1], returned=37 * S)
+    slept = replace(good, operations=(*OPERATIONS, late), clock=AwakeClock([(3 * S, 35 * S)]))
+    assert found(slept)["outcomes"].verdict == "valid"
+    row = found(replace(slept, clock=AwakeClock([(3 * S, 33 * S)])))["outcomes"]
+    assert row.verdict == "invalid"
+    assert row.seen.endswith("an operation took 6.0 s of a client's timeout of 4 s")
+
+
 def test_a_fault_that_did_not_bite_or_under_which_nothing_was_served(good: Trial) -> None:
     rows = found(replace(good, results=results(faults=FAULTS[1:])))
     assert (rows[FAULTS[0]].verdict, rows[FAULTS[0]].seen[:11]) == ("unknown", "never tried")
@@ -110,6 +120,28 @@ def test_logs_that_are_not_collected(good: Trial) -> None:
 
 def test_values_of_an_earlier_run_show_that_it_was_not_wiped(good: Trial) -> None:
     assert found(good, calm=replace(good, results=results("linearizable")))["wipe"].verdict == "invalid"
+
+
+@pytest.mark.parametrize(
+    ("key", "begin", "outcome", "model", "verdict"),
+    [
+        ("k0", 2.0, "ok", "register", "valid"),
+        ("k0", 2.5, "ok", "cas-register", "unknown"),  # while the first write of this run was open
+        ("k0", 2.0, "fail", "register", "unknown"),
+        ("k9", 2.0, "ok", "register", "unknown"),  # a key that the run before did not write
+        ("k0", 4.0, "ok", "set", "valid"),  # it would still hold what was left
+    ],
+)
+def test_what_was_overwritten_before_it_was_read_does_not_show_whether_it_was_wiped(
+    good: Trial, key: str, begin: float, outcome: Any, model: str, verdict: str
+) -> None:
+    good = replace(good, model=model, reads=frozenset({"read"}))
+    write = Operation(0, "write", "k0", 1, 1, "ok", 3 * S, 4 * S, 0, 1)
+    read = Operation(1, "read", key, None, None, outcome, round(begin * S), round((begin + 1) * S), 2, 3)
+    refused = replace(write, outcome="fail", invoked=S, returned=2 * S)
+    row = found(good, calm=replace(good, operations=(refused, write, read)))["wipe"]
+    assert row.verdict == verdict
+    assert ("every key was written before it was read" in row.seen) == (verdict == "unknown")
 
 
 def test_a_planted_bug_that_is_missing_or_not_found(good: Trial) -> None:

@@ -15,11 +15,13 @@ from typing import Any
 import pytest
 
 from harness.errors import HarnessError, NotReadyError, RemoteError
+from harness.systems import deployment
 from harness.systems.api import Machine, Role, Setup, Shell, Surface, System
 from harness.systems.artifacts import LocalFiles, on_node
 from harness.systems.deployment import Deployment
 from harness.systems.law import Law
 from nemesis.core.ports import Command, Completed
+from nemesis.faults.processes import GONE, signal, state_of
 
 #: Stays what it is when it runs, with its arguments on its command line.
 SERVER = """#!/bin/sh
@@ -171,6 +173,50 @@ def test_the_process_leads_a_group_and_a_session_of_its_own(scene: Scene) -> Non
     pid = scene.pid()
     assert pid is not None
     assert (os.getpgid(pid), os.getsid(pid)) == (pid, pid)
+
+
+def test_what_it_started_in_a_session_of_its_own_is_hit_and_ended_with_it(scene: Scene) -> None:
+    """As databases do with their workers: the process alone would stand still, and its workers would serve."""
+    scene.program.write_text("#!/bin/sh\nsetsid sleep 60 &\necho $! > worker\nwait\n")
+    scene.system.install()
+    scene.system.start(["n1"])
+    scene.eventually(lambda: (scene.home / "worker").exists() and (scene.home / "worker").read_text())
+    worker, pid = int((scene.home / "worker").read_text()), scene.pid()
+    assert pid is not None
+    scene.eventually(lambda: os.getsid(worker) == worker)
+
+    def state() -> str:
+        return subprocess.run(state_of(worker).argv, capture_output=True, text=True).stdout.strip()
+
+    subprocess.run(signal(pid, "STOP").argv, check=True)
+    scene.eventually(lambda: state() == "T")
+    subprocess.run(signal(pid, "CONT").argv, check=True)
+    scene.eventually(lambda: state() == "S")
+    subprocess.run(signal(pid, "KILL").argv, check=True)
+    scene.eventually(lambda: state() in GONE)
+    scene.system.start(["n1"])
+    (scene.home / "worker").unlink()
+    scene.system.kill(["n1"])
+    scene.system.start(["n1"])
+    scene.eventually(lambda: (scene.home / "worker").exists() and (scene.home / "worker").read_text())
+    worker = int((scene.home / "worker").read_text())
+    scene.system.kill(["n1"])
+    assert state() in GONE
+
+
+def test_a_program_that_goes_to_the_background_is_refused_and_is_ended_all_the_same(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deployment, "LOOK_AGAIN_S", 0.2)
+    scene.program.write_text("#!/bin/sh\nsetsid sleep 60 &\necho $! > daemon\n")
+    scene.system.install()
+    scene.toy.ready = lambda shell: (scene.home / "daemon").exists()
+    with pytest.raises(NotReadyError, match=r"server on n1 is ready, and the process (?s:.*)stay in the foreground"):
+        scene.system.start(["n1"])
+    daemon = int((scene.home / "daemon").read_text())
+    assert scene.system.ended() == {"n1": "server"}
+    scene.system.kill(["n1"])
+    assert subprocess.run(state_of(daemon).argv, capture_output=True, text=True).stdout.strip() in GONE
 
 
 def test_the_process_and_nothing_else_gets_the_environment_it_is_given(scene: Scene) -> None:
@@ -328,6 +374,15 @@ def test_a_node_on_which_nothing_runs_is_named_and_not_probed(scene: Scene, tmp_
     assert deployment.processes == {"n1": ["server", "helper"], "n2": []}
     assert list(deployment.probers()) == ["n1"]
     assert deployment.serving == ("n1",)
+
+
+def test_the_roles_that_ended_are_named(scene: Scene) -> None:
+    scene.toy.roles = (role("helper", "sleep", "60"), role("format", "true", task=True))
+    scene.system.start(["n1"])
+    assert scene.system.ended() == {}
+    os.kill(int((scene.home / "run" / "helper.pid").read_text()), 9)
+    scene.eventually(scene.system.ended)
+    assert scene.system.ended() == {"n1": "helper"}
 
 
 def test_members_are_the_nodes_of_the_roles_that_store_or_all_on_which_something_runs(
