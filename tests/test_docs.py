@@ -55,6 +55,7 @@ def test_the_site_builds_and_no_link_is_broken(tmp_path: Path) -> None:
     assert {path.relative_to(DOCS) for path in PAGES} <= built
 
 
+@pytest.mark.slow
 def test_a_broken_link_is_found(tmp_path: Path) -> None:
     shutil.copy(ROOT / "mkdocs.yml", tmp_path)
     shutil.copytree(DOCS, tmp_path / "docs")

@@ -137,6 +137,7 @@ def test_an_edit_needs_its_place(tmp_path: Path) -> None:
         edit(tmp_path / "file", " a\n+x\n")
 
 
+@pytest.mark.slow
 def test_a_nemesis(tree: Path) -> None:
     before = harness(tree, "list-nemeses").stdout
     follow("A nemesis", tree)

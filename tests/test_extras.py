@@ -43,6 +43,7 @@ def test_the_table_of_the_extras_is_that_of_the_package() -> None:
     assert {module for name in whole for module in modules_of(name)} == OPTIONAL
 
 
+@pytest.mark.slow
 def test_every_import_is_declared() -> None:
     known = {*sys.stdlib_module_names, *PACKAGES, *OPTIONAL, *map(name_of, PROJECT["dependencies"])}
     found = {
@@ -100,6 +101,7 @@ def history(path: Path, operations: int) -> str:
     return path.name
 
 
+@pytest.mark.slow
 def test_the_checker_needs_no_extra_and_says_where_it_does(tmp_path: Path) -> None:
     small = harness("check", history(tmp_path / "small.jsonl", 40), cwd=tmp_path, without=OPTIONAL)
     assert small.returncode == 0, small.stderr

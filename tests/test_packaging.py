@@ -65,6 +65,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return next((tree / "dist").glob("*.whl"))
 
 
+@pytest.mark.slow
 def test_the_wheel_holds_every_file_of_the_packages_and_nothing_else(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
@@ -148,6 +149,7 @@ def test_the_jar_of_the_package_comes_before_the_trees(tmp_path: Path, monkeypat
         assert jar.paths == (directory / JARS[0],)
 
 
+@pytest.mark.slow
 def test_without_maven_the_build_says_what_is_missing(tmp_path: Path) -> None:
     tree = copy_tree(tmp_path / "tree")
     farm = tmp_path / "bin"

@@ -137,6 +137,7 @@ def test_the_night_draws_fresh_examples() -> None:
     assert "pytest" in drawn[0]["run"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("profile", [None, "nightly"])
 def test_random_tests_draw_anew_only_by_night(profile: str | None) -> None:
     """Two runs draw the same examples, unless they are asked for fresh ones."""

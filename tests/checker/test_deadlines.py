@@ -188,5 +188,6 @@ sys.exit("numba" in sys.modules)
 """
 
 
+@pytest.mark.slow
 def test_a_history_of_a_hundred_operations_does_not_load_numba() -> None:
     assert subprocess.run([sys.executable, "-c", SMALL], cwd=ROOT, check=False).returncode == 0

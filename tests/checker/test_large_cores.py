@@ -53,7 +53,7 @@ def assert_needs_all(core: Sequence[Operation]) -> None:
         assert asked or verdict_of(fewer) == "valid", left_out
 
 
-@pytest.mark.parametrize("reads", [4, 10, 12, 40])
+@pytest.mark.parametrize("reads", [4, 10, 12, pytest.param(40, marks=pytest.mark.slow)])
 def test_a_contradiction_of_many_operations_can_do_without_none_of_them(reads: int) -> None:
     verdict = check_operations(one_write_short(reads), "register")
     assert (verdict.verdict, verdict.violations, verdict.reason) == ("invalid", 1, None)
@@ -65,6 +65,7 @@ def test_a_contradiction_of_many_operations_can_do_without_none_of_them(reads: i
     assert check_operations([*more, *one_write_short(reads)], "register").verdict == "valid"
 
 
+@pytest.mark.slow
 def test_a_contradiction_of_a_hundred_operations_is_reported_without_what_lies_between_them() -> None:
     beside = history_of([("write", 9, 4000, 4001), ("read", 9, 4002, 4003)])
     beside += history_of([("write", 7, 4900, None), ("write", 7, 4901, None)])
@@ -131,6 +132,7 @@ def test_a_swap_that_was_open_is_not_accused_for_what_came_after_the_violation()
     assert future[2] in example.operations
 
 
+@pytest.mark.slow
 def test_what_the_deadline_left_whole_is_no_counterexample() -> None:
     """The last of 3,000 operations is stale; the clock is looked at more and more often before time is over."""
     pairs = [(f, place % 5, 4 * place + 2 * (f == "read"), 4 * place + 2 * (f == "read") + 1)

@@ -115,6 +115,7 @@ def test_tokens_of_a_lock_cannot_be_listed_but_its_holder_can() -> None:
     assert answers_of(refused, [taken, refused], FencedLock()).all == (("held", 3),)
 
 
+@pytest.mark.slow
 def test_too_many_orders_are_said_to_be_too_many() -> None:
     doubt = [call("add", number, UNKNOWN, number, NEVER) for number in range(40)]
     read = call("read", None, [99], 50, 51)
@@ -152,6 +153,7 @@ def test_a_counterexample_names_them_all(tmp_path: Path, model: str, events: Any
     assert [(named.whole, named.legal) for named in blamed if named] == [(True, answers)]
 
 
+@pytest.mark.slow
 def test_of_a_long_register_they_are_named_without_following_every_order(tmp_path: Path) -> None:
     """In a history that is judged by columns: after so many operations there would be too many orders."""
     events = [event for n in range(1, 60_000) for event in one(0, "write", n, n)]

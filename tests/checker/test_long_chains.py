@@ -151,6 +151,7 @@ def test_overlapping_swaps_make_it_no_longer(name: str) -> None:
             assert_good(example, history, model)
 
 
+@pytest.mark.slow
 def test_the_chains_name_a_few_calls_that_contradict_each_other_whatever_the_others_did() -> None:
     random, model, reported = Random(3), CasRegister(), 0
     while reported < 150:

@@ -180,6 +180,7 @@ def test_a_million_random_histories() -> None:
         judge_random(random)
 
 
+@pytest.mark.slow
 def test_mid_sized_histories_are_judged_as_by_the_search() -> None:
     random, seen = Random(3), Counter[str]()
     for _ in range(100):

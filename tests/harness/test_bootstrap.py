@@ -144,6 +144,7 @@ def test_the_jdk_of_this_machine_is_found(clone: Clone) -> None:
     assert home != str(clone.jdk)
 
 
+@pytest.mark.slow
 def test_a_jdk_that_is_too_old_is_missing(clone: Clone) -> None:
     clone.program("mvn", MVN)
     clone.script(clone.jdk / "bin" / "javac", "echo javac 11.0.2")
@@ -159,6 +160,7 @@ def test_the_second_time_there_is_nothing_to_do(clone: Clone) -> None:
     assert (done.returncode, done.stderr, clone.called()) == (0, "", [])
 
 
+@pytest.mark.slow
 def test_only_what_changed_is_made_again(clone: Clone) -> None:
     clone.program("mvn", MVN)
     clone.run()
@@ -175,6 +177,7 @@ def test_only_what_changed_is_made_again(clone: Clone) -> None:
     assert clone.called() == JARS
 
 
+@pytest.mark.slow
 def test_the_server_is_tested_once_and_again_when_it_changes(clone: Clone) -> None:
     clone.program("mvn", MVN)
     verified = ["mvn dledger_register verify"]
@@ -194,6 +197,7 @@ def test_the_server_is_tested_once_and_again_when_it_changes(clone: Clone) -> No
     assert clone.called() == verified
 
 
+@pytest.mark.slow
 def test_the_searches_are_compiled_once_and_again_when_they_change(clone: Clone) -> None:
     clone.program("mvn", MVN)
     for text, times in (("", 1), ("", 1), ("changed", 2)):

@@ -83,6 +83,7 @@ class TestRun:
         assert ask(remote, "cat", stdin="line\n").stdout == "line\n"
         assert ask(remote, "cat").stdout == ""
 
+    @pytest.mark.slow
     def test_much_input_and_output_at_once_do_not_block_each_other(self, remote: Remote) -> None:
         text = "0123456789abcde\n" * (5 << 16)
         done = ask(remote, "awk", '{ print; print > "/dev/stderr" }', stdin=text, timeout=60)

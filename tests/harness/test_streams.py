@@ -63,6 +63,7 @@ def test_a_reader_that_goes_away_changes_no_exit_code(store: Path, stream: str) 
     assert gone(["run", "--keys", "0"], stream)[0] == 254
 
 
+@pytest.mark.slow
 def test_a_reader_that_goes_away_is_reported_nowhere(store: Path) -> None:
     assert gone(["list-nemeses"], "stdout") == (0, b"")
 

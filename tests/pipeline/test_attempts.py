@@ -109,6 +109,7 @@ def test_a_full_disk_is_named_with_the_file(make_random, tmp_path: Path, monkeyp
         write_numbers(tmp_path / "numbers", np.arange(9))
 
 
+@pytest.mark.slow
 def test_the_second_attempt_at_a_task_changes_nothing_of_the_first(make_random, tmp_path: Path, monkeypatch) -> None:
     run = make_random(1, operations=200)
     local_tables(run, model="register", deadline_s=30)

@@ -173,6 +173,7 @@ def test_columns_of_a_later_release_are_not_lost(three, tmp_path) -> None:
     assert {row["colour"] for row in rows if row["run"] != "t/20260101"} == {None}
 
 
+@pytest.mark.slow
 def test_files_of_a_later_release_are_kept_as_they_are_and_named(three, tmp_path, caplog) -> None:
     """A table that is new, one with a column of another type, one without a column that may not be null."""
     warehouse = tmp_path / "warehouse"
@@ -344,7 +345,7 @@ append_run(pathlib.Path(sys.argv[1]), RunFiles(pathlib.Path(sys.argv[2])))
 """
 
 
-@pytest.mark.parametrize("place", ["landing", "versions"])
+@pytest.mark.parametrize("place", ["landing", pytest.param("versions", marks=pytest.mark.slow)])
 def test_a_killed_writer_leaves_no_half_run_and_no_lock(three, tmp_path, place: str) -> None:
     warehouse = tmp_path / "warehouse"
     append_run(warehouse, three[1])

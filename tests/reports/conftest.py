@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,8 +15,15 @@ import reports
 from history import RunFiles
 from tests.support.reports.browser import Pictures, Tab, chromium, tab
 from tests.support.reports.made import Maker
+from tests.support.reports.read_once import histories_read_once
 from tests.support.reports.runs import make
 from tests.support.reports.shapes import Shape
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _read_once() -> Iterator[None]:
+    with histories_read_once():
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -49,12 +57,13 @@ def with_page(made: Maker) -> Maker:
 
 
 @pytest.fixture
-def fresh(tmp_path: Path) -> Maker:
-    """Like ``made``, but a small run of its own that a test may spoil."""
+def fresh(made: Maker, tmp_path: Path) -> Maker:
+    """Like ``made``, but a copy of a small run, which a test may spoil."""
 
     def get(kind: str = "valid", *, tables: bool = False, **changes: object) -> RunFiles:
-        shape = replace(Shape(kind=kind, operations=750, rate=50.0, interval_s=2.0), **changes)  # type: ignore[arg-type]
-        return make(tmp_path / "register" / f"run-{kind}", shape, tables=tables)
+        small: dict[str, object] = {"operations": 750, "rate": 50.0, "interval_s": 2.0, "fault": Shape().fault}
+        run = made(kind, tables=tables, **(small | changes))
+        return RunFiles(Path(shutil.copytree(run.root, tmp_path / "register" / f"run-{kind}")))
 
     return get
 

@@ -83,6 +83,7 @@ def test_an_outage_under_a_majority_with_a_stopped_replica_is_explained(tmp_path
     )
 
 
+@pytest.mark.slow
 def test_nothing_is_said_where_a_quorum_was_left(tmp_path: Path) -> None:
     """In the twin n1 reached n2 as well under #1, and clients were answered all through #2."""
     root = recorded_run("stuck-in-ring", tmp_path)

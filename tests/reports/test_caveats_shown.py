@@ -55,6 +55,7 @@ def test_nothing_is_left_open_where_the_checker_says_nothing(tmp_path: Path) -> 
     assert not row_of(files).least
 
 
+@pytest.mark.slow
 def test_every_node_that_lost_elements_is_named_first_and_has_a_counterexample(tmp_path: Path) -> None:
     """The three losses of one run are disjoint; the check of the order of operations shows that of n1 alone."""
     root = recorded_run("three-losses", tmp_path)
@@ -75,6 +76,7 @@ def test_every_node_that_lost_elements_is_named_first_and_has_a_counterexample(t
     assert " on n1 does not hold " not in page, "n1's is drawn by the other check"
 
 
+@pytest.mark.slow
 def test_every_place_that_counts_violations_says_where_there_may_be_more(tmp_path: Path) -> None:
     store, files = tmp_path / "store", {}
     for name in ("three-losses", "stale-reads"):

@@ -111,7 +111,7 @@ def test_that_a_history_was_cut_stands_before_what_it_left_undecided(tmp_path: P
         assert text.index(cut) < text.index("no operation was ok")
 
 
-@pytest.mark.parametrize("name", ["three-losses", "ledgers-lost"])
+@pytest.mark.parametrize("name", [pytest.param("three-losses", marks=pytest.mark.slow), "ledgers-lost"])
 def test_of_a_cut_history_no_rate_gap_or_way_back_is_printed(name: str, tmp_path: Path) -> None:
     """Rates of 29, 45 and 28 a second, and a rate that was back after 32 ms, were those of the cut."""
     files = RunFiles(recorded_run(name, tmp_path))

@@ -349,6 +349,7 @@ def test_every_rate_of_the_table_of_faults_says_over_which_span_it_was_taken(tmp
     assert 'id="rates-span"' not in calm.report.read_text()
 
 
+@pytest.mark.slow
 def test_the_moments_of_a_fault_have_one_word_each_on_page_and_terminal(tmp_path: Path) -> None:
     """Begun at its first command, standing when all of it is in place, healed when all is undone, by the raw file."""
     root = recorded_run("data-lost", tmp_path)

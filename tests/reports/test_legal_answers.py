@@ -89,6 +89,7 @@ def test_results_of_an_earlier_release_claim_no_more_than_they_know(tmp_path: Pa
     assert "could have answered" not in said(recorded_run(name, tmp_path), earlier)
 
 
+@pytest.mark.slow
 def test_of_a_read_of_a_set_with_too_many_orders_it_is_said_what_every_answer_holds(tmp_path: Path) -> None:
     """An element acknowledged or read before belongs to all of them, one whose add was open to some."""
     root = recorded_run("three-losses", tmp_path)

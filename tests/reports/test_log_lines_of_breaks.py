@@ -80,6 +80,7 @@ def test_next_opens_the_log_lines_of_the_node_that_leads_without_entries(runs: d
     assert logged(runs["data-lost"], tmp_path / "n1", elsewhere).at is None
 
 
+@pytest.mark.slow
 def test_next_counts_a_repeated_line_as_the_section_shows_it(runs: dict[str, Path], tmp_path: Path) -> None:
     """By the same count over the same time; those of nodes that are behind first, however often others repeat one."""
     behind, raw = runs["replica-behind"], Raw(runs["replica-behind"])
@@ -137,6 +138,7 @@ def test_the_line_that_a_replica_repeated_when_it_stopped_stands_beside_that_it_
         assert "logged" not in other
 
 
+@pytest.mark.slow
 def test_what_a_leader_repeats_thousands_of_times_about_a_replica_goes_before_what_the_replica_logs(
     runs: dict[str, Path], tmp_path: Path
 ) -> None:
@@ -174,6 +176,7 @@ def test_what_a_leader_repeats_thousands_of_times_about_a_replica_goes_before_wh
     assert seldom.step.startswith("Read what n3 logged 300 times"), "the line that the first sentences quote"
 
 
+@pytest.mark.slow
 def test_the_logs_around_a_stop_are_read_once_for_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first sentences, the next step and the section about recovery quote the same lines."""
     calls, excerpt = [], logs.excerpt

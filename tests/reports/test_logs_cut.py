@@ -9,6 +9,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import reports
 from harness.judge.damage import NONE
 from harness.judge.logs.committed_prefix import check_committed_prefix
@@ -101,6 +103,7 @@ def test_one_log_that_stays_short_is_named_beside_those_that_reach_as_far(tmp_pa
     )
 
 
+@pytest.mark.slow
 def test_entries_that_no_log_held_at_some_moment_are_lost_though_logs_grew_again(tmp_path: Path) -> None:
     root = recorded_run("entries-lost", tmp_path)
     first, row, banner, shown = reported(root)

@@ -81,6 +81,7 @@ def test_a_name_without_room_stands_in_the_legend(made: Maker) -> None:
     assert "#0 #1 partition-majorities-ring" in [text.replace("\n", "") for text in legend]
 
 
+@pytest.mark.slow
 def test_texts_lie_inside_their_bars_as_they_are_drawn(made: Maker) -> None:
     with mpl.rc_context(STYLE):
         drawn = prepare(read_run(made("valid", fault="bridge", operations=9000)))

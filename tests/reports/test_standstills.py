@@ -45,6 +45,7 @@ def figures_of(run: Run) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at", [12.0, 23.0, 31.5])
 def test_a_standstill_changes_no_figure(at: float, tmp_path: Path) -> None:
     files = RunFiles(recorded_run("data-lost", tmp_path))

@@ -73,6 +73,7 @@ def test_page_and_terminal_say_so_in_the_head_and_beside_the_drawing(fresh: Make
     assert sentence in " ".join(reports.render_run(files, 200).split())
 
 
+@pytest.mark.slow
 def test_a_recorded_run_says_how_many_acknowledgements_fell_into_its_outage(tmp_path: Path) -> None:
     """Of entries that went from all logs; reads were answered all the time, from what their nodes held."""
     files = RunFiles(recorded_run("entries-lost", tmp_path))

@@ -352,7 +352,7 @@ def test_a_usage_error_leaves_standard_output_empty(tmp_path: Path, capsys: pyte
         (64 << 20, [], "in this process: its history has at most 64 MiB"),
         ((64 << 20) + 1, [], "through Spark: its history has more than 64 MiB"),
         (None, ["--spark"], "through Spark: as asked"),
-        ((64 << 20) + 1, ["--no-spark"], "in this process: as asked"),
+        pytest.param((64 << 20) + 1, ["--no-spark"], "in this process: as asked", marks=pytest.mark.slow),
     ],
 )
 def test_spark_is_for_large_histories(

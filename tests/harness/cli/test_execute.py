@@ -478,7 +478,11 @@ def test_a_fault_that_takes_memory_away_explains_it(counting: World, monkeypatch
     ("answers", "said"),
     [
         (("1\n5\n", "1\n9\n"), "n2 was rebooted while the run went on"),
-        (("1\n5\n", RemoteError("n2", "no SSH server")), "not reached at the end of the run: n2: no SSH server"),
+        pytest.param(
+            ("1\n5\n", RemoteError("n2", "no SSH server")),
+            "not reached at the end of the run: n2: no SSH server",
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_a_node_that_reboots_or_goes_away_is_no_finding_about_the_system(
@@ -525,7 +529,7 @@ def test_a_disk_that_is_full_at_the_end_is_255_and_no_bug(world: World, monkeypa
     ("where", "error"),
     [
         ("harness.judge.conclude.store_tables", OSError(28, "No space left on device")),
-        ("harness.execution.run.append_to_warehouse", ZeroDivisionError("a bug")),
+        pytest.param("harness.execution.run.append_to_warehouse", ZeroDivisionError("a bug"), marks=pytest.mark.slow),
         ("harness.execution.run.summary_of", ZeroDivisionError("a bug")),
     ],
 )
@@ -593,7 +597,7 @@ def test_interrupted_while_it_is_judged_the_raw_data_stays(world: World, step: s
     assert not read_history(world.files.history).torn
 
 
-@pytest.mark.parametrize("step", ["conclude", "draw"])
+@pytest.mark.parametrize("step", [pytest.param("conclude", marks=pytest.mark.slow), "draw"])
 def test_a_terminal_that_goes_away_while_it_is_judged_changes_nothing(world: World, step: str) -> None:
     world.at[step] = interrupt(signal.SIGHUP)
     world.run_well()

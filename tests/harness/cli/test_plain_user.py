@@ -41,10 +41,10 @@ def plainly(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return done
 
 
-@pytest.fixture(autouse=True)
-def _reachable(home: Path) -> None:
+@pytest.fixture(autouse=True, scope="module")
+def _reachable() -> None:
     try:
-        code = plainly(home, sys.executable, "-c", "import harness").returncode
+        code = plainly(Path("/"), sys.executable, "-c", "import harness").returncode
     except PermissionError:
         code = 1
     if code != 0:
@@ -52,7 +52,12 @@ def _reachable(home: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "more", [(), ("--test-count", "3"), ("--store", "/proc/1/store")], ids=["one", "three", "store"]
+    "more",
+    [
+        (),
+        *(pytest.param(more, marks=pytest.mark.slow) for more in (("--test-count", "3"), ("--store", "/proc/1/store"))),
+    ],
+    ids=["one", "three", "store"],
 )
 def test_a_run_is_254_with_the_mend_and_leaves_nothing(home: Path, more: tuple[str, ...]) -> None:
     done = plainly(home, sys.executable, "-m", "harness", "run", *more)

@@ -35,6 +35,7 @@ def test_spark_that_breaks_down_at_work_costs_no_verdict(
     assert any("judged without Spark" in text and str(error) in text for text in results.warnings)
 
 
+@pytest.mark.slow
 def test_a_document_says_spark_where_spark_made_the_tables(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

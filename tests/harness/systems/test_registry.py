@@ -173,6 +173,7 @@ print(json.dumps(said))
 """
 
 
+@pytest.mark.slow
 def test_what_a_system_does_not_take_is_254_in_one_line(wheel: Path) -> None:
     given = json.dumps([["run", "--no-spark", *words] for words, _ in REFUSED])
     answers = json.loads(python(wheel, "-c", EACH, given=given).stdout)
@@ -181,6 +182,7 @@ def test_what_a_system_does_not_take_is_254_in_one_line(wheel: Path) -> None:
         assert why in said, words
 
 
+@pytest.mark.slow
 def test_one_that_cannot_be_loaded_is_named_and_no_traceback(wheel: Path) -> None:
     for name, why in (("broken", "RuntimeError: half a module"), ("misnamed", "is no System of that name")):
         done = harness(wheel, "list-systems", name)

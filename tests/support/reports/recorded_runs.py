@@ -15,6 +15,7 @@ that ask for it have it.
 from __future__ import annotations
 
 import tarfile
+from functools import cache
 from pathlib import Path
 
 RUNS = (
@@ -24,15 +25,20 @@ RUNS = (
 PACKED = Path(__file__).with_name("recorded")
 
 
+@cache
+def _files_of(name: str) -> dict[str, bytes]:
+    """What a run consists of, by path: of each, decompression takes longer than it takes to write."""
+    with tarfile.open(PACKED / f"{name}.tar.xz", "r:xz") as archive:
+        found = {member.name: archive.extractfile(member) for member in archive}
+        return {path.removeprefix("./"): file.read() for path, file in found.items() if file is not None}
+
+
 def recorded_run(name: str, below: Path) -> Path:
     """Unpack a run into a directory of its name."""
     root = below / name
     root.mkdir()
-    with tarfile.open(PACKED / f"{name}.tar.xz", "r:xz") as archive:
-        for member in archive.getnames():
-            content = archive.extractfile(member)
-            assert content is not None
-            place = root / member.removeprefix("./")
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_bytes(content.read())
+    for path, content in _files_of(name).items():
+        place = root / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(content)
     return root
