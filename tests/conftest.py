@@ -20,7 +20,7 @@ settings.register_profile("nightly", derandomize=False, database=None, deadline=
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
-# Tests make much and keep little: to look for cycles every 700 objects took a fifteenth of their processor time.
+# Tests make much and keep little: to look for cycles every 700 objects takes more than it frees.
 gc.set_threshold(50_000, 20, 20)
 
 

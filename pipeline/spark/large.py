@@ -104,7 +104,8 @@ def run_tables(
         ((_, size),) = listing(spark, history).values()
         source = Source(history, size, history)
     header_of(b"".join(head(spark, source.uri).partition(b"\n")[:2]), Path(source.name))
-    with replacing(run.tables, source_of(run)) as (fresh, rows):
+    made_from = source_of(run) if run.history.exists() else None
+    with replacing(run.tables, made_from) as (fresh, rows):
         verdicts, faults = _computed(
             spark, source, clock_of(run), fresh.resolve(), rows, model, deadline_s, sizes or Sizes()
         )
