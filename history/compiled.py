@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
 from numba import njit
 
 log = logging.getLogger("history.compiled")
@@ -36,6 +37,11 @@ _STAMP: Final = "_source_stamp"
 # numba's types know neither the option that leaves references uncounted nor those that leave wrappers out.
 _njit: Any = njit
 _INNER: Final = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
+# glibc returns freed memory to the kernel, which hands it out again cleared and page by page: this doubled the time of
+# a check of 10,000 operations.  After an array of this size was freed, even one that was never written to, glibc keeps
+# as much (mallopt(3), M_MMAP_THRESHOLD).
+np.empty(31 << 20, np.int8)
 
 
 def compiled(function: Callable[..., Any]) -> Any:
