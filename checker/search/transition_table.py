@@ -7,7 +7,7 @@ than many steps of a model: each is answered together with those that are likely
 from __future__ import annotations
 
 from contextlib import suppress
-from itertools import chain, islice
+from itertools import chain, count, islice
 from typing import Final
 
 import numpy as np
@@ -20,6 +20,9 @@ from checker.search.lookahead import LookAhead, Question
 
 NO_TABLE: Final = np.zeros((1, 2), np.int64)
 _ROOM: Final = 256
+#: The transitions of a model with so few shapes of calls are learnt before any is asked for, and at most so many.
+_FEW_SHAPES: Final = 16
+_FIRST_STEPS: Final = 64
 
 
 class Table:
@@ -37,6 +40,18 @@ class Table:
         self.kind = np.where(self.is_read, kernel.TABLE_READ, kernel.TABLE).astype(np.int8)
         self._table = np.full((_ROOM, 2), -1, np.int64)
         self._entered = 0
+        if len(self.transitions.examples) <= _FEW_SHAPES:
+            with suppress(Exception):
+                self._learn_first()
+
+    def _learn_first(self) -> None:
+        """Learn transitions from the initial state on.  Raises what the model's step raises."""
+        learnt, shapes = self.transitions, range(len(self.transitions.examples))
+        for state in count():
+            if state == len(learnt.states) or len(learnt.known) + len(shapes) > _FIRST_STEPS:
+                return
+            for shape in shapes:
+                learnt.step(state, shape)
 
     def learn(self, question: Question, ahead: LookAhead | None, limits: Limits) -> bool:
         """Learn the transition asked for, and likely next ones; True if that explains the whole history.
