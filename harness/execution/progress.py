@@ -37,7 +37,6 @@ class Progress:
         self._screen = Screen(stream if stream is not None else sys.stderr)
         self._results = Screen(results if results is not None else sys.stdout)
         self._clock = clock
-        self._drawn = False
         self._next_plain = 0.0
         self._last: tuple[float, int] | None = None
         self._phase = ""
@@ -52,8 +51,7 @@ class Progress:
 
     def say(self, text: str) -> None:
         """Print a line that stays."""
-        self._clear()
-        self._screen.write(text + "\n")
+        self._screen.say(text)
 
     def warn(self, warnings: Iterable[str]) -> None:
         """Print a line for each warning."""
@@ -62,8 +60,8 @@ class Progress:
 
     def result(self, text: str) -> None:
         """Print a result on standard output."""
-        self._clear()
-        self._results.write(text + "\n")
+        self._screen.clear()
+        self._results.say(text)
 
     @property
     def columns(self) -> int | None:
@@ -81,11 +79,9 @@ class Progress:
         self._phase = tally.phase
         self._next_plain = self._clock() + PLAIN_EVERY_S
         if self._screen.living:
-            line = self.line(tally, probes, seconds, self._screen.columns - 1)
-            self._screen.write("\r\x1b[K" + self._screen.cut(line))
-            self._drawn = True
+            self._screen.draw(self.line(tally, probes, seconds, self._screen.columns - 1))
         else:
-            self._screen.write(self.line(tally, probes, seconds) + "\n")
+            self._screen.say(self.line(tally, probes, seconds))
 
     def line(self, tally: Tally, probes: ProbeLog, seconds: float, room: int = LONGEST) -> str:
         """One line of about :data:`LONGEST` characters, or a shorter one where there is less room."""
@@ -111,8 +107,3 @@ class Progress:
             self._ends = seconds + self._lengths[phase] if phase in self._lengths else None
         if self._ends is not None:
             self._ends = max(self._ends, seconds)
-
-    def _clear(self) -> None:
-        if self._drawn:
-            self._screen.write("\r\x1b[K")
-            self._drawn = False

@@ -42,7 +42,6 @@ class Table:
         self._place = {cell.name: number for number, cell in enumerate(cells, 1)}
         self._width = min(max((len(cell.name) for cell in cells), default=0), 64)
         self._sums: Counter[str] = Counter()
-        self._drawn = 0
         self._next = 0.0
         self._current: tuple[Cell, int, Path, float] | None = None
         self._began = clock()
@@ -53,8 +52,7 @@ class Table:
         return self._screen.room
 
     def say(self, text: str) -> None:
-        self._clear()
-        self._screen.write(printable(text) + "\n")
+        self._screen.say(printable(text))
 
     def begins(self, cell: Cell, attempt: int, log: Path) -> None:
         self._current = (cell, attempt, log, self._clock())
@@ -81,10 +79,7 @@ class Table:
         if not self._screen.living or self._current is None or self._clock() < self._next:
             return
         self._next = self._clock() + _DRAW_EVERY_S
-        self._clear()
-        lines = self._living_part(*self._current)
-        self._screen.write("".join(f"{self._screen.cut(line)}\n" for line in lines))
-        self._drawn = len(lines)
+        self._screen.draw(*self._living_part(*self._current))
 
     def _living_part(self, cell: Cell, attempt: int, log: Path, since: float) -> list[str]:
         name = cell.name + (f"  attempt {attempt}" if attempt > 1 else "")
@@ -104,13 +99,7 @@ class Table:
             line = self._screen.cut(line)
         if self._screen.coloured:
             line = line.replace(shown, f"\x1b[{_COLOUR.get(outcome, '33')}m{shown}\x1b[0m", 1)
-        self._clear()
-        self._screen.write(line + "\n")
-
-    def _clear(self) -> None:
-        if self._drawn:
-            self._screen.write(f"\x1b[{self._drawn}A\x1b[J")
-            self._drawn = 0
+        self._screen.say(line)
 
 
 def last_line(log: Path) -> str:

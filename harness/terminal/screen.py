@@ -1,4 +1,4 @@
-"""An output stream: what it can show, its width, and writing that never raises."""
+"""An output stream: what it can show, its width, lines that are drawn over, and writing that never raises."""
 
 from __future__ import annotations
 
@@ -19,12 +19,14 @@ class Screen:
     pipe or ``TERM=dumb``, and no colour where NO_COLOR is set.
     """
 
-    # Lines that are drawn over are ours, not rich's Live: that ends the process when its reader goes away (SystemExit),
-    # hides the cursor, which a run that is killed could not show again, and would need all of this class beneath it.
+    # rich measures, cuts and draws over; its Live does not hold here: it hides the cursor, which a run that is killed
+    # could not show again, ends the process when its reader goes away (SystemExit), and a signal handler that prints
+    # while it draws raises through it.
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self._gone = False
+        self._drawn = 0
         with suppress(ValueError):  # closed
             self._gone = stream.closed
         self.is_terminal = not self._gone and stream.isatty()
@@ -47,8 +49,36 @@ class Screen:
 
     def cut(self, line: str) -> str:
         """Cut a line one column short of the width: a full one would scroll lines that are drawn over."""
-        room = self.columns - 1
-        return line if len(line) <= room else line[: room - 1] + "…"
+        from rich.text import Text  # here, because it takes 30 ms: a verb that draws nothing does not pay for it
+
+        shown = Text(line)
+        shown.truncate(self.columns - 1, overflow="ellipsis")
+        return shown.plain
+
+    def draw(self, *lines: str) -> None:
+        """Draw lines in place of those drawn before; only where the screen is ``living``."""
+        before, self._drawn = self._erased(), len(lines)
+        self.write(before + "\n".join(map(self.cut, lines)))
+
+    def clear(self) -> None:
+        """Remove the lines that were drawn."""
+        if self._drawn:
+            self.write(self._erased())
+
+    def say(self, text: str) -> None:
+        """Write a line that stays, in place of those that were drawn."""
+        self.write(f"{self._erased()}{text}\n")
+
+    def _erased(self) -> str:
+        """The codes that remove the drawn lines."""
+        if not self._drawn:
+            return ""
+        from rich.control import Control, ControlType
+
+        erase, above = (ControlType.ERASE_IN_LINE, 2), (ControlType.CURSOR_UP, 1)
+        codes = [ControlType.CARRIAGE_RETURN, erase, *[above, erase] * (self._drawn - 1)]
+        self._drawn = 0
+        return str(Control(*codes))
 
     def write(self, text: str) -> None:
         """Write and flush, never raise: the first failure is logged, and everything after it is dropped."""

@@ -19,6 +19,8 @@ from harness.suite.table import Table, last_line
 from tests.support.harness.suite_toys import EXAMPLE, attempt, begun, cell, leave_run
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
+#: What removes the three lines of the status.
+ERASED = "\r\x1b[2K" + 2 * "\x1b[1A\x1b[2K"
 CANARY = Expectation(("invalid",), ("stale-read",), "planted")
 
 
@@ -182,10 +184,10 @@ def test_on_a_terminal_the_run_under_way_is_drawn_in_place(tmp_path: Path, monke
     assert stream.getvalue() == before  # too soon
     now[0] = 5.0
     table.tick()
-    assert stream.getvalue().count("\x1b[3A\x1b[J") == 1
+    assert stream.getvalue().count(ERASED) == 1
     table.ended(cell("one"), attempt("one"), again=False)
     assert stream.getvalue().endswith("[  1/1]  passed               20 s  one  valid\n")
-    assert stream.getvalue().count("\x1b[3A\x1b[J") == 2
+    assert stream.getvalue().count(ERASED) == 2
 
 
 def test_colours_only_where_they_are_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,7 +210,7 @@ def test_rows_and_the_living_part_fit_the_terminal(
     table = Table([one], stream)
     table.begins(one, 1, log)
     table.ended(one, attempt(one.name, "violation"), again=False)
-    lines = stream.getvalue().replace("\x1b[3A\x1b[J", "").splitlines()
+    lines = stream.getvalue().replace(ERASED, "\n").splitlines()
     assert len(lines) == 4
     assert max(map(len, lines)) == columns - 1
 
