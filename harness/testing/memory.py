@@ -14,6 +14,7 @@ from harness.generators.simulate import Answers
 from harness.systems.api import Scale, Setup, Workload
 from history import Event
 from history.records.events import Type
+from history.records.operations import ECHOED
 
 #: ``lost-answers`` is no bug: the operation is done, and ends as ``info``.
 Quirk: TypeAlias = Literal[
@@ -33,19 +34,29 @@ def _transaction(state: Any, steps: Any) -> Any:
     return tuple(answered)
 
 
-#: Model and ``f`` -> an answer in this state, where the model allows several of them.
+def _transfer(state: Any, asked: Any) -> Any:
+    whence, whither, amount = asked
+    balances = dict(state)
+    return ((whence, balances.get(whence, 0) - amount), (whither, balances.get(whither, 0) + amount))
+
+
+#: Model and ``f`` -> what a change is answered in this state, where the model allows several answers.
 _CHOSEN: Final[Mapping[tuple[str, str], Callable[[Any, Any], Any]]] = {
     ("multi-register", "txn"): _transaction,
+    ("bank", "transfer"): _transfer,
     ("ledger", "append"): lambda state, _: len(state),
-    ("ledger", "get"): lambda state, index: next((item for at, item, _ in state if at == index), None),
-    ("ledger", "list"): lambda state, _: tuple((at, item) for at, item, _ in state),
     ("fenced-lock", "acquire"): lambda state, _: ("acquired", state[1] + 1) if state[0] is None else ("held", state[0]),
-    ("sync-state-set", "peek"): lambda state, _: state,
     ("sync-state-set", "alter"): lambda state, _: state[3] + 1,
     ("sync-state-set", "elect"): lambda state, broker: (
         ("exists", *state) if state[0] == broker else ("elected", broker, state[1] + 1, (broker,), state[3] + 1)
     ),
-}  # fmt: skip
+}
+#: Model and ``f`` -> what is read in this state, where the model lists no answers.
+_READ: Final[Mapping[tuple[str, str], Callable[[Any, Any], Any]]] = {
+    ("ledger", "get"): lambda state, index: next((item for at, item, _ in state if at == index), None),
+    ("ledger", "list"): lambda state, _: tuple((at, item) for at, item, _ in state),
+    ("sync-state-set", "peek"): lambda state, _: state,
+}
 
 
 class Objects:
@@ -90,15 +101,20 @@ class Objects:
         if after == now:
             before = self._before.get(key, self._initial)
             old, unchanged = self._done(before, f, asked) if self._strikes("stale-reads") else (result, before)
-            return "ok", thaw(old if unchanged == before else result)
+            answered = old if unchanged == before else result
+            return "ok", value if answered is None and f in ECHOED else thaw(answered)
         self._change(f, key, asked, after)
         if self._strikes("lost-answers"):
             return "info", value
-        return ("fail", value) if self._strikes("done-and-called-failed") else ("ok", thaw(result))
+        if self._strikes("done-and-called-failed"):
+            return "fail", value
+        return "ok", value if result is None and f in ECHOED else thaw(result)
 
     def _done(self, state: Any, f: str, asked: Any) -> tuple[Any, Any]:
         """The answer (None: an acknowledgement), and the state after it or ``ILLEGAL``."""
         model = self._model
+        if (read := _READ.get((model.name, f))) is not None:
+            return read(state, asked), state
         if (choose := _CHOSEN.get((model.name, f))) is not None:
             result = choose(state, asked)
         else:
