@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import random
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 from checker import ANY, ILLEGAL, UNKNOWN, CasRegister, Model, model_named
@@ -25,48 +25,14 @@ BUGS: Final = QUIRKS[2:]
 _LONGEST_NS: Final = 10_000_000
 
 
-def _transaction(state: Any, steps: Any) -> Any:
-    registers, answered = dict(state), []
-    for kind, key, item in steps:
-        if kind in ("write", "w"):
-            registers[key] = item
-        answered.append((kind, key, registers.get(key)))
-    return tuple(answered)
-
-
-def _transfer(state: Any, asked: Any) -> Any:
-    whence, whither, amount = asked
-    balances = dict(state)
-    return ((whence, balances.get(whence, 0) - amount), (whither, balances.get(whither, 0) + amount))
-
-
-#: Model and ``f`` -> what a change is answered in this state, where the model allows several answers.
-_CHOSEN: Final[Mapping[tuple[str, str], Callable[[Any, Any], Any]]] = {
-    ("multi-register", "txn"): _transaction,
-    ("bank", "transfer"): _transfer,
-    ("ledger", "append"): lambda state, _: len(state),
-    ("fenced-lock", "acquire"): lambda state, _: ("acquired", state[1] + 1) if state[0] is None else ("held", state[0]),
-    ("sync-state-set", "alter"): lambda state, _: state[3] + 1,
-    ("sync-state-set", "elect"): lambda state, broker: (
-        ("exists", *state) if state[0] == broker else ("elected", broker, state[1] + 1, (broker,), state[3] + 1)
-    ),
-}
-#: Model and ``f`` -> what is read in this state, where the model lists no answers.
-_READ: Final[Mapping[tuple[str, str], Callable[[Any, Any], Any]]] = {
-    ("ledger", "get"): lambda state, index: next((item for at, item, _ in state if at == index), None),
-    ("ledger", "list"): lambda state, _: tuple((at, item) for at, item, _ in state),
-    ("sync-state-set", "peek"): lambda state, _: state,
-}
-
-
 class Objects:
     """Objects of one of the checker's models, by key, that do operations at once: linearizable without a bug.
 
-    ``model`` is a name or a model of one's own, whose ``answers`` list what its reads return.  Every ``every``-th
-    operation that a quirk is about is struck by it: a stale read is answered from the state before the last change, a
-    lost write is acknowledged and forgotten, a doubled one is done again after the next, a blind cas does not compare,
-    and what is done and called failed is a client's mistake.  As ``answers`` of a simulation they take some
-    milliseconds.
+    ``model`` is a name, or a model of one's own whose ``answers`` list what its reads return (or its ``respond`` does).
+    Every ``every``-th operation that a quirk is about is struck by it: a stale read is answered from the state before
+    the last change, a lost write is acknowledged and forgotten, a doubled one is done again after the next, a blind cas
+    does not compare, and what is done and called failed is a client's mistake.  As ``answers`` of a simulation they
+    take some milliseconds.
     """
 
     def __init__(self, model: str | Model = "cas-register", quirk: Quirk = "", *, every: int = 5) -> None:
@@ -101,32 +67,26 @@ class Objects:
         if after == now:
             before = self._before.get(key, self._initial)
             old, unchanged = self._done(before, f, asked) if self._strikes("stale-reads") else (result, before)
-            answered = old if unchanged == before else result
-            return "ok", value if answered is None and f in ECHOED else thaw(answered)
+            return "ok", _shown(old if unchanged == before else result, f, value)
         self._change(f, key, asked, after)
         if self._strikes("lost-answers"):
             return "info", value
         if self._strikes("done-and-called-failed"):
             return "fail", value
-        return "ok", value if result is None and f in ECHOED else thaw(result)
+        return "ok", _shown(result, f, value)
 
     def _done(self, state: Any, f: str, asked: Any) -> tuple[Any, Any]:
-        """The answer (None: an acknowledgement), and the state after it or ``ILLEGAL``."""
+        """The answer (``UNKNOWN``: an acknowledgement), and the state after it; ``ILLEGAL``: it does not fit."""
         model = self._model
-        if (read := _READ.get((model.name, f))) is not None:
-            return read(state, asked), state
-        if (choose := _CHOSEN.get((model.name, f))) is not None:
-            result = choose(state, asked)
-        else:
-            after = model.step(state, f, asked, UNKNOWN)
-            listed = model.answers(state, f, asked)
-            if not listed and f in model.reads:
-                raise ValueError(f"a {model.name} lists no answer to {f!r}: its `answers` must, to be tried in memory")
-            if not listed:
-                return None, after
-            result = next(iter(listed))
-        model.admit(f, asked, result)
-        return result, model.step(state, f, asked, result)
+        result = model.respond(state, f, asked)
+        if result is UNKNOWN and f in model.reads:
+            raise ValueError(f"a {model.name} lists no answer to {f!r}: its `answers` must, to be tried in memory")
+        if result is not UNKNOWN:
+            model.admit(f, asked, result)
+        after = model.step(state, f, asked, result)
+        if after is ILLEGAL and model.step(state, f, asked, UNKNOWN) is not ILLEGAL:
+            return result, state  # it shows what a bug did to the state
+        return result, after
 
     def _change(self, f: str, key: Any, asked: Any, after: Any) -> None:
         if not self._strikes("lost-writes"):
@@ -147,6 +107,13 @@ class Objects:
             return False
         self._struck += 1
         return self._struck % self._every == 0
+
+
+def _shown(result: Any, f: str, value: Any) -> Any:
+    """The value of an ok end: an acknowledgement repeats what clients repeat."""
+    if result is not UNKNOWN:
+        return thaw(result)
+    return value if f in ECHOED else None
 
 
 def history_of(

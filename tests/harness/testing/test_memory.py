@@ -49,7 +49,7 @@ def some(rng: random.Random, number: int) -> int:
 
 
 def transaction(rng: random.Random, number: int) -> list[list[Any]]:
-    steps = [["w", "a", number], ["r", "b", None], ["w", "b", number], ["r", "a", None]]
+    steps: list[list[Any]] = [["w", "a", number], ["r", "b", None], ["w", "b", number], ["r", "a", None]]
     return rng.sample(steps, rng.randint(1, 3))
 
 
