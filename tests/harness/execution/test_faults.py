@@ -33,6 +33,12 @@ from nemesis.schedule.runner import Runner
 PLAN = Plan(seed=1, nemesis=("kill-all", "pause-leader+kill-all"))
 
 
+with_server = pytest.mark.skipif(
+    not all(path.is_file() for file in PLAN.under_test.artifacts(PLAN.setup()) for path in file.paths),
+    reason="scripts/bootstrap builds the server",
+)
+
+
 class Nodes:
     """Answers every command with the same code and output."""
 
@@ -355,6 +361,7 @@ def test_a_node_that_cannot_be_reached_does_not_keep_the_others_from_being_swept
         healed.check()
 
 
+@with_server
 def test_our_processes_are_recognised_by_their_mark() -> None:
     """The pattern of the sweep and the mark on the command line must never drift apart."""
     nodes = Nodes()
@@ -370,6 +377,7 @@ def test_every_node_is_swept_where_its_own_data_lies() -> None:
     assert {command.argv[-1] for command in nodes.sent} == {"/srv/one", "/srv/two"}
 
 
+@with_server
 def test_faults_strike_where_the_data_of_each_node_lies(monkeypatch: pytest.MonkeyPatch) -> None:
     """What strikes another directory than the system's leaves it untouched, and the run looks good."""
     monkeypatch.setattr(faults_module, "survey", lambda nodes: Facts({}))
