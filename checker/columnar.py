@@ -19,16 +19,18 @@ from checker.core.result import EngineResult, Limits, Report
 from checker.counterexamples.enumerate import MAX_AUTOMATON_CORES
 from checker.counterexamples.minimize import MinimalCore, minimize_core
 from checker.counterexamples.shrink import shrink
-from checker.dispatch import ENGINES, VALUES, decide
+from checker.dispatch import ENGINES, decide
 from checker.engines.automaton import ENGINE as AUTOMATON
 from checker.engines.registers import cores as cores_of_zones
+from checker.engines.values import ENGINE as VALUES
+from checker.engines.values import never_written
 from checker.engines.zones import ENGINE as ZONES
-from checker.engines.zones_columns import calls_at, contiguous, dense_ids, fields_of_keys, takes_part, writes_beside
+from checker.engines.zones_columns import calls_at, contiguous, fields_of_keys, takes_part, writes_beside
 from checker.explain.column_scene import ColumnScene
 from checker.explain.explain import explain, key_verdict, unexplained, with_legal_answers
 from checker.models.registry import model_named
 from history import KeyVerdict, worst
-from history.codes import ABSENT, OK, READ, WRITE
+from history.codes import OK, READ, WRITE
 from history.readers.columns import OperationColumns
 from history.records.verdicts import MAX_COUNTEREXAMPLES
 
@@ -222,7 +224,7 @@ class _Check:
         # The first value is the initial one, which need not be written.
         if not plain or found.written[1:].all() or not engines[0].finds_all:
             return self._by_first(found, rows, engines)
-        strays = _never_written(columns, rows)
+        strays = never_written(columns, rows)
         kept = rows[(columns.kind[rows] != READ) | ~np.isin(columns.value[rows], columns.value[strays])]
         valid = EngineResult("valid", VALUES)
         rest = self._by_first(_gathered(columns, kept), kept, engines) if kept.size else valid
@@ -263,22 +265,6 @@ def _gathered(columns: OperationColumns, rows: IntArray) -> Any:
     fields = (columns.kind, columns.outcome, columns.value, columns.old, columns.invoke, columns.ret)
     part = fields if rows.size == columns.kind.size else [field[rows] for field in fields]
     return gather(*contiguous(part))
-
-
-def _never_written(columns: OperationColumns, rows: IntArray) -> IntArray:
-    """One read, the first to return, of each value that was never written."""
-    distinct, value = dense_ids(columns.value[rows])
-    reads = columns.kind[rows] == READ
-    written = np.zeros(distinct.size, np.bool_)
-    written[value[~reads]] = True
-    written |= distinct == ABSENT
-    strange: IntArray = rows[reads & ~written[value]]
-    if not strange.size:
-        return strange
-    strange = strange[np.argsort(columns.ret[strange])]
-    _, first = np.unique(columns.value[strange], return_index=True)
-    found: IntArray = strange[np.sort(first)]
-    return found
 
 
 def _tail_core(columns: OperationColumns, rows: IntArray, model: Model, last: int, limits: Limits) -> MinimalCore:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
-from checker.core.calls import Call, asked_by, made_by
-from checker.core.engine import BY_NAME_ONLY, PLAIN_SEARCH_CALLS, Engine, only
-from checker.core.model import ANY, NOWHERE, Model, ModelError, is_register
+from checker.core.calls import Call
+from checker.core.engine import PLAIN_SEARCH_CALLS, Engine
+from checker.core.model import NOWHERE, Model, ModelError
 from checker.core.result import EngineResult, Limits, OutOfTimeError
 from checker.engines.automaton import AUTOMATON
 from checker.engines.cas_chains import CHAINS
@@ -21,46 +21,21 @@ from checker.engines.kv import KV
 from checker.engines.logs import LOG
 from checker.engines.queues import QUEUE
 from checker.engines.registers import ZONES
-from checker.engines.search_columns import decide_operations, decide_register
+from checker.engines.searches import PYTHON_SEARCH, SEARCH, WGL
 from checker.engines.sets import SET
+from checker.engines.values import VALUES, each_alone
 from checker.search.compiled import compiled_search
-from checker.search.jit import ENGINE as SEARCH
 from checker.search.jit import NODE_BYTES, search
-from checker.search.wgl import ENGINE as WGL
 from checker.search.wgl import wgl
-from history.records.verdicts import MAX_COUNTEREXAMPLES
 
 #: Above this many configurations, compiled code is worth the 0.3 s that it takes to load.
 _MAX_PLAIN_NODES: Final = 4000
 _PROOF_BYTES: Final = 64 << 20
-VALUES: Final = "values"
-
-_OF_REGISTERS: Final = only("read", "write", "cas")
-
-
-def _always(_model: Model, _calls: Sequence[Call]) -> bool:
-    return True
-
-
-def _reads_of_unwritten_values(
-    calls: Sequence[Call], model: Model, _limits: Limits, _proof: bool
-) -> EngineResult | None:
-    strays = _never_written(calls, model)
-    return _each_alone(strays) if strays else None
-
-
-def _by_search(calls: Sequence[Call], model: Model, limits: Limits, proof: bool) -> EngineResult:
-    return compiled_search(calls, model, limits, proof=proof) or search(calls, model, limits)
-
 
 #: The engines in the order in which they are tried.  A new one is a file of its own and a line here.
 ENGINES: Final[tuple[Engine, ...]] = (
     ZONES,
-    Engine(
-        VALUES, VALUES, "registers of which a value was read that was never written; says nothing of others", "O(n)",
-        lambda model, calls: is_register(model) and model.initial is not ANY and _OF_REGISTERS(calls),
-        _reads_of_unwritten_values,
-    ),
+    VALUES,
     AUTOMATON,
     CHAINS,
     LOG,
@@ -68,21 +43,10 @@ ENGINES: Final[tuple[Engine, ...]] = (
     QUEUE,
     KV,
     COUNTER,
-    Engine(
-        "search", SEARCH, "any model; of counters and transactions it knows more", "exponential in concurrency only",
-        _always, _by_search, by_columns=decide_operations, by_register=decide_register,
-        compiled=True,
-    ),
-    Engine(
-        "python-search", SEARCH, "the same in plain Python; what the compiled one has no room for goes there",
-        "the same", _always,
-        lambda calls, model, limits, _proof: search(calls, model, limits), unasked=BY_NAME_ONLY,
-    ),
-    Engine(
-        "wgl", WGL, "the reference, only where it is asked for", "exponential", _always,
-        lambda calls, model, limits, _proof: wgl(calls, model, limits), unasked=BY_NAME_ONLY,
-    ),
-)  # fmt: skip
+    SEARCH,
+    PYTHON_SEARCH,
+    WGL,
+)
 NAMES: Final = tuple(engine.name for engine in ENGINES)
 #: The titles of those whose result counts all violations.
 FINDING_ALL: Final = frozenset(engine.title for engine in ENGINES if engine.finds_all)
@@ -102,7 +66,7 @@ def decide(
     """Decide by the forced engine, or by the first that applies.  Raises ModelError if the forced one does not."""
     try:
         if model.one_value and (wrong := [call for call in calls if call.result is NOWHERE]):
-            return _each_alone(wrong)
+            return each_alone(wrong)
         if engine is not None:
             return _forced(engine, calls, model, limits, proof=proof)
         return _fittest(calls, model, limits, proof=proof)
@@ -134,25 +98,6 @@ def _forced(name: str, calls: Sequence[Call], model: Model, limits: Limits, *, p
     if result is None:
         raise ModelError(f"the engine {name} cannot decide this history of a {model.name}")
     return result
-
-
-def _never_written(calls: Sequence[Call], model: Model) -> list[Call]:
-    """Find one read (or CAS) of each value that was never written, which no engine is needed to refute."""
-    written = {made_by(call) for call in calls if call.f != "read"}
-    strays: dict[Any, Call] = {}
-    asking = (call for call in calls if call.f == "read" or (call.f == "cas" and not call.pending))
-    for call in sorted(asking, key=lambda call: call.ret):
-        value = asked_by(call)
-        if value not in written and value != model.initial:
-            strays.setdefault(value, call)
-    return list(strays.values())
-
-
-def _each_alone(calls: Sequence[Call]) -> EngineResult:
-    """Return an invalid result with each of these calls as a core of its own."""
-    first = sorted(calls, key=lambda call: call.ret)
-    cores = tuple((call,) for call in first[:MAX_COUNTEREXAMPLES])
-    return EngineResult("invalid", VALUES, cores=cores, violations=len(first), last=first[0].ret)
 
 
 def _quick(calls: Sequence[Call], model: Model, limits: Limits) -> EngineResult | None:

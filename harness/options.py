@@ -14,6 +14,7 @@ from harness.plan import Plan, is_free, option_of
 from harness.systems import usable_systems
 from harness.systems.choices import type_of
 from history.schema import list_of, table
+from nemesis.core.options import OPTIONS_TABLE
 
 # The values of these are types, which a type checker cannot follow.
 _literal: Final[Any] = Literal
@@ -29,7 +30,8 @@ Turns: TypeAlias = Annotated[
 @cache
 def option_types() -> Mapping[str, Any]:
     """The plan's fields that a file may set, with their types: all but a schedule, which a script writes."""
-    hints = get_type_hints(Plan, include_extras=True) | {"nemesis": Turns, **_chosen_types()}
+    hints = get_type_hints(Plan, include_extras=True) | {"nemesis": Turns, "fault_options": OPTIONS_TABLE}
+    hints |= _chosen_types()
     own = {f.name: hints[f.name] for f in fields(Plan) if f.name != "schedule"}
     return types.MappingProxyType({**own, **_system_types()})
 

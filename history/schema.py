@@ -99,8 +99,13 @@ def _without_bounds(wanted: Any) -> type[Any]:
 def hint(name: str, known: Iterable[str]) -> str:
     """Suggest what was meant by an unknown name, or else list all that are known."""
     choices = sorted(known)
-    near = difflib.get_close_matches(name, choices, n=2)
-    return f"did you mean {' or '.join(near)}?" if near else f"known are {', '.join(choices)}"
+    return suggestion(name, choices) or f"known are {', '.join(choices)}"
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """Ask whether one of the one or two known names that are near was meant; empty if none is."""
+    near = difflib.get_close_matches(name, sorted(known), n=2)
+    return f"did you mean {' or '.join(near)}?" if near else ""
 
 
 def _explained(error: str, record: Any, wanted: type, spell: Callable[[str], str]) -> str:

@@ -1,1 +1,16 @@
-"""One algorithm a kind of object; what ends in ``_columns`` is the same algorithm on arrays."""
+"""One algorithm a kind of object, with its ``Engine`` at the end; ``…_columns`` is the same algorithm on arrays.
+
+================  ====================================================================================================
+``registers``     registers whose values are written once, by ``zones``; ``zones_columns``: all keys at once
+``values``        registers of which a value was read that was never written
+``automaton``     registers whose values repeat
+``cas_chains``    cas registers whose new values are unique
+``logs``          append-only logs; ``log_columns``
+``sets``          sets that only grow; ``set_columns``
+``queues``        FIFO queues; ``queue_columns``, and ``queue_orders``: their linearizations
+``kv``            strings that are put, appended to and got, of ``kv_pieces``; ``kv_partial``: a model for their cores
+``counter_sums``  counters with an answer out of its bounds
+``searches``      any model
+``sentences``     explains violations of logs, sets and queues
+================  ====================================================================================================
+"""

@@ -20,8 +20,8 @@ from checker.core.calls import Call
 from checker.core.engine import ByColumns, Engine
 from checker.core.model import Model
 from checker.core.result import EngineResult, Limits, not_begun
-from checker.engines.log_and_set_sentences import explain_log
 from checker.engines.log_columns import LogProof, bounds, log_columns
+from checker.engines.sentences import explain_log
 from checker.models.objects import Log
 from history import Operation
 from history.records.verdicts import MAX_COUNTEREXAMPLES

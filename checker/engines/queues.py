@@ -41,7 +41,7 @@ from checker.core.model import Model
 from checker.core.result import LATE, EngineResult, Limits, OutOfTimeError, not_begun
 from checker.engines.queue_columns import columns_of, columns_of_operations
 from checker.engines.queue_orders import Pair, linearization
-from checker.engines.queue_sentences import explain_queue
+from checker.engines.sentences import explain_queue
 from checker.models.objects import FifoQueue
 from history import Operation
 from history.codes import NEVER

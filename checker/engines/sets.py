@@ -16,7 +16,7 @@ from checker.core.calls import Call
 from checker.core.engine import ByColumns, Engine, only
 from checker.core.model import Model
 from checker.core.result import EngineResult, Limits, not_begun
-from checker.engines.log_and_set_sentences import explain_set
+from checker.engines.sentences import explain_set
 from checker.engines.set_columns import SetProof, levels, set_columns
 from checker.models.objects import GrowSet
 from history import Operation

@@ -7,7 +7,6 @@ one that they lack.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -20,6 +19,7 @@ from checker.models.fenced_lock import FencedLock
 from checker.models.ledger import Ledger
 from checker.models.objects import Counter, FifoQueue, GrowSet, KeyValue, Log, MultiRegister, Mutex
 from checker.models.sync_state_set import SyncStateSet
+from history.schema import hint
 
 #: The entry points of models.
 GROUP: Final = "harness.models"
@@ -68,10 +68,7 @@ def model_named(model: str | Model) -> Model:
         return MODELS[model]()
     if (point := announced_models().get(model)) is not None:
         return _loaded(point)
-    known = model_names()
-    near = difflib.get_close_matches(model, known)
-    hint = f"did you mean {' or '.join(near)}? " if near else ""
-    raise ModelError(f"there is no model {model!r}; {hint}the models are {', '.join(known)}")
+    raise ModelError(f"there is no model {model!r}; {hint(model, model_names())}")
 
 
 def model_names() -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from checker.core.result import LATE, LOADING, EngineResult, Limits, is_loaded
 from checker.search.encoding import Numbers, numbers_of
 from checker.search.jit import ENGINE, shapes_of
 from checker.search.lookahead import SLOTS, LookAhead, Question
-from checker.search.monotone_bounds import ceilings, refuted, rises
+from checker.search.monotone_bounds import NO_CEILING, ceilings, refuted, rises
 from checker.search.transactions import Transactions
 from checker.search.transition_table import NO_TABLE, Table
 from history.codes import NEVER
@@ -30,7 +30,6 @@ BUDGET: Final = 20_000
 #: Up to this many questions a model has few states, and looking ahead would cost more room than it saves time.
 MAX_QUESTIONS: Final = 8
 ROOM: Final = 1 << 10
-_NO_CEILING: Final = np.zeros(0, np.int64)
 #: A search that hardly errs remembers at most this many configurations a call; it need not grow then.
 AHEAD: Final = 2
 _PENDING: Final = 62
@@ -49,7 +48,7 @@ class _Run:
         self.events, self.enough = kernel.arrange(invoke, ret)
         self.asked = 0
         self.ahead: LookAhead | None = None
-        self.ceiling = ceilings(numbers, invoke, self.events.returns) if rises(numbers) else _NO_CEILING
+        self.ceiling = ceilings(numbers, invoke, self.events.returns) if rises(numbers) else NO_CEILING
         self.slot_op = np.zeros(64, np.int64)
         self._progress = np.zeros(1, kernel.PROGRESS)
         self.progress: Any = self._progress[0]

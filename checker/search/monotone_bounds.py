@@ -21,7 +21,7 @@ from history.codes import NEVER, READ
 
 #: Above every sum.
 _BEYOND: Final = 1 << 40
-_NO_CEILING: Final = np.zeros(0, np.int64)
+NO_CEILING: Final = np.zeros(0, np.int64)
 
 
 def rises(numbers: Numbers) -> TypeGuard[Sums]:
@@ -35,7 +35,7 @@ def ceilings(numbers: Sums, invoke: IntArray, returns: IntArray) -> IntArray:
     None where the counter may fall again.
     """
     if not numbers.rising:
-        return _NO_CEILING
+        return NO_CEILING
     reads = numbers.kind == READ
     answers = np.full(invoke.size + returns.size + 1, _BEYOND, np.int64)
     answers[invoke[reads]] = numbers.value[reads]

@@ -48,15 +48,12 @@ _log = logging.getLogger(__name__)
 class NetnsCluster:
     """A ``Cluster`` of namespaces.  ``say`` gets a line when something is kept, cleaned or replaced."""
 
-    def __init__(
-        self, name: str = "default", *, nodes: int = 5, state_root: Path = STATE_ROOT, say: Say = _log.info
-    ) -> None:
+    def __init__(self, name: str = "default", *, nodes: int = 5, say: Say = _log.info) -> None:
         self.name = name
         self._count = nodes
-        self._state_root = state_root
-        self._state = StateDir(state_root / name)
+        self._state = StateDir(STATE_ROOT / name)
         self._say = say
-        self._lock = FileLock(state_root / f"{name}.lock", f"cluster {name}")
+        self._lock = FileLock(STATE_ROOT / f"{name}.lock", f"cluster {name}")
 
     @property
     def nodes(self) -> tuple[Node, ...]:
@@ -140,8 +137,8 @@ class NetnsCluster:
             self._remove()
 
     def _build(self, owner: Process | None) -> None:
-        self._state_root.mkdir(parents=True, exist_ok=True)
-        capabilities.require_disk(self._state_root, self._count)
+        STATE_ROOT.mkdir(parents=True, exist_ok=True)
+        capabilities.require_disk(STATE_ROOT, self._count)
         provision = capabilities.provide()
         for note in provision.notes:
             self._say(f"cluster {self.name}: {note}")
@@ -157,14 +154,14 @@ class NetnsCluster:
         self._require_traffic(record)
 
     def _start(self, record: Record, node: str) -> None:
-        start = NodeStart(self._state, record, node, self._state_root)
+        start = NodeStart(self._state, record, node, STATE_ROOT)
         start.prepare()
         start.start(START_S)
 
     @contextmanager
     def _choosing_subnet(self) -> Iterator[None]:
         """A lock, so that clusters that come up together do not choose the same subnet."""
-        descriptor = os.open(self._state_root / ".subnets.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(STATE_ROOT / ".subnets.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             yield

@@ -32,7 +32,7 @@ from harness.judge.recovery import (
     rule_of,
     silent_before,
 )
-from history import Check, Operation, Probe, Verdict
+from history import SECOND, Check, Operation, Probe, Verdict
 from history.metrics.awake_clock import AwakeClock, gaps
 from history.records.indexes import index_text
 from history.records.probes import last_commit
@@ -40,7 +40,6 @@ from history.records.text import and_listed
 
 #: What a node reached within the limit may be seen by a probe this much later (s).
 SLACK_S: Final = 1.0
-_SECOND: Final = 1_000_000_000
 _ASKED: Final = {
     "indexes": "the cluster commits and every node's applied index reaches what was committed then",
     "own": "the cluster commits and every node has caught up, by the system's own rule",
@@ -169,7 +168,7 @@ def _moments_of(operations: Sequence[Operation], end: int) -> list[int]:
     return [
         moment
         for operation in operations
-        for moment in (*range(operation.invoked, _until(operation, end), _SECOND), _until(operation, end))
+        for moment in (*range(operation.invoked, _until(operation, end), SECOND), _until(operation, end))
     ]
 
 
@@ -269,7 +268,7 @@ def _failure(found: RecoveryFindings, limit: float) -> tuple[Recovery, str] | No
 
 def _late(heal: Recovery, limit: float) -> str:
     """Say of a cluster of which nodes are missing that the others, too, served again only after the limit."""
-    if heal.committed_again is None or (took := (heal.committed_again - heal.healed_at) / _SECOND) <= limit + SLACK_S:
+    if heal.committed_again is None or (took := (heal.committed_again - heal.healed_at) / SECOND) <= limit + SLACK_S:
         return ""
     return f"; operations succeeded again only {took:.1f} s after {heal.event}"
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 from checker.counterexamples.violation_times import Sighting, sightings
 from checker.per_key import by_key
 from history import KeyVerdict, Operation, Receipt
+from history.records.events import PHASES
 from history.records.violation_times import violation_times_text
-
-_PHASES: Final = ("warm-up", "main", "final")
 
 
 def violation_times(
@@ -35,7 +34,7 @@ def violation_times(
     return {
         "of": sum(verdict.violations for verdict in bad),
         "counted": len(seen),
-        "phases": {phase: phases[phase] for phase in _PHASES if phases[phase]},
+        "phases": {phase: phases[phase] for phase in PHASES if phases[phase]},
         "faults": [{"id": r.id, "fault": r.fault, "count": by_id[r.id]} for r in receipts if by_id[r.id]],
         "calm": sum(not faults for faults in standing),
     }

@@ -87,16 +87,11 @@ class SuiteResults:
 
 
 def conclude(
-    journal: Journal,
-    seconds: float,
-    why_ended: str = "",
-    failure: str = "",
-    renewed: int = 0,
-    warnings: Sequence[str] = (),
+    journal: Journal, seconds: float, why_ended: str = "", failure: str = "", renewed: int = 0
 ) -> SuiteResults:
     """The results by the journal; pure."""
     cells = tuple(_result(cell, tuple(journal.of(cell)), failure or why_ended) for cell in journal.begun.cells)
-    return SuiteResults(journal, cells, round(seconds, 1), why_ended, failure, renewed, tuple(warnings))
+    return SuiteResults(journal, cells, round(seconds, 1), why_ended, failure, renewed)
 
 
 def retried(cells: Sequence[CellResult]) -> int:

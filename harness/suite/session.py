@@ -151,7 +151,7 @@ def write(results: SuiteResults, store: Path, table: Table, *, draw_site: bool) 
     warnings = [*_attempted("junit.xml", lambda: junit.write(results, store, root / "junit.xml"))]
     if draw_site:
         warnings += _attempted("the site", lambda: list(site(store)))
-    results = replace(results, warnings=(*results.warnings, *warnings))
+    results = replace(results, warnings=tuple(warnings))
     try:
         write_json(root / "results.json", results.to_json())
         (root / "summary.txt").write_text(summary(results))

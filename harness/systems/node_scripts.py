@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from nemesis.faults.processes import MARKED
+
 #: Whether the process $p carries the mark $2: its pid may have been reused.
 IS_OURS: Final = 'grep -qszxF -e "$2" "/proc/$p/environ"'
 
@@ -14,19 +16,16 @@ setsid -f env "$mark" "HARNESS_HOME=$home" sh -c 'echo $$ > "$0"; log=$1; shift;
 "$pid_file" "$log" "$@"
 """
 #: Ends all that carries the marks, also what a process started in a session of its own.
-KILL: Final = """i=0
-while :; do
-  found=
-  for file in $(grep -lszxF -e "HARNESS_HOME=$1" /proc/[0-9]*/environ); do
-    p=${file#/proc/}
-    ! grep -qsaF -- "$2/" "$file" || found="$found ${p%/environ}"
-  done
-  [ -n "$found" ] || exit 0
+KILL: Final = (
+    MARKED
+    + """i=0
+while found=$(marked -F "$2/" "HARNESS_HOME=$1"); [ -n "$found" ]; do
   kill -KILL $found 2>/dev/null
   i=$((i+1)); [ $i -le 500 ] || exit 1
   sleep 0.01
 done
 """
+)
 WIPE: Final = """mkdir -p "$1/log" && cd "$1" || exit 1
 find . -mindepth 1 -maxdepth 1 ! -name programs ! -name log -exec rm -rf {} +
 rm -rf log/* log/.[!.]*"""

@@ -41,7 +41,7 @@ def sessions_check(operations: Sequence[Operation]) -> Check:
     ordered = sorted(operations, key=lambda op: op.invoke_index)
     peeks = [op for op in ordered if op.f == "peek" and op.outcome == "ok" and op.result is not None]
     seen_first: dict[tuple[Any, Any], tuple[int, Operation]] = {}
-    for op in sorted(peeks, key=_return_index):
+    for op in sorted(peeks, key=lambda op: op.end_index):
         seen_first.setdefault((op.key, op.result[0]), (op.result[1], op))
     least, misplaced = _known_versions(ordered, seen_first)
     wrong = [
@@ -61,8 +61,8 @@ def _ended_when_seen(op: Operation, seen: _Seen) -> Operation:
     if op.f != "write" or op.outcome == "fail" or (op.key, op.value) not in seen:
         return op
     _, peek = seen[op.key, op.value]
-    ends = math.inf if op.outcome == "info" else _return_index(op)
-    if not op.invoke_index < _return_index(peek) < ends:
+    ends = math.inf if op.outcome == "info" else op.end_index
+    if not op.invoke_index < peek.end_index < ends:
         return op
     return replace(op, outcome="ok", result=None, returned=peek.returned, return_index=peek.return_index)
 
@@ -77,7 +77,7 @@ def _never_written(ordered: Sequence[Operation], peeks: Sequence[Operation]) -> 
         elif write.outcome == "fail":
             text = f"process {op.process} saw {value} in {op.key}, whose write certainly failed"
             yield Counterexample.of_promise("failed-write-read", text, (write, "fails"), (op, sees))
-        elif _return_index(op) < write.invoke_index:
+        elif op.end_index < write.invoke_index:
             text = f"process {op.process} saw {value} in {op.key} before it was asked for"
             yield Counterexample.of_promise("future-read", text, (write, "asks for it later"), (op, sees))
 
@@ -85,7 +85,7 @@ def _never_written(ordered: Sequence[Operation], peeks: Sequence[Operation]) -> 
 def _versions_differ(peeks: Sequence[Operation], seen_first: _Seen) -> Iterator[Counterexample]:
     """Check that a write has one version, and a version is that of one write."""
     written: dict[tuple[Any, int], Operation] = {}
-    for op in sorted(peeks, key=_return_index):
+    for op in sorted(peeks, key=lambda op: op.end_index):
         value, version = op.result
         first_version, first = seen_first[op.key, value]
         if version != first_version:
@@ -107,7 +107,7 @@ def _known_versions(
     """
     known = (op for op in ordered if op.outcome == "ok" and op.f in _SAYS and _value(op) is not None)
     ends: defaultdict[Any, list[Operation]] = defaultdict(list)
-    for op in sorted(known, key=_return_index, reverse=True):
+    for op in sorted(known, key=lambda op: op.end_index, reverse=True):
         ends[op.key].append(op)
     taken = {(key, version) for (key, _), (version, _) in seen.items()}
     newest: dict[Any, _Version] = {}
@@ -119,7 +119,7 @@ def _known_versions(
     )
     for op in strong:
         left, value = ends[op.key], (op.key, _value(op))
-        while left and _return_index(left[-1]) < op.invoke_index:
+        while left and left[-1].end_index < op.invoke_index:
             one = left.pop()
             ended[op.key] += one.f == "write"
             if (version := versions[one.key, _value(one)]) > newest.get(op.key, (-1, one))[0]:
@@ -176,7 +176,3 @@ def _named(version: int) -> str:
 
 def _sees(op: Operation) -> str:
     return f"sees {op.result[0]}, version {op.result[1]}"
-
-
-def _return_index(op: Operation) -> float:
-    return float("inf") if op.return_index is None else op.return_index

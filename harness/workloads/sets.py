@@ -151,7 +151,7 @@ def _added_before(operations: Iterable[Operation], read: Operation) -> dict[Any,
 
     Of several adds of one element that which says most: one that failed may have been tried again.
     """
-    asked = (op for op in operations if op.f == "add" and op.invoke_index < (read.return_index or 0))
+    asked = (op for op in operations if op.f == "add" and op.invoke_index < read.end_index)
     return {op.value: op for op in sorted(asked, key=lambda op: _SAYS[op.outcome])}
 
 
@@ -219,8 +219,7 @@ def _lost(operations: Iterable[Operation], read: Operation) -> list[Operation]:
     return [
         op
         for op in operations
-        if op.f == "add" and op.outcome == "ok" and op.value not in held
-        and op.return_index is not None and op.return_index < read.invoke_index
+        if op.f == "add" and op.outcome == "ok" and op.value not in held and op.end_index < read.invoke_index
     ]  # fmt: skip
 
 

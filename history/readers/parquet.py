@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from history.codes import ABSENT, CAS, OK, OUTCOMES, READ, WRITE
 from history.errors import FormatError
 from history.readers.columns import OperationColumns
+from history.readers.scanned import KINDS
 from history.records.events import load_json
 from history.records.operations import ECHOED, Operation, contradiction
 
@@ -27,7 +28,6 @@ _INTEGERS: Final = ("invoke_index", "return_index", "process", "invoked", "retur
 _NAMES: Final = ("f", "outcome", *_TEXTS, "node", "error", "phase")
 _OF_REGISTERS: Final = ("invoke_index", "return_index", "f", "outcome", *_TEXTS)
 _OUTCOMES: Final = {name: code for code, name in enumerate(OUTCOMES)}
-_KINDS: Final = {"read": READ, "write": WRITE, "cas": CAS}
 _INTEGER_OR_NULL: Final = r"^(0|-?[1-9][0-9]{0,17}|null)$"
 _ITEM: Final = "(?:0|-?[1-9][0-9]{0,17}|null)"
 _PAIR: Final = rf"^\[\s*(?P<old>{_ITEM})\s*,\s*(?P<new>{_ITEM})\s*\]$"
@@ -204,7 +204,7 @@ class _Source:
 
     def registers(self) -> tuple[list[NDArray[Any]], tuple[str | int | None, ...]] | None:
         """The columns of registers, in the order of ``OperationColumns``, and the keys; None if it is anything else."""
-        kind = self._coded("f", _KINDS)
+        kind = self._coded("f", KINDS)
         keys = self._keys()
         if keys is None or (kind < 0).any() or not all(map(self._plain, ("value", "result"))):
             return None

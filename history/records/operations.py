@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
@@ -81,6 +82,11 @@ class Operation:
     def ended(self) -> int:
         """When it returned; one that never did, when it was invoked."""
         return self.invoked if self.returned is None else self.returned
+
+    @property
+    def end_index(self) -> float:
+        """The place of its return in the file; infinite for one that never returned."""
+        return math.inf if self.return_index is None else self.return_index
 
     @property
     def refused(self) -> bool:

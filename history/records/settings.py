@@ -12,14 +12,12 @@ _BEFORE: Final = ("cluster", "nodes")
 _AFTER: Final = ("concurrency", "rate", "keys", "time_limit", "interval", "client_timeout")
 #: The options of one system that plans of earlier releases have among their own fields, where they hold for figures.
 _EARLIER_OWN: Final = ("timers", "store", "read_mode", "client_follows")
-_EARLIER: Final = (*_BEFORE, *_EARLIER_OWN, *_AFTER)
 
 
 def settings_of(plan: Mapping[str, Any]) -> str:
     """The settings of a plan that move its figures, as ``name=value`` joined by spaces."""
-    options = plan.get("options")
-    own = options if isinstance(options, Mapping) else {}
-    names = (*_BEFORE, *own, *_AFTER) if own else _EARLIER
+    own = _own_options(plan)
+    names = (*_BEFORE, *own, *_AFTER)
     found: dict[str, str] = {name: str({**plan, **own}[name]) for name in names if name in plan or name in own}
     if "cluster" in found:
         found["cluster"] = found["cluster"].partition(":")[0]
@@ -34,9 +32,13 @@ def settings_of(plan: Mapping[str, Any]) -> str:
 
 def options_of(plan: Mapping[str, Any]) -> str:
     """The options of the plan's own system, as ``name=value`` joined by spaces; empty where it has none."""
+    own = _own_options(plan).items()
+    return " ".join(f"{name}={json.dumps(value) if isinstance(value, bool) else value}" for name, value in own)
+
+
+def _own_options(plan: Mapping[str, Any]) -> Mapping[str, Any]:
     options = plan.get("options")
-    own = options if isinstance(options, Mapping) else {name: plan[name] for name in _EARLIER_OWN if name in plan}
-    return " ".join(f"{name}={json.dumps(value) if isinstance(value, bool) else value}" for name, value in own.items())
+    return options if isinstance(options, Mapping) else {name: plan[name] for name in _EARLIER_OWN if name in plan}
 
 
 def machine_of(results: Mapping[str, Any]) -> str | None:

@@ -15,8 +15,9 @@ unchanged after healing has been tried.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
+
+from history.schema import suggestion
 
 
 class FaultError(Exception):
@@ -32,13 +33,10 @@ class NotYetError(SkippedError):
 
 
 class UnknownFaultError(KeyError):
-    """No fault has this name; ``near`` holds the names that look like it."""
+    """No fault has this name."""
 
     def __init__(self, name: str, known: Iterable[str]) -> None:
-        self.name = name
-        self.near = tuple(difflib.get_close_matches(name, sorted(known), n=3, cutoff=0.5))
-        hint = f"; did you mean {' or '.join(self.near)}?" if self.near else ""
-        self.message = f"there is no nemesis called {name!r}{hint}"
+        self.message = f"there is no nemesis {name!r}; {suggestion(name, known)}".removesuffix("; ")
         super().__init__(self.message)
 
     def __str__(self) -> str:

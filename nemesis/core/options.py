@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Annotated, Any, Final
 
+from msgspec import Meta
+
+from history.schema import convert, table
 from nemesis.core.errors import OptionError
+
+# The values of this are types, which a type checker cannot follow.
+_annotated: Final[Any] = Annotated
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +51,19 @@ OPTIONS: Final[Mapping[str, Option]] = {
     "truncate_bytes": Option(4096, 1, 1e9, "file-truncate", "bytes cut off, at most"),
     "writes_a_second": Option(20, 1, 1e6, "disk-slow", "writes"),
 }
+#: The type of a table of them, for files and their schemas.
+OPTIONS_TABLE: Final = table(
+    "FaultOptions",
+    {
+        name: _annotated[float, Meta(ge=one.least, le=one.most, description=f"{one.fault}: {one.meaning}")]
+        for name, one in OPTIONS.items()
+    },
+)
 
 
 def check_options(options: Mapping[str, float]) -> None:
     """Check names and values of options.  Raises OptionError that names the option and the correction."""
-    for name, value in options.items():
-        if name not in OPTIONS:
-            near = difflib.get_close_matches(name, OPTIONS, n=1, cutoff=0.5)
-            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(OPTIONS)}"
-            raise OptionError(f"no fault has an option {name!r}; {hint}")
-        known = OPTIONS[name]
-        if not known.least <= value <= known.most:
-            raise OptionError(f"{name} ({known.fault}) must be from {known.least:g} to {known.most:g}, not {value:g}")
+    try:
+        convert(dict(options), OPTIONS_TABLE)
+    except ValueError as error:
+        raise OptionError(str(error)) from None

@@ -27,7 +27,6 @@ So ``leader/one`` is the leader and one other, ``all/!leader`` are the followers
 
 from __future__ import annotations
 
-import difflib
 import math
 import random
 from collections.abc import Collection, Mapping, Sequence
@@ -36,6 +35,7 @@ from typing import Any, Final
 from history import Probe
 from history.records.probes import by_rank, claim_of, leader_by
 from history.records.text import and_listed
+from history.schema import suggestion
 from nemesis.core.errors import NotYetError, ScheduleError, SkippedError
 from nemesis.core.fault import Context, Targets
 from nemesis.core.grudges import majority
@@ -97,8 +97,7 @@ def check_words(words: str, names: Sequence[str] = ()) -> None:
     for word in words.split("/"):
         bare = word.removeprefix("!").strip()
         if not bare or (names and bare not in (*WORDS, *names)):
-            near = difflib.get_close_matches(bare, (*WORDS, *names), n=1)
-            mend = f"did you mean {near[0]}?" if near else f"{', '.join(WORDS)} or a node's name"
+            mend = suggestion(bare, (*WORDS, *names)) or f"{', '.join(WORDS)} or a node's name"
             place = "" if bare == words else f" in {words!r}"
             raise ScheduleError(f"{bare!r}{place} is no choice of nodes: {mend}")
 

@@ -20,21 +20,29 @@ STATE: Final = """while read -r key value rest; do
 done 2>/dev/null </proc/"$0"/status
 exit 0"""
 
+#: ``marked FLAGS ROLE HOME`` prints the pids of the processes whose environment has this home and matches this role.
+MARKED: Final = r"""marked() {
+  grep -lsz $1 -e "$2" $(grep -lszxF -e "$3" /proc/[0-9]*/environ) </dev/null | tr -dc '0-9\n'
+}
+"""
 #: To the process and its group, which it leads: what a shell was started with is the shell, and serving is its child.
 #: Then to what it started in other sessions, as databases do with their workers: they have the marks of its environment
 #: (``harness.systems.deployment``).  Repeated until no more of them are found, since they may have started others.
 #: Ends with 0 when the process is gone afterwards or was before; that kill succeeded proves nothing.
-SIGNAL: Final = r"""marks=$(tr '\0' '\n' 2>/dev/null </proc/"$0"/environ)
+SIGNAL: Final = (
+    MARKED
+    + r"""marks=$(tr '\0' '\n' 2>/dev/null </proc/"$0"/environ)
 role=$(echo "$marks" | grep '^HARNESS_ROLE=.') && home=$(echo "$marks" | grep '^HARNESS_HOME=.') || role=
 kill -s "$1" -- "-$0" 2>/dev/null || kill -s "$1" "$0" 2>/dev/null || [ ! -e /proc/"$0" ]
 sent=$? before= i=0
 while [ -n "$role" ] && [ $i -lt 20 ]; do
-  others=$(grep -lszxF -e "$role" $(grep -lszxF -e "$home" /proc/[0-9]*/environ) </dev/null | tr -dc '0-9\n')
+  others=$(marked -xF "$role" "$home")
   [ "$others" != "$before" ] || break
   kill -s "$1" $others 2>/dev/null
   before=$others i=$((i + 1))
 done
 exit $sent"""
+)
 
 GONE: Final = ("", "Z", "X")
 

@@ -1,1 +1,14 @@
-"""The tables of one run, computed in this process."""
+"""The tables of one run, computed in this process.
+
+===============  ===================================================================================================
+``local``        all of them
+``sources``      reads the records of a run; ``lines``: ``history.jsonl`` by columns; ``columns``: events as columns
+``pairing``      events to operations
+``judging``      verdicts by key
+``windows``      operations by second; ``load_figures``: over the whole run
+``recovery``     faults, with what each cost
+``conclusions``  checks, coverage, environment, counterexamples
+``run_row``      the row of the run in the table of all runs
+``storage``      Parquet files, written all or nothing
+===============  ===================================================================================================
+"""

@@ -18,12 +18,12 @@ from history import SECOND, FormatError, RunFiles
 from history.json_object import read_object
 from history.metrics.awake_clock import AwakeClock
 from history.metrics.recovery import Load, moment_or
+from history.records.events import PHASES
 from history.records.violations import violations_of
 from history.tables.operations import clean, json_text, operations_table
 from history.tables.schemas import CHECKS, COUNTEREXAMPLES, COVERAGE, ENVIRONMENT
 from pipeline.tables.judging import verdicts_of
 
-PHASES: Final = ("warm-up", "main", "final")
 _OWN: Final = ("name", "kind", "verdict", "asked", "seen")
 
 

@@ -21,6 +21,7 @@ from history.metrics.awake_clock import AwakeClock
 from history.metrics.recovery import never_recovered
 from history.records.caveats import is_least
 from history.records.check_records import check_records
+from history.records.layout import start_of
 from history.records.plans import faults_of, nemesis_name, system_version
 from history.records.settings import machine_of, options_of, settings_of
 from history.records.verdicts import headlines_of
@@ -212,10 +213,8 @@ def _whole(value: Any) -> int | None:
 
 def _started(files: RunFiles, plan: Mapping[str, Any]) -> str:
     """Return the start in the directory's name, as ISO text; else the plan's."""
-    name = files.root.name.partition("Z")[0]
-    if len(name) >= 15 and name[:8].isdigit() and name[8] == "T":
-        return f"{name[:4]}-{name[4:6]}-{name[6:8]}T{name[9:11]}:{name[11:13]}:{name[13:15]}Z"
-    return one_line(plan.get("started", ""), 40)
+    start = start_of(files.root.name)
+    return f"{start:%Y-%m-%dT%H:%M:%SZ}" if start else one_line(plan.get("started", ""), 40)
 
 
 def _unknown(results: Mapping[str, Any]) -> str:

@@ -14,8 +14,8 @@ from checker.core.calls import Call, calls_of, freeze, freeze_all
 from checker.core.definition import is_linearization, linearizable
 from checker.core.model import ModelError
 from checker.core.result import Limits
-from checker.engines import search_columns
-from checker.engines.search_columns import decide_operations
+from checker.engines import searches
+from checker.engines.searches import decide_operations
 from checker.search import lookahead as look_ahead
 from checker.search.compiled import compiled_search
 from checker.search.jit import search
@@ -133,7 +133,7 @@ def test_every_small_history_is_judged_as_by_the_definition(
     name: str, idle: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whether the steps ahead of the search are many, few or none."""
-    monkeypatch.setattr(search_columns, "PLAIN_SEARCH_CALLS", 0)
+    monkeypatch.setattr(searches, "PLAIN_SEARCH_CALLS", 0)
     monkeypatch.setattr(look_ahead, "IDLE", idle)
     monkeypatch.setattr(look_ahead, "PAYS", min(idle, 4))
     random, model, seen = Random(idle), MODELS[name][0](), {"valid": 0, "invalid": 0}

@@ -20,3 +20,8 @@ def test_the_page_of_the_checker(tmp_path: Path) -> None:
 def test_docstrings(name: str) -> None:
     failed, tried = doctest.testmod(import_module(name))
     assert (failed, tried > 0) == (0, True)
+
+
+def test_an_engine_stands_at_the_end_of_a_file_of_its_own() -> None:
+    """The registry holds lines alone: what an engine is, its own file says."""
+    assert "Engine(" not in (PAGE.parents[1] / "checker" / "dispatch.py").read_text()

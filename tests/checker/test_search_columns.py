@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from checker.core.result import EngineResult, Limits
-from checker.engines import cas_chains, search_columns
+from checker.engines import cas_chains, searches
 from checker.engines.zones_columns import dense_ids
 from checker.search.compiled import RegisterColumns
 from history import Operation
@@ -36,7 +36,7 @@ def cas_columns(operations: list[Operation]) -> RegisterColumns:
 def decided(operations: list[Operation]) -> EngineResult | None:
     """By chains, or else by the search."""
     columns, limits = cas_columns(operations), Limits(lambda: 0.0)
-    return cas_chains.decide_register(columns, limits) or search_columns.decide_register(columns, limits)
+    return cas_chains.decide_register(columns, limits) or searches.decide_register(columns, limits)
 
 
 @pytest.mark.slow

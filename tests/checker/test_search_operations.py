@@ -13,8 +13,8 @@ from checker.core.calls import Call, calls_of
 from checker.core.definition import is_linearization, linearizable
 from checker.core.model import ILLEGAL, UNKNOWN, State
 from checker.core.result import Limits
-from checker.engines import search_columns
-from checker.engines.search_columns import decide_operations
+from checker.engines import searches
+from checker.engines.searches import decide_operations
 from checker.models.objects import Counter, MultiRegister
 from checker.search.compiled import compiled_search
 from checker.search.encoding import Numbers, Sums, numbers_of
@@ -78,7 +78,7 @@ def agree(name: str, model: Model, samples: int, seed: int) -> None:
 
 @pytest.mark.parametrize("name", ["counter", "mutex", "multi-register", "account"])
 def test_every_small_history_is_judged_as_by_the_definition(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search_columns, "PLAIN_SEARCH_CALLS", 0)
+    monkeypatch.setattr(searches, "PLAIN_SEARCH_CALLS", 0)
     model = Account() if name == "account" else MODELS[name]()
     agree("counter" if name == "account" else name, model, draws(800, 2500), 1)
 
@@ -86,7 +86,7 @@ def test_every_small_history_is_judged_as_by_the_definition(name: str, monkeypat
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", ["counter", "mutex", "multi-register"])
 def test_a_million_small_histories(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search_columns, "PLAIN_SEARCH_CALLS", 0)
+    monkeypatch.setattr(searches, "PLAIN_SEARCH_CALLS", 0)
     agree(name, MODELS[name](), 1_000_000, 2)
 
 
@@ -171,7 +171,7 @@ def test_the_registers_are_written_as_the_model_writes_them() -> None:
 def test_what_is_no_operation_of_the_model_is_refused_by_both(
     model: Model, wrong: Operation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search_columns, "PLAIN_SEARCH_CALLS", 0)
+    monkeypatch.setattr(searches, "PLAIN_SEARCH_CALLS", 0)
     operations = [op("read" if isinstance(model, Counter) else "add", 0, 0, 0, 1), wrong]
     operations = operations if isinstance(model, (Counter, Account)) else operations[1:]
     refusals = []

@@ -86,7 +86,7 @@ def test_the_plan_of_an_earlier_run_is_a_plan_file(tmp_path: Path) -> None:
         ("nemesis = [1]", "nemesis[0] must be a text, not 1"),
         ("weights = 3", "weights must be a table of numbers above 0 and at most 1000000, not 3"),
         ("[weights]\nkill-leader = true", "weights.kill-leader must be a number"),
-        ('[fault-options]\nloss = "much"', "fault-options.loss must be a number, not 'much'"),
+        ('[fault-options]\nloss = "much"', "fault-options.loss must be a number from 0.001 to 1, not 'much'"),
         ("interval = 'long'", "interval must be a number above 0 and at most 604800, not 'long'"),
         ("spark-conf = {'spark.cores.max' = 2}", "spark-conf.spark.cores.max must be a text, not 2"),
         ("spark-conf = {'fs.s3a.endpoint' = 'x'}", "those of Hadoop's file systems begin with spark.hadoop."),

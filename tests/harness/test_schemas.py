@@ -68,7 +68,8 @@ def test_they_refuse_what_is_refused_and_nothing_else(matrix: dict[str, Any]) ->
 @pytest.mark.parametrize(
     "plan",
     [{}, {"dledger-version": "0.4.0"}, {"nemesis": ["a"]}, {"fault-options": {"loss": 1}}, {"seed": 3},
-     {"dledger-version": "0.5"}, {"nemesis": [1]}, {"fault-options": 3}, {"schedule": []}, {"seed": -3}],
+     {"dledger-version": "0.5"}, {"nemesis": [1]}, {"fault-options": 3}, {"schedule": []}, {"seed": -3},
+     {"fault-options": {"los": 0.5}}, {"fault-options": {"loss": 2}}],
 )  # fmt: skip
 def test_so_does_that_of_plans(plan: dict[str, Any]) -> None:
     assert validator("plan").is_valid(plan) == reads(plan, plan_file())

@@ -35,6 +35,7 @@ def test_the_value_is_what_was_asked_and_the_result_only_of_an_ok() -> None:
 def test_what_never_completed_is_info_without_a_return() -> None:
     (operation,) = pair([invoke(0, 0)])
     assert (operation.outcome, operation.returned, operation.return_index, operation.node) == ("info", None, None, "n1")
+    assert operation.end_index == float("inf")
 
 
 def test_operations_stand_in_the_order_of_their_invocations() -> None:

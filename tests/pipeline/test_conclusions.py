@@ -16,11 +16,12 @@ from hypothesis import strategies as st
 
 from history import SECOND, Counterexample, FormatError, KeyVerdict, Operation, RunFiles
 from history.metrics.recovery import Load
+from history.records.events import PHASES
 from history.records.verdicts import Linearization
 from history.tables.schemas import CONCLUSIONS, COVERAGE
 from history.tables.warehouse import read_runs
 from pipeline import append_run, local_tables, read_all, read_table
-from pipeline.tables.conclusions import PHASES, counterexample_table, coverage_table
+from pipeline.tables.conclusions import counterexample_table, coverage_table
 from pipeline.tables.judging import verdict_table
 
 CHECKS = [

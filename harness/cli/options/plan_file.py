@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
-from msgspec import UNSET
-from msgspec.structs import asdict
+from msgspec import to_builtins
 
 from harness.errors import UsageError
 from harness.options import option_types, plan_file
@@ -86,10 +85,10 @@ def defaults_of(content: Mapping[str, Any], where: str) -> dict[str, Any]:
     written = {option_of(field_of(name)).removeprefix("--"): name for name in content if name not in own}
     spelled = {option: content[name] for option, name in written.items()}
     try:
-        values = asdict(convert(spelled, plan_file(), lambda option: written.get(option, option)))
+        values = to_builtins(convert(spelled, plan_file(), lambda option: written.get(option, option)))
     except ValueError as error:
         raise UsageError(f"{where}: {error}") from None
-    found = {field: value for field, value in values.items() if value is not UNSET}
+    found = {field_of(option): value for option, value in values.items()}
     found |= {name: str(own.pop(name)) for name in _CHOSEN if name in own}
     if isinstance(turns := found.get("nemesis"), list):
         found["nemesis"] = ",".join(turns)

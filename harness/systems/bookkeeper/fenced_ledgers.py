@@ -160,8 +160,8 @@ def _judge(ledger: LedgerHistory) -> Iterator[Counterexample]:
             else:
                 ledger.wholes.append(one)
     # Of each kind the first is shown: in the order of the answers, so that it is the first answer that contradicts.
-    ledger.ends.sort(key=lambda end: _return_index(end[1]))
-    ledger.wholes.sort(key=_return_index)
+    ledger.ends.sort(key=lambda end: end[1].end_index)
+    ledger.wholes.sort(key=lambda op: op.end_index)
     yield from _ends(ledger)
     yield from _contents(ledger)
     yield from _tails(ledger)
@@ -193,7 +193,7 @@ def _ends(ledger: LedgerHistory) -> Iterator[Counterexample]:
     """Check that all see one end, and that nothing beyond it is acknowledged or confirmed."""
     if not ledger.ends:
         return
-    first, earliest = min(ledger.ends, key=lambda end: _return_index(end[1]))
+    first, earliest = min(ledger.ends, key=lambda end: end[1].end_index)
     for last, one in ledger.ends:
         if last != first:
             text = f"{_who(earliest)} got the answer that it ends at {first}, and {_who(one)} that it ends at {last}"
@@ -226,7 +226,7 @@ class _Shortest:
     def __init__(self, ends: Iterable[_End]) -> None:
         by_last = sorted(ends, key=lambda end: end[0])
         self._lasts = [last for last, _ in by_last]
-        self._first = list(accumulate(by_last, partial(min, key=lambda end: _return_index(end[1]))))
+        self._first = list(accumulate(by_last, partial(min, key=lambda end: end[1].end_index)))
 
     def answered_first(self, id_: int) -> _End | None:
         place = bisect_left(self._lasts, id_)
@@ -362,12 +362,8 @@ def _in_doubt(window: Operation) -> Sequence[int]:
     return [] if window.outcome == "fail" else _payloads(window)
 
 
-def _return_index(one: Operation) -> float:
-    return float("inf") if one.return_index is None else one.return_index
-
-
 def _before(one: Operation, other: Operation) -> bool:
-    return one.outcome != "info" and _return_index(one) < other.invoke_index
+    return one.outcome != "info" and one.end_index < other.invoke_index
 
 
 def _who(one: Operation) -> str:

@@ -203,13 +203,13 @@ def _words(state: tuple[Any, Any, Any, int]) -> str:
 
 def _backwards(answered: _Shown) -> list[_Wrong]:
     """An answer must be as new as all that came before it was asked for, unless it is a peek's."""
-    ends = sorted(answered, key=lambda one: one[0].return_index or 0)
+    ends = sorted(answered, key=lambda one: one[0].end_index)
     place, top, top_master = 0, 0, 0
     newest: list[Operation] = []
     newest_master: list[Operation] = []
     found: list[_Wrong] = []
     for op, (_, master_epoch, _, epoch) in answered:
-        while place < len(ends) and (ends[place][0].return_index or 0) < op.invoke_index:
+        while place < len(ends) and ends[place][0].end_index < op.invoke_index:
             one, (_, its_master_epoch, _, its_epoch) = ends[place]
             if its_epoch > top:
                 top, newest = its_epoch, [one]
@@ -232,11 +232,11 @@ def _too_many(operations: Sequence[Operation], answered: _Shown) -> list[_Wrong]
     """Each alter or elect makes the epoch one more at the most, and those without an answer may have."""
     asked = [op.invoke_index for op in operations if op.f in ("alter", "elect") and op.outcome != "fail"
              and not (op.outcome == "ok" and not _changed(op))]  # fmt: skip
-    ends = sorted(answered, key=lambda one: one[0].return_index or 0)
+    ends = sorted(answered, key=lambda one: one[0].end_index)
     place = 0
     found: list[_Wrong] = []
     for op, (*_, epoch) in ends:
-        while place < len(asked) and asked[place] < (op.return_index or 0):
+        while place < len(asked) and asked[place] < op.end_index:
             place += 1
         if epoch > place:
             text = f"epoch {epoch} was seen by process {op.process} when {place} changes had been asked for"
@@ -255,14 +255,14 @@ def _skipped(operations: Sequence[Operation], answered: _Shown) -> list[_Wrong]:
         if op.f == "alter" and op.outcome != "fail":
             expected.setdefault((op.value[0], op.value[1], op.value[2]), op.invoke_index)
     first: defaultdict[tuple[Any, Any], dict[int, Operation]] = defaultdict(dict)
-    for op, (master, master_epoch, _, epoch) in sorted(answered, key=lambda one: one[0].return_index or 0):
+    for op, (master, master_epoch, _, epoch) in sorted(answered, key=lambda one: one[0].end_index):
         if master is not None:
             first[master, master_epoch].setdefault(epoch, op)
     found: list[_Wrong] = []
     for led, epochs in first.items():
         for before, epoch in pairwise(sorted(epochs)):
             op = epochs[epoch]
-            until, since = op.return_index or 0, before
+            until, since = op.end_index, before
             while since < epoch and expected.get((*led, since), until) < until:
                 since += 1
             if since < epoch:

@@ -100,7 +100,7 @@ def test_a_script_that_cannot_be_is_refused(tmp_path: Path, text: str, said: str
 
 def test_an_unknown_fault_of_a_script_is_refused(tmp_path: Path) -> None:
     (tmp_path / "script.toml").write_text(SCRIPT.replace("kill-leader", "kill-leeder"))
-    with pytest.raises(UsageError, match="--schedule: there is no nemesis called 'kill-leeder'; did you mean"):
+    with pytest.raises(UsageError, match="--schedule: there is no nemesis 'kill-leeder'; did you mean"):
         Faults(scripted(Plan(seed=1), tmp_path / "script.toml"))
 
 
@@ -152,9 +152,9 @@ def test_a_plan_that_is_not_refused_gives_every_fault_its_turn(seed: int, count:
 @pytest.mark.parametrize(
     ("nemesis", "message"),
     [
-        (("kil-all",), "--nemesis: there is no nemesis called 'kil-all'; did you mean kill-all"),
+        (("kil-all",), "--nemesis: there is no nemesis 'kil-all'; did you mean kill-all"),
         (("kill-all+",), "a fault's name is missing in 'kill-all+'"),
-        (("kill-all", "xyzzy"), "there is no nemesis called 'xyzzy'; `harness list-nemeses` names them all"),
+        (("kill-all", "xyzzy"), "there is no nemesis 'xyzzy'; `harness list-nemeses` names them all"),
     ],
 )
 def test_an_unknown_name_is_refused(nemesis: tuple[str, ...], message: str) -> None:

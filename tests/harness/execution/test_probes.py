@@ -74,7 +74,7 @@ def test_what_is_no_status_says_so(answer: dict[str, Any]) -> None:
 def test_a_status_of_the_wrong_shape_is_an_error_and_no_figure(changes: dict[str, Any]) -> None:
     """A figure of another type would break what compares it, long after the run."""
     with pytest.raises(ValueError, match=f"wrong shape: {next(iter(changes))}"):
-        figures({**STATUS, **changes})
+        probe_of(figures({**STATUS, **changes}), "n1", 5)
 
 
 def test_the_newest_word_of_each_node_is_at_hand_and_all_are_on_disk(log: ProbeLog, tmp_path: Path) -> None:

@@ -132,7 +132,7 @@ def test_a_script_that_does_not_fit_into_shorter_runs_is_skipped(tmp_path: Path)
         ),
         ("[[matrix]]\nnemsis = 'bridge'", "matrix[0]: there is no key 'nemsis'; did you mean nemesis"),
         ("[[matrix]]\nname = 'a'\nnemesis = []", "matrix[0].nemesis must be a text as --nemesis takes it"),
-        ("[[matrix]]\nnemesis = 'brigde'", "there is no nemesis called 'brigde'; did you mean bridge"),
+        ("[[matrix]]\nnemesis = 'brigde'", "there is no nemesis 'brigde'; did you mean bridge"),
         ("[[matrix]]\nnemesis = 5", "matrix[0].nemesis must be a text as --nemesis takes it"),
         (
             "[[matrix]]\nversion = '0.5'",

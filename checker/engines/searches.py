@@ -1,23 +1,25 @@
-"""The compiled search by columns, without an object a call: for registers, and for operations.
+"""The searches as engines, which decide any model; the compiled one also by columns, without an object a call.
 
-Operations are judged so where only the search can, and only the verdict is asked for.
+Operations are judged by columns where only the search can, and only the verdict is asked for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
-from checker.core.calls import freeze_all
-from checker.core.engine import PLAIN_SEARCH_CALLS, ByColumns
+from checker.core.calls import Call, freeze_all
+from checker.core.engine import BY_NAME_ONLY, PLAIN_SEARCH_CALLS, ByColumns, Engine
 from checker.core.intervals import intervals_of
 from checker.core.model import UNKNOWN, Model, ModelError
 from checker.core.result import EngineResult, Limits, not_begun
 from checker.engines.zones_columns import ValueNames
-from checker.search.compiled import RegisterColumns, decide_columns, search_numbers
+from checker.search.compiled import RegisterColumns, compiled_search, decide_columns, search_numbers
 from checker.search.encoding import Numbers, numbers_of, numbers_of_lists
-from checker.search.jit import ENGINE, Shapes
+from checker.search.jit import ENGINE, Shapes, search
 from checker.search.transition_table import Table
+from checker.search.wgl import ENGINE as WGL_TITLE
+from checker.search.wgl import wgl
 from history import Operation
 
 
@@ -64,3 +66,25 @@ def _numbers(part: Sequence[Operation], model: Model) -> Numbers | None:
     except (ModelError, RecursionError):
         return None
     return numbers
+
+
+def _always(_model: Model, _calls: Sequence[Call]) -> bool:
+    return True
+
+
+SEARCH: Final = Engine(
+    "search", ENGINE, "any model; of counters and transactions it knows more", "exponential in concurrency only",
+    _always,
+    lambda calls, model, limits, proof: (
+        compiled_search(calls, model, limits, proof=proof) or search(calls, model, limits)
+    ),
+    by_columns=decide_operations, by_register=decide_register, compiled=True,
+)  # fmt: skip
+PYTHON_SEARCH: Final = Engine(
+    "python-search", ENGINE, "the same in plain Python; what the compiled one has no room for goes there", "the same",
+    _always, lambda calls, model, limits, _proof: search(calls, model, limits), unasked=BY_NAME_ONLY,
+)  # fmt: skip
+WGL: Final = Engine(
+    "wgl", WGL_TITLE, "the reference, only where it is asked for", "exponential",
+    _always, lambda calls, model, limits, _proof: wgl(calls, model, limits), unasked=BY_NAME_ONLY,
+)  # fmt: skip
