@@ -104,6 +104,21 @@ def test_a_landing_that_the_disk_has_damaged_stops_no_other(three, tmp_path, cap
     assert file.exists()
 
 
+def test_a_landing_of_which_a_page_is_damaged_stops_no_other(three, tmp_path, caplog) -> None:
+    """Its end can be read, where the number of rows is; Arrow then says that the disk has an error."""
+    warehouse = tmp_path / "warehouse"
+    land(warehouse, three[0])
+    (file,) = (warehouse / "landing").glob("*/runs/*/*.parquet")
+    chunk = pq.read_metadata(file).row_group(0).column(0)
+    content = bytearray(file.read_bytes())
+    begin = chunk.dictionary_page_offset or chunk.data_page_offset
+    content[begin : begin + chunk.total_compressed_size] = bytes(chunk.total_compressed_size)
+    file.write_bytes(content)
+    assert append_run(warehouse, three[1])
+    assert names(warehouse) == ["t/20260102"]
+    assert f"{file}: byte 0: expected Parquet" in caplog.text
+
+
 @pytest.mark.slow
 def test_few_files_however_many_runs(three, tmp_path) -> None:
     warehouse = tmp_path / "warehouse"
@@ -149,11 +164,15 @@ def test_a_link_that_a_killed_writer_left_goes_and_that_of_another_writer_stays(
     warehouse = tmp_path / "warehouse"
     append_run(warehouse, three[0])
     old, fresh = (warehouse / f".{NEWEST}.{name}" for name in ("0ld", "f5e5"))
-    for link in (old, fresh):
+    marks = [warehouse / f".seen-{name}" for name in ("0ld", "f5e5")]
+    for link, mark in zip((old, fresh), marks, strict=True):
         link.symlink_to("versions/00000001")
-    os.utime(old, (1, 1), follow_symlinks=False)
+        mark.touch()
+    for path in (old, marks[0]):
+        os.utime(path, (1, 1), follow_symlinks=False)
     append_run(warehouse, three[1])
     assert (old.is_symlink(), fresh.is_symlink()) == (False, True)
+    assert [mark.exists() for mark in marks] == [False, True]
 
 
 def test_columns_of_a_later_release_are_not_lost(three, tmp_path) -> None:
