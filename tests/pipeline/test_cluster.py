@@ -148,6 +148,7 @@ spark = start_session(master, app="tests", memory="512m", settings={
     "spark.scheduler.maxRegisteredResourcesWaitingTime": "300s"})
 run = RunFiles(Path(root))
 tables = run_tables(spark, run, model="register", deadline_s=30)
+(Path(root) / "again").mkdir()
 pieces = run_tables(spark, RunFiles(Path(root) / "again"), model="register", deadline_s=30,
     history=(Path(root) / "history.jsonl").as_uri(), sizes=Sizes(piece=5000))
 keys = run_tables(spark, RunFiles(Path(long)), model="register", deadline_s=30, sizes=Sizes(key=30))
@@ -232,8 +233,8 @@ spark = start_session(master, app="tests", memory="512m", settings={
 run = RunFiles(Path(root))
 for work in (
     lambda: run_tables(spark, run, model="register", deadline_s=30, sizes=Sizes(piece=2000)),
-    lambda: ingest([run] * 8, Path(warehouse), deadline_s=30, spark=spark),
     lambda: ingest(places, Path(warehouse), deadline_s=30, spark=spark),
+    lambda: ingest([Path(place).as_uri() for place in places], Path(warehouse), deadline_s=30, spark=spark),
 ):
     try:
         work()
@@ -250,7 +251,7 @@ def test_what_a_worker_does_not_see_is_refused_with_the_path_and_the_mend(make_r
     (hidden := tmp_path / "shared").mkdir()
     run = RunFiles(make_random(1, operations=200).root.rename(hidden / "run"))
     with cluster(tmp_path, hidden) as url:
-        places = [make_random(seed, operations=20).root.as_uri() for seed in range(2, 10)]
+        places = [str(make_random(seed, operations=20).root) for seed in range(2, 10)]
         words = [url, str(run.root), str(hidden / "warehouse"), *places]
         done = subprocess.run([sys.executable, "-c", UNSEEN, *words], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
