@@ -106,10 +106,8 @@ class _Run:
         self.asked += 1
         if self.ahead is None and self.asked > MAX_QUESTIONS:
             self.ahead = LookAhead(self.numbers.transitions, self.events, self.ret, self.numbers.is_read)
-        asked = ("event", "state", "class", "call", "done", "pending")
-        event, state, kind, taken, done, pending = (int(self.progress[f"asked_{name}"]) for name in asked)
-        opened = self.slot_op[_bits(int(self.progress["open"]))].tolist()
-        question = Question(event, state, kind, taken, done | pending << SLOTS, opened)
+        _, slots, *_, event, done, pending, state, kind, taken = self.progress.item()
+        question = Question(event, state, kind, taken, done | pending << SLOTS, self.slot_op[_bits(slots)].tolist())
         return self.numbers.learn(question, self.ahead, limits)
 
     def explore(self, budget: int) -> int:

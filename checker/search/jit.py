@@ -53,7 +53,7 @@ class Transitions:
     def __init__(self, shapes: Shapes, model: Model) -> None:
         self.model = model
         self.states: list[Any] = [model.initial]
-        self._ids: defaultdict[Any, int] = defaultdict(count(1).__next__, {model.initial: 0})
+        self._ids: dict[Any, int] = {model.initial: 0}
         classes: defaultdict[tuple[str, Any, Any], int] = defaultdict(count().__next__)
         self.of = list(map(classes.__getitem__, zip(*shapes, strict=True)))
         self.examples = list(classes)
@@ -72,7 +72,8 @@ class Transitions:
         elif after is ILLEGAL:
             number = -1
         else:
-            number = self._ids[after]
+            # One look-up, as hashing a state may cost more than the step; a defaultdict makes several of a new one.
+            number = self._ids.setdefault(after, len(self.states))
             if number == len(self.states):
                 self.states.append(after)
         self.known[key] = number
