@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import inspect
 import os
 import shutil
@@ -325,6 +326,17 @@ def test_another_table_in_its_place(three, tmp_path) -> None:
     shutil.copy(warehouse / "tables" / "trends.parquet", file)
     with pytest.raises(FormatError, match="expected the table runs, found trends"):
         read_runs(warehouse)
+
+
+def test_a_warehouse_on_a_read_only_disk_is_left_alone_if_nothing_is_new(three, tmp_path, monkeypatch) -> None:
+    append_run(tmp_path / "warehouse", three[0])
+
+    def refused(*_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    for name in ("unlink", "rename", "replace", "symlink_to", "hardlink_to"):
+        monkeypatch.setattr(Path, name, refused)
+    assert not append_run(tmp_path / "warehouse", three[0])
 
 
 def test_nothing_was_ever_brought(tmp_path) -> None:
