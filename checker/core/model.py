@@ -93,6 +93,14 @@ class Model:
         """
         return None
 
+    def respond(self, state: State, f: str, value: Any) -> Any:
+        """What an object in this state answers, which ``step`` then allows; ``UNKNOWN``: it only acknowledges.
+
+        Only for objects in memory, which must choose where several answers are allowed.
+        """
+        listed = self.answers(state, f, value)
+        return next(iter(listed)) if listed else UNKNOWN
+
     def wording(self, operation: Operation) -> str:  # noqa: ARG002 (for subclasses)
         """What was asked and answered, in the words of the object; empty: its function and values say it.
 

@@ -47,6 +47,13 @@ class Bank(Model):
     def answers(self, state: State, f: str, value: Any) -> tuple[Any, ...] | None:  # noqa: ARG002
         return (tuple(_in_order(state)),) if f == "read" else None
 
+    def respond(self, state: State, f: str, value: Any) -> Any:
+        """Also the balances that a transfer leaves, which show the order of transfers."""
+        if f != "transfer":
+            return super().respond(state, f, value)
+        balances, (whence, whither, amount) = dict(state), value
+        return ((whence, balances.get(whence, 0) - amount), (whither, balances.get(whither, 0) + amount))
+
     def describe(self, state: State) -> str:
         return "{" + ", ".join(f"{account}: {balance}" for account, balance in _in_order(state)) + "}"
 

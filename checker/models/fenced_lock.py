@@ -69,6 +69,10 @@ class FencedLock(Model):
             return (("released", value),)
         return (("free", None) if holder is None else ("held", holder),)
 
+    def respond(self, state: State, f: str, value: Any) -> Any:
+        holder, last = state
+        return ("acquired", last + 1) if f == "acquire" and holder is None else super().respond(state, f, value)
+
     def describe(self, state: State) -> str:
         holder, last = state
         if holder is None:

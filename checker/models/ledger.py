@@ -65,6 +65,13 @@ class Ledger(Model):
                 state = _seen(state, index, item)
         return state
 
+    def respond(self, state: State, f: str, value: Any) -> Any:
+        if f == "append":
+            return len(state)
+        if f == "get":
+            return next((item for index, item, _ in state if index == value), None)
+        return tuple((index, item) for index, item, _ in state)
+
     def judged_as(self, operations: Sequence[Operation]) -> tuple[Model, Sequence[Operation]]:
         """As the log of the known entries."""
         return Log(), _dense(operations)

@@ -68,6 +68,14 @@ class MultiRegister(Model):
                 return ILLEGAL
         return frozenset(registers.items())
 
+    def respond(self, state: State, f: str, value: Any) -> Any:  # noqa: ARG002
+        registers, answered = dict(state), []
+        for kind, key, item in value:
+            if kind in _WRITES:
+                registers[key] = item
+            answered.append((kind, key, registers.get(key)))
+        return tuple(answered)
+
     def made(self, f: str, value: Any, result: Any) -> list[tuple[bool, Any]]:  # noqa: ARG002
         """The last value of each register that is written."""
         steps = value if result is UNKNOWN or result is None else result

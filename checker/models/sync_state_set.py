@@ -55,6 +55,15 @@ class SyncStateSet(Model):
     def answers(self, state: State, f: str, value: Any) -> tuple[Any, ...] | None:  # noqa: ARG002
         return {"read": (state,), "register": (state, (None, None, *state[2:]))}.get(f)
 
+    def respond(self, state: State, f: str, value: Any) -> Any:
+        master, master_epoch, _, epoch = state
+        if f == "alter":
+            return epoch + 1
+        if f == "elect":
+            exists, elected = ("exists", *state), ("elected", value, master_epoch + 1, (value,), epoch + 1)
+            return exists if value == master else elected
+        return state
+
     def describe(self, state: State) -> str:
         return _words(state)
 

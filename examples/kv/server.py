@@ -26,6 +26,11 @@ from pathlib import Path
 COPY_S, LAZY_S, PEER_S, ELECT_S = 0.1, 0.5, 0.5, (1.0, 2.0)
 
 
+def log(line):
+    with contextlib.suppress(OSError):  # it may lie on the disk that fails
+        print(line, flush=True)
+
+
 class Server:
     def __init__(self, name, peers, file, sync, bug=""):
         self.name, self.peers, self.file, self.sync, self.bug = name, peers, file, sync, bug
@@ -57,8 +62,7 @@ class Server:
             os.fsync(folder)
             os.close(folder)
         except OSError as error:
-            with contextlib.suppress(OSError):  # the log may lie on the same disk
-                print(f"cannot save: {error}", flush=True)
+            log(f"cannot save: {error}")
             os._exit(1)
 
     def hear(self, message):
@@ -186,6 +190,7 @@ async def main():
     server = Server(args.node, peers, Path(args.data) / "copy.json", args.replication == "sync", args.bug)
     host, port = peers[args.node].split(":")
     listening = await asyncio.start_server(server.connected, host, port, limit=1 << 24)
+    log(f"{args.node} listens on {peers[args.node]} and holds change {server.held['seq']}")
     await asyncio.gather(server.stand_for_election(), server.serve_requests(), listening.serve_forever())
 
 

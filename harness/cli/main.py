@@ -130,4 +130,14 @@ def _show(error: click.UsageError) -> None:
         error.show()
     else:
         help_of = error.ctx.command_path if error.ctx is not None else "harness"
-        click.echo(f"harness: {text.rstrip('.')}; see {help_of} --help", err=True)
+        click.echo(f"harness: {text.rstrip('.')}{_origin(error)}; see {help_of} --help", err=True)
+
+
+def _origin(error: click.UsageError) -> str:
+    """Where a bad value is from, if not from the command line."""
+    if not isinstance(error, click.BadParameter) or error.param is None or error.ctx is None:
+        return ""
+    from harness.cli.options.dry_run import origins_of
+
+    origin = origins_of(error.ctx).get(str(error.param.name), "command line")
+    return "" if origin == "command line" else f" (from {origin})"

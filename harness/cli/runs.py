@@ -90,7 +90,7 @@ def ls(
         click.echo(json_line({"store": str(root), "count": len(found), "runs": [_document(root, r) for r in shown]}))
         return 0
     if not found:
-        click.echo("\n".join(_none_of(rows, system, nemesis)), err=True)
+        click.echo("\n".join(_none_of(rows, system, workload, nemesis)), err=True)
         return 0
     click.echo(fitted((_begin(row), row.shown, row.finding, _printable(row.place)) for row in shown))
     if len(shown) < len(found):
@@ -98,12 +98,15 @@ def ls(
     return 0
 
 
-def _none_of(rows: Sequence[RunRow], system: str | None, nemesis: Sequence[str]) -> Iterator[str]:
+def _none_of(rows: Sequence[RunRow], system: str | None, workload: str | None, nemesis: Sequence[str]) -> Iterator[str]:
     """Why nothing is listed: a name that no run of the store has, with those that are near."""
     yield f"none of {len(rows)} runs"
     if system is not None and rows and not any(_is_of(row, split_version(system)[0]) for row in rows):
         names = {Path(row.system or DEFAULT).stem for row in rows}
         yield f"--system {system}: no run is of it; {hint(system, names)}"
+    workloads = {row.workload for row in rows if row.workload}
+    if workload is not None and workloads and workload not in workloads:
+        yield f"--workload {workload}: no run is of it; {hint(workload, workloads)}"
     faults = {fault for row in rows for fault in row.faults}
     for name in nemesis:
         if name not in faults:

@@ -299,7 +299,7 @@ class Workload:
 # -- what nodes say ---------------------------------------------------------------------------------------------------
 
 #: The figures of a probe that everything understands, with their units.  Everything else that a prober returns is the
-#: system's own: numbers and texts, which conditions of scripts and checks ask for by their names; no chart has them.
+#: system's own: numbers, of which there is a plot, and texts; conditions of scripts and checks ask for both by name.
 FIGURES: Final[Mapping[str, str]] = {
     "role": "leader, follower, candidate or unknown",
     "term": "number of the term, epoch or ballot",

@@ -73,10 +73,12 @@ class Screen:
         """The codes that remove the drawn lines."""
         if not self._drawn:
             return ""
-        from rich.control import Control, ControlType
+        from rich.control import Control
+        from rich.segment import ControlCode, ControlType
 
         erase, above = (ControlType.ERASE_IN_LINE, 2), (ControlType.CURSOR_UP, 1)
-        codes = [ControlType.CARRIAGE_RETURN, erase, *[above, erase] * (self._drawn - 1)]
+        codes: list[ControlType | ControlCode] = [ControlType.CARRIAGE_RETURN, erase]
+        codes += [above, erase] * (self._drawn - 1)
         self._drawn = 0
         return str(Control(*codes))
 

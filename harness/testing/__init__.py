@@ -3,15 +3,15 @@
 ``clock``   a clock that passes when it is waited on
 ``nodes``   nodes that keep rules and processes in dictionaries, and a system with a process on each
 ``faults``  the context of a fault made of these, and a record of its events
-``memory``  registers in memory, right and broken, and histories of them
+``memory``  objects of any model in memory, right and broken, and histories of them
 """
 
 from harness.testing.clock import FakeClock
 from harness.testing.faults import Recorder, facts, world
-from harness.testing.memory import BUGS, QUIRKS, Quirk, Registers, history_of
+from harness.testing.memory import BUGS, QUIRKS, Objects, Quirk, history_of, history_of_workload
 from harness.testing.nodes import FakeNodes, FakeSystem, UnreachableError
 
 __all__ = [
-    "BUGS", "QUIRKS", "FakeClock", "FakeNodes", "FakeSystem", "Quirk", "Recorder", "Registers", "UnreachableError",
-    "facts", "history_of", "world",
+    "BUGS", "QUIRKS", "FakeClock", "FakeNodes", "FakeSystem", "Objects", "Quirk", "Recorder", "UnreachableError",
+    "facts", "history_of", "history_of_workload", "world",
 ]  # fmt: skip

@@ -1,15 +1,20 @@
-"""Registers in memory, right ones and broken ones, and histories of them: what a workload or a checker is tried on."""
+"""Objects in memory, right ones and broken ones, and histories of them: what a workload or a checker is tried on."""
 
 from __future__ import annotations
 
 import heapq
 import random
-from collections import Counter
 from collections.abc import Iterable
 from typing import Any, Final, Literal, TypeAlias, get_args
 
+from checker import ANY, ILLEGAL, UNKNOWN, CasRegister, Model, model_named
+from checker.core.calls import freeze, thaw
+from harness.generators import Answer, Invocation, Stream, simulate
+from harness.generators.simulate import Answers
+from harness.systems.api import Scale, Setup, Workload
 from history import Event
 from history.records.events import Type
+from history.records.operations import ECHOED
 
 #: ``lost-answers`` is no bug: the operation is done, and ends as ``info``.
 Quirk: TypeAlias = Literal[
@@ -20,64 +25,99 @@ BUGS: Final = QUIRKS[2:]
 _LONGEST_NS: Final = 10_000_000
 
 
-class Registers:
-    """Registers that do ``read``, ``write`` and ``cas`` at once: linearizable without a quirk that is a bug.
+class Objects:
+    """Objects of one of the checker's models, by key, that do operations at once: linearizable without a bug.
 
-    Every ``every``-th operation that a quirk is about is struck by it: a stale read returns the value before the last
-    one, a lost write is acknowledged and forgotten, a doubled one is done again after the next, a blind cas does not
-    compare, and what is done and called failed is a client's mistake.
+    ``model`` is a name, or a model of one's own whose ``answers`` list what its reads return (or its ``respond`` does).
+    Every ``every``-th operation that a quirk is about is struck by it: a stale read is answered from the state before
+    the last change, a lost write is acknowledged and forgotten, a doubled one is done again after the next, a blind cas
+    does not compare, and what is done and called failed is a client's mistake.  As ``answers`` of a simulation they
+    take some milliseconds.
     """
 
-    def __init__(self, quirk: Quirk = "", *, every: int = 5) -> None:
+    def __init__(self, model: str | Model = "cas-register", quirk: Quirk = "", *, every: int = 5) -> None:
+        self._model = model_named(model)
         self._quirk = quirk
         self._every = every
-        self._values: dict[Any, Any] = {}
+        self._initial = None if self._model.initial is ANY else self._model.initial
+        self._states: dict[Any, Any] = {}
         self._before: dict[Any, Any] = {}
-        self._seen: Counter[str] = Counter()
-        self._again: dict[Any, Any] = {}
+        self._struck = 0
+        self._again: dict[Any, tuple[str, Any]] = {}
+
+    def __call__(self, invocation: Invocation, stream: Stream) -> tuple[Answer, Stream]:
+        type_, value = self.perform(invocation.f, invocation.key, invocation.value)
+        seconds, stream = stream.draw()
+        return Answer(0.001 + seconds / 100, type_, value), stream
 
     def perform(self, f: str, key: Any, value: Any = None) -> tuple[Type, Any]:
-        """Do it; return how it ends, and its value as in a history.  Raises ValueError for an unknown ``f``."""
-        if f == "read":
-            stale = self._strikes("stale-reads")
-            return "ok", (self._before if stale else self._values).get(key)
-        if f == "write":
-            return self._ended(self._write(key, value), value)
-        if f == "cas":
-            old, new = value
-            seen = self._values.get(key)
-            if seen != old and not self._strikes("blind-cas"):
-                return "ok", [old, new, seen]
-            return self._ended(self._write(key, new), value)
-        raise ValueError(f"a register has no {f!r}")
+        """Do it; return how it ends, and its value as in a history.
 
-    def _write(self, key: Any, value: Any) -> Type:
-        if not self._strikes("lost-writes"):
-            self._set(key, value)
-        if key in self._again:
-            self._set(key, self._again.pop(key))
-        elif self._strikes("doubled-writes"):
-            self._again[key] = value
-        return "ok"
-
-    def _set(self, key: Any, value: Any) -> None:
-        self._before[key] = self._values.get(key)
-        self._values[key] = value
-
-    def _ended(self, type_: Type, value: Any) -> tuple[Type, Any]:
+        What the state does not allow is ``fail``, and a cas that does not fit shows the value that it found.
+        Raises ValueError for an ``f`` that the model does not have, or of which it does not say what it answers.
+        """
+        asked, now = freeze(value), self._states.get(key, self._initial)
+        result, after = self._done(now, f, asked)
+        if after is ILLEGAL:
+            if not isinstance(self._model, CasRegister):
+                return "fail", value
+            if not self._strikes("blind-cas"):
+                return "ok", [*value, thaw(now)]
+            after = asked[1]
+        if after == now:
+            before = self._before.get(key, self._initial)
+            old, unchanged = self._done(before, f, asked) if self._strikes("stale-reads") else (result, before)
+            return "ok", _shown(old if unchanged == before else result, f, value)
+        self._change(f, key, asked, after)
         if self._strikes("lost-answers"):
             return "info", value
-        return ("fail" if self._strikes("done-and-called-failed") else type_), value
+        if self._strikes("done-and-called-failed"):
+            return "fail", value
+        return "ok", _shown(result, f, value)
+
+    def _done(self, state: Any, f: str, asked: Any) -> tuple[Any, Any]:
+        """The answer (``UNKNOWN``: an acknowledgement), and the state after it; ``ILLEGAL``: it does not fit."""
+        model = self._model
+        result = model.respond(state, f, asked)
+        if result is UNKNOWN and f in model.reads:
+            raise ValueError(f"a {model.name} lists no answer to {f!r}: its `answers` must, to be tried in memory")
+        if result is not UNKNOWN:
+            model.admit(f, asked, result)
+        after = model.step(state, f, asked, result)
+        if after is ILLEGAL and model.step(state, f, asked, UNKNOWN) is not ILLEGAL:
+            return result, state  # it shows what a bug did to the state
+        return result, after
+
+    def _change(self, f: str, key: Any, asked: Any, after: Any) -> None:
+        if not self._strikes("lost-writes"):
+            self._set(key, after)
+        if key in self._again:
+            _, twice = self._done(self._states.get(key, self._initial), *self._again.pop(key))
+            if twice is not ILLEGAL:
+                self._set(key, twice)
+        elif self._strikes("doubled-writes"):
+            self._again[key] = f, asked
+
+    def _set(self, key: Any, state: Any) -> None:
+        self._before[key] = self._states.get(key, self._initial)
+        self._states[key] = state
 
     def _strikes(self, quirk: Quirk) -> bool:
         if self._quirk != quirk:
             return False
-        self._seen[quirk] += 1
-        return self._seen[quirk] % self._every == 0
+        self._struck += 1
+        return self._struck % self._every == 0
+
+
+def _shown(result: Any, f: str, value: Any) -> Any:
+    """The value of an ok end: an acknowledgement repeats what clients repeat."""
+    if result is not UNKNOWN:
+        return thaw(result)
+    return value if f in ECHOED else None
 
 
 def history_of(
-    registers: Registers, operations: Iterable[tuple[str, Any, Any]], *, workers: int = 3, seed: int = 0
+    objects: Objects, operations: Iterable[tuple[str, Any, Any]], *, workers: int = 3, seed: int = 0
 ) -> list[Event]:
     """The history of so many workers that do these operations (``f``, key, value), each when it is free.
 
@@ -94,7 +134,7 @@ def history_of(
     process = list(range(workers))
     moments: list[tuple[int, int, Type, int, str, Any, Any]] = []
     for _, number, begun, ended, worker, f, key, value in sorted(steps):
-        type_, answered = registers.perform(f, key, value)
+        type_, answered = objects.perform(f, key, value)
         moments.append((begun, number, "invoke", process[worker], f, key, value))
         moments.append((ended, number, type_, process[worker], f, key, answered))
         process[worker] += workers if type_ == "info" else 0
@@ -103,3 +143,32 @@ def history_of(
         Event(index, time, type_, by, f, value, key)
         for index, (time, _, type_, by, f, key, value) in enumerate(moments)
     ]
+
+
+def history_of_workload(
+    workload: Workload,
+    answers: Answers,
+    *,
+    keys: int = 2,
+    workers: int = 5,
+    seed: int = 0,
+    most: int = 1000,
+    setup: Setup | None = None,
+) -> list[Event]:
+    """The history of a workload in virtual time: so many operations, and its final reads one after the other.
+
+    ``answers`` are :class:`Objects`, or what a client makes of a server in memory.
+    """
+    scale = Scale(keys=keys, workers=workers, setup=setup or Setup(version=""))
+    events = simulate(workload.generator(scale), workers=workers, answers=answers, seed=seed, most=most).events
+    used = tuple(dict.fromkeys(event.key for event in events if event.key is not None))
+    stream = Stream(random.Random(f"{seed}:final"))
+    last = max((event.process for event in events if isinstance(event.process, int)), default=0)
+    time = events[-1].time if events else 0
+    for number, read in enumerate(workload.final(Scale(keys=keys, workers=workers, setup=scale.setup, used=used))):
+        answer, stream = answers(read, stream)
+        process, ended = last + 1 + number, time + round(answer.after * 1e9)
+        for at, type_, value in ((time, "invoke", read.value), (ended, answer.type, answer.value)):
+            events.append(Event(len(events), at, type_, process, read.f, value, read.key, phase="final"))  # type: ignore[arg-type]  # (types by name)
+        time = ended
+    return events

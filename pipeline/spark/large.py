@@ -102,6 +102,8 @@ def run_tables(
     else:
         (found,) = listing(spark, history).values()
         source = Source(history, found.size, history)
+        # Its tables are all that is here.
+        run.root.mkdir(exist_ok=True)
     header_of(b"".join(head(spark, source.uri).partition(b"\n")[:2]), Path(source.name))
     made_from = source_of(run) if run.history.exists() else None
     with replacing(run.tables, made_from) as (fresh, rows):

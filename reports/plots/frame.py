@@ -45,6 +45,8 @@ STYLE: Final[dict[Any, Any]] = {
     "text.parse_math": False,
 }
 MARK: Final = "#c00018"
+GREY: Final = "#b4b9bf"
+LINE_STYLES: Final = ("-", (0, (6, 2)), (0, (3, 1.5)), (0, (1, 1.5)), (0, (6, 1.5, 1, 1.5)))
 #: Inches, legends included.
 WIDTH: Final = 9.0
 #: Room for a letter of a fault's name, as a part of the run's time: a panel is about 7.2 inches wide.
@@ -99,9 +101,12 @@ def end_of(window: FaultWindow, end: float) -> float:
 
 
 class Frame:
-    """A figure with panels over the run's time below a strip of faults.  ``panels`` from top to bottom."""
+    """A figure with panels over the run's time below a strip of faults.  ``panels`` from top to bottom.
 
-    def __init__(self, drawn: Drawn, marks: Marks, title: str, heights: Sequence[float]) -> None:
+    The bands behind the panels have the colours of the fault families, or are ``grey`` where points carry colours.
+    """
+
+    def __init__(self, drawn: Drawn, marks: Marks, title: str, heights: Sequence[float], *, grey: bool = False) -> None:
         self.drawn, self.marks = drawn, marks
         self.end = drawn.run.end / 1e9
         bars = bars_of(drawn.windows, self.end)
@@ -119,7 +124,7 @@ class Frame:
         if strip:
             _draw_bars(all_axes[0], bars, rows)
         for axes in self.panels:
-            _bands(axes, drawn.windows, self.end)
+            _bands(axes, drawn.windows, self.end, grey=grey)
             _marks(axes, marks)
         self.panels[-1].set_xlim(0, self.end)
         self.panels[-1].set_xlabel("seconds")
@@ -143,11 +148,12 @@ def _draw_bars(axes: Axes, bars: Sequence[Bar], rows: int) -> None:
         axes.text(bar.start, bar.row + 0.54, f" {bar.text}", fontsize=7, va="center", color="#10151a")
 
 
-def _bands(axes: Axes, windows: Sequence[FaultWindow], end: float) -> None:
+def _bands(axes: Axes, windows: Sequence[FaultWindow], end: float, *, grey: bool) -> None:
     for window in windows:
         if window.state != "skipped":
             stop = max(end_of(window, end), window.started + end / 400)
-            axes.axvspan(window.started, stop, color=FAULT_COLOURS[window.family], alpha=0.35, lw=0, zorder=0)
+            colour = GREY if grey else FAULT_COLOURS[window.family]
+            axes.axvspan(window.started, stop, color=colour, alpha=0.35, lw=0, zorder=0)
 
 
 def _marks(axes: Axes, marks: Marks) -> None:

@@ -28,13 +28,13 @@ from reports.analysis.findings import Drawn
 from reports.analysis.marks import Marks, marks_of
 from reports.analysis.progress import progress_of
 from reports.load.columns import NONE, Ints
-from reports.plots.frame import STYLE, Frame, figure_of
+from reports.plots.frame import LINE_STYLES, STYLE, Frame, figure_of
+from reports.plots.own_figures import own_figures
 from reports.style.format import number, one_line
 from reports.style.index_axis import IndexAxis
 from reports.style.palette import OUTCOME_COLOURS, OUTCOME_INKS, bright, node_colour
 
 OUTCOME_MARKERS: Final = ("o", "^", "x")
-LINE_STYLES: Final = ("-", (0, (6, 2)), (0, (3, 1.5)), (0, (1, 1.5)), (0, (6, 1.5, 1, 1.5)))
 SNAPSHOT_MARKS: Final = (
     ("saved", "|", "#1b1f24", "snapshot saved"),
     ("loaded", "D", "#ffffff", "loaded at a start"),
@@ -95,7 +95,7 @@ def scatter(drawn: Drawn, marks: Marks) -> Figure | None:
         return None
     done = operations.returned != NONE
     latency = np.maximum((operations.returned - operations.invoked) / 1e6, 1e-3)
-    frame = Frame(drawn, marks, "Latency of each operation", [3.2])
+    frame = Frame(drawn, marks, "Latency of each operation", [3.2], grey=True)
     axes = frame.panels[0]
     for code, (name, marker) in enumerate(zip(OUTCOMES, OUTCOME_MARKERS, strict=True)):
         rows = np.nonzero(done & operations.which(code))[0]
@@ -394,6 +394,7 @@ PLOTS: Final[Mapping[str, Callable[[Drawn, Marks], Figure | None]]] = {
     "rate": rate,
     "leaders": leaders,
     "log-ends": log_ends,
+    "own-figures": own_figures,
     "topology": networks,
     "counterexample": counterexample,
 }

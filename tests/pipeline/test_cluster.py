@@ -148,7 +148,6 @@ spark = start_session(master, app="tests", memory="512m", settings={
     "spark.scheduler.maxRegisteredResourcesWaitingTime": "300s"})
 run = RunFiles(Path(root))
 tables = run_tables(spark, run, model="register", deadline_s=30)
-(Path(root) / "again").mkdir()
 pieces = run_tables(spark, RunFiles(Path(root) / "again"), model="register", deadline_s=30,
     history=(Path(root) / "history.jsonl").as_uri(), sizes=Sizes(piece=5000))
 keys = run_tables(spark, RunFiles(Path(long)), model="register", deadline_s=30, sizes=Sizes(key=30))

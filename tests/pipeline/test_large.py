@@ -118,7 +118,6 @@ def test_what_is_wrong_is_named_alike(spark, recorder, bad: str, place: str) -> 
 
 def far(spark, run: RunFiles) -> str:
     """The history's URI in a mount table of Hadoop's own, which stands for a file system that Python cannot open."""
-    (run.root.parent / "there").mkdir(exist_ok=True)
     # Hadoop keeps a table that it has read: each test has one of its own.
     table = re.sub("[^a-z0-9]", "", run.root.parent.name)
     link = f"fs.viewfs.mounttable.{table}.link./data"

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from history import Receipt, RunFiles
@@ -25,7 +26,8 @@ from reports.analysis.node_timeline import SILENT
 from reports.load.columns import from_operations
 from reports.load.run import read_run
 from reports.plots import plots
-from reports.plots.frame import LETTER, MARK, MAX_ROWS, STYLE, bars_of
+from reports.plots.frame import GREY, LETTER, MARK, MAX_ROWS, STYLE, bars_of
+from reports.style.palette import FAULT_COLOURS
 from tests.support.draws import draws
 from tests.support.reports.checks import DELETED, with_checks
 from tests.support.reports.made import Maker
@@ -79,6 +81,17 @@ def test_a_name_without_room_stands_in_the_legend(made: Maker) -> None:
     assert figure is not None
     legend = [text.get_text() for text in figure.legends[0].get_texts()]
     assert "#0 #1 partition-majorities-ring" in [text.replace("\n", "") for text in legend]
+
+
+def test_bands_are_grey_behind_points_that_carry_colours(made: Maker) -> None:
+    """As in the first report on DLedger; the bars above them have the colours of the faults' families."""
+    with mpl.rc_context(STYLE):
+        drawn = prepare(read_run(made("valid", fault="partition-majorities-ring")))
+        points, lines = plots.scatter(drawn, marks_of(drawn)), plots.rate(drawn, marks_of(drawn))
+    assert points is not None
+    assert lines is not None
+    grey, coloured = ({to_hex(patch.get_facecolor()) for patch in one.axes[-1].patches} for one in (points, lines))
+    assert (grey, coloured) == ({GREY}, {FAULT_COLOURS["partition"].lower()})
 
 
 @pytest.mark.slow

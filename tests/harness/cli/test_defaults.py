@@ -117,6 +117,25 @@ def test_what_is_wrong_in_the_project_file_is_one_line(
     assert said.count("\n") == 1
 
 
+def test_a_bad_value_is_reported_with_where_it_is_from(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who gives no --mode looks for it in vain on the command line."""
+    Path("kv.toml").write_text(SYSTEM)
+    Path("plan.toml").write_text("system = 'kv.toml'\nmode = 'asink'\n")
+
+    def said(*words: str) -> str:
+        assert run_command(["run", "--dry-run", *words]) == 254
+        return capsys.readouterr().err.split("'asink' is not one of 'sync', 'async'")[1]
+
+    assert said("--system", "kv.toml", "--mode", "asink") == "; see harness run --help\n"
+    assert said("--plan", "plan.toml") == " (from --plan); see harness run --help\n"
+    project("[run]\nsystem = 'kv.toml'\nmode = 'asink'\n")
+    assert said() == " (from harness.toml); see harness run --help\n"
+    monkeypatch.setenv("HARNESS_RUN_MODE", "asink")
+    assert said() == " (from HARNESS_RUN_MODE); see harness run --help\n"
+
+
 def test_other_verbs_take_theirs(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     project("[ls]\nstore = 'nowhere'\n[cluster.up]\nnodes = 'many'\n[serve]\nprt = 1\n[run]\nrate = 'x'\n")
     assert run_command(["ls"]) == 254

@@ -83,6 +83,7 @@ def test_filters(words: str, count: int, store: Path, capsys: pytest.CaptureFixt
     [
         ("--verdict valid --since 2026-03-02", []),
         ("--system dledgr", ["--system dledgr: no run is of it; did you mean dledger?"]),
+        ("--workload cas-registr", ["--workload cas-registr: no run is of it; did you mean cas-register?"]),
         ("-n bridg -n kill-one", ["--nemesis bridg: no run has it; did you mean bridge?"]),
     ],
 )

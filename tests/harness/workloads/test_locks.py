@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from harness.generators import Answer, Simulated, Stream, simulate
+from harness.testing import Objects
 from harness.workloads import Invocation, Locks
 
 WORKERS = 4
@@ -20,40 +22,24 @@ class Held:
 
     def __init__(self, doubts: float) -> None:
         self.doubts = doubts
-        self.holders: dict[Any, int | None] = {}
-        self.last = 0
+        self.locks = Objects("fenced-lock")
         self.reported: dict[tuple[Any, int], int] = {}
         self.wrong: list[str] = []
         self.doubted: set[Any] = set()
 
     def __call__(self, invocation: Invocation, stream: Stream) -> tuple[Answer, Stream]:
+        key, asked = invocation.key, invocation.value
+        never = key not in self.doubted and self.reported.get((key, asked)) != invocation.worker
+        if invocation.f == "release" and never:
+            self.wrong.append(f"{invocation.worker} gave back {asked} of {key}, of which nothing was in doubt")
+        answer, stream = self.locks(invocation, stream)
         draw, stream = stream.draw()
-        lost = draw < self.doubts and invocation.f != "read"
-        value = self.do(invocation, lost=lost)
-        if lost:
-            self.doubted.add(invocation.key)
-        seconds, stream = stream.draw()
-        return Answer(0.001 + seconds / 100, "info" if lost else "ok", value), stream
-
-    def do(self, invocation: Invocation, *, lost: bool) -> Any:
-        f, key, worker = invocation.f, invocation.key, invocation.worker
-        holder = self.holders.get(key)
-        if f == "read":
-            return holder
-        if f == "release":
-            if key not in self.doubted and self.reported.get((key, invocation.value)) != worker:
-                self.wrong.append(f"{worker} gave back {invocation.value} of {key}, of which nothing was in doubt")
-            if holder != invocation.value:
-                return ["free" if holder is None else "held", holder]
-            self.holders[key] = None
-            return ["released", holder]
-        if holder is not None:
-            return ["held", holder]
-        self.last += 1
-        self.holders[key] = self.last
-        if not lost:
-            self.reported[key, self.last] = worker
-        return ["acquired", self.last]
+        if draw < self.doubts and invocation.f != "read":
+            self.doubted.add(key)
+            return replace(answer, type="info", value=asked), stream
+        if invocation.f == "acquire" and answer.value[0] == "acquired":  # type: ignore[index]  # (any JSON)
+            self.reported[key, answer.value[1]] = invocation.worker  # type: ignore[index]
+        return answer, stream
 
 
 def contended(held: Held, seed: int, most: int = 400) -> Simulated:

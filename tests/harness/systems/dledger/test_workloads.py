@@ -7,13 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from checker import check
-from harness.generators import Answer, Stream, simulate
+from harness.generators import Answer, Stream
 from harness.plan import Plan
 from harness.systems import Machine, Setup
-from harness.systems.api import Evidence, Scale, Workload
+from harness.systems.api import Evidence, Workload
 from harness.systems.dledger.objects import request_of
 from harness.systems.dledger.outcomes import completion_of
 from harness.systems.dledger.workloads import WORKLOADS
+from harness.testing import history_of_workload
 from harness.workloads import Invocation
 from history import Event, pair
 from tests.support.harness.register_twin import BUGS, Bug, RegisterTwin
@@ -37,17 +38,7 @@ def history(workload: Workload, bug: Bug, seed: int, most: int, *, doubts: float
             return Answer(0.001 + seconds / 100, "info", invocation.value), stream
         return Answer(0.001 + seconds / 100, reply.type, reply.value, reply.error), stream
 
-    scale = Scale(keys=2, workers=5, setup=SETUP)
-    run = simulate(workload.generator(scale), workers=5, answers=answers, seed=seed, most=most)
-    used = tuple(dict.fromkeys(event.key for event in run.events if event.key is not None))
-    events = list(run.events)
-    for read in workload.final(Scale(keys=2, workers=5, setup=SETUP, used=used)):
-        assert read.final
-        reply = completion_of(read, twin.answer(request_of(read, "log")), "n1")
-        for type_, value in (("invoke", read.value), (reply.type, reply.value)):
-            at, time = len(events), events[-1].time + 1
-            events.append(Event(at, time, type_, 10_000, read.f, value, read.key, phase="final"))  # type: ignore[arg-type]  # (types by name)
-    return events
+    return history_of_workload(workload, answers, seed=seed, most=most, setup=SETUP)
 
 
 def verdicts(workload: Workload, events: list[Event]) -> set[str]:

@@ -84,6 +84,18 @@ def test_one_that_copies_first_loses_nothing_and_all_of_it_outlives_the_end_of_e
         assert [servers.ask(after, f"get k{number}") for number in range(60)] == [f"ok {n}" for n in range(60)]
 
 
+def test_a_server_logs_its_start(tmp_path: Path) -> None:
+    """`harness system check` misses the log of a node that says nothing."""
+    servers = Servers(tmp_path, "sync", {name: free_address() for name in ("n1", "n2", "n3")})
+    with (tmp_path / "n1.log").open("w+") as file:
+        servers.start("n1", file)
+        try:
+            servers.await_answer("n1")
+            assert (tmp_path / "n1.log").read_text() == f"n1 listens on {servers.addresses['n1']} and holds change 0\n"
+        finally:
+            servers.kill("n1")
+
+
 def test_a_server_that_cannot_save_ends_even_where_it_cannot_say_so(tmp_path: Path) -> None:
     """Its log lies on the disk that fails as well: it went on with a view that it forgot when it was started again."""
     (tmp_path / "n1/copy.new").mkdir(parents=True)
