@@ -155,7 +155,7 @@ class Run:
             faults.prepare(remote, system)
             log.info("prechecked")
             link_latest(files)
-            self._start_spark()
+            self._start_spark(files)
             self._lead(system, names)
             self._state.environment = {**environment(plan, system, remote), **faults.describe()}
             self._await_spark()
@@ -235,10 +235,11 @@ class Run:
 
     # -- conclusion ------------------------------------------------------------------------------------------------
 
-    def _start_spark(self) -> None:
-        if self._plan.spark:
+    def _start_spark(self, files: RunFiles) -> None:
+        plan = self._plan
+        if plan.spark:
             self._spark = WarmSession(
-                self._plan.spark_master, app=f"harness {self._plan.test}", settings=self._plan.spark_conf
+                plan.spark_master, app=f"harness {plan.test}", settings=plan.spark_conf, shared=files.root
             )
 
     def _await_spark(self) -> None:

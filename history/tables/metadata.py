@@ -41,10 +41,8 @@ def schema_of(path: Path, name: str) -> pa.Schema:
 
     Raises FileNotFoundError, and FormatError for what is no Parquet, or another table.
     """
-    try:
+    with parquet(path):
         schema = pq.read_schema(path)
-    except pa.ArrowInvalid as error:
-        raise no_parquet(path, error) from None
     found = (schema.metadata or {}).get(TABLE, b"no table").decode()
     if found != name:
         raise FormatError(str(path), "the schema", f"expected the table {name}, found {found}")
@@ -57,23 +55,16 @@ def read_checked(path: Path, name: str, schema: pa.Schema) -> pa.Table:
     Raises as :func:`schema_of` does, and FormatError for a column of another type.
     """
     schema_of(path, name)
-    try:
+    with parquet(path):
         table = pq.ParquetFile(path).read()
-    except (pa.ArrowInvalid, OSError) as error:
-        if isinstance(error, FileNotFoundError):
-            raise
-        raise no_parquet(path, error) from None
     return fit(table, name, schema, path)
 
 
 def read_pieces(path: Path, name: str, schema: pa.Schema) -> Iterator[pa.Table]:
     """Read a table in pieces of up to :data:`PIECE` rows.  Raises FormatError as :func:`read_checked` does."""
-    try:
-        with pq.ParquetFile(path) as file:
-            for batch in file.iter_batches(PIECE, columns=[*schema.names, *FORMERLY.get(name, {}).values()]):
-                yield fit(pa.Table.from_batches([batch]), name, schema, path)
-    except pa.ArrowInvalid as error:
-        raise no_parquet(path, error) from None
+    with parquet(path), pq.ParquetFile(path) as file:
+        for batch in file.iter_batches(PIECE, columns=[*schema.names, *FORMERLY.get(name, {}).values()]):
+            yield fit(pa.Table.from_batches([batch]), name, schema, path)
 
 
 def fit(table: pa.Table, name: str, schema: pa.Schema, path: Path) -> pa.Table:
@@ -113,6 +104,12 @@ def named(path: Path) -> Iterator[None]:
         raise OSError(error.errno, os.strerror(error.errno), str(path)) from None
 
 
-def no_parquet(path: Path, error: Exception) -> FormatError:
-    """The error of a file that is no Parquet, or damaged."""
-    return FormatError(str(path), "byte 0", f"expected Parquet: {error}")
+@contextlib.contextmanager
+def parquet(path: Path) -> Iterator[None]:
+    """Let what reads a file raise FormatError if it is no Parquet, or damaged: for Arrow that may be an OSError."""
+    try:
+        yield
+    except (pa.ArrowInvalid, OSError) as error:
+        if isinstance(error, FileNotFoundError):
+            raise
+        raise FormatError(str(path), "byte 0", f"expected Parquet: {error}") from None

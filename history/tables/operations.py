@@ -7,7 +7,7 @@ a key that groups the same way in Spark as in Python.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -46,9 +46,24 @@ def table_of(columns: dict[str, list[Any]], schema: pa.Schema) -> pa.Table:
     try:
         return pa.table(columns, schema=schema)
     except UnicodeEncodeError:
-        for name in ("f", "node", "error"):
-            columns[name] = [None if cell is None else clean(cell) for cell in columns[name]]
-        return pa.table(columns, schema=schema)
+        return pa.table(_cleaned(columns), schema=schema)
+
+
+def table_of_rows(rows: Iterable[dict[str, Any]], schema: pa.Schema) -> pa.Table:
+    """A table of these rows, their texts cleaned where that is needed."""
+    held = list(rows)
+    try:
+        return pa.Table.from_pylist(held, schema)
+    except UnicodeEncodeError:
+        return pa.Table.from_pylist(_cleaned(held), schema)
+
+
+def _cleaned(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {clean(name): _cleaned(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_cleaned(item) for item in value]
+    return clean(value) if isinstance(value, str) else value
 
 
 def memo() -> Callable[[Any], str]:

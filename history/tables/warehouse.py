@@ -86,13 +86,14 @@ def read_all(warehouse: Path, table: str) -> pa.Table:
 
     Raises FileNotFoundError if no run was ever added, FormatError for columns of other types.
     """
+    return in_newest(warehouse, lambda version: read_version(version, table)).sort_by("run")
 
-    def read(version: Path) -> pa.Table:
-        schema = written_schema(table)
-        parts = [read_checked(path, table, schema) for path in files_of(version, table)]
-        return pa.concat_tables([schema.empty_table(), *parts]).sort_by("run")
 
-    return in_newest(warehouse, read)
+def read_version(version: Path, table: str) -> pa.Table:
+    """One table of all runs of a version.  Raises FileNotFoundError if it was removed, FormatError."""
+    schema = written_schema(table)
+    parts = [read_checked(path, table, schema) for path in files_of(version, table)]
+    return pa.concat_tables([schema.empty_table(), *parts])
 
 
 def read_runs(warehouse: Path) -> pa.Table:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import re
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
@@ -29,14 +30,18 @@ _MODULES: Final = {
 _OLD: Final = {"s3": "s3a", "s3n": "s3a"}
 
 
+@dataclass(frozen=True, slots=True)
+class FarFile:
+    """A file's URI, its length in bytes, and when it was modified (ms since 1970), by its file system."""
+
+    uri: str
+    size: int
+    modified: int
+
+
 def is_remote(place: str) -> bool:
     """Is this a URI?"""
     return _SCHEME.match(place) is not None
-
-
-def uri_of(place: Path | str) -> str:
-    """The ``file:`` URI of a local path, whatever Spark's default file system is; a URI is returned unchanged."""
-    return str(place) if is_remote(str(place)) else Path(place).resolve().as_uri()
 
 
 def for_readers(uri: str) -> str:
@@ -44,20 +49,31 @@ def for_readers(uri: str) -> str:
     return _WILD.sub(r"\\\g<0>", unquote(uri))
 
 
-def listing(spark: SparkSession, place: str) -> dict[str, tuple[str, int]]:
-    """Name -> (URI, bytes) of the files in a directory, or of the one file.
+def listing(spark: SparkSession, place: str) -> dict[str, FarFile]:
+    """The files in a directory by their names, or the one file.
 
     Raises PackageMissingError, as everything here that is given a URI; and py4j's errors.
     """
     system, root = _system(spark, place)
     status = system.getFileStatus(root)
     found = [status] if status.isFile() else [entry for entry in system.listStatus(root) if entry.isFile()]
-    return {entry.getPath().getName(): (entry.getPath().toUri().toString(), int(entry.getLen())) for entry in found}
+    return {
+        entry.getPath().getName(): FarFile(
+            entry.getPath().toUri().toString(), int(entry.getLen()), int(entry.getModificationTime())
+        )
+        for entry in found
+    }
 
 
 def head(spark: SparkSession, uri: str, count: int = _TAIL) -> bytes:
     """The first bytes of a file."""
     return _bytes(spark, uri, 0, count)
+
+
+def tail(spark: SparkSession, uri: str, size: int, count: int = _TAIL) -> bytes:
+    """The last bytes of a file that is ``size`` bytes long."""
+    start = max(0, size - count)
+    return _bytes(spark, uri, start, size - start)
 
 
 def copy_here(spark: SparkSession, uri: str, to: Path, room: int) -> None:
@@ -77,13 +93,10 @@ def copy_here(spark: SparkSession, uri: str, to: Path, room: int) -> None:
 
 def torn_tail(spark: SparkSession, uri: str, size: int) -> bytes:
     """The bytes after the last line end of a file: a line that was not written completely, usually nothing."""
-    window = _TAIL
-    while True:
-        start = max(0, size - window)
-        end = _bytes(spark, uri, start, size - start)
-        if b"\n" in end or start == 0:
-            return end.rpartition(b"\n")[2]
-        window *= 8
+    count = _TAIL
+    while b"\n" not in (end := tail(spark, uri, size, count)) and count < size:
+        count *= 8
+    return end.rpartition(b"\n")[2]
 
 
 def _bytes(spark: SparkSession, uri: str, start: int, count: int) -> bytes:

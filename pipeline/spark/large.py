@@ -25,13 +25,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from history import SECOND, RunFiles, receipts_of
-from history.metrics.awake_clock import AwakeClock
 from history.metrics.recovery import Times
 from history.tables.schemas import OPERATIONS, VERDICTS, WINDOWS
 from pipeline.spark.actions import require_visible, run_action
 from pipeline.spark.big_keys import judge_big_keys
 from pipeline.spark.blocks import Report, Source, Span, read_blocks, span_of
-from pipeline.spark.hadoop_fs import for_readers, head, listing, uri_of
+from pipeline.spark.hadoop_fs import for_readers, head, listing
 from pipeline.spark.keys import count_keys, judge_keys, read_table, write_by_key, write_numbers
 from pipeline.tables.conclusions import clock_of, source_of
 from pipeline.tables.judging import REGISTERS, Budget, verdict_table
@@ -86,7 +85,7 @@ def run_tables(
     *,
     model: str | None,
     deadline_s: float,
-    sizes: Sizes | None = None,
+    sizes: Sizes = Sizes(),
     history: str | None = None,
 ) -> Tables:
     """Compute and write the five tables of a run on Spark.
@@ -99,51 +98,35 @@ def run_tables(
     a worker does not see the run's directory.
     """
     if history is None:
-        source = Source(uri_of(run.history), run.history.stat().st_size, str(run.history))
+        source = Source(run.history.resolve().as_uri(), run.history.stat().st_size, str(run.history))
     else:
-        ((_, size),) = listing(spark, history).values()
-        source = Source(history, size, history)
+        (found,) = listing(spark, history).values()
+        source = Source(history, found.size, history)
+        # Its tables are all that is here.
+        run.root.mkdir(exist_ok=True)
     header_of(b"".join(head(spark, source.uri).partition(b"\n")[:2]), Path(source.name))
     made_from = source_of(run) if run.history.exists() else None
     with replacing(run.tables, made_from) as (fresh, rows):
-        verdicts, faults = _computed(
-            spark, source, clock_of(run), fresh.resolve(), rows, model, deadline_s, sizes or Sizes()
-        )
-        rows["probes"] = write_part(fresh, "probes", probe_batches(run.probes))
+        root = fresh.resolve()
+        scratch = root / ".blocks"
+        scratch.mkdir()
+        reports = read_blocks(spark, source, scratch, sizes.piece)
+        check_blocks(source.name, [report.block for report in reports])
+        receipts = receipts_of([event for report in reports for event in report.nemesis])
+        made = _finish_operations(reports, root, scratch, source.name)
+        load = Slice.load(made.slices, receipts)
+        with ThreadPoolExecutor(1, "windows") as pool:
+            windows = pool.submit(_write_windows, spark, made.parts, reports, root, scratch)
+            verdicts = _verdict_rows(spark, made, root, model, deadline_s, sizes)
+            rows["windows"], times = windows.result()
+        # Not those that were written: what was paired must be read back.
+        rows["operations"] = sum(piece.operations for piece in made.slices)
+        faults = fault_table(receipts, _joined_times(scratch / "ok", times), load, clock_of(run))
+        rows.update(write_tables(root, {"verdicts": verdicts, "faults": faults}))
+        # Not what is in it first: an attempt that Spark has given up may still write there.
+        remove(scratch)
+        rows["probes"] = write_part(root, "probes", probe_batches(run.probes))
     return Tables.of(verdicts, faults)
-
-
-def _computed(
-    spark: SparkSession,
-    source: Source,
-    clock: AwakeClock,
-    root: Path,
-    rows: dict[str, int],
-    model: str | None,
-    deadline_s: float,
-    sizes: Sizes,
-) -> tuple[pa.Table, pa.Table]:
-    """Write operations, verdicts, windows and faults of a run under ``root``; return verdicts and faults.
-
-    ``rows`` gets the number of rows that were written of each, of operations the number that were paired.
-    """
-    scratch = root / ".blocks"
-    scratch.mkdir()
-    reports = read_blocks(spark, source, scratch, sizes.piece)
-    check_blocks(source.name, [report.block for report in reports])
-    receipts = receipts_of([event for report in reports for event in report.nemesis])
-    made = _finish_operations(reports, root, scratch, source.name)
-    load = Slice.load(made.slices, receipts)
-    with ThreadPoolExecutor(1, "windows") as pool:
-        windows = pool.submit(_write_windows, spark, made.parts, reports, root, scratch)
-        verdicts = _verdict_rows(spark, made, root, model, deadline_s, sizes)
-        rows["windows"], times = windows.result()
-    rows["operations"] = sum(piece.operations for piece in made.slices)
-    faults = fault_table(receipts, _joined_times(scratch / "ok", times), load, clock)
-    rows |= write_tables(root, {"verdicts": verdicts, "faults": faults})
-    # Not what is in it first: an attempt that Spark has given up may still write there.
-    remove(scratch)
-    return verdicts, faults
 
 
 # -- operations -------------------------------------------------------------------------------------------------------
@@ -209,7 +192,7 @@ def _verdict_rows(
     verdicts, large = judge_keys(spark, made.by_key, keys, model, budget, most, rows)
     if not large:
         return verdicts
-    operations = spark.read.parquet(for_readers(uri_of(root / "operations.parquet")))
+    operations = spark.read.parquet(for_readers((root / "operations.parquet").as_uri()))
     held = f"; one task holds {most} operations on one key, or {rows} that are not of integers: see {_WORKER}"
     # An unkeyed object has the key ''.
     quoted = ", ".join("'" + key.replace("\\", "\\\\").replace("'", "\\'") + "'" for key in large)

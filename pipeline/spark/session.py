@@ -85,9 +85,9 @@ def start_session(
         return _in_own_thread(master, app, scratch, log)
 
 
-def is_local(master: str) -> bool:
+def is_local(master: str | None) -> bool:
     """Do the tasks run in the driver's own JVM?"""
-    return master.split("[")[0] == "local"
+    return master is not None and master.split("[")[0] == "local"
 
 
 def is_on_this_machine(master: str) -> bool:
@@ -99,8 +99,8 @@ def cluster_settings(master: str, scratch: Path, memory: str) -> dict[str, str]:
     """Spark's settings for the executors of a cluster; none for a local master.
 
     This project's packages are sent as an archive that Spark unpacks beside each executor, so they need not be
-    installed there; Python, pyarrow, pandas and numba must be.  Paths of runs and of the warehouse must mean the same
-    files on every machine.
+    installed there; Python, pyarrow, pandas, numpy, msgspec and numba must be.  Paths of runs and of the warehouse must
+    mean the same files on every machine.
     """
     if is_local(master):
         return {}

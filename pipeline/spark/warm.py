@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from history import Header, HistoryWriter, RunFiles
-from pipeline.errors import PipelineError, SessionError
+from pipeline.errors import SessionError
 from pipeline.spark.large import run_tables
-from pipeline.spark.session import scratch_prefix, start_session
+from pipeline.spark.session import is_local, scratch_prefix, start_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -30,7 +30,8 @@ class WarmSession:
     """Starts a session in a background thread; :meth:`get` waits for it.
 
     The parameters are those of ``start_session``, which makes a ``brief`` one.  ``rounds`` is how often the made-up run
-    is worked through: the first time loads, the further ones compile.
+    is worked through: the first time loads, the further ones compile.  It lies under ``shared``, which all workers of a
+    cluster see; without a cluster, in a temporary directory.
     """
 
     def __init__(
@@ -40,11 +41,12 @@ class WarmSession:
         app: str,
         settings: Mapping[str, str] | None = None,
         rounds: int = 2,
+        shared: Path | None = None,
     ) -> None:
         self._start = partial(start_session, master, app=app, brief=True, settings=settings)
-        self._rounds = rounds
+        self._rounds, self._shared = rounds, None if is_local(master) else shared
         self._session: SparkSession | None = None
-        self._failure: PipelineError | None = None
+        self._failure: SessionError | None = None
         self._stopped = False
         self._thread = threading.Thread(target=self._warm_up, name="spark-warm", daemon=True)
         self._thread.start()
@@ -83,13 +85,13 @@ class WarmSession:
     def _warm_up(self) -> None:
         try:
             self._session = self._start()
-            with tempfile.TemporaryDirectory(prefix="harness-warm-") as root:
+            with tempfile.TemporaryDirectory(prefix=".harness-warm-", dir=self._shared) as root:
                 run = made_up_run(Path(root) / "run")
                 for _ in range(self._rounds):
                     if self._stopped:
                         return
                     run_tables(self._session, run, model="register", deadline_s=10)
-        except PipelineError as error:
+        except SessionError as error:
             self._failure = error
         except Exception as error:  # noqa: BLE001 (a thread's exception would go to the terminal)
             self._failure = SessionError(f"Spark started, but its first job failed: {error}")

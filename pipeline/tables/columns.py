@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
+from functools import cache
 from typing import Any, Final, cast
 
 import pyarrow as pa
 
-from history import Event, FormatError, Operation
+from history import Event, Operation
 from history.records.events import NEMESIS
 from history.tables.operations import memo, table_of
 from history.tables.schemas import OPERATIONS
@@ -34,7 +35,7 @@ _INT64_MAX: Final = 2**63 - 1
 
 
 def events_table(events: Sequence[Event]) -> pa.Table:
-    """Events as columns of :data:`EVENTS`.  Raises FormatError for a number that does not fit in 64 bits."""
+    """Events as columns of :data:`EVENTS`, whose numbers must fit (:func:`misfit`)."""
     text = memo()
     columns: dict[str, list[Any]] = {
         "index": [event.index for event in events],
@@ -49,10 +50,16 @@ def events_table(events: Sequence[Event]) -> pa.Table:
         "phase": [event.phase for event in events],
         "intended": [event.intended for event in events],
     }
-    try:
-        return table_of(columns, EVENTS)
-    except (OverflowError, pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise _misfit(events, error) from None
+    return table_of(columns, EVENTS)
+
+
+def misfit(event: Event) -> str | None:
+    """Name the number of an event that does not fit in 64 bits; None if there is none."""
+    for name in ("index", "time", "process", "intended"):
+        number = getattr(event, name)
+        if isinstance(number, int) and not -_INT64_MAX <= number <= _INT64_MAX:
+            return f"{name!r} does not fit in 64 bits: {number}"
+    return None
 
 
 def events_of(table: pa.Table) -> list[Event]:
@@ -66,7 +73,7 @@ def events_of(table: pa.Table) -> list[Event]:
 
 def operations_of(table: pa.Table | pa.RecordBatch) -> list[Operation]:
     """The rows of an operations table as values, in the order of the rows."""
-    parse = _parser()
+    parse = cache(_value_of)
     columns: dict[str, list[Any]] = {name: table.column(name).to_pylist() for name in OPERATIONS.names}
     for name in ("key", "value", "result"):
         columns[name] = [parse(cell) for cell in columns[name]]
@@ -76,31 +83,8 @@ def operations_of(table: pa.Table | pa.RecordBatch) -> list[Operation]:
 
 def key_of(text: str | None) -> str | int | None:
     """The key whose column holds ``text``."""
-    return None if text is None else cast("str | int", json.loads(text))
+    return cast("str | int | None", _value_of(text))
 
 
-def _parser() -> Callable[[str | None], Any]:
-    known: dict[str | None, Any] = {None: None, "null": None}
-
-    def parse(text: str | None) -> Any:
-        if text in known:
-            return known[text]
-        value = json.loads(cast("str", text))
-        if isinstance(value, str | int):
-            known[text] = value
-        return value
-
-    return parse
-
-
-def _misfit(events: Iterable[Event], cause: Exception) -> FormatError:
-    source = "history"
-    for event in events:
-        for name in ("index", "time", "process", "intended"):
-            number = getattr(event, name)
-            if isinstance(number, int) and not -_INT64_MAX <= number <= _INT64_MAX:
-                return FormatError(source, f"line {event.index + 2}", f"{name!r} does not fit in 64 bits: {number}")
-        for name in ("node", "error"):
-            if not isinstance(cell := getattr(event, name), str | None):
-                return FormatError(source, f"line {event.index + 2}", f"{name!r} must be a string, found {cell!r}")
-    return FormatError(source, "some line", str(cause))
+def _value_of(text: str | None) -> Any:
+    return None if text is None else json.loads(text)

@@ -20,7 +20,7 @@ from history.metrics.awake_clock import AwakeClock
 from history.metrics.recovery import Load, moment_or
 from history.records.events import PHASES
 from history.records.violations import violations_of
-from history.tables.operations import clean, json_text, operations_table
+from history.tables.operations import json_text, operations_table, table_of_rows
 from history.tables.schemas import CHECKS, COUNTEREXAMPLES, COVERAGE, ENVIRONMENT
 from pipeline.tables.judging import verdicts_of
 
@@ -36,9 +36,9 @@ def conclusion_tables(run: RunFiles, tables: Mapping[str, pa.Table], load: Load)
     results = object_in(run.results)
     try:
         return {
-            "checks": pa.Table.from_pylist(list(_checks(results)), CHECKS),
+            "checks": table_of_rows(_checks(results), CHECKS),
             "coverage": coverage_table(tables["faults"].to_pylist(), load, _ok_under(results)),
-            "environment": _environment(results.get("environment") or {}),
+            "environment": table_of_rows(_flat(results.get("environment") or {}), ENVIRONMENT),
             "counterexamples": counterexample_table(tables["verdicts"]),
         }
     except (AttributeError, KeyError, TypeError, ValueError, pa.ArrowException) as error:
@@ -75,26 +75,20 @@ def _checks(results: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         details = dict(check.get("details") or {})
         nodes = details.get("nodes") or details.get("behind") or ()
         yield {
-            **{name: clean(check[name]) for name in _OWN},
-            "kinds": sorted({clean(one.kind) for one in found if one.check == check["name"]}),
-            "nodes": [clean(str(node)) for node in nodes],
+            **{name: check[name] for name in _OWN},
+            "kinds": sorted({one.kind for one in found if one.check == check["name"]}),
+            "nodes": [str(node) for node in nodes],
             "details": json_text(details),
         }
 
 
-def _environment(found: Mapping[str, Any]) -> pa.Table:
-    pairs = list(_flat(found))
-    return pa.table([[key for key, _ in pairs], [value for _, value in pairs]], schema=ENVIRONMENT)
-
-
-def _flat(found: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
+def _flat(found: Mapping[str, Any], before: str = "") -> Iterator[dict[str, str]]:
     """Keys with dots for what is nested; text as it is, anything else as JSON."""
     for key, value in found.items():
-        name = clean(f"{before}{key}")
         if isinstance(value, Mapping):
-            yield from _flat(value, f"{name}.")
+            yield from _flat(value, f"{before}{key}.")
         else:
-            yield name, clean(value) if isinstance(value, str) else json_text(value)
+            yield {"key": f"{before}{key}", "value": value if isinstance(value, str) else json_text(value)}
 
 
 # -- coverage ---------------------------------------------------------------------------------------------------------
@@ -122,7 +116,7 @@ def coverage_table(faults: Iterable[Mapping[str, Any]], load: Load, ok: Mapping[
             row = phases.setdefault("main", _nothing(fault, "main"))
             row["ok"] = (row["ok"] or 0) + ok[fault["id"]]
     ordered = [phases[phase] for phases in rows.values() for phase in PHASES if phase in phases]
-    return pa.Table.from_pylist(ordered, COVERAGE)
+    return table_of_rows(ordered, COVERAGE)
 
 
 def _nothing(fault: Mapping[str, Any], phase: str) -> dict[str, Any]:
@@ -166,8 +160,8 @@ def counterexample_table(verdicts: pa.Table) -> pa.Table:
         {
             "key": None if verdict.key is None else json_text(verdict.key),
             "place": place,
-            "kind": clean(example.kind),
-            "sentence": clean(example.sentence),
+            "kind": example.kind,
+            "sentence": example.sentence,
             "shown_at": example.shown_at,
             "core": operations_table(example.operations).to_pylist(),
             "suspects": [one.invoke_index for one in example.suspects],
@@ -175,4 +169,4 @@ def counterexample_table(verdicts: pa.Table) -> pa.Table:
         for verdict in verdicts_of(verdicts.filter(pc.equal(verdicts["verdict"], "invalid")))
         for place, example in enumerate(verdict.counterexamples)
     ]
-    return pa.Table.from_pylist(rows, schema=COUNTEREXAMPLES)
+    return table_of_rows(rows, COUNTEREXAMPLES)

@@ -24,7 +24,7 @@ from history.codes import ABSENT
 from history.readers.scanned import read_only
 from history.records.events import NEMESIS, PHASES, TYPES, parse_event, parse_object
 from history.tables.operations import json_text
-from pipeline.tables.columns import EVENTS, events_table
+from pipeline.tables.columns import EVENTS, events_table, misfit
 
 #: A block of fewer bytes is read strictly, since loading the scanner takes longer.
 SMALL: Final = 4 << 20
@@ -122,24 +122,15 @@ class _Lines:
             except FormatError as error:
                 self.wrong = (row, error.message)
                 break
-        try:
-            events_table([event for _, event in events])
-        except FormatError:
-            events = self._fitting(events)
         self.nemesis = [event for _, event in events if event.process == NEMESIS]
         return events
 
     def event(self, start: int, end: int) -> Event:
-        return parse_event(parse_object(self.data[start:end].tobytes(), _UNNAMED, 0), _UNNAMED, 0)
-
-    def _fitting(self, events: list[tuple[int, Event]]) -> list[tuple[int, Event]]:
-        for place, (row, event) in enumerate(events):
-            try:
-                events_table([event])
-            except FormatError as error:
-                self.wrong = (row, error.message)
-                return events[:place]
-        return events
+        """The event in a line.  Raises FormatError, whose place is not that of the line."""
+        event = parse_event(parse_object(self.data[start:end].tobytes(), _UNNAMED, 0), _UNNAMED, 0)
+        if (complaint := misfit(event)) is not None:
+            raise FormatError(str(_UNNAMED), "line 0", complaint)
+        return event
 
 
 class _Scan(_Lines):

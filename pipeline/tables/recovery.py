@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from history import UNAPPLIED, Receipt
 from history.metrics.awake_clock import AwakeClock
 from history.metrics.recovery import Asked, Load, Times, figures, load_of, surroundings
-from history.tables.operations import clean
+from history.tables.operations import table_of_rows
 from history.tables.schemas import FAULTS
 
 
@@ -31,22 +31,15 @@ def fault_table(receipts: Sequence[Receipt], ok: Times, load: Load, clock: Awake
         {**_facts(receipt), **figures(own, around.get(receipt.id), ok, load)}
         for receipt, own in zip(receipts, awake, strict=True)
     ]
-    return pa.Table.from_pylist(rows, schema=FAULTS)
+    return table_of_rows(rows, FAULTS)
 
 
 def _facts(receipt: Receipt) -> dict[str, Any]:
+    same = ("id", "fault", "state", "leader", "reason", "started", "stood", "heal_started", "healed")
     return {
-        "id": receipt.id,
-        "fault": clean(receipt.fault),
-        "state": receipt.state,
-        "family": clean(receipt.family) or None,
-        "target_nodes": [clean(node) for node in receipt.nodes],
-        "leader": receipt.leader,
-        "reason": None if receipt.reason is None else clean(receipt.reason),
-        "started": receipt.started,
-        "stood": receipt.stood,
-        "heal_started": receipt.heal_started,
-        "healed": receipt.healed,
+        **{name: getattr(receipt, name) for name in same},
+        "family": receipt.family or None,
+        "target_nodes": list(receipt.nodes),
     }
 
 

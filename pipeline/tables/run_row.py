@@ -16,7 +16,6 @@ from history.records.layout import start_of
 from history.records.plans import nemesis_name, system_version
 from history.records.settings import machine_of, settings_of
 from history.records.verdicts import verdict_of
-from history.tables.operations import clean
 from pipeline.tables.conclusions import clock_of, object_in
 
 
@@ -36,7 +35,7 @@ def run_row(
     plan, results, suite = map(object_in, (run.plan, run.results, run.suite))
     test, _, started = name.rpartition("/")
     verdicts = tables["verdicts"]
-    row = {
+    return {
         "run": name,
         "test": test,
         "started": started,
@@ -56,13 +55,6 @@ def run_row(
         **figures,
         **_fault_figures(tables["faults"].to_pylist(), load, clock_of(run)),
     }
-    return {key: _cleaned(cell) for key, cell in row.items()}
-
-
-def _cleaned(cell: Any) -> Any:
-    if isinstance(cell, list):
-        return [_cleaned(item) for item in cell]
-    return clean(cell) if isinstance(cell, str) else cell
 
 
 def _reasons(results: dict[str, Any], checks: pa.Table) -> dict[str, Any]:

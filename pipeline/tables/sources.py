@@ -13,7 +13,7 @@ import pyarrow as pa
 from history import Event, FormatError, Header, Receipt, RunFiles, receipts_of
 from history.records.events import line_of_event, parse_header, parse_object
 from history.records.probes import each_probe
-from history.tables.operations import clean
+from history.tables.operations import table_of
 from history.tables.schemas import OPERATIONS, PROBES
 from pipeline.tables.lines import Block, Bytes, not_next, read_block
 from pipeline.tables.pairing import PLAIN_OPERATIONS, Problem, Seams, pair_events
@@ -108,7 +108,4 @@ def probe_batches(path: Path) -> Iterator[pa.Table]:
     if path.exists():
         probes = each_probe(path)
         while piece := list(islice(probes, BATCH)):
-            columns = {name: [getattr(probe, name) for probe in piece] for name in PROBES.names}
-            for name in ("node", "leader", "error"):
-                columns[name] = [None if cell is None else clean(cell) for cell in columns[name]]
-            yield pa.table(columns, schema=PROBES)
+            yield table_of({name: [getattr(probe, name) for probe in piece] for name in PROBES.names}, PROBES)

@@ -27,7 +27,7 @@ import pyarrow.parquet as pq
 
 from history import FormatError
 from history.json_object import read_object
-from history.tables.metadata import add_metadata, named, no_parquet, read_checked, schema_of
+from history.tables.metadata import add_metadata, named, parquet, read_checked, schema_of
 from history.tables.schemas import TABLES, TABLES_VERSION
 
 #: Beside the tables of a run: how many rows each of them has, and what they were made from.
@@ -106,12 +106,10 @@ def _manifest(path: Path) -> dict[str, int]:
 
 def rows_in(part: Path, name: str | None = None) -> int:
     """The number of rows of a file, of the table ``name`` if that is given.  Raises FormatError if it is damaged."""
-    try:
-        if name is not None:
-            schema_of(part, name)
+    if name is not None:
+        schema_of(part, name)
+    with parquet(part):
         return int(pq.read_metadata(part).num_rows)
-    except pa.ArrowInvalid as error:
-        raise no_parquet(part, error) from None
 
 
 def _parts(path: Path) -> list[Path]:
@@ -130,10 +128,11 @@ def write_tables(root: Path, tables: Mapping[str, pa.Table]) -> dict[str, int]:
 def appearing(final: Path, publish: Callable[[Path, Path], object] = Path.rename) -> Iterator[Path]:
     """A fresh directory that takes the name ``final`` when the block ends well and is removed otherwise.
 
-    Raises OSError, with ENOTEMPTY or EEXIST if another has that name.
+    The directory that it is in must be there.  Raises OSError, with ENOTEMPTY or EEXIST if another has that name.
     """
     fresh = final.with_name(f"{final.name}.tmp-{uuid.uuid4().hex}")
-    fresh.mkdir(parents=True)
+    # Never its parents: a run that was removed meanwhile must not come back as nothing but tables.
+    fresh.mkdir()
     try:
         yield fresh
         publish(fresh, final)

@@ -27,6 +27,7 @@ from pipeline.warehouse.landing import HELD_BYTES, Landing, known_in
 log = logging.getLogger(__name__)
 _PREFIX: Final = "run="
 _INDEX: Final = "runs.parquet"
+_ALL: Final = (f"{_PREFIX}*", _INDEX, "trends.parquet", ".lock")
 _LEFT: Final = re.compile(r"\.(tmp|old|dead)-[0-9a-f-]+$")
 
 
@@ -66,12 +67,12 @@ def remove_first_layout(warehouse: Path) -> None:
     rows = _rows(warehouse)
     brought = rows is not None and rows.keys() <= known.keys() and newest_version(warehouse) is not None
     if brought and not _runs(warehouse):
-        for rest in (*warehouse.glob(f"{_PREFIX}*"), warehouse / _INDEX, warehouse / "trends.parquet"):
+        # Only what is there: a disk that is read-only refuses to remove even what is not.
+        for rest in [path for name in _ALL for path in warehouse.glob(name)]:
             if rest.is_dir():
                 shutil.rmtree(rest, ignore_errors=True)
             else:
                 rest.unlink(missing_ok=True)
-        (warehouse / ".lock").unlink(missing_ok=True)
 
 
 def _runs(warehouse: Path) -> dict[str, Path]:

@@ -20,8 +20,8 @@ from history.metrics import change_points, regressions, survival
 from history.metrics.regressions import FIGURES, VERDICT, Baseline
 from history.records import plans, settings
 from history.tables import schemas
-from history.tables.metadata import read_checked, version_in
-from history.tables.warehouse import BASELINES, files_of, newest_version, read_baselines, written_schema
+from history.tables.metadata import version_in
+from history.tables.warehouse import BASELINES, newest_version, read_baselines, read_version, written_schema
 from pipeline.tables.storage import write_file
 from pipeline.warehouse import trends
 from pipeline.warehouse.first_layout import land_first_layout, remove_first_layout
@@ -82,11 +82,9 @@ def _merged(warehouse: Path, baselines: list[Baseline], digest: bytes) -> list[P
 
 
 def _write_trends(fresh: Path, baselines: list[Baseline], digest: bytes) -> None:
-    runs = written_schema("runs")
-    rows = [runs.empty_table(), *(read_checked(path, "runs", runs) for path in files_of(fresh, "runs"))]
     schema = written_schema("trends")
     schema = schema.with_metadata({**schema.metadata, _DIGEST: digest})
-    write_file(fresh / _TRENDS, schema, [trend_table(pa.concat_tables(rows), baselines)])
+    write_file(fresh / _TRENDS, schema, [trend_table(read_version(fresh, "runs"), baselines)])
 
 
 def _has_trends(version: Path, digest: bytes) -> bool:

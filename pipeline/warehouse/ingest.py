@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import pickle
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,12 +21,14 @@ from pipeline.errors import JobError
 from pipeline.spark.actions import require_visible, run_action
 from pipeline.spark.hadoop_fs import is_remote
 from pipeline.spark.large import run_tables
+from pipeline.spark.session import is_local
 from pipeline.tables.local import local_tables
 from pipeline.tables.sources import read_header
 from pipeline.warehouse.index import refresh
 from pipeline.warehouse.landing import HELD_BYTES, Landing
 from pipeline.warehouse.remote import Files, contents, look_at, staged_copy, staged_without_history
 from pipeline.warehouse.staging import short_name, staged, staged_bytes, staged_size
+from pipeline.warehouse.versions import SEEN
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -70,21 +73,28 @@ def ingest(
     asked = [str(place.root if isinstance(place, RunFiles) else place) for place in places]
     # A run that is named twice, as by its directory and by the link to the latest run, is one.
     first: dict[str, int] = {}
-    same = [
-        first.setdefault(text if is_remote(text) else str(_resolved(Path(text))), number)
-        for number, text in enumerate(asked)
-    ]
-    texts = {number: text for text, number in first.items()}
-    adder = Adder(warehouse, deadline_s)
-    if spark is None:
-        adder.add_here(texts)
-    else:
-        _by_spark(spark, adder, texts, large)
-    adder.publish()
-    refresh(warehouse)
+    same = [first.setdefault(_resolved(text), number) for number, text in enumerate(asked)]
+    # Another of the same name waits until the first is there: it is the same run, or refused.
+    rounds: dict[int, dict[int, str]] = {0: {}}
+    names = Counter[str]()
+    for text, number in first.items():
+        name = short_name(text)
+        rounds.setdefault(names[name], {})[number] = text
+        names[name] += 1
+    outcomes: dict[int, Outcome] = {}
+    for texts in rounds.values():
+        ours = frozenset(one.run for one in outcomes.values() if one.error is None)
+        adder = Adder(warehouse, deadline_s, ours)
+        if spark is None:
+            adder.add_here(texts)
+        else:
+            _by_spark(spark, adder, texts, large)
+        adder.publish()
+        refresh(warehouse)
+        outcomes |= adder.outcomes
     found = []
     for number, text in enumerate(asked):
-        one = adder.outcomes[same[number]]
+        one = outcomes[same[number]]
         if one.error:
             # A place that could not be added is named as it was asked for.
             one = replace(one, run=short_name(text))
@@ -94,25 +104,27 @@ def ingest(
     return found
 
 
-def _resolved(place: Path) -> Path:
+def _resolved(place: str) -> str:
     """The run's directory, or the file, that a place is."""
-    whole = place.resolve()
-    return whole.parent if whole.name == "history.jsonl" else whole
+    whole = place.rstrip("/") if is_remote(place) else str(Path(place).resolve())
+    return whole.removesuffix("/history.jsonl")
 
 
 class Adder:
     """Adds runs, each on its own, and keeps their outcomes; those that cannot be published fail together."""
 
-    def __init__(self, warehouse: Path, deadline_s: float) -> None:
+    def __init__(self, warehouse: Path, deadline_s: float, ours: Collection[str] = frozenset()) -> None:
         self.warehouse, self.deadline_s = warehouse, deadline_s
+        #: Makes another of the same kind, in a task.
+        self.another = partial(Adder, warehouse, deadline_s, ours)
         self.outcomes: dict[int, Outcome] = {}
-        self._landing = Landing(warehouse)
+        self._landing = Landing(warehouse, ours=ours)
         self._held: list[int] = []
 
-    def add_here(self, places: Mapping[int, str], compute: Compute = local_tables) -> None:
+    def add_here(self, places: Mapping[int, str], compute: Compute = local_tables, shared: Path | None = None) -> None:
         """Add the runs of local places."""
         for number, place in places.items():
-            self.add(number, place, staged(Path(place)), compute)
+            self.add(number, place, staged(Path(place), shared), compute)
 
     def add(
         self, number: int, place: str, staging: AbstractContextManager[tuple[str, RunFiles]], compute: Compute
@@ -156,33 +168,52 @@ def _by_spark(spark: SparkSession, adder: Adder, places: Mapping[int, str], larg
     here = {number: text for number, text in places.items() if not is_remote(text)}
     big = {number: text for number, text in here.items() if staged_size(Path(text)) > large}
     small = [(number, text) for number, text in here.items() if number not in big]
-    if small:
-        tasks = max(1, min(len(small), 4 * spark.sparkContext.defaultParallelism), -(-len(small) // AT_ONCE))
-        with tempfile.NamedTemporaryFile(prefix=".seen-", dir=adder.warehouse) as mark:
-            task = partial(_add_some, adder.warehouse, adder.deadline_s, Path(mark.name))
+    with tempfile.NamedTemporaryFile(prefix=SEEN, dir=adder.warehouse) as file:
+        mark = Path(file.name)
+        if small:
+            tasks = max(1, min(len(small), 4 * spark.sparkContext.defaultParallelism), -(-len(small) // AT_ONCE))
+            task = partial(_add_some, adder.another, mark)
             adder.outcomes |= run_action(spark.sparkContext.parallelize(small, tasks).mapPartitions(task).collect)
-    adder.add_here(big, partial(run_tables, spark))
-    _from_afar(spark, adder, {number: text for number, text in places.items() if number not in here}, large)
+        adder.add_here(big, partial(run_tables, spark), _shared(spark, adder))
+        afar = {number: text for number, text in places.items() if number not in here}
+        _from_afar(spark, adder, afar, large, mark)
 
 
-def _from_afar(spark: SparkSession, adder: Adder, places: dict[int, str], large: int) -> None:
-    found = look_at(spark, places)
-    for number, error in found.missing.items():
-        adder.fail(number, places[number], error)
-    for number in found.foreign:
-        adder.add(number, places[number], staged_copy(spark, places[number]), _by_size(spark, large))
-    big = {number: files for number, files in found.runs.items() if files["history.jsonl"][1] > large}
-    _read_by_tasks(spark, adder, places, {number: files for number, files in found.runs.items() if number not in big})
-    for number, files in big.items():
-        staging = staged_without_history(spark, places[number], files)
-        adder.add(number, places[number], staging, partial(run_tables, spark, history=files["history.jsonl"][0]))
+def _shared(spark: SparkSession, adder: Adder) -> Path | None:
+    """Where tasks see a run that is staged by the driver: on other machines, in the warehouse alone."""
+    return None if is_local(spark.sparkContext.master) else adder.warehouse
 
 
-def _read_by_tasks(spark: SparkSession, adder: Adder, places: dict[int, str], runs: Mapping[int, Files]) -> None:
+def _from_afar(spark: SparkSession, adder: Adder, places: dict[int, str], large: int, mark: Path) -> None:
+    shared = _shared(spark, adder)
+    small: dict[int, Files] = {}
+    for number, place in places.items():
+        try:
+            files = look_at(spark, place)
+        except OSError as error:
+            adder.fail(number, place, f"{type(error).__name__}: {error}")
+            continue
+        if files is None:
+            adder.add(number, place, staged_copy(spark, place, shared), _by_size(spark, large))
+        elif (history := files["history.jsonl"]).size > large:
+            staging = staged_without_history(spark, place, files, shared)
+            adder.add(number, place, staging, partial(run_tables, spark, history=history.uri))
+        else:
+            small[number] = files
+    _read_by_tasks(spark, adder, places, small, mark)
+
+
+def _read_by_tasks(
+    spark: SparkSession, adder: Adder, places: dict[int, str], runs: Mapping[int, Files], mark: Path
+) -> None:
     """Let tasks read the runs.  If that fails, halves are tried, so that in the end the bad run alone is named."""
     if not runs:
         return
-    task = _remote_task(adder.warehouse, adder.deadline_s, places)
+    another = adder.another
+
+    def task(files: pa.Table) -> pa.Table:
+        return _add_remote(another, mark, places, files)
+
     try:
         reports = run_action(contents(spark, runs).groupBy("place").applyInArrow(task, "outcomes binary").collect)
     except JobError as error:
@@ -192,10 +223,13 @@ def _read_by_tasks(spark: SparkSession, adder: Adder, places: dict[int, str], ru
             adder.fail(numbers[0], place, f"JobError: {place}: {error}")
             return
         for half in (numbers[::2], numbers[1::2]):
-            _read_by_tasks(spark, adder, places, {number: runs[number] for number in half})
+            _read_by_tasks(spark, adder, places, {number: runs[number] for number in half}, mark)
         return
     for row in reports:
-        adder.outcomes |= pickle.loads(row.outcomes)  # noqa: S301 (our own tasks wrote it)
+        outcomes = pickle.loads(row.outcomes)  # noqa: S301 (our own tasks wrote it)
+        if isinstance(outcomes, JobError):
+            raise outcomes
+        adder.outcomes |= outcomes
     for number in set(runs) - set(adder.outcomes):
         adder.fail(number, places[number], "FileNotFoundError: it went away meanwhile")
 
@@ -210,25 +244,23 @@ def _by_size(spark: SparkSession, large: int) -> Compute:
     return compute
 
 
-def _add_some(warehouse: Path, deadline_s: float, mark: Path, places: Iterable[tuple[int, str]]) -> Iterable[Any]:
+def _add_some(another: Callable[[], Adder], mark: Path, places: Iterable[tuple[int, str]]) -> Iterable[Any]:
     require_visible(mark)
-    adder = Adder(warehouse, deadline_s)
+    adder = another()
     adder.add_here(dict(places))
     adder.publish()
     return adder.outcomes.items()
 
 
-def _remote_task(warehouse: Path, deadline_s: float, names: dict[int, str]) -> Callable[[pa.Table], pa.Table]:
-    def work(files: pa.Table) -> pa.Table:
-        number = files["place"][0].as_py()
-        content = dict(zip(files["file"].to_pylist(), files["content"].to_pylist(), strict=True))
-        adder = Adder(warehouse, deadline_s)
-        adder.add(number, names[number], staged_bytes(_root(names[number]), content), local_tables)
-        adder.publish()
-        return pa.table({"outcomes": [pickle.dumps(adder.outcomes)]})
-
-    return work
-
-
-def _root(uri: str) -> str:
-    return uri.rstrip("/").removesuffix("/history.jsonl")
+def _add_remote(another: Callable[[], Adder], mark: Path, names: dict[int, str], files: pa.Table) -> pa.Table:
+    try:
+        require_visible(mark)
+    except JobError as error:
+        # It is not the run that is bad.
+        return pa.table({"outcomes": [pickle.dumps(error)]})
+    number = files["place"][0].as_py()
+    content = dict(zip(files["file"].to_pylist(), files["content"].to_pylist(), strict=True))
+    adder = another()
+    adder.add(number, names[number], staged_bytes(names[number], content), local_tables)
+    adder.publish()
+    return pa.table({"outcomes": [pickle.dumps(adder.outcomes)]})

@@ -14,16 +14,16 @@ import os
 import re
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from history import FormatError, RunFiles
-from history.tables.metadata import named, no_parquet, read_pieces
+from history.tables.metadata import named, read_pieces, schema_of
+from history.tables.operations import table_of_rows
 from history.tables.schemas import RUNS, RUNS_VERSION, TABLES, TABLES_VERSION
 from history.tables.warehouse import files_of, in_newest, newest_version, written_schema
 from pipeline.tables import storage
@@ -35,6 +35,7 @@ from pipeline.tables.storage import appearing, exact, made_from, read_table, row
 LANDING: Final = "landing"
 #: Tables in memory that are published together; larger tables of operations are copied in pieces, each run alone.
 HELD_BYTES: Final = 64 << 20
+_MARKS: Final = pa.schema([RUNS.field(name) for name in ("run", "fingerprint", "written")])
 _STARTED: Final = re.compile(r"(\d{4})(\d{2})\d{2}(?!\d)")
 
 
@@ -68,13 +69,11 @@ def _known_runs(root: Path, _inode: int, _time: int) -> Mapping[str, Known]:
     # What is in a directory never changes; the numbers are those of the directory, not only of its name.
     found: dict[str, Known] = {}
     for path in files_of(root, "runs"):
-        try:
-            columns = pq.ParquetFile(path).read(columns=["run", "fingerprint", "written"]).to_pydict()
-        except pa.ArrowInvalid as error:
-            raise no_parquet(path, error) from None
+        schema_of(path, "runs")
         month = path.parent.name.partition("=")[2]
-        for name, mark, written in zip(columns["run"], columns["fingerprint"], columns["written"], strict=True):
-            found[name] = Known(mark, written, month)
+        for rows in read_pieces(path, "runs", _MARKS):
+            for name, mark, written in zip(*rows.to_pydict().values(), strict=True):
+                found[name] = Known(mark, written, month)
     return found
 
 
@@ -85,13 +84,18 @@ def run_name(run: RunFiles) -> str:
 
 
 class Landing:
-    """Runs on their way into a warehouse; they appear there together when they are published."""
+    """Runs on their way into a warehouse; they appear there together when they are published.
 
-    def __init__(self, warehouse: Path, now: Callable[[], int] = time.time_ns) -> None:
+    ``ours`` are the names of the runs that the same call has brought already: they are not replaced.
+    """
+
+    def __init__(
+        self, warehouse: Path, now: Callable[[], int] = time.time_ns, ours: Collection[str] = frozenset()
+    ) -> None:
         self.bytes = 0
         self._warehouse, self._now = warehouse, now
         self._known = known_in(warehouse)
-        self._added: dict[str, str] = {}
+        self._added = {name: self._known[name].fingerprint for name in ours if name in self._known}
         self._parts: dict[tuple[str, str], list[pa.Table]] = {}
 
     def add(self, run: RunFiles, name: str) -> bool:
@@ -124,7 +128,7 @@ class Landing:
         figures = load_figures(batches, clock_of(run), last_moment(tables["faults"]))
         tables |= conclusion_tables(run, tables, figures[1])
         row = run_row(run, name, figures, tables, mark, written)
-        tables["runs"] = pa.Table.from_pylist([row], schema=RUNS)
+        tables["runs"] = table_of_rows([row], RUNS)
         month = month_of(row["started"])
         parts = {(table, month): with_run(content, table, name) for table, content in tables.items()}
         if large:
@@ -156,13 +160,14 @@ class Landing:
             self.bytes += content.nbytes
 
     def _publish(self, parts: Mapping[tuple[str, str], Iterable[pa.Table]]) -> None:
+        (self._warehouse / LANDING).mkdir(parents=True, exist_ok=True)
         with appearing(self._warehouse / LANDING / uuid.uuid4().hex) as fresh:
             for (table, month), content in parts.items():
                 write_month(fresh, table, month, written_schema(table), content)
 
 
-def write_month(root: Path, table: str, month: str, schema: pa.Schema, content: Iterable[pa.Table]) -> int:
-    """Write a file of a table under ``root``, sync it, read its end back, and return the number of rows.
+def write_month(root: Path, table: str, month: str, schema: pa.Schema, content: Iterable[pa.Table]) -> None:
+    """Write a file of a table under ``root``, sync it, and read its end back.
 
     Raises OSError that names the file, FormatError if it is not whole.
     """
@@ -173,7 +178,6 @@ def write_month(root: Path, table: str, month: str, schema: pa.Schema, content: 
         os.fsync(file.fileno())
     if (found := rows_in(path)) != rows:
         raise FormatError(str(path), "the table", f"{found} rows, where {rows} were written")
-    return rows
 
 
 def month_in(root: Path, table: str, month: str) -> Path:

@@ -14,8 +14,10 @@ from history import FormatError, RunFiles
 from history.readers.convert import Line, convert_history
 from history.readers.formats import kind_of
 from history.records.events import line_of_event
+from history.tables.operations import clean
 from pipeline.spark.hadoop_fs import is_remote
 from pipeline.warehouse.landing import run_name
+from pipeline.warehouse.versions import STAGE
 
 #: How many times longer our ``history.jsonl`` is than a foreign history of the same events, about.
 GROWTH: Final = 2
@@ -25,13 +27,18 @@ _INVOKED: Final = re.compile(r"(?<=, invoked at )line (\d+)$")
 RECORDED = ("history.jsonl", "probes.jsonl", "plan.json", "results.json", "run.json", "suite.json")
 
 
+def stage(shared: Path | None) -> tempfile.TemporaryDirectory[str]:
+    """A temporary directory, in one that all workers of a cluster see, if that is given."""
+    return tempfile.TemporaryDirectory(prefix=STAGE, dir=shared)
+
+
 @contextlib.contextmanager
-def staged(place: Path) -> Iterator[tuple[str, RunFiles]]:
+def staged(place: Path, shared: Path | None = None) -> Iterator[tuple[str, RunFiles]]:
     """The name and the files of the run in ``place``: a run's directory, its history, or a history of any name.
 
     A single file (ours, Jepsen's ``history.edn`` or console log, porcupine's kv) gets a directory of its own for as
-    long as the block lasts; its name is that of the file and of the directory that it is in.  Raises FileNotFoundError,
-    FormatError with the file's own name and lines.
+    long as the block lasts, in ``shared``; its name is that of the file and of the directory that it is in.  Raises
+    FileNotFoundError, FormatError with the file's own name and lines.
     """
     if place.name == "history.jsonl":
         place = place.parent
@@ -40,11 +47,11 @@ def staged(place: Path) -> Iterator[tuple[str, RunFiles]]:
         yield run_name(run), run
         return
     whole = place.resolve()
-    with tempfile.TemporaryDirectory(prefix="harness-stage-") as directory:
+    with stage(shared) as directory:
         run = RunFiles(Path(directory))
         line = _as_history(whole, run.history)
         with _named(directory, str(place), line):
-            yield f"{whole.parent.name}/{whole.name}", run
+            yield short_name(str(whole)), run
 
 
 def staged_size(place: Path) -> int:
@@ -58,9 +65,9 @@ def staged_size(place: Path) -> int:
 
 
 @contextlib.contextmanager
-def staged_bytes(uri: str, files: Mapping[str, bytes]) -> Iterator[tuple[str, RunFiles]]:
+def staged_bytes(uri: str, files: Mapping[str, bytes], shared: Path | None = None) -> Iterator[tuple[str, RunFiles]]:
     """The name and the files of a run from their contents, by their names in :data:`RECORDED`."""
-    with tempfile.TemporaryDirectory(prefix="harness-stage-") as directory:
+    with stage(shared) as directory:
         for file, content in files.items():
             Path(directory, file).write_bytes(content)
         with _named(directory, uri):
@@ -70,7 +77,7 @@ def staged_bytes(uri: str, files: Mapping[str, bytes]) -> Iterator[tuple[str, Ru
 def short_name(place: str) -> str:
     """The name of the run in a place: the last two parts of its path."""
     short = "/".join(place.rstrip("/").removesuffix("/history.jsonl").rsplit("/", 2)[-2:])
-    return unquote(short) if is_remote(place) else short
+    return unquote(short) if is_remote(place) else clean(short)
 
 
 def _as_history(file: Path, history: Path) -> Line:

@@ -28,10 +28,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from history import FormatError
-from history.tables.metadata import PIECE, read_pieces, schema_of, version_in
+from history.tables.metadata import PIECE, parquet, read_pieces, schema_of, version_in
 from history.tables.schemas import ALL_TABLES, FORMERLY
 from history.tables.warehouse import NEWEST, VERSIONS, files_of, newest_version, written_schema
-from pipeline.tables.storage import appearing, remove, rows_in, sweep
+from pipeline.tables.storage import ABANDONED_S, appearing, remove, rows_in, sweep
 from pipeline.warehouse.landing import LANDING, Known, known_runs, month_in, write_month
 
 log = logging.getLogger(__name__)
@@ -41,6 +41,10 @@ FAN_IN: Final = 8
 _FULL: Final = 4
 #: A version is kept this long after the next one was built, for its readers (s).
 _KEEP_S: Final = 600
+#: Beginning of the name of a file by which the tasks of Spark know the warehouse.
+SEEN: Final = ".seen-"
+#: Beginning of the name of a directory for a run that is not one of its own; also in the warehouse, for a cluster.
+STAGE: Final = ".harness-stage-"
 _TABLES: Final = ("runs", *ALL_TABLES)
 
 
@@ -64,7 +68,7 @@ class Landed:
 def landings(warehouse: Path, known: Mapping[str, Known]) -> dict[Path, Landed]:
     """All landings that can be read; one without new runs is not needed any more."""
     there: dict[Path, Mapping[str, Known]] = {}
-    newest: dict[str, tuple[int, Path]] = {name: (row.written, Path()) for name, row in known.items()}
+    newest: dict[str, tuple[int, Path]] = {}
     for path in filter(_is_whole, _entries(warehouse / LANDING)):
         try:
             there[path] = known_runs(path)
@@ -74,13 +78,13 @@ def landings(warehouse: Path, known: Mapping[str, Known]) -> dict[Path, Landed]:
             log.warning("what was landed cannot be read, and stays where it is: %s", error)
             continue
         for name, row in there[path].items():
-            if name not in newest or (row.written, path) > newest[name]:
-                newest[name] = (row.written, path)
-    counts: dict[Path, set[str]] = {path: set() for path in there}
-    for name, (written, path) in newest.items():
-        if name not in known or written > known[name].written:
-            counts[path].add(name)
-    return {path: Landed(frozenset(names), len(names) == len(there[path])) for path, names in counts.items()}
+            if name not in known or row.written > known[name].written:
+                newest[name] = max((row.written, path), newest.get(name, (0, path)))
+    found: dict[Path, Landed] = {}
+    for path, rows in there.items():
+        names = frozenset(name for name in rows if name in newest and newest[name][1] == path)
+        found[path] = Landed(names, len(names) == len(rows))
+    return found
 
 
 def build(fresh: Path, base: Path | None, known: Mapping[str, Known], landed: Mapping[Path, Landed]) -> None:
@@ -107,7 +111,8 @@ def _month(path: Path) -> str:
 
 def _others(path: Path, replaced: Collection[str]) -> frozenset[str] | None:
     """The runs in a file without those that are replaced; None if there are none of those."""
-    there = frozenset(pc.unique(pq.ParquetFile(path).read(columns=["run"])["run"]).to_pylist())
+    with parquet(path):
+        there = frozenset(pc.unique(pq.ParquetFile(path).read(columns=["run"])["run"]).to_pylist())
     return there - set(replaced) if there & set(replaced) else None
 
 
@@ -206,6 +211,7 @@ def _link(source: Path, target: Path) -> None:
 def next_version(warehouse: Path, base: Path | None) -> Iterator[Path]:
     """A fresh directory that becomes the version after ``base``, unless another writer was faster.  Raises OSError."""
     number = int(base.name) + 1 if base is not None else 1
+    (warehouse / VERSIONS).mkdir(parents=True, exist_ok=True)
     try:
         with appearing(warehouse / VERSIONS / f"{number:08}") as fresh:
             yield fresh
@@ -227,10 +233,12 @@ def tidy(warehouse: Path, merged: Iterable[Path]) -> None:
         for path in _entries(warehouse / place):
             if not _is_whole(path):
                 sweep(path.parent, path.name)
-    for link in warehouse.glob(f".{NEWEST}.*"):  # of a writer that was killed before it replaced the other
-        with contextlib.suppress(FileNotFoundError):
-            if time.time() - link.lstat().st_mtime > _KEEP_S:
-                link.unlink()
+    sweep(warehouse, STAGE)
+    # Links of writers that were killed before they replaced the other, and marks of killed sessions.
+    for rest in (*warehouse.glob(f".{NEWEST}.*"), *warehouse.glob(f"{SEEN}*")):
+        with contextlib.suppress(OSError):
+            if time.time() - rest.lstat().st_mtime > ABANDONED_S:
+                rest.unlink()
 
 
 def _is_whole(path: Path) -> bool:

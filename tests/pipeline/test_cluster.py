@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -16,10 +17,12 @@ from pathlib import Path
 import pytest
 
 from history import KeyVerdict, RunFiles
+from history.extras import EXTRAS, modules_of
 from history.tables.schemas import TABLES
 from history.tables.warehouse import read_runs, read_trends
 from pipeline import ingest, local_tables, read_table
 from pipeline.spark.session import cluster_settings, is_local, is_on_this_machine
+from tests.support.history.foreign_files import edn, story
 from tests.support.pipeline.large import long_keys
 
 WAIT_S = 300
@@ -43,6 +46,31 @@ def test_what_is_shipped(tmp_path) -> None:
         [sys.executable, "-c", code], env=environment, cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert "packages.zip" in done.stdout
+
+
+NAMED = """
+import importlib.abc, sys
+
+class Refused(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name in sys.argv[1:]:
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, Refused())
+import checker.columnar, pipeline.spark.worker_daemon, pipeline.warehouse.ingest
+"""
+
+
+def test_workers_need_what_the_page_names_and_nothing_else() -> None:
+    page = " ".join((Path(__file__).parents[2] / "docs" / "pipeline.md").read_text().split())
+    named = re.search(r"Python 3.11 with ([\w, ]+) and (\w+) must be on the workers", page)
+    assert named is not None
+    # Spark brings the last two.
+    needed = {*named[1].split(", "), named[2], "pyspark", "py4j"}
+    ours = {"click", "msgspec", "numpy", "rich", *(module for extra in EXTRAS for module in modules_of(extra))}
+    words = [sys.executable, "-c", NAMED, *(ours - needed)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def free_port() -> int:
@@ -197,14 +225,15 @@ from history import RunFiles
 from pipeline import JobError, ingest, run_tables, start_session
 from pipeline.spark.large import Sizes
 
-master, root, warehouse = sys.argv[1:]
+master, root, warehouse, *places = sys.argv[1:]
 spark = start_session(master, app="tests", memory="512m", settings={
     "spark.scheduler.minRegisteredResourcesRatio": "1.0", "spark.cores.max": "2",
     "spark.scheduler.maxRegisteredResourcesWaitingTime": "300s"})
 run = RunFiles(Path(root))
 for work in (
     lambda: run_tables(spark, run, model="register", deadline_s=30, sizes=Sizes(piece=2000)),
-    lambda: ingest([run] * 8, Path(warehouse), deadline_s=30, spark=spark),
+    lambda: ingest(places, Path(warehouse), deadline_s=30, spark=spark),
+    lambda: ingest([Path(place).as_uri() for place in places], Path(warehouse), deadline_s=30, spark=spark),
 ):
     try:
         work()
@@ -221,13 +250,49 @@ def test_what_a_worker_does_not_see_is_refused_with_the_path_and_the_mend(make_r
     (hidden := tmp_path / "shared").mkdir()
     run = RunFiles(make_random(1, operations=200).root.rename(hidden / "run"))
     with cluster(tmp_path, hidden) as url:
-        words = [url, str(run.root), str(hidden / "warehouse")]
+        places = [str(make_random(seed, operations=20).root) for seed in range(2, 10)]
+        words = [url, str(run.root), str(hidden / "warehouse"), *places]
         done = subprocess.run([sys.executable, "-c", UNSEEN, *words], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    first, second = done.stdout.splitlines()
-    for complaint, path in ((first, str(run.root)), (second, str(hidden / "warehouse"))):
+    first, second, third = done.stdout.splitlines()
+    warehouse = str(hidden / "warehouse")
+    for complaint, path in ((first, str(run.root)), (second, warehouse), (third, warehouse)):
         assert complaint.startswith("the worker ")
         assert f"does not see {path}" in complaint
         assert "must be mounted there under the same path" in complaint
     assert not run.tables.exists()
     assert not list(run.root.glob("tables.*"))
+
+
+OWN = """
+import sys
+from pathlib import Path
+from pipeline import WarmSession, ingest
+
+master, shared, *places = sys.argv[1:]
+warm = WarmSession(master, app="tests", shared=Path(shared), settings={
+    "spark.scheduler.minRegisteredResourcesRatio": "1.0", "spark.cores.max": "2", "spark.executor.memory": "512m",
+    "spark.scheduler.maxRegisteredResourcesWaitingTime": "300s"})
+for outcome in ingest(places, Path(shared, "warehouse"), deadline_s=30, spark=warm.get(300), large=10):
+    print(outcome.state, outcome.error)
+warm.stop()
+"""
+
+
+@pytest.mark.spark
+@pytest.mark.nightly
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can hide a directory from a worker")
+def test_workers_need_not_see_the_drivers_temporary_directory(make_random, tmp_path) -> None:
+    """Neither for the made-up run nor for what is staged."""
+    for directory in (hidden := tmp_path / "own", shared := tmp_path / "shared"):
+        directory.mkdir()
+    (foreign := tmp_path / "history.edn").write_bytes(edn(story(value=7)))
+    environment = {**os.environ, "TMPDIR": str(hidden)}
+    with cluster(tmp_path, hidden) as url:
+        words = [url, shared, make_random(1, operations=200).root.as_uri(), foreign, foreign.as_uri()]
+        command = [sys.executable, "-c", OWN, *map(str, words)]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.splitlines()) == (0, ["added None", "added None", "unchanged None"]), (
+        done.stderr
+    )
+    assert [path.name for path in shared.iterdir()] == ["warehouse"]

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from history import Event, FormatError, Operation
+from history import Event, Operation
 from history.tables.operations import json_text, operations_table
 from pipeline.tables.columns import EVENTS, events_table, key_of, operations_of
+from pipeline.tables.lines import Block, read_block
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(st.characters(codec=None)),
@@ -57,8 +59,11 @@ def test_events_of_the_nemesis_have_no_process() -> None:
 )
 def test_what_fits_no_column_names_its_line(field: str, value) -> None:
     fields = {"index": 0, "time": 0, "type": "invoke", "process": 1, "f": "read", field: value}
-    with pytest.raises(FormatError, match=f"line 2: '{field}'"):
-        events_table([Event(**fields)])
+    lines = f"{json.dumps({'format': 'harness-history'})}\n{json.dumps(fields)}\n".encode()
+    read_block(np.frombuffer(lines, np.uint8), block := Block(0))
+    assert block.wrong is not None
+    assert block.wrong[0] == 1
+    assert block.wrong[1].startswith(f"'{field}'")
 
 
 def test_keys() -> None:

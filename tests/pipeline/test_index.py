@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import inspect
 import os
 import shutil
@@ -104,6 +105,21 @@ def test_a_landing_that_the_disk_has_damaged_stops_no_other(three, tmp_path, cap
     assert file.exists()
 
 
+def test_a_landing_of_which_a_page_is_damaged_stops_no_other(three, tmp_path, caplog) -> None:
+    """Its end can be read, where the number of rows is; Arrow then says that the disk has an error."""
+    warehouse = tmp_path / "warehouse"
+    land(warehouse, three[0])
+    (file,) = (warehouse / "landing").glob("*/runs/*/*.parquet")
+    chunk = pq.read_metadata(file).row_group(0).column(0)
+    content = bytearray(file.read_bytes())
+    begin = chunk.dictionary_page_offset or chunk.data_page_offset
+    content[begin : begin + chunk.total_compressed_size] = bytes(chunk.total_compressed_size)
+    file.write_bytes(content)
+    assert append_run(warehouse, three[1])
+    assert names(warehouse) == ["t/20260102"]
+    assert f"{file}: byte 0: expected Parquet" in caplog.text
+
+
 @pytest.mark.slow
 def test_few_files_however_many_runs(three, tmp_path) -> None:
     warehouse = tmp_path / "warehouse"
@@ -149,11 +165,15 @@ def test_a_link_that_a_killed_writer_left_goes_and_that_of_another_writer_stays(
     warehouse = tmp_path / "warehouse"
     append_run(warehouse, three[0])
     old, fresh = (warehouse / f".{NEWEST}.{name}" for name in ("0ld", "f5e5"))
-    for link in (old, fresh):
+    marks = [warehouse / f".seen-{name}" for name in ("0ld", "f5e5")]
+    for link, mark in zip((old, fresh), marks, strict=True):
         link.symlink_to("versions/00000001")
-    os.utime(old, (1, 1), follow_symlinks=False)
+        mark.touch()
+    for path in (old, marks[0]):
+        os.utime(path, (1, 1), follow_symlinks=False)
     append_run(warehouse, three[1])
     assert (old.is_symlink(), fresh.is_symlink()) == (False, True)
+    assert [mark.exists() for mark in marks] == [False, True]
 
 
 def test_columns_of_a_later_release_are_not_lost(three, tmp_path) -> None:
@@ -306,6 +326,17 @@ def test_another_table_in_its_place(three, tmp_path) -> None:
     shutil.copy(warehouse / "tables" / "trends.parquet", file)
     with pytest.raises(FormatError, match="expected the table runs, found trends"):
         read_runs(warehouse)
+
+
+def test_a_warehouse_on_a_read_only_disk_is_left_alone_if_nothing_is_new(three, tmp_path, monkeypatch) -> None:
+    append_run(tmp_path / "warehouse", three[0])
+
+    def refused(*_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    for name in ("unlink", "rename", "replace", "symlink_to", "hardlink_to"):
+        monkeypatch.setattr(Path, name, refused)
+    assert not append_run(tmp_path / "warehouse", three[0])
 
 
 def test_nothing_was_ever_brought(tmp_path) -> None:

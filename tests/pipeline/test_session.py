@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import JavaMissingError, PackageMissingError, SessionError, ingest, start_session
+from history import RunFiles
+from pipeline import JavaMissingError, JobError, PackageMissingError, SessionError, ingest, start_session
 from pipeline.spark.hadoop_fs import listing
 from pipeline.spark.session import scratch_directory, scratch_prefix, sweep_dead
 from pipeline.spark.warm import WarmSession, family, made_up_run, spark_processes
@@ -64,6 +65,24 @@ def test_a_warm_session_hands_on_what_kept_it_from_starting(monkeypatch, tmp_pat
     with pytest.raises(JavaMissingError):
         warm.get(10)
     warm.stop()
+
+
+@pytest.mark.parametrize(("master", "there"), [("local[*]", False), ("spark://h:7077", True)])
+def test_a_first_job_that_fails_leaves_the_run_to_this_process(monkeypatch, tmp_path, master: str, there: bool) -> None:
+    """As where workers do not see the made-up run; on a cluster it is in a directory that they do see."""
+    seen: list[Path] = []
+
+    def blind(session: object, run: RunFiles, **options: object) -> None:
+        seen.append(run.root)
+        raise JobError(f"the worker h does not see {run.root}")
+
+    monkeypatch.setattr("pipeline.spark.warm.start_session", lambda *_, **__: object())
+    monkeypatch.setattr("pipeline.spark.warm.run_tables", blind)
+    warm = WarmSession(master, app="tests", shared=tmp_path)
+    with pytest.raises(SessionError, match="its first job failed: the worker h does not see"):
+        warm.get(60)
+    assert [tmp_path in root.parents for root in seen] == [there]
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_session_whose_jvm_has_died_can_be_stopped(monkeypatch) -> None:

@@ -23,9 +23,14 @@ from history.readers import read_any
 from history.readers.convert import convert_history
 from history.tables.schemas import ALL_TABLES, RUNS, TABLES, WINDOWS
 from history.tables.warehouse import read_runs
-from pipeline import append_run, ingest, local_tables, read_all, read_table
+from pipeline import Tables, append_run, ingest, local_tables, read_all, read_table, run_tables
+from pipeline.spark.hadoop_fs import listing
+from pipeline.tables import local
 from pipeline.tables.storage import write_file
+from pipeline.tables.windows import window_table
 from pipeline.warehouse import landing, staging
+from pipeline.warehouse.remote import contents
+from pipeline.warehouse.versions import STAGE
 from tests.support.history.foreign_files import TEXTS, Record, edn, kv, log, story, story_of
 from tests.support.reports.stood_still import stand_still
 
@@ -203,6 +208,29 @@ def test_a_run_that_goes_away_while_it_is_read(judged, tmp_path, monkeypatch) ->
     assert set(read_all(warehouse, "operations")["run"].to_pylist()) == {f"register-kill-0.4.0/{runs[1].root.name}"}
 
 
+def test_a_run_that_is_removed_while_its_tables_are_made_stays_away(judged, tmp_path, monkeypatch) -> None:
+    run = judged(1)
+    shutil.rmtree(run.tables)
+
+    def gone(operations: pa.Table) -> pa.Table:
+        shutil.rmtree(run.root)
+        return window_table(operations)
+
+    monkeypatch.setattr(local, "window_table", gone)
+    (outcome,) = ingest([run], tmp_path / "warehouse", deadline_s=10)
+    assert (outcome.error or "").startswith("FileNotFoundError: ")
+    assert not run.root.exists()
+
+
+def test_a_name_that_is_no_utf8_is_refused_in_words_that_can_be_printed(judged, tmp_path) -> None:
+    """Arrow opens no such path."""
+    run = judged(1)
+    place = run.root.rename(run.root.with_name("20260101-\udcff"))
+    bad, good = ingest([place, judged(2)], tmp_path / "warehouse", deadline_s=10)
+    assert (bad.run, bad.state, good.state) == ("register-kill-0.4.0/20260101-\\udcff", "failed", "added")
+    assert (bad.error or "").isascii()
+
+
 def test_tables_that_cannot_be_read_are_made_anew_and_others_are_not(judged, tmp_path) -> None:
     runs = [judged(1), judged(2)]
     before = [files(run.tables) for run in runs]
@@ -312,6 +340,38 @@ def test_a_run_that_is_named_twice_is_added_once(judged, tmp_path) -> None:
         read_all(warehouse, "operations").num_rows
         == pq.ParquetFile(run.table("operations") / "part-00000.parquet").metadata.num_rows
     )
+
+
+def same_names(run: RunFiles, tmp_path: Path) -> list[Path]:
+    """A run, a copy of it, and another run of the same name."""
+    copies = [tmp_path / name / "register-kill-0.4.0" / run.root.name for name in ("copy", "other")]
+    for copy in copies:
+        shutil.copytree(run.root, copy)
+    (copies[1] / "plan.json").write_text("{}")
+    return [run.root, *copies]
+
+
+def check_same_names(outcomes) -> None:
+    assert [outcome.state for outcome in outcomes] == ["added", "unchanged", "failed"]
+    assert (outcomes[2].error or "").startswith("FormatError: ")
+    assert "another of this name is being added" in (outcomes[2].error or "")
+
+
+def test_runs_of_one_name_are_the_same_or_refused(judged, tmp_path) -> None:
+    check_same_names(ingest(same_names(judged(1), tmp_path), tmp_path / "warehouse", deadline_s=10))
+
+
+@pytest.mark.spark
+def test_runs_of_one_name_are_the_same_or_refused_on_spark(spark, judged, tmp_path) -> None:
+    places = same_names(judged(1), tmp_path)
+    check_same_names(ingest(places, tmp_path / "warehouse", deadline_s=10, spark=spark))
+    far = [path.as_uri() for path in places]
+    check_same_names(ingest(far, tmp_path / "far", deadline_s=10, spark=spark))
+    twice = [far[0], f"{far[0]}/", f"{far[0]}/history.jsonl"]
+    states = [outcome.state for outcome in ingest(twice, tmp_path / "twice", deadline_s=10, spark=spark, large=10)]
+    assert states == ["added", "unchanged", "unchanged"]
+    rows = [read_runs(tmp_path / name).drop(["written", "fingerprint"]) for name in ("warehouse", "far", "twice")]
+    assert rows[0] == rows[1] == rows[2]
 
 
 EDN = """{:process 0, :type :invoke, :f :write, :value 1, :index 0}
@@ -505,6 +565,53 @@ def test_a_run_has_the_same_rows_by_its_uri(spark, judged, tmp_path, large: int)
                 row.pop(name, None)
     assert found[0]["runs"][0]["verdict"] == "harness failure"
     assert found[0] == found[1]
+
+
+@pytest.mark.spark
+def test_a_large_history_by_its_uri_that_has_changed_is_seen(spark, judged, tmp_path) -> None:
+    """It is not read for its fingerprint: its size, the time of its modification and its last bytes say so."""
+    run = judged(1)
+
+    def bring(seconds: int) -> str:
+        os.utime(run.history, (seconds, seconds))
+        (outcome,) = ingest([run.root.as_uri()], tmp_path / "warehouse", deadline_s=10, spark=spark, large=10)
+        return outcome.state
+
+    assert [bring(1000), bring(1000), bring(2000)] == ["added", "unchanged", "added"]
+    lines = run.history.read_bytes().splitlines(keepends=True)
+    changed = lines[-1].replace(b'"n1"', b'"n9"').replace(b'"n2"', b'"n9"').replace(b"timeout", b"timeOut")
+    assert changed != lines[-1]
+    run.history.write_bytes(b"".join([*lines[:-1], changed]))
+    assert [bring(2000), bring(2000)] == ["added", "unchanged"]
+
+
+@pytest.mark.spark
+def test_what_is_staged_for_the_workers_of_a_cluster_is_in_the_warehouse(spark, judged, tmp_path, monkeypatch) -> None:
+    """They see neither the driver's temporary directory nor anything in it."""
+    warehouse, seen = tmp_path / "warehouse", []
+    (foreign := tmp_path / "history.edn").write_text(EDN)
+
+    def watched(session: Any, run: RunFiles, **options: Any) -> Tables:
+        seen.append(run.root.parent)
+        return run_tables(session, run, **options)
+
+    monkeypatch.setattr("pipeline.warehouse.ingest.is_local", lambda _: False)
+    monkeypatch.setattr("pipeline.warehouse.ingest.run_tables", watched)
+    places = [judged(1).root.as_uri(), str(foreign), foreign.as_uri()]
+    outcomes = ingest(places, warehouse, deadline_s=10, spark=spark, large=10)
+    assert [outcome.state for outcome in outcomes] == ["added", "added", "unchanged"]
+    assert seen == [warehouse] * 3
+    (left := warehouse / f"{STAGE}x").mkdir()
+    os.utime(left, (1, 1))
+    assert ingest([], warehouse, deadline_s=10) == []
+    assert not list(warehouse.glob(".*"))
+
+
+@pytest.mark.spark
+def test_runs_on_a_far_file_system_are_spread_over_all_tasks(spark, judged) -> None:
+    """Not over those of a shuffle, of which there are four on the largest cluster."""
+    runs = {number: listing(spark, judged(number + 1).root.as_uri()) for number in range(6)}
+    assert contents(spark, runs).rdd.getNumPartitions() == 6
 
 
 @pytest.mark.spark
