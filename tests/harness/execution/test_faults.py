@@ -34,7 +34,7 @@ PLAN = Plan(seed=1, nemesis=("kill-all", "pause-leader+kill-all"))
 
 
 with_server = pytest.mark.skipif(
-    not all(path.is_file() for file in PLAN.under_test.artifacts(PLAN.setup()) for path in file.paths),
+    not all(path.is_file() for path in processes.artifacts(PLAN.setup())[0].paths),
     reason="scripts/bootstrap builds the server",
 )
 
