@@ -107,7 +107,7 @@ class Frame:
     """
 
     def __init__(self, drawn: Drawn, marks: Marks, title: str, heights: Sequence[float], *, grey: bool = False) -> None:
-        self.drawn, self.marks = drawn, marks
+        self.drawn, self.marks, self._grey = drawn, marks, grey
         self.end = drawn.run.end / 1e9
         bars = bars_of(drawn.windows, self.end)
         self.unnamed = [bar for bar in bars if bar.text != bar.name]
@@ -133,7 +133,8 @@ class Frame:
 
     def legend(self, handles: Sequence[Any]) -> None:
         """Draw the legend right of the panels: what was drawn, marks, fault families, names without room."""
-        found = [*handles, *_mark_keys(self.marks), *_family_keys(self.drawn.windows), *_name_keys(self.unnamed)]
+        families = _family_keys(self.drawn.windows, grey=self._grey)
+        found = [*handles, *_mark_keys(self.marks), *families, *_name_keys(self.unnamed)]
         self.figure.legend(handles=found, loc="outside right upper")
 
 
@@ -224,6 +225,9 @@ def _name_keys(bars: Sequence[Bar]) -> list[Patch]:
     return [*keys, Patch(fill=False, lw=0, label=f"and {more} more")] if more else keys
 
 
-def _family_keys(windows: Sequence[FaultWindow]) -> list[Patch]:
+def _family_keys(windows: Sequence[FaultWindow], *, grey: bool) -> list[Patch]:
+    """Name the colours of the bands, or what a ``grey`` one is; the bars name the faults themselves."""
     families = dict.fromkeys(window.family for window in windows if window.state != "skipped")
+    if grey:
+        return [Patch(color=GREY, alpha=0.35, lw=0, label="while a fault stood")] if families else []
     return [Patch(color=FAULT_COLOURS[family], alpha=0.6, lw=0, label=f"{family} fault") for family in families]
