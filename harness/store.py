@@ -76,6 +76,21 @@ def find_run(text: str, store: Path) -> RunFiles:
     raise UsageError(f"{text}: no run there; give a run's directory, or `latest` (the store is {store})")
 
 
+def find_run_or_file(text: str, store: Path) -> RunFiles:
+    """The run that a user named where a history file could be named, too; it is none.  Raises UsageError."""
+    from harness.files import file_type  # here, because the checker comes with it
+
+    try:
+        return find_run(text, store)
+    except UsageError:
+        if file_type(Path(text)):
+            raise
+        raise UsageError(
+            f"{text}: there is no such file or run; give a history file, a run's directory, or `latest` "
+            f"(the store is {store})"
+        ) from None
+
+
 def has_history(run: RunFiles) -> bool:
     """Whether a run came to its first operation, by its history, or by its probes if the history was lost."""
     return _has_line(run.history) or _has_line(run.probes)

@@ -60,34 +60,18 @@ def check(
     console log, porcupine's kv format.  FILE may be a pipe; - is standard input.
     """
     from harness.files import FileCheckOptions, file_type
-    from harness.store import LATEST
+    from harness.store import LATEST, find_run_or_file
 
     if target != LATEST and file_type(Path(target)) in (stat.S_IFREG, stat.S_IFIFO):
         if spark or spark_conf:
             raise UsageError(f"--spark and --spark-conf are for a run; {target} is a file, judged in this process")
         asked = FileCheckOptions(model, initial, engine, DEADLINE_S if deadline is None else deadline)
         return _check_file(Path(target), asked, as_json=as_json)
-    files = _found(target, store)
+    files = find_run_or_file(target, store)
     if model or engine or initial is not None or deadline is not None:
         raise UsageError(f"--model, --initial, --engine and --deadline are for a history file; {target} is none")
     start = {"master": spark_master, "settings": spark_conf}
     return _check_run(files, store, start, spark=spark, as_json=as_json)
-
-
-def _found(target: str, store: Path) -> RunFiles:
-    """The run of that name.  Raises UsageError."""
-    from harness.files import file_type
-    from harness.store import find_run
-
-    try:
-        return find_run(target, store)
-    except UsageError:
-        if file_type(Path(target)):
-            raise
-        raise UsageError(
-            f"{target}: there is no such file or run; give a history file, a run's directory, or `latest` "
-            f"(the store is {store})"
-        ) from None
 
 
 def _check_run(files: RunFiles, store: Path, start: dict[str, Any], *, spark: bool | None, as_json: bool) -> int:

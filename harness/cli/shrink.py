@@ -7,34 +7,41 @@ from pathlib import Path
 
 import click
 
+from harness.cli.completion import complete_runs
+from harness.cli.shared_options import store_option
 from harness.errors import UsageError
 from history.records.text import counted
 
 
 @click.command("shrink")
-@click.argument("history", type=click.Path(path_type=Path))
-@click.option("--output", "-o", type=click.Path(path_type=Path), help="[default: HISTORY with .shrunk.jsonl]")
+@click.argument("target", metavar="RUN|FILE", shell_complete=complete_runs)
+@click.option("--output", "-o", type=click.Path(path_type=Path), help="[default: HISTORY.shrunk.jsonl]")
 @click.option("--model", help="The object that the history is of.  [default: what the file names, else register]")
 @click.option("--initial", metavar="VALUE", help="What the register holds at the start.  [default: nothing]")
 @click.option("--deadline", type=float, default=60.0, help="Seconds.")
-def shrink(history: Path, output: Path | None, model: str | None, initial: str | None, deadline: float) -> int:
-    """Write the minimal counterexample of HISTORY (a file, or a run's directory) as a history file of its own."""
+@store_option
+def shrink(
+    target: str, output: Path | None, model: str | None, initial: str | None, deadline: float, store: Path
+) -> int:
+    """Write the minimal counterexample of a history as a history file of its own.
+
+    RUN is a run's directory, or `latest`; FILE may be a pipe, and - is standard input.
+    """
     from checker.core.wording import plain
     from harness.files import FileCheckOptions, file_type, shrink_file, wording_of
-    from history import RunFiles
+    from harness.store import LATEST, find_run_or_file
     from reports.text.text_diagram import draw
 
-    if file_type(history) == stat.S_IFDIR:
-        if not (found := RunFiles(history).history).exists():
-            raise UsageError(f"{history} is a directory without {found.name}: give a history file or a run's directory")
-        history = found
+    history = Path(target)
+    if target == LATEST or file_type(history) not in (stat.S_IFREG, stat.S_IFIFO):
+        history = find_run_or_file(target, store).history
     if output is None and file_type(history) == stat.S_IFIFO:
         raise UsageError(f"{history} is a pipe: name the file to write with --output")
-    target = output or history.with_name(history.stem + ".shrunk.jsonl")
-    first, written = shrink_file(history, FileCheckOptions(model, initial, None, deadline), target)
+    shrunk = output or history.with_name(history.stem + ".shrunk.jsonl")
+    first, written = shrink_file(history, FileCheckOptions(model, initial, None, deadline), shrunk)
     click.echo(plain(f"{first.kind}: {first.sentence}"))
-    click.echo(draw(first, wording=wording_of(target)))
+    click.echo(draw(first, wording=wording_of(shrunk)))
     count = len(first.operations)
     more = f", and {written - count} that made what they saw" if written > count else ""
-    click.echo(f"{counted(count, 'operation')}{more}: {target}")
+    click.echo(f"{counted(count, 'operation')}{more}: {shrunk}")
     return 0

@@ -513,7 +513,23 @@ def test_a_runs_directory_is_shrunk_by_its_history(tmp_path: Path, capsys: pytes
     (tmp_path / "empty").mkdir()
     capsys.readouterr()
     assert run_command(["shrink", str(tmp_path / "empty")]) == 254
-    assert "is a directory without history.jsonl" in capsys.readouterr().err
+    assert "no run there; give a run's directory, or `latest`" in capsys.readouterr().err
+
+
+def test_a_run_of_the_store_is_shrunk_by_its_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "store" / "test" / "one").mkdir(parents=True)
+    (tmp_path / "store" / "latest").symlink_to("test/one")
+    stale(tmp_path / "store" / "test" / "one" / "history.jsonl")
+    monkeypatch.chdir(tmp_path)
+    for name, small in (("latest", "first.jsonl"), ("test/one", "second.jsonl")):
+        assert run_command(["shrink", name, "-o", small]) == 0
+        assert check(tmp_path / small).verdict == "invalid"
+    capsys.readouterr()
+    assert run_command(["shrink", "nosuch"]) == 254
+    said = capsys.readouterr().err
+    assert "nosuch: there is no such file or run; give a history file, a run's directory, or `latest`" in said
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "cp1252"])
