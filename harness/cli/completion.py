@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from click.shell_completion import CompletionItem, get_completion_class
+
+from harness.errors import HarnessError
+
+if TYPE_CHECKING:
+    from harness.systems import System
 
 
 @click.command("completion")
@@ -51,26 +58,35 @@ def complete_systems(_ctx: click.Context, _param: click.Parameter, incomplete: s
 
 def complete_workloads(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """The workloads of the system that the command line names, or of all."""
-    from harness.systems import find_system, split_version, usable_systems
+    from harness.systems import usable_systems
 
     named = ctx.params.get("system")
-    systems = [find_system(split_version(named)[0])] if named else usable_systems()[0]
+    systems = _systems_named(named) if named else usable_systems()[0]
     found = {one.name: one.summary for system in systems for one in system.workloads}
     return _described(incomplete, found)
 
 
 def complete_options(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """``name=`` of the options of the system that the command line names, and then their values."""
-    from harness.systems import DEFAULT, find_system, split_version
+    from harness.systems import DEFAULT
 
     name, sign, _ = incomplete.partition("=")
-    options = find_system(split_version(ctx.params.get("system") or DEFAULT)[0]).options
+    options = [one for system in _systems_named(ctx.params.get("system") or DEFAULT) for one in system.options]
     found = {f"{one.name}=": one.help for one in options}
     for one in options if sign else ():
         if one.name == name:
             values = ("true", "false") if isinstance(one.default, bool) else one.choices
             found = dict.fromkeys((f"{name}={value}" for value in values), one.help)
     return _described(incomplete, found)
+
+
+def _systems_named(text: str) -> list[System]:
+    """The system of that name; none for one that is not known, as a complaint would be written into the line typed."""
+    from harness.systems import find_system, split_version
+
+    with suppress(HarnessError):
+        return [find_system(split_version(text)[0])]
+    return []
 
 
 def complete_models(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
