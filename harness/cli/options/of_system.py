@@ -14,7 +14,7 @@ from click.core import ParameterSource
 
 from harness.cli.options import PROJECT_FILE
 from harness.cli.options.plan_file import read_defaults
-from harness.errors import UsageError
+from harness.errors import HarnessError, UsageError
 from harness.plan import VERSION_OPTION, is_free, option_of, option_words
 from harness.systems import DEFAULT, find_system, split_version, usable_systems
 from harness.systems.api import Option, OptionValue, System
@@ -30,6 +30,11 @@ class SystemCommand(click.Command):
         plan = _plan(args)
         ctx.meta["planned"] = frozenset(plan)
         ctx.meta["system"] = _named(ctx, args, plan)
+        if ctx.resilient_parsing:  # a completion: a complaint would be written into the line that is typed
+            try:
+                find_system(ctx.meta["system"])
+            except HarnessError:
+                ctx.meta["system"] = DEFAULT
         rest = super().parse_args(ctx, args)
         if not ctx.resilient_parsing:
             _check_given(ctx, [str(one.name) for one in self.get_params(ctx) if not str(one.name).startswith("_")])
