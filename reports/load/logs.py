@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, NamedTuple
 
 from history import RunFiles
 from history.json_object import read_object
@@ -45,6 +45,7 @@ class LogLine:
     ``times``: how often the node wrote this line, but for its numbers, in the excerpt's stretch of time; ``last``: when
     the last time (s).
     ``important``: it has words that matter; ``of_replication``: a leader feeds a follower in another way from now on.
+    ``stamp``: so many characters of the text are its time.
     """
 
     node: str
@@ -56,6 +57,7 @@ class LogLine:
     last: float = 0.0
     important: bool = False
     of_replication: bool = False
+    stamp: int = 0
 
     @property
     def weight(self) -> int:
@@ -165,8 +167,12 @@ def _collapsed(lines: Iterable[LogLine], rank: Callable[[LogLine], float], count
     kept: dict[tuple[str, str], LogLine] = {}
     counts: Counter[tuple[str, str]] = Counter()
     last: dict[tuple[str, str], float] = {}
+    shapes: dict[str, str] = {}
     for line in lines:
-        shape = (line.node, counted.sub(lambda found: "#" if found[1] else found[0], line.text))
+        text = line.text[line.stamp :]
+        if text not in shapes:
+            shapes[text] = counted.sub(lambda found: "#" if found[1] else found[0], text)
+        shape = (line.node, f"{line.stamp > 0} {shapes[text]}")
         counts[shape] += 1
         last[shape] = max(line.seconds, last.get(shape, line.seconds))
         if shape not in kept or rank(line) < rank(kept[shape]):
@@ -243,21 +249,40 @@ def _between(node: str, path: Path, origin: float, start_s: float, end_s: float,
     with path.open("rb") as source:
         source.seek(_bisect(source, path.stat().st_size, origin + start_s))
         now: float | None = None
+        meanings: dict[str, _Meaning | None] = {}
         for line in source:
             now = _time(line) or now
             if now is None or now < origin + start_s:
                 continue
             if now > origin + end_s:
                 return
-            text = _text(line)
-            if words.noise and words.noise.search(text):
-                continue
-            level = _LEVEL.search(text)
-            yield LogLine(
-                node, path.name, now - origin, level.group(1) if level else "", text,
-                important=bool(words.important.search(text)),
-                of_replication=bool(words.replication and words.replication.search(text)),
-            )  # fmt: skip
+            text, stamped = _text(line), _STAMP.match(line)
+            stamp = stamped.end() if stamped else 0
+            # A node that is stuck writes the same again and again, but for the time: it is looked at once.
+            if (body := text[stamp:]) not in meanings:
+                meanings[body] = _meaning(body, words)
+            if (meaning := meanings[body]) is not None:
+                yield LogLine(
+                    node, path.name, now - origin, meaning.level, text,
+                    important=meaning.important, of_replication=meaning.of_replication, stamp=stamp,
+                )  # fmt: skip
+
+
+class _Meaning(NamedTuple):
+    """The fields of a ``LogLine`` that its words decide."""
+
+    level: str
+    important: bool
+    of_replication: bool
+
+
+def _meaning(text: str, words: _Words) -> _Meaning | None:
+    """The meaning of a line without its time; None of noise."""
+    if words.noise and words.noise.search(text):
+        return None
+    level = _LEVEL.search(text)
+    of_replication = bool(words.replication and words.replication.search(text))
+    return _Meaning(level.group(1) if level else "", bool(words.important.search(text)), of_replication)
 
 
 def _bisect(source: BinaryIO, size: int, moment: float) -> int:
