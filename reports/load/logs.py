@@ -251,16 +251,16 @@ def _between(node: str, path: Path, origin: float, start_s: float, end_s: float,
         now: float | None = None
         meanings: dict[str, _Meaning | None] = {}
         for line in source:
-            now = _time(line) or now
+            stamped = _STAMP.match(line)
+            now = _moment(stamped) or now
             if now is None or now < origin + start_s:
                 continue
             if now > origin + end_s:
                 return
-            text, stamped = _text(line), _STAMP.match(line)
-            stamp = stamped.end() if stamped else 0
+            text, stamp = _text(line), stamped.end() if stamped else 0
             # A node that is stuck writes the same again and again, but for the time: it is looked at once.
             if (body := text[stamp:]) not in meanings:
-                meanings[body] = _meaning(body, words)
+                meanings[body] = _meaning(text, words)
             if (meaning := meanings[body]) is not None:
                 yield LogLine(
                     node, path.name, now - origin, meaning.level, text,
@@ -277,7 +277,7 @@ class _Meaning(NamedTuple):
 
 
 def _meaning(text: str, words: _Words) -> _Meaning | None:
-    """The meaning of a line without its time; None of noise."""
+    """The meaning of a line, which its time does not change; None of noise."""
     if words.noise and words.noise.search(text):
         return None
     level = _LEVEL.search(text)
@@ -307,7 +307,10 @@ def _line_start(source: BinaryIO, place: int) -> int:
 
 
 def _time(line: bytes) -> float | None:
-    match = _STAMP.match(line)
+    return _moment(_STAMP.match(line))
+
+
+def _moment(match: re.Match[bytes] | None) -> float | None:
     if match is None:
         return None
     stamp, fraction, zone = (part.decode() if part else "" for part in match.groups())
