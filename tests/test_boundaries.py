@@ -6,7 +6,6 @@ import ast
 import re
 import subprocess
 import sys
-from collections import Counter
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -46,12 +45,8 @@ LAYERS = {
         "cli", "schemas __main__ __init__",
     ],
 }  # fmt: skip
-MOST_IN_A_FOLDER = 20
 MOST_WITHOUT_A_MAP = 10
 MODULES = sorted(path for package in MAY_IMPORT for path in (ROOT / package).rglob("*.py"))
-LONGEST = 400
-#: Those still to be split; none is, and none may join them.
-TOO_LONG: set[str] = set()
 
 
 @cache
@@ -137,11 +132,6 @@ def test_inside_a_package_imports_go_downwards(package: str) -> None:
 def test_no_module_imports_itself_by_way_of_others() -> None:
     graph = networkx.DiGraph((module(path), module(other)) for path in MODULES for other in imported_modules(path))
     assert [sorted(group) for group in networkx.strongly_connected_components(graph) if len(group) > 1] == []
-
-
-def test_no_folder_holds_more_than_one_can_survey() -> None:
-    counts = Counter(path.parent.relative_to(ROOT) for path in MODULES if path.name != "__init__.py")
-    assert {str(folder): count for folder, count in counts.items() if count > MOST_IN_A_FOLDER} == {}
 
 
 @pytest.mark.parametrize("package", LAYERS)
@@ -262,86 +252,9 @@ def test_no_module_sets_up_logging_when_it_is_imported() -> None:
     assert wrong == set()
 
 
-def test_no_module_is_too_long_to_be_read_at_once() -> None:
-    lengths = {str(path.relative_to(ROOT)): len(path.read_text().splitlines()) for path in MODULES}
-    assert {name: lines for name, lines in lengths.items() if lines > LONGEST and name not in TOO_LONG} == {}
-
-
 def test_every_module_says_what_it_is_about() -> None:
     silent = [path for path in MODULES if tree(path).body and not ast.get_docstring(tree(path))]
     assert [str(path.relative_to(ROOT)) for path in silent] == []
-
-
-#: Names that only we knew the meaning of, and what stands in their place.
-BANNED_MODULES = {
-    "least": "minimize", "roots": "support", "deciding": "dispatch", "numbered": "encoding",
-    "rising": "monotone_bounds", "spans": "intervals", "census": "violation_times", "occasions": "violation_times",
-    "telling": "wording", "narrative": "explain", "stories": "explain", "kept": "committed_prefix",
-    "terms": "election_safety", "shaping": "delay", "successions": "leadership", "agenda": "queue", "view": "ports",
-    "tracks": "node_timeline", "stuck": "lagging_nodes", "answers": "responder", "boxes": "text_diagram",
-    "inside": "safe_open", "drawn_from": "staleness", "planted": "canary", "breaches": "invariant_violations",
-    "texts": "kv", "places": "hadoop_fs", "shipping": "packages", "stamps": "metadata", "transcribed": "convert",
-}  # fmt: skip
-BANNED_NAMES = {
-    "Told": "Explanation", "untold": "unexplained", "Wishes": "SuiteOptions", "forgotten": "made_pending",
-    "may_swap": "precondition_holds", "story": "describe", "tell": "find_contradictions",
-    "decide_by_texts": "decide_by_kv_chains",
-}  # fmt: skip
-
-
-#: Words of riddles, which the first line of a docstring does without; and the packages whose docstrings are clean.
-RIDDLES = re.compile(r"\b(told|tells?|nobody|somebody|whoever|whom|who|swaps?|story|stories)\b", re.IGNORECASE)
-LONGEST_FIRST_LINE = 120
-
-
-def first_lines(path: Path) -> list[str]:
-    """The first lines of a module's docstrings: its own, and those of its classes and functions."""
-    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    texts = (ast.get_docstring(node) for node in statements(path) if isinstance(node, documented))
-    return [text.splitlines()[0] for text in texts if text]
-
-
-def test_first_lines_of_docstrings_are_short_and_plain() -> None:
-    found = {f"{module(path)}: {line}" for path in MODULES for line in first_lines(path) if RIDDLES.search(line)}
-    assert found == set()
-    long = {
-        f"{module(path)}: {line}" for path in MODULES for line in first_lines(path) if len(line) > LONGEST_FIRST_LINE
-    }
-    assert long == set()
-
-
-#: What no docstring begins with: a function does something before it raises, and *the same* as what, a list hides.
-SAYS_NOTHING_YET = re.compile(r"(Raises|The same)\b")
-
-
-def test_docstrings_begin_with_what_a_thing_does() -> None:
-    found = {
-        f"{module(path)}: {line}" for path in MODULES for line in first_lines(path) if SAYS_NOTHING_YET.match(line)
-    }
-    assert found == set()
-
-
-#: The same words, but for the innocent ones, which nothing that people read or write here has, names included.
-#: ``told_by`` is a field of stored results.
-OURS = re.compile(r"(?<![a-z])(told(?!_by)|tells|nobody|somebody|whoever)(?![a-z])", re.IGNORECASE)
-WRITTEN_IN = (
-    *MAY_IMPORT, "tests", "bench", "docs", "examples", "scripts", "suites", "schemas", "web/src",
-    "dledger_register", "bookkeeper_gateway",
-)  # fmt: skip
-WRITTEN = {".py", ".md", ".toml", ".j2", ".js", ".css", ".java", ".go", ".json", ".sh", ""}
-NOT_OURS = {"vendor", "node_modules", "target", "__pycache__"}
-
-
-def test_everything_is_written_in_plain_words() -> None:
-    inside = [path for folder in WRITTEN_IN for path in (ROOT / folder).rglob("*") if path.suffix in WRITTEN]
-    files = [path for path in (*inside, *ROOT.glob("*.md"), *ROOT.glob("*.py")) if path.is_file()]
-    found = {
-        f"{path.relative_to(ROOT)}: {match[0]}"
-        for path in files
-        if path != Path(__file__) and NOT_OURS.isdisjoint(path.relative_to(ROOT).parts)
-        for match in OURS.finditer(path.read_text(errors="replace"))
-    }
-    assert found == set()
 
 
 def test_constants_are_documented_in_one_way() -> None:
@@ -356,21 +269,6 @@ def test_constants_are_documented_in_one_way() -> None:
         if isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant) and isinstance(text.value.value, str)
     }
     assert found == set()
-
-
-def test_modules_bear_the_words_of_the_field() -> None:
-    assert {module(path): BANNED_MODULES[path.stem] for path in MODULES if path.stem in BANNED_MODULES} == {}
-
-
-def test_so_do_classes_and_functions() -> None:
-    definitions = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    found = {
-        f"{module(path)}.{node.name}": BANNED_NAMES[node.name.lstrip("_")]
-        for path in MODULES
-        for node in statements(path)
-        if isinstance(node, definitions) and node.name.lstrip("_") in BANNED_NAMES
-    }
-    assert found == {}
 
 
 #: Found in the text, for to parse all tests takes seconds: the module, and in brackets or without what is taken of it.

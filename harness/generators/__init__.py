@@ -6,7 +6,7 @@
 ``pacing``           rates (open and closed loop), time limits
 ``order``            one after the other, phases, limits, cycles, until something is ok
 ``choice``           mixes by weight, several at the same time
-``workers``          some of the workers, each worker or process, groups that work on a key each
+``workers``          some of the workers, each worker, groups that work on a key each
 ``simulate``         a run in virtual time
 ``streams``          lazy sequences and random numbers as values
 ===================  =========================================================================================
@@ -24,16 +24,16 @@ from harness.generators.base import (
     Pending,
 )
 from harness.generators.choice import mix, soonest
-from harness.generators.order import chain, cycle, flip_flop, limit, phases, synchronize, then, until_ok
+from harness.generators.order import chain, cycle, limit, phases, synchronize, then, until_ok
 from harness.generators.pacing import fixed_rate, stagger, time_limit
 from harness.generators.plain import NOTHING, from_function, log, once, operations, repeat, seeded, sleep
 from harness.generators.simulate import Answer, Simulated, simulate
 from harness.generators.streams import Lazy, Stream
-from harness.generators.workers import concurrent_keys, each_process, each_worker, on, reserve
+from harness.generators.workers import concurrent_keys, each_worker, on
 
 __all__ = [
     "EXHAUSTED", "NOTHING", "PENDING", "Answer", "Context", "Exhausted", "Generator", "Invocation", "Lazy", "Message",
-    "Op", "Pending", "Simulated", "Stream", "chain", "concurrent_keys", "cycle", "each_process", "each_worker",
-    "fixed_rate", "flip_flop", "from_function", "limit", "log", "mix", "on", "once", "operations", "phases", "repeat",
-    "reserve", "seeded", "simulate", "sleep", "soonest", "stagger", "synchronize", "then", "time_limit", "until_ok",
+    "Op", "Pending", "Simulated", "Stream", "chain", "concurrent_keys", "cycle", "each_worker",
+    "fixed_rate", "from_function", "limit", "log", "mix", "on", "once", "operations", "phases", "repeat",
+    "seeded", "simulate", "sleep", "soonest", "stagger", "synchronize", "then", "time_limit", "until_ok",
 ]  # fmt: skip

@@ -91,23 +91,6 @@ class UntilOk(Struct, frozen=True):
         return UntilOk(self.child.update(ctx, event), self.open - {event.process}, done)
 
 
-class FlipFlop(Struct, frozen=True):
-    """An operation of ``child``, then one of ``other``, and so on, until either is exhausted."""
-
-    child: Generator
-    other: Generator
-
-    def op(self, ctx: Context) -> tuple[Op, Generator]:
-        op, child = self.child.op(ctx)
-        if type(op) is Exhausted:
-            return EXHAUSTED, NOTHING
-        return op, FlipFlop(self.other, child) if type(op) is Invocation else FlipFlop(child, self.other)
-
-    def update(self, ctx: Context, event: Event) -> Generator:
-        child, other = self.child.update(ctx, event), self.other.update(ctx, event)
-        return self if child is self.child and other is self.other else FlipFlop(child, other)
-
-
 def chain(generators: Iterable[Generator]) -> Generator:
     """Run generators in sequence; the iterable is read lazily, and belongs to the generator."""
     return Chain(NOTHING, Lazy(generators))
@@ -141,8 +124,3 @@ def cycle(generator: Generator, count: int | None = None) -> Generator:
 def until_ok(generator: Generator) -> Generator:
     """The generator until one of its operations is ok."""
     return UntilOk(generator)
-
-
-def flip_flop(first: Generator, second: Generator) -> Generator:
-    """An operation of each by turns, until either is exhausted."""
-    return FlipFlop(first, second)

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from msgspec import Struct
 
-from harness.generators.base import EXHAUSTED, PENDING, Around, Context, Exhausted, Generator, Op, Pending
+from harness.generators.base import EXHAUSTED, PENDING, Context, Exhausted, Generator, Op, Pending
 from harness.generators.plain import NOTHING, Deferred, Nothing
 from harness.generators.streams import Lazy
 from history import Event
@@ -79,18 +79,6 @@ class Groups(Struct, frozen=True):
         return Groups(children, self.groups, self.owner, self.spare)
 
 
-class PerProcess(Around, frozen=True):
-    """The ``first`` generator anew whenever the one worker in view goes on as another process."""
-
-    first: Generator
-    process: int = -1
-
-    def op(self, ctx: Context) -> tuple[Op, Generator]:
-        process = ctx.processes[ctx.workers[0]]
-        op, child = (self.child if process == self.process else self.first).op(ctx)
-        return op, PerProcess(child, self.first, process)
-
-
 def _grouped(children: Iterable[Generator], groups: Iterable[Iterable[int]], spare: Lazy[Generator]) -> Groups:
     sets = tuple(map(frozenset, groups))
     return Groups(tuple(children), sets, {worker: place for place, one in enumerate(sets) for worker in one}, spare)
@@ -101,28 +89,9 @@ def on(workers: Iterable[int], generator: Generator) -> Generator:
     return On(generator, frozenset(workers))
 
 
-def reserve(*reserved: tuple[int, Generator], rest: Generator) -> Generator:
-    """Give each of the first generators its number of workers, and ``rest`` those that are left."""
-
-    def make(ctx: Context) -> Generator:
-        groups, begin = [], 0
-        for count, _ in reserved:
-            groups.append(ctx.workers[begin : begin + count])
-            begin += count
-        children = [generator for _, generator in reserved]
-        return _grouped([*children, rest], [*groups, ctx.workers[begin:]], Lazy(()))
-
-    return Deferred(make)
-
-
 def each_worker(generator: Generator) -> Generator:
     """The whole generator for each worker."""
     return Deferred(lambda ctx: _grouped([generator] * len(ctx.workers), [[w] for w in ctx.workers], Lazy(())))
-
-
-def each_process(generator: Generator) -> Generator:
-    """The whole generator for each process: after ``info`` a worker begins anew, as another process."""
-    return each_worker(PerProcess(NOTHING, generator))
 
 
 def concurrent_keys(size: int, keys: Iterable[K], make: Callable[[K], Generator]) -> Generator:

@@ -19,10 +19,8 @@ from harness.generators import (
     chain,
     concurrent_keys,
     cycle,
-    each_process,
     each_worker,
     fixed_rate,
-    flip_flop,
     from_function,
     limit,
     log,
@@ -32,7 +30,6 @@ from harness.generators import (
     operations,
     phases,
     repeat,
-    reserve,
     simulate,
     sleep,
     soonest,
@@ -212,13 +209,9 @@ def test_until_ok() -> None:
 
 def test_until_ok_asks_for_an_operation_of_its_own() -> None:
     """The other half's operation is ok at once: that does not end it."""
-    both = reserve((1, limit(5, repeat(WRITE))), rest=until_ok(repeat(READ)))
+    both = soonest(on({0}, limit(5, repeat(WRITE))), on({1}, until_ok(repeat(READ))))
     run = simulate(both, workers=2, answers=lambda op, s: (Answer(1, "ok" if op.f == "write" else "fail"), s), most=20)
     assert fs(run).count("r") == 15
-
-
-def test_flip_flop_ends_with_either() -> None:
-    assert fs(simulate(flip_flop(repeat(READ), limit(2, repeat(WRITE))))) == "rwrwr"
 
 
 # -- choice -----------------------------------------------------------------------------------------------------------
@@ -257,22 +250,9 @@ def test_on_some_of_the_workers() -> None:
     assert run.exhausted
 
 
-def test_reserved_workers() -> None:
-    parts = reserve((1, limit(9, repeat(WRITE))), (2, limit(9, repeat(READ))), rest=limit(9, repeat(Invocation("cas"))))
-    run = simulate(parts, workers=5, answers=ends(*["info"] * 10, after_s=1))
-    assert workers_of(run, 5) == {"write": {0}, "read": {1, 2}, "cas": {3, 4}}
-    assert Counter(fs(run)) == {"w": 9, "r": 9, "c": 9}
-    assert run.exhausted
-
-
-def test_each_worker_and_each_process_have_the_whole_generator() -> None:
+def test_each_worker_has_the_whole_generator() -> None:
     run = simulate(each_worker(numbered("add", 3)), workers=3, answers=ends("info"))
     assert Counter(value for *_, value in invoked(run)) == {0: 3, 1: 3, 2: 3}
-    run = simulate(each_process(numbered("add", 3)), workers=3, answers=ends("info"))
-    by_process: dict[object, list[object]] = {}
-    for _, process, _, value in invoked(run):
-        by_process.setdefault(process, []).append(value)
-    assert by_process == {0: [0], 3: [0, 1, 2], 1: [0, 1, 2], 2: [0, 1, 2]}
     assert run.exhausted
 
 
