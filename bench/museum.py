@@ -1,10 +1,11 @@
 """How often a known bug of a known system is found, and how often its mended twin is blamed, in real runs.  Needs root.
 
-    python -m bench.museum [--runs 10] [--pieces ZOOKEEPER-4925] [--cluster netns] [--store DIR] [--results FILE]
+    python -m bench.museum [--runs 10] [--pieces ZOOKEEPER-4925] [--cluster netns] [--store DIR]
 
-Every run is written to the results as it comes, and a later call goes on from there; at the end, or with ``--runs 0``,
-the table of docs/museum.md is written anew from them.  A run in which the harness failed counts for nothing and is made
-again.  The runs that say what they should are removed; the others stay in the store.
+Every run is added to ``results.json`` in the store as it ends, and a later call continues from there. The table of
+docs/museum.md is then written anew, or printed where only some of the pieces were asked for. A run in which the
+harness failed counts for nothing and is made again. Runs with the expected result are removed; the others stay in the
+store.
 """
 
 from __future__ import annotations
@@ -155,7 +156,7 @@ def main() -> None:
     for piece in PIECES:
         if piece.name in asked.chosen:
             make(piece, asked, results)
-    write_table(asked.page, COMMAND, table(results))
+    write_table(asked.page, COMMAND, table(results), complete=len(asked.chosen) == len(PIECES))
 
 
 if __name__ == "__main__":

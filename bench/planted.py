@@ -1,12 +1,13 @@
 """How often each bug that a server can be made to have is caught, in short real runs.  Needs root.
 
-    python -m bench.planted [--runs 20] [--bugs skip-entry,vote-twice] [--cluster netns] [--store DIR] [--results FILE]
+    python -m bench.planted [--runs 20] [--bugs skip-entry,vote-twice] [--cluster netns] [--store DIR]
 
-Every row is written to the results as it comes, and a later call goes on from there; at the end, or with ``--runs 0``,
-the table of docs/planted-bugs.md is written anew from them.  A run in which the harness failed counts for nothing and
-is made again.  The runs of a bug that was caught are removed; one that was missed stays in the store.  A series bears
-its bug's name, and its workload's where that is not ``register``: ``apply-twice:set``.  Beside the bugs there is
-``none``: runs in which 0.4.0 has defects of its own, without a bug, to distinguish the one from the other.
+Every run is added to ``results.json`` in the store as it ends, and a later call continues from there. The table of
+docs/planted-bugs.md is then written anew, or printed where only some of the bugs were asked for. A run in which the
+harness failed counts for nothing and is made again. The runs of a bug that was caught are removed; one that was missed
+stays in the store. A series bears its bug's name, and its workload's where that is not ``register``: ``apply-
+twice:set``. Beside the bugs there is ``none``: runs in which 0.4.0 has defects of its own, without a bug, to
+distinguish the one from the other.
 """
 
 from __future__ import annotations
@@ -136,7 +137,7 @@ def main() -> None:
     for trial in TRIALS:
         if trial.name in asked.chosen:
             make(trial, asked, results)
-    write_table(asked.page, COMMAND, table(results))
+    write_table(asked.page, COMMAND, table(results), complete=len(asked.chosen) == len(TRIALS))
 
 
 if __name__ == "__main__":

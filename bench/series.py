@@ -1,4 +1,4 @@
-"""Series of real runs whose results make a table of the docs: made once, kept, and gone on with by a later call."""
+"""Run series of real runs whose results make a table of the docs.  A later call continues."""
 
 from __future__ import annotations
 
@@ -62,31 +62,35 @@ def counts(row: Row) -> bool:
 
 def save(path: Path, results: Mapping[str, Any] | Sequence[Row]) -> None:
     """Write the results so that they are whole at any moment."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_suffix(".part")
     part.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
     part.replace(path)
 
 
-def write_table(page: Path, command: str, table: str) -> None:
-    """Write the table into the page, between the marks of the command that makes it."""
+def write_table(page: Path, command: str, table: str, *, complete: bool = True) -> None:
+    """Write the table into the page, between the marks of the command that makes it; print one that is not complete."""
+    if not complete:
+        print(table)
+        return
     page.write_text(with_table(page.read_text(), f"<!-- made by {command} -->", "<!-- end -->", table))
 
 
 def options(doc: str | None, kind: str, names: Sequence[str], *, runs: int, of: Path, page: Path) -> argparse.Namespace:
     """The command line of such a bench: ``chosen`` is the list of series asked for by ``--kind``.
 
-    ``of`` is the bench's module: results lie beside it, runs in a store of its name.
+    ``of`` is the bench's module: runs and results lie in a store of its name.
     """
     parser = argparse.ArgumentParser(description=doc)
     parser.add_argument("--runs", type=int, default=runs, help="Runs of each; with 0 only the page is written.")
     parser.add_argument(f"--{kind}", dest="chosen", default=",".join(names), help="Which, separated by commas.")
     parser.add_argument("--cluster", default="netns")
     parser.add_argument("--store", type=Path, default=ROOT / "store" / of.stem)
-    parser.add_argument("--results", type=Path, default=of.with_suffix(".json"))
     parser.add_argument("--page", type=Path, default=page)
     parser.add_argument("--seed", type=int, default=1, help="Of the first run of each; each next one adds 1.")
     asked = parser.parse_args()
     asked.chosen = asked.chosen.split(",")
+    asked.results = asked.store / "results.json"
     if unknown := sorted(set(asked.chosen) - set(names)):
         parser.error(f"--{kind}: {', '.join(unknown)} is not among {', '.join(names)}")
     return asked

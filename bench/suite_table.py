@@ -1,10 +1,10 @@
 """The table of a suite's page: how many runs of each cell were contradicted, by version, from the stores of its runs.
 
     harness suite rocketmq --store STORE [--shard 1/2] …
-    python -m bench.suite_table rocketmq [--store STORE]…
+    python -m bench.suite_table rocketmq --store STORE [--store STORE]…
 
-The rows are added to bench/rocketmq.json, where each run is once; the table of docs/rocketmq.md is then written anew
-from them, as without a store.  A run in which the harness failed counts for nothing.
+The table of docs/rocketmq.md is written anew from all judged runs in these stores.  A run in which the harness failed
+counts for nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from bench.series import ROOT, Row, save, write_table
+from bench.series import ROOT, Row, write_table
 from harness.plan import Plan
 
 JUDGED: Final = ("valid", "invalid", "unknown")
@@ -95,14 +95,9 @@ def _found(rows: Sequence[Row]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("suite")
-    parser.add_argument("--store", type=Path, action="append", default=[])
+    parser.add_argument("--store", type=Path, action="append", required=True)
     asked = parser.parse_args()
-    results = ROOT / "bench" / f"{asked.suite}.json"
-    rows: list[Row] = json.loads(results.read_text()) if results.exists() else []
-    rows = list(
-        {row["run"]: row for row in (*rows, *(row for store in asked.store for row in rows_of(store)))}.values()
-    )
-    save(results, rows)
+    rows = list({row["run"]: row for store in asked.store for row in rows_of(store)}.values())
     write_table(page_of(asked.suite), f"python -m bench.suite_table {asked.suite}", table(rows))
 
 

@@ -22,7 +22,6 @@ import click
 import pytest
 
 from bench.checker import engines_page
-from bench.checker import table as speed
 from harness.cli.json_output import run_document
 from harness.cli.main import harness
 from harness.clusters.inventory import parse_nodes
@@ -77,18 +76,6 @@ def test_the_readme_is_short() -> None:
     assert len(text.splitlines()) < 150
     assert "./scripts/run --nemesis partition-majorities-ring" in text
     assert "./scripts/test" in text
-
-
-#: Not prose: tables, code, pictures, and parts that a program writes.
-UNWRAPPED = re.compile(
-    r"^```.*?^```|^<!-- (?:made by|Generated) .*?(?:^<!-- end.*?$|\Z)|^ {4,}.*?$|^\s*\|.*?$|^!\[.*?$", re.M | re.S
-)
-
-
-@pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md", ROOT / "CONTRIBUTING.md"], ids=name)
-def test_prose_is_wrapped_at_120_characters(page: Path) -> None:
-    prose = UNWRAPPED.sub("", page.read_text()).splitlines()
-    assert [line for line in prose if len(line) > 120 and " " in line.strip()] == []
 
 
 # -- commands --------------------------------------------------------------------------------------------------------
@@ -291,8 +278,3 @@ def test_the_table_of_answers_names_a_test_in_each_row() -> None:
 def test_the_table_of_the_engines_is_the_registry() -> None:
     text = (ROOT / "docs" / "checker.md").read_text()
     assert text == engines_page.page(text), "run: python -m bench.checker.engines_page"
-
-
-def test_the_table_of_the_checkers_speed_is_that_of_the_recorded_results() -> None:
-    results = json.loads((ROOT / "bench" / "checker" / "results.json").read_text())["results"]
-    assert speed.table(results) in (ROOT / "docs" / "checker-speed.md").read_text(), "python bench/checker/table.py"

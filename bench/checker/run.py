@@ -413,7 +413,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="3 s for porcupine instead of 10, and no 10^7")
     parser.add_argument("--only", help="only cases in which this text occurs, such as '\"log\"'; printed, not kept")
-    parser.add_argument("--out", type=Path, default=HERE, help="where results.json goes")
+    parser.add_argument("--out", type=Path, default=HERE.parents[1] / "build", help="where results.json goes")
     parser.add_argument("--before", type=Path, help="another checkout, to measure its checker in porcupine's place")
     parser.add_argument("--make", type=json.loads, help=argparse.SUPPRESS)
     parser.add_argument("--measure", type=float, help=argparse.SUPPRESS)

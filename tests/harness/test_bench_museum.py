@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bench import museum
-from bench.series import first_wrong_answer_s, write_table
+from bench.series import first_wrong_answer_s
 
 PIECE = museum.PIECES[0]
 
@@ -61,11 +61,3 @@ def test_a_later_call_goes_on_where_the_last_one_was_broken_off(
     museum.make(PIECE, asked, results)
     assert made == [(PIECE.good, 1), (PIECE.good, 2), (PIECE.bad, 2), (PIECE.good, 3)], "a failure is made again"
     assert json.loads((tmp_path / "r.json").read_text()) == results
-
-
-def test_the_page_has_the_table_of_the_results(tmp_path: Path) -> None:
-    page = tmp_path / "museum.md"
-    page.write_text(museum.PAGE.read_text())
-    results = json.loads(Path(museum.__file__).with_suffix(".json").read_text())
-    write_table(page, museum.COMMAND, museum.table(results))
-    assert page.read_text() == museum.PAGE.read_text()

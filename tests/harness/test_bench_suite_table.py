@@ -6,13 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from bench import suite_table
-from bench.series import ROOT, write_table
 from harness.plan import Plan
-
-MADE = [path.stem for path in (ROOT / "bench").glob("*.json") if path.stem in ("rocketmq", "bookkeeper", "zookeeper")]
 
 
 def attempt(store: Path, run: str, cell: str, verdict: str | None, *kinds: str, outcome: str = "", **plan: Any) -> str:
@@ -63,12 +58,3 @@ def test_the_table_counts_by_version_and_says_what_was_broken() -> None:
     assert "|  |  | `bridge` | 0 of 1 | 1 of 3: a 1, b 1; unknown 1 |" in lines
     assert "| control | canary=x | `bridge` | 1 of 1: c 1 |  |" in lines
     assert lines[-1] == "| all |  |  | 0 of 1 | 1 of 3: a 1, b 1; unknown 1 |", "controls are no evidence of the system"
-
-
-@pytest.mark.parametrize("suite", MADE)
-def test_the_page_has_the_table_of_the_results(suite: str, tmp_path: Path) -> None:
-    page, written = suite_table.page_of(suite), tmp_path / "page.md"
-    written.write_text(page.read_text())
-    rows = json.loads((ROOT / "bench" / f"{suite}.json").read_text())
-    write_table(written, f"python -m bench.suite_table {suite}", suite_table.table(rows))
-    assert written.read_text() == page.read_text()
