@@ -22,6 +22,7 @@ from harness.errors import NotReadyError
 from harness.execution.interpreter import LOOK_S, follow
 from harness.execution.load import Load, Tally
 from harness.generators import Invocation, Stream, each_worker, on, operations, stagger
+from harness.judge.answers_by_process import reporting
 from harness.judge.recovery import committed_by, waiting_for
 from harness.workloads import until_applied
 
@@ -122,12 +123,14 @@ class FinalPhase:
         if self._plan.under_test.prober is None:
             return
         self._tally.note = "waiting for the nodes to come to rest"
+        # A node that never reports what it has applied, such as an arbiter, has nothing to bring to rest.
+        nodes = reporting(self._probes.all, "applied") or self._nodes
         since, late = len(self._probes.all), self._standstills.deadline(QUIET_S)
-        while not (level(seen := self._probes.all[since:], self._nodes) or late() or self._stopped()):
+        while not (level(seen := self._probes.all[since:], nodes) or late() or self._stopped()):
             await asyncio.sleep(LOOK_S)
         if self._stopped():
             return
-        if resting(seen, self._nodes):
+        if level(seen, nodes) or resting(seen):
             self._reach(moment)
         else:
             self._state.warn(f"the nodes did not come to rest within {QUIET_S:g} s without load")
@@ -182,27 +185,27 @@ class FinalPhase:
         self._system.await_leader()
 
 
-def resting(probes: Sequence[Probe], nodes: Iterable[str]) -> bool:
-    """Whether each answering node gave the same state in two successive probes, and one node answers at least."""
-    return bool(_at_rest(probes, nodes))
-
-
 def level(probes: Sequence[Probe], nodes: Iterable[str]) -> bool:
-    """Whether they rest at the same applied index, so that no replication is under way."""
-    return len({probe.applied for probe in _at_rest(probes, nodes)}) == 1
+    """Whether the last two probes of every node were answered, with one state, at one applied index for all of them.
+
+    A probe without an answer says nothing: the node may be too busy applying to answer.
+    """
+    last_two = [[probe for probe in probes if probe.node == node][-2:] for node in nodes]
+    stand = all(len(pair) == 2 and all(probe.answered for probe in pair) and _same_state(*pair) for pair in last_two)
+    return stand and len({probe.applied for pair in last_two for probe in pair}) == 1
 
 
-def _at_rest(probes: Sequence[Probe], nodes: Iterable[str]) -> list[Probe]:
-    """The newest probe of each answering node; none while one of them changes, or was probed only once."""
-    newest: list[Probe] = []
-    for node in nodes:
-        last = [probe for probe in probes if probe.node == node][-2:]
-        if len(last) < 2:
-            return []
-        before, now = last
-        if not now.answered:
-            continue
-        if not before.answered or (before.applied, before.state_index) != (now.applied, now.state_index):
-            return []
-        newest.append(now)
-    return newest
+def resting(probes: Sequence[Probe]) -> bool:
+    """Whether the last two answers of every node that answered at all show one state; False where none answered.
+
+    When the wait is over this is enough: a node that is down, or stays behind, keeps nobody from comparing the others.
+    """
+    answers: dict[str, list[Probe]] = {}
+    for probe in probes:
+        if probe.answered:
+            answers.setdefault(probe.node, []).append(probe)
+    return bool(answers) and all(len(mine) > 1 and _same_state(*mine[-2:]) for mine in answers.values())
+
+
+def _same_state(before: Probe, now: Probe) -> bool:
+    return (before.applied, before.state_index) == (now.applied, now.state_index)

@@ -51,7 +51,10 @@ def reported(*states: tuple[str, int | None]) -> list[Probe]:
         ([("n1", 5), ("n2", 5)] * 2 + [("n3", 5)], False, False),
         ([("n1", 4), ("n2", 5), ("n3", 5), ("n1", 5), ("n2", 5), ("n3", 5)], False, False),  # n1 moved
         ([("n1", 4), ("n2", 5), ("n3", 5)] * 2, True, False),  # n1 stands still, behind the others
-        ([("n1", None), ("n2", 5), ("n3", 5)] * 2, True, True),  # n1 is down
+        ([("n1", None), ("n2", 5), ("n3", 5)] * 2, True, False),  # n1 is down: the others rest, once it was waited for
+        ([("n1", 5), ("n2", 5), ("n3", 5)] * 2 + [("n1", None)], True, False),  # it may be at work and not answer
+        ([("n1", 7883), ("n2", 7883)] * 2 + [("n3", 7723), ("n3", None)], False, False),  # as this one was
+        ([("n1", 4), ("n1", None), ("n2", 5), ("n3", 5)] * 2 + [("n1", 5)], False, False),
         ([("n1", None), ("n2", 5), ("n3", 5), ("n1", 5), ("n2", 5), ("n3", 5)], False, False),  # it just came
         ([("n1", None), ("n2", None), ("n3", None)] * 2, False, False),
         ([], False, False),
@@ -59,12 +62,13 @@ def reported(*states: tuple[str, int | None]) -> list[Probe]:
 )
 def test_who_rests(states: list[tuple[str, int | None]], at_rest: bool, all_level: bool) -> None:
     probes = reported(*states)
-    assert (resting(probes, NODES), level(probes, NODES)) == (at_rest, all_level)
+    assert (resting(probes), level(probes, NODES)) == (at_rest, all_level)
 
 
 def test_a_state_that_moves_under_a_standing_applied_index_does_not_rest() -> None:
     probes = [Probe(time, node, applied=5, state_index=time) for time in range(3) for node in NODES]
-    assert not resting(probes, NODES)
+    assert not resting(probes)
+    assert not level(probes, NODES)
 
 
 def test_the_quiet_moment_has_no_load_around_it(tmp_path: Path, register: ToyRegister) -> None:
