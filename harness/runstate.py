@@ -25,14 +25,15 @@ MOMENTS: Final = (
 class RunState:
     """``moments`` maps a name of MOMENTS to nanoseconds since the run's start; ``ended``: the run was not cut.
 
-    ``stopped`` is the violation at which the run was stopped (``--stop-on-violation``).  ``unhealed`` are the
-    faults that we could not heal, a sentence each: failures of ours, after which recovery says nothing of the system.
+    ``stopped`` is the violation at which the run was stopped (``--stop-on-violation``).  ``unhealed`` are the faults
+    that we could not heal, a sentence each: failures of ours, after which recovery says nothing of the system.
     ``standstills`` are the times (begin and end, nanoseconds since the run's start) in which this process itself stood
     still.  ``pace``: how well operations were issued when they were due, in ms and operations a second (``Load``).
-    ``lag_ms``: for each second since the run's start the most by which the event loop woke a task late, standstills
-    included.  ``ended_roles`` are the processes that did not run when the run's end was reached, names of roles by
-    node.  ``restart_failed`` is why the system did not serve again after the restart at the end: its finding, not
-    ours.
+    ``logless`` are the nodes that answered probes and never said ``applied``; probes do not show it, as they have -1
+    for one that has applied nothing, too.  ``lag_ms``: for each second since the run's start the most by which the
+    event loop woke a task late, standstills included.  ``ended_roles`` are the processes that did not run when the
+    run's end was reached, names of roles by node.  ``restart_failed`` is why the system did not serve again after the
+    restart at the end: its finding, not ours.
     """
 
     path: Path | None = None
@@ -49,6 +50,7 @@ class RunState:
     lag_ms: list[float] = field(default_factory=list)
     ended_roles: dict[str, str] = field(default_factory=dict)
     restart_failed: str | None = None
+    logless: list[str] = field(default_factory=list)
     _saved: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def reach(self, moment: str, time: int) -> None:

@@ -43,7 +43,11 @@ ASK_AGAIN_S: Final = 0.1
 
 
 class Restartable(Protocol):
-    """The part of a system that a restart needs.  Raises NotReadyError when it does not come up."""
+    """The part of a system that recovery and a restart need.  Raises NotReadyError when it does not come up."""
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """The nodes that store data or vote, which recovery asks."""
 
     def kill(self, nodes: Iterable[str]) -> None: ...
 
@@ -99,7 +103,8 @@ class FinalPhase:
         """Reach the ``moment`` when every node has caught up with what was committed at those times, and before."""
         self._tally.note = "waiting for every node to catch up"
         system, probes = self._plan.under_test, self._probes.all
-        caught_up = [waiting_for(system, probes, self._nodes, one, committed_before) for one in since]
+        members, logless = self._system.members, self._probes.logless
+        caught_up = [waiting_for(system, probes, members, one, committed_before, logless) for one in since]
         self._load.served = False
 
         def recovered() -> bool:

@@ -70,7 +70,14 @@ class ProbeLog:
         self._file = LineFile(path)
         self.latest: dict[str, Probe] = {}
         self.all: list[Probe] = []
+        #: The nodes that said what they have applied, be it nothing.
+        self.applying: set[str] = set()
         self._write(probes_header())
+
+    @property
+    def logless(self) -> list[str]:
+        """The nodes that have answered and never said what they applied: arbiters and the like."""
+        return sorted({probe.node for probe in self.all if probe.answered} - self.applying)
 
     def append(self, probe: Probe) -> None:
         """Write a probe to the file.  Raises OSError when the disk refuses it, or refused an earlier one."""
@@ -109,6 +116,8 @@ async def _probe_node(node: str, prober: Prober, log: ProbeLog, run_clock: Calla
                 async with asyncio.timeout(TIMEOUT_S + OVERDUE_S) as limit:
                     figures = await prober.ask(TIMEOUT_S)
                 probe = probe_of(figures, node, run_clock())
+                if figures.get("applied") is not None:
+                    log.applying.add(node)
             except (OSError, ValueError) as error:
                 late = f"its prober had not returned {OVERDUE_S:g} s after its timeout"
                 probe = Probe(run_clock(), node, error=late if limit.expired() else str(error))

@@ -205,6 +205,7 @@ class Run:
                 conductor.run()
         finally:
             self._ended_ns = time.monotonic_ns()
+            self._state.logless = probes.logless
             history.close()
             probes.close()
             self._state.reach("end", clock_ns())

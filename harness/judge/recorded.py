@@ -49,6 +49,11 @@ class Recorded:
         roles = self.state.environment.get("roles")
         return tuple(node for node in self.nodes if not isinstance(roles, dict) or roles.get(node, True))
 
+    @property
+    def keepers(self) -> tuple[str, ...]:
+        """The members on which some role ran: those that recovery asks.  A proxy or a metadata server is none."""
+        return tuple(node for node in self.serving if node in self.members)
+
     def evidence(self, recovered: Iterable[str]) -> Evidence:
         """The evidence for a system's own checks; ``recovered`` are the nodes that caught up after the last heal."""
         addresses = self.state.environment.get("nodes")

@@ -6,7 +6,7 @@ operations succeed again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, Literal, TypeAlias
@@ -56,6 +56,7 @@ class Recovery:
     By a system's own rule there is no target: ``reached`` is when it held for the node, ``together`` when it held for
     all of them at once.  Where operations decide, no node is followed.  ``undecidable`` is why nothing can be said.
 
+    ``logless`` are the nodes that keep no log, such as arbiters: they have come back with their first answer.
     ``silent`` are the nodes that had been silent before the heal and stayed so, with their last answer (ns, None: they
     never gave one).  ``event`` is what ended at ``healed_at``, in words: in a run without faults there is no heal, and
     where a server did not start again its fault was not healed.
@@ -71,6 +72,7 @@ class Recovery:
     together: int | None = None
     undecidable: str = ""
     committed: int = -1
+    logless: tuple[str, ...] = ()
     silent: Mapping[str, int | None] = field(default_factory=dict)
     event: str = HEAL
     epoch_bits: int = 0
@@ -148,7 +150,8 @@ class Recovery:
         """Say what was reached and when, such as "all nodes at 40, 3.1 s after the heal"; only if it was."""
         assert self.seconds is not None
         what = {"own": "all nodes caught up", "operations": "operations succeeded again"}
-        done = what.get(self.rule, f"all nodes at {self._index(self.target)}")
+        without = f", of which {and_listed(self.logless)} without a log" if self.logless else ""
+        done = what.get(self.rule, f"all nodes at {self._index(self.target)}{without}")
         reached = f"{done}, {self.seconds:.1f} s after {self.event}"
         return reached if self.event != LOAD else f"no fault was injected; {reached.replace(' again', '')}"
 
@@ -159,10 +162,12 @@ def assess(
     healed_at: int,
     committed_again: int | None,
     committed_before: int = -1,
+    logless: Collection[str] = (),
 ) -> Recovery:
     """Judge the probes of a run in which a fault was healed at ``healed_at`` (ns since the run's start).
 
-    ``committed_before`` is the highest commit index of earlier probes, where ``probes`` are not all of the run.
+    ``committed_before`` is the highest commit index of earlier probes, where ``probes`` are not all of the run.  Nodes
+    that are ``logless`` have no applied index to reach, only to answer.
     """
     leader, target = _target(probes, healed_at, committed_before)
     applied: dict[str, int | None] = dict.fromkeys(nodes)
@@ -173,10 +178,13 @@ def assess(
             continue
         committed = max(committed, probe.committed)
         applied[probe.node] = probe.applied
-        if reached[probe.node] is None and probe.applied >= target:
+        if reached[probe.node] is None and (probe.applied >= target or probe.node in logless):
             reached[probe.node] = probe.time
-    why = NOTHING_COMMITTED if target < 0 else ""
-    return Recovery(healed_at, target, leader, applied, reached, committed_again, undecidable=why, committed=committed)
+    return Recovery(
+        healed_at, target, leader, applied, reached, committed_again,
+        undecidable=NOTHING_COMMITTED if target < 0 else "", committed=committed,
+        logless=tuple(node for node in applied if node in logless),
+    )  # fmt: skip
 
 
 def assess_operations(healed_at: int, committed_again: int | None, *, ever: bool) -> Recovery:
@@ -213,37 +221,51 @@ def assess_own(
 
 
 def waiting_for(
-    system: System, probes: Sequence[Probe], nodes: Sequence[str], healed_at: int, committed_before: int = -1
+    system: System,
+    probes: Sequence[Probe],
+    nodes: Sequence[str],
+    healed_at: int,
+    committed_before: int = -1,
+    logless: Collection[str] = (),
 ) -> Callable[[], bool]:
     """Whether the nodes have caught up, by the system's rule and probes that are still coming in.
 
-    By indexes they must pass ``committed_before`` as well.  The function raises whatever a system's own rule raises.
+    By indexes they must pass ``committed_before`` as well; ``logless`` nodes must answer.  The function raises whatever
+    a system's own rule raises.
     """
     if system.recovered is not None:
         return partial(system.recovered, probes, nodes, healed_at)
     if rule_of(system, probes) == "operations":
         return lambda: True
-    return CatchingUp(probes, nodes, healed_at, committed_before).done
+    return CatchingUp(probes, nodes, healed_at, committed_before, logless).done
 
 
 class CatchingUp:
     """Like :func:`assess`, for probes that are still coming in; each is examined once."""
 
     def __init__(
-        self, probes: Sequence[Probe], nodes: Iterable[str], healed_at: int, committed_before: int = -1
+        self,
+        probes: Sequence[Probe],
+        nodes: Iterable[str],
+        healed_at: int,
+        committed_before: int = -1,
+        logless: Collection[str] = (),
     ) -> None:
         """``probes`` grows; those up to the heal are there already."""
         self._probes = probes
         self._healed_at = healed_at
         self._target = _target(probes, healed_at, committed_before)[1]
         self._missing = set(nodes)
+        self._logless = logless
         self._seen = 0
 
     def done(self) -> bool:
         """Whether every node has reported since the heal that it applied what was committed then."""
         end = len(self._probes)
         for probe in self._probes[self._seen : end]:
-            if probe.time >= self._healed_at and probe.answered and probe.applied >= self._target:
+            if probe.time < self._healed_at or not probe.answered:
+                continue
+            if probe.applied >= self._target or probe.node in self._logless:
                 self._missing.discard(probe.node)
         self._seen = end
         return not self._missing

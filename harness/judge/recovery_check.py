@@ -71,8 +71,9 @@ class RecoveryFindings:
 
     @property
     def recovered(self) -> tuple[str, ...]:
-        """The nodes that caught up after the last heal."""
-        return tuple(node for node, moment in self.since_heal.reached.items() if moment is not None)
+        """The nodes that caught up after the last heal, and hold something that can be compared."""
+        heal = self.since_heal
+        return tuple(node for node, at in heal.reached.items() if at is not None and node not in heal.logless)
 
 
 def recovery_of(recorded: Recorded, damages: Damages) -> RecoveryFindings | None:
@@ -114,7 +115,7 @@ def _found(
 ) -> RecoveryFindings:
     """The findings since the two times (awake ns), of probes until a moment of the run."""
     probes = clock.probes(seen)
-    nodes = [node for node in recorded.serving if node not in refused]
+    nodes = [node for node in recorded.keepers if node not in refused]
     operations = clock.operations(recorded.operations)
     final = [operation for operation in operations if operation.phase == "final"]
     system, rule = recorded.plan.under_test, rule_of(recorded.plan.under_test, recorded.probes)
@@ -125,7 +126,7 @@ def _found(
             return assess_own(system.recovered, probes, nodes, moment, again)
         if rule == "operations":
             return assess_operations(moment, again, ever=ever)
-        return assess(probes, nodes, moment, again, committed_before)
+        return assess(probes, nodes, moment, again, committed_before, recorded.state.logless)
 
     def followed(moment: int, among: Sequence[Operation]) -> Recovery:
         found = assessed(moment, _committed_again(among, moment, recorded))
@@ -244,7 +245,7 @@ def _restart_failed(recorded: Recorded, damages: Damages) -> str | None:
     if reason is None or began is None:
         return reason
     back = {node for node, time in last_begins(recorded.probes).items() if time > began}
-    away = set(recorded.serving) - back
+    away = set(recorded.keepers) - back
     return None if away and away <= {damage.node for damage in damages.refusable} else reason
 
 

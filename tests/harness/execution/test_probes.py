@@ -13,6 +13,7 @@ import pytest
 
 from harness.execution import probes as probes_module
 from harness.execution.probes import ProbeLog, probe_forever, probe_of
+from harness.systems.api import Prober
 from harness.systems.dledger.status import StatusProber, figures
 from history import Probe, read_probes
 from tests.support.harness.toy_server import Request, closed_port, send, serving
@@ -172,6 +173,36 @@ def test_a_prober_that_does_not_return_is_asked_again_and_its_closing_is_not_wai
     asyncio.run(asyncio.wait_for(scene(), 30))
     assert log.all[0].error == "its prober had not returned 0.05 s after its timeout"
     assert log.all[1].term == 7
+
+
+class _Saying:
+    def __init__(self, **figures: Any) -> None:
+        self.figures = figures
+
+    async def ask(self, timeout: float) -> dict[str, Any]:
+        return self.figures
+
+    async def close(self) -> None: ...
+
+
+def test_a_node_that_never_says_what_it_applied_keeps_no_log(log: ProbeLog) -> None:
+    """One that has applied nothing says -1, which the recorded probe does not tell from saying nothing."""
+    probers: dict[str, Prober] = {
+        "arbiter": _Saying(role="follower", term=3, applied=None),
+        "empty": _Saying(role="follower", term=3, applied=-1),
+        "down": StatusProber("127.0.0.1", closed_port()),
+    }
+
+    async def scene() -> None:
+        probing = asyncio.create_task(probe_forever(probers, log, time.monotonic_ns))
+        while {probe.node for probe in log.all} != {*probers}:
+            await asyncio.sleep(0.01)
+        probing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await probing
+
+    asyncio.run(asyncio.wait_for(scene(), 30))
+    assert log.logless == ["arbiter"]
 
 
 def test_a_full_disk_ends_the_probing(log: ProbeLog, monkeypatch: pytest.MonkeyPatch) -> None:

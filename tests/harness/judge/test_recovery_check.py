@@ -125,6 +125,38 @@ def test_a_node_on_which_nothing_runs_has_nothing_to_recover() -> None:
     assert check_of(recorded(probes)).verdict == "unknown"
 
 
+def of_arbiter(probe: Probe) -> Probe:
+    """What n3 would say if it kept no log."""
+    bare = replace(probe, ledger_begin=-1, ledger_end=-1, committed=-1, applied=-1)
+    return bare if probe.node == "n3" and probe.answered else probe
+
+
+def test_a_member_without_a_log_must_answer_and_has_nothing_to_apply() -> None:
+    probes = tuple(map(of_arbiter, probes_of()))
+    arbiter = check_of(recorded(probes, logless=["n3"]))
+    assert (arbiter.verdict, "of which n3 without a log" in arbiter.seen) == ("valid", True)
+    empty = check_of(recorded(probes))
+    assert (empty.verdict, empty.details["nodes"]) == ("invalid", ["n3"])
+    gone = check_of(recorded(tuple(map(of_arbiter, probes_of(silent=("n3",)))), logless=["n3"]))
+    assert (gone.verdict, gone.details["nodes"]) == ("invalid", ["n3"])
+
+
+def test_contents_are_not_asked_of_a_member_without_a_log() -> None:
+    held = tuple(replace(one, state_index=one.applied, digest=f"of {one.applied}") for one in probes_of())
+    bare = tuple(replace(of_arbiter(one), state_index=-1, digest=None) if one.node == "n3" else one for one in held)
+    assert check_of(recorded(bare, logless=["n3"]), "replicas-agree").verdict == "valid"
+    assert check_of(recorded(bare), "replicas-agree").verdict == "valid"  # it did not recover, which is said elsewhere
+    mute = tuple(replace(one, state_index=-1, digest=None) if one.node == "n3" else one for one in held)
+    assert check_of(recorded(mute), "replicas-agree").verdict == "unknown"
+
+
+@pytest.mark.parametrize("stays_away", [{"stuck": ("n3",)}, {"silent": ("n3",)}])
+def test_a_node_that_is_no_member_has_nothing_to_recover(stays_away: dict[str, tuple[str, ...]]) -> None:
+    run = recorded(probes_of(**stays_away))
+    assert check_of(run).verdict == "invalid"
+    assert check_of(replace(run, members=("n1", "n2"))).verdict == "valid"
+
+
 # -- what is ours ------------------------------------------------------------------------------------------------------
 
 

@@ -101,7 +101,7 @@ class ToySystem:
 
     def __init__(self, register: ToyRegister, plan: Plan) -> None:
         self.register = register
-        self.serving = register.names
+        self.serving = self.members = register.names
         self.plan = plan
         self.steps: list[str] = []
         self.fails: Exception | None = None
