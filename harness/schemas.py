@@ -45,6 +45,8 @@ def schemas() -> dict[str, str]:
         if has_options:
             for table in schema["$defs"].values():
                 _describe(table["properties"])
+        if wanted is SUITE:
+            _share_options(schema["$defs"])
         texts[f"{name}.schema.json"] = json.dumps(schema, indent=1) + "\n"
     return texts
 
@@ -57,6 +59,16 @@ def _describe(properties: dict[str, Any]) -> None:
         if text := helps.get(option_of(name)):
             reason = f" ({schema['description']})" if "description" in schema else ""
             properties[name] = {**schema, "description": text + reason}
+
+
+def _share_options(tables: dict[str, Any]) -> None:
+    """Define each option of a suite once, in ``[defaults]``; the other tables refer to it."""
+    for name in tables["Defaults"]["properties"]:
+        value = {"$ref": f"#/$defs/Defaults/properties/{name}"}
+        axis = {"anyOf": [value, {"type": "array", "items": value, "minItems": 1}]}
+        tables["Override"]["properties"][name] = value
+        tables["Condition"]["properties"][name] = axis
+        tables["Matrix"]["properties"][name] = {"$ref": f"#/$defs/Condition/properties/{name}"}
 
 
 def main() -> None:
