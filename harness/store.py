@@ -15,6 +15,7 @@ from harness.errors import StoreError, UsageError
 from history import RunFiles
 from history.json_object import read_object
 from history.records.layout import name_of_start
+from history.safe_open import UnsafeFileError, replacing, require_plain
 
 if TYPE_CHECKING:
     from harness.plan import Plan
@@ -65,14 +66,19 @@ def find_run(text: str, store: Path) -> RunFiles:
     """The run that a user named: a path below the store, such as ``latest``, a run's directory, or its history file.
 
     What is not plainly a path (``/…``, ``./…``, ``../…``) is looked up in the store first, and only then in the working
-    directory; ``latest`` only in the store.  Raises UsageError when
-    there is none.
+    directory; ``latest`` only in the store.  Raises UsageError when there is none, or when it holds anything but plain
+    files and directories.
     """
     places = [Path(text)] if text.startswith(("/", "./", "../")) else [store / text, Path(text)]
     for candidate in places[:1] if Path(text).parts[:1] == (LATEST,) else places:
         root = candidate.parent if candidate.name == "history.jsonl" else candidate
         if is_file(root / "history.jsonl") or is_file(root / "plan.json"):
-            return RunFiles(root.resolve())
+            run = RunFiles(root.resolve())
+            try:
+                require_plain(run.root)
+            except UnsafeFileError as error:
+                raise UsageError(f"{error.source}: {error.message}") from None
+            return run
     raise UsageError(f"{text}: no run there; give a run's directory, or `latest` (the store is {store})")
 
 
@@ -138,14 +144,13 @@ def read_object_if_any(path: Path) -> dict[str, Any]:
 
 
 def write_json(path: Path, record: dict[str, Any]) -> None:
-    """Write a JSON file whole or not at all: to a neighbour first, synced, then renamed.  Raises OSError."""
-    neighbour = path.with_name(path.name + ".part")
-    with neighbour.open("w") as file:
-        json.dump(record, file, indent=1, ensure_ascii=False)
-        file.write("\n")
-        file.flush()
-        os.fsync(file.fileno())
-    neighbour.replace(path)
+    """Write a JSON file whole or not at all, and synced.  Raises UnsafeFileError, OSError.
+
+    Half of a surrogate pair, which UTF-8 cannot write, becomes JSON's own escape for it.
+    """
+    text = json.dumps(record, indent=1, ensure_ascii=False) + "\n"
+    with replacing(path.parent, path, sync=True) as file:
+        file.write(text.encode(errors="backslashreplace"))
 
 
 def point_link(link: Path, target: Path) -> None:

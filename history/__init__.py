@@ -8,6 +8,7 @@
 ``toml_file``            files that people write, with errors that say what a file is instead
 ``schema``               what may stand in such files: a type says it, and one wording says what is wrong
 ``json_object``          the reader of JSON objects
+``safe_open``            files below a run that a stranger may have made: plain ones, by no link, of bounded size
 ``codes``                numeric codes of functions, outcomes and missing values in columns
 ``compiled``             numba's compiler, with a cache that knows all of our compiled code
 ``file_signatures``      recognizes compressed files where a text is expected

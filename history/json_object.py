@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
+from history.safe_open import read_below
+
 #: Levels of lists and objects that everything of ours can go through; the parsers of some Pythons allow far more.
 MOST_LEVELS: Final = 500
 
@@ -44,11 +46,12 @@ def is_deeper(value: Any, levels: int) -> bool:
 
 
 def read_object(path: Path, *, lenient: bool = False) -> dict[str, Any]:
-    """The JSON object in a file; an empty one if there is no such file.  Raises OSError and ValueError.
+    """The JSON object in a file, no link; an empty one if there is no such file.  Raises OSError and ValueError.
 
     ``lenient``: a byte that is not UTF-8 costs a character and not the file.
     """
-    if not path.exists():
+    try:
+        content = read_below(path.parent, path)
+    except FileNotFoundError:
         return {}
-    content = path.read_bytes()
     return load_object(content.decode("utf-8-sig", "replace") if lenient else content)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from history import RunFiles
+from history.safe_open import write_below
 from reports.analysis.findings import Drawn, prepare
 from reports.errors import ReportOutcome
 from reports.load.run import read_run
@@ -80,8 +81,6 @@ def _write_junit(drawn: Drawn, path: Path) -> list[Path]:
 
 
 def _write(path: Path, text: str) -> list[Path]:
-    """Replace a file as a whole, so that a reader never sees half a page.  Raises OSError."""
-    draft = path.with_name(path.name + ".tmp")
-    draft.write_text(text, encoding="utf-8", errors="replace")
-    draft.replace(path)
+    """Replace a file of a run as a whole, so that a reader never sees half a page.  Raises UnsafeFileError, OSError."""
+    write_below(path.parent, path, text.encode("utf-8", "replace"))
     return [path]

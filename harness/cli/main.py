@@ -13,6 +13,7 @@ from harness.cli.options import PROJECT_FILE
 from harness.errors import HarnessError, UsageError
 from harness.exits import EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_USAGE
 from harness.terminal.streams import restart_in_utf8, safe_streams
+from history.errors import FormatError
 from history.extras import missing_extra
 
 #: verb -> module of harness.cli that holds a click command of the verb's name with underscores.  Loaded on use:
@@ -108,7 +109,7 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
         return EXIT_FAILURE
     except SystemExit as ending:  # click's: 0 after a completion; 1 when output could not be written
         return EXIT_FAILURE if ending.code else 0
-    except OSError as error:
+    except (OSError, FormatError) as error:
         click.echo(f"harness: {error}", err=True)
         return EXIT_FAILURE
     except Exception as error:  # noqa: BLE001 (a bug of ours must not end with Python's 1, which means a violation)

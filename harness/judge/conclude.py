@@ -29,6 +29,7 @@ from history import FormatError, Results, RunFiles, pair, read_history, read_pro
 from history.json_object import read_object
 from history.records.events import torn_end
 from history.records.layout import WAREHOUSE
+from history.safe_open import UnsafeFileError, write_below
 from pipeline import (
     PipelineError,
     SessionError,
@@ -87,8 +88,8 @@ def conclude(run: RunFiles, session: Callable[[], SparkSession] | None) -> Concl
         if any(check.verdict == "invalid" for check in results.checks):
             results = replace(results, **_headlines(run))
             write_json(run.results, results.to_json())
-        run.summary.write_text(summary_of(run, results, None) + "\n")
-    except OSError as error:
+        write_below(run.root, run.summary, f"{summary_of(run, results, None)}\n".encode(errors="backslashreplace"))
+    except (OSError, UnsafeFileError) as error:
         unwritten = unwritten or error
         results = _with_failure(results, error)
     return Conclusion(results, unwritten, by_spark)

@@ -21,6 +21,7 @@ from harness.store import read_object_if_any
 from harness.suite.journal import SUITES
 from history import RunFiles
 from history.records.layout import start_of
+from history.safe_open import UnsafeFileError, read_below, write_below
 from reports.load.store_index import runs_of
 
 ACKNOWLEDGED: Final = "acknowledged"
@@ -148,7 +149,7 @@ def acknowledge(run: RunFiles, reason: str, now: datetime) -> Path:
         raise UsageError("--reason is empty: say what was found, for later readers")
     path = run.root / ACKNOWLEDGED
     try:
-        path.write_text(f"{now:%Y-%m-%dT%H:%M:%SZ} {' '.join(reason.split())}\n")
+        write_below(run.root, path, f"{now:%Y-%m-%dT%H:%M:%SZ} {' '.join(reason.split())}\n".encode(errors="replace"))
     except OSError as error:
         raise StoreError(f"cannot write {path}: {error.strerror}") from None
     return path
@@ -181,9 +182,9 @@ def _runs_of_suite(store: Path, suite: Path) -> list[Path]:
 
 def _standing(files: RunFiles) -> Standing:
     try:
-        if (files.root / ACKNOWLEDGED).read_text().strip():
+        if read_below(files.root, files.root / ACKNOWLEDGED).strip():
             return "acknowledged"
-    except (OSError, UnicodeDecodeError):
+    except (OSError, UnsafeFileError):
         pass
     results, note = read_object_if_any(files.results), read_object_if_any(files.suite)
     if results.get("verdict") not in ("valid", "invalid", "unknown") or results.get("harness_failure"):

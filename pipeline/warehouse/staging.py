@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -14,6 +15,7 @@ from history import FormatError, RunFiles
 from history.readers.convert import Line, convert_history
 from history.readers.formats import kind_of
 from history.records.events import line_of_event
+from history.safe_open import require_plain
 from history.tables.operations import clean
 from pipeline.spark.hadoop_fs import is_remote
 from pipeline.warehouse.landing import run_name
@@ -43,6 +45,7 @@ def staged(place: Path, shared: Path | None = None) -> Iterator[tuple[str, RunFi
     if place.name == "history.jsonl":
         place = place.parent
     if not place.is_file():
+        require_plain(place)
         run = RunFiles(place)
         yield run_name(run), run
         return
@@ -87,7 +90,11 @@ def _as_history(file: Path, history: Path) -> Line:
     """
     kind = kind_of(file)
     if kind == "jsonl":
-        history.symlink_to(file)
+        # No symbolic link: those are refused below a run.
+        try:
+            history.hardlink_to(file)
+        except OSError:  # on another file system
+            shutil.copyfile(file, history)
         return line_of_event
     if kind == "parquet":
         raise FormatError(str(file), "byte 0", "expected a history, found a table; give the directory of its run")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from history import RunFiles
+from history.safe_open import replacing
 from reports.analysis.findings import prepare
 from reports.export import operations, perfetto
 from reports.load.run import read_run
@@ -38,12 +39,5 @@ SUFFIXES: Final = {"perfetto": "perfetto-trace", "csv": "csv", "parquet": "parqu
 
 def export(files: RunFiles, name: str, target: Path) -> list[str]:
     """Write the run to a file, whole or not at all; returns warnings.  Raises OSError, FormatError."""
-    draft = target.with_name(f"{target.name}.part")
-    try:
-        with draft.open("wb") as out:
-            warnings = FORMATS[name](files, out)
-        draft.replace(target)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
-    return warnings
+    with replacing(target.parent, target) as out:
+        return FORMATS[name](files, out)

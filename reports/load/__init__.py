@@ -8,6 +8,5 @@
 ``cut_record``         whether operations were taken out of a history; ``standstills`` of the harness
 ``run_row``            a row of lists; ``store_index`` keeps them; ``last_valid``: the last run of the same plan
 ``staleness``          pages that were drawn from other results
-``safe_open``          files in a store, by no symbolic link
 =====================  =============================================================================================
 """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Final
 
 from history import RunFiles
@@ -24,14 +25,13 @@ def last_valid_run(files: RunFiles, plan: Mapping[str, Any]) -> str | None:
     earlier = sorted((name for name in names if name < here.name and not name.startswith(".")), reverse=True)
     for name in earlier[:LOOKED_AT]:
         other = RunFiles(here.parent / name)
-        if _is_valid(other) and _same(plan, read_object(other.plan, lenient=True)):
-            return name
+        with suppress(OSError, ValueError):  # one that cannot be read is not valid
+            if _is_valid(other) and _same(plan, read_object(other.plan, lenient=True)):
+                return name
     return None
 
 
 def _is_valid(files: RunFiles) -> bool:
-    if not files.results.is_file() or files.results.is_symlink():
-        return False
     results = read_object(files.results, lenient=True)
     return results.get("verdict") == "valid" and not results.get("harness_failure")
 

@@ -11,8 +11,7 @@ import os
 import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import lru_cache
-from pathlib import Path
+from functools import lru_cache, partial
 from typing import Any, Final
 
 from history import RunFiles
@@ -35,6 +34,7 @@ from history.records.violations import (
     listed_verdict,
     violations_of,
 )
+from history.safe_open import UnsafeFileError, require_plain
 from reports.errors import Notes
 from reports.load.cut_record import counts_cut
 from reports.load.run import HARNESS_FAILURE, failure_of, tidy, verdict_of
@@ -129,15 +129,15 @@ def row_of(files: RunFiles) -> RunRow:
     """Make the row of one run; a file that cannot be read counts as absent."""
     notes = Notes()
     nothing: dict[str, Any] = {}
-    plan = notes.attempt("plan.json", lambda: _own_object(files.plan), nothing)
-    state = notes.attempt("run.json", lambda: _own_object(files.state), nothing)
-    results = tidy(notes.attempt("results.json", lambda: _own_object(files.results), nothing), notes)
-    return notes.attempt("row", lambda: _row(files, plan, state, results), None) or _bare(files)
-
-
-def _own_object(path: Path) -> dict[str, Any]:
-    """Read a JSON object of the run; nothing from a symbolic link, which may lead out of the store."""
-    return {} if path.is_symlink() else read_object(path, lenient=True)
+    try:
+        require_plain(files.root)
+    except UnsafeFileError as error:
+        return _bare(files, f"refused: {error}")
+    plan, state, results = (
+        notes.attempt(path.name, partial(read_object, path, lenient=True), nothing)
+        for path in (files.plan, files.state, files.results)
+    )
+    return notes.attempt("row", lambda: _row(files, plan, state, tidy(results, notes)), None) or _bare(files)
 
 
 def _row(files: RunFiles, plan: dict[str, Any], state: dict[str, Any], results: dict[str, Any]) -> RunRow:
@@ -185,7 +185,7 @@ def _row(files: RunFiles, plan: dict[str, Any], state: dict[str, Any], results: 
     )
 
 
-def _bare(files: RunFiles) -> RunRow:
+def _bare(files: RunFiles, sentence: str = "not readable") -> RunRow:
     """Make the row of a run whose files cannot be read."""
     empty: dict[str, Any] = dict.fromkeys((field.name for field in fields(RunRow)), None)
     named = {
@@ -196,7 +196,7 @@ def _bare(files: RunFiles) -> RunRow:
     }
     names = ("kind", "nemesis", "version", "seed", "options", "settings", "system", "workload")
     texts = dict.fromkeys((*names, "severity", "canary", "beside"), "")
-    known = {"sentence": "not readable", "never": 0, "violations": 0, "checks": (), "files": _present(files)}
+    known = {"sentence": one_line(sentence, 400), "never": 0, "violations": 0, "checks": (), "files": _present(files)}
     return RunRow(**{**empty, **named, **texts, **known})
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +18,7 @@ import msgspec
 
 from history import RunFiles
 from history.records.layout import WAREHOUSE
+from history.safe_open import RECORDS, UnsafeFileError, append_below, read_below, write_below
 from reports.load.run_row import RunRow, row_of
 
 INDEX_VERSION: Final = 16
@@ -133,8 +135,8 @@ def _read(path: Path) -> tuple[dict[str, _Line], int]:
     known: dict[str, _Line] = {}
     count = 0
     try:
-        content = path.read_bytes()
-    except OSError:
+        content = read_below(path.parent, path, RECORDS)
+    except (OSError, UnsafeFileError):
         return {}, 0
     for text in content.splitlines():
         count += 1
@@ -149,21 +151,14 @@ def _read(path: Path) -> tuple[dict[str, _Line], int]:
 
 def _append(path: Path, lines: Iterable[_Line]) -> None:
     """Add lines in one write; a store that cannot be written is no reason to fail."""
-    try:
-        with path.open("ab", buffering=0) as file:
-            file.write(_texts(lines))
-    except OSError:
-        return
+    with suppress(OSError, UnsafeFileError):
+        append_below(path.parent, path, _texts(lines))
 
 
 def _rewrite(path: Path, lines: Iterable[_Line]) -> None:
     """Write the index whole or not at all; a line that another process adds meanwhile is made again."""
-    draft = path.with_name(f"{path.name}.{os.getpid()}")
-    try:
-        draft.write_bytes(_texts(lines))
-        draft.replace(path)
-    except OSError:
-        draft.unlink(missing_ok=True)
+    with suppress(OSError, UnsafeFileError):
+        write_below(path.parent, path, _texts(lines))
 
 
 def _texts(lines: Iterable[_Line]) -> bytes:

@@ -16,6 +16,7 @@ import numpy as np
 
 from history import RunFiles
 from history.metrics.awake_clock import AwakeClock
+from history.safe_open import UnsafeFileError, require_plain
 from reports.analysis import faults, figures, node_timeline
 from reports.analysis.faults import FaultWindow
 from reports.load.columns import Operations
@@ -66,11 +67,13 @@ def comparison(
 
 
 def curves_of(files: RunFiles) -> dict[str, Any] | None:
-    """Compute the curves of a run, in seconds since its main phase began; None for symbolic links.
+    """Compute the curves of a run, in seconds since its main phase began; None for one with more than plain files.
 
     Rates and availability are left out where the history was cut.
     """
-    if any(path.is_symlink() for path in (files.history, files.probes, files.plan, files.results, files.tables)):
+    try:
+        require_plain(files.root)
+    except UnsafeFileError:
         return None
     run = read_run(files)
     found: dict[str, Any] | None = run.notes.attempt("curves", lambda: clean(_curves(run)), None)

@@ -20,7 +20,9 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
+from history import RunFiles
 from history.codes import FAIL, OK, OUTCOMES
+from history.safe_open import replacing
 from reports.analysis import figures, node_timeline, topology
 from reports.analysis.counterexample import Picture
 from reports.analysis.faults import FaultWindow
@@ -53,28 +55,29 @@ CELLS: Final = (900, 300)
 
 def draw_all(drawn: Drawn) -> list[Path]:
     """Write every plot that the run has data for; a plot that fails becomes a warning."""
-    folder = drawn.run.files.plots
     marks = drawn.run.notes.attempt("marks of violations", lambda: marks_of(drawn), Marks((), (), 0))
     written: list[Path] = []
     with mpl.rc_context(STYLE):
         for name, plot in PLOTS.items():
-            write = partial(_write, partial(plot, drawn, marks), folder, name)
+            write = partial(_write, partial(plot, drawn, marks), drawn.run.files, name)
             written += drawn.run.notes.attempt_list(f"plots/{name}", write)
     return written
 
 
-def _write(make: Callable[[], Figure | None], folder: Path, name: str) -> list[Path]:
+def _write(make: Callable[[], Figure | None], files: RunFiles, name: str) -> list[Path]:
     figure = make()
     if figure is None:
         return []
-    folder.mkdir(exist_ok=True)
-    png, svg = folder / f"{name}.png", folder / f"{name}.svg"
-    figure.savefig(png, metadata={"Software": None})
+    files.plots.mkdir(exist_ok=True)
+    png, svg = files.plots / f"{name}.png", files.plots / f"{name}.svg"
+    with replacing(files.root, png) as file:
+        figure.savefig(file, format="png", metadata={"Software": None})
     figure.set_layout_engine("none")  # keep the layout that was just made: a second one would cost a third of the time
     for axes in figure.axes:  # a layout differs in its last bits from one drawing to the next, and so do names of clips
         left, bottom, width, height = (round(float(bound), 5) for bound in axes.get_position().bounds)
         axes.set_position((left, bottom, width, height))
-    figure.savefig(svg, metadata={"Date": None, "Creator": None})
+    with replacing(files.root, svg) as file:
+        figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
     return [png, svg]
 
 
@@ -311,18 +314,9 @@ def _network(axes: Axes, window: FaultWindow, network: topology.Topology) -> Non
     ):
         edges = [(link.source, link.target) for link in network.links if link.state == state]
         nx.draw_networkx_edges(
-            graph,
-            places,
-            edgelist=edges,
-            ax=axes,
-            style=style,
-            edge_color=colour,
-            arrowstyle=arrows,
-            arrows=True,
-            node_size=420,
-            width=0.9,
-            arrowsize=9,
-        )
+            graph, places, edgelist=edges, ax=axes, style=style, edge_color=colour, width=0.9,
+            arrows=True, arrowstyle=arrows, arrowsize=9, node_size=420,
+        )  # fmt: skip
     faces = ["#ffffff" if node in network.struck else "#eef2f6" for node in nodes]
     edges_of_nodes = ["#b3261e" if node in network.struck else "#1b1f24" for node in nodes]
     widths = [2.4 if node == window.leader else 0.9 for node in nodes]

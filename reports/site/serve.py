@@ -18,9 +18,9 @@ from typing import Any, BinaryIO, Final
 from urllib.parse import parse_qs
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
+from history.safe_open import open_below, regular_files
 from reports.analysis import trends
 from reports.load.run_row import RunRow
-from reports.load.safe_open import NotServedError, files_of, names_of, open_in_store
 from reports.load.store_index import StoreIndex
 from reports.site import site
 
@@ -42,6 +42,10 @@ TEXTS: Final = frozenset({".txt", ".log", ".jsonl", ".toml", ".edn", ".html", ".
 CHUNK: Final = 1 << 16
 
 StartResponse = Callable[..., Any]
+
+
+class NotServedError(Exception):
+    """There is no file at that path, or none that may be served."""
 
 
 class Site:
@@ -117,8 +121,22 @@ class Site:
             if not folder and not inside:
                 start_response("302 Found", [("Location", site.href(row.place, "/") + "/"), *HEADERS])
                 return []
-            return _page(start_response, site.folder_page(row, files_of(self._store / test / run), "../../../"))
-        return _file(open_in_store(self._store, names), inside, start_response)
+            return _page(start_response, site.folder_page(row, regular_files(self._store / test / run), "../../../"))
+        return _file(open_below(self._store, self._store.joinpath(*names)), inside, start_response)
+
+
+def names_of(path: str) -> list[str]:
+    """Split a request's path into names.  Raises NotServedError for anything that could lead elsewhere.
+
+    WSGI hands the path over as already unquoted bytes, read as Latin-1.
+    """
+    raw = path.encode("latin-1")
+    if b"\0" in raw or b"\\" in raw:
+        raise NotServedError(path)
+    names = [name for name in os.fsdecode(raw).strip("/").split("/") if name] if raw.strip(b"/") else []
+    if any(name.startswith(".") for name in names):
+        raise NotServedError(path)
+    return names
 
 
 def _host(header: str) -> str:

@@ -17,10 +17,10 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
+from history.safe_open import open_below, regular_files, replacing, write_below
 from reports.analysis import trends
 from reports.analysis.trend_rows import Group, Regression, Trends
 from reports.load.run_row import RunRow
-from reports.load.safe_open import files_of, open_in_store
 from reports.load.store_index import StoreIndex
 from reports.page.compare import DRAWN, comparison
 from reports.page.pack import pack
@@ -171,7 +171,7 @@ def write_site(store: Path, target: Path) -> list[Path]:
         pages[target / "nemesis" / f"{slug(nemesis)}.html"] = nemesis_page(members, found, nemesis)
     for path, text in pages.items():
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8", errors="replace")
+        write_below(target, path, text.encode("utf-8", "replace"))
     copied = [path for row in rows for path in _copy_run(store, target, row)]
     return [*pages, *copied]
 
@@ -181,13 +181,13 @@ def _copy_run(store: Path, target: Path, row: RunRow) -> list[Path]:
     root, folder = store / row.test / row.run, target / "runs" / row.test / row.run
     folder.mkdir(parents=True, exist_ok=True)
     copied: list[tuple[str, int]] = []
-    for name, size in files_of(root):
+    for name, size in regular_files(root):
         if name in COPIED or (name.startswith("plots/") and name.endswith(".png")):
             place = folder / name
             place.parent.mkdir(exist_ok=True)
-            with open_in_store(store, [row.test, row.run, *name.split("/")]) as source, place.open("wb") as copy:
+            with open_below(store, root / name) as source, replacing(target, place) as copy:
                 shutil.copyfileobj(source, copy)
             copied.append((name, size))
     index = folder / "index.html"
-    index.write_text(folder_page(row, copied, "../../../"), encoding="utf-8", errors="replace")
+    write_below(target, index, folder_page(row, copied, "../../../").encode("utf-8", "replace"))
     return [index, *(folder / name for name, _ in copied)]

@@ -6,6 +6,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Mapping
 from pathlib import Path
 
+from history.safe_open import replacing
 from reports.style.format import xml_text
 
 
@@ -24,7 +25,8 @@ def count_cases(suite: ET.Element) -> None:
 
 
 def write_document(root: ET.Element, path: Path) -> None:
-    """Write a document.  Raises OSError."""
+    """Write a document whole or not at all.  Raises UnsafeFileError, OSError."""
     tree = ET.ElementTree(root)
     ET.indent(tree)
-    tree.write(path, encoding="utf-8", xml_declaration=True)
+    with replacing(path.parent, path) as file:
+        tree.write(file, encoding="utf-8", xml_declaration=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -58,17 +59,24 @@ def test_a_run_that_was_refused_leaves_nothing_and_the_latest_is_what_it_was(tmp
     assert not other.root.parent.exists()
 
 
-@pytest.mark.parametrize("name", ["latest", f"{PLAN.test}/latest", PLAN.test])
+@pytest.mark.parametrize("name", ["latest", f"{PLAN.test}/latest", "the run itself"])
 def test_the_store_decides_and_not_what_lies_in_the_working_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     ours, other = linked(tmp_path / "store").root, linked(tmp_path / "other").root
-    (tmp_path / "store" / PLAN.test / "plan.json").touch()
-    (tmp_path / "other" / PLAN.test / "plan.json").touch()
+    text = f"{PLAN.test}/{ours.name}" if name == "the run itself" else name
     monkeypatch.chdir(tmp_path / "other")
-    found = find_run(name, tmp_path / "store").root
-    assert found == (ours.parent if name == PLAN.test else ours)
-    assert find_run(f"./{name}", tmp_path / "store").root == (other.parent if name == PLAN.test else other)
+    assert find_run(text, tmp_path / "store").root == ours
+    assert find_run(f"./{text}", tmp_path / "store").root == other
+
+
+@pytest.mark.parametrize("place", ["results.json", "nodes/n1/server.log", "plots"])
+def test_a_run_with_a_link_in_it_is_refused_by_the_name_of_the_link(tmp_path: Path, place: str) -> None:
+    run = linked(tmp_path)
+    (run.root / place).parent.mkdir(parents=True, exist_ok=True)
+    (run.root / place).symlink_to(tmp_path)
+    with pytest.raises(UsageError, match=rf"{re.escape(str(run.root.name))}/{place}: it is a symbolic link"):
+        find_run("latest", tmp_path)
 
 
 def test_the_latest_is_never_that_of_another_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
