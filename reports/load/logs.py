@@ -21,8 +21,8 @@ from typing import BinaryIO, Final, NamedTuple
 from history import RunFiles
 from history.json_object import read_object
 from history.records.log_words import NO_WORDS, LogWords
+from reports.load.log_times import stamp_of
 
-_STAMP: Final = re.compile(rb"^\W{0,2}(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?\s?(Z|[+-]\d\d:?\d\d)?")
 _LEVEL: Final = re.compile(r"\b(ERROR|WARN|INFO|DEBUG|TRACE)\b")
 #: What matters in any system's log; the system adds words of its own (``history.records.log_words``).
 _IMPORTANT: Final = r"truncate|[Ss]napshot|Exception|OutOfMemory"
@@ -207,8 +207,9 @@ def tail(path: Path, lines: int) -> list[str]:
 
 def seconds_of(line: str, started: str) -> float | None:
     """Return when a line was logged, in seconds since the run's start; None if it has no date of its own."""
-    origin, moment = _origin(started), _time(line.encode())
-    return None if origin is None or moment is None else moment - origin
+    if (origin := _origin(started)) is None or (stamp := stamp_of(line.encode(), origin)) is None:
+        return None
+    return stamp.moment - origin
 
 
 def _origin(started: str) -> float | None:
@@ -247,17 +248,17 @@ def _words_of(results: Path, _changed: int) -> _Words:
 
 def _between(node: str, path: Path, origin: float, start_s: float, end_s: float, words: _Words) -> Iterator[LogLine]:
     with path.open("rb") as source:
-        source.seek(_bisect(source, path.stat().st_size, origin + start_s))
+        source.seek(_bisect(source, path.stat().st_size, origin, origin + start_s))
         now: float | None = None
         meanings: dict[str, _Meaning | None] = {}
         for line in source:
-            stamped = _STAMP.match(line)
-            now = _moment(stamped) or now
+            stamped = stamp_of(line, origin)
+            now = stamped.moment if stamped else now
             if now is None or now < origin + start_s:
                 continue
             if now > origin + end_s:
                 return
-            text, stamp = _text(line), stamped.end() if stamped else 0
+            text, stamp = _text(line), stamped.end if stamped else 0
             # A node that is stuck writes the same again and again, but for the time: it is looked at once.
             if (body := text[stamp:]) not in meanings:
                 meanings[body] = _meaning(text, words)
@@ -285,15 +286,15 @@ def _meaning(text: str, words: _Words) -> _Meaning | None:
     return _Meaning(level.group(1) if level else "", bool(words.important.search(text)), of_replication)
 
 
-def _bisect(source: BinaryIO, size: int, moment: float) -> int:
+def _bisect(source: BinaryIO, size: int, origin: float, moment: float) -> int:
     """Find an offset at most one block before the first line that is not older than a moment."""
     low, high = 0, size
     while high - low > 65536:
         middle = (low + high) // 2
         source.seek(middle)
         source.readline()
-        stamp = next((time for line in source if (time := _time(line)) is not None), None)
-        if stamp is None or stamp >= moment:
+        stamp = next((found for line in source if (found := stamp_of(line, origin)) is not None), None)
+        if stamp is None or stamp.moment >= moment:
             high = middle
         else:
             low = middle
@@ -304,21 +305,6 @@ def _line_start(source: BinaryIO, place: int) -> int:
     source.seek(place, os.SEEK_SET)
     source.readline()
     return source.tell()
-
-
-def _time(line: bytes) -> float | None:
-    return _moment(_STAMP.match(line))
-
-
-def _moment(match: re.Match[bytes] | None) -> float | None:
-    if match is None:
-        return None
-    stamp, fraction, zone = (part.decode() if part else "" for part in match.groups())
-    try:
-        moment = datetime.fromisoformat(stamp.replace(" ", "T") + (zone or "Z"))
-    except ValueError:
-        return None
-    return moment.timestamp() + (float(f"0.{fraction}") if fraction else 0.0)
 
 
 def _text(line: bytes) -> str:

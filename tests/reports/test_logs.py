@@ -67,6 +67,26 @@ def test_words_that_no_report_could_use_are_refused_where_they_are_declared(text
     assert LogWords(milestones="(?i:went back)").milestones == "(?i:went back)"
 
 
+@pytest.mark.parametrize(
+    "dated",
+    [
+        "[7] 2026/03/01 {} [WRN]",
+        "7:S 01 Mar 2026 {} #",
+        '{{"level":"warn","ts":"2026-03-01T{}Z"}}',
+        "W0301 {} 7 a.go:1]",
+    ],
+    ids=["nats", "redis", "etcd", "glog"],
+)
+def test_dates_of_other_systems_are_tied_to_the_run(tmp_path: Path, dated: str) -> None:
+    (tmp_path / "nodes" / "n1").mkdir(parents=True)
+    clocks = (f"02:{n // 60:02d}:{n % 60:02d}.500" for n in range(2400))
+    lines = "".join(f"{dated.format(clock)} slow {'x' * 60}\n" for clock in clocks)
+    (tmp_path / "nodes" / "n1" / "server-console.log").write_text(lines)
+    found = logs.excerpt(RunFiles(tmp_path), "2026-03-01T02:00:00Z", 2000, 2002)
+    assert [(line.seconds, line.times) for line in found] == [(2000.5, 2)]
+    assert logs.seconds_of(lines.splitlines()[9], "2026-03-01T02:00:00Z") == 9.5
+
+
 def test_a_long_log_is_searched_by_bisection(tmp_path: Path) -> None:
     (tmp_path / "nodes" / "n1").mkdir(parents=True)
     lines = [
