@@ -180,7 +180,8 @@ class Run:
     def _conduct(
         self, system: Deployment, remote: Remote, faults: Faults, files: RunFiles, interrupts: Interrupts
     ) -> None:
-        started = time.monotonic_ns()
+        # A run that is interrupted before its load ends here.
+        started = self._ended_ns = time.monotonic_ns()
 
         def clock_ns() -> int:
             return time.monotonic_ns() - started
