@@ -2,9 +2,9 @@
 
 The system's process is frozen first, so that it cannot answer from memory any more; then the filesystem is shut down
 without a flush of its log (XFS_IOC_GOINGDOWN, EXT4_IOC_SHUTDOWN), then the process is killed.  The witness mounts the
-filesystem anew, which replays its journal, and compares the store with what the process saw when it was frozen: a cut
-that lost nothing of the system's own files does not count, even if our canary file, written just before the cut and not
-synced, is gone.  Healing starts the process.
+filesystem anew, which replays its journal: our canary file, written just before the cut and not synced, must be gone.
+It compares the store with what the process saw when it was frozen, and says how many bytes of it were lost.  None is a
+power cut, too: the system had synced everything.  Healing starts the process.
 """
 
 from __future__ import annotations
@@ -125,7 +125,8 @@ except BaseException:
 send(signal.SIGKILL)
 """
 
-#: Compare the remounted filesystem with what the process saw when it was frozen.
+#: Compare the remounted filesystem with what the process saw when it was frozen.  A sector that holds nothing but zeros
+#: has no digest; it is lost where the file ends before it.
 _LOST: Final = """
 import hashlib, json, os, sys
 store, report = sys.argv[1:]
@@ -133,10 +134,12 @@ cut, lost = json.load(open(report)), {}
 for path, (size, sectors) in cut["files"].items():
     content = open(path, "rb").read() if os.path.exists(path) else None
     now = content or b""
-    gone = [int(at) for at, digest in sectors.items()
-            if hashlib.md5(now[int(at):int(at) + 512]).hexdigest() != digest]
+    gone = {int(at) for at, digest in sectors.items()
+            if hashlib.md5(now[int(at):int(at) + 512]).hexdigest() != digest}
     if gone or content is None or len(now) < size:
+        ends = ((at, min(at + 512, size)) for at in range(0, size, 512))
         lost[os.path.relpath(path, store)] = {
+            "bytes": sum(end - at if at in gone else max(0, end - max(at, len(now))) for at, end in ends),
             "sectors_of_512": len(gone), "first_byte": min(gone, default=len(now)),
             "size": size, "size_now": None if content is None else len(now)}
 print(json.dumps({"unsynced_pages": cut["unsynced_pages"], "lost": lost}))
@@ -275,12 +278,13 @@ class PowerCut(ProcessFault):
         answers = ctx.run_checked(looks)
         seen: dict[str, dict[str, Any]] = {node: json.loads(answer.stdout) for node, answer in answers.items()}
         lost = {node: one["lost"] for node, one in seen.items()}
-        if not any(lost.values()):
-            raise FaultError(
-                f"nothing un-synced was lost on {', '.join(targets.nodes)}: the system had synced everything, only a "
-                "file of ours is gone"
-            )
-        return {**cut, "lost": lost, "unsynced_pages": {node: one["unsynced_pages"] for node, one in seen.items()}}
+        lost_bytes = {node: sum(file["bytes"] for file in files.values()) for node, files in lost.items()}
+        pages = {node: one["unsynced_pages"] for node, one in seen.items()}
+        whole = [node for node, files in lost.items() if not files]
+        witness = {**cut, "lost_bytes": lost_bytes, "lost": lost, "unsynced_pages": pages}
+        if whole:
+            witness["note"] = f"nothing was unsynced at that moment on {', '.join(whole)}: no byte was lost"
+        return witness
 
     def remount(self, ctx: Context, targets: Targets) -> dict[str, str]:
         """Mount anew where writes are refused; return the output of each node."""
