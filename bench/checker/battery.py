@@ -23,7 +23,7 @@ from checker.kernels import slots as slots_kernel
 from checker.kernels import zones as zones_kernel
 from checker.models.objects import Counter, MultiRegister
 from checker.search import compiled as compiled_search
-from checker.search import transactions
+from checker.search import multi_register
 from history import Operation
 from history.codes import ABSENT, CAS, NEVER, OK, READ, WRITE
 from history.readers.columns import OperationColumns
@@ -132,7 +132,7 @@ class First:
 
 def constrain(**constants: int) -> None:
     """Little room and small pieces, so that growing and going on are tried as well."""
-    for module in (automaton, compiled_search, transactions):
+    for module in (automaton, compiled_search, multi_register):
         module.__dict__.update(constants)
 
 
@@ -241,7 +241,7 @@ def of_tables(random: Random, samples: int) -> list[Trial]:
     return trials
 
 
-def of_transactions(random: Random, samples: int) -> list[Trial]:
+def of_multi_registers(random: Random, samples: int) -> list[Trial]:
     """Of many values and registers, and of few, which are often alike."""
     constrain(_ROOM=2, _AHEAD=0)
     trials: list[Trial] = []

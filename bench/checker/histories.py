@@ -252,7 +252,7 @@ class _Mutex:
         return (-1, -1) if self.held else None
 
 
-class _Transactions:
+class _MultiRegister:
     """Three registers of five values: each transaction reads or writes two of them, one after the other.
 
     ``value`` holds its two steps, sixteen bits each: see ``step_of``.
@@ -295,7 +295,7 @@ def steps_of(value: int) -> list[tuple[int, int, int]]:
 
 OBJECTS = {
     "kv": _KeyValue, "counter": _Counter, "queue": _Queue, "set": _Set, "mutex": _Mutex,
-    "multi-register": _Transactions, "own semaphore": Semaphore, "own priority queue": PriorityQueue, "own bank": Bank,
+    "multi-register": _MultiRegister, "own semaphore": Semaphore, "own priority queue": PriorityQueue, "own bank": Bank,
 }  # fmt: skip
 ASKING = (GOT, SUM, DEQUEUE, ELEMENTS, POLL, BALANCES)
 HOLDING, LEAVING = (ACQUIRE, TAKE), (RELEASE, GIVE)

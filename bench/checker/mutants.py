@@ -42,9 +42,9 @@ from battery import (  # noqa: E402
     of_engines,
     of_gathering,
     of_keys,
+    of_multi_registers,
     of_search,
     of_tables,
-    of_transactions,
     of_zones,
 )
 
@@ -52,12 +52,12 @@ from checker.kernels import automaton as automaton_kernel  # noqa: E402
 from checker.kernels import cas_chains as chains_kernel  # noqa: E402
 from checker.kernels import encode as gathering_kernel  # noqa: E402
 from checker.kernels import many_keys as keys_kernel  # noqa: E402
+from checker.kernels import multi_register as multi_register_kernel  # noqa: E402
 from checker.kernels import open_calls as tables_kernel  # noqa: E402
 from checker.kernels import pending_writes as pending_kernel  # noqa: E402
 from checker.kernels import search as search_kernel  # noqa: E402
 from checker.kernels import search_state as state_kernel  # noqa: E402
 from checker.kernels import slots as slots_kernel  # noqa: E402
-from checker.kernels import transactions as transactions_kernel  # noqa: E402
 from checker.kernels import zones as zones_kernel  # noqa: E402
 
 # In the order in which they hold parts of each other.
@@ -67,7 +67,7 @@ KERNELS: Final[dict[str, tuple[Any, Battery]]] = {
     "pending_kernel": (pending_kernel, of_automaton),
     "automaton_kernel": (automaton_kernel, of_automaton),
     "tables_kernel": (tables_kernel, of_tables),
-    "transactions_kernel": (transactions_kernel, of_transactions),
+    "multi_register_kernel": (multi_register_kernel, of_multi_registers),
     "state_kernel": (state_kernel, of_search),
     "search_kernel": (search_kernel, of_search),
     "zones_kernel": (zones_kernel, of_zones),

@@ -43,7 +43,7 @@ NOWHERE: Final = _Sign.NOWHERE
 
 State: TypeAlias = Any
 #: The values of a register, the sum of a counter, or what transactions leave in several registers.
-Encoding: TypeAlias = Literal["values", "sums", "transactions"]
+Encoding: TypeAlias = Literal["values", "sums", "rows"]
 
 
 class ModelError(ValueError):

@@ -73,7 +73,7 @@ def _always(_model: Model, _calls: Sequence[Call]) -> bool:
 
 
 SEARCH: Final = Engine(
-    "search", ENGINE, "any model; of counters and transactions it knows more", "exponential in concurrency only",
+    "search", ENGINE, "any model; of counters and multi-registers it knows more", "exponential in concurrency only",
     _always,
     lambda calls, model, limits, proof: (
         compiled_search(calls, model, limits, proof=proof) or search(calls, model, limits)

@@ -157,4 +157,4 @@ def _false(result: EngineResult) -> CertificateError:
 _Find: TypeAlias = Callable[[EngineResult, Sequence[Call], Scene, Limits], Explanation | None]
 
 #: Engines, or else encodings, whose violations are found in another way than by ``find_all``; None: not these.
-_FINDERS: Final[Mapping[str | None, _Find]] = {KV.title: _kv, "sums": _counter, "transactions": _one_register}
+_FINDERS: Final[Mapping[str | None, _Find]] = {KV.title: _kv, "sums": _counter, "rows": _one_register}

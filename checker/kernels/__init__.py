@@ -6,7 +6,7 @@
 ``automaton``   the value-timeline automaton, with ``slots`` for open calls and ``pending_writes``
 ``many_keys``   the automaton, or zones and automaton, on one key after the other
 ``cas_chains``  chains of CAS operations
-``search``      just-in-time linearization, on ``search_state``, and on ``transactions``
+``search``      just-in-time linearization, on ``search_state``, and on ``multi_register``
 ``open_calls``  the calls that are open at each return
 ==============  ==================================================================================
 """

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from checker.kernels.multi_register import becomes, holds
 from checker.kernels.search_state import (
     ADD,
     ANY_STATE,
@@ -38,7 +39,6 @@ from checker.kernels.search_state import (
     travel,
 )
 from checker.kernels.slots import PLACE
-from checker.kernels.transactions import becomes, holds
 from history.codes import CAS, READ
 from history.compiled import compiled_loop, step
 

@@ -11,8 +11,8 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from checker.kernels.multi_register import Rows
 from checker.kernels.slots import give_slots
-from checker.kernels.transactions import Rows
 from history.codes import NEVER, READ
 from history.compiled import compiled, step
 

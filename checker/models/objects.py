@@ -49,7 +49,7 @@ class MultiRegister(Model):
     initial: State = frozenset()
     reads: frozenset[str] = frozenset()
     only_values = True
-    encoding = "transactions"
+    encoding = "rows"
 
     def step(self, state: State, f: str, value: Any, result: Any) -> State:
         if f != "txn":

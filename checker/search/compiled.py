@@ -20,7 +20,7 @@ from checker.search.encoding import Numbers, numbers_of
 from checker.search.jit import ENGINE, shapes_of
 from checker.search.lookahead import SLOTS, LookAhead, Question
 from checker.search.monotone_bounds import NO_CEILING, ceilings, refuted, rises
-from checker.search.transactions import Transactions
+from checker.search.multi_register import RegisterRows
 from checker.search.transition_table import NO_TABLE, Table
 from history.codes import NEVER
 
@@ -40,7 +40,7 @@ class _Run:
 
     def __init__(self, numbers: Numbers, invoke: IntArray, ret: IntArray, memory: int) -> None:
         from checker.kernels import search, search_state
-        from checker.kernels.transactions import NO_ROWS
+        from checker.kernels.multi_register import NO_ROWS
 
         kernel: Any = search_state
         self.kernel, self.search, self.no_rows = kernel, search, NO_ROWS
@@ -61,7 +61,7 @@ class _Run:
     @property
     def held(self) -> int:
         """The bytes that the model's part of the search takes."""
-        if isinstance(self.numbers, Transactions):
+        if isinstance(self.numbers, RegisterRows):
             return self.numbers.held
         return 0 if self.ahead is None else self.ahead.held
 
@@ -78,7 +78,7 @@ class _Run:
         """Twice the room for what is full; False if that is more than the cap."""
         before, made = self.nodes, int(self.progress["nodes"])
         size, steps, states = before.event.size, before.stack.size, int(self.progress["states"])
-        if isinstance(self.numbers, Transactions) and states == len(self.numbers.rows.cells):
+        if isinstance(self.numbers, RegisterRows) and states == len(self.numbers.rows.cells):
             self.numbers.grow(states)
             return True
         if steps < self.progress["stack"] + self.kernel.MAX_PUSHED:
@@ -112,7 +112,7 @@ class _Run:
     def explore(self, budget: int) -> int:
         numbers = self.numbers
         table = numbers.table if isinstance(numbers, Table) else NO_TABLE
-        rows = numbers.rows if isinstance(numbers, Transactions) else self.no_rows
+        rows = numbers.rows if isinstance(numbers, RegisterRows) else self.no_rows
         calls = self.kernel.Calls(numbers.kind, numbers.value, numbers.old, self.ret, table, self.ceiling)
         search = self.kernel.Search(self.events, calls, self.nodes, rows, self.slot_op, self._progress)
         self.search.explore(search, numbers.initial, budget)

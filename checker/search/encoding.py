@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from checker.core.intervals import IntArray
 from checker.core.model import ANY, Encoding, Model
 from checker.search.jit import Shapes
-from checker.search.transactions import transactions_of
+from checker.search.multi_register import register_rows_of
 from checker.search.transition_table import Table
 from history.codes import CAS, READ, WRITE
 
@@ -46,7 +46,7 @@ def numbers_of(shapes: Shapes, model: Model) -> Numbers:
 
 def numbers_of_lists(shapes: Shapes, model: Model) -> Numbers | None:
     """The calls as integers where lists may stay lists; None where values must be hashable (see ``numbers_of``)."""
-    return transactions_of(shapes) if model.encoding == "transactions" else None
+    return register_rows_of(shapes) if model.encoding == "rows" else None
 
 
 class Values:
@@ -124,5 +124,5 @@ def _sums(shapes: Shapes, model: Model) -> Numbers | None:
 _ENCODINGS: Final[Mapping[Encoding, Callable[[Shapes, Model], Numbers | None]]] = {
     "values": Values,
     "sums": _sums,
-    "transactions": lambda shapes, _model: transactions_of(shapes),
+    "rows": lambda shapes, _model: register_rows_of(shapes),
 }

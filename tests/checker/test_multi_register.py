@@ -1,4 +1,4 @@
-"""Transactions on several registers, for the compiled search: rows of numbers, judged as by the definition."""
+"""RegisterRows on several registers, for the compiled search: rows of numbers, judged as by the definition."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from checker.core.definition import is_linearization, linearizable
 from checker.core.result import Limits
 from checker.models.objects import MultiRegister
 from checker.search import compiled as compiled_search
-from checker.search import transactions
+from checker.search import multi_register
 from checker.search.compiled import compiled_search as searched
 from checker.search.encoding import numbers_of
 from checker.search.jit import shapes_of
-from checker.search.transactions import Transactions
+from checker.search.multi_register import RegisterRows
 from history import Operation
 from tests.support.checker.oracle_objects import transaction_history
 from tests.support.draws import draws
@@ -31,7 +31,7 @@ def op(f: str, value: Any, result: Any, start: int, end: int, outcome: str = "ok
 @pytest.mark.parametrize("room", [2, 256])
 def test_transactions_on_many_registers_with_many_values(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the least room, and interrupted all the time, the verdicts are the definition's, too."""
-    monkeypatch.setattr(transactions, "ROOM", room)
+    monkeypatch.setattr(multi_register, "ROOM", room)
     if room == 2:
         monkeypatch.setattr(compiled_search, "BUDGET", 1)
         monkeypatch.setattr(compiled_search, "ROOM", 2)
@@ -66,7 +66,7 @@ def test_transactions_are_rows_where_their_values_are_plain(steps: list[Any], pl
     model = MultiRegister()
     for outcome in ("ok", "info"):
         calls = calls_of([op("txn", steps, steps, 0, 1, outcome), op("txn", [["w", "y", 1]], None, 2, 3)], model)
-        assert isinstance(numbers_of(shapes_of(calls), model), Transactions) == plain
+        assert isinstance(numbers_of(shapes_of(calls), model), RegisterRows) == plain
         answer = searched(calls, model, NO_LIMITS)
         assert answer is not None
         assert (answer.verdict == "valid") == linearizable(calls, model)

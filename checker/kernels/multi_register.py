@@ -37,7 +37,7 @@ NO_ROWS: Final = Rows(np.zeros((0, 0), np.int32), np.zeros(0, np.uint64), *np.ze
 
 
 @compiled
-def transactions(writes, place, item, lengths, pending):  # type: ignore[no-untyped-def]
+def number_transactions(writes, place, item, lengths, pending):  # type: ignore[no-untyped-def]
     """(the number of each transaction, those that are alike have one; and their parts).
 
     By step: does it write, the register's ``place``, and the ``item``.

@@ -25,7 +25,7 @@ _LISTS: Final = frozenset({list, tuple})
 _MAY_WRITE: Final = {"read": 0, "r": 0, "write": 1, "w": 1}
 
 
-class Transactions:
+class RegisterRows:
     """Transactions for the compiled search: those that are alike have one number, their ``value``.
 
     ``kind`` is one of the kernel's, ``rows`` its states.
@@ -35,7 +35,7 @@ class Transactions:
 
     def __init__(self, parts: Sequence[Any], lengths: NDArray[np.int64], pending: NDArray[np.bool_]) -> None:
         """``parts`` are those of all steps, three each; so many steps has each transaction.  Raises KeyError."""
-        from checker.kernels import transactions as kernel
+        from checker.kernels import multi_register as kernel
         from checker.kernels.search_state import TXN, TXN_READ
 
         self.kernel: Any = kernel
@@ -45,7 +45,7 @@ class Transactions:
         writes = _column(_MAY_WRITE, parts[::3], np.bool_)
         place, item = _column(registers, parts[1::3], np.int32), _column(items, parts[2::3], np.int32)
         self.registers, self.items = list(registers), list(items)
-        self.value, found = self.kernel.transactions(writes, place, item, lengths, pending)
+        self.value, found = self.kernel.number_transactions(writes, place, item, lengths, pending)
         self.old = self.value
         self.rows = self.kernel.Rows(*self._room(ROOM), *found)
         # All registers are absent, which has the hash 0.
@@ -75,7 +75,7 @@ class Transactions:
         return MultiRegister().describe(frozenset(held.items()))
 
 
-def transactions_of(shapes: Shapes) -> Transactions | None:
+def register_rows_of(shapes: Shapes) -> RegisterRows | None:
     """The transactions; None where they are of another shape, or the values are not all plain."""
     if not set(shapes.f) <= {"txn"}:
         return None
@@ -89,7 +89,7 @@ def transactions_of(shapes: Shapes) -> Transactions | None:
         return None
     lengths = np.fromiter(map(len, asked), np.int64, len(asked))
     try:
-        return Transactions(parts, lengths, pending)
+        return RegisterRows(parts, lengths, pending)
     except KeyError:
         return None
 
