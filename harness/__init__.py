@@ -21,5 +21,6 @@
 ``terminal``                       safe standard streams, and tables
 ``schemas``                        JSON Schemas of the files that people write, for editors
 ``exits``, ``errors``              exit codes, and the failures of the harness itself
+``start``, ``ownership``           the first module of the command; what root takes from a directory of others
 =================================  ===========================================================================
 """

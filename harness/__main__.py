@@ -1,6 +1,6 @@
 """``python -m harness``: the command line under this Python."""
 
-from harness.cli.main import main
+from harness.start import main
 
 if __name__ == "__main__":
     main()

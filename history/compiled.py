@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import os
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
@@ -16,6 +17,12 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+
+# numba takes from a file of the working directory (.numba_config.yaml) what the environment does not set, and these two
+# name code: what is kept there is unpickled, and imported.
+os.environ.setdefault("NUMBA_CACHE_DIR", "")
+os.environ.setdefault("NUMBA_CACHE_LOCATOR_CLASSES", "")
+
 from numba import njit
 
 log = logging.getLogger("history.compiled")

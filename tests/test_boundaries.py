@@ -41,9 +41,10 @@ LAYERS = {
     ],
     "pipeline": ["errors", "tables", "spark", "warehouse", "tables_page __init__"],
     "harness": [
-        "errors exits terminal spark_choice names", "generators spark_settings", "workloads", "clients", "remote files",
+        "errors exits terminal spark_choice names", "ownership", "generators spark_settings", "workloads", "clients",
+        "remote files",
         "systems", "plan", "options store", "runstate", "clusters", "judge testing", "execution", "doctor", "suite",
-        "cli", "schemas __main__ __init__",
+        "cli", "schemas start", "__main__ __init__",
     ],
 }  # fmt: skip
 MOST_WITHOUT_A_MAP = 10

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+import threading
 import traceback
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
+from types import FrameType
 
 import click
 
@@ -63,8 +68,13 @@ class Verbs(click.Group):
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
 @click.version_option(package_name="dledger-harness", prog_name="harness")
 @click.option("--no-defaults", is_flag=True, help="Take no defaults from the environment, nor from harness.toml.")
+@click.option(
+    "--defaults", type=click.Path(path_type=Path, dir_okay=False),
+    help="Take defaults from this file, also one that other users can write.  [default: harness.toml, if there is one]",
+    show_default=False,
+)  # fmt: skip
 @click.pass_context
-def harness(ctx: click.Context, *, no_defaults: bool) -> None:
+def harness(ctx: click.Context, *, no_defaults: bool, defaults: Path | None) -> None:
     """Test whether a replicated system loses data: real nodes, real faults, a proven verdict.
 
     Options may have defaults of your own: in a file harness.toml of the working directory, a table for each verb
@@ -75,21 +85,64 @@ def harness(ctx: click.Context, *, no_defaults: bool) -> None:
     """
     if not no_defaults:
         ctx.auto_envvar_prefix = "HARNESS"
-        if PROJECT_FILE.exists():
+        if defaults is not None or PROJECT_FILE.exists():
             from harness.cli.options.project import take_project_defaults
 
-            take_project_defaults(ctx)
+            take_project_defaults(ctx, defaults)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit, always with one of the documented codes."""
-    if arguments is None:
-        restart_in_utf8()
-    safe_streams()
-    sys.exit(run_command(arguments))
+    interrupt = Interrupt()
+    try:
+        with interrupt:
+            if arguments is None:
+                restart_in_utf8()
+            safe_streams()
+            code = run_command(arguments, interrupt)
+            sys.stdout.flush()
+    except KeyboardInterrupt:
+        code = EXIT_INTERRUPTED
+    sys.exit(EXIT_INTERRUPTED if interrupt.heard else code)
 
 
-def run_command(arguments: Sequence[str] | None = None) -> int:
+class Interrupt:
+    """Ctrl-C in this process: 130 is the exit code once it was heard, whatever became of the exception.
+
+    A library may turn a KeyboardInterrupt into an exception of its own, and in a destructor or a callback of C it is
+    lost: then it is raised anew.  After the block there is nothing left to be put in order.
+    """
+
+    heard = False
+
+    def __enter__(self) -> Interrupt:
+        if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+            signal.signal(signal.SIGINT, self._hear)
+        self._hook = sys.unraisablehook
+        sys.unraisablehook = self._raise_anew
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.unraisablehook = self._hook
+        if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+            signal.signal(signal.SIGINT, lambda *_: os._exit(EXIT_INTERRUPTED))
+
+    def _hear(self, _number: int, _frame: FrameType | None) -> None:
+        self.heard = True
+        raise KeyboardInterrupt
+
+    def _raise_anew(self, lost: sys.UnraisableHookArgs) -> None:
+        if isinstance(lost.exc_value, KeyboardInterrupt):
+            main = threading.main_thread().ident
+            # Not inside of this hook, where it would be lost again.
+            again = threading.Timer(0.1, signal.pthread_kill, (main, signal.SIGINT))
+            again.daemon = True
+            again.start()
+        else:
+            self._hook(lost)
+
+
+def run_command(arguments: Sequence[str] | None = None, interrupt: Interrupt | None = None) -> int:
     """The exit code of a command line."""
     try:
         code = harness.main(args=arguments, prog_name="harness", standalone_mode=False)
@@ -113,13 +166,17 @@ def run_command(arguments: Sequence[str] | None = None) -> int:
         click.echo(f"harness: {error}", err=True)
         return EXIT_FAILURE
     except Exception as error:  # noqa: BLE001 (a bug of ours must not end with Python's 1, which means a violation)
-        if isinstance(error, ModuleNotFoundError) and (missing := missing_extra(error)) is not None:
-            click.echo(f"harness: {missing}", err=True)
-            return EXIT_USAGE
-        traceback.print_exc()
-        click.echo("harness: this is a bug of the harness, not a finding about the system", err=True)
-        return EXIT_FAILURE
+        return EXIT_INTERRUPTED if interrupt is not None and interrupt.heard else _unexpected(error)
     return code if isinstance(code, int) else 0
+
+
+def _unexpected(error: Exception) -> int:
+    if isinstance(error, ModuleNotFoundError) and (missing := missing_extra(error)) is not None:
+        click.echo(f"harness: {missing}", err=True)
+        return EXIT_USAGE
+    traceback.print_exception(error)
+    click.echo("harness: this is a bug of the harness, not a finding about the system", err=True)
+    return EXIT_FAILURE
 
 
 def _show(error: click.UsageError) -> None:

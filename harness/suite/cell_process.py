@@ -39,6 +39,8 @@ ORDERLY_END_S: Final = 60.0
 _LOOK_EVERY_S: Final = 0.1
 _PR_SET_PDEATHSIG: Final = 1
 _LIBC: Final = ctypes.CDLL(None)
+#: With ``-P`` no module of the working directory takes the place of one of Python's, or of ours.
+_OURSELVES: Final = (sys.executable, "-P", "-m", "harness", "--no-defaults")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,7 @@ class Attempt:
 def words_of(cell: Cell, store: Path) -> list[str]:
     """The command line of a cell."""
     verb = [*shlex.split(cell.command)[1:], "--store", str(store), "--keep-cluster"]
-    return [sys.executable, "-m", "harness", "--no-defaults", *verb]
+    return [*_OURSELVES, *verb]
 
 
 def longest_s(plan: Plan) -> float:
@@ -129,8 +131,8 @@ def proof_of_cut_run(
 def _judge(run: Path, cell: Cell, store: Path, output: BinaryIO, look: Callable[[], bool]) -> None:
     """Judge a run without a verdict: it may hold a violation, which a second attempt would hide."""
     if has_history(RunFiles(run)) and not RunFiles(run).results.exists():
-        words = [sys.executable, "-m", "harness", "--no-defaults", "check", str(run), "--no-spark"]
-        _process([*words, "--store", str(store)], output, time.monotonic() + _checking_s(cell.plan) + GRACE_S, look)
+        words = [*_OURSELVES, "check", str(run), "--no-spark", "--store", str(store)]
+        _process(words, output, time.monotonic() + _checking_s(cell.plan) + GRACE_S, look)
 
 
 def _process(words: Sequence[str], output: BinaryIO, deadline: float, look: Callable[[], bool]) -> tuple[int, bool]:

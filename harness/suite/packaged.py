@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Final
 
 from harness.errors import UsageError
+from harness.ownership import require_own
 from harness.store import is_file
 from history.schema import hint
 
 #: Where they lie in an installed package, and in a source tree.
 _PACKAGED: Final = Path(__file__).resolve().parents[1] / "files" / "suites"
 _TREE: Final = Path(__file__).resolve().parents[2] / "suites"
-#: Where a project keeps its own; they come before those of this package.
+#: Where a project keeps its own; they come before those of this package, but for those that root must not trust.
 OWN: Final = Path("suites")
 
 
@@ -46,4 +47,5 @@ def _find(path: Path, known: dict[str, Path], noun: str) -> Path:
         return path
     if path.name not in known:
         raise UsageError(f"there is no {noun} {path.name!r}; {hint(path.name, known)}, or give a file")
+    require_own(known[path.name], f"give it as a path: ./{known[path.name]}")
     return known[path.name]

@@ -12,6 +12,7 @@ import io
 import locale
 import os
 import select
+import signal
 import sys
 from typing import Any, Final, TextIO
 
@@ -55,6 +56,7 @@ def restart_in_utf8() -> None:
         return
     os.environ["PYTHONUTF8"] = "1"
     os.environ.setdefault("PYTHONIOENCODING", next((s.encoding for s in (sys.stdout, sys.stderr) if s), "ascii"))
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # Python would end with 1; harness.start unblocks it
     os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606
 
 

@@ -30,10 +30,14 @@ def cause(text: str) -> str:
     """
     lines = [line for line in text.splitlines() if line.strip()]
     for place, line in enumerate(lines):
-        if line.startswith("Traceback"):
-            found = next((later for later in lines[place + 1 :] if not later.startswith(" ")), line)
-            return re.sub(r"^pipeline\.errors\.\w+: ", "", found)
-    return next((line.rpartition("SparkException: ")[2] for line in lines if "SparkException: " in line), lines[0])
+        if line.lstrip().startswith("Traceback"):
+            # What a worker printed before it could answer stands further to the right.
+            inside = line[: len(line) - len(line.lstrip())] + " "
+            found = next((later.strip() for later in lines[place + 1 :] if not later.startswith(inside)), line.strip())
+            return re.sub(r"^pipeline\.errors\.\w+: ", "", found) or found
+    said = [line.rpartition("SparkException:")[2].strip() for line in lines if "SparkException:" in line]
+    rest = [line for line in lines if "SparkException:" not in line]
+    return next(filter(None, (*said, *rest)), "Spark gave no reason")
 
 
 def require_visible(path: Path) -> None:

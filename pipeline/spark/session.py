@@ -112,6 +112,7 @@ def cluster_settings(master: str, scratch: Path, memory: str) -> dict[str, str]:
     return {
         "spark.archives": f"{path}#{_UNPACKED}",
         "spark.executorEnv.PYTHONPATH": _UNPACKED,
+        "spark.executorEnv.PYTHONSAFEPATH": "1",
         "spark.executor.memory": memory,
     }
 
@@ -175,6 +176,8 @@ def _environment(scratch: Path, java_home: Path | None, master: str) -> Iterator
         "PYSPARK_PYTHON": sys.executable if is_local(master) else os.environ.get("PYSPARK_PYTHON", sys.executable),
         "PYSPARK_DRIVER_PYTHON": sys.executable,
         "PYTHONPATH": os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), str(_HOME)])),
+        # Workers start in our working directory, whose modules are not ours.
+        "PYTHONSAFEPATH": "1",
         "SPARK_CONF_DIR": str(scratch),
         "SPARK_HOME": str(Path(pyspark.__file__).parent),
         "SPARK_LOCAL_IP": "127.0.0.1" if is_on_this_machine(master) else os.environ.get("SPARK_LOCAL_IP"),

@@ -57,7 +57,9 @@ def draw_all(drawn: Drawn) -> list[Path]:
     """Write every plot that the run has data for; a plot that fails becomes a warning."""
     marks = drawn.run.notes.attempt("marks of violations", lambda: marks_of(drawn), Marks((), (), 0))
     written: list[Path] = []
-    with mpl.rc_context(STYLE):
+    with mpl.rc_context():
+        mpl.rcdefaults()  # whatever a matplotlibrc of the working directory or of the user says
+        mpl.rcParams.update(STYLE)
         for name, plot in PLOTS.items():
             write = partial(_write, partial(plot, drawn, marks), drawn.run.files, name)
             written += drawn.run.notes.attempt_list(f"plots/{name}", write)

@@ -143,3 +143,15 @@ def test_the_cause_of_a_lost_worker() -> None:
     text = "An error occurred\n: o.a.s.SparkException: Job aborted: o.a.s.SparkException: it died\n\tat x"
     assert cause(text) == "it died"
     assert cause("something else") == "something else"
+    assert cause("") == cause("SparkException: ") == "Spark gave no reason"
+    text = """An error occurred while calling o34.collect.
+: org.apache.spark.SparkException: Job aborted: org.apache.spark.SparkException:
+Error from python worker:
+  Traceback (most recent call last):
+    File "<frozen runpy>", line 198, in _run_module_as_main
+  ModuleNotFoundError: No module named 'pandas.core'
+PYTHONPATH was:
+  /somewhere
+org.apache.spark.SparkException: No port number in the daemon's output
+"""
+    assert cause(text) == "ModuleNotFoundError: No module named 'pandas.core'"

@@ -187,8 +187,14 @@ def run_script(end: str, work: Path, scratch: Path) -> subprocess.CompletedProce
     scratch.mkdir()
     here = str(Path(__file__).resolve().parents[2])
     environment = {**os.environ, "TMPDIR": str(scratch), "PYTHONPATH": here}
-    command = [sys.executable, "-c", SCRIPT + end]
-    return subprocess.run(command, cwd=work, env=environment, capture_output=True, text=True, check=False)
+    for name in ("pandas", "pyarrow", "numpy", "json", "checker", "pipeline"):
+        (work / f"{name}.py").write_text("import os; os.open('imported', os.O_CREAT); raise SystemExit(3)")
+    planted = sorted(work.iterdir())
+    command = [sys.executable, "-P", "-c", SCRIPT + end]
+    done = subprocess.run(command, cwd=work, env=environment, capture_output=True, text=True, check=False)
+    # No worker imported what lies where it started.
+    assert sorted(work.iterdir()) == planted
+    return done
 
 
 @pytest.mark.spark
@@ -197,7 +203,6 @@ def test_a_session_leaves_no_trace(tmp_path) -> None:
     work, scratch = tmp_path / "work", tmp_path / "scratch"
     done = run_script("warm.stop()", work, scratch)
     assert (done.returncode, done.stderr) == (0, "")
-    assert not list(work.iterdir())
     assert not list(scratch.iterdir())
 
 

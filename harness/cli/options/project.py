@@ -20,12 +20,14 @@ file, then the defaults that the help shows.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Final
 
 import click
 
 from harness.cli.options import PROJECT_FILE
 from harness.errors import UsageError
+from harness.ownership import require_own
 from history.schema import hint
 from history.toml_file import read_toml
 
@@ -33,14 +35,17 @@ from history.toml_file import read_toml
 _OF_A_RUN: Final = frozenset({"store", "test-count", "keep-cluster"})
 
 
-def take_project_defaults(ctx: click.Context) -> None:
-    """Let the verbs of this group take defaults from the project file.
+def take_project_defaults(ctx: click.Context, named: Path | None) -> None:
+    """Let the verbs of this group take defaults from the project file, or from the file that the user ``named``.
 
-    Raises UsageError for what is wrong in the tables of the verb that is called.
+    Raises UsageError for what is wrong in the tables of the verb that is called, and for a file that another user can
+    write while we are root: it may name programs, which would then run as root.
     """
     group = ctx.command
     assert isinstance(group, click.Group)
-    tables = _read()
+    if named is None:
+        require_own(PROJECT_FILE, f"name it with --defaults {PROJECT_FILE}, or leave it out with --no-defaults")
+    tables = _read(named or PROJECT_FILE)
     verbs = group.list_commands(ctx)
     if unknown := [name for name in tables if name not in verbs]:
         raise UsageError(f"{PROJECT_FILE}: there is no verb {unknown[0]!r}; {hint(unknown[0], verbs)}")
@@ -49,13 +54,13 @@ def take_project_defaults(ctx: click.Context) -> None:
         ctx.default_map = {verb: _defaults(ctx, command, tables[verb], verb)}
 
 
-def _read() -> dict[str, Any]:
+def _read(file: Path) -> dict[str, Any]:
     try:
-        return read_toml(PROJECT_FILE)
+        return read_toml(file)
     except OSError as error:
-        raise UsageError(f"{PROJECT_FILE}: {error.strerror}") from None
+        raise UsageError(f"{file}: {error.strerror}") from None
     except ValueError as error:
-        raise UsageError(f"{PROJECT_FILE}: {error}") from None
+        raise UsageError(f"{file}: {error}") from None
 
 
 def _defaults(ctx: click.Context, command: click.Command, table: Any, place: str) -> dict[str, Any]:

@@ -124,13 +124,6 @@ def test_help_names_the_exit_codes_and_version_works(capsys: pytest.CaptureFixtu
     assert run_command(["--version"]) == 0
 
 
-def test_main_exits_with_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(main_module, "run_command", lambda arguments: 254)
-    with pytest.raises(SystemExit) as caught:
-        main_module.main(["x"])
-    assert caught.value.code == 254
-
-
 def test_list_nemeses_names_every_fault_with_its_summary(capsys: pytest.CaptureFixture[str]) -> None:
     from nemesis.faults.registry import FAULTS
 

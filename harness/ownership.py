@@ -1,0 +1,45 @@
+"""Refuse, as root, what was only found and another user can write: it may name programs.
+
+The user behind ``sudo`` is no other user, nor is that user's group.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from harness.errors import UsageError
+
+
+def require_own(path: Path, remedy: str) -> None:
+    """Check that only root and the user behind ``sudo`` can write a file and its directory, where we are root.
+
+    Raises UsageError with the ``remedy``.
+    """
+    if os.geteuid() == 0 and (why := writer_of(path)) is not None:
+        raise UsageError(f"{path.absolute()}: {why} can change it, and its programs would run as root: {remedy}")
+
+
+def writer_of(path: Path) -> str | None:
+    """Who else can write a file, the link that leads to it, or one of their directories; None if there is no one."""
+    target = path.resolve()
+    for place in (path.absolute().parent, path, target.parent, target):
+        try:
+            found = place.lstat()
+        except OSError:
+            continue
+        if found.st_uid not in _trusted("SUDO_UID"):
+            return f"user {found.st_uid}"
+        if stat.S_ISLNK(found.st_mode):
+            continue
+        if found.st_mode & stat.S_IWOTH:
+            return "every user"
+        if found.st_mode & stat.S_IWGRP and found.st_gid not in _trusted("SUDO_GID"):
+            return f"group {found.st_gid}"
+    return None
+
+
+def _trusted(variable: str) -> set[int]:
+    text = os.environ.get(variable, "")
+    return {0, os.getuid()} | ({int(text)} if text.isdecimal() else set())
