@@ -1,11 +1,12 @@
 """The plan: what is to be run, frozen before anything starts, complete enough to run it again."""
 
+# ruff: noqa: RUF009 (an option is a field of a dataclass)
 from __future__ import annotations
 
 import math
 import random
 import shlex
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias
 
 from msgspec import Meta
@@ -30,17 +31,22 @@ PLAN_FORMAT: Final = "harness-plan"
 PLAN_VERSION: Final = 2
 _EARLIER: Final = 1
 
+#: What ``--cluster`` takes.
+CLUSTER_SPECS: Final = "netns, netns:NAME, inventory:FILE.toml, vagrant or vagrant:DIR"
+
 Loop: TypeAlias = Literal["closed", "open"]
 MAX_RUNS: Final = 10_000
 _MAX_FAULTS: Final = 1_000_000
 _WEEK: Final = 604_800
 _LONG: Final = "waiting longer does not help"
 
-# What a figure may be, and why no run can make use of more: beyond it, it is a slip of the hand.
+# The bounds of each number, and why no run can use more: larger values are almost certainly typos.
 Seed: TypeAlias = Annotated[int, Meta(ge=0, le=2**63 - 1, description="it is kept in 64 bits")]
-Weight: TypeAlias = Annotated[float, Meta(gt=0, le=1_000_000, description="leave out what is not wanted")]
+Weight: TypeAlias = Annotated[float, Meta(gt=0, le=1_000_000, description="leave out the faults that you do not want")]
 Tracks: TypeAlias = Annotated[int, Meta(ge=1, le=20, description="more faults at once leave no cluster to look at")]
-Nodes: TypeAlias = Annotated[int, Meta(ge=3, le=99, description="a majority of fewer is no test, and names end at n99")]
+Nodes: TypeAlias = Annotated[
+    int, Meta(ge=3, le=99, description="two nodes have no minority to lose, and names end at n99")
+]
 Clients: TypeAlias = Annotated[
     int, Meta(ge=1, le=1000, description="one process drives all clients, and more of them only wait for each other")
 ]
@@ -56,57 +62,74 @@ RecoveryTime: TypeAlias = Annotated[float, Meta(gt=0, le=86_400, description=_LO
 Deadline: TypeAlias = Annotated[float, Meta(gt=0, le=_WEEK, description=_LONG)]
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """One test.  Times are in seconds, ``rate`` in operations a second over all clients.
+def option(default: Any = MISSING, help: str = "") -> Any:  # noqa: A002 (click's word)
+    """Declare a field of the plan with its help.
 
-    In an ``open`` loop operations are due at the rate whatever the system does, and wait where no client is free; in a
-    ``closed`` one a client that waits for an answer delays the ones after it.
-
-    ``nemesis`` are turns (see ``nemesis.schedule.steps``), or ``all``: every fault that can work on the cluster.
-    ``weights`` says how often a turn comes, 1 where it says nothing; with several ``tracks`` so many cycles of faults
-    overlap.  ``fault_options`` are the faults' own figures (``nemesis.core.options``); ``beyond_quorum`` lets faults
-    stop a majority.  ``interval`` is the calm before a fault and the fault's own length, which is drawn between
-    ``shortest_fault`` and that where it is above 0.  ``seed`` decides every random choice.  ``schedule``, if there is
-    one, says which fault comes when (steps of ``nemesis.schedule.steps`` as JSON), instead of the cycle.
-
-    ``system`` is the name of what is tested, and ``options`` are its own: what is left out of these, of ``version`` and
-    of ``workload`` is the system's default, so that a plan is complete once it is made.  ``canary`` is a bug planted in
-    the system, which takes one only in ``unsafe_test_mode``.
+    Type and bounds are the field's.  The command line, the schemas of plans and suites, the names in the environment
+    and the table in docs/results.md come from here.
     """
+    made: dict[str, Any] = {"default_factory": default.copy} if isinstance(default, dict) else {"default": default}
+    return field(**made, metadata={"help": help})
 
-    seed: Seed
-    nemesis: tuple[str, ...] = ()
-    weights: dict[str, Weight] = field(default_factory=dict)
-    tracks: Tracks = 1
-    fault_options: dict[str, float] = field(default_factory=dict)
-    beyond_quorum: bool = False
-    cluster: str = "netns"
-    nodes: Nodes = 5
-    system: str = DEFAULT
-    version: str = ""
-    options: dict[str, OptionValue] = field(default_factory=dict)
-    workload: str = ""
-    concurrency: Clients = 10
-    rate: Rate = 200.0
-    loop: Loop = "closed"
-    keys: Keys = 5
-    time_limit: Length = 60.0
-    interval: Length = 10.0
-    shortest_fault: ShortestFault = 0.0
-    warm_up: WarmUp = 2.0
-    client_timeout: Timeout = 4.0
-    recovery_time: RecoveryTime = 60.0
-    ready_timeout: Timeout = 60.0
-    check_deadline: Deadline = 60.0
-    schedule: tuple[dict[str, Any], ...] = ()
-    stop_on_violation: bool = False
-    restart_at_end: bool = False
-    spark: bool = True
-    spark_master: str = "local[*]"
-    spark_conf: dict[str, str] = field(default_factory=dict)
-    unsafe_test_mode: bool = False
-    canary: str = ""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """One test: an immutable value, complete once it is made, as what is left out of the system's is its default."""
+
+    seed: Seed = option(help="Decides every random choice.  [default: drawn and printed]")
+    # Turns of ``nemesis.schedule.steps``.
+    nemesis: tuple[str, ...] = option(
+        (),
+        "Faults: a,b take turns, a+b come at once, a@leader is aimed, all is every fault that can work on the "
+        "cluster; `harness list-nemeses` names them.",
+    )
+    weights: dict[str, Weight] = option({}, "How often a turn comes: kill-leader=3,bridge=1.")
+    tracks: Tracks = option(1, "Cycles of faults that run side by side.")
+    fault_options: dict[str, float] = option({}, "The faults' own figures: loss=0.4,delay_ms=100.")
+    beyond_quorum: bool = option(
+        default=False, help="All faults may stop, or damage, a majority, not only those made for it, such as kill-all."
+    )
+    cluster: str = option("netns", f"{CLUSTER_SPECS}.")
+    nodes: Nodes = option(5, "Nodes of a netns cluster.")
+    system: str = option(
+        DEFAULT, "What is tested; `harness list-systems` names them, and --system NAME --help shows their options."
+    )
+    version: str = option("", "Version of the system.")
+    options: dict[str, OptionValue] = option({}, "Options of the system, by their names.")
+    workload: str = option("", "What clients do.")
+    concurrency: Clients = option(10, "Clients.")
+    rate: Rate = option(200.0, "Operations a second, all clients together.")
+    loop: Loop = option(
+        "closed",
+        "open: operations are due at the rate, and wait where no client is free; closed: a client that waits for an "
+        "answer delays the next ones.",
+    )
+    keys: Keys = option(5, "Keys, or whatever else the workload has several of.")
+    time_limit: Length = option(60.0, "Seconds of the main phase.")
+    interval: Length = option(10.0, "Length of each calm and of each fault, in seconds.")
+    shortest_fault: ShortestFault = option(
+        0.0, "Seconds: each fault's length is drawn between this and the interval; 0 is always the interval."
+    )
+    warm_up: WarmUp = option(2.0, "Seconds of load before the main phase.")
+    client_timeout: Timeout = option(4.0, "Seconds in which an operation must be answered.")
+    recovery_time: RecoveryTime = option(60.0, "Seconds to recover in.")
+    ready_timeout: Timeout = option(60.0, "Seconds until a leader answers.")
+    check_deadline: Deadline = option(60.0, "Seconds a key for the checker.")
+    # Steps of ``nemesis.schedule.steps`` as JSON, instead of the cycle.
+    schedule: tuple[dict[str, Any], ...] = option(
+        (), "Faults from a script (TOML), by its path or its name, or as in a plan.json."
+    )
+    stop_on_violation: bool = option(
+        default=False, help="End the run in order at the first violation; for workloads whose values are written once."
+    )
+    restart_at_end: bool = option(
+        default=False, help="At the end kill all servers, start them, and read every key or object again."
+    )
+    spark: bool = option(default=True, help="Judge through Spark, or in this process by the same functions.")
+    spark_master: str = option("local[*]", "Where the pipeline's jobs run.")
+    spark_conf: dict[str, str] = option({}, "A setting of Spark, over spark-defaults.conf; may be given again.")
+    unsafe_test_mode: bool = option(default=False, help="Permit --canary.")
+    canary: str = option("", "A bug planted in the system, which the run has to find.")
 
     def __post_init__(self) -> None:
         """Take the defaults of the system; of one that is not installed here nothing is known."""
@@ -262,6 +285,8 @@ class Plan:
 
 
 FIELDS: Final = frozenset(one.name for one in fields(Plan))
+#: The help of each field.
+HELP: Final[Mapping[str, str]] = {one.name: one.metadata["help"] for one in fields(Plan)}
 #: Names on the command line of ``harness run`` that are no fields of a plan, and that no system's option may take.
 _TAKEN: Final = frozenset({"plan", "store", "test_count", "keep_cluster", "dry_run", "json", "option", "help"})
 _OPTION_NAMES: Final = {"version": f"{DEFAULT}-version"}

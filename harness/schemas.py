@@ -1,29 +1,32 @@
 """JSON Schemas of the files that people write, by which editors complete and check them.
 
-    python -m harness.schemas        writes schemas/*.schema.json anew
+    python -m harness.schemas        writes schemas/*.schema.json and the table of options in docs/results.md anew
 
-They come from the types by which the files are read, and from the help of ``harness run``.
+They come from the types by which the files are read, and from the help of options.
 """
 
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
-from harness.cli.options.of_system import system_params
-from harness.cli.run import run
 from harness.clusters.inventory import INVENTORY
 from harness.options import plan_file
-from harness.plan import option_of
+from harness.plan import HELP, Plan, field_of
 from harness.suite.file_types import SUITE
 from harness.suite.known_defects import Defects
 from harness.systems import usable_systems
 from harness.systems.program.file_type import SystemFile
 from nemesis.schedule.script import Script
 
+#: Where the table of a plan's options stands.
+PAGE: Final = Path(__file__).resolve().parents[1] / "docs" / "results.md"
+_BEGIN: Final = "<!-- made by python -m harness.schemas -->"
+_END: Final = "<!-- end -->"
 FOLDER: Final = Path(__file__).resolve().parents[1] / "schemas"
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 #: The options of a plan stand in plans and suites only; what has their names elsewhere is something else.
@@ -53,10 +56,9 @@ def schemas() -> dict[str, str]:
 
 def _describe(properties: dict[str, Any]) -> None:
     """Give the options of a plan the help of the command line; why a bound is there stands behind it."""
-    params = [*run.params, *(param for system in usable_systems()[0] for param in system_params(system))]
-    helps = {option: text for one in params for option in one.opts if (text := getattr(one, "help", None))}
+    helps = {option.name: option.help for system in usable_systems()[0] for option in system.options} | dict(HELP)
     for name, schema in properties.items():
-        if text := helps.get(option_of(name)):
+        if text := helps.get(field_of(name)):
             reason = f" ({schema['description']})" if "description" in schema else ""
             properties[name] = {**schema, "description": text + reason}
 
@@ -71,8 +73,34 @@ def _share_options(tables: dict[str, Any]) -> None:
         tables["Matrix"]["properties"][name] = {"$ref": f"#/$defs/Condition/properties/{name}"}
 
 
+def with_options(page: str) -> str:
+    """Return the page with the table of a plan's options between its marks."""
+    before, _, rest = page.partition(_BEGIN)
+    properties = msgspec.json.schema(Plan)["$defs"]["Plan"]["properties"]
+    rows = [
+        f"| `{name}` | {_value(schema.get('default'))} | {_bounds(schema)} | {HELP[name].partition('  [')[0]} |"
+        for name, schema in properties.items()
+    ]
+    table = "\n".join(["| option | default | bounds | meaning |", "| --- | --- | --- | --- |", *rows])
+    return f"{before}{_BEGIN}\n\n{table}\n\n{_END}{rest.partition(_END)[2]}"
+
+
+def _value(default: object) -> str:
+    return "" if default in (None, "", ()) else f"`{json.dumps(default)}`"
+
+
+def _bounds(schema: dict[str, Any]) -> str:
+    if "enum" in schema:
+        return " or ".join(f"`{one}`" for one in schema["enum"])
+    above = "above 0" if "exclusiveMinimum" in schema else ""
+    least = f"{schema['minimum']:,} or more" if "minimum" in schema else above
+    most = f"at most {schema['maximum']:,}" if schema.get("maximum", math.inf) < 10**9 else ""
+    return ", ".join(filter(None, (least, most)))
+
+
 def main() -> None:
     """Write all of them."""
+    PAGE.write_text(with_options(PAGE.read_text()))
     FOLDER.mkdir(exist_ok=True)
     for name, text in schemas().items():
         (FOLDER / name).write_text(text)

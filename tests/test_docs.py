@@ -27,6 +27,7 @@ from harness.cli.main import harness
 from harness.clusters.inventory import parse_nodes
 from harness.plan import Plan
 from harness.runstate import RunState
+from harness.schemas import with_options
 from harness.systems.program.skeleton import write_skeleton
 from history import Check, Counterexample, Event, Header, KeyVerdict, Operation, Probe, Receipt, Results, RunFiles
 from history.records.layout import NamedFile
@@ -227,6 +228,10 @@ def test_the_fields_of_every_file_are_described(tmp_path: Path) -> None:
     assert documented("An operation") == fields(Operation)
     assert documented("A receipt") == fields(Receipt)
     assert documented("A window") == {*FAULTS.names, "kinds", "caught_up", "behind", "silent"}
+
+
+def test_the_table_of_options_is_that_of_the_plan() -> None:
+    assert with_options(RESULTS) == RESULTS, "python -m harness.schemas"
 
 
 def test_the_fields_of_a_document_are_described(tmp_path: Path) -> None:

@@ -8,12 +8,12 @@ from dataclasses import asdict
 import click
 
 from harness.cli.json_output import json_line, json_option
-from harness.cli.shared_options import CLUSTER_HELP
 from harness.clusters import Cluster, is_netns, open_cluster
 from harness.execution.progress import Progress
+from harness.plan import HELP
 from harness.terminal.tables import fitted
 
-_cluster_option = click.option("--cluster", "spec", default="netns", show_default=True, help=CLUSTER_HELP)
+_cluster_option = click.option("--cluster", "spec", default="netns", show_default=True, help=HELP["cluster"])
 
 
 def _say(line: str) -> None:

@@ -6,12 +6,12 @@ import shlex
 
 import click
 
-from harness.cli.shared_options import CLUSTER_HELP
+from harness.plan import HELP
 from history.extras import require
 
 
 @click.command("heal")
-@click.option("--cluster", default="netns", help=CLUSTER_HELP)
+@click.option("--cluster", default="netns", help=HELP["cluster"])
 def heal(cluster: str) -> int:
     """Remove every fault of ours from a cluster's nodes; nothing that the harness did not tag is touched."""
     require("run")

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import click
 
-from harness.cli.completion import complete_faults, complete_options, complete_scenarios, complete_systems
+from harness.cli.completion import complete_options
 from harness.cli.json_output import json_line, json_option, progress_of, run_document
+from harness.cli.options.of_plan import plan_options
 from harness.cli.options.of_system import SystemCommand, given_options, refuse_twice
-from harness.cli.options.plan_file import FIGURES, take_defaults
-from harness.cli.shared_options import CLUSTER_HELP, spark_options, store_option
+from harness.cli.options.plan_file import take_defaults
+from harness.cli.shared_options import store_option
 from harness.errors import HarnessError
 from harness.execution.progress import Progress
 from harness.exits import EXIT_FAILURE, EXIT_INTERRUPTED, worst_code
@@ -22,79 +23,18 @@ from harness.systems import DEFAULT as DEFAULT_SYSTEM
 from harness.systems import split_version
 from history.extras import require
 
-DEFAULT: Final = {field.name: field.default for field in fields(Plan)}
-
 
 @click.command("run", cls=SystemCommand)
 @click.option(
     "--plan", type=click.Path(path_type=Path, dir_okay=False), is_eager=True, expose_value=False,
     callback=take_defaults, help="Options from a file: TOML, or the plan.json of a run; the command line wins.",
 )  # fmt: skip
-@click.option(
-    "--nemesis", "-n", default="", shell_complete=complete_faults,
-    help="Faults: a,b take turns, a+b come at once, a@leader is aimed, all is every fault that can work on the "
-    "cluster; `harness list-nemeses` names them.",
-)  # fmt: skip
-@click.option("--weights", type=FIGURES, default="", help="How often a turn comes: kill-leader=3,bridge=1.")
-@click.option("--tracks", type=int, default=DEFAULT["tracks"], help="Cycles of faults that run side by side.")
-@click.option("--fault-options", type=FIGURES, default="", help="The faults' own figures: loss=0.4,delay_ms=100.")
-@click.option(
-    "--beyond-quorum",
-    is_flag=True,
-    help="All faults may stop, or damage, a majority, not only those made for it, such as kill-all.",
-)
-@click.option(
-    "--schedule",
-    type=click.Path(path_type=Path, dir_okay=False),
-    shell_complete=complete_scenarios,
-    help="Faults from a script (TOML), by its path or its name, or as in a plan.json.",
-)
-@click.option("--time-limit", type=float, default=DEFAULT["time_limit"], help="Seconds of the main phase.")
-@click.option("--interval", type=float, default=DEFAULT["interval"], help="Seconds of calm, then seconds of fault.")
-@click.option(
-    "--shortest-fault", type=float, default=DEFAULT["shortest_fault"],
-    help="Seconds: each fault's length is drawn between this and the interval; 0 is always the interval.",
-)  # fmt: skip
-@click.option("--rate", type=float, default=DEFAULT["rate"], help="Operations a second, all clients together.")
-@click.option(
-    "--loop", type=click.Choice(["closed", "open"]), default=DEFAULT["loop"],
-    help="open: operations are due at the rate, and wait where no client is free; closed: a client that waits for an "
-    "answer delays the next ones.",
-)  # fmt: skip
-@click.option("--concurrency", type=int, default=DEFAULT["concurrency"], help="Clients.")
-@click.option("--keys", type=int, default=DEFAULT["keys"], help="Keys, or whatever else the workload has several of.")
-@click.option(
-    "--system", "system", default=DEFAULT_SYSTEM, metavar="NAME[@VERSION]", shell_complete=complete_systems,
-    help="What is tested; `harness list-systems` names them, and --system NAME --help shows their options.",
-)  # fmt: skip
+@plan_options
 @click.option(
     "-o", "option", multiple=True, metavar="NAME=VALUE", shell_complete=complete_options,
     help="An option of the system, by its name.",
 )  # fmt: skip
-@click.option("--client-timeout", type=float, default=DEFAULT["client_timeout"], help="Seconds.")
-@click.option("--warm-up", type=float, default=DEFAULT["warm_up"], help="Seconds of load before the main phase.")
-@click.option("--recovery-time", type=float, default=DEFAULT["recovery_time"], help="Seconds to recover in.")
-@click.option("--ready-timeout", type=float, default=DEFAULT["ready_timeout"], help="Seconds until a leader answers.")
-@click.option("--check-deadline", type=float, default=DEFAULT["check_deadline"], help="Seconds a key for the checker.")
-@click.option("--unsafe-test-mode", is_flag=True, help="Permit --canary.")
-@click.option("--seed", type=int, default=None, help="Decides every random choice.  [default: drawn and printed]")
-@click.option("--cluster", default=DEFAULT["cluster"], help=CLUSTER_HELP)
-@click.option("--nodes", type=int, default=DEFAULT["nodes"], help="Nodes of a netns cluster.")
 @click.option("--keep-cluster", is_flag=True, help="Leave the cluster up for the next run.")
-@click.option(
-    "--stop-on-violation", is_flag=True,
-    help="End the run in order at the first violation; for workloads whose values are written once.",
-)  # fmt: skip
-@click.option(
-    "--restart-at-end/--no-restart-at-end", default=DEFAULT["restart_at_end"],
-    help="At the end kill all servers, start them, and read every key or object again.",
-)  # fmt: skip
-@click.option(
-    "--spark/--no-spark",
-    default=DEFAULT["spark"],
-    help="Judge through Spark, or in this process by the same functions.",
-)
-@spark_options
 @store_option
 @click.option("--dry-run", is_flag=True, help="Print the resolved plan and its schedule of faults; touch nothing.")
 @click.option("--test-count", type=int, default=1, help="Runs, one after the other; the worst decides the exit code.")

@@ -9,8 +9,8 @@ from typing import Any, Final
 import click
 
 from harness.cli.completion import complete_faults, complete_systems
-from harness.clusters import CLUSTER_SPECS
 from harness.errors import UsageError
+from harness.plan import HELP
 from harness.spark_settings import require_settings
 
 
@@ -44,25 +44,19 @@ def _settings(ctx: click.Context, param: click.Parameter, given: Iterable[str]) 
     return found
 
 
-_SPARK_OPTIONS: Final = (
-    click.option("--spark-master", default="local[*]", help="Where the pipeline's jobs run."),
-    click.option(
-        "--spark-conf",
-        multiple=True,
-        metavar="NAME=VALUE",
-        callback=_settings,
-        help="A setting of Spark, over spark-defaults.conf; may be given again.",
+#: By the fields of the plan.
+SPARK_OPTIONS: Final = {
+    "spark_master": click.option("--spark-master", default="local[*]", help=HELP["spark_master"]),
+    "spark_conf": click.option(
+        "--spark-conf", multiple=True, metavar="NAME=VALUE", callback=_settings, help=HELP["spark_conf"]
     ),
-)
+}
 
 
 def spark_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Put on a command where the pipeline's jobs run, and with which settings."""
-    return _with(_SPARK_OPTIONS, command)
+    return _with(tuple(SPARK_OPTIONS.values()), command)
 
-
-#: The help of ``--cluster``.
-CLUSTER_HELP: Final = f"{CLUSTER_SPECS}."
 
 _SUITE_OPTIONS: Final = (
     store_option,

@@ -19,14 +19,13 @@ from __future__ import annotations
 import logging
 import re
 from pathlib import Path
-from typing import Final
 
 from harness.clusters.base import Cluster, ClusterStatus, NodeStatus, Say, netns_names
 from harness.errors import UsageError
+from harness.plan import CLUSTER_SPECS
 from harness.remote.node import Node
 
 __all__ = [
-    "CLUSTER_SPECS",
     "Cluster",
     "ClusterStatus",
     "Node",
@@ -36,8 +35,6 @@ __all__ = [
     "open_cluster",
     "require_usable",
 ]
-
-CLUSTER_SPECS: Final = "netns, netns:NAME, inventory:FILE.toml, vagrant or vagrant:DIR"
 
 _log = logging.getLogger(__name__)
 

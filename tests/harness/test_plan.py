@@ -179,7 +179,7 @@ def test_the_defaults_are_valid_and_every_field_has_its_twin_here() -> None:
         ({"weights": {"b": 1.0}, "nemesis": ("a",)}, "--weights: b is no turn of --nemesis a"),
         (
             {"weights": {"a": 0.0}, "nemesis": ("a",)},
-            "above 0 and at most 1000000, not 0.0: leave out what is not wanted",
+            "above 0 and at most 1000000, not 0.0: leave out the faults that you do not want",
         ),
     ],
 )
