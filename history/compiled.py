@@ -40,7 +40,7 @@ def digest(root: Path = _ROOT) -> str:
 
 
 _DIGEST: Final = digest()
-_STAMP: Final = "_source_stamp"
+_VERSION: Final = "_version"
 # numba's types know neither the option that leaves references uncounted nor those that leave wrappers out.
 _njit: Any = njit
 _INNER: Final = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
@@ -82,8 +82,9 @@ def _cached(function: Callable[..., Any], **options: bool) -> Any:
         return _njit(no_cfunc_wrapper=True, **options)(function)
     # numba has no public way to say what a cache depends on; without the attribute it is as careful as numba is.
     file = getattr(getattr(dispatcher, "_cache", None), "_cache_file", None)
-    if file is not None and hasattr(file, _STAMP):
-        vars(file)[_STAMP] = (vars(file)[_STAMP], _DIGEST)
+    if file is not None and hasattr(file, _VERSION):
+        # The version is compared before anything is unpickled, which may name modules that are gone.
+        vars(file)[_VERSION] = (vars(file)[_VERSION], _DIGEST)
         file.save = _unless_full(file.save)
     return dispatcher
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import shutil
 from pathlib import Path
 
@@ -22,7 +23,16 @@ ROOT = Path(history.__file__).resolve().parents[1]
 
 def test_what_is_cached_depends_on_all_compiled_code() -> None:
     """numba may do without the attribute some day; then this fails, and not a user whose cache is old."""
-    assert give_slots._cache._cache_file._source_stamp[1] == digest()
+    assert give_slots._cache._cache_file._version[1] == digest()
+
+
+def test_an_index_of_other_code_is_not_unpickled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may name a module of ours that is gone."""
+    file = give_slots._cache._cache_file
+    index = tmp_path / "index"
+    index.write_bytes(pickle.dumps((file._version[0], "another digest")) + b"cmodule_that_is_gone\nName\n.")
+    monkeypatch.setattr(file, "_index_path", str(index))
+    assert file._load_index() == {}
 
 
 def double(number: int) -> int:
