@@ -29,12 +29,13 @@ from harness.execution.load import Load, Tally
 from harness.execution.monitor import Watch
 from harness.execution.probes import ProbeLog, probe_forever
 from harness.execution.standstills import STANDSTILL_NS, Standstills
-from harness.generators import Stream, on, stagger
+from harness.generators import Generator, Stream, on, stagger
+from harness.generators.pacing import Paced
+from harness.generators.workers import On
 from history import Event, HistoryWriter
 from history.records.events import NEMESIS, Type
 
 if TYPE_CHECKING:
-    from harness.generators import Generator
     from harness.plan import Plan
     from harness.runstate import RunState
     from harness.systems.api import Client, Prober
@@ -149,6 +150,11 @@ class Conductor:
         """The number of clients: each node has one that reads at the end, also where fewer make the load."""
         return max(self._plan.concurrency, len(self._system.serving))
 
+    @property
+    def _spares_workers(self) -> bool:
+        """Whether some clients have no part in the load of warm-up and main phase."""
+        return self._plan.concurrency < self._workers
+
     # -- phases ----------------------------------------------------------------------------------------------------
 
     async def _conduct(self) -> None:
@@ -183,36 +189,45 @@ class Conductor:
     async def _phases(self, load: Load, final: FinalPhase) -> None:
         self._reach("warm-up")
         await load.open()
-        driving = asyncio.create_task(follow(load, self._arrivals(), lambda: self.tally.phase == "final"))
+        over = asyncio.Event()
+        driving = asyncio.create_task(follow(load, self._arrivals(), over.is_set))
         try:
             if await self._warm(load, driving):
                 await self._main(load, driving)
         finally:
-            self.tally.phase = "final"
-            await driving
+            over.set()
+            try:
+                left = await driving
+            finally:
+                self.tally.phase = "final"
         healed = await asyncio.to_thread(self._end_faults)
         if not self._stop.is_set() and not self._state.failures:
-            await final.run({healed, min(healed, self._last_heal or healed)})
+            await final.run({healed, min(healed, self._last_heal or healed)}, self._without_pace(left))
 
     def _arrivals(self) -> Generator:
         """The operations of warm-up and main phase, at the plan's rate."""
         plan = self._plan
         operations = plan.load.generator(plan.scale())
-        if plan.concurrency < self._workers:
+        if self._spares_workers:
             operations = on(range(plan.concurrency), operations)
         return stagger(plan.rate, Stream(plan.rng(f"pace {plan.rate}")), operations, open=plan.loop == "open")
 
-    async def _warm(self, load: Load, driving: asyncio.Task[None]) -> bool:
+    def _without_pace(self, arrivals: Generator) -> Generator:
+        """The workload's own operations, out of what is left of :meth:`_arrivals`."""
+        assert isinstance(arrivals, Paced)
+        return arrivals.child.child if isinstance(arrivals.child, On) and self._spares_workers else arrivals.child
+
+    async def _warm(self, load: Load, driving: asyncio.Task[Generator]) -> bool:
         began = self._clock_s()
 
         def warm() -> bool:
-            enough = load.served and self._clock_s() - began >= self._plan.warm_up
+            enough = bool(load.served) and self._clock_s() - began >= self._plan.warm_up
             return enough or self._stop.is_set() or driving.done()
 
         await self._until(warm, max(WARM_UP_LIMIT_S, self._plan.warm_up))
         return not self._stop.is_set()
 
-    async def _main(self, load: Load, driving: asyncio.Task[None]) -> None:
+    async def _main(self, load: Load, driving: asyncio.Task[Generator]) -> None:
         began = self._standstills.active_s()
         self.tally.phase = "main"
         self._reach("main")

@@ -1,6 +1,7 @@
-"""The final phase, after healing: wait for recovery and quiescence, then read every object.
+"""The final phase, after healing: ask for changes of every kind, wait for recovery and quiescence, read every object.
 
-1. *recovery*: light reads go on until every node has caught up, or the recovery time is over
+1. *recovery*: the workload's operations go on, lightly, and reads of every object beside them, until each kind was
+   served again and every node has caught up, or the recovery time is over
 2. *quiescence*: no operations until no node's state changes any more; contents can be compared then
 3. *final reads*: a client of each node reads each object, and the system decides which node serves it
 4. *restart* (on request): all servers are killed and started again; recovery, final reads and quiescence again
@@ -18,12 +19,28 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import cycle
 from typing import TYPE_CHECKING, Final, Protocol
 
+from msgspec.structs import replace
+
 from harness.errors import NotReadyError
 from harness.execution.interpreter import LOOK_S, follow
 from harness.execution.load import Load, Tally
-from harness.generators import Invocation, Stream, each_worker, on, operations, stagger
-from harness.judge.answers_by_process import reporting
-from harness.judge.recovery import committed_by, waiting_for
+from harness.generators import (
+    NOTHING,
+    Context,
+    Generator,
+    Invocation,
+    Op,
+    Stream,
+    each_worker,
+    on,
+    operations,
+    soonest,
+    stagger,
+)
+from harness.generators.base import Around
+from harness.generators.pacing import Paced
+from harness.judge.recovery import clients_decide, committed_by, waiting_for
+from harness.judge.service import met_by, wants_of
 from harness.workloads import until_applied
 
 if TYPE_CHECKING:
@@ -33,6 +50,7 @@ if TYPE_CHECKING:
     from harness.runstate import RunState
     from history import Probe
 
+#: Operations a second while nodes catch up: half of them the workload's own, half reads.
 RECOVERY_RATE: Final = 20.0
 #: How long the nodes may take to come to rest, beyond the recovery time.
 QUIET_S: Final = 10.0
@@ -54,6 +72,14 @@ class Restartable(Protocol):
     def start(self, nodes: Iterable[str]) -> None: ...
 
     def await_leader(self) -> str: ...
+
+
+class _Final(Around, frozen=True):
+    """The child's operations, for a cluster that is whole again."""
+
+    def op(self, ctx: Context) -> tuple[Op, Generator]:
+        op, child = self.child.op(ctx)
+        return (replace(op, final=True) if isinstance(op, Invocation) else op), _Final(child)
 
 
 class FinalPhase:
@@ -83,9 +109,14 @@ class FinalPhase:
         self._clock_ns = clock_ns
         self._stopped = stopped
         self._system = system
+        self._operations: Generator = NOTHING
 
-    async def run(self, heals: Iterable[int]) -> None:
-        """``heals`` are the times whose commit index every node must pass (nanoseconds since the run's start)."""
+    async def run(self, heals: Iterable[int], operations: Generator) -> None:
+        """``heals`` are the times whose commit index every node must pass (nanoseconds since the run's start).
+
+        ``operations`` are those that the workload has left: reads alone would not show that the system can be changed.
+        """
+        self._operations = operations
         await self._recover("recovered", heals)
         await self._come_to_rest("quiet")
         self._tally.note = "final reads"
@@ -100,26 +131,38 @@ class FinalPhase:
     # -- recovery --------------------------------------------------------------------------------------------------
 
     async def _recover(self, moment: str, since: Iterable[int], committed_before: int = -1) -> None:
-        """Reach the ``moment`` when every node has caught up with what was committed at those times, and before."""
+        """Reach the ``moment`` when all clients are served again, and every node has caught up.
+
+        That is with what was committed at those times, and before.
+        """
         self._tally.note = "waiting for every node to catch up"
-        system, probes = self._plan.under_test, self._probes.all
+        system, workload, load, probes = self._plan.under_test, self._plan.load, self._load, self._probes.all
         members, logless = self._system.members, self._probes.logless
         caught_up = [waiting_for(system, probes, members, one, committed_before, logless) for one in since]
-        self._load.served = False
+        wanted = {*wants_of(workload, load.asked, self._nodes if clients_decide(system, probes) else ())}
+        load.served.clear()
 
         def recovered() -> bool:
             try:
-                return self._load.served and all(done() for done in caught_up)
+                met = {want for call in load.served for want in met_by(workload, call)}
+                return wanted <= met and all(done() for done in caught_up)
             except Exception as error:  # noqa: BLE001 (a third party's rule may fail in any way; the judge asks it, too)
                 self._state.warn(f"the system's own rule of recovery failed: {type(error).__name__}: {error}")
                 return False
 
         late = self._standstills.deadline(self._plan.recovery_time)
-        reads = operations(cycle(self._reads()))
-        stream = Stream(self._plan.rng(f"pace {RECOVERY_RATE}"))
-        await follow(self._load, stagger(RECOVERY_RATE, stream, reads), lambda: recovered() or late())
+        left = await follow(load, self._light_load(), lambda: recovered() or late())
+        # Of several at a time the order changes, and one that is exhausted is gone.
+        paced = [one.child for one in getattr(left, "children", ()) if isinstance(one, Paced)]
+        self._operations = next((one.child for one in paced if isinstance(one, _Final)), NOTHING)
         if not self._stopped() and recovered():
             self._reach(moment)
+
+    def _light_load(self) -> Generator:
+        """Reads of every object, and beside them, each at a pace of its own, what the workload has left."""
+        parts = {"reads": operations(cycle(self._reads())), "operations": _Final(self._operations)}
+        rate = RECOVERY_RATE / len(parts)
+        return soonest(*(stagger(rate, Stream(self._plan.rng(f"final {name}")), one) for name, one in parts.items()))
 
     # -- quiescence ------------------------------------------------------------------------------------------------
 
@@ -128,8 +171,8 @@ class FinalPhase:
         if self._plan.under_test.prober is None:
             return
         self._tally.note = "waiting for the nodes to come to rest"
-        # A node that never reports what it has applied, such as an arbiter, has nothing to bring to rest.
-        nodes = reporting(self._probes.all, "applied") or self._nodes
+        # A node that never says what it has applied, such as an arbiter, has nothing to bring to rest.
+        nodes = self._probes.applying or self._nodes
         since, late = len(self._probes.all), self._standstills.deadline(QUIET_S)
         while not (level(seen := self._probes.all[since:], nodes) or late() or self._stopped()):
             await asyncio.sleep(LOOK_S)

@@ -28,36 +28,36 @@ LOOK_S: Final = 0.1
 _IN_A_ROW: Final = 8
 
 
-async def follow(load: Load, generator: Generator, over: Callable[[], bool] = lambda: False) -> None:
-    """Issue what the generator gives until it is exhausted, ``over()``, or the load is stopped.
+async def follow(load: Load, generator: Generator, over: Callable[[], bool] = lambda: False) -> Generator:
+    """Issue what the generator gives until it is exhausted, ``over()``, or the load is stopped; return what is left.
 
-    ``over`` is asked before every operation.  Open operations are awaited.
+    ``over`` is asked before every question to the generator.  Open operations are awaited, and what the generator had
+    given is issued, so that what is left can be followed later.  A load that is stopped issues nothing more.
     """
-    interpreter = _Interpreter(load, generator, lambda: load.stopped() or over())
+    interpreter = _Interpreter(load, generator, over)
     del generator  # it may hold a lazy sequence, which would stay in memory from its beginning on
-    await interpreter.run()
+    return await interpreter.run()
 
 
 class _Interpreter:
     """One generator, followed once by :meth:`run`."""
 
-    def __init__(self, load: Load, generator: Generator, ended: Callable[[], bool]) -> None:
+    def __init__(self, load: Load, generator: Generator, over: Callable[[], bool]) -> None:
         size = len(load.workers)
         self._load = load
         self._generator = generator
-        self._ended = ended
+        self._is_over = over
         self._loop = asyncio.get_running_loop()
         self._free = tuple(range(size))
         self._given: list[Invocation | None] = [None] * size
         self._waiting: list[asyncio.Future[None] | None] = [None] * size
         self._over = self._loop.create_future()
-        self._exhausted = False
         self._until: int | None = None
         self._timer = PreciseTimer(self._loop, self._due)
         self._look: asyncio.TimerHandle | None = None
 
-    async def run(self) -> None:
-        """Return when the generator is exhausted or it has ended, and no operation is open."""
+    async def run(self) -> Generator:
+        """Return what is left of the generator when it is exhausted or over, and no operation is open."""
         try:
             async with asyncio.TaskGroup() as group:
                 for number in range(len(self._free)):
@@ -68,19 +68,20 @@ class _Interpreter:
             self._timer.close()
             if self._look is not None:
                 self._look.cancel()
+        return self._generator
 
     async def _work(self, number: int) -> None:
         load, given, over, in_a_row = self._load, self._given, self._over, 0
         worker = load.workers[number]
         worker.task = asyncio.current_task()
-        while not over.done() or self._exhausted:
+        while True:
             if (invocation := given[number]) is None:
-                if self._exhausted:
+                if over.done():
                     return
                 self._waiting[number] = future = self._loop.create_future()
                 await future
                 continue
-            if self._ended():  # also since it was given
+            if load.stopped():  # also since it was given
                 self._finish()
                 return
             given[number] = None
@@ -101,7 +102,7 @@ class _Interpreter:
         if self._over.done():
             return
         try:
-            self._finish() if self._ended() else self._step()
+            self._step()
         except Exception as error:  # noqa: BLE001 (a timer's exception would only be logged)
             self._finish(error)
 
@@ -116,6 +117,9 @@ class _Interpreter:
             self._generator = self._generator.update(ctx, event)
         if self._over.done():
             return
+        if load.stopped() or self._is_over():
+            self._finish()
+            return
         while True:
             op, after = self._generator.op(ctx)
             self._generator = after
@@ -129,7 +133,6 @@ class _Interpreter:
             elif type(op) is Message:
                 log.info("%s", op.text)
             elif type(op) is Exhausted:
-                self._exhausted = True
                 self._finish()
                 return
 

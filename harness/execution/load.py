@@ -12,10 +12,10 @@ from harness.errors import HarnessError
 from harness.execution.histogram import Histogram
 from harness.execution.standstills import Standstills
 from harness.generators import Context, Invocation
+from harness.judge.service import Call, was_granted
 from harness.systems.law import LOST
 from history import Event, HistoryWriter
 from history.records.events import Phase
-from history.records.operations import was_served
 
 if TYPE_CHECKING:
     from harness.plan import Plan
@@ -91,8 +91,8 @@ class Load:
         self.workers = [Worker(number, client) for number, client in enumerate(clients)]
         #: The keys that had operations, in the order of the first.
         self.keys: dict[str | int, None] = {}
-        #: Whether the system served an operation (``history.records.operations.was_served``).
-        self.served = False
+        #: The operations that were asked for, and those that the system served: of which kind, by which node.
+        self.asked, self.served = set[Call](), set[Call]()
         #: How late each operation of the main phase was issued although its worker was free.
         self.late = Histogram()
         #: Latency of the main phase's ok operations from their invocation, and from their intended time.
@@ -154,15 +154,18 @@ class Load:
         if self._see is not None:
             self._see(event)
         tally.completions[phase, f, type_] += 1
+        call = f, event.node or client.home
+        self.asked.add(call)
         if type_ == "info":
             worker.process += len(self.workers)
             self._processes = tuple([worker.process for worker in self.workers])
         elif type_ == "ok":
-            self._count_ok(invoked, event)
+            self._count_ok(invoked, event, call)
         return event
 
-    def _count_ok(self, invoked: Event, event: Event) -> None:
-        self.served = self.served or was_served(event.type, event.error)
+    def _count_ok(self, invoked: Event, event: Event, call: Call) -> None:
+        if was_granted(event.f, event.type, event.error, event.value):
+            self.served.add(call)
         if event.phase == "main":
             self.service.add(event.time - invoked.time)
             self.response.add(event.time - (invoked.time if invoked.intended is None else invoked.intended))

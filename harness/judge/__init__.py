@@ -6,6 +6,7 @@
 ``gates``               conditions without which a run proved nothing; ``fault_windows``: when faults stood
 ``node_checks``         the checks of what nodes say of themselves: ``replicas``, ``election_safety``, ``logs``
 ``recovery_check``      whether the cluster recovered in time; ``recovery`` has the rules, also for a run that waits
+``service``             what clients must be served with, and when they were
 ``node_alarms``         alarms in the nodes' logs and answers
 ``system_checks``       the checks that a system brings with it
 ``damage``              what faults of ours destroyed, and what that excuses

@@ -116,7 +116,7 @@ class _Record:
         end = len(self._probes) if later is None else bisect_left(self._moments, later)
         begin = bisect_left(self._moments, healed - FRESH_NS)
         seen = self._probes[begin:end]
-        recovery = assess(seen, self._nodes, healed, None, committed_before=self._committed[begin - 1] if begin else -1)
+        recovery = assess(seen, self._nodes, healed, committed_before=self._committed[begin - 1] if begin else -1)
         if recovery.target < 0:
             return {"caught_up": {}, "behind": []}
         ends = {probe.node: probe.ledger_end for probe in seen if probe.answered and probe.time >= healed}

@@ -1,7 +1,8 @@
 """Assess recovery: used while the run waits, and again when it is judged.
 
-By one of three rules: a system's own (``System.recovered``), else the nodes' commit and applied indexes, else that
-operations succeed again.
+Whatever the system, clients must be served again with every kind of operation (``harness.judge.service``).  Whether the
+nodes are back is decided by one of three rules: a system's own (``System.recovered``), else the nodes' commit and
+applied indexes, else each node's own clients.
 """
 
 from __future__ import annotations
@@ -9,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
 from harness.judge.answers_by_process import last_answers, reporting
+from harness.judge.service import CHANGES, Service, Want, wants_text
 from harness.systems.api import Recovered, System
 from history import Probe, Receipt
 from history.records.indexes import index_text
@@ -23,14 +26,18 @@ FRESH_NS: Final = 2_000_000_000
 #: How often (ns) a system's own rule is asked of the recorded probes.
 _ROUND_NS: Final = 250_000_000
 NOTHING_COMMITTED: Final = "no node ever reported a commit index: there is nothing to reach"
-NOTHING_SERVED: Final = "no operation ever succeeded: there is nothing to come back to"
 NO_ANSWER: Final = "no node ever answered a probe"
+
+NO_SERVICES: Final[Mapping[Want, Service]] = MappingProxyType({})
 
 #: What is waited after, in words.
 HEAL: Final = "the heal"
 TRIED: Final = "the attempt to heal"
 LOAD: Final = "the load"
 RESTART: Final = "the restart"
+
+#: What is asked for in vain must be so for the time to recover, less at most this (s): workers wait for their answers.
+PAUSE_S: Final = 5.0
 
 Rule: TypeAlias = Literal["own", "indexes", "operations"]
 
@@ -43,6 +50,11 @@ def rule_of(system: System, probes: Sequence[Probe]) -> Rule:
     return "indexes" if silent or (reporting(probes, "committed") and reporting(probes, "applied")) else "operations"
 
 
+def clients_decide(system: System, probes: Sequence[Probe]) -> bool:
+    """Whether nothing but its own clients shows that a node is back, and no declaration says that they cannot."""
+    return rule_of(system, probes) == "operations" and system.every_node_serves is not False
+
+
 @dataclass(frozen=True, slots=True)
 class Recovery:
     """The progress of each node after a heal at ``healed_at`` (ns since the run's start).
@@ -51,10 +63,11 @@ class Recovery:
     it had none yet), ``applied`` the last applied index of each node since (-1: it applied nothing; None: it did not
     answer), ``reached`` when it passed the target (ns since the run's start, None: never).
     ``committed`` is the highest commit index that any node reported since the heal (-1: none did).
-    ``committed_again`` is the return of the first operation that was invoked after the heal and went through a quorum.
+    ``services`` are what clients must be served with, as far as they asked for it since the heal.
 
     By a system's own rule there is no target: ``reached`` is when it held for the node, ``together`` when it held for
-    all of them at once.  Where operations decide, no node is followed.  ``undecidable`` is why nothing can be said.
+    all of them at once.  Where operations decide, no node is followed: ``services`` are those of each node, too.
+    ``undecidable`` is why nothing can be said of the nodes, ``unproven`` what clients left open.
 
     ``logless`` are the nodes that keep no log, such as arbiters: they have come back with their first answer.
     ``silent`` are the nodes that had been silent before the heal and stayed so, with their last answer (ns, None: they
@@ -67,10 +80,11 @@ class Recovery:
     leader: str | None
     applied: dict[str, int | None]
     reached: dict[str, int | None]
-    committed_again: int | None
+    services: Mapping[Want, Service]
     rule: Rule = "indexes"
     together: int | None = None
     undecidable: str = ""
+    unproven: str = ""
     committed: int = -1
     logless: tuple[str, ...] = ()
     silent: Mapping[str, int | None] = field(default_factory=dict)
@@ -78,42 +92,82 @@ class Recovery:
     epoch_bits: int = 0
 
     @property
-    def behind(self) -> tuple[str, ...]:
+    def late_nodes(self) -> tuple[str, ...]:
         """The nodes that never passed the target."""
         return tuple(node for node, moment in self.reached.items() if moment is None)
+
+    @property
+    def behind(self) -> tuple[str, ...]:
+        """The nodes that never passed the target, or never served their own clients again."""
+        return tuple(dict.fromkeys([*self.late_nodes, *(node for _, node in self.unserved if node is not None)]))
+
+    @property
+    def unserved(self) -> tuple[Want, ...]:
+        """What clients asked for in vain."""
+        return tuple(want for want, service in self.services.items() if service.granted is None)
+
+    @property
+    def served_again(self) -> int | None:
+        """When every kind of operation had been served, by whichever node; None if one never was."""
+        kinds = [one.granted for (_, node), one in self.services.items() if node is None]
+        granted = [moment for moment in kinds if moment is not None]
+        return max(granted, default=None) if len(granted) == len(kinds) else None
+
+    @property
+    def nodes_back(self) -> bool:
+        return self.together is not None if self.rule == "own" else not self.late_nodes
 
     @property
     def complete(self) -> bool:
         return self.finished_at is not None
 
     @property
+    def failed(self) -> bool:
+        """Whether something did not come back that could be seen to."""
+        return bool(self.unserved) or not (self.nodes_back or self.undecidable)
+
+    @property
+    def open(self) -> list[str]:
+        """Why not everything could be seen."""
+        return [why for why in (self.undecidable, self.unproven) if why]
+
+    @property
     def finished_at(self) -> int | None:
         """The time at which the last condition was met (ns since the run's start), None if one never was."""
-        if self.rule == "own":
-            conditions = [self.committed_again, self.together]
-        else:
-            conditions = [self.committed_again, *self.reached.values()]
-        met = [moment for moment in conditions if moment is not None]
-        return max(met) if len(met) == len(conditions) else None
+        if self.unserved or not self.nodes_back:
+            return None
+        met = [*(one.granted for one in self.services.values()), self.together, *self.reached.values()]
+        return max((moment for moment in met if moment is not None), default=None)
 
     @property
     def seconds(self) -> float | None:
         """Seconds from the heal until the last condition was met; None if one never was."""
         return None if self.finished_at is None else (self.finished_at - self.healed_at) / 1e9
 
+    @property
+    def service_took(self) -> float:
+        """The longest that clients asked before they were served (s)."""
+        waits = (one.granted - one.asked for one in self.services.values() if one.granted is not None)
+        return max(waits, default=0) / 1e9
+
+    @property
+    def took(self) -> float:
+        """Like ``seconds``, without the time that went by before clients asked: that is not the system's."""
+        moments = [self.together] if self.rule == "own" else self.reached.values()
+        nodes = max((moment - self.healed_at for moment in moments if moment is not None), default=0) / 1e9
+        return max(nodes, self.service_took)
+
     def sentence(self) -> str:
         """The finding as text, such as "n1 and n3 stuck at 2465 and 2470 of 11924".
 
         What was committed at the heal, and by the end, which is what tables and charts compare a node with.
         """
-        if self.rule == "operations":
-            return f"no operation succeeded after {self.event}"
         if self.rule == "own":
             return self._own_sentence()
         parts = []
-        silent = [node for node in self.behind if self.applied[node] is None and node not in self.silent]
-        empty = [node for node in self.behind if self.applied[node] == -1]
-        stuck = {node: index for node in self.behind if (index := self.applied[node]) not in (None, -1)}
+        silent = [node for node in self.late_nodes if self.applied[node] is None and node not in self.silent]
+        empty = [node for node in self.late_nodes if self.applied[node] == -1]
+        stuck = {node: index for node in self.late_nodes if (index := self.applied[node]) not in (None, -1)}
         if stuck:
             indexes = and_listed(map(self._index, dict.fromkeys(stuck.values())))
             later = f" ({self._index(self.committed)} by the end)" if self.committed > self.target else ""
@@ -122,7 +176,7 @@ class Recovery:
             parts.append(f"{and_listed(empty)} applied nothing of {self._index(self.target)}")
         if silent:
             parts.append(f"{and_listed(silent)} silent since {self.event}")
-        return "; ".join([*parts, *self._silent_before(), *self._uncommitted()])
+        return "; ".join([*parts, *self._silent_before(), *self._unserved()])
 
     def _index(self, index: int) -> str:
         return index_text(index, self.epoch_bits)
@@ -130,15 +184,20 @@ class Recovery:
     def _own_sentence(self) -> str:
         parts = []
         if self.together is None:
-            parts.append(f"{and_listed(self.behind) or 'the nodes together'} did not catch up")
-        return "; ".join([*parts, *self._silent_before(), *self._uncommitted()])
+            parts.append(f"{and_listed(self.late_nodes) or 'the nodes together'} did not catch up")
+        return "; ".join([*parts, *self._silent_before(), *self._unserved()])
 
-    def _uncommitted(self) -> list[str]:
-        return [f"nothing was committed after {self.event}"] if self.committed_again is None else []
+    def _unserved(self) -> list[str]:
+        """Say what clients were never served with again; of single nodes only where the cluster itself serves."""
+        kinds = [kind for kind, node in self.unserved if node is None]
+        if kinds:
+            named = [kind for kind in kinds if kind != CHANGES] or ["change"]
+            return [f"no {' and no '.join(named)} succeeded after {self.event}"]
+        return [f"{wants_text(self.unserved)} not served after {self.event}"] if self.unserved else []
 
     def _silent_before(self) -> list[str]:
         """Say since when nodes that are behind are silent, of those that had been before the heal."""
-        since = {node: self.silent[node] for node in self.behind if node in self.silent}
+        since = {node: self.silent[node] for node in self.late_nodes if node in self.silent}
         never = [node for node, moment in since.items() if moment is None]
         dated = {node: f"{moment / 1e9:.1f}" for node, moment in since.items() if moment is not None}
         gone = (
@@ -149,7 +208,7 @@ class Recovery:
     def reached_sentence(self) -> str:
         """Say what was reached and when, such as "all nodes at 40, 3.1 s after the heal"; only if it was."""
         assert self.seconds is not None
-        what = {"own": "all nodes caught up", "operations": "operations succeeded again"}
+        what = {"own": "all nodes caught up", "operations": "every kind of operation succeeded again"}
         without = f", of which {and_listed(self.logless)} without a log" if self.logless else ""
         done = what.get(self.rule, f"all nodes at {self._index(self.target)}{without}")
         reached = f"{done}, {self.seconds:.1f} s after {self.event}"
@@ -160,7 +219,7 @@ def assess(
     probes: Sequence[Probe],
     nodes: Iterable[str],
     healed_at: int,
-    committed_again: int | None,
+    services: Mapping[Want, Service] = NO_SERVICES,
     committed_before: int = -1,
     logless: Collection[str] = (),
 ) -> Recovery:
@@ -181,20 +240,23 @@ def assess(
         if reached[probe.node] is None and (probe.applied >= target or probe.node in logless):
             reached[probe.node] = probe.time
     return Recovery(
-        healed_at, target, leader, applied, reached, committed_again,
+        healed_at, target, leader, applied, reached, services,
         undecidable=NOTHING_COMMITTED if target < 0 else "", committed=committed,
         logless=tuple(node for node in applied if node in logless),
     )  # fmt: skip
 
 
-def assess_operations(healed_at: int, committed_again: int | None, *, ever: bool) -> Recovery:
-    """Judge by operations alone; ``ever`` is whether any operation of the run succeeded."""
-    why = "" if ever else NOTHING_SERVED
-    return Recovery(healed_at, -1, None, {}, {}, committed_again, "operations", undecidable=why)
+def assess_operations(healed_at: int, services: Mapping[Want, Service]) -> Recovery:
+    """Judge by operations alone."""
+    return Recovery(healed_at, -1, None, {}, {}, services, "operations")
 
 
 def assess_own(
-    rule: Recovered, probes: Sequence[Probe], nodes: Sequence[str], healed_at: int, committed_again: int | None
+    rule: Recovered,
+    probes: Sequence[Probe],
+    nodes: Sequence[str],
+    healed_at: int,
+    services: Mapping[Want, Service] = NO_SERVICES,
 ) -> Recovery:
     """Judge by the system's own rule, asked as if the probes were still coming in."""
     leader, _ = _target(probes, healed_at)
@@ -217,7 +279,7 @@ def assess_own(
         why = f"the system's own rule of recovery failed: {type(error).__name__}: {error}"
     applied = {probe.node: probe.applied for probe in probes if probe.answered and probe.time >= healed_at}
     of_nodes = {node: applied.get(node) for node in nodes}
-    return Recovery(healed_at, -1, leader, of_nodes, reached, committed_again, "own", together, why)
+    return Recovery(healed_at, -1, leader, of_nodes, reached, services, "own", together, why)
 
 
 def waiting_for(

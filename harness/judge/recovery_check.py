@@ -1,13 +1,13 @@
 """The check ``recovery``: whether the cluster recovered in time, and if not, whether that is our fault.
 
-Only the system's own failure to recover makes it invalid.  What we could not heal and did not observe makes the check
-unknown; the times in which we stood still do not count; a server that refuses to start on a file that we damaged is
-excused.
+Only the system's own failure to recover makes it invalid.  What we could not heal, did not observe and did not ask for
+makes the check unknown; the times in which we stood still do not count; a server that refuses to start on a file that
+we damaged is excused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -21,18 +21,21 @@ from harness.judge.recorded import Recorded
 from harness.judge.recovery import (
     HEAL,
     LOAD,
+    PAUSE_S,
     RESTART,
     TRIED,
     Recovery,
     assess,
     assess_operations,
     assess_own,
+    clients_decide,
     committed_by,
     last_heal,
     rule_of,
     silent_before,
 )
-from history import SECOND, Check, Operation, Probe, Verdict
+from harness.judge.service import Service, Want, services_since, wants_of, wants_text
+from history import SECOND, Check, Operation, Verdict
 from history.metrics.awake_clock import AwakeClock, gaps
 from history.records.indexes import index_text
 from history.records.probes import last_commit
@@ -41,11 +44,19 @@ from history.records.text import and_listed
 #: What a node reached within the limit may be seen by a probe this much later (s).
 SLACK_S: Final = 1.0
 _ASKED: Final = {
-    "indexes": "the cluster commits and every node's applied index reaches what was committed then",
-    "own": "the cluster commits and every node has caught up, by the system's own rule",
-    "operations": "operations succeed again",
+    "indexes": "every kind of operation succeeds and every node's applied index reaches what was committed then",
+    "own": "every kind of operation succeeds and every node has caught up, by the system's own rule",
+    "operations": "every kind of operation succeeds",
 }
+_OF_NODES: Final = ", and every node serves its own clients reads and changes"
 _SINCE: Final = {HEAL: "last heal", TRIED: "last attempt to heal", LOAD: "end of the load"}
+#: Why what clients asked for and did not get is not held against the system.
+UNASKED: Final = "not asked for again"
+NEVER: Final = "never succeeded, so that there is nothing to come back to"
+UNDECLARED: Final = (
+    "not served again, and the system does not declare whether every node serves its own clients (every_node_serves)"
+)
+BRIEFLY: Final = "asked for in vain, but not for the whole time to recover"
 #: A violation at most this long before a node's last answer (ns) stood until the end: that answer is not judged.
 _STANDS_NS: Final = 1_500_000_000
 
@@ -55,8 +66,9 @@ class RecoveryFindings:
     """Findings of the probes since the last heal and since the load, in awake time (``history.metrics.awake_clock``).
 
     The clients' load goes on after the last heal, and a node may fall behind in it: so what was committed when the load
-    had ended must be reached as well.  ``unseen`` are times without any probe, ``unasked`` nodes without a probe since
-    the heal, ``seconds`` is the observed time; ``refused`` are nodes that did not start on a file that we damaged.
+    had ended must be reached as well.  ``unseen`` are times without any probe, of a system that has them, ``unasked``
+    nodes without a probe since the heal, ``seconds`` is the observed time; ``refused`` are nodes that did not start on
+    a file that we damaged.
     ``restarted`` are the findings since all nodes were restarted at the end.
     """
 
@@ -85,7 +97,7 @@ def recovery_of(recorded: Recorded, damages: Damages) -> RecoveryFindings | None
     swept = clock.at(moments["healed"])
     healed = last_heal(clock.receipts(recorded.receipts), swept)
     found = _found(
-        recorded, clock, _before_the_restart(recorded), damages.refused(recorded.probes),
+        _before_the_restart(recorded), clock, damages.refused(recorded.probes),
         since=(healed, swept), until=moments["final-reads"], event=_event(recorded),
     )  # fmt: skip
     if "restarting" not in moments:
@@ -95,7 +107,7 @@ def recovery_of(recorded: Recorded, damages: Damages) -> RecoveryFindings | None
         lines = _refusal_lines(refused) if recorded.state.restart_failed else {}
         return replace(found, refused={**lines, **found.refused})
     again = _found(
-        recorded, clock, recorded.probes, refused, since=(clock.at(moments["restarted"]),) * 2,
+        recorded, clock, refused, since=(clock.at(moments["restarted"]),) * 2,
         until=moments["restarted-reads"], event=RESTART,
         committed_before=committed_by(recorded.probes, moments["restarting"]),
     )  # fmt: skip
@@ -105,7 +117,6 @@ def recovery_of(recorded: Recorded, damages: Damages) -> RecoveryFindings | None
 def _found(
     recorded: Recorded,
     clock: AwakeClock,
-    seen: Sequence[Probe],
     refused: dict[str, Damage],
     *,
     since: tuple[int, int],
@@ -113,39 +124,70 @@ def _found(
     event: str,
     committed_before: int = -1,
 ) -> RecoveryFindings:
-    """The findings since the two times (awake ns), of probes until a moment of the run."""
-    probes = clock.probes(seen)
+    """The findings since the two times (awake ns), until a moment of the run."""
+    probes, operations = clock.probes(recorded.probes), clock.operations(recorded.operations)
     nodes = [node for node in recorded.keepers if node not in refused]
-    operations = clock.operations(recorded.operations)
-    final = [operation for operation in operations if operation.phase == "final"]
     system, rule = recorded.plan.under_test, rule_of(recorded.plan.under_test, recorded.probes)
-    ever = any(operation.served for operation in operations)
+    with_clients = [node for node in recorded.serving if node not in refused]
+    calls = {(operation.f, operation.node) for operation in operations}
+    wants = wants_of(recorded.plan.load, calls, with_clients if clients_decide(system, recorded.probes) else ())
 
-    def assessed(moment: int, again: int | None) -> Recovery:
+    def assessed(moment: int, services: Mapping[Want, Service]) -> Recovery:
         if system.recovered is not None:
-            return assess_own(system.recovered, probes, nodes, moment, again)
+            return assess_own(system.recovered, probes, nodes, moment, services)
         if rule == "operations":
-            return assess_operations(moment, again, ever=ever)
-        return assess(probes, nodes, moment, again, committed_before, recorded.state.logless)
+            return assess_operations(moment, services)
+        return assess(probes, nodes, moment, services, committed_before, recorded.state.logless)
 
-    def followed(moment: int, among: Sequence[Operation]) -> Recovery:
-        found = assessed(moment, _committed_again(among, moment, recorded))
+    def followed(moment: int, among: Sequence[Operation], wants: Sequence[Want]) -> Recovery:
+        services, unproven = _services(recorded, wants, moment, among)
+        found = replace(assessed(moment, services), unproven=unproven, event=event, epoch_bits=system.epoch_bits)
         silent = silent_before(probes, nodes, moment) if event != RESTART else {}
-        before = {node: clock.maybe_back(last) for node, last in silent.items()}
-        return replace(found, silent=before, event=event, epoch_bits=system.epoch_bits)
+        return replace(found, silent={node: clock.maybe_back(last) for node, last in silent.items()})
 
     healed, swept = since
-    since_heal, since_load = followed(healed, operations), followed(swept, final)
+    since_heal = followed(healed, operations, wants)
+    final = [operation for operation in operations if operation.phase == "final"]
+    # What was served since the heal, and is not asked for again, is known to have come back.
+    asked_again = services_since(swept, final, recorded.plan.load)
+    since_load = followed(swept, final, [want for want in wants if want in asked_again] or wants)
     asked = {probe.node for probe in probes if probe.time >= healed}
     end = max([clock.at(until), *(probe.time for probe in probes[-1:])])
-    looked = _moments_of(operations, end) if rule == "operations" else [probe.time for probe in probes]
     return RecoveryFindings(
         since_heal, since_load, clock,
-        unseen=tuple(gaps(looked, healed, end)),
-        unasked=tuple(node for node in since_heal.behind if node not in asked),
+        unseen=() if rule == "operations" else tuple(gaps((probe.time for probe in probes), healed, end)),
+        unasked=tuple(node for node in since_heal.late_nodes if node not in asked),
         seconds=(end - healed) / 1e9,
         refused=_refusal_lines(refused),
     )  # fmt: skip
+
+
+def _services(
+    recorded: Recorded, wants: Sequence[Want], moment: int, operations: Sequence[Operation]
+) -> tuple[dict[Want, Service], str]:
+    """How clients were served since a moment, as far as that can be held against the system; and what cannot be."""
+    load, system, limit = recorded.plan.load, recorded.plan.under_test, recorded.plan.recovery_time
+    found = services_since(moment, operations, load)
+    ever = services_since(0, recorded.operations, load)
+    enough = round((limit - min(PAUSE_S, limit / 4)) * SECOND)
+    services: dict[Want, Service] = {}
+    why: dict[str, list[Want]] = {}
+    for want in wants:
+        service = found.get(want)
+        if service is None:
+            why.setdefault(UNASKED, []).append(want)
+        elif want[1] is not None and not system.every_node_serves:
+            if service.granted is None:
+                why.setdefault(UNDECLARED, []).append(want)
+        elif service.granted is not None:
+            services[want] = service
+        elif want[1] is None and ever[want].granted is None:
+            why.setdefault(NEVER, []).append(want)
+        elif service.until - service.asked < enough:
+            why.setdefault(BRIEFLY, []).append(want)
+        else:
+            services[want] = service
+    return services, "; ".join(f"{wants_text(left)} {reason}" for reason, left in why.items())
 
 
 def _refusal_lines(refused: dict[str, Damage]) -> dict[str, str]:
@@ -158,40 +200,13 @@ def _event(recorded: Recorded) -> str:
     return LOAD if not healed else TRIED if None in healed else HEAL
 
 
-def _before_the_restart(recorded: Recorded) -> Sequence[Probe]:
-    """Drop probes after the restart at the end: they say nothing about recovery before it."""
+def _before_the_restart(recorded: Recorded) -> Recorded:
+    """Drop probes and operations after the restart at the end: they say nothing about recovery before it."""
     until = recorded.state.moments.get("restarting")
-    return recorded.probes if until is None else [probe for probe in recorded.probes if probe.time < until]
-
-
-def _moments_of(operations: Sequence[Operation], end: int) -> list[int]:
-    """Times (ns) at which an operation was open, at least one a second: the system was being asked."""
-    return [
-        moment
-        for operation in operations
-        for moment in (*range(operation.invoked, _until(operation, end), SECOND), _until(operation, end))
-    ]
-
-
-def _until(operation: Operation, end: int) -> int:
-    return min(end, end if operation.returned is None else operation.returned)
-
-
-def _committed_again(operations: Sequence[Operation], healed: int, recorded: Recorded) -> int | None:
-    """The first completion after the heal that went through a quorum.
-
-    An acknowledgement of an entry that was never applied does not count, nor an answer for which nothing was asked.
-    """
-    plan = recorded.plan
-    quorum_reads, reads = plan.under_test.quorum_reads(plan.setup()), plan.load.reads
-    returns = [
-        operation.returned
-        for operation in operations
-        if operation.served
-        and operation.invoked >= healed
-        and (quorum_reads or operation.phase == "final" or operation.f not in reads)
-    ]
-    return min((moment for moment in returns if moment is not None), default=None)
+    if until is None:
+        return recorded
+    probes = [probe for probe in recorded.probes if probe.time < until]
+    return replace(recorded, probes=probes, operations=[op for op in recorded.operations if op.invoked < until])
 
 
 def recovery_check(recorded: Recorded, found: RecoveryFindings | None, damages: Damages) -> Check:
@@ -199,6 +214,7 @@ def recovery_check(recorded: Recorded, found: RecoveryFindings | None, damages: 
     limit = recorded.plan.recovery_time
     asked = (
         f"within {limit:g} s of the {_SINCE[_event(recorded)]} {_ASKED[found.since_heal.rule if found else 'indexes']}"
+        + (_OF_NODES if clients_decide(recorded.plan.under_test, recorded.probes) else "")
     )
 
     def check(verdict: Verdict, seen: str, details: dict[str, Any] | None = None) -> Check:
@@ -217,10 +233,9 @@ def recovery_check(recorded: Recorded, found: RecoveryFindings | None, damages: 
     looked = [found, found.restarted] if found.restarted else [found]
     wrong = next(((one, *failure) for one in looked if (failure := _failure(one, limit))), None)
     if wrong is None:
-        if why := next(
-            (why for one in looked if (why := one.since_heal.undecidable or one.since_load.undecidable)), ""
-        ):
-            return check("unknown", why)
+        open_ = [why for one in looked for since in (one.since_heal, one.since_load) for why in since.open]
+        if open_:
+            return check("unknown", "; ".join(dict.fromkeys(open_)))
         well = "; ".join(_time_sentence(one, limit) for one in looked)
         details = {**_reached(found, found.since_heal), "seconds": found.since_heal.seconds}
         return check("valid", well + _refusals(*looked), details)
@@ -252,25 +267,22 @@ def _restart_failed(recorded: Recorded, damages: Damages) -> str | None:
 def _failure(found: RecoveryFindings, limit: float) -> tuple[Recovery, str] | None:
     """The kind of the failure, and its sentence."""
     heal, load = found.since_heal, found.since_load
-    if not heal.undecidable and heal.seconds is None:
+    if heal.failed:
         after = "after all were restarted " if heal.event == RESTART else ""
         return heal, after + heal.sentence() + _late(heal, limit)
-    if not load.undecidable and load.seconds is None:
-        before = f"{heal.reached_sentence()}, but " if heal.seconds is not None and not heal.undecidable else ""
+    if load.failed:
+        before = f"{heal.reached_sentence()}, but " if heal.seconds is not None and not heal.open else ""
         return load, f"{before}after the load {load.sentence()}"
-    if (
-        not (heal.undecidable or load.undecidable)
-        and (slowest := max(heal, load, key=_took))
-        and _took(slowest) > limit + SLACK_S
-    ):
+    if not (heal.open or load.open) and (slowest := max(heal, load, key=_took)).took > limit + SLACK_S:
         return slowest, _time_sentence(found, limit)
     return None
 
 
 def _late(heal: Recovery, limit: float) -> str:
     """Say of a cluster of which nodes are missing that the others, too, served again only after the limit."""
-    if heal.committed_again is None or (took := (heal.committed_again - heal.healed_at) / SECOND) <= limit + SLACK_S:
+    if heal.served_again is None or heal.service_took <= limit + SLACK_S:
         return ""
+    took = (heal.served_again - heal.healed_at) / SECOND
     return f"; operations succeeded again only {took:.1f} s after {heal.event}"
 
 
@@ -281,7 +293,7 @@ def _took(recovery: Recovery) -> float:
 
 def _time_sentence(found: RecoveryFindings, limit: float) -> str:
     heal, load = found.since_heal, found.since_load
-    seen, late = heal.reached_sentence(), max(_took(heal), _took(load))
+    seen, late = heal.reached_sentence(), max(heal.took, load.took)
     if _took(load) > max(_took(heal), limit):
         at = f"at {index_text(load.target, load.epoch_bits)} " if load.rule == "indexes" else ""
         seen += f", {'but' if late > limit + SLACK_S else 'and'} {at}only {_took(load):.1f} s after the load"
@@ -357,10 +369,16 @@ def _last_seen(recorded: Recorded) -> dict[str, Any]:
 
 
 def _reached(found: RecoveryFindings, recovery: Recovery) -> dict[str, Any]:
+    unserved = [kind for kind, node in recovery.unserved if node is None]
     if recovery.rule == "operations":
-        served = found.clock.maybe_back(recovery.committed_again)
-        return {"healed_ns": found.clock.back(recovery.healed_at), "served_ns": served}
+        return {
+            "healed_ns": found.clock.back(recovery.healed_at),
+            "served_ns": found.clock.maybe_back(recovery.served_again),
+            "unserved": unserved,
+            **({"behind": list(recovery.behind)} if recovery.behind else {}),
+        }
     return {
+        "unserved": unserved,
         "healed_ns": found.clock.back(recovery.healed_at),
         "target": recovery.target,
         "leader_at_heal": recovery.leader,

@@ -367,7 +367,9 @@ class System:
     that they can share a process.  ``describe`` adds facts to what the results record of the environment.  Without
     ``recovered`` the nodes' ``committed`` and ``applied`` decide where probes report them, else that operations succeed
     again.  A node may answer damage to files of the classes in ``may_refuse`` by not starting.
-    ``quorum_reads``: an answered read shows that a quorum answered, not one node.  ``promises``: what it claims.
+    ``every_node_serves``: clients of any node must be served once all faults are healed, by it or through it.  False:
+    they need not be, as where a backup refuses.  None: it is not known, so a run in which some are not is unknown.
+    ``promises``: what it claims.
     ``epoch_bits``: so many lower bits of an index count within an epoch, which the upper ones are (0: no epochs).
     ``log_words`` say what lines of its logs mean.
     """
@@ -393,6 +395,6 @@ class System:
     alarms: tuple[Alarm, ...] = ()
     log_words: LogWords = NO_WORDS
     may_refuse: frozenset[str] = frozenset()
-    quorum_reads: Callable[[Setup], bool] = lambda _setup: True
+    every_node_serves: bool | None = None
     title: str = ""
     epoch_bits: int = 0

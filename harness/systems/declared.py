@@ -21,7 +21,7 @@ def check_declared(system: System) -> None:
     for place in ("versions", "workloads"):
         if not getattr(system, place):
             raise ValueError(f"{place} is empty: the first is the default")
-    for place in ("roles", "clients", "surface", "refuse", "artifacts", "leads", "describe", "quorum_reads"):
+    for place in ("roles", "clients", "surface", "refuse", "artifacts", "leads", "describe"):
         if not callable(getattr(system, place)):
             raise ValueError(f"{place} must be a function, not {getattr(system, place)!r}")
     if not isinstance(system.law, Law):

@@ -312,7 +312,7 @@ SYSTEM: Final = System(
     clients=lambda setup, number: [Client(node, setup) for node in islice(cycle(setup.nodes), number)],
     prober=lambda _, shell: Prober(shell.machine.address),
     law=LAW,
-    quorum_reads=lambda setup: setup.workload != SESSIONS.name,  # whose peeks one server answers
+    every_node_serves=True,
     workloads=(
         one_object("set", "znodes are created below one, which every node lists at the end", "set", "add", "read",
                    SET.checks),

@@ -270,8 +270,11 @@ def severity_of(check: str, kind: str, details: Mapping[str, Any] | None = None)
         elsewhere = bool(losses) and all(one.get("elsewhere") == one.get("lost") for one in losses)
         return "missing on nodes" if elsewhere else "data lost"
     if check == "recovery":
-        # Where clients decide whether a cluster recovered, nothing is known of replicas.
-        return "no commits" if is_outage(details or {}) or "served_ns" in (details or {}) else "replica behind"
+        about = details or {}
+        # Where clients decide whether a cluster recovered, nothing is known of replicas but whose clients were served.
+        of_clients = "served_ns" in about and not about.get("behind")
+        refused = "changes" in (about.get("unserved") or ())
+        return "no commits" if is_outage(about) or of_clients or refused else "replica behind"
     return "alarm" if check == "node-logs" else "inconsistent"
 
 

@@ -102,6 +102,7 @@ SYSTEM = System(
     clients=clients,
     prober=prober,
     law=LAW,
+    every_node_serves=True,  # all pass on what they are asked to the one that holds it
     workloads=(
         Workload(
             name="register",

@@ -59,6 +59,7 @@ SYSTEM: Final = System(
             reads=frozenset({"tail", "read"}),
         ),
     ),
+    every_node_serves=True,  # its gateway does, with whichever bookies are up
     promises=PROMISES,
     alarms=(OUT_OF_MEMORY,),
 )

@@ -50,7 +50,7 @@ SYSTEM: Final = System(
     describe=describe,
     alarms=ALARMS,
     log_words=LOG_WORDS,
-    quorum_reads=lambda setup: setup.options["read_mode"] == "log",
+    every_node_serves=False,
     promises=(
         Promise(
             "reads, writes and compare-and-sets of a register are linearizable when reads go through the log; so are "

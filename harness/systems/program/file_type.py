@@ -143,6 +143,10 @@ class SystemFile(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     faults: FaultsTable = FaultsTable()
     alarms: tuple[AlarmTable, ...] = ()
     promises: tuple[Text, ...] = ()
+    every_node_serves: Annotated[
+        bool | None,
+        Meta(description="a client of any node is served, by it or through it, once all faults are healed"),
+    ] = None
 
 
 #: What may stand for values in a role's command, besides the options.

@@ -55,6 +55,7 @@ class _FromFile:
             workloads=tuple(WORKLOADS[name] for name in file.workloads),
             prober=self.prober if file.probe is not None else None,
             promises=file.promises,
+            every_node_serves=file.every_node_serves,
             alarms=tuple(Alarm(**asdict(one)) for one in file.alarms),
         )
 

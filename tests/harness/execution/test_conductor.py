@@ -90,10 +90,17 @@ def test_both_ends_of_an_operation_have_its_key_function_phase_and_node(whole: S
     assert open_ == {}
 
 
-def test_final_operations_are_reads_and_every_register_is_read_by_every_node(whole: Scene) -> None:
-    final = [operation for operation in whole.operations if operation.invoked >= whole.state.moments["healed"]]
-    assert {operation.f for operation in final} == {"read"}
+def test_after_the_heal_every_kind_is_asked_for_again_with_values_that_are_new(whole: Scene) -> None:
+    final = [op for op in whole.operations if op.invoked >= whole.state.moments["healed"]]
+    assert {op.f for op in final if op.invoked < whole.state.moments["recovered"] and op.applied} == {"read", "write"}
+    written = [op.value for op in whole.operations if op.f == "write"]
+    assert len(written) == len(set(written))
+
+
+def test_the_last_operations_are_reads_and_every_register_is_read_by_every_node(whole: Scene) -> None:
+    final = [op for op in whole.operations if op.invoked >= whole.state.moments["healed"]]
     reads = [operation for operation in final if operation.invoked >= whole.state.moments["final-reads"]]
+    assert {operation.f for operation in reads} == {"read"}
     assert {operation.outcome for operation in reads} == {"ok"}
     began = whole.state.moments["final-reads"]
     asked = Counter((e.key, e.node) for e in whole.client_events if e.type == "invoke" and e.time >= began)
@@ -162,7 +169,8 @@ def test_a_cas_register_is_driven_and_judged_too(tmp_path: Path, register: ToyRe
 
 def test_after_a_doubt_a_worker_goes_on_under_a_new_process_number(tmp_path: Path) -> None:
     with ToyRegister(lose_every=3) as register:
-        scene = Scene(tmp_path, register).run()
+        # Long enough for a doubt of each worker, on a busy machine too.
+        scene = Scene(tmp_path, register, PLAN).run()
     last = {event.process: event for event in scene.client_events}
     doubts = [event for event in scene.client_events if event.type == "info"]
     assert doubts

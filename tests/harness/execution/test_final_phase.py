@@ -227,7 +227,7 @@ def test_all_are_killed_started_and_read_again(tmp_path: Path, register: ToyRegi
     assert scene.system.steps == ["kill", "start", "await_leader"]
     assert tuple(scene.state.moments) == (*REACHED, *RESTART)
     again = [op for op in scene.operations if op.invoked >= scene.state.moments["restarted"]]
-    assert {(op.f, op.phase) for op in again} == {("read", "final")}
+    assert {(op.f, op.phase) for op in again} == {("read", "final"), ("write", "final")}
     # One that a busy machine answers too late has failed, and is asked again.
     assert {op.key for op in again if op.outcome == "ok"} == {"k0", "k1", "k2"}
     assert scene.verdicts() == {"valid"}

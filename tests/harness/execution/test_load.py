@@ -142,7 +142,8 @@ def make(tmp_path: Path) -> Iterator[Callable[..., Bench]]:
 def test_only_what_was_applied_was_served(make: Callable[..., Bench], outcome: Outcome, served: bool) -> None:
     bench = make(outcome=outcome)
     bench.drive(limit(1, repeat(READ)))
-    assert bench.load.served is served
+    assert bench.load.served == ({("read", "n1")} if served else set())
+    assert bench.load.asked == {("read", "n1")}
     (operation,) = bench.operations
     assert operation.outcome == outcome.type
 
@@ -376,11 +377,34 @@ def test_a_load_ends_when_it_is_over_and_awaits_what_is_open(make: Callable[...,
     assert len(bench.operations) >= 3
 
 
-def test_nothing_is_issued_after_a_load_is_over_though_it_was_given(make: Callable[..., Bench]) -> None:
+@pytest.mark.parametrize(("stopped", "issued"), [(False, 3), (True, 1)])
+def test_what_was_given_when_a_load_is_over_is_still_issued_unless_the_run_is_stopped(
+    make: Callable[..., Bench], stopped: bool, issued: int
+) -> None:
     """All workers are given an operation at once; the first of them to begin ends the load."""
     bench = make(after_s=0.01)
-    asyncio.run(follow(bench.load, repeat(READ), lambda: any(worker.busy for worker in bench.clients)))
-    assert len(bench.operations) == 1
+
+    def begun() -> bool:
+        return any(worker.busy for worker in bench.clients)
+
+    if stopped:
+        bench.load.stopped = begun
+    asyncio.run(follow(bench.load, repeat(READ), begun))
+    assert len(bench.operations) == issued
+
+
+def test_a_generator_goes_on_where_an_earlier_load_left_it(make: Callable[..., Bench]) -> None:
+    """Nothing that it gave is lost, and it knows of every completion."""
+    bench = make(after_s=0.001)
+
+    async def scene() -> None:
+        left = operations(Invocation("write", "k0", number) for number in range(40))
+        left = await follow(bench.load, left, lambda: len(bench.clients[0].spans) >= 4)
+        left = await follow(bench.load, left, lambda: len(bench.clients[0].spans) >= 8)
+        await follow(bench.load, left)
+
+    asyncio.run(scene())
+    assert [operation.value for operation in bench.operations] == list(range(40))
 
 
 def test_a_generator_that_waits_for_ever_ends_with_the_load(make: Callable[..., Bench]) -> None:

@@ -32,6 +32,7 @@ from tests.support.harness.good_run import (
     OPERATIONS,
     PROBES,
     S,
+    asked_in_vain,
     check_named,
     good,
     judged,
@@ -40,7 +41,7 @@ from tests.support.harness.good_run import (
     receipt,
 )
 
-AT_ONCE = operation(31, "write")
+AT_ONCE = tuple(operation(31, f) for f in ("read", "write"))
 
 
 def with_state(**changes: Any) -> Recorded:
@@ -144,15 +145,15 @@ def test_a_verdict_says_since_when_nothing_was_read() -> None:
 @pytest.mark.parametrize(
     ("checked", "seen"),
     [
-        (5, "5 operations"),
-        (3, "5 operations on 1 key (2 failed operations, certain"),
-        (4, "5 operations on 1 key (1 failed operation, certain"),
+        (6, "6 operations"),
+        (4, "6 operations on 1 key (2 failed operations, certain"),
+        (5, "6 operations on 1 key (1 failed operation, certain"),
     ],
 )
 def test_operations_without_effect_are_counted_and_said_to_be_left_out(checked: int, seen: str) -> None:
     results = judged(good(), (KeyVerdict("k0", "valid", "zones", checked, 0.1),))
     assert check_named("linearizable", results).seen.startswith(seen)
-    assert results.counts["all"] == 5
+    assert results.counts["all"] == 6
 
 
 def test_a_key_that_could_not_be_decided_makes_the_run_unknown() -> None:
@@ -184,7 +185,8 @@ def test_recovery_is_timed_and_counted_from_the_last_heal_and_not_from_the_end_o
     check = check_named("recovery", judged(replace(good(), receipts=receipts, probes=probes)))
     # Invoked after that heal is only the read at 62 s.
     assert check.seen == "all nodes at 70, 7.1 s after the heal"
-    again = replace(good(), receipts=receipts, probes=probes, operations=(*OPERATIONS, operation(56, "write")))
+    both = [operation(56, f) for f in ("read", "write")]
+    again = replace(good(), receipts=receipts, probes=probes, operations=(*OPERATIONS, *both))
     check = check_named("recovery", judged(again))
     assert (check.seen, check.details["healed_ns"], check.details["target"]) == (
         "all nodes at 70, 2.5 s after the heal", 55 * S, 70,
@@ -195,7 +197,7 @@ def test_recovery_is_timed_and_counted_from_the_last_heal_and_not_from_the_end_o
 def test_back_before_the_load_ended_is_too_late_all_the_same(limit: float) -> None:
     plan = replace(good().plan, recovery_time=limit)
     late = (*PROBES[:3], probe(35, "n3", 41), *PROBES[4:])
-    check = check_named("recovery", judged(replace(good(), plan=plan, probes=late, operations=(*OPERATIONS, AT_ONCE))))
+    check = check_named("recovery", judged(replace(good(), plan=plan, probes=late, operations=(*OPERATIONS, *AT_ONCE))))
     assert (check.verdict, check.seen) == ("valid" if limit > 4 else "invalid", "all nodes at 40, 4.0 s after the heal")
 
 
@@ -217,19 +219,34 @@ def test_a_fault_that_was_not_seen_healed_counts_from_the_sweep() -> None:
     assert last_heal((), 61 * S) == 61 * S
 
 
-@pytest.mark.parametrize(("mode", "after"), [("log", 1.1), ("unsafe", 31.1)])
-def test_a_read_that_asks_no_quorum_is_no_commit(mode: Any, after: float) -> None:
-    plan = replace(good().plan, options={"read_mode": mode})
-    found = recovery_of(replace(good(), plan=plan, operations=(*OPERATIONS, operation(32, "read"))), NONE)
+def test_a_read_is_no_sign_of_changes_wherever_it_was_answered() -> None:
+    found = recovery_of(replace(good(), operations=(*OPERATIONS, operation(32, "read"))), NONE)
     assert found is not None
-    assert found.since_heal.committed_again == round((31 + after) * S)
+    assert found.since_heal.served_again == round((31 + 31.1) * S)
 
 
-def test_nothing_committed_after_the_heal_is_no_recovery() -> None:
-    results = judged(replace(good(), operations=OPERATIONS[:3]))
-    assert check_named("recovery", results).seen == "nothing was committed after the heal"
-    results = judged(replace(good(), operations=(*OPERATIONS[:3], AT_ONCE)))
-    assert check_named("recovery", results).seen.endswith(", but after the load nothing was committed after the heal")
+def in_vain_after_the_load(recorded: Recorded) -> Recorded:
+    """Nothing is served after the load, though clients ask for all the time that there is to recover."""
+    state = replace(recorded.state, moments={**MOMENTS, "final-reads": 122 * S, "end": 123 * S})
+    main = [op for op in recorded.operations if op.phase != "final"]
+    return replace(recorded, state=state, operations=(*main, *asked_in_vain(range(61, 122), "read", "write")))
+
+
+def test_nothing_served_after_the_heal_is_no_recovery() -> None:
+    check = check_named("recovery", judged(in_vain_after_the_load(good())))
+    assert (check.verdict, check.seen) == ("invalid", "no read and no write succeeded after the heal")
+    until_then = replace(good(), operations=(*OPERATIONS[:3], *AT_ONCE))
+    check = check_named("recovery", judged(in_vain_after_the_load(until_then)))
+    assert check.verdict == "invalid"
+    assert check.seen.endswith(", but after the load no read and no write succeeded after the heal")
+
+
+def test_what_nobody_asked_for_after_the_heal_shows_nothing() -> None:
+    check = check_named("recovery", judged(replace(good(), operations=OPERATIONS[:3])))
+    assert (check.verdict, check.seen) == ("unknown", "read, write and changes not asked for again")
+    reads = [op for op in OPERATIONS if (op.f, op.phase) != ("write", "final")]
+    check = check_named("recovery", judged(replace(good(), operations=tuple(reads))))
+    assert (check.verdict, check.seen) == ("unknown", "write and changes not asked for again")
 
 
 @pytest.mark.parametrize(
@@ -237,10 +254,14 @@ def test_nothing_committed_after_the_heal_is_no_recovery() -> None:
     [{"invoked": 60 * S}, {"outcome": "info"}, {"phase": "main"}, {"outcome": "fail"}],
     ids=["invoked before the heal", "in doubt", "of the main phase", "failed"],
 )
-def test_what_does_not_count_as_committed_after_the_heal(changes: dict[str, Any]) -> None:
-    doubtful = replace(OPERATIONS[3], **changes)
-    results = judged(replace(good(), operations=(*OPERATIONS[:3], doubtful)))
-    assert check_named("recovery", results).verdict == "invalid"
+def test_what_does_not_count_as_served_after_the_heal(changes: dict[str, Any]) -> None:
+    vain = in_vain_after_the_load(good())
+    write = operation(62, "write", phase="final")
+    well = replace(vain, operations=(*vain.operations, OPERATIONS[3], write))
+    assert check_named("recovery", judged(well)).verdict == "valid"
+    doubtful = replace(vain, operations=(*vain.operations, replace(OPERATIONS[3], **changes), write))
+    check = check_named("recovery", judged(doubtful))
+    assert (check.verdict, check.details["unserved"]) == ("invalid", ["read"])
 
 
 @pytest.mark.parametrize(("at", "verdict"), [(121.5, "valid"), (122.5, "invalid")])
@@ -480,8 +501,9 @@ def test_gate_operations_wants_them_on_half_of_the_keys_that_were_asked_througho
 
 def test_gate_operations_wants_a_cas_where_the_workload_has_them() -> None:
     plan = replace(good().plan, workload="cas-register")
-    assert unknown_because("operations", replace(good(), plan=plan)) == f"1 read, 1 write, 0 cas{ONE}"
-    whole = replace(good(), plan=plan, operations=(*OPERATIONS, operation(6, "cas")))
+    final = (*OPERATIONS, operation(62, "cas", phase="final"))
+    assert unknown_because("operations", replace(good(), plan=plan, operations=final)) == f"1 read, 1 write, 0 cas{ONE}"
+    whole = replace(good(), plan=plan, operations=(*final, operation(6, "cas")))
     assert judged(whole).verdict == "valid"
 
 
@@ -825,9 +847,10 @@ def test_gate_final_reads_wants_every_register_read_again_after_a_restart() -> N
 def test_gate_operations_wants_a_cas_that_swapped() -> None:
     plan = replace(good().plan, workload="cas-register")
     cas = replace(operation(6, "cas"), value=[1, 2], result=[1, 2])
-    run = replace(good(), plan=plan, operations=(*OPERATIONS[:2], cas, *OPERATIONS[2:]))
+    later = (*OPERATIONS[2:], operation(62, "cas", phase="final"))
+    run = replace(good(), plan=plan, operations=(*OPERATIONS[:2], cas, *later))
     assert check_named("operations", judged(run)).verdict == "valid"
-    refused = replace(run, operations=(*OPERATIONS[:2], replace(cas, result=[1, 2, 3]), *OPERATIONS[2:]))
+    refused = replace(run, operations=(*OPERATIONS[:2], replace(cas, result=[1, 2, 3]), *later))
     assert unknown_because("operations", refused) == f"1 read, 1 write, 0 cas{ONE}; 1 more refused by the register"
 
 
@@ -924,7 +947,7 @@ def test_nothing_recorded_is_unknown_and_never_valid() -> None:
 
 def test_counts_by_phase_kind_and_outcome() -> None:
     counts = judged(good()).counts
-    assert (counts["ok"], counts["fail"], counts["info"], counts["all"]) == (5, 0, 0, 5)
+    assert (counts["ok"], counts["fail"], counts["info"], counts["all"]) == (6, 0, 0, 6)
     assert counts["phases"]["main"]["write"] == {"ok": 1, "fail": 0, "info": 0}
     assert counts["phases"]["final"]["read"]["ok"] == 2
 

@@ -13,14 +13,18 @@ from harness.judge.damage import damages_of
 from harness.judge.judge import judge
 from harness.judge.recorded import Recorded
 from harness.runstate import RunState
-from history import Check, KeyVerdict, Probe, Receipt
+from history import Check, KeyVerdict, Operation, Probe, Receipt
 from history.records.operations import NEVER_MADE, UNAPPLIED
 from tests.support.draws import draws
-from tests.support.harness.good_run import MOMENTS, NODES, check_named, good, operation, receipt
+from tests.support.harness.good_run import MOMENTS, NODES, asked_in_vain, check_named, good, operation, receipt
 
 S = 1_000_000_000
 LATE = {**MOMENTS, "healed": 61 * S, "final-reads": 122 * S, "end": 124 * S}
-OPERATIONS = (*good().operations[:3], operation(62, "read", phase="final"), operation(123, "read", phase="final"))
+OPERATIONS = (
+    *good().operations[:3],
+    *(operation(62, f, phase="final") for f in ("read", "write")),
+    operation(123, "read", phase="final"),
+)
 
 
 def probes_of(stuck: tuple[str, ...] = (), silent: tuple[str, ...] = ()) -> tuple[Probe, ...]:
@@ -76,12 +80,12 @@ def test_a_node_is_silent_since_its_last_answer_and_since_the_heal_only_where_it
 def test_a_fault_that_could_not_be_healed_has_no_heal_to_count_from() -> None:
     run = recorded(probes_of(silent=("n3",)))
     healed = check_of(run)
-    assert (healed.asked.partition(" the cluster")[0], healed.seen) == (
+    assert (healed.asked.partition(" every kind")[0], healed.seen) == (
         "within 60 s of the last heal",
         "n3 silent since 20.0 s, before the heal",
     )
     tried = check_of(replace(run, receipts=(replace(run.receipts[0], healed=None),)))
-    assert (tried.asked.partition(" the cluster")[0], tried.seen) == (
+    assert (tried.asked.partition(" every kind")[0], tried.seen) == (
         "within 60 s of the last attempt to heal",
         "n3 silent since 20.0 s, before the attempt to heal",
     )
@@ -90,13 +94,20 @@ def test_a_fault_that_could_not_be_healed_has_no_heal_to_count_from() -> None:
 
 
 def test_of_a_cluster_that_lacks_a_node_and_served_late_both_are_reported() -> None:
-    """The first read after the heal at 31 s succeeds at 101 s; the twin's does so at once."""
+    """After the heal at 31 s nothing succeeds before 101 s; the twin's operations do so at once."""
     probes = probes_of(silent=("n3",))
     gone = "n3 silent since 20.0 s, before the heal"
-    late = replace(recorded(probes), operations=(*OPERATIONS[:3], operation(101, "read", phase="final")))
+
+    def served(at: float) -> tuple[Operation, ...]:
+        return tuple(operation(at, f, phase="final") for f in ("read", "write"))
+
+    vain = asked_in_vain(range(31, 101), "read", "write")
+    late = replace(recorded(probes), operations=(*OPERATIONS[:3], *vain, *served(101)))
     assert check_of(late).seen == f"{gone}; operations succeeded again only 70.1 s after the heal"
-    at_once = replace(recorded(probes), operations=(*OPERATIONS[:3], operation(40, "read", phase="final")))
+    at_once = replace(recorded(probes), operations=(*OPERATIONS[:3], *served(40)))
     assert check_of(at_once).seen == gone
+    unasked = replace(recorded(probes), operations=(*OPERATIONS[:3], *served(101)))
+    assert check_of(unasked).seen == gone, "that nobody asked before is ours"
 
 
 def test_indexes_with_epochs_are_written_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,7 +121,7 @@ def test_indexes_with_epochs_are_written_as_such(monkeypatch: pytest.MonkeyPatch
 
 def test_a_run_without_faults_has_no_heal() -> None:
     calm = check_of(replace(recorded(), receipts=()))
-    assert calm.asked.startswith("within 60 s of the end of the load the cluster commits")
+    assert calm.asked.startswith("within 60 s of the end of the load every kind of operation succeeds")
     assert calm.seen == "no fault was injected; all nodes at 244, 1.1 s after the load"
     struck = check_of(recorded())
     assert struck.asked.startswith("within 60 s of the last heal ")
@@ -191,7 +202,8 @@ def test_a_standstill_is_taken_out_of_the_time_that_a_node_is_given() -> None:
     """Back 70 s after the heal, 65 of which the harness slept through."""
     back = tuple(one for one in probes_of() if not 32 * S < one.time < 97 * S)
     slow = recorded(back, standstills=[(32 * S, 97 * S)])
-    slow = replace(slow, operations=(*OPERATIONS[:3], operation(101, "read", phase="final"), OPERATIONS[-1]))
+    back_again = [operation(101, f, phase="final") for f in ("read", "write")]
+    slow = replace(slow, operations=(*OPERATIONS[:3], *back_again, OPERATIONS[-1]))
     check = check_of(slow)
     assert (check.verdict, check.seen) == ("valid", "all nodes at 124, 5.1 s after the heal")
     assert check.details["healed_ns"] == 31 * S
@@ -278,17 +290,18 @@ def test_a_standstill_hides_no_node_that_had_its_time(at: int, by: int) -> None:
 
 
 def test_an_acknowledgement_of_what_was_never_applied_is_no_commit() -> None:
-    swept = [replace(op, error=UNAPPLIED) if op.phase == "final" else op for op in OPERATIONS]
+    vain = asked_in_vain(range(61, 122), "read", "write")
+    swept = [replace(op, outcome="ok", error=UNAPPLIED) if op.phase == "final" else op for op in (*OPERATIONS, *vain)]
     check = check_of(replace(recorded(), operations=swept))
-    assert (check.verdict, check.seen) == ("invalid", "nothing was committed after the heal")
+    assert (check.verdict, check.seen) == ("invalid", "no read and no write succeeded after the heal")
 
 
 def test_a_read_of_what_was_never_made_is_no_sign_of_a_cluster_that_serves() -> None:
     """BookKeeper's gateways answer it though no bookie is up."""
     made = [op for op in OPERATIONS if op.phase != "final"]
-    never = replace(operation(84, "read", key="l1", phase="final"), error=NEVER_MADE)
-    check = check_of(replace(recorded(), operations=(*made, never)))
-    assert (check.verdict, check.seen) == ("invalid", "nothing was committed after the heal")
+    never = [replace(operation(at, "read", key="l1", phase="final"), error=NEVER_MADE) for at in range(61, 122)]
+    check = check_of(replace(recorded(), operations=(*made, *never)))
+    assert (check.verdict, check.seen) == ("invalid", "no read succeeded after the heal")
     assert check.details["last_served_ns"] == made[-1].returned
 
 
@@ -398,9 +411,13 @@ def test_no_quorum_is_left_where_most_refuse_to_start_on_what_we_damaged() -> No
     file = {"file": "/data/store/data/0", "class": "data"}
     both = replace(damaged(), nodes=("n1", "n3"), witness={"damaged": {"n1": file, "n3": file}})
     run = recorded(probes_of(stuck=("n2",), silent=("n1", "n3")))
-    check = check_of(replace(run, operations=OPERATIONS[:3], receipts=(receipt(), both)))
+    vain = asked_in_vain(range(61, 122), "read", "write")
+    check = check_of(replace(run, operations=(*OPERATIONS[:3], *vain), receipts=(receipt(), both)))
     ours = "faults of ours damaged files of n1 and n3, without which no quorum is left"
-    assert (check.verdict, check.seen) == ("unknown", f"nothing was committed after the attempt to heal, but {ours}")
+    assert (check.verdict, check.seen) == (
+        "unknown",
+        f"no read and no write succeeded after the attempt to heal, but {ours}",
+    )
 
 
 def test_a_node_that_was_not_damaged_is_not_excused() -> None:
@@ -486,8 +503,8 @@ def after_restart(stays_at: dict[str, int | None], moments: dict[str, int] | Non
             found.append(Probe(quarter * S // 4, node, role, 2, "n1", 0, end, applied, applied, pid=9))
     run = recorded(tuple(found), **state)
     run.state.moments |= RESTARTED if moments is None else moments
-    reads = (operation(128, "read", phase="final"), operation(190.5, "read", phase="final"))
-    return replace(run, operations=(*OPERATIONS, *reads))
+    again = [operation(128, f, phase="final") for f in ("read", "write")]
+    return replace(run, operations=(*OPERATIONS, *again, operation(190.5, "read", phase="final")))
 
 
 def test_nodes_that_come_back_whole_from_the_restart_have_recovered() -> None:

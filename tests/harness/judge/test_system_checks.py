@@ -11,6 +11,7 @@ import pytest
 from harness.errors import UsageError
 from harness.judge.judge import judge
 from harness.judge.recorded import Recorded
+from harness.judge.service import services_since
 from harness.plan import Plan, require_watchable
 from harness.systems import workloads
 from harness.systems.api import Alarm, Evidence, Workload
@@ -22,6 +23,7 @@ from tests.support.harness.good_run import (
     NODES,
     OPERATIONS,
     S,
+    asked_in_vain,
     check_named,
     good,
     judged,
@@ -148,7 +150,7 @@ def test_a_workload_with_a_check_of_its_own_is_judged_by_it_and_claims_no_linear
     bad = replace(OPERATIONS[1], result="bad")
     results = judged(tested({"operations": (bad, *OPERATIONS[1:])}, workloads=OWN), ())
     assert results.verdict == "invalid"
-    assert results.sentence.startswith("increasing: no, 5 operations; recovery")
+    assert results.sentence.startswith("increasing: no, 6 operations; recovery")
 
 
 def test_a_workloads_check_that_fails_is_unknown(tested: Tested) -> None:
@@ -207,7 +209,7 @@ def test_a_rule_of_recovery_that_fails_after_the_restart_is_unknown_too(tested: 
         return True
 
     moments = {**MOMENTS, "restarting": 65 * S, "restarted": 66 * S, "restarted-reads": 69 * S, "end": 70 * S}
-    last = (operation(67, "read", phase="final"), operation(69.5, "read", phase="final"))
+    last = (*(operation(67, f, phase="final") for f in ("read", "write")), operation(69.5, "read", phase="final"))
     run = {
         "state": replace(good().state, moments=moments),
         "operations": (*OPERATIONS, *last),
@@ -223,38 +225,99 @@ SILENT = {"probes": ()}
 
 def test_without_probes_operations_must_succeed_again(tested: Tested) -> None:
     check = check_named("recovery", judged(tested(SILENT, prober=None)))
-    assert (check.verdict, check.seen) == ("valid", "operations succeeded again, 31.1 s after the heal")
-    assert check.asked == "within 60 s of the last heal operations succeed again"
-
-
-def asked_in_vain(seconds: range) -> list[Operation]:
-    return [replace(operation(at, "read", phase="final", outcome="fail"), returned=at * S + 2 * S) for at in seconds]
+    assert (check.verdict, check.seen) == ("valid", "every kind of operation succeeded again, 31.1 s after the heal")
+    assert check.asked == "within 60 s of the last heal every kind of operation succeeds"
 
 
 def test_operations_that_never_succeed_again_are_no_recovery(tested: Tested) -> None:
     late = {**MOMENTS, "final-reads": 125 * S, "end": 130 * S}
     state = replace(good().state, moments=late)
-    run = {**SILENT, "operations": (*OPERATIONS[:3], *asked_in_vain(range(31, 126))), "state": state}
+    both = ("read", "write")
+    run = {**SILENT, "operations": (*OPERATIONS[:3], *asked_in_vain(range(31, 126), *both)), "state": state}
     check = check_named("recovery", judged(tested(run, prober=None)))
     assert (check.verdict, check.details["kind"]) == ("invalid", "no-recovery")
-    assert check.seen == "no operation succeeded after the heal"
-    few = {**run, "operations": (*OPERATIONS[:3], *asked_in_vain(range(31, 60)))}
+    assert check.seen == "no read and no write succeeded after the heal"
+    few = {**run, "operations": (*OPERATIONS[:3], *asked_in_vain(range(31, 60), *both))}
     check = check_named("recovery", judged(tested(few, prober=None)))
     assert check.verdict == "unknown"
-    assert check.seen.endswith("but the harness asked no node for 64.0 s of that time")
+    assert check.seen.startswith("read, write and changes asked for in vain, but not for the whole time to recover")
+
+
+def test_a_kind_that_dies_with_the_heal_is_no_recovery_however_well_others_are_served(tested: Tested) -> None:
+    """With and without probes: reads prove that somebody answers, and nothing else."""
+    state = replace(good().state, moments={**MOMENTS, "final-reads": 125 * S, "end": 130 * S})
+    reads = [operation(at, "read", phase="final") for at in range(61, 129)]
+    dead = {"state": state, "operations": (*OPERATIONS[:3], *reads, *asked_in_vain(range(61, 125), "write"))}
+    for run, parts in ((dead, {}), ({**dead, **SILENT}, {"prober": None})):
+        check = check_named("recovery", judged(tested(run, **parts)))
+        assert (check.verdict, check.details["unserved"]) == ("invalid", ["write", "changes"])
+        assert check.seen == "no write succeeded after the heal"
+    once = {**dead, "operations": (*dead["operations"], operation(90, "write", phase="final"))}  # type: ignore[misc]
+    assert check_named("recovery", judged(tested(once))).verdict == "valid"
+    unasked = {**dead, "operations": (*OPERATIONS[:3], *reads)}
+    check = check_named("recovery", judged(tested(unasked)))
+    assert (check.verdict, check.seen) == ("unknown", "write and changes not asked for again")
+
+
+@pytest.mark.parametrize(("declared", "verdict"), [(True, "invalid"), (None, "unknown"), (False, "valid")])
+@pytest.mark.parametrize("sides", [("read", "write"), ("write",)])
+def test_a_node_that_serves_its_own_clients_no_more_is_judged_by_what_the_system_declares(
+    tested: Tested, declared: bool | None, verdict: str, sides: tuple[str, ...]
+) -> None:
+    state = replace(good().state, moments={**MOMENTS, "final-reads": 125 * S, "end": 130 * S})
+    before = [replace(operation(at, f), node=node) for at in (5, 25) for f in ("read", "write") for node in NODES]
+    after = [
+        replace(one, node=node)
+        for node in NODES
+        for f in ("read", "write")
+        for one in (
+            asked_in_vain(range(61, 129), f)
+            if node == "n3" and f in sides
+            else [operation(at, f, phase="final") for at in (62, 126)]
+        )
+    ]
+    run = {**SILENT, "state": state, "operations": (*before, *after)}
+    results = judged(tested(run, prober=None, every_node_serves=declared))
+    check = check_named("recovery", results)
+    assert check.verdict == verdict
+    what = "reads and changes by n3's own clients" if len(sides) == 2 else "changes by n3's own clients"
+    if declared is not False:
+        assert check.seen.startswith(what)
+        assert "own clients" in check.asked
+    assert check.details.get("nodes") == (["n3"] if declared else None)
+    back = [replace(operation(127, f, phase="final"), node="n3") for f in sides]
+    well = {**run, "operations": (*run["operations"], *back)}  # type: ignore[misc]
+    late = check_named("recovery", judged(tested(well, prober=None, every_node_serves=declared)))
+    assert late.verdict == ("invalid" if declared else "valid"), "66 s after it was asked first"
+
+
+def test_a_lock_that_is_only_refused_is_not_served(tested: Tested) -> None:
+    """Whoever holds it is answered from what the server knew before it could no longer be changed."""
+    wants = {("acquire", None): "held", ("release", None): "free"}
+    held = [
+        replace(operation(at, f, phase="final"), result=[word, 7])
+        for at in range(61, 125)
+        for (f, _), word in wants.items()
+    ]
+    lock = next(one for one in DLEDGER.workloads if one.name == "lock")
+    assert {want: one.granted for want, one in services_since(61 * S, held, lock).items() if want in wants} == (
+        dict.fromkeys(wants)
+    )
+    taken = replace(held[-2], result=["acquired", 8])
+    assert services_since(61 * S, [*held, taken], lock)[("acquire", None)].granted == taken.returned
 
 
 def test_operations_that_never_succeeded_at_all_show_nothing(tested: Tested) -> None:
-    run = {**SILENT, "operations": tuple(asked_in_vain(range(1, 64)))}
+    run = {**SILENT, "operations": asked_in_vain(range(1, 64), "read", "write")}
     check = check_named("recovery", judged(tested(run, prober=None), ()))
-    seen = "no operation ever succeeded: there is nothing to come back to"
+    seen = "read, write and changes never succeeded, so that there is nothing to come back to"
     assert (check.verdict, check.seen) == ("unknown", seen)
 
 
 def test_indexes_that_nodes_report_by_half_do_not_decide(tested: Tested) -> None:
     """A commit index without an applied one: no node could ever be seen to reach it."""
     check = check_named("recovery", judged(tested(without("applied"))))
-    assert (check.verdict, check.seen) == ("valid", "operations succeeded again, 31.1 s after the heal")
+    assert (check.verdict, check.seen) == ("valid", "every kind of operation succeeded again, 31.1 s after the heal")
 
 
 # -- damage ------------------------------------------------------------------------------------------------------------

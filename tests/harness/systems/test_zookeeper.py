@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -354,13 +353,6 @@ def test_a_workload_issues_the_kinds_that_the_gates_ask_for(workload: Any) -> No
     assert {one.f for one in final} <= zk.LAW.reads - {"peek"}
     assert all(one.final for one in final)
     assert {one.key for one in issued} == {one.key for one in final}
-
-
-def test_a_peek_that_one_server_answers_is_no_commit_after_the_heal() -> None:
-    shown = {one.name: zk.SYSTEM.quorum_reads(replace(SETUP, workload=one.name)) for one in zk.SYSTEM.workloads}
-    peeking = {one.name for one in zk.SYSTEM.workloads if "peek" in one.reads}
-    assert peeking == {"sessions"}
-    assert {name for name, by_quorum in shown.items() if not by_quorum} == peeking
 
 
 def test_lines_of_its_log_have_dates_that_the_page_reads() -> None:

@@ -28,6 +28,13 @@ def operation(at: float, f: str, *, key: str = "k0", outcome: Any = "ok", phase:
     return Operation(0, f, key, None, None, outcome, time, time + S // 10, time, time + 1, phase=phase)
 
 
+def asked_in_vain(seconds: range, *kinds: str, phase: Any = "final") -> tuple[Operation, ...]:
+    """Operations of these kinds that fail, one a second and each two seconds long."""
+    return tuple(
+        replace(operation(at, f, phase=phase, outcome="fail"), returned=at * S + 2 * S) for at in seconds for f in kinds
+    )
+
+
 def receipt(fault: str = "kill-one", **changes: Any) -> Receipt:
     whole = Receipt(
         0, fault, "installed", 20 * S, ("n1",), stood=20 * S, heal_started=30 * S, healed=31 * S, witness={"pid": 1}
@@ -47,6 +54,7 @@ OPERATIONS = (
     operation(5, "read"),
     operation(25, "write"),
     operation(62, "read", phase="final"),
+    operation(62, "write", phase="final"),
     operation(64.5, "read", phase="final"),
 )
 

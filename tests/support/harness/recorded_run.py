@@ -21,7 +21,7 @@ MOMENTS = {"warm-up": 0, "main": S, "main-end": 5 * S, "healed": 5 * S, "recover
 
 
 def record(store: Path, *, last_read: int | None = 2, ended: bool = True, seen_by: tuple[str, ...] = NODES) -> RunFiles:
-    """Two writes and two reads on one register; ``last_read`` is what the last one saw, ``seen_by`` who caught up."""
+    """Three writes and two reads on one register; ``last_read`` is what the last one saw, ``seen_by`` who caught up."""
     run = create_run(store, PLAN, datetime(2026, 1, 1, tzinfo=UTC))
     link_latest(run)
     _history(run, last_read)
@@ -47,11 +47,11 @@ def _history(run: RunFiles, last_read: int | None) -> None:
             writer.append(kind, 0, f, value=value, key="k0", node="n1", phase=phase)  # type: ignore[arg-type]
 
     operation("write", 1, 1, "warm-up")
-    operation("write", 2, 2, "main")
-    operation("read", None, 2, "main")
+    operation("write", 3, 3, "main")
+    operation("read", None, 3, "main")
     for _ in range(2):
         next(ticks)
         next(ticks)
-    operation("read", None, last_read, "final")
+    operation("write", 2, 2, "final")
     operation("read", None, last_read, "final")
     writer.close()

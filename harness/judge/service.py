@@ -1,0 +1,96 @@
+"""Tell whether clients are served: what they must be served with, and when they were since some moment.
+
+Availability is judged for each kind of operation: a server that answers reads and refuses every write serves nobody.
+Two more conditions stand beside the workload's kinds.  Some change must succeed, of whatever kind: where nothing can
+be created, nothing is ever added in vain.  And where nothing else shows that a node takes part, the operations of its
+own clients do, reads and changes apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from harness.systems.api import Workload
+from history import Operation
+from history.records.operations import is_refusal, was_served
+from history.records.text import and_listed
+
+#: What is wanted: operations of a kind (or "changes", of any kind), or "reads" or "changes" of one node's own clients.
+Want: TypeAlias = tuple[str, str | None]
+#: An operation by its ``f`` and the node that answered it, or was asked.
+Call: TypeAlias = tuple[str, str | None]
+
+CHANGES: Final = "changes"
+READS: Final = "reads"
+#: The first word of an ok answer to an operation on a lock that changed nothing.
+_UNCHANGED: Final[Mapping[str, tuple[str, ...]]] = {"acquire": ("held",), "release": ("held", "free")}
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """One want since some moment: when it was first asked for, until when (ns), and first granted (None: never)."""
+
+    asked: int
+    until: int
+    granted: int | None
+
+
+def was_granted(f: str, outcome: str, error: str | None, answer: Any) -> bool:
+    """Whether an operation that ended so did what it asked for: one that was refused changed nothing."""
+    if not was_served(outcome, error) or (f == "cas" and is_refusal(answer)):
+        return False
+    return not (f in _UNCHANGED and isinstance(answer, list | tuple) and answer[:1] and answer[0] in _UNCHANGED[f])
+
+
+def wants_of(workload: Workload, calls: Iterable[Call], nodes: Collection[str] = ()) -> list[Want]:
+    """Everything that clients must be served with, the kinds first.
+
+    Of ``nodes`` that is reads and changes, each where ``calls`` (those of the whole run) show that it is ever asked.
+    """
+    calls = set(calls)
+    ever = {(_side(workload, f), node) for f, node in calls if node in nodes}
+    kinds: list[Want] = [(kind, None) for kind in workload.kinds]
+    some_change: list[Want] = [(CHANGES, None)] if any(f not in workload.reads for f, _ in calls) else []
+    return [*kinds, *some_change, *sorted(ever, key=lambda want: (want[1] or "", want[0] != READS))]
+
+
+def met_by(workload: Workload, call: Call) -> tuple[Want, ...]:
+    """The wants that an operation is of."""
+    f, node = call
+    side = _side(workload, f)
+    return ((f, None), (side, None), (side, node))
+
+
+def _side(workload: Workload, f: str) -> str:
+    return READS if f in workload.reads else CHANGES
+
+
+def services_since(moment: int, operations: Sequence[Operation], workload: Workload) -> dict[Want, Service]:
+    """How each want was served that was asked for since a moment (ns), by the operations that were invoked since."""
+    found: dict[Want, Service] = {}
+    end = max((op.ended for op in operations), default=moment)
+    for op in operations:
+        if op.invoked < moment:
+            continue
+        granted = op.returned if was_granted(op.f, op.outcome, op.error, op.result) else None
+        until = end if op.returned is None else op.returned
+        for want in met_by(workload, (op.f, op.node)):
+            before = found.get(want, Service(op.invoked, until, None))
+            earlier = [moment for moment in (before.granted, granted) if moment is not None]
+            found[want] = Service(before.asked, max(before.until, until), min(earlier, default=None))
+    return found
+
+
+def wants_text(wants: Iterable[Want]) -> str:
+    """Text such as "reads and changes by n3's own clients"; kinds have their names."""
+    by_node: dict[str | None, list[str]] = {}
+    for what, node in wants:
+        by_node.setdefault(node, []).append(what)
+    sides: dict[str, list[str]] = {}
+    for node, whats in by_node.items():
+        sides.setdefault(and_listed(whats), []).append(node or "")
+    return "; ".join(
+        f"{what} by {and_listed(nodes)}'s own clients" if nodes != [""] else what for what, nodes in sides.items()
+    )
