@@ -22,6 +22,7 @@ From the top down, as a history goes through it; nothing imports upwards:
 ``counterexamples``  all violations of an object, each reduced to the operations that show it
 ``dispatch``         choose the engine, by the model and the history
 ``warmup``           compile or load the kernels, so that the first check is fast, and say whether that was done
+``transactions``     isolation levels of transactions, by the graph of their dependencies
 ``engines``          one algorithm for each kind of object, next to its version on columns
 ``search``           the searches, which decide any model: just-in-time, compiled, and WGL
 ``kernels``          compiled code (numba) and nothing else
@@ -30,12 +31,14 @@ From the top down, as a history goes through it; nothing imports upwards:
 ===================  ====================================================================================
 """
 
-from checker.check import as_events, check
+from checker.check import as_events, check, check_transactions
 from checker.core.model import ANY, ILLEGAL, UNKNOWN, CasRegister, Model, ModelError, Register
 from checker.core.result import CertificateError, Report
 from checker.models.objects import Counter, FifoQueue, GrowSet, KeyValue, Log, MultiRegister, Mutex
 from checker.models.registry import MODELS, model_named
 from checker.per_key import check_operations
+from checker.transactions.transaction import Transaction
+from checker.transactions.verdict import Anomaly, IsolationReport
 from checker.warmup import warm
 
 __all__ = [
@@ -43,11 +46,13 @@ __all__ = [
     "ILLEGAL",
     "MODELS",
     "UNKNOWN",
+    "Anomaly",
     "CasRegister",
     "CertificateError",
     "Counter",
     "FifoQueue",
     "GrowSet",
+    "IsolationReport",
     "KeyValue",
     "Log",
     "Model",
@@ -56,9 +61,11 @@ __all__ = [
     "Mutex",
     "Register",
     "Report",
+    "Transaction",
     "as_events",
     "check",
     "check_operations",
+    "check_transactions",
     "model_named",
     "warm",
 ]

@@ -10,13 +10,20 @@ from typing import Any, Final, Unpack
 
 from checker.columnar import check_columns
 from checker.core.calls import freeze
-from checker.core.model import Model, is_register
+from checker.core.model import Model, ModelError, is_register
 from checker.core.options import CheckKeywords, CheckOptions
 from checker.core.result import Report
-from checker.models.registry import model_named, starting_with
+from checker.models.registry import at_level, model_named, starting_with
+from checker.models.transactions import Transactions
 from checker.per_key import check_keys
+from checker.transactions.check import check_isolation
+from checker.transactions.transaction import Transaction, operations_of_transactions
+from checker.transactions.verdict import IsolationReport
+from checker.transactions.verdict import check_columns as check_transaction_columns
 from history import Counterexample, Event, FormatError, Operation, pair
 from history.readers import Foreign, OperationColumns, read_any
+from history.readers.transactions import TransactionColumns, columns_of_operations
+from history.readers.transactions.columns import DEFAULT_LEVEL
 from history.records.events import TYPES
 
 _NEEDED: Final = ("process", "type", "f", "value")
@@ -43,7 +50,37 @@ def check(history: Any, model: str | Model | None = None, **options: Unpack[Chec
     model = model or "register"
     if isinstance(history, OperationColumns):
         return _columns(history, model, chosen)
+    if isinstance(history, TransactionColumns):
+        verdict = check_isolation(history, _transactions(model), chosen)
+        return Report(verdict.verdict, (verdict,))
     return check_keys(operations_of(history), model, chosen)
+
+
+def check_transactions(history: Any, model: str = "list-append", level: str = DEFAULT_LEVEL) -> IsolationReport:
+    """Check which isolation levels transactions keep, and whether ``level`` is among them.
+
+    ``history`` is a list of ``Transaction``, or anything that ``check`` takes whose operations are transactions, all on
+    the same lists (list-append) or registers (rw-register).
+    Raises FormatError for a history that cannot be judged, ModelError for a level or a model that is none.
+    """
+    chosen = _transactions(at_level(model, level))
+    if isinstance(history, (str, Path)):
+        history = read_any(Path(history), model=model)
+    if isinstance(history, Foreign):
+        history = history.columns if history.columns is not None else history.operations
+    if not isinstance(history, TransactionColumns):
+        records = history if hasattr(history, "columns") or hasattr(history, "to_pylist") else list(history)
+        given = isinstance(records, list) and bool(records) and isinstance(records[0], Transaction)
+        operations = operations_of_transactions(records) if given else operations_of(records)
+        history = columns_of_operations(operations, chosen.holds)
+    return check_transaction_columns(history, chosen.level)
+
+
+def _transactions(model: str | Model) -> Transactions:
+    chosen = model_named(model)
+    if not isinstance(chosen, Transactions):
+        raise ModelError(f"these are transactions, which no {chosen.name} has")
+    return chosen
 
 
 def _columns(columns: OperationColumns, model: str | Model, options: CheckOptions) -> Report:

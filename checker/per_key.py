@@ -17,6 +17,8 @@ from checker.core.wording import who
 from checker.dispatch import decide, first_for
 from checker.explain.explain import explain, explain_columns, key_verdict, unexplained
 from checker.models.registry import model_named
+from checker.models.transactions import Transactions
+from checker.transactions.check import check_isolation
 from history import Counterexample, KeyVerdict, Operation, worst
 
 
@@ -32,6 +34,8 @@ def check_operations(
 
 def check_object(operations: Sequence[Operation], model: Model, options: CheckOptions) -> KeyVerdict:
     """Check the operations on one object.  Raises ModelError as ``check_operations`` does."""
+    if isinstance(model, Transactions):
+        return check_isolation(operations, model, options)
     return _check(operations, model, options, operations)
 
 

@@ -31,7 +31,7 @@ LAYERS = {
         "tables metrics readers", "__init__",
     ],
     "checker": [
-        "core", "models kernels", "search", "engines", "dispatch warmup", "counterexamples", "explain",
+        "core", "models kernels", "search", "engines transactions", "dispatch warmup", "counterexamples", "explain",
         "columnar", "per_key", "monitor", "check", "__init__",
     ],
     "nemesis": ["core", "faults", "schedule sweep", "deadman", "__init__"],

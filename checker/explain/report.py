@@ -8,9 +8,11 @@ from typing import Final, TypeAlias
 
 from checker.core.result import Report
 from checker.core.wording import plain
+from checker.models.levels import strongest
+from checker.transactions.check import ENGINE as TRANSACTIONS
 from history import Counterexample, KeyVerdict
 from history.records.caveats import leaves_more, violations_text
-from history.records.text import counted
+from history.records.text import and_listed, counted
 
 #: A counterexample as text of so many columns.
 Draw: TypeAlias = Callable[[Counterexample, int], str]
@@ -29,7 +31,7 @@ def render(report: Report, *, width: int = 100, draw: Draw | None = None) -> str
     engines = ", ".join(sorted({key.engine for key in report.keys})) or "none"
     lines = [f"{report.verdict}: {counted(operations, 'operation')}, {counted(len(report.keys), 'key')}, by {engines}"]
     if good and not bad:
-        lines.append(_linearizations(good))
+        lines.append(_levels(good[0]) if good[0].engine == TRANSACTIONS else _linearizations(good))
     for key in bad[:_MAX_LISTED]:
         lines += ["", *_key(key, width, draw)]
     if len(bad) > _MAX_LISTED:
@@ -37,6 +39,13 @@ def render(report: Report, *, width: int = 100, draw: Draw | None = None) -> str
     if good and bad:
         lines += ["", f"{counted(len(good), 'other key')} valid"]
     return "\n".join(map(plain, lines))
+
+
+def _levels(key: KeyVerdict) -> str:
+    """The isolation levels that transactions keep, by the strongest ones."""
+    if not key.levels:
+        return "no isolation level holds"
+    return f"what holds: {and_listed(strongest(key.levels))}, and all weaker levels"
 
 
 def _linearizations(keys: list[KeyVerdict]) -> str:
@@ -62,6 +71,8 @@ def _key(key: KeyVerdict, width: int, draw: Draw | None) -> Iterator[str]:
         some = f", the first {shown} of them:" if shown else ", none of which is shown"
         least = leaves_more([key.reason or ""])
         yield f"  {violations_text(key.violations, least=least)}" + (some if shown < key.violations else ":")
+    if key.engine == TRANSACTIONS:
+        yield f"  {_levels(key)}"
     if key.reason:
         yield from _wrapped(key.reason, width)
     for example in key.counterexamples[:_MAX_SHOWN]:

@@ -19,6 +19,7 @@ from checker.models.fenced_lock import FencedLock
 from checker.models.ledger import Ledger
 from checker.models.objects import Counter, FifoQueue, GrowSet, KeyValue, Log, MultiRegister, Mutex
 from checker.models.sync_state_set import SyncStateSet
+from checker.models.transactions import ListAppend, RwRegister, Transactions
 from history.schema import hint
 
 #: The entry points of models.
@@ -32,6 +33,8 @@ MODELS: Final[dict[str, Callable[[], Model]]] = {
     "cas-register-strict": StrictCasRegister,
     "mutex": Mutex,
     "multi-register": MultiRegister,
+    "list-append": ListAppend,
+    "rw-register": RwRegister,
     "log": Log,
     "set": GrowSet,
     "counter": Counter,
@@ -54,6 +57,18 @@ def starting_with(model: str | Model, initial: Any) -> Model:
     return type(chosen)(freeze(initial))
 
 
+def at_level(model: str | Model, level: str) -> Model:
+    """The model of transactions that keep an isolation level, which is also named ``model:level``.
+
+    Raises ModelError for a model that has no levels, and for a level that is none.
+    """
+    chosen = model_named(model)
+    if not isinstance(chosen, Transactions):
+        able = ", ".join(name for name, make in MODELS.items() if isinstance(make(), Transactions))
+        raise ModelError(f"a {model} has no isolation level; models that have one are {able}")
+    return type(chosen)(level)
+
+
 def _starts_anew(model: Model) -> bool:
     return isinstance(model, Register) and model.initial is not ANY
 
@@ -66,6 +81,9 @@ def model_named(model: str | Model) -> Model:
         raise ModelError(f"a model is a name or an instance such as Register(), found {model!r}")
     if model in MODELS:
         return MODELS[model]()
+    name, _, level = model.partition(":")
+    if level:
+        return at_level(name, level)
     if (point := announced_models().get(model)) is not None:
         return _loaded(point)
     raise ModelError(f"there is no model {model!r}; {hint(model, model_names())}")

@@ -13,6 +13,7 @@ module              reads
 ``jsonl_columns``   our ``history.jsonl`` as numpy columns, for histories of millions of operations
 ``columns``         what the columns are; ``scanned``: operations from what the compiled scanners read, which are
                     ``jsonl_kernel`` and ``text_kernel``
+``transactions``    transactions as columns, for the isolation levels
 ``jepsen_events``   what Jepsen's two formats share
 ==================  =======================================================================================
 """

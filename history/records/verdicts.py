@@ -81,11 +81,26 @@ class Role:
 
 
 @dataclass(frozen=True, slots=True)
+class Dependency:
+    """Why one of a counterexample's transactions (their places) comes before another.
+
+    ``kind`` is ww, wr, rw, process or realtime; ``key`` is where one of the first three shows.
+    """
+
+    source: int
+    target: int
+    kind: str
+    key: Any
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
 class Counterexample:
     """A few operations that cannot all be true, with the kind of the anomaly and a sentence for people.
 
     ``linearization`` is None where no operation can be singled out, and in files older than the field.
     ``roles`` has one for each operation if a promise other than linearizability was broken, else none.
+    ``dependencies`` are the edges of a cycle of transactions, in its order.
     """
 
     kind: str
@@ -93,6 +108,7 @@ class Counterexample:
     operations: tuple[Operation, ...]
     linearization: Linearization | None = None
     roles: tuple[Role, ...] = ()
+    dependencies: tuple[Dependency, ...] = ()
 
     @classmethod
     def of_promise(cls, kind: str, sentence: str, *said: tuple[Operation, str]) -> Counterexample:
@@ -143,14 +159,19 @@ class Counterexample:
             "operations": [operation.to_json() for operation in self.operations],
             "linearization": asdict(self.linearization) if self.linearization else None,
         }
-        return {**record, "roles": [asdict(role) for role in self.roles]} if self.roles else record
+        if self.roles:
+            record["roles"] = [asdict(role) for role in self.roles]
+        if self.dependencies:
+            record["dependencies"] = [asdict(dependency) for dependency in self.dependencies]
+        return record
 
     @classmethod
     def from_json(cls, record: dict[str, Any]) -> Counterexample:
         operations = tuple(Operation.from_json(operation) for operation in record["operations"])
         found = Linearization.from_json(record["linearization"]) if record.get("linearization") else None
         roles = tuple(Role(role["says"], role["contradicts"]) for role in record.get("roles") or ())
-        return cls(record["kind"], record["sentence"], operations, found, roles)
+        dependencies = tuple(Dependency(**dependency) for dependency in record.get("dependencies") or ())
+        return cls(record["kind"], record["sentence"], operations, found, roles, dependencies)
 
 
 def failure_text(error: Exception) -> str:
@@ -166,7 +187,7 @@ class KeyVerdict:
     ``violations`` counts all of them; ``counterexamples`` holds those that are shown, earliest first.
     ``certificate`` is the number of operations in the proof: the linearization that was verified (None if the engine
     keeps none), or the first counterexample.  ``failure`` is how the checker itself broke down on this key, whose
-    verdict is then unknown: a failure of the harness.
+    verdict is then unknown: a failure of the harness.  ``levels`` are the isolation levels that transactions keep.
     """
 
     key: str | int | None
@@ -179,6 +200,7 @@ class KeyVerdict:
     reason: str | None = None
     certificate: int | None = None
     failure: str | None = None
+    levels: tuple[str, ...] = ()
 
     @classmethod
     def of_failure(cls, key: str | int | None, operations: int, error: Exception) -> KeyVerdict:
@@ -195,7 +217,7 @@ class KeyVerdict:
     def from_json(cls, record: dict[str, Any]) -> KeyVerdict:
         examples = tuple(Counterexample.from_json(example) for example in record.get("counterexamples", ()))
         known = {name: record[name] for name in cls.__slots__ if name in record}
-        return cls(**{**known, "counterexamples": examples})
+        return cls(**{**known, "counterexamples": examples, "levels": tuple(record.get("levels", ()))})
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,522 @@
+"""The loops of the transactional checker, in plain Python: run as they are on few steps, compiled on many.
+
+None calls another, so that each runs either way (``checker.kernels.transactions`` compiles them).  Node ``v`` of a
+graph is the transaction in row ``v``; from ``n`` on nodes are helpers, which stand for no transaction.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from history.codes import OK, READ, WRITE
+
+Array: TypeAlias = Any
+
+# Kinds of edges.  CONT leads out of a helper, and a way through helpers counts as the edge that it began with; the last
+# three count only from a level on: read committed, the session levels, the strict levels.
+WW: Final = 0
+WR: Final = 1
+RW: Final = 2
+PROCESS: Final = 3
+REALTIME: Final = 4
+CONT: Final = 5
+CONT_COMMITTED: Final = 6
+CONT_PROCESS: Final = 7
+CONT_REALTIME: Final = 8
+
+_EMPTY: Final = -1
+_SPREAD: Final = 0x9E3779B1
+_MIX: Final = 0x85EBCA6B
+
+
+def index_writes(kind: Array, key: Array, value: Array) -> Any:
+    """Make a hash table of the writing steps by key and value.
+
+    (The table, and two steps that write the same; -1, -1 if there are none.)
+    """
+    writes = 0
+    for step in range(kind.size):
+        if kind[step] == WRITE:
+            writes += 1
+    size = 16
+    while size < 2 * writes:
+        size *= 2
+    table = np.full(size, _EMPTY, np.int32)
+    for step in range(kind.size):
+        if kind[step] != WRITE:
+            continue
+        mixed = (int(key[step]) * _SPREAD + int(value[step])) * _MIX
+        at = (mixed ^ (mixed >> 15)) & (size - 1)
+        while table[at] >= 0:
+            other = table[at]
+            if key[other] == key[step] and value[other] == value[step]:
+                return table, int(other), step
+            at = (at + 1) & (size - 1)
+        table[at] = step
+    return table, -1, -1
+
+
+def find_writes(table: Array, key: Array, value: Array, wanted_key: Array, wanted_value: Array) -> Any:
+    """The step that writes each wanted value to its key; -1 where none does."""
+    found = np.empty(wanted_key.size, np.int32)
+    mask = table.size - 1
+    for row in range(wanted_key.size):
+        mixed = (int(wanted_key[row]) * _SPREAD + int(wanted_value[row])) * _MIX
+        at = (mixed ^ (mixed >> 15)) & mask
+        while table[at] >= 0 and (key[table[at]] != wanted_key[row] or value[table[at]] != wanted_value[row]):
+            at = (at + 1) & mask
+        found[row] = table[at]
+    return found
+
+
+def link_steps(first: Array, key: Array, keys: int) -> Any:
+    """The step before each on the same key in the same transaction; -1 for the first one."""
+    previous = np.full(key.size, -1, np.int32)
+    latest = np.full(keys, -1, np.int32)
+    for row in range(first.size - 1):
+        start = first[row]
+        for step in range(start, first[row + 1]):
+            if latest[key[step]] >= start:
+                previous[step] = latest[key[step]]
+            latest[key[step]] = step
+    return previous
+
+
+def external_reads(
+    first: Array, outcome: Array, kind: Array, key: Array, value: Array, begin: Array, length: Array, elements: Array,
+    previous: Array, keys: int,
+) -> Any:  # fmt: skip
+    """What each read of an ok transaction saw of others: the list without the own appends at its end.
+
+    A read through own appends proves no installed version: a store that buffers writes shows T1 [1] and T2 [2], and
+    then installs [1, 2].
+
+    (The length of that part, -1 for anything but a read of an ok transaction; steps that contradict an earlier step of
+    their own transaction; the step of the longest such part of each key, -1 if nothing was read of it.)
+    """
+    external = np.full(kind.size, -1, np.int32)
+    contradicts = np.zeros(kind.size, np.bool_)
+    longest = np.full(keys, -1, np.int32)
+    for row in range(first.size - 1):
+        if outcome[row] != OK:
+            continue
+        for step in range(first[row], first[row + 1]):
+            if kind[step] != READ:
+                continue
+            size, seen = length[step], -1
+            at = previous[step]
+            while at >= 0:
+                if kind[at] == READ:
+                    # What was appended before that read was looked for when it was stripped.
+                    if seen < 0:
+                        seen = at
+                elif size > 0 and elements[begin[step] + size - 1] == value[at]:
+                    size -= 1
+                else:
+                    contradicts[step] = True
+                at = previous[at]
+            external[step] = size
+            if seen >= 0 and external[seen] != size:
+                contradicts[step] = True
+            best = longest[key[step]]
+            if best < 0 or external[best] < size:
+                longest[key[step]] = step
+    return external, contradicts, longest
+
+
+def prefixes(kind: Array, key: Array, begin: Array, elements: Array, external: Array, longest: Array) -> Any:
+    """Which external parts are no prefix of the longest one of their key."""
+    differs = np.zeros(kind.size, np.bool_)
+    for step in range(kind.size):
+        size = external[step]
+        if size <= 0:
+            continue
+        mine, its = begin[step], begin[longest[key[step]]]
+        at = 0
+        while at < size and elements[mine + at] == elements[its + at]:
+            at += 1
+        differs[step] = at < size
+    return differs
+
+
+def own_order(
+    first: Array, kind: Array, key: Array, previous: Array, external: Array, contradicts: Array, position: Array,
+    sizes: Array,
+) -> Any:  # fmt: skip
+    """What the order of a key says of the appends of one transaction to it.
+
+    By step: an append that does not stand right behind the one before it of its transaction; one that an earlier read
+    of its transaction has seen; a read that saw an append of its transaction twice, at the end and before; an append
+    that no other of its transaction to the key follows; and the first append of a transaction to a key, if no read
+    shows any of them.  ``position`` is a step's place in the order of its key, -1: in none; ``sizes`` are the orders'
+    lengths.
+    """
+    torn, early, twice = np.zeros(kind.size, np.bool_), np.zeros(kind.size, np.bool_), np.zeros(kind.size, np.bool_)
+    final, hidden = kind == WRITE, np.zeros(kind.size, np.bool_)
+    for row in range(first.size - 1):
+        for step in range(first[row], first[row + 1]):
+            before, begins, most = -1, step, -1
+            at = previous[step]
+            while at >= 0:
+                if kind[at] == WRITE:
+                    if before < 0:
+                        before = at
+                    begins = at
+                    if 0 <= position[at] < external[step] and not contradicts[step]:
+                        twice[step] = True
+                else:
+                    most = max(most, external[at])
+                at = previous[at]
+            if kind[step] != WRITE:
+                continue
+            place = position[step]
+            early[step] = 0 <= place < most
+            if before >= 0:
+                final[before] = False
+                if place >= 0:
+                    torn[step] = position[before] < 0 or position[before] != place - 1
+                else:
+                    torn[step] = 0 <= position[before] < sizes[key[step]] - 1
+            if begins == step:
+                hidden[step] = place < 0
+            elif place >= 0:
+                hidden[begins] = False
+    return torn, early, twice, final, hidden
+
+
+def tail_edges(reader_start: Array, readers: Array, tail_start: Array, tail: Array, nodes: int) -> Any:
+    """Edges from each reader of a key's last version to each writer that comes after it, but not to itself.
+
+    (From, to, kind, the number of nodes.)  Where the product is large the writers hang on two chains of helpers, of
+    all up to one and of all from one on; so a reader among them goes around itself.
+    """
+    size = 0
+    for key in range(reader_start.size - 1):
+        r, w = reader_start[key + 1] - reader_start[key], tail_start[key + 1] - tail_start[key]
+        size += r * w if r * w <= 4 * (r + w) else 4 * w + 2 * r
+    source, target = np.empty(size, np.int32), np.empty(size, np.int32)
+    kind = np.empty(size, np.int8)
+    made = 0
+    for key in range(reader_start.size - 1):
+        low, high = tail_start[key], tail_start[key + 1]
+        r, w = reader_start[key + 1] - reader_start[key], high - low
+        if r == 0 or w == 0:
+            continue
+        direct = r * w <= 4 * (r + w)
+        up_to, from_on = nodes - low, nodes + w - low
+        if not direct:
+            nodes += 2 * w
+            for at in range(low, high):
+                source[made], target[made], kind[made] = up_to + at, tail[at], CONT
+                source[made + 1], target[made + 1], kind[made + 1] = from_on + at, tail[at], CONT
+                made += 2
+                if at > low:
+                    source[made], target[made], kind[made] = up_to + at, up_to + at - 1, CONT
+                    source[made + 1], target[made + 1], kind[made + 1] = from_on + at - 1, from_on + at, CONT
+                    made += 2
+        for place in range(reader_start[key], reader_start[key + 1]):
+            reader = readers[place]
+            if direct:
+                for at in range(low, high):
+                    if tail[at] != reader:
+                        source[made], target[made], kind[made] = reader, tail[at], RW
+                        made += 1
+                continue
+            # The writers of a key are in the order of their rows.
+            left, right = low, high
+            while left < right:
+                middle = (left + right) // 2
+                if tail[middle] < reader:
+                    left = middle + 1
+                else:
+                    right = middle
+            after = left + 1 if left < high and tail[left] == reader else left
+            if left > low:
+                source[made], target[made], kind[made] = reader, up_to + left - 1, RW
+                made += 1
+            if after < high:
+                source[made], target[made], kind[made] = reader, from_on + after, RW
+                made += 1
+    return source[:made], target[:made], kind[:made], nodes
+
+
+def register_reads(first: Array, outcome: Array, kind: Array, value: Array, previous: Array) -> Any:
+    """What a transaction does to each key of registers.
+
+    By step: is it a read of an ok transaction before it writes to the key; does it contradict an earlier step of its
+    transaction; and the first step of the transaction on the key.  By that first step: the last write of the
+    transaction to the key, and its first and last read before it wrote; -1 for none.
+    """
+    external, contradicts = np.zeros(kind.size, np.bool_), np.zeros(kind.size, np.bool_)
+    begin, wrote = np.empty(kind.size, np.int32), np.full(kind.size, -1, np.int32)
+    read_first, read_last = np.full(kind.size, -1, np.int32), np.full(kind.size, -1, np.int32)
+    for row in range(first.size - 1):
+        for step in range(first[row], first[row + 1]):
+            start = step if previous[step] < 0 else begin[previous[step]]
+            begin[step] = start
+            if kind[step] == WRITE:
+                wrote[start] = step
+            elif outcome[row] == OK:
+                known = wrote[start] if wrote[start] >= 0 else read_last[start]
+                contradicts[step] = known >= 0 and value[known] != value[step]
+                if wrote[start] < 0:
+                    external[step] = True
+                    if read_first[start] < 0:
+                        read_first[start] = step
+                    read_last[start] = step
+    return external, contradicts, begin, wrote, read_first, read_last
+
+
+def realtime_versions(
+    start: Array, earlier: Array, seen: Array, later: Array, wanted: Array, key: Array, writer: Array, first: int,
+    nodes: int,
+) -> Any:  # fmt: skip
+    """Edges from each version to the writers of those that were seen first after it was: (from, to, nodes).
+
+    ``earlier`` are versions by key (from ``start`` on) and by when they were ``seen``; ``later`` those that are
+    ``wanted`` to come after what was seen before that.  A chain of helpers collects all up to one.  A version does not
+    come after itself: beyond its own place only the next few are taken.
+    """
+    size = earlier.size
+    source, target = np.empty(2 * size + 5 * later.size, np.int32), np.empty(2 * size + 5 * later.size, np.int32)
+    place = np.full(seen.size, -1, np.int32)
+    made = 0
+    for at in range(size):
+        place[earlier[at]] = at
+        source[made], target[made] = first + earlier[at], nodes + at
+        made += 1
+        if at > start[key[earlier[at]]]:
+            source[made], target[made] = nodes + at - 1, nodes + at
+            made += 1
+    for version in later:
+        low, high = start[key[version]], start[key[version] + 1]
+        begin = low
+        while low < high:
+            middle = (low + high) // 2
+            if seen[earlier[middle]] < wanted[version]:
+                low = middle + 1
+            else:
+                high = middle
+        own = place[version]
+        end = low if own < 0 or own >= low else own
+        if end > begin:
+            source[made], target[made] = nodes + end - 1, writer[version]
+            made += 1
+        for at in range(end + 1, min(low, end + 5)):
+            source[made], target[made] = first + earlier[at], writer[version]
+            made += 1
+    return source[:made], target[:made], nodes + size
+
+
+def session_edges(process: Array, processes: int, outcome: Array, committed: Array) -> Any:
+    """From the last ok transaction of a process to its next committed one: (from, to)."""
+    source, target = np.empty(process.size, np.int32), np.empty(process.size, np.int32)
+    last = np.full(processes, -1, np.int32)
+    made = 0
+    for row in range(process.size):
+        if not committed[row]:
+            continue
+        if last[process[row]] >= 0:
+            source[made], target[made] = last[process[row]], row
+            made += 1
+        if outcome[row] == OK:
+            last[process[row]] = row
+    return source[:made], target[:made]
+
+
+def realtime_edges(invoked: Array, returned: Array, by_return: Array, committed: Array, nodes: int) -> Any:
+    """From each ok transaction to all committed ones that were invoked after it returned: (from, to, nodes).
+
+    A chain of barriers, one for each run of returns between two invocations, has three edges a transaction, whatever
+    the concurrency.  ``by_return`` are the rows of ok transactions in the order of their returns.
+    """
+    size = invoked.size
+    source, target = np.empty(3 * size, np.int32), np.empty(3 * size, np.int32)
+    made, barrier, is_open, at = 0, -1, False, 0
+    for row in range(size):
+        if not committed[row]:
+            continue
+        # Strictly less: equal stamps are no order.
+        while at < by_return.size and returned[by_return[at]] < invoked[row]:
+            if not is_open:
+                if barrier >= 0:
+                    source[made], target[made] = barrier, nodes
+                    made += 1
+                barrier, is_open = nodes, True
+                nodes += 1
+            source[made], target[made] = by_return[at], barrier
+            made += 1
+            at += 1
+        is_open = False
+        if barrier >= 0:
+            source[made], target[made] = barrier, row
+            made += 1
+    return source[:made], target[:made], nodes
+
+
+def adjacency(source: Array, target: Array, kind: Array, nodes: int) -> Any:
+    """The edges in the order of their sources: (where those of each node begin, targets, kinds)."""
+    start = np.zeros(nodes + 1, np.int32)
+    for edge in range(source.size):
+        start[source[edge] + 1] += 1
+    for node in range(nodes):
+        start[node + 1] += start[node]
+    at = start[:-1].copy()
+    targets, kinds = np.empty(source.size, np.int32), np.empty(source.size, np.int8)
+    for edge in range(source.size):
+        place = at[source[edge]]
+        targets[place], kinds[place] = target[edge], kind[edge]
+        at[source[edge]] = place + 1
+    return start, targets, kinds
+
+
+def components(start: Array, targets: Array, kinds: Array, counts: Array, group: Array, layered: bool) -> Any:
+    """Number the strongly connected components by Tarjan's algorithm: by node, -1 for a node that is one by itself.
+
+    Only edges whose kind ``counts`` are followed, and only between nodes of one ``group``; -1 is no group.
+
+    ``layered``: each node is two, ``2 * v`` and ``2 * v + 1``.  An edge rw leads from the first of its source to the
+    second of its target, what counts as the edge before stays where it is, and all others lead to the first.  A cycle
+    of that graph has no two neighbouring rw.
+    """
+    nodes = start.size - 1
+    layers = 2 if layered else 1
+    size = nodes * layers
+    index = np.zeros(size, np.int32)
+    low = np.zeros(size, np.int32)
+    component = np.full(size, -1, np.int32)
+    edge = np.zeros(size, np.int32)
+    stack, path = np.empty(size, np.int32), np.empty(size, np.int32)
+    on_stack, on_path, count, found = 0, 0, 0, 0
+    for root in range(size):
+        if index[root] != 0 or group[root // layers] < 0:
+            continue
+        count += 1
+        index[root] = low[root] = count
+        edge[root] = start[root // layers]
+        stack[on_stack], path[on_path] = root, root
+        on_stack += 1
+        on_path += 1
+        while on_path > 0:
+            state = path[on_path - 1]
+            node = state // layers
+            layer = state - node * layers
+            at, end = edge[state], start[node + 1]
+            descended = False
+            while at < end:
+                kind, target = kinds[at], targets[at]
+                at += 1
+                if not counts[kind] or group[target] != group[node]:
+                    continue
+                if layered:
+                    if kind == RW:
+                        if layer == 1:
+                            continue
+                        target = 2 * target + 1
+                    else:
+                        target = 2 * target + (layer if kind >= CONT else 0)
+                if index[target] == 0:
+                    count += 1
+                    index[target] = low[target] = count
+                    edge[target] = start[target // layers]
+                    stack[on_stack], path[on_path] = target, target
+                    on_stack += 1
+                    on_path += 1
+                    descended = True
+                    break
+                # A node that has left the stack has the largest index of all.
+                low[state] = min(low[state], index[target])
+            edge[state] = at
+            if descended:
+                continue
+            on_path -= 1
+            if on_path > 0:
+                parent = path[on_path - 1]
+                low[parent] = min(low[parent], low[state])
+            if low[state] == index[state]:
+                alone = stack[on_stack - 1] == state
+                while True:
+                    on_stack -= 1
+                    member = stack[on_stack]
+                    index[member] = size + 1
+                    if not alone:
+                        component[member] = found
+                    if member == state:
+                        break
+                if not alone:
+                    found += 1
+    return component, found
+
+
+def shortest_path(
+    start: Array, targets: Array, kinds: Array, counts: Array, component: Array, layers: int, neighbours: bool,
+    origin: int, goal: int, real: int, avoid: int,
+) -> Any:  # fmt: skip
+    """The way from one node to another inside their component that passes the fewest transactions.
+
+    Helpers (nodes from ``real`` on) cost nothing.  With two ``layers`` the nodes are those of ``components``, and with
+    ``neighbours`` an edge rw also leads out of the second one.  ``avoid`` is a node that it does not pass (-1: none).
+    Returns the nodes and the kinds of the edges between them; none if there is no way.
+    """
+    size = (start.size - 1) * layers
+    nothing = np.zeros(0, np.int32)
+    before, by = np.full(size, -1, np.int32), np.zeros(size, np.int8)
+    distance = np.full(size, 2147483647, np.int32)
+    # A node enters twice at most: at its distance, and once more by a way that is shorter by one.
+    queue = np.empty(4 * size + 2, np.int32)
+    head, end = 2 * size, 2 * size
+    queue[end] = origin
+    end += 1
+    distance[origin] = 0
+    done = np.zeros(size, np.bool_)
+    while head < end:
+        state = queue[head]
+        head += 1
+        if done[state]:
+            continue
+        done[state] = True
+        if state == goal:
+            break
+        node = state // layers
+        layer = state - node * layers
+        for at in range(start[node], start[node + 1]):
+            kind, target = kinds[at], targets[at]
+            if not counts[kind]:
+                continue
+            cost = 0 if target >= real else 1
+            if layers == 2:
+                if kind == RW:
+                    if layer == 1 and not neighbours:
+                        continue
+                    target = 2 * target + 1
+                else:
+                    target = 2 * target + (layer if kind >= CONT else 0)
+            if target == avoid or component[target] != component[state] or done[target]:
+                continue
+            if distance[state] + cost >= distance[target]:
+                continue
+            distance[target] = distance[state] + cost
+            before[target], by[target] = state, kind
+            if cost == 0:
+                head -= 1
+                queue[head] = target
+            else:
+                queue[end] = target
+                end += 1
+    if not done[goal]:
+        return nothing, nothing
+    steps = 1
+    state = goal
+    while state != origin:
+        state = before[state]
+        steps += 1
+    nodes, edges = np.empty(steps, np.int32), np.empty(steps - 1, np.int32)
+    state = goal
+    for place in range(steps - 1, -1, -1):
+        nodes[place] = state // layers
+        if place > 0:
+            edges[place - 1] = by[state]
+            state = before[state]
+    return nodes, edges

@@ -1,0 +1,98 @@
+"""Transactions on lists and registers, judged by the isolation level that the system promises.
+
+``checker.transactions`` decides.  As a sequential specification, which objects in memory follow, a transaction takes
+effect as a whole.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from checker.core.model import ILLEGAL, UNKNOWN, Model, ModelError, State
+from checker.models.levels import level_named
+from checker.models.objects import MultiRegister
+from history import Operation
+from history.readers.transactions.columns import DEFAULT_LEVEL, READS, TXN, WRITES, TransactionObject
+
+
+class Transactions(Model):
+    """Transactions that keep a ``level``; they are judged by their dependencies, not by this model's steps."""
+
+    initial: State = frozenset()
+    reads: frozenset[str] = frozenset()
+    holds: TransactionObject
+
+    def __init__(self, level: str = DEFAULT_LEVEL) -> None:
+        self.level = level_named(level)
+
+    def steps(self, f: str, value: Any, result: Any) -> tuple[Any, ...]:
+        """What a transaction did.  Raises ModelError for what is none."""
+        steps = value if result is UNKNOWN or result is None else result
+        names = (*READS, *WRITES[self.holds])
+        if f != TXN or not isinstance(steps, tuple):
+            raise ModelError(f"{self.name} has transactions (txn), lists of steps, found {f!r} of {steps!r}")
+        for step in steps:
+            if not isinstance(step, tuple) or len(step) != 3 or step[0] not in names:
+                raise ModelError(f"a step of {self.name} is [{' or '.join(names)}, key, value], found {step!r}")
+        return steps
+
+    def admit(self, f: str, value: Any, result: Any) -> None:
+        self.steps(f, value, result)
+
+    def wording(self, operation: Operation) -> str:
+        """The steps, in the order in which they were made."""
+        steps = operation.result if operation.outcome == "ok" and operation.result is not None else operation.value
+        try:
+            return ", ".join(_step(self.holds, *step, known=operation.outcome == "ok") for step in steps)
+        except TypeError:
+            return ""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.level!r})"
+
+
+def _step(holds: TransactionObject, f: Any, key: Any, value: Any, *, known: bool) -> str:
+    if f not in READS:
+        return f"{f} {value} to {key}" if holds == "list-append" else f"write {value} to {key}"
+    if not known:
+        return f"read {key}"
+    if holds == "list-append":
+        return f"read [{' '.join(map(str, value or ()))}] in {key}"
+    return f"read {'nothing' if value is None else value} in {key}"
+
+
+class ListAppend(Transactions):
+    """Lists by their keys: ``append`` of a value, ``r`` of the whole list."""
+
+    name = "list-append"
+    holds = "list-append"
+
+    def step(self, state: State, f: str, value: Any, result: Any) -> State:
+        lists = dict(state)
+        for kind, key, item in self.steps(f, value, result):
+            if kind in WRITES[self.holds]:
+                lists[key] = (*lists.get(key, ()), item)
+            elif result is not UNKNOWN and lists.get(key, ()) != (item or ()):
+                return ILLEGAL
+        return frozenset(lists.items())
+
+    def respond(self, state: State, f: str, value: Any) -> Any:  # noqa: ARG002
+        lists, answered = dict(state), []
+        for kind, key, item in value:
+            if kind in WRITES[self.holds]:
+                lists[key] = (*lists.get(key, ()), item)
+            answered.append((kind, key, item if kind in WRITES[self.holds] else lists.get(key, ())))
+        return tuple(answered)
+
+
+class RwRegister(Transactions):
+    """Registers by their keys: ``w`` of a value, ``r`` of it; null where nothing was written."""
+
+    name = "rw-register"
+    holds = "rw-register"
+
+    def step(self, state: State, f: str, value: Any, result: Any) -> State:
+        return MultiRegister().step(state, f, self.steps(f, value, result), UNKNOWN if result is UNKNOWN else None)
+
+    def respond(self, state: State, f: str, value: Any) -> Any:
+        return MultiRegister().respond(state, f, value)

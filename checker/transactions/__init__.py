@@ -1,0 +1,15 @@
+"""Isolation levels of transactions, decided in linear time by the graph of their dependencies.
+
+After Adya, Liskov and O'Neil (2000), and Elle (Kingsbury and Alvaro 2020), with other rules in places:
+``docs/transactions.md`` says which.
+
+===============  ======================================================================================
+``check``        the verdict in the form that all models have
+``verdict``      which levels hold, with a shortest cycle for one that does not
+``transaction``  transactions as a caller of the library has them
+``list_append``  dependencies of transactions that append to lists: the reads show the order of all appends
+``rw_register``  dependencies of transactions that write registers: some of the order is known
+``anomalies``    what those two share
+``graph``        components of the graph, and the names of the cycles in them
+===============  ======================================================================================
+"""

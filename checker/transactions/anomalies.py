@@ -1,0 +1,154 @@
+"""What the analyses of both kinds of object return: dependencies, and anomalies that need no cycle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import islice
+from types import ModuleType
+from typing import Any, Final, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from checker.kernels.transaction_loops import PROCESS, REALTIME
+from checker.transactions.graph import MOST_SHOWN, Graph
+from history.codes import FAIL, INFO, OK
+from history.errors import FormatError
+from history.readers.transactions import TransactionColumns
+
+#: Up to this many steps the loops run as plain Python, which takes less time than to load compiled code.
+PLAIN_STEPS: Final = 4000
+Ints: TypeAlias = NDArray[Any]
+#: The rows of an example by its place, and its sentence.
+Example: TypeAlias = Callable[[int], tuple[tuple[int, ...], str]]
+ABORTED: Final = "either it was aborted, and then T1 read what never was, or its failure proves nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """What cannot be, whatever the order: the rows of its transactions, and a sentence with T1, T2, … for them."""
+
+    name: str
+    rows: tuple[int, ...]
+    sentence: str
+
+
+#: The kind of a dependency, its key, and why it is there in a sentence with {0} and {1} for its transactions.
+Reason: TypeAlias = tuple[str, Any, str]
+
+
+class Analysis(Protocol):
+    """What one kind of object shows: ``counts`` of the contradictions by name, and the first ones of each."""
+
+    graph: Graph
+    counts: dict[str, int]
+    contradictions: list[Contradiction]
+
+    def dependency(self, source: int, target: int, kinds: tuple[int, ...], helpers: tuple[int, ...]) -> Reason:
+        """Say why there is that edge: the kinds of its parts, and the helpers between them."""
+
+
+def loops_for(steps: int) -> ModuleType:
+    """The loops, compiled for many steps where numba is installed."""
+    from checker.kernels import transaction_loops
+
+    if steps <= PLAIN_STEPS:
+        return transaction_loops
+    try:
+        from checker.kernels import transactions
+    except ModuleNotFoundError:
+        return transaction_loops
+    return transactions
+
+
+class Contradictions:
+    """Collects what cannot be: all are counted, the first ones of each name are kept."""
+
+    def __init__(self) -> None:
+        self.counts: dict[str, int] = {}
+        self.shown: list[Contradiction] = []
+
+    def add(self, name: str, places: Iterable[Any], make: Example) -> None:
+        """Count the ``places``; ``make`` gives rows and the sentence of one."""
+        found = np.asarray(places)
+        if found.size:
+            self.counts[name] = self.counts.get(name, 0) + found.size
+            kept = sum(contradiction.name == name for contradiction in self.shown)
+            for place in islice(found.tolist(), MOST_SHOWN - kept):
+                self.shown.append(Contradiction(name, *make(place)))
+
+
+class Steps:
+    """The steps of some transactions, linked; ``owner`` is the row of each, ``writes`` a table of those that write.
+
+    Raises FormatError if a value is written to a key twice, for then nothing can be said of the history.
+    """
+
+    def __init__(self, columns: TransactionColumns) -> None:
+        self.columns = columns
+        self.loops = loops_for(columns.kind.size)
+        c = columns
+        self.owner = np.repeat(np.arange(len(c), dtype=np.int32), np.diff(c.first))
+        self.table, one, other = self.loops.index_writes(c.kind, c.key, c.value)
+        if one >= 0:
+            places = " and at ".join(c.place(int(self.owner[step])) for step in (one, other))
+            verb = "appended" if c.holds == "list-append" else "written"
+            raise FormatError(
+                "history", places,
+                f"the value {self.value(one)} is {verb} to the key {self.key(one)!r} twice, so no read shows which of "
+                "the two it saw: every value of a key must be unique in the whole history",
+            )  # fmt: skip
+        self.previous = self.loops.link_steps(c.first, c.key, len(c.keys))
+
+    def find(self, key: Ints, value: Ints) -> NDArray[np.int32]:
+        """The steps that write these values, -1 where none does."""
+        c = self.columns
+        found: NDArray[np.int32] = self.loops.find_writes(self.table, c.key, c.value, key, value)
+        return found
+
+    def outcome(self, steps: Ints) -> NDArray[np.int8]:
+        """The outcomes of the transactions that wrote; -1 for no step."""
+        found: NDArray[np.int8] = np.where(steps >= 0, self.columns.outcome[self.owner[steps]], -1).astype(np.int8)
+        return found
+
+    def committed(self, seen: Ints) -> NDArray[np.bool_]:
+        """The transactions that are ok, or in doubt and ``seen`` (steps) by a read."""
+        committed: NDArray[np.bool_] = self.columns.outcome == OK
+        known = self.owner[seen[seen >= 0]]
+        committed[known[self.columns.outcome[known] == INFO]] = True
+        return committed
+
+    def failed(self, steps: Ints) -> NDArray[np.bool_]:
+        found: NDArray[np.bool_] = self.outcome(steps) == FAIL
+        return found
+
+    def orders(self, committed: NDArray[np.bool_], nodes: int) -> tuple[list[tuple[Any, Any, Any]], int]:
+        """The edges of sessions and of real time, and the number of nodes with the helpers of these."""
+        c = self.columns
+        _, process = np.unique(c.process, return_inverse=True)
+        session = self.loops.session_edges(process.astype(np.int64), int(process.max(initial=-1)) + 1, c.outcome,
+                                           committed)  # fmt: skip
+        ok = np.flatnonzero(c.outcome == OK)
+        by_return = ok[np.argsort(c.ret[ok], kind="stable")]
+        source, target, nodes = self.loops.realtime_edges(c.invoke, c.ret, by_return, committed, nodes)
+        return [(*session, PROCESS), (source, target, REALTIME)], int(nodes)
+
+    def key(self, step: int) -> Any:
+        """The name of the key of a step."""
+        return self.columns.keys[self.columns.key[step]]
+
+    def value(self, step: int) -> Any:
+        """The value of a step."""
+        return self.columns.value_named(int(self.columns.value[step]))
+
+    def of(self, row: int, kind: int) -> list[int]:
+        """The steps of a transaction that read, or that write."""
+        c = self.columns
+        return [step for step in range(int(c.first[row]), int(c.first[row + 1])) if c.kind[step] == kind]
+
+    def in_order(self, source: int, kind: str) -> Reason:
+        """Say that there is the order of a process, or of real time."""
+        if kind == "process":
+            return kind, None, f"process {self.columns.process[source]} ran {{0}} and after it {{1}}"
+        return kind, None, "{0} had returned before {1} was invoked"

@@ -1,0 +1,51 @@
+"""The verdict on transactions in the form that all models have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from checker.core.model import ModelError
+from checker.core.options import CheckOptions
+from checker.models.transactions import Transactions
+from checker.transactions.verdict import Anomaly, check_columns
+from history import Counterexample, KeyVerdict, Operation
+from history.readers.transactions import TransactionColumns, columns_of_operations
+from history.records.verdicts import MAX_COUNTEREXAMPLES, Role
+
+ENGINE: Final = "dependency graph"
+
+
+def check_isolation(
+    history: Sequence[Operation] | TransactionColumns, model: Transactions, options: CheckOptions
+) -> KeyVerdict:
+    """Decide whether the history keeps the model's level.
+
+    Raises FormatError for transactions that cannot be judged, ModelError where another engine is asked for.
+    """
+    if options.engine is not None:
+        raise ModelError(f"only the {ENGINE} decides a {model.name}; leave the engine {options.engine} out")
+    limits = options.limits()
+    columns = history if isinstance(history, TransactionColumns) else columns_of_operations(history, model.holds)
+    report = check_columns(columns, model.level)
+    broken = {anomaly.name for anomaly in report.violations}
+    shown = report.violations[:MAX_COUNTEREXAMPLES] if options.proofs else ()
+    return KeyVerdict(
+        columns.operation(0).key if len(columns) else None,
+        report.verdict,
+        ENGINE,
+        report.transactions,
+        limits.clock() - limits.started,
+        violations=sum(number for name, number in report.counts.items() if name in broken),
+        counterexamples=tuple(_counterexample(anomaly, model) for anomaly in shown),
+        reason=report.reason,
+        levels=report.holds,
+    )
+
+
+def _counterexample(anomaly: Anomaly, model: Transactions) -> Counterexample:
+    names = enumerate(anomaly.transactions, start=1)
+    roles = tuple(Role(f"T{number}: {model.wording(operation)}") for number, operation in names)
+    return Counterexample(
+        anomaly.name, anomaly.sentence, anomaly.transactions, roles=roles, dependencies=anomaly.dependencies
+    )

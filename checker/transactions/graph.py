@@ -1,0 +1,254 @@
+"""The graph of dependencies between transactions: its components, and the names of the cycles in them.
+
+Levels follow from components alone, in linear time.  A search for short cycles is made only inside components.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+from types import ModuleType
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from checker.kernels import transaction_loops as k
+from checker.models.levels import DATA, PROCESS, REALTIME, SUFFIXES
+
+Nodes = NDArray[np.int32]
+Flags = NDArray[np.bool_]
+#: Of one name so many cycles are shown.
+MOST_SHOWN: Final = 8
+#: A search for a short cycle looks at about so many nodes, over all edges that it begins with.
+_EFFORT: Final = 20_000_000
+_FEWEST, _MOST = 4, 1000
+KINDS: Final = ("ww", "wr", "rw", "process", "realtime")
+
+
+@dataclass(frozen=True, slots=True)
+class FoundCycle:
+    """A cycle by its name: nodes, helpers among them, and the kind of the edge from each to the next, around."""
+
+    name: str
+    nodes: tuple[int, ...]
+    kinds: tuple[int, ...]
+    in_doubt: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """Dependencies as edges by their sources.
+
+    ``nodes`` are the names of the nodes, those from ``real`` on helpers; ``certain`` are those of ok transactions.
+    """
+
+    loops: ModuleType
+    start: NDArray[np.int32]
+    targets: Nodes
+    kinds: NDArray[np.int8]
+    nodes: Nodes
+    real: int
+    certain: Flags
+
+    @classmethod
+    def of(cls, loops: ModuleType, edges: list[tuple[Any, Any, Any]], nodes: int, ok: Flags) -> Graph:
+        """Make it from pieces: sources, targets, kinds (or one kind for all of a piece)."""
+        source = np.concatenate([piece[0] for piece in edges]).astype(np.int32, copy=False)
+        target = np.concatenate([piece[1] for piece in edges]).astype(np.int32, copy=False)
+        kind = np.concatenate([np.broadcast_to(np.int8(piece[2]), len(piece[0])) for piece in edges])
+        certain = np.concatenate([ok, np.ones(nodes - ok.size, np.bool_)])
+        start, targets, kinds = loops.adjacency(source, target, np.ascontiguousarray(kind), nodes)
+        return cls(loops, start, targets, kinds, np.arange(nodes, dtype=np.int32), ok.size, certain)
+
+    def within(self, kept: Flags) -> Graph:
+        """The part of the graph that consists of these nodes, numbered anew."""
+        number = np.cumsum(kept, dtype=np.int32) - 1
+        source = np.repeat(np.arange(kept.size, dtype=np.int32), np.diff(self.start))
+        inside = kept[source] & kept[self.targets]
+        edges = number[source[inside]], number[self.targets[inside]], self.kinds[inside]
+        start, targets, kinds = self.loops.adjacency(*edges, int(kept.sum()))
+        real = int(kept[: self.real].sum())
+        return Graph(self.loops, start, targets, kinds, self.nodes[kept], real, self.certain[kept])
+
+    def components(self, counts: Flags, group: Nodes, *, layered: bool = False) -> Nodes:
+        """The component of each node (or layer of a node), -1 for one that is alone in its own."""
+        component: Nodes = self.loops.components(self.start, self.targets, self.kinds, counts, group, layered)[0]
+        return component
+
+    def inside(self, component: Nodes, kind: int, *, layered: bool = False) -> list[list[tuple[int, int]]]:
+        """The edges of a kind that lead from a component to itself: for each that has one, the earliest first."""
+        edges = np.flatnonzero(self.kinds == kind)
+        source = np.searchsorted(self.start, edges, side="right") - 1
+        target = self.targets[edges]
+        at, to = (2 * source, 2 * target + 1) if layered else (source, target)
+        same = (component[at] >= 0) & (component[at] == component[to])
+        of_component: dict[int, list[tuple[int, int]]] = {}
+        for number, edge in zip(
+            component[at[same]].tolist(), zip(source[same].tolist(), target[same].tolist(), strict=True), strict=True
+        ):
+            of_component.setdefault(number, []).append(edge)
+        return list(of_component.values())
+
+    def path(
+        self, counts: Flags, component: Nodes, origin: int, goal: int, *,
+        layers: int = 1, neighbours: bool = False, avoid: int = -1,
+    ) -> tuple[tuple[int, ...], tuple[int, ...]]:  # fmt: skip
+        nodes, kinds = self.loops.shortest_path(
+            self.start, self.targets, self.kinds, counts, component, layers, neighbours, origin, goal, self.real, avoid
+        )
+        return tuple(nodes.tolist()), tuple(kinds.tolist())
+
+    def shortest(self, cycles: Iterator[FoundCycle]) -> FoundCycle | None:
+        """The one with the fewest transactions; none can have less than two."""
+        best: FoundCycle | None = None
+        for cycle in islice(cycles, max(_FEWEST, min(_MOST, _EFFORT // self.nodes.size))):
+            if best is None or self._transactions(cycle) < self._transactions(best):
+                best = cycle
+            if self._transactions(best) <= 2:
+                break
+        return best
+
+    def _transactions(self, cycle: FoundCycle) -> int:
+        return sum(node < self.real for node in cycle.nodes)
+
+
+def _counting(*kinds: int) -> Flags:
+    counts = np.zeros(9, np.bool_)
+    counts[list(kinds)] = True
+    return counts
+
+
+#: The edges that count in each variant beside those of the data: always, and where reads of old values count, too.
+_ORDERS: Final[tuple[tuple[int, ...], ...]] = ((), (k.PROCESS,), (k.PROCESS, k.REALTIME))
+_GUESSED: Final[tuple[tuple[int, ...], ...]] = ((), (k.CONT_PROCESS,), (k.CONT_PROCESS, k.CONT_REALTIME))
+
+
+def cycles_of(graph: Graph) -> tuple[list[FoundCycle], dict[str, int]]:
+    """The cycles, the shortest of a component each where that can be searched; and how many components show each name.
+
+    A name with -process is looked for only if it is not found without, and one with -realtime after that.
+    """
+    everyone = np.zeros(graph.nodes.size, np.int32)
+    whole = graph.components(np.ones(9, np.bool_), everyone)
+    if not (whole >= 0).any():
+        return [], {}
+    graph, whole = graph.within(whole >= 0), whole[whole >= 0]
+    found: list[FoundCycle] = []
+    counts: dict[str, int] = {}
+    for variant in (DATA, PROCESS, REALTIME):
+        for name, shown, number in _of_variant(graph, whole, variant):
+            if number and not any(name + suffix in counts for suffix in SUFFIXES[:variant]):
+                counts[name + SUFFIXES[variant]] = number
+                found += [replace(cycle, name=name + SUFFIXES[variant]) for cycle in shown]
+    named = [replace(cycle, nodes=tuple(graph.nodes[list(cycle.nodes)].tolist())) for cycle in found]
+    return named, counts
+
+
+_Named: TypeAlias = tuple[str, list[FoundCycle], int]
+
+
+def _of_variant(graph: Graph, whole: Nodes, variant: int) -> Iterator[_Named]:
+    orders, guessed = _ORDERS[variant], _GUESSED[variant]
+    written = _counting(k.WW, k.CONT, *orders)
+    certain = graph.components(written, np.where(graph.certain, whole, -1).astype(np.int32))
+    write_cycles = _through(graph, written, certain, k.WW, "G0")
+    if not write_cycles[2]:
+        shown, number = _through(graph, written, graph.components(written, whole), k.WW, "G0")[1:]
+        write_cycles = "G0", [replace(cycle, in_doubt=True) for cycle in shown], number
+    yield write_cycles
+    known = _counting(k.WW, k.WR, k.CONT, k.CONT_COMMITTED, *orders)
+    circular = graph.components(known, whole)
+    yield _through(graph, known, circular, k.WR, "G1c")
+    read = _counting(k.WW, k.WR, k.RW, k.CONT, k.CONT_COMMITTED, *orders, *guessed)
+    layers = graph.components(read, whole, layered=True)
+    yield from _without_neighbours(graph, read, whole, layers)
+    explained = (circular >= 0) | (layers[::2] >= 0) | (layers[1::2] >= 0)
+    yield _with_neighbours(graph, read, graph.components(read, whole), explained)
+
+
+def _through(graph: Graph, counts: Flags, component: Nodes, kind: int, name: str) -> _Named:
+    """The components in which an edge of that kind lies on a cycle."""
+    parts = graph.inside(component, kind)
+
+    def cycles(edges: list[tuple[int, int]]) -> Iterator[FoundCycle]:
+        for source, target in edges:
+            nodes, kinds = graph.path(counts, component, target, source)
+            yield FoundCycle(name, nodes, (*kinds, kind))
+
+    shown = [graph.shortest(cycles(edges)) for edges in parts[:MOST_SHOWN]]
+    return name, [cycle for cycle in shown if cycle is not None], len(parts)
+
+
+def _without_neighbours(graph: Graph, read: Flags, whole: Nodes, layers: Nodes) -> Iterator[_Named]:
+    """The components with a cycle that has an edge rw, and no two of them beside each other.
+
+    G-single: with one edge rw alone.
+    """
+    single, several = list[FoundCycle](), list[FoundCycle]()
+    for edges in graph.inside(layers, k.RW, layered=True):
+        if (cycle := graph.shortest(_with_one(graph, read, whole, edges))) is not None:
+            single.append(cycle)
+        elif (cycle := graph.shortest(_with_several(graph, read, layers, edges))) is not None:
+            several.append(cycle)
+    yield "G-single", single[:MOST_SHOWN], len(single)
+    yield "G-nonadjacent", several[:MOST_SHOWN], len(several)
+
+
+def _with_one(graph: Graph, read: Flags, whole: Nodes, edges: list[tuple[int, int]]) -> Iterator[FoundCycle]:
+    others = read.copy()
+    others[k.RW] = False
+    for source, target in edges:
+        nodes, kinds = graph.path(others, whole, target, source)
+        if nodes:
+            yield FoundCycle("G-single", nodes, (*kinds, k.RW))
+
+
+def _with_several(graph: Graph, read: Flags, layers: Nodes, edges: list[tuple[int, int]]) -> Iterator[FoundCycle]:
+    for source, target in edges:
+        nodes, kinds = graph.path(read, layers, 2 * target + 1, 2 * source, layers=2)
+        if (cycle := _simple(nodes, (*kinds, k.RW))) is not None:
+            yield FoundCycle("G-nonadjacent", *cycle)
+
+
+def _simple(nodes: tuple[int, ...], kinds: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """The cycle itself, or if it passes a node twice, a part of it that has an edge rw and no two beside each other.
+
+    None: then what is left beside that part is a cycle without any edge rw, which has a name of its own.
+    """
+    for place, node in enumerate(nodes):
+        if node in nodes[place + 1 :]:
+            again = nodes.index(node, place + 1)
+            inner = nodes[place:again], kinds[place:again]
+            outer = nodes[:place] + nodes[again:], kinds[:place] + kinds[again:]
+            return next((found for part in (inner, outer) if (found := _simple(*part)) is not None), None)
+    anti = [kind == k.RW for kind in kinds if kind < k.CONT]
+    neighbours = any(here and after for here, after in zip(anti, [*anti[1:], anti[0]], strict=True)) if anti else True
+    return None if neighbours or not any(anti) else (nodes, kinds)
+
+
+def _with_neighbours(graph: Graph, read: Flags, component: Nodes, explained: Flags) -> _Named:
+    """The components with a cycle on which two edges rw are beside each other.
+
+    Any other cycle shows another name; so a component of which nothing is ``explained`` has such a cycle.
+    """
+    doubled = np.repeat(component, 2)
+
+    def cycles(edges: list[tuple[int, int]]) -> Iterator[FoundCycle]:
+        for source, target in edges:
+            nodes, kinds = graph.path(
+                read, doubled, 2 * target + 1, 2 * source + 1, layers=2, neighbours=True, avoid=2 * source
+            )
+            if nodes:
+                yield FoundCycle("G2-item", nodes, (*kinds, k.RW))
+
+    other_names = set(component[explained].tolist())
+    shown, number = list[FoundCycle](), 0
+    for edges in graph.inside(component, k.RW):
+        cycle = graph.shortest(cycles(edges))
+        if cycle is not None or component[edges[0][0]] not in other_names:
+            number += 1
+        if cycle is not None and len(shown) < MOST_SHOWN:
+            shown.append(cycle)
+    return "G2-item", shown, number

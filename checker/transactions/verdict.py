@@ -1,0 +1,121 @@
+"""Which isolation levels a history of transactions keeps, and a shortest cycle for those that it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+from checker.models.levels import as_strong, holding, level_named, strongest, weakest_refuted
+from checker.transactions.anomalies import Analysis, Contradiction
+from checker.transactions.graph import FoundCycle, cycles_of
+from checker.transactions.list_append import ListAppend
+from checker.transactions.rw_register import RwRegister
+from history import Operation, Verdict
+from history.codes import OK
+from history.readers.transactions import TransactionColumns
+from history.readers.transactions.columns import DEFAULT_LEVEL
+from history.records.verdicts import Dependency
+
+_ANALYSES: Final[Mapping[str, Callable[[TransactionColumns], Analysis]]] = {
+    "list-append": ListAppend, "rw-register": RwRegister,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Anomaly:
+    """Transactions that cannot all be so at the levels that the anomaly ``refutes``, of which the weakest are named.
+
+    Of a cycle each transaction comes before the next one, and the last before the first: the ``dependencies`` say why.
+    ``transactions`` are T1, T2, … of the sentences.
+    """
+
+    name: str
+    refutes: tuple[str, ...]
+    transactions: tuple[Operation, ...]
+    dependencies: tuple[Dependency, ...]
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class IsolationReport:
+    """Whether a history keeps the ``level`` that was asked for, and all levels that it ``holds``.
+
+    ``counts`` are the anomalies by name, and ``anomalies`` examples of each: those that refute the level come first,
+    and of them the ones with the fewest transactions.  ``reason`` says why a verdict is unknown.
+    """
+
+    level: str
+    verdict: Verdict
+    holds: tuple[str, ...]
+    counts: dict[str, int]
+    anomalies: tuple[Anomaly, ...]
+    transactions: int
+    reason: str | None = None
+
+    @property
+    def strongest(self) -> tuple[str, ...]:
+        """The levels that hold and that no other one that holds includes."""
+        return strongest(self.holds)
+
+    @property
+    def violations(self) -> tuple[Anomaly, ...]:
+        """The anomalies that refute the level."""
+        return tuple(anomaly for anomaly in self.anomalies if refutes(anomaly, self.level))
+
+
+def refutes(anomaly: Anomaly, level: str) -> bool:
+    """Does the anomaly take this level down?"""
+    return any(level in as_strong(weakest) for weakest in anomaly.refutes)
+
+
+def check_columns(columns: TransactionColumns, level: str = DEFAULT_LEVEL) -> IsolationReport:
+    """Decide which levels the transactions keep.
+
+    Raises FormatError for what cannot be judged, ModelError for a level that is none.
+    """
+    asked = level_named(level)
+    analysis = _ANALYSES[columns.holds](columns)
+    cycles, counts = cycles_of(analysis.graph)
+    in_doubt = {cycle.name for cycle in cycles if cycle.in_doubt}
+    everything = {**analysis.counts, **counts}
+    refuted = [weakest for name in everything for weakest in weakest_refuted(name, in_doubt=name in in_doubt)]
+    holds = holding(refuted)
+    found = [_contradiction(one, columns) for one in analysis.contradictions]
+    found += [_cycle(cycle, analysis, columns) for cycle in cycles]
+    found.sort(key=lambda anomaly: (not refutes(anomaly, asked), len(anomaly.transactions)))
+    verdict: Verdict = "valid" if asked in holds else "invalid"
+    reason = None
+    if verdict == "valid" and not (columns.outcome == OK).any():
+        verdict, reason = "unknown", "no transaction certainly took effect, so nothing was proven"
+    return IsolationReport(asked, verdict, holds, everything, tuple(found), len(columns), reason)
+
+
+def _contradiction(found: Contradiction, columns: TransactionColumns) -> Anomaly:
+    rows = tuple(columns.operation(row) for row in found.rows)
+    return Anomaly(found.name, weakest_refuted(found.name), rows, (), f"{found.sentence}.")
+
+
+def _cycle(cycle: FoundCycle, analysis: Analysis, columns: TransactionColumns) -> Anomaly:
+    """The cycle in words, from its transaction that was invoked first."""
+    real = len(columns)
+    start = min(range(len(cycle.nodes)), key=lambda place: (cycle.nodes[place] >= real, cycle.nodes[place]))
+    nodes = cycle.nodes[start:] + cycle.nodes[:start]
+    kinds = cycle.kinds[start:] + cycle.kinds[:start]
+    places = [place for place, node in enumerate(nodes) if node < real] + [len(nodes)]
+    rows = [nodes[place] for place in places[:-1]]
+    dependencies = []
+    for source, (here, after) in enumerate(pairwise(places)):
+        target = (source + 1) % len(rows)
+        kind, key, text = analysis.dependency(rows[source], rows[target], kinds[here:after], nodes[here + 1 : after])
+        sentence = text.replace("{0}", f"T{source + 1}").replace("{1}", f"T{target + 1}")
+        dependencies.append(Dependency(source, target, kind, key, sentence))
+    sentences = "; ".join(dependency.sentence for dependency in dependencies)
+    return Anomaly(
+        cycle.name,
+        weakest_refuted(cycle.name, in_doubt=cycle.in_doubt),
+        tuple(columns.operation(row) for row in rows),
+        tuple(dependencies),
+        f"{sentences}: so {'neither' if len(rows) == 2 else 'none of them'} can come first.",
+    )
