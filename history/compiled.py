@@ -28,7 +28,7 @@ from numba import njit
 log = logging.getLogger("history.compiled")
 
 _ROOT: Final = Path(__file__).resolve().parents[1]
-_SOURCES: Final = ("history/codes.py", "history/compiled.py", "history/readers/*_kernel.py", "checker/kernels/*.py")
+_SOURCES: Final = ("history/codes.py", "history/compiled.py", "history/readers/**/*_kernel.py", "checker/kernels/*.py")
 
 
 def digest(root: Path = _ROOT) -> str:

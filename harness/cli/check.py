@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from harness.cli.completion import complete_models, complete_runs
+from harness.cli.completion import complete_levels, complete_models, complete_runs
 from harness.cli.json_output import json_line, json_option, progress_of, run_document
 from harness.cli.shared_options import spark_option, spark_options, store_option
 from harness.errors import UsageError
@@ -34,6 +34,10 @@ DEADLINE_S: Final = 60.0
     help="The object that a history FILE is of.  [default: what the file names, else register]",
 )  # fmt: skip
 @click.option("--initial", metavar="VALUE", help="What the register of a FILE holds at the start.  [default: nothing]")
+@click.option(
+    "--level", shell_complete=complete_levels,
+    help="The isolation level that the transactions of a FILE are to keep.  [default: serializable]",
+)  # fmt: skip
 @click.option("--engine", help="Force one of the checker's engines on a FILE.")
 @click.option(
     "--deadline", type=float, help=f"Seconds for a FILE; beyond it the verdict is unknown.  [default: {DEADLINE_S:g}]"
@@ -46,6 +50,7 @@ def check(
     target: str,
     model: str | None,
     initial: str | None,
+    level: str | None,
     engine: str | None,
     deadline: float | None,
     as_json: bool,
@@ -65,11 +70,16 @@ def check(
     if target != LATEST and file_type(Path(target)) in (stat.S_IFREG, stat.S_IFIFO):
         if spark or spark_conf:
             raise UsageError(f"--spark and --spark-conf are for a run; {target} is a file, judged in this process")
+        if level is not None:
+            if model is None:
+                raise UsageError("--level is for transactions: name --model list-append or --model rw-register, too")
+            model = f"{model}:{level}"
         asked = FileCheckOptions(model, initial, engine, DEADLINE_S if deadline is None else deadline)
         return _check_file(Path(target), asked, as_json=as_json)
     files = find_run_or_file(target, store)
-    if model or engine or initial is not None or deadline is not None:
-        raise UsageError(f"--model, --initial, --engine and --deadline are for a history file; {target} is none")
+    if model or level or engine or initial is not None or deadline is not None:
+        names = "--model, --initial, --level, --engine and --deadline"
+        raise UsageError(f"{names} are for a history file; {target} is none")
     start = {"master": spark_master, "settings": spark_conf}
     return _check_run(files, store, start, spark=spark, as_json=as_json)
 

@@ -96,6 +96,13 @@ def complete_models(_ctx: click.Context, _param: click.Parameter, incomplete: st
     return [CompletionItem(name) for name in model_names() if name.startswith(incomplete)]
 
 
+def complete_levels(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The isolation levels of transactions."""
+    from checker.models.levels import LEVELS
+
+    return [CompletionItem(name) for name in LEVELS if name.startswith(incomplete)]
+
+
 def complete_suites(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """The names of suites, or else any file."""
     from harness.suite.packaged import suites

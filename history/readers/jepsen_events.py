@@ -31,6 +31,8 @@ def events_of(records: Sequence[Record], wrong: Wrong) -> TextHistory:
     """
     last = -1
     for place, record in records:
+        if is_transaction(record):
+            record.setdefault("f", "txn")
         check_record(place, record, wrong)
         index = record.get("index")
         if index is not None:
@@ -43,6 +45,12 @@ def events_of(records: Sequence[Record], wrong: Wrong) -> TextHistory:
             raise wrong(place, HALF_KEYED)
     events = [event_of(number, place, record, keyed, wrong) for number, (place, record) in enumerate(records)]
     return TextHistory(events, lambda index: wrong(records[index][0], "").place)
+
+
+def is_transaction(record: dict[str, Any]) -> bool:
+    """Is the value a list of steps ``[f, key, value]``?  Elle's histories may leave out that it is a transaction."""
+    steps = record.get("value")
+    return isinstance(steps, list) and all(isinstance(step, list) and len(step) == 3 for step in steps)
 
 
 def check_record(place: int, record: dict[str, Any], wrong: Wrong) -> None:

@@ -10,7 +10,17 @@ from typing import Any
 from history.errors import FormatError
 from history.readers.columns import OperationColumns
 from history.readers.formats import BY_ROWS, LARGE, MODELS, format_of, kind_of, read_text, too_large
-from history.records.events import INITIAL, Header, line_of_event, read_history, torn_end
+from history.readers.scanned import NotColumnarError
+from history.readers.transactions.columns import TRANSACTION_OBJECTS, TransactionColumns
+from history.records.events import (
+    INITIAL,
+    Header,
+    line_of_event,
+    parse_header,
+    parse_object,
+    read_history,
+    torn_end,
+)
 from history.records.operations import Operation, pair
 
 
@@ -24,7 +34,7 @@ class Foreign:
 
     format: str
     operations: list[Operation] | None = None
-    columns: OperationColumns | None = None
+    columns: OperationColumns | TransactionColumns | None = None
     model: str | None = None
     torn: bool = False
     note: str | None = None
@@ -41,7 +51,7 @@ def read_any(path: Path, *, model: str | None = None, large: int = LARGE) -> For
         case "parquet":
             return _parquet(path)
         case "jsonl":
-            return _jsonl(path, large)
+            return _jsonl(path, model, large)
         case "text":
             return _text(path, model, large)
 
@@ -94,8 +104,10 @@ def _unended(path: Path, name: str) -> str | None:
     return "the last line has no end: if the file was cut there, that line may say something else than was recorded"
 
 
-def _jsonl(path: Path, large: int) -> Foreign:
+def _jsonl(path: Path, model: str | None, large: int) -> Foreign:
     if path.stat().st_size >= large:
+        if (transactions := _transactions(path, model)) is not None:
+            return transactions
         from history.readers.jsonl_columns import read_columns
         from history.readers.scanned import NotColumnarError
 
@@ -109,6 +121,22 @@ def _jsonl(path: Path, large: int) -> Foreign:
     operations = pair(history.events, str(path), line_of_event)
     header = history.header
     return Foreign("jsonl", operations, None, header.model, history.torn, torn_end(path), _initial(header))
+
+
+def _transactions(path: Path, model: str | None) -> Foreign | None:
+    """The transactions of a large file as columns; None where they are of another model, or not plain."""
+    from history.readers.transactions.jsonl import read_transactions
+
+    with path.open("rb") as file:
+        header = parse_header(parse_object(file.readline(), path, 1), path)
+    name = (model or header.model or "").partition(":")[0]
+    if name not in TRANSACTION_OBJECTS:
+        return None
+    try:
+        header, columns, torn = read_transactions(path, name)
+    except NotColumnarError:
+        return None
+    return Foreign("jsonl", columns=columns, model=header.model, torn=torn, note=torn_end(path))
 
 
 def _initial(header: Header) -> Any:

@@ -34,7 +34,7 @@ def read(path: Path, large: int) -> tuple[Any, ...]:
     except FormatError as error:
         return (str(error),)
     operations = found.operations
-    if found.columns is not None:
+    if isinstance(found.columns, OperationColumns):
         operations = [found.columns.operation(row) for row in range(found.columns.invoke.size)]
         columns_are_of(found.columns, operations)
     return found.format, found.model, [(repr(one), one) for one in operations or ()]
@@ -321,7 +321,7 @@ def test_tables_of_ours_by_columns(data: bytes, tmp_path: Path) -> None:
     found = read_any(table)
     assert (found.operations or [found.columns.operation(row) for row in range(found.columns.invoke.size)]
             if found.columns is not None else found.operations) == operations  # fmt: skip
-    if found.columns is not None:
+    if isinstance(found.columns, OperationColumns):
         columns_are_of(found.columns, operations)
     for place, one in enumerate(operations):
         if one.outcome == "ok" and one.f in ("write", "cas") and one.result is not None:

@@ -1,0 +1,110 @@
+"""Read transactions from ``history.jsonl`` as columns, a million of them in seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from history.codes import FAIL, INFO, NEVER, OK
+from history.errors import FormatError
+from history.readers.scanned import NotColumnarError, read_only
+from history.readers.transactions.columns import WRITES, TransactionColumns, TransactionObject
+from history.records.events import Header, line_of_event, parse_event, parse_header, parse_object
+from history.records.operations import Operation, pair
+
+
+def read_transactions(path: Path, holds: TransactionObject) -> tuple[Header, TransactionColumns, bool]:
+    """The header, the transactions, and whether the last line was torn and left out.
+
+    Raises FormatError for a header that is none, NotColumnarError for anything but plain transactions (the row-wise
+    reader then says what is wrong, or reads it), and OSError.
+    """
+    from history.readers import jsonl_kernel
+    from history.readers.transactions import jsonl_kernel as kernel
+
+    data = read_only(np.fromfile(path, np.uint8))
+    newline = int(np.argmax(data == 10)) if data.size else 0
+    if not data.size or data[newline] != 10:
+        raise FormatError(str(path), "line 1", "expected a history header, found no whole line")
+    header = parse_header(parse_object(data[: newline + 1].tobytes(), path, 1), path)
+    writes = sorted({name for names in WRITES.values() for name in names})
+    hashes = [jsonl_kernel.hash_name(np.frombuffer(name.encode(), np.uint8)) for name in (*kernel.NAMES, *writes)]
+    names = np.array(hashes, np.int64)
+    lines = int(jsonl_kernel.count_lines(data, newline + 1))
+    kind, process, begin, stop, plain = kernel.scan_lines(data, newline + 1, lines, names)
+    if plain < lines:
+        raise NotColumnarError(line_of_event(plain))
+    # Even, for the number -1 stands for none.
+    numbers, first = jsonl_kernel.number(2 * process)
+    begun, ended, paired = kernel.pair_lines(kind, numbers, first.size)
+    if not paired:
+        raise NotColumnarError("the events do not pair")
+    types = np.where(ended >= 0, kind[ended], 3)
+    outcome = np.array([INFO, OK, FAIL, INFO], np.int8)[types]
+    said = np.where(outcome == OK, ended, begun)
+    which = np.array([name in WRITES[holds] for name in writes])
+    lists = kernel.LISTS if holds == "list-append" else kernel.VALUES
+    first, step, key, value, start, length, elements, plain = kernel.scan_steps(
+        data, begin[said], stop[said], outcome == OK, names, which, lists
+    )
+    if plain < said.size:
+        raise NotColumnarError(line_of_event(int(said[plain])))
+    keys, places = jsonl_kernel.number(key)
+    found = _File(data, path, newline + 1, begin, begun, ended)
+    return header, TransactionColumns(
+        holds, process[begun], begun, np.where(outcome == INFO, NEVER, ended), outcome, first, step, keys, value,
+        start, length, elements, _Keys(found, first, places), (), found.operation,
+        lambda row: line_of_event(int(begun[row])),
+    ), bool(data[-1] != 10)  # fmt: skip
+
+
+class _File:
+    """The lines of a file, by the rows of its transactions."""
+
+    def __init__(
+        self, data: NDArray[np.uint8], path: Path, start: int, value: NDArray[np.int64], begun: NDArray[np.int64],
+        ended: NDArray[np.int64],
+    ) -> None:  # fmt: skip
+        self.data, self.path, self.start, self.value = data, path, start, value
+        self.begun, self.ended = begun, ended
+
+    def operation(self, row: int) -> Operation:
+        """The transaction in a row."""
+        events = [self._event(int(line)) for line in (self.begun[row], self.ended[row]) if line >= 0]
+        return pair(events, str(self.path))[0]
+
+    def _event(self, line: int) -> Any:
+        """The event of a line, which is found by where its value starts."""
+        inside = int(self.value[line])
+        start, end = inside, inside
+        while start > self.start and self.data[start - 1] != 10:
+            start -= 1
+        while self.data[end] != 10:
+            end += 1
+        return parse_event(parse_object(self.data[start:end].tobytes(), self.path, line + 2), self.path, line + 2)
+
+
+class _Keys(Sequence[Any]):
+    """The names of keys by their numbers, each read where it first stands."""
+
+    def __init__(self, file: _File, first: NDArray[np.int64], places: NDArray[np.int64]) -> None:
+        self._file, self._first, self._places = file, first, places
+
+    def __len__(self) -> int:
+        return int(self._places.size)
+
+    def __getitem__(self, number: Any) -> Any:
+        if not 0 <= number < len(self):
+            raise IndexError(number)
+        step = int(self._places[number])
+        row = int(np.searchsorted(self._first, step, side="right")) - 1
+        operation = self._file.operation(row)
+        steps = operation.result if operation.outcome == "ok" else operation.value
+        return steps[step - int(self._first[row])][1]
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[number] for number in range(len(self)))

@@ -1,0 +1,305 @@
+"""The scanner of transactions in ``history.jsonl``, compiled: first the lines, then the steps of each transaction.
+
+It knows what our own writer emits, with the fields in any order and blanks between them.  At anything else it stops,
+and the caller takes the row-wise reader.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from history.codes import ABSENT, READ, WRITE
+from history.compiled import compiled, compiled_part
+from history.readers.jsonl_kernel import integer_at, is_null, name_hash, string_end
+
+# Places in the array of the hashes of names: fields, types, and steps.
+F_INDEX, F_TIME, F_TYPE, F_PROCESS, F_F, F_VALUE, F_KEY = range(7)
+T_INVOKE: Final = 7
+TXN_NAME, NEMESIS_NAME = 11, 12
+S_READ: Final = 13
+NAMES: Final = (
+    "index", "time", "type", "process", "f", "value", "key", "invoke", "ok", "fail", "info", "txn", "nemesis", "r",
+    "read",
+)  # fmt: skip
+_NEEDED: Final = (1 << F_KEY) - 1
+# Columns of a row are the numbers of the fields; that of a process that is a name, and where a value ends, are others.
+INDEX, TIME, TYPE, PROCESS, F, VALUE, VALUE_END = range(7)
+PROCESS_NAME: Final = 7
+#: The type of an event that is no client's.
+OTHER: Final = -1
+#: Keys beyond these are read row by row.
+_LARGEST_KEY: Final = 1 << 60
+# What a read of each kind of object is answered.
+LISTS, VALUES = 0, 1
+
+
+@compiled_part
+def _blanks(data, place, end):  # type: ignore[no-untyped-def]
+    while place < end and (data[place] == 32 or data[place] == 9 or data[place] == 13):
+        place += 1
+    return place
+
+
+@compiled_part
+def _value_end(data, place, end):  # type: ignore[no-untyped-def]
+    """Find the end of any JSON value that starts here; -1 if there is none."""
+    depth = 0
+    while place < end:
+        byte = data[place]
+        if byte == 34:
+            place += 1
+            while place < end and data[place] != 34:
+                place += 2 if data[place] == 92 else 1
+            if place >= end:
+                return -1
+        elif byte == 91 or byte == 123:
+            depth += 1
+        elif byte == 93 or byte == 125 or byte == 44:
+            if depth == 0:
+                return place
+            if byte != 44:
+                depth -= 1
+                if depth == 0:
+                    return place + 1
+        place += 1
+    return -1
+
+
+@compiled_part
+def _string(data, place, end, names):  # type: ignore[no-untyped-def]
+    """(the number of the name that is this string, the place behind it); -1 for any other, and where it is none."""
+    if place >= end or data[place] != 34:
+        return -1, -1
+    stop = string_end(data, place, end)
+    if stop < 0:
+        return -1, -1
+    wanted = name_hash(data, place + 1, stop)
+    which = 0
+    while which < names.size and names[which] != wanted:
+        which += 1
+    return (which if which < names.size else -1), stop + 1
+
+
+@compiled_part
+def _field(data, place, end, which, row, names):  # type: ignore[no-untyped-def]
+    """Put the value of a field into the row (see ``scan_lines``); returns where it ends, -1 if it is not plain."""
+    if which == F_VALUE:
+        row[VALUE] = place
+        row[VALUE_END] = _value_end(data, place, end)
+        return row[VALUE_END]
+    if which in (F_INDEX, F_TIME):
+        row[which], place = integer_at(data, place, end)
+        return place
+    if which == F_KEY:
+        return place + 4 if is_null(data, place, end) else -1
+    if which == F_PROCESS and data[place] != 34:
+        row[PROCESS], place = integer_at(data, place, end)
+        return place
+    name, place = _string(data, place, end, names)
+    if which == F_TYPE:
+        row[TYPE] = name - T_INVOKE
+        return place if T_INVOKE <= name < TXN_NAME else -1
+    row[F if which == F_F else PROCESS_NAME] = name
+    return place if which == F_F or name == NEMESIS_NAME else -1
+
+
+@compiled_part
+def _line(data, start, end, row, names):  # type: ignore[no-untyped-def]
+    """Parse one event into the row: is it plain?"""
+    seen = 0
+    while end > start and (data[end - 1] == 32 or data[end - 1] == 13):
+        end -= 1
+    if end - start < 2 or data[start] != 123 or data[end - 1] != 125:
+        return False
+    row[PROCESS_NAME], row[F] = 0, 0
+    more = True
+    place = _blanks(data, start + 1, end)
+    while more:
+        which, place = _string(data, place, end, names)
+        place = _blanks(data, place, end)
+        if place < 0 or data[place] != 58:
+            return False
+        place = _blanks(data, place + 1, end)
+        if 0 <= which <= F_KEY:
+            if seen >> which & 1:
+                return False
+            seen |= 1 << which
+            place = _field(data, place, end, which, row, names)
+        else:
+            place = _value_end(data, place, end)
+        if place < 0:
+            return False
+        place = _blanks(data, place, end)
+        more = data[place] == 44
+        if more:
+            place = _blanks(data, place + 1, end)
+    if place != end - 1 or seen & _NEEDED != _NEEDED:
+        return False
+    if row[PROCESS_NAME] == NEMESIS_NAME:
+        row[TYPE] = OTHER
+        return True
+    return row[F] == TXN_NAME
+
+
+@compiled
+def scan_lines(data, start, lines, names):  # type: ignore[no-untyped-def]
+    """Parse whole lines: (type, process, where the value starts, where it ends; the first line that is not plain).
+
+    The index of each is its number, and times do not go back.  All lines are plain if the last is their number.
+    """
+    kind, process = np.empty(lines, np.int8), np.empty(lines, np.int64)
+    begin, stop = np.empty(lines, np.int64), np.empty(lines, np.int64)
+    row = np.zeros(8, np.int64)
+    place, time = start, np.int64(0)
+    for line in range(lines):
+        end = place
+        while data[end] != 10:
+            end += 1
+        if not _line(data, place, end, row, names) or row[INDEX] != line or row[TIME] < time:
+            return kind, process, begin, stop, line
+        time = row[TIME]
+        kind[line], process[line], begin[line], stop[line] = row[TYPE], row[PROCESS], row[VALUE], row[VALUE_END]
+        place = end + 1
+    return kind, process, begin, stop, lines
+
+
+@compiled
+def pair_lines(kind, process, processes):  # type: ignore[no-untyped-def]
+    """(the line of each invocation, that of its completion or -1; do the events pair?)"""
+    begun = np.empty(kind.size, np.int64)
+    ended = np.full(kind.size, -1, np.int64)
+    opened = np.full(processes, -1, np.int64)
+    count = 0
+    for line in range(kind.size):
+        if kind[line] == OTHER:
+            continue
+        number = process[line]
+        if kind[line] == 0:
+            if opened[number] >= 0:
+                return begun, ended, False
+            opened[number] = count
+            begun[count] = line
+            count += 1
+        elif opened[number] < 0:
+            return begun, ended, False
+        else:
+            ended[opened[number]] = line
+            opened[number] = -1
+    return begun[:count], ended[:count], True
+
+
+@compiled_part
+def _key_at(data, place, end):  # type: ignore[no-untyped-def]
+    """(a number for the key: even for an integer, odd for a string; where it ends, -1 if it is neither)."""
+    if data[place] == 34:
+        stop = string_end(data, place, end)
+        if stop < 0:
+            return np.int64(0), -1
+        return 2 * (name_hash(data, place + 1, stop) >> 1) + 1, stop + 1
+    number, place = integer_at(data, place, end)
+    if number > _LARGEST_KEY or number < -_LARGEST_KEY:
+        return np.int64(0), -1
+    return 2 * np.int64(number), place
+
+
+@compiled_part
+def _items(data, place, end, elements, used):  # type: ignore[no-untyped-def]
+    """Parse a list of integers: (where it ends, -1 if it is none; how many elements there are then)."""
+    place = _blanks(data, place + 1, end)
+    if data[place] == 93:
+        return place + 1, used
+    while True:
+        elements[used], place = integer_at(data, place, end)
+        used += 1
+        if place < 0:
+            return -1, used
+        place = _blanks(data, place, end)
+        if data[place] == 93:
+            return place + 1, used
+        if data[place] != 44:
+            return -1, used
+        place = _blanks(data, place + 1, end)
+
+
+@compiled_part
+def _answer(data, place, end, holds, value, elements, used):  # type: ignore[no-untyped-def]
+    """Parse what a read was answered: (where it ends, -1 if that is not plain; the number of elements)."""
+    value[0] = ABSENT
+    if is_null(data, place, end):
+        return place + 4, used
+    if holds == VALUES:
+        value[0], place = integer_at(data, place, end)
+        return place, used
+    return _items(data, place, end, elements, used) if data[place] == 91 else (-1, used)
+
+
+@compiled_part
+def _head(data, place, end, names, writes, key):  # type: ignore[no-untyped-def]
+    """Parse a step up to its value: (READ or WRITE, where the value starts, -1 if it is not plain); and its key."""
+    if data[place] != 91:
+        return READ, -1
+    name, place = _string(data, _blanks(data, place + 1, end), end, names)
+    place = _blanks(data, place, end)
+    reads = S_READ <= name < S_READ + 2
+    if place < 0 or data[place] != 44 or not (reads or (name >= S_READ + 2 and writes[name - S_READ - 2])):
+        return READ, -1
+    key[0], place = _key_at(data, _blanks(data, place + 1, end), end)
+    place = _blanks(data, place, end)
+    if place < 0 or data[place] != 44:
+        return READ, -1
+    return (READ if reads else WRITE), _blanks(data, place + 1, end)
+
+
+@compiled
+def scan_steps(data, begin, stop, known, names, writes, holds):  # type: ignore[no-untyped-def]
+    """Parse the steps of transactions, by where the values start and end; ``known``: are the answers of reads there?
+
+    (First step of each; kind, key, value, begin and length of the list by step; elements; how many are plain.)
+    """
+    brackets, commas = 0, 0
+    for row in range(begin.size):
+        for place in range(begin[row], stop[row]):
+            brackets += data[place] == 91
+            commas += data[place] == 44
+    first = np.zeros(begin.size + 1, np.int64)
+    kind, key = np.empty(brackets, np.int8), np.empty(brackets + 1, np.int64)
+    value, start = np.empty(brackets + 1, np.int64), np.empty(brackets, np.int64)
+    length, elements = np.empty(brackets, np.int32), np.empty(brackets + commas, np.int64)
+    steps, used, plain = 0, 0, 0
+    while plain < begin.size:
+        place, end = begin[plain], stop[plain]
+        more = data[place] == 91
+        place = _blanks(data, place + 1, end) if more else -1
+        if more and data[place] == 93:
+            more = False
+        while more:
+            kind[steps], place = _head(data, place, end, names, writes, key[steps:])
+            start[steps] = used
+            if place < 0:
+                break
+            if kind[steps] == WRITE:
+                value[steps], place = integer_at(data, place, end)
+            elif known[plain]:
+                place, used = _answer(data, place, end, holds, value[steps:], elements, used)
+            else:
+                value[steps], place = ABSENT, _value_end(data, place, end)
+            length[steps] = used - start[steps]
+            steps += 1
+            place = _blanks(data, place, end)
+            if place < 0 or data[place] != 93:
+                place = -1
+                break
+            place = _blanks(data, place + 1, end)
+            more = data[place] == 44
+            if more:
+                place = _blanks(data, place + 1, end)
+        if place < 0 or data[place] != 93:
+            break
+        plain += 1
+        first[plain] = steps
+    return (
+        first, kind[:steps].copy(), key[:steps].copy(), value[:steps].copy(), start[:steps].copy(),
+        length[:steps].copy(), elements[:used].copy(), plain,
+    )  # fmt: skip
