@@ -113,7 +113,7 @@ def quorum_left(members: Sequence[str], receipts: Iterable[Receipt]) -> bool:
     down = {
         node
         for receipt in standing
-        if _stops(receipt.fault)
+        if stops(receipt.fault)
         for node in (*receipt.nodes, *receipt.witness.get("pids_gone", ()))
     }
     cut = {
@@ -127,7 +127,7 @@ def quorum_left(members: Sequence[str], receipts: Iterable[Receipt]) -> bool:
     return max(reached, default=0) > len(members) // 2
 
 
-def _stops(fault: str) -> bool:
+def stops(fault: str) -> bool:
     """Whether its nodes do not serve while it stands; False for a fault unknown to this release."""
     try:
         return find(fault).stops and not one_at_a_time(fault)

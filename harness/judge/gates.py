@@ -18,6 +18,7 @@ from typing import Any, Final
 from checker.per_key import by_key
 from harness.judge.fault_windows import Window, windows_of
 from harness.judge.recorded import Recorded
+from harness.judge.went_on import went_on
 from history import Check, Operation
 from history.records.text import counted
 from history.records.violations import NOT_ACKNOWLEDGED
@@ -36,6 +37,8 @@ QUEUED_SHARE: Final = 0.1
 _LISTED: Final = 4
 #: Of a fault that came to stand when no operation was issued any more: a schedule may lag behind the main phase.
 _LATE: Final = "installed after the load"
+#: Of a fault that stopped processes, and the system went on answering.
+_UNFELT: Final = "not felt"
 
 
 def gates(recorded: Recorded) -> tuple[Check, ...]:
@@ -267,10 +270,11 @@ def _faults(recorded: Recorded) -> Check:
     # Of "all", those whose turn came: how many that are depends on the time limit.
     named = [name for name in fault_names(recorded.plan.nemesis) if name != "all"]
     states = {name: Counter[str]() for name in named}
-    phase = main_phase(recorded)
+    phase, unfelt = main_phase(recorded), went_on(recorded)
     for receipt in recorded.receipts:
         late = receipt.state == "installed" and phase is not None and (receipt.stood or 0) > phase[1]
-        states.setdefault(receipt.fault, Counter())[_LATE if late else receipt.state] += 1
+        state = _LATE if late else _UNFELT if receipt.id in unfelt else receipt.state
+        states.setdefault(receipt.fault, Counter())[state] += 1
     tried = [name for name in states if {*states[name]} != {_LATE}] if "all" in recorded.plan.nemesis else named
     bare = [name for name in tried if not states[name]["installed"]]
     seen = "; ".join(
@@ -282,7 +286,7 @@ def _faults(recorded: Recorded) -> Check:
     if not seen and not recorded.plan.nemesis:
         return _nothing_to_judge("faults", asked, "no fault was asked for")
     met = not bare and bool(tried or not recorded.plan.nemesis)
-    return _gate("faults", met, asked, seen or "no fault was started")
+    return _gate("faults", met, asked, "; ".join([seen or "no fault was started", *unfelt.values()]))
 
 
 # -- the end, the pace ------------------------------------------------------------------------------------------------

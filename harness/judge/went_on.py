@@ -1,0 +1,57 @@
+"""Victims that went on answering: a kill or a pause under which the system does that was none.
+
+Decided where nothing else can have answered: nodes that run one process of the system each.  Where faults leave other
+processes on a node (a gateway, a metadata server), an answer does not show whose it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from harness.judge.fault_windows import stops
+from harness.judge.recorded import Recorded
+from history import Probe
+from history.records.text import counted
+
+_FAMILIES: Final = frozenset({"kill", "pause"})
+
+
+def went_on(recorded: Recorded) -> dict[int, str]:
+    """Map an installed fault's id to what its victims answered while they were stopped, in words."""
+    roles = recorded.state.environment.get("roles")
+    if not isinstance(roles, dict):
+        return {}
+    running = {node for node, names in roles.items() if names}
+    alone = {node for node in running if ", " not in roles[node]}
+    found: dict[int, str] = {}
+    for receipt in recorded.receipts:
+        if receipt.state != "installed" or receipt.family not in _FAMILIES or not stops(receipt.fault):
+            continue
+        begin, end = receipt.stood, receipt.heal_started
+        if begin is None or end is None:
+            continue
+        nodes = alone.intersection(receipt.nodes)
+        answers = [f"the probe of {node}" for node in sorted(nodes) if _answered(recorded.probes, node, begin, end)]
+        if running and nodes == running and (number := _operations(recorded, begin, end)):
+            answers.insert(0, counted(number, "operation"))
+        if answers:
+            found[receipt.id] = f"#{receipt.id} {receipt.fault}: {', '.join(answers)} answered while it stood"
+    return found
+
+
+def _operations(recorded: Recorded, begin: int, end: int) -> int:
+    """Count the operations that were both invoked and answered ok between two moments."""
+    return sum(
+        op.outcome == "ok" and op.returned is not None and begin <= op.invoked and op.returned <= end
+        for op in recorded.operations
+    )
+
+
+def _answered(probes: Iterable[Probe], node: str, begin: int, end: int) -> bool:
+    """Whether a node answered a probe between two moments that was also asked between them.
+
+    A node is asked when its last answer came: the first answer after ``begin`` may be to an earlier question.
+    """
+    inside = sorted((one.time, one.answered) for one in probes if one.node == node and begin <= one.time <= end)
+    return any(answered for _, answered in inside[1:])
