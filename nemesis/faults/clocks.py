@@ -52,6 +52,26 @@ if [ -e "$clock" ] && {{ [ -e "$clock.playing" ] || [ "$(cat "$clock")" != +0 ];
 fi"""
 
 
+#: Prints a program that no library can be loaded into, by its first segments: it asks for no loader (PT_INTERP).  A
+#: script is what its first line starts.
+_STATIC: Final = """
+import os, shutil, struct, sys
+home, program = sys.argv[1:]
+for _ in range(4):
+    path = os.path.join(home, program) if "/" in program else shutil.which(program)
+    with open(path, "rb") as file:
+        head = file.read(4096)
+    if head[:2] != b"#!":
+        break
+    words = head.splitlines()[0][2:].decode().split()
+    program = words[1] if os.path.basename(words[0]) == "env" and len(words) > 1 else words[0]
+if head[:5] == b"\\x7fELF\\x02":
+    begin, (size, number) = struct.unpack_from("Q", head, 32)[0], struct.unpack_from("HH", head, 54)
+    if all(struct.unpack_from("I", head, begin + at * size)[0] != 3 for at in range(number)):
+        print(path)
+"""
+
+
 def environment(facts: Facts, node: str, clock_file: str) -> dict[str, str]:
     """Environment variables for the system's process on this node; empty where there is no libfaketime."""
     library = next((able for able in sorted(facts.can.get(node, ())) if able.startswith(LIBRARY)), None)
@@ -109,7 +129,15 @@ class ClockFault:
         without = [n for n in ctx.nodes.names if not environment(ctx.facts, n, ctx.settings.clock_file)]
         if without:
             return f"libfaketime is missing on {', '.join(without)}: apt-get install libfaketime, or scripts/bootstrap"
-        return None if ctx.settings.faketime else "the system does not run under libfaketime in this run"
+        if not ctx.settings.faketime:
+            return "the system does not run under libfaketime in this run"
+        looks = {
+            node: Command(("python3", "-c", _STATIC, ctx.settings.role(node)[0], program))
+            for node, program in ctx.settings.programs.items()
+        }
+        found = {node: answer.stdout.strip() for node, answer in ctx.nodes.run(looks).items()} if looks else {}
+        static = [f"{path} on {node}" for node, path in found.items() if path]
+        return f"libfaketime cannot reach a static program: {', '.join(static)}" if static else None
 
     def plan(self, ctx: Context, rng: random.Random) -> Targets:
         nodes = wanted_nodes(ctx, lambda: random_subset(ctx, rng))

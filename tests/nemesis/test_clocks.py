@@ -1,7 +1,11 @@
 from __future__ import annotations
 
 import random
+import struct
+import subprocess
 from dataclasses import replace
+from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -9,7 +13,8 @@ from harness.testing import world
 from nemesis.core.errors import FaultError, NotYetError
 from nemesis.core.facts import Facts
 from nemesis.core.fault import Settings
-from nemesis.core.ports import Command
+from nemesis.core.ports import Command, Completed
+from nemesis.faults import clocks
 from nemesis.faults.clocks import Tune, environment
 from nemesis.faults.registry import find
 from tests.support.nemesis.clocks import LIBRARY, clocked
@@ -63,3 +68,50 @@ def test_it_is_refused_without_the_library_or_when_the_system_runs_without_it():
 
 def test_commands_are_values():
     assert isinstance(Tune((1.0,)).play("/run/c"), Command)
+
+
+def elf(*segments: int) -> bytes:
+    """The head of a program of 64 bits with segments of these types."""
+    head = bytearray(64 + 56 * len(segments))
+    head[:5] = b"\x7fELF\x02"
+    struct.pack_into("Q", head, 32, 64)
+    struct.pack_into("HH", head, 54, 56, len(segments))
+    for number, kind in enumerate(segments):
+        struct.pack_into("I", head, 64 + 56 * number, kind)
+    return bytes(head)
+
+
+@pytest.mark.parametrize(
+    ("content", "static"),
+    [
+        (elf(6, 3, 1), False),
+        (elf(1, 1), True),  # as Go's
+        (b"#!/usr/bin/env python3\nprint()\n", False),
+        (b"no program at all", False),
+    ],
+)
+def test_a_static_program_is_told_from_others(tmp_path: Path, content: bytes, static: bool) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "server").write_bytes(content)
+    words = ["python3", "-c", clocks._STATIC, str(tmp_path), "bin/server"]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ([f"{tmp_path}/bin/server"] if static else [])
+
+
+def test_a_script_that_a_static_program_runs_is_static(tmp_path: Path) -> None:
+    (tmp_path / "server").write_text(f"#!{tmp_path}/loader\n")
+    (tmp_path / "loader").write_bytes(elf(1))
+    words = ["python3", "-c", clocks._STATIC, str(tmp_path), f"{tmp_path}/server"]
+    assert subprocess.run(words, capture_output=True, text=True, check=True).stdout.split() == [f"{tmp_path}/loader"]
+
+
+def test_a_static_program_is_refused_before_the_run() -> None:
+    ctx = clocked()
+    ctx = replace(ctx, settings=replace(ctx.settings, programs={"n2": "/opt/etcd"}))
+
+    def run(commands):
+        return {node: Completed(node, 0, f"{one.argv[-1]}\n", "", 0.0) for node, one in commands.items()}
+
+    with mock.patch.object(ctx.nodes, "run", run):
+        for fault in clocks.CLOCKS:
+            assert fault.precheck(ctx) == "libfaketime cannot reach a static program: /opt/etcd on n2"
