@@ -181,7 +181,7 @@ def ask_faults(nodes: Machines, system: Target) -> tuple[FaultFinding, ...]:
     from nemesis.core.fault import Context
     from nemesis.faults.registry import FAULTS, prechecks
 
-    settings = replace(settings_of(system.surface, system.members, nodes.data_dirs), snapshots=True, faketime=True)
+    settings = replace(settings_of(system, nodes.data_dirs), snapshots=True, faketime=True)
     reasons = prechecks(Context(nodes, view_of(system, dict), RunClock(lambda: 0), survey(nodes), settings))
     found = (FaultFinding(name, FAULTS[name].family, FAULTS[name].summary, why) for name, why in reasons.items())
     return tuple(sorted(found, key=lambda fault: (fault.family, fault.name)))

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from nemesis.core import firewall
-from nemesis.core.fault import DATA_DIR, complaint
+from nemesis.core.fault import DATA_DIR, HOME, complaint
 from nemesis.core.ports import Command, Nodes, run_each
+from nemesis.core.roles import FIND
 from nemesis.faults import clocks, delay, disks, power, resources
 
 #: A dead man's timer (see ``deadman``), and what it has lifted.
@@ -22,9 +23,9 @@ LIFTED: Final = f"{LEASE}.lifted"
 #: The script excludes its own process by this name, as its command line contains what it searches for.
 _NAME: Final = "harness-sweep"
 
-#: ``ours REGEX`` prints the pids of processes one of whose words matches; ``under_test REGEX`` those whose environment
-#: does; ``wrong WORDS`` reports what stays.
-_TOOLS: Final = f"""export LC_ALL=C PATH="$PATH:/usr/sbin:/sbin"
+#: ``ours REGEX`` prints the pids of processes one of whose words matches; ``wrong WORDS`` reports what stays.
+_TOOLS: Final = f"""{FIND}
+export LC_ALL=C PATH="$PATH:/usr/sbin:/sbin"
 failed=0
 wrong() {{ echo "error: $*" >&2; failed=1; }}
 ours() {{
@@ -33,7 +34,6 @@ ours() {{
     grep -qasF {_NAME} "$line" || echo "$pid"
   done
 }}
-under_test() {{ grep -lasE -e "$1" /proc/[0-9]*/environ | sed 's|^/proc/||; s|/environ$||'; }}
 end() {{
   kill -s KILL "$1" 2>/dev/null || return 0
   i=0
@@ -48,7 +48,7 @@ _WRITERS: Final = (
     r"""for pid in $(ours '[.]harness-'); do end "$pid" && echo "ended pid $pid, which wrote for us"; done"""
 )
 
-_CONTINUE: Final = """for pid in $(under_test "$1"); do
+_CONTINUE: Final = """for pid in $(members "$1" ""); do
   grep -qs '^State:.T' "/proc/$pid/status" || continue
   kill -s CONT "$pid" && echo "continued pid $pid" || wrong "pid $pid stays stopped"
 done"""
@@ -85,19 +85,22 @@ class Swept:
         return [f"{node}: {line}" for node, things in self.undone.items() for line in things]
 
 
-def sweep_commands(nodes: Nodes, process_pattern: str, data_dirs: Mapping[str, str]) -> dict[str, Command]:
+def sweep_commands(nodes: Nodes, data_dirs: Mapping[str, str]) -> dict[str, Command]:
     """Commands that undo every fault of ours on a node; each exits with 0 when nothing of ours is left.
 
-    Stopped processes whose environment matches the extended regex are continued.  Where the data filesystem was shut
-    down they are ended, since they hold it, and it is mounted anew.
+    Stopped processes of the system under test are continued.  Where the data filesystem was shut down they are ended,
+    since they hold it, and it is mounted anew.
     """
-    words = ("sh", "-c", _SCRIPT, _NAME, process_pattern)
-    return {node: Command((*words, data_dirs.get(node, DATA_DIR)), timeout=60.0) for node in nodes.names}
+    places = {node: data_dirs.get(node, DATA_DIR) for node in nodes.names}
+    return {
+        node: Command(("sh", "-c", _SCRIPT, _NAME, f"{data}/{HOME}", data), timeout=60.0)
+        for node, data in places.items()
+    }
 
 
-def heal_everything(nodes: Nodes, process_pattern: str, data_dirs: Mapping[str, str] | None = None) -> Swept:
+def heal_everything(nodes: Nodes, data_dirs: Mapping[str, str] | None = None) -> Swept:
     """Sweep all nodes; ``data_dirs`` are those that differ from the default."""
-    done, errors = run_each(nodes, sweep_commands(nodes, process_pattern, data_dirs or {}))
+    done, errors = run_each(nodes, sweep_commands(nodes, data_dirs or {}))
     failed = {node: str(error) for node, error in errors.items()}
     failed |= {n: f"exit {one.code}: {complaint(one.stderr)}" for n, one in done.items() if one.code}
     return Swept({node: tuple(one.stdout.splitlines()) for node, one in done.items()}, failed)

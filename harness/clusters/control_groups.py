@@ -1,7 +1,7 @@
 """Control groups that outlived their node.
 
-A fault that starves a node makes groups named after the node's process namespace (``nemesis.faults.resources``).  The
-kernel ends the processes in them with the node, and leaves the empty groups.
+The roles of a node, and the limits that faults put on them, have groups named after the node's process namespace
+(``nemesis.core.roles``).  The kernel ends the processes in them with the node, and leaves the empty groups.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path("/sys/fs/cgroup")
-_OURS: Final = re.compile(r"harness-(\d+)-\w+")
+_OURS: Final = re.compile(r"harness-(\d+)\D.*")
 
 
 def namespace_of(pid: int, proc: Path = Path("/proc")) -> str | None:

@@ -58,6 +58,8 @@ if [ -d "$root$state_root" ]; then mount -t tmpfs -o size=64k,mode=700 hidden "$
 
 mount -t proc proc "$root/proc"
 mount -t sysfs sysfs "$root/sys"
+# The processes of a role are found by their control group; without one by less (nemesis/core/roles.py).
+mount -t cgroup2 cgroup2 "$root/sys/fs/cgroup" || true
 mount -t tmpfs -o mode=755,size=64k dev "$root/dev"
 for device in null zero full random urandom tty fuse loop-control; do
     if [ -e "/dev/$device" ]; then

@@ -16,12 +16,12 @@ from msgspec.structs import asdict
 from harness.clusters import is_netns, netns_names, open_cluster
 from harness.errors import HarnessError, NotReadyError, UsageError
 from harness.plan import Plan
-from harness.systems.api import Machine, Setup, Surface
-from harness.systems.deployment import PROCESS_MARK, members_of
+from harness.systems.api import Machine, Role, Setup, Surface
+from harness.systems.deployment import members_of
 from history import Probe, Receipt
 from nemesis.core.errors import FaultError, OptionError, ScheduleError, UnknownFaultError
 from nemesis.core.facts import Facts, survey
-from nemesis.core.fault import Context, Settings
+from nemesis.core.fault import HOME, Context, Settings
 from nemesis.core.options import check_options
 from nemesis.core.ports import Nodes, StartError
 from nemesis.core.targets import check_words
@@ -69,6 +69,11 @@ class Target(Protocol):
 
     @property
     def members(self) -> tuple[str, ...]: ...
+
+    @property
+    def hit(self) -> Mapping[str, Role]:
+        """The role that faults hit, by node."""
+        ...
 
     def pids(self, nodes: Iterable[str]) -> dict[str, int | None]: ...
 
@@ -121,13 +126,16 @@ def view_of(system: Target, probes: Callable[[], Mapping[str, Probe]]) -> System
     return SystemView(system, probes) if transfer is None else TransferringView(system, probes, transfer)
 
 
-def settings_of(surface: Surface, members: tuple[str, ...], data_dirs: Mapping[str, str]) -> Settings:
+def settings_of(system: Target, data_dirs: Mapping[str, str]) -> Settings:
     """The settings of the system that faults need."""
+    surface = system.surface
     return Settings(
-        members=members,
+        members=system.members,
+        roles={node: role.name for node, role in system.hit.items()},
+        programs={node: role.command[0] for node, role in system.hit.items()},
         peer_ports=surface.peer_ports,
         data_dirs=data_dirs,
-        store=f"harness/{surface.store}",
+        store=f"{HOME}/{surface.store}",
         store_files=surface.store_files,
         snapshots=surface.snapshot_entries > 0,
         snapshot_threshold=surface.snapshot_entries,
@@ -169,6 +177,8 @@ class Faults:
         self._plan = plan
         self._facts: Facts | None = None
         self.left_out: dict[str, str] = {}
+        #: What a user should know of these nodes before the run, by subject.
+        self.notes: dict[str, str] = {}
         try:
             self.turns = turns_of(",".join(plan.nemesis), FAULTS)
             for name in self.names:
@@ -245,6 +255,11 @@ class Faults:
         reasons |= self._refused(system.surface)
         self._require_taken(reasons)
         self.left_out = reasons
+        if without := context.facts.lacking("can:groups"):
+            self.notes["processes"] = (
+                f"no control groups can be written on {', '.join(without)}: processes are found by their environment, "
+                "parents and sessions, which misses one that rewrote its title and outlived its parent"
+            )
         self.turns = tuple(turn for turn in self.turns if turn not in reasons)
         try:
             self._check_aims(nodes.names)
@@ -262,7 +277,7 @@ class Faults:
 
     def describe(self) -> dict[str, Any]:
         """The facts about the faults that the results record beyond the plan."""
-        record: dict[str, Any] = {}
+        record: dict[str, Any] = dict(self.notes)
         if self.faketime:
             record["clocks"] = "the servers run under libfaketime, because a clock fault is among the faults"
         if self.left_out:
@@ -282,7 +297,7 @@ class Faults:
         rng = self._plan.rng("targets")
         if is_netns(self._plan.cluster):
             return Runner(context, self.schedule, record, rng)
-        timer = DeadMansTimer(nodes, sweep_commands(nodes, PROCESS_MARK, nodes.data_dirs))
+        timer = DeadMansTimer(nodes, sweep_commands(nodes, nodes.data_dirs))
         return LeasedRunner(context, self.schedule, record, rng, timer)
 
     def _refused(self, surface: Surface) -> dict[str, str]:
@@ -301,7 +316,7 @@ class Faults:
         self, nodes: Machines, system: Target, probes: Callable[[], Mapping[str, Probe]], clock_ns: Callable[[], int]
     ) -> Context:
         settings = replace(
-            settings_of(system.surface, system.members, nodes.data_dirs),
+            settings_of(system, nodes.data_dirs),
             faketime=self.faketime,
             beyond_quorum=self._plan.beyond_quorum,
             options=self._plan.fault_options,
@@ -395,6 +410,6 @@ class Healed:
 
 def heal_leftovers(nodes: Machines) -> Healed:
     """Undo every fault with our tag on every node that can be reached."""
-    swept = heal_everything(nodes, PROCESS_MARK, nodes.data_dirs)
+    swept = heal_everything(nodes, nodes.data_dirs)
     failed = [why if why.startswith(f"{node}:") else f"{node}: {why}" for node, why in swept.failed.items()]
     return Healed(swept.lines(), failed)

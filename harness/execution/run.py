@@ -152,6 +152,7 @@ class Run:
                 faults.clean(remote)
             _install(system, names)
             faults.precheck(remote, system)
+            self._progress.warn(faults.notes.values())
             faults.prepare(remote, system)
             log.info("prechecked")
             link_latest(files)

@@ -19,8 +19,9 @@ from harness.clusters import open_cluster
 from harness.errors import HarnessError
 from harness.execution.faults import heal_leftovers
 from harness.remote.nodes import Remote
-from harness.systems.deployment import PROCESS_MARK, Deployment, machines
+from harness.systems.deployment import Deployment, machines
 from nemesis.core.ports import Command
+from nemesis.core.roles import FIND
 
 if TYPE_CHECKING:
     from harness.plan import Plan
@@ -30,7 +31,9 @@ Look = Mapping[str, tuple[str, ...]]
 
 #: iptables makes its tables and chains when they are first used and never removes them: empty ones that
 #: accept everything are no difference.
-_LOOK: Final = r"""
+_LOOK: Final = (
+    FIND
+    + r"""
 PATH=$PATH:/usr/sbin:/sbin
 for table in filter mangle nat; do
   iptables -t $table -S 2>/dev/null | grep -v '^-P .* ACCEPT$' | sed "s/^/iptables $table: /"
@@ -50,9 +53,10 @@ ip route show | sed 's/^/route: /'
 awk -v at="$1" '$2 == at {print "mount:", $2, $3, $4}' /proc/mounts
 find "$1" -mindepth 1 -maxdepth 3 -path "$1/harness/programs" -prune -o ! -name 'lost+found' -print | sort | \
   sed 's/^/file: /'
-grep -lasF -e "$2" /proc/[0-9]*/environ | sed 's/^/process: /'
+members "$1/harness" "" | sed 's/^/process: /'
 true
 """
+)
 
 
 class WarmCluster:
@@ -132,7 +136,7 @@ class WarmCluster:
 
 def look_command(data_dir: str) -> Command:
     """The command that prints what a run can change on a node, a line each."""
-    return Command(("sh", "-c", _LOOK, "look", str(PurePosixPath(data_dir)), PROCESS_MARK), timeout=20.0)
+    return Command(("sh", "-c", _LOOK, "look", str(PurePosixPath(data_dir))), timeout=20.0)
 
 
 def differences(fresh: Look, now: Look, what: str) -> list[str]:

@@ -35,6 +35,7 @@ from harness.systems.law import Law, Outcome
 from harness.systems.promise import Promise
 from history import Check, Operation, Probe, Receipt
 from history.records.log_words import NO_WORDS, LogWords
+from nemesis.core.fault import HOME
 from nemesis.core.ports import Command, Completed
 
 OptionValue: TypeAlias = bool | int | float | str
@@ -111,7 +112,7 @@ class Machine:
         Relative paths of a :class:`Role` are below it, and logs in ``<home>/log``.  The place of an artifact is given
         by ``harness.systems.artifacts.on_node``.
         """
-        return f"{self.data_dir}/harness"
+        return f"{self.data_dir}/{HOME}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,7 +181,7 @@ class Role:
     or the one that :class:`Surface` names.
 
     ``command`` runs in the node's home, in a session of its own, its output in ``log/<name>-console.log``.  It is
-    recognised by ``HARNESS_ROLE=<node>/<name>`` in its environment, and ends by SIGKILL, with all that it started.
+    found, with all that it started, by the control group that it was started in, and ends by SIGKILL.
     ``files`` are written before each start, by their paths below the home.  Of a run's end everything in ``log/`` is
     collected, ``data`` (directories below the home) packed, and ``keep`` (patterns of small files below the home) as
     they are.  Roles start in the order of ``stage``, each stage when the one before is ready.  A ``task`` is a command

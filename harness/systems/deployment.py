@@ -1,9 +1,8 @@
 """A system on its nodes: install, start, ready, kill, wipe, collect, for any :class:`System`.
 
 On a node everything lives under its home: ``programs/`` (artifacts, by their content), ``run/`` (process ids, by
-role), ``log/``, and the data of the roles.  A process has ``HARNESS_ROLE=<node>/<role>`` and ``HARNESS_HOME=<home>`` in
-its environment, by which it is recognised: a pid alone proves nothing.  So are those that it starts, whatever session
-they are in.
+role), ``log/``, and the data of the roles.  A process is started in the control group of its role, by which it is
+found, with all that it starts (see ``nemesis.core.roles``).
 """
 
 from __future__ import annotations
@@ -20,15 +19,14 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from harness.errors import HarnessError, NotReadyError, RemoteError, StoreError
 from harness.systems.api import Artifact, Client, Machine, Prober, Role, Say, Setup, Surface, System
 from harness.systems.artifacts import cached, folder, on_node
-from harness.systems.node_scripts import ARRIVED, COLLECT, COPY, IS_OURS, KILL, LAST_WORDS, START, WIPE
+from harness.systems.node_scripts import ARRIVED, COLLECT, COPY, KILL, LAST_WORDS, PID, START, WIPE
 from nemesis.core.ports import Command, Completed
+from nemesis.core.roles import SIGNAL
 from nemesis.faults.power import POWER
 
 if TYPE_CHECKING:
     from harness.remote.node import Node
 
-#: How the processes of any system are recognised on a node, also by a later run: a regex of their environment.
-PROCESS_MARK: Final = "HARNESS_ROLE="
 #: How often it is looked whether what is waited for has died meanwhile (s).
 LOOK_AGAIN_S: Final = 1.0
 
@@ -136,6 +134,13 @@ class Deployment:
         """The names of the roles that run on each node; a node may have none."""
         return {name: [role.name for role in self._processes(name)] for name in self.names}
 
+    @property
+    def hit(self) -> dict[str, Role]:
+        """The role that faults hit, by node: the one that the surface names, on nodes that lack it the first."""
+        wanted = self.system.surface(self.setup).role
+        found = {name: sorted(self._processes(name), key=lambda role: role.name != wanted) for name in self.serving}
+        return {name: roles[0] for name, roles in found.items()}
+
     def shell(self, node: str) -> NodeShell:
         return NodeShell(self.setup.node(node), self._remote)
 
@@ -212,21 +217,18 @@ class Deployment:
     def pids(self, nodes: Iterable[str]) -> dict[str, int | None]:
         """The process ids, inside the nodes, of the role that faults hit; None where it is not running."""
         found: dict[str, int | None] = dict.fromkeys(nodes)
-        hit, asked = self.surface.role, dict[str, Command]()
-        for name in found:
-            if roles := sorted(self._processes(name), key=lambda role: role.name != hit):
-                asked[name] = self._pid_command(roles[0])
+        hit = self.hit
+        asked = {name: self._pid_command(hit[name]) for name in found if name in hit}
         for name, answer in self._remote.run(asked).items() if asked else ():
             found[name] = int(answer.stdout) if answer.stdout.strip() else None
         return found
 
     def _pid_command(self, role: Role) -> Command:
-        script = f'p=$(cat "$1/run/$3.pid" 2>/dev/null) && {IS_OURS} && echo "$p"; true'
-        return _script("pid", script, self._home(role.node), mark_of(role), role.name)
+        return _script("pid", PID, self._home(role.node), role.name)
 
     def kill(self, nodes: Iterable[str]) -> None:
         """SIGKILL to whatever of a system runs on the nodes, and wait until it is gone."""
-        self._run_all({n: _script("kill", KILL, self._home(n), f"{PROCESS_MARK}{n}") for n in nodes})
+        self._run_all({name: _script("kill", KILL, self._home(name), SIGNAL) for name in nodes})
 
     def wipe(self) -> None:
         """Remove what an earlier run left, of this or another system; programs stay.  The processes must be gone."""
@@ -365,7 +367,7 @@ def _script(step: str, script: str, *arguments: str) -> Command:
 
 
 def mark_of(role: Role) -> str:
-    return f"{PROCESS_MARK}{role.node}/{role.name}"
+    return f"HARNESS_ROLE={role.node}/{role.name}"
 
 
 def _name(role: Role) -> str:

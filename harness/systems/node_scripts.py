@@ -4,26 +4,34 @@ from __future__ import annotations
 
 from typing import Final
 
-from nemesis.faults.processes import MARKED
+from nemesis.core.roles import FIND
 
-#: Whether the process $p carries the mark $2: its pid may have been reused.
-IS_OURS: Final = 'grep -qszxF -e "$2" "/proc/$p/environ"'
-
-START: Final = f"""if p=$(cat "$1/run/$3.pid" 2>/dev/null) && {IS_OURS}; then exit 0; fi
-mkdir -p "$1/log" "$1/run" && cd "$1" || exit 1
-mark=$2; home=$1; pid_file=$1/run/$3.pid; log=$1/log/$3-console.log; shift 3
-setsid -f env "$mark" "HARNESS_HOME=$home" sh -c 'echo $$ > "$0"; log=$1; shift; exec "$@" >> "$log" 2>&1 < /dev/null' \
-"$pid_file" "$log" "$@"
+#: Starts a role unless it runs: in a session and a control group of its own, under the marks by which it is found where
+#: there is no group, with pid and start time in a file.
+START: Final = (
+    FIND
+    + r"""home=$1 mark=$2 role=$3; shift 3
+main_of "$home" "$role" >/dev/null && exit 0
+mkdir -p "$home/log" "$home/run" && cd "$home" || exit 1
+group=$(group_of "$home" "$role")
+[ -n "$group" ] && mkdir -p "$group" 2>/dev/null || group=
+setsid -f env "$mark" "HARNESS_HOME=$home" sh -c 'group=$0 pid_file=$1 log=$2; shift 2
+[ -z "$group" ] || echo $$ 2>/dev/null >"$group/cgroup.procs" || rmdir "$group"
+read -r stat </proc/$$/stat
+started=$(set -- ${stat##*) }; echo "${20}")
+echo "$$ $started" >"$pid_file"
+exec "$@" >>"$log" 2>&1 </dev/null' "$group" "$home/run/$role.pid" "$home/log/$role-console.log" "$@"
 """
-#: Ends all that carries the marks, also what a process started in a session of its own.
+)
+#: Prints the pid of the process that was started for a role, nothing when it has ended.
+PID: Final = FIND + 'main_of "$1" "$2"; exit 0'
+#: Ends all processes of all roles of a home.
 KILL: Final = (
-    MARKED
-    + """i=0
-while found=$(marked -F "$2/" "HARNESS_HOME=$1"); [ -n "$found" ]; do
-  kill -KILL $found 2>/dev/null
-  i=$((i+1)); [ $i -le 500 ] || exit 1
-  sleep 0.01
-done
+    FIND
+    + r"""sh -c "$2" "$1" "" KILL || exit
+group=$(group_of "$1" "")
+[ -z "$group" ] || rmdir "$group"* 2>/dev/null
+exit 0
 """
 )
 WIPE: Final = """mkdir -p "$1/log" && cd "$1" || exit 1

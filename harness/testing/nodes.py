@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 from harness.testing.clock import FakeClock
 from history import Probe
+from nemesis.core import roles
 from nemesis.core.ports import Command, Completed, StartError
-from nemesis.faults import processes
 
 
 class UnreachableError(Exception):
@@ -84,11 +84,11 @@ class FakeNodes:
                 return 0, "standing\n" if chain in chains else "gone\n", ""
             case ("sh", "-c", _, "try", _limit, _port, *addresses):
                 return 0, "".join(f"{a} began\n{a} {self.attempt(node, a)}\n" for a in addresses), ""
-            case ("sh", "-c", processes.SIGNAL, pid, name):
-                self._signal(node, int(pid), name)
+            case ("sh", "-c", roles.SIGNAL, _home, _role, name):
+                self._signal(node, name)
                 return 0, "", ""
-            case ("sh", "-c", processes.STATE, pid):
-                return 0, self.states.get((node, int(pid)), "") + "\n", ""
+            case ("sh", "-c", roles.STATES, _home, _role):
+                return 0, "".join(f"{pid} {letter}\n" for pid, letter in self.running(node).items()), ""
         return 127, "", f"a fake node does not know {command.argv}"
 
     def listing(self, node: str, chain: str) -> str:
@@ -112,10 +112,13 @@ class FakeNodes:
             return 0
         return 137 if self._drops(peer, node) or self._drops(node, peer) else 0
 
-    def _signal(self, node: str, pid: int, name: str) -> None:
-        if self.states.get((node, pid)) and node not in self.immortal:
-            new = {"KILL": "", "STOP": "T", "CONT": "S"}[name]
-            self.states[node, pid] = new
+    def running(self, node: str) -> dict[int, str]:
+        """The state letters of a node's processes; zombies are none."""
+        return {pid: letter for (at, pid), letter in self.states.items() if at == node and letter not in ("", "Z")}
+
+    def _signal(self, node: str, name: str) -> None:
+        for pid in self.running(node) if node not in self.immortal else ():
+            self.states[node, pid] = {"KILL": "", "STOP": "T", "CONT": "S"}[name]
 
 
 @dataclass

@@ -30,6 +30,12 @@ rate='--hashlimit-above 1kb/s --hashlimit-burst 1kb --hashlimit-name harness-sur
 unshare -n iptables -w -A INPUT -m hashlimit $rate -j DROP >/dev/null 2>&1 && echo "can iptables-rate"
 unshare -n iptables -w -t mangle -A INPUT -j NFQUEUE --queue-num 0 --queue-bypass >/dev/null 2>&1 && echo "can nfqueue"
 ip -o -6 addr show scope global 2>/dev/null | awk '{ sub("/.*", "", $4); print "ipv6 " $4 }'
+groups=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/self/mounts)
+try=$groups/harness-$(readlink /proc/self/ns/pid | tr -dc 0-9)-try-$$
+if [ -n "$groups" ] && mkdir "$try" 2>/dev/null; then
+  (echo 0 >"$try/cgroup.procs") 2>/dev/null && echo "can groups"
+  rmdir "$try"
+fi
 for lib in /usr/lib/*/faketime/libfaketimeMT.so.1; do [ -e "$lib" ] && echo "faketime $lib"; done
 exit 0
 """

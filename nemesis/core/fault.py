@@ -34,6 +34,8 @@ T = TypeVar("T")
 
 POLL_S = 0.01
 DATA_DIR = "/data"
+#: Where everything of the system lies, below a node's data directory.
+HOME: Final = "harness"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,18 +82,21 @@ class Settings:
 
     ``members`` are the nodes where the system keeps its data or that vote, all nodes when there are none: see
     :attr:`Context.members`.  ``peer_ports`` are those at which nodes talk to each other: packets of all of them are the
-    system's own, and the first is tried by the probes of a cut link (any answer counts, also a refusal).  ``data_dirs``
-    maps a node to its data directory (``/data`` when it is not named), and ``store`` is the path of the system's files
-    in it; use :meth:`data_dir` and :meth:`store_dir`.  ``store_files`` sorts those that the system reads when it starts
-    into classes (data, index, snapshot, term), each with the patterns of its files below the store; what no pattern
-    matches is never damaged.  ``snapshots``: whether the system saves any; ``faketime``: whether it was started under
-    libfaketime (see ``clocks``).  ``beyond_quorum`` lets faults stop, or damage, a majority.  ``heartbeat`` is text
-    that only heartbeats contain among the packets of a leader, empty where none is known.  ``options`` are the faults'
-    own figures (see ``options``).
+    system's own, and the first is tried by the probes of a cut link (any answer counts, also a refusal).  ``roles``
+    maps a node to the name of the role that faults hit there (``server`` when it is not named), ``programs`` to the
+    program that this role's command starts.  ``data_dirs`` maps a node to its data directory (``/data`` when it is not
+    named), and ``store`` is the path of the system's files in it; use :meth:`data_dir` and :meth:`store_dir`.
+    ``store_files`` sorts those that the system reads when it starts into classes (data, index, snapshot, term), each
+    with the patterns of its files below the store; what no pattern matches is never damaged.  ``snapshots``: whether
+    the system saves any; ``faketime``: whether it was started under libfaketime (see ``clocks``).  ``beyond_quorum``
+    lets faults stop, or damage, a majority.  ``heartbeat`` is text that only heartbeats contain among the packets of a
+    leader, empty where none is known.  ``options`` are the faults' own figures (see ``options``).
     """
 
     members: tuple[str, ...] = ()
     peer_ports: tuple[int, ...] = (7000,)
+    roles: Mapping[str, str] = field(default_factory=dict)
+    programs: Mapping[str, str] = field(default_factory=dict)
     data_dirs: Mapping[str, str] = field(default_factory=dict)
     store: str = "harness/store"
     store_files: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: {"data": ("**",)})
@@ -106,6 +111,10 @@ class Settings:
 
     def data_dir(self, node: str) -> str:
         return self.data_dirs.get(node, DATA_DIR)
+
+    def role(self, node: str) -> tuple[str, str]:
+        """Home and name of the role that faults hit: what its processes are found by (see ``roles``)."""
+        return f"{self.data_dir(node)}/{HOME}", self.roles.get(node, "server")
 
     def store_dir(self, node: str) -> str:
         return f"{self.data_dir(node)}/{self.store}"

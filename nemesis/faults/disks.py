@@ -17,7 +17,7 @@ from nemesis.core.fault import Context, Family, Fault, Targets, Witness, as_reco
 from nemesis.core.grudges import majority
 from nemesis.core.ports import Command
 from nemesis.faults.power import WRITER, mounts, places
-from nemesis.faults.processes import kill, last_probes, pids_of, random_subset, restart, running_pids, see_gone, spare
+from nemesis.faults.processes import last_probes, pids_of, random_subset, restart, running_pids, see_gone, send, spare
 
 FILLER: Final = ".harness-full"
 REPORT: Final = "/run/harness-damage.json"
@@ -191,7 +191,7 @@ class Damage:
         return [rng.choice(open_to)] if open_to and spare(ctx) else []
 
     def inject(self, ctx: Context, targets: Targets) -> None:
-        kill(ctx, pids_of(targets))
+        send(ctx, targets.nodes, "KILL")
         see_gone(ctx, pids_of(targets))
         figures = (self.kind, str(targets.detail["amount"]), str(targets.detail["seed"]), REPORT)
         files = {name: list(patterns) for name, patterns in ctx.settings.store_files.items()}

@@ -10,16 +10,7 @@ from history import Probe
 from nemesis.core.errors import FaultError, SkippedError
 from nemesis.core.fault import Context, Family, Fault, Targets, Witness, as_recorded, wanted_nodes
 from nemesis.core.targets import leader_now, leader_of
-from nemesis.faults.processes import (
-    GONE,
-    kill,
-    last_probes,
-    leader_hit,
-    pids_of,
-    restart,
-    spare,
-    states,
-)
+from nemesis.faults.processes import last_probes, leader_hit, pids_of, restart, send, spare, states
 
 SUCCESSOR_S: Final = 20.0
 #: For how long a transfer is requested again, and how long each request may take until the other node leads.
@@ -65,8 +56,7 @@ class LeaderThenSuccessor:
         )
 
     def inject(self, ctx: Context, targets: Targets) -> None:
-        pids, (leader,) = pids_of(targets), targets.nodes
-        kill(ctx, {leader: pids[leader]})
+        send(ctx, targets.nodes, "KILL")
 
         def look() -> str | None:
             probes = ctx.system.probes()
@@ -78,14 +68,14 @@ class LeaderThenSuccessor:
             raise FaultError(f"no other node led within {SUCCESSOR_S:g} s")
         if ctx.clock.wait(targets.detail["delay_s"], ctx.stop):
             raise FaultError(f"stopped before {heir}, the successor, was killed")
-        kill(ctx, {heir: pids[heir]})
+        send(ctx, [heir], "KILL")
 
     def witness(self, ctx: Context, targets: Targets) -> Witness:
         pids, (leader,) = pids_of(targets), targets.nodes
 
         def look() -> dict[str, int] | None:
             now = states(ctx, pids)
-            gone = {node: pid for node, pid in pids.items() if now[node] in GONE}
+            gone = {node: pid for node, pid in pids.items() if not now[node]}
             return gone if leader in gone and len(gone) > 1 else None
 
         if (gone := ctx.until(look, ctx.settings.witness_s)) is None:

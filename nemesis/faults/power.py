@@ -16,17 +16,8 @@ from typing import Any, Final
 from nemesis.core.errors import FaultError
 from nemesis.core.fault import Context, Family, Targets, Witness
 from nemesis.core.ports import Command
-from nemesis.faults.processes import (
-    ProcessFault,
-    all_nodes,
-    kill,
-    pids_of,
-    random_subset,
-    restart,
-    see_gone,
-    signal,
-    states,
-)
+from nemesis.core.roles import SIGNAL
+from nemesis.faults.processes import ProcessFault, all_nodes, pids_of, random_subset, restart, see_gone, send, states
 
 CANARY: Final = ".harness-unsynced"
 REPORT: Final = "/run/harness-cut.json"
@@ -44,14 +35,13 @@ _MOUNT: Final = """mount_of() {
 
 _LOOK: Final = _MOUNT + 'mount_of "$0"'
 
-#: Freezes the process, with the group that it leads and all else that it started (see ``processes.SIGNAL``), when files
-#: of the store have pages that are not synced, where the kernel shows it (cachestat, Linux 6.5), keeps a digest of
-#: every sector as the process sees it, and cuts.  Whatever ends it before the cut, also its time limit, lets the
-#: process go on.
+#: Freezes the role's processes when files of the store have pages that are not synced, where the kernel shows it
+#: (cachestat, Linux 6.5), keeps a digest of every sector as they see it, and cuts.  Whatever ends it before the cut,
+#: also its time limit, lets the processes go on.
 _CUT: Final = """
 import ctypes, glob, hashlib, json, os, signal, subprocess, sys, time
-data, pid, canary, store, patterns, report, within_s = sys.argv[1:]
-pid, patterns, deadline = int(pid), json.loads(patterns), time.monotonic() + float(within_s)
+data, home, role, script, canary, store, patterns, report, within_s = sys.argv[1:]
+patterns, deadline = json.loads(patterns), time.monotonic() + float(within_s)
 libc = ctypes.CDLL(None)
 def files():
     found = {path for one in patterns for path in glob.glob(os.path.join(store, one), recursive=True)}
@@ -66,43 +56,16 @@ def unsynced():
             return None
         pages += seen[1] + seen[2]
     return pages
-def variables(of):
-    return set(open(f"/proc/{of}/environ", "rb").read().split(b"\\0"))
-marks = {one for one in variables(pid) if one.startswith((b"HARNESS_ROLE=", b"HARNESS_HOME="))}
-def members():
-    for path in glob.glob("/proc/[0-9]*/stat"):
-        one = path.split("/")[2]
-        try:
-            state, _, group = open(path).read().rpartition(")")[2].split()[:3]
-            if str(pid) in (group, one) or (len(marks) == 2 and marks <= variables(one)):
-                yield int(one), state
-        except (OSError, ValueError):
-            continue
-def send(number):
-    if os.getpgid(pid) == pid:
-        os.killpg(pid, number)
-    else:
-        os.kill(pid, number)
-    for one, _ in members():
-        if one != pid:
-            try:
-                os.kill(one, number)
-            except ProcessLookupError:
-                pass
-def running():
-    return any(state not in "TZX" for _, state in members())
-def freeze():
-    send(signal.SIGSTOP)
-    while running():
-        if time.monotonic() > deadline + 1:
-            sys.exit("error: the process does not stop")
+def send(name):
+    return subprocess.run(["sh", "-c", script, home, role, name]).returncode
 def cut():
     while True:
-        freeze()
+        if send("STOP"):
+            sys.exit("error: the processes do not stop")
         pages = unsynced()
         if pages != 0 or time.monotonic() > deadline:
             break
-        send(signal.SIGCONT)
+        send("CONT")
         time.sleep(0.003)
     seen = {}
     for path in files():
@@ -120,9 +83,9 @@ signal.signal(signal.SIGTERM, lambda *_: sys.exit("error: it took too long"))
 try:
     cut()
 except BaseException:
-    send(signal.SIGCONT)
+    send("CONT")
     raise
-send(signal.SIGKILL)
+sys.exit(send("KILL"))
 """
 
 #: Compare the remounted filesystem with what the process saw when it was frozen.  A sector that holds nothing but zeros
@@ -195,7 +158,7 @@ SWEEP: Final = f"""refused=
 if grep -q " $2 " /proc/self/mounts; then refused=$( (: >"$2/.harness-write") 2>&1); fi
 case "$refused" in *"No space left"*) refused=;; esac
 if [ -n "$refused" ] || [ -e {UNMOUNTED} ]; then
-  for pid in $(under_test "$1"); do end "$pid" && echo "ended pid $pid, whose data filesystem was shut down"; done
+  for pid in $(members "$1" ""); do end "$pid" && echo "ended pid $pid, whose data filesystem was shut down"; done
   if said=$(sh -c '{_REMOUNT.replace("'", "'" + chr(92) + "''")}' "$2" {CANARY} {UNMOUNTED} 2>&1)
   then echo "remounted the data filesystem"
   else wrong "$2 stays shut down: $said"
@@ -247,24 +210,11 @@ class PowerCut(ProcessFault):
 
     def inject(self, ctx: Context, targets: Targets) -> None:
         patterns = json.dumps([one for patterns in ctx.settings.store_files.values() for one in patterns])
-        cuts = {
-            node: Command(
-                (
-                    "python3",
-                    "-c",
-                    _CUT,
-                    ctx.settings.data_dir(node),
-                    str(pid),
-                    CANARY,
-                    ctx.settings.store_dir(node),
-                    patterns,
-                    REPORT,
-                    f"{MOMENT_S:g}",
-                ),
-                timeout=30.0,
-            )
-            for node, pid in pids_of(targets).items()
-        }
+        cuts = {}
+        for node in targets.nodes:
+            place = (ctx.settings.data_dir(node), *ctx.settings.role(node))
+            words = (*place, SIGNAL, CANARY, ctx.settings.store_dir(node), patterns, REPORT, f"{MOMENT_S:g}")
+            cuts[node] = Command(("python3", "-c", _CUT, *words), timeout=30.0)
         ctx.run_checked(cuts)
 
     def witness(self, ctx: Context, targets: Targets) -> Witness:
@@ -298,15 +248,8 @@ class PowerCut(ProcessFault):
         """
         answers = ctx.nodes.run(ctx.at_data(targets.nodes, _WRITE))
         broken = [node for node, answer in answers.items() if "refused" in answer.stdout]
-        # ext4 refuses reads, too, once it is shut down: the pid file may be unreadable.
-        recorded = pids_of(targets)
-        alive = states(ctx, recorded)
-        running = {node: pid for node, pid in recorded.items() if node in broken and alive[node]}
-        running |= {node: pid for node, pid in ctx.system.pids(broken).items() if pid is not None}
-        kill(ctx, running)
-        see_gone(ctx, running)
-        frozen = {node: pid for node, pid in recorded.items() if node not in broken and alive[node] == "T"}
-        ctx.run_checked({node: signal(pid, "CONT") for node, pid in frozen.items()})
+        send(ctx, broken, "KILL")
+        send(ctx, [node for node in targets.nodes if node not in broken], "CONT")
         self.remount(ctx, targets)
         ctx.run_checked(dict.fromkeys(targets.nodes, Command(("rm", "-f", REPORT))))
         return restart(ctx, targets.nodes)
@@ -325,8 +268,8 @@ class DiskError(PowerCut):
         ctx.run_checked({node: Command(("xfs_io", "-x", "-c", "shutdown -f", path)) for node, path in paths.items()})
 
     def witness(self, ctx: Context, targets: Targets) -> Witness:
-        now = states(ctx, pids_of(targets))
-        letters = {node: letter or "gone" for node, letter in now.items()}
+        now = states(ctx, targets.nodes)
+        letters = {node: now[node].get(pid, "gone") for node, pid in pids_of(targets).items()}
         return {**refused_writes(ctx, targets), **WRITER, "process": letters}
 
 

@@ -4,72 +4,41 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, TypeAlias
 
+from nemesis.core import roles
 from nemesis.core.errors import FaultError, SkippedError
 from nemesis.core.fault import Context, Family, Targets, Witness, wanted_nodes
 from nemesis.core.grudges import majority
-from nemesis.core.ports import Command, StartError
+from nemesis.core.ports import StartError
 from nemesis.core.targets import leader_of, mostly_small
 
 Choose: TypeAlias = Callable[[Context, random.Random], list[str]]
 
-#: Prints the state letter of a process, or nothing when it is gone.
-STATE: Final = """while read -r key value rest; do
-  [ "$key" = State: ] && echo "$value"
-done 2>/dev/null </proc/"$0"/status
-exit 0"""
 
-#: ``marked FLAGS ROLE HOME`` prints the pids of the processes whose environment has this home and matches this role.
-MARKED: Final = r"""marked() {
-  grep -lsz $1 -e "$2" $(grep -lszxF -e "$3" /proc/[0-9]*/environ) </dev/null | tr -dc '0-9\n'
-}
-"""
-#: To the process and its group, which it leads: what a shell was started with is the shell, and serving is its child.
-#: Then to what it started in other sessions, as databases do with their workers: they have the marks of its environment
-#: (``harness.systems.deployment``).  Repeated until no more of them are found, since they may have started others.
-#: Ends with 0 when the process is gone afterwards or was before; that kill succeeded proves nothing.
-SIGNAL: Final = (
-    MARKED
-    + r"""marks=$(tr '\0' '\n' 2>/dev/null </proc/"$0"/environ)
-role=$(echo "$marks" | grep '^HARNESS_ROLE=.') && home=$(echo "$marks" | grep '^HARNESS_HOME=.') || role=
-kill -s "$1" -- "-$0" 2>/dev/null || kill -s "$1" "$0" 2>/dev/null || [ ! -e /proc/"$0" ]
-sent=$? before= i=0
-while [ -n "$role" ] && [ $i -lt 20 ]; do
-  others=$(marked -xF "$role" "$home")
-  [ "$others" != "$before" ] || break
-  kill -s "$1" $others 2>/dev/null
-  before=$others i=$((i + 1))
-done
-exit $sent"""
-)
-
-GONE: Final = ("", "Z", "X")
+def send(ctx: Context, nodes: Iterable[str], name: roles.Signal) -> None:
+    """Signal all processes of the role that faults hit; return when all are stopped, or gone.  Raises FaultError."""
+    ctx.run_checked({node: roles.signal(*ctx.settings.role(node), name) for node in nodes})
 
 
-def state_of(pid: int) -> Command:
-    return Command(("sh", "-c", STATE, str(pid)))
+def states(ctx: Context, nodes: Iterable[str]) -> dict[str, dict[int, str]]:
+    """The state letters of each node's processes, by pid; none where all are gone.
 
-
-def signal(pid: int, name: Literal["KILL", "STOP", "CONT"]) -> Command:
-    return Command(("sh", "-c", SIGNAL, str(pid), name))
-
-
-def states(ctx: Context, pids: Mapping[str, int]) -> dict[str, str]:
-    """The state letter of each node's process; empty where it is gone.
-
-    Raises FaultError where that could not be seen: a look that failed prints nothing, as one at a process that is gone.
+    Raises FaultError where that could not be seen: a look that failed prints nothing, as one at a node without any.
     """
-    answers = ctx.run_checked({node: state_of(pid) for node, pid in pids.items()})
-    return {node: answer.stdout.strip() for node, answer in answers.items()}
+    answers = ctx.run_checked({node: roles.states(*ctx.settings.role(node)) for node in nodes})
+    lines = {node: map(str.split, answer.stdout.splitlines()) for node, answer in answers.items()}
+    return {node: {int(pid): letter for pid, letter in words} for node, words in lines.items()}
 
 
-def await_states(ctx: Context, pids: Mapping[str, int], wanted: Callable[[str], bool]) -> dict[str, str]:
-    """The state letters of all processes once each is as wanted, or as they are at the deadline."""
-    last: dict[str, str] = {}
+def await_states(
+    ctx: Context, nodes: Iterable[str], wanted: Callable[[Mapping[int, str]], bool]
+) -> dict[str, dict[int, str]]:
+    """The states of all processes once those of each node are as wanted, or as they are at the deadline."""
+    last: dict[str, dict[int, str]] = {}
 
     def look() -> bool | None:
-        last.update(states(ctx, pids))
+        last.update(states(ctx, nodes))
         return all(map(wanted, last.values())) or None
 
     ctx.until(look, ctx.settings.witness_s)
@@ -100,17 +69,17 @@ def pids_of(targets: Targets) -> dict[str, int]:
     return {node: int(pid) for node, pid in pids.items() if node in targets.nodes or node in targets.reserved}
 
 
-def kill(ctx: Context, pids: Mapping[str, int]) -> None:
-    ctx.run_checked({node: signal(pid, "KILL") for node, pid in pids.items()})
-
-
 def see_gone(ctx: Context, pids: Mapping[str, int]) -> Witness:
-    """Wait until none of them is in /proc; a zombie counts as gone.  Raises FaultError at the deadline."""
+    """Wait until none of these nodes has a process.  Raises FaultError at the deadline."""
     began = ctx.clock.now()
-    last = await_states(ctx, pids, lambda state: state in GONE)
-    if alive := [f"{node} (pid {pids[node]}, state {last[node]})" for node in pids if last[node] not in GONE]:
+    last = await_states(ctx, pids, lambda found: not found)
+    if alive := [_describe(node, found) for node, found in last.items() if found]:
         raise FaultError(f"still there: {', '.join(alive)}")
     return {"pids_gone": dict(pids), "gone_after_ms": round((ctx.clock.now() - began) / 1e6, 1)}
+
+
+def _describe(node: str, found: Mapping[int, str]) -> str:
+    return f"{node} ({', '.join(f'pid {pid} in state {letter}' for pid, letter in found.items()) or 'no process'})"
 
 
 def spare(ctx: Context) -> int:
@@ -205,7 +174,7 @@ class Kill(ProcessFault):
     family = "kill"
 
     def inject(self, ctx: Context, targets: Targets) -> None:
-        kill(ctx, pids_of(targets))
+        send(ctx, targets.nodes, "KILL")
 
     def witness(self, ctx: Context, targets: Targets) -> Witness:
         return {**see_gone(ctx, pids_of(targets)), **self.led(targets)}
@@ -224,27 +193,35 @@ def restart(ctx: Context, nodes: tuple[str, ...]) -> Witness:
 
 
 class Pause(ProcessFault):
-    """SIGSTOP; healed by SIGCONT.  The kernel goes on answering for the process: connections stay open."""
+    """SIGSTOP; healed by SIGCONT.  The kernel goes on answering for the processes: connections stay open."""
 
     family = "pause"
 
     def inject(self, ctx: Context, targets: Targets) -> None:
-        ctx.run_checked({node: signal(pid, "STOP") for node, pid in pids_of(targets).items()})
+        send(ctx, targets.nodes, "STOP")
 
     def witness(self, ctx: Context, targets: Targets) -> Witness:
-        pids = pids_of(targets)
-        last = await_states(ctx, pids, lambda state: state == "T")
-        if others := [f"{n} (pid {pids[n]}, state {state or 'gone'})" for n, state in last.items() if state != "T"]:
+        last = await_states(ctx, targets.nodes, _stopped)
+        if others := [_describe(node, found) for node, found in last.items() if not _stopped(found)]:
             raise FaultError(f"not stopped: {', '.join(others)}")
-        return {"state": last, "pids": pids, **self.led(targets)}
+        counts = {node: len(found) for node, found in last.items()}
+        return {"state": dict.fromkeys(last, "T"), "processes": counts, "pids": pids_of(targets), **self.led(targets)}
 
     def heal(self, ctx: Context, targets: Targets) -> Witness:
-        pids = pids_of(targets)
-        ctx.run_checked({node: signal(pid, "CONT") for node, pid in pids.items()})
-        last = await_states(ctx, pids, lambda state: state != "T")
-        if still := [node for node, state in last.items() if state == "T"]:
+        before = states(ctx, targets.nodes)
+        send(ctx, targets.nodes, "CONT")
+        last = await_states(ctx, targets.nodes, lambda found: "T" not in found.values())
+        if still := [node for node, found in last.items() if "T" in found.values()]:
             raise FaultError(f"still stopped: {', '.join(still)}")
-        return {"state_now": {node: letter or "gone" for node, letter in last.items()}}
+        now = {node: "".join(sorted({*found.values()})) or "gone" for node, found in last.items()}
+        ran = [_describe(node, found) for node, found in before.items() if found and not _stopped(found)]
+        lapsed = {"lapsed": f"it had been continued before it was healed: {', '.join(ran)}"} if ran else {}
+        return {"state_now": now, **lapsed}
+
+
+def _stopped(found: Mapping[int, str]) -> bool:
+    """Whether there are processes, and all of them are stopped."""
+    return bool(found) and {*found.values()} == {"T"}
 
 
 PROCESSES: tuple[Kill | Pause, ...] = (

@@ -1,29 +1,34 @@
-"""Limited resources: the system's process is put into a control group with limits.
+"""Limited resources: the processes of the role that faults hit are put into a control group with limits.
 
-Control groups of either version are used, those with version 1 first; a node that sees none (it has its own /sys)
-mounts the hierarchy for itself.  Groups are named after the node's process namespace, since the nodes may be parts of
-one machine.
+Control groups of either version are used, version 2 where it has the controller; a node that has no hierarchy of
+version 1 mounts one for itself.  The group is named as that of the role is, with the kind of limit behind (see
+``nemesis.core.roles``): in version 2 the processes move from one to the other, which limits what they touch from then
+on, and are found in both.
 
-Nothing but the system's own process is ever in the group: what the group's files count concerns that process alone.
+Nothing but these processes is ever in the group: what the group's files count concerns them alone.
 """
 
 from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from nemesis.core.errors import FaultError
 from nemesis.core.fault import Context, Family, Targets, Witness, wanted_nodes
 from nemesis.core.ports import Command
+from nemesis.core.roles import FIND
 from nemesis.faults.processes import pids_of, random_subset, restart, running_pids
 
 Kind = Literal["cpu", "memory", "blkio"]
 
-_FIND: Final = r"""kind=$0; note=/run/harness-cgroup-$kind; own=no
-name=harness-$(readlink /proc/self/ns/pid | tr -dc 0-9)-$kind
+_FIND: Final = (
+    FIND
+    + r"""kind=$0; home=$1; role=$2; shift 2
+note=/run/harness-cgroup-$kind; own=no
+name=$(name_of "$home" "$role")@$kind
 find_version_1() {
   root=$(awk -v k="$kind" '$3 == "cgroup" && index("," $4 ",", "," k ",") { print $2; exit }' /proc/self/mounts)
   [ -z "$root" ] || return 0
@@ -40,33 +45,38 @@ find_version_2() {
   [ -n "$root" ] && grep -qw "$word" "$root/cgroup.controllers"
 }
 find_root() {
-  if find_version_1; then version=1; elif find_version_2; then version=2
+  if find_version_2; then version=2; elif find_version_1; then version=1
   else echo "error: no control groups for $kind" >&2; exit 1; fi
 }
 """
+)
 
 #: Each limit comes as three words: the file and value of version 1, or of version 2, by the first word.
 _ENTER: Final = (
     _FIND
-    + r"""pid=$1; shift
-find_root
+    + r"""find_root
 for most in "$@"; do :; done
+pid=$(members "$home" "$role" | head -n 1)
+[ -n "$pid" ] || { echo "error: no process of $role runs" >&2; exit 1; }
 if [ $version = 1 ]; then
-  home=$(awk -F: -v k="$kind" 'index("," $2 ",", "," k ",") { print $3 }' "/proc/$pid/cgroup")
+  origin=$(awk -F: -v k="$kind" 'index("," $2 ",", "," k ",") { print $3 }' "/proc/$pid/cgroup")
 else
-  home=$(sed -n 's/^0:://p' "/proc/$pid/cgroup")
+  origin=$(sed -n 's/^0:://p' "/proc/$pid/cgroup")
   echo "+$word" >"$root/cgroup.subtree_control" || exit
 fi
-echo "$root $home $root/$name $own" >"$note"
+echo "$root $origin $root/$name $own" >"$note"
 mkdir -p "$root/$name" || exit
 while [ $# -ge 3 ]; do
   [ "$1" != $version ] || echo "$3" >"$root/$name/$2" || exit
   shift 3
 done
-echo "$pid" >"$root/$name/cgroup.procs"
+# Again, for what is forked meanwhile.
+while left=$(members "$home" "$role" | grep -vxF "$(cat "$root/$name/cgroup.procs")"); [ -n "$left" ]; do
+  for pid in $left; do echo "$pid" >"$root/$name/cgroup.procs" || [ ! -e "/proc/$pid" ] || exit; done
+done
 [ "$kind" = memory ] || exit 0
-# What the process has touched before is not charged to the group, and a server touches little anew: so it keeps what it
-# touches in one second, and every page beyond that has to be won back from those.
+# What the processes have touched before is not charged to the group, and a server touches little anew: so it keeps
+# what it touches in one second, and every page beyond that has to be won back from those.
 sleep 1
 case $version in 1) file=memory.limit_in_bytes;; 2) file=memory.high;; esac
 i=0
@@ -76,21 +86,23 @@ while :; do
   used=$(awk -v s=$slack '$1 ~ /^(rss|cache|anon|file)$/ { s += $2 } END { print s }' "$root/$name/memory.stat")
   [ "$used" -lt "$most" ] || used=$most
   ! refused=$( { echo "$used" >"$root/$name/$file"; } 2>&1) || exit 0
-  i=$((i + 1)); [ $i -lt 20 ] || { echo "error: no limit of $used bytes for process $pid: $refused" >&2; exit 1; }
+  i=$((i + 1)); [ $i -lt 20 ] || { echo "error: no limit of $used bytes for $role: $refused" >&2; exit 1; }
 done
 """
 )
 
 _LEAVE: Final = r"""note=/run/harness-cgroup-$0
 [ -e "$note" ] || exit 0
-read -r root home group own <"$note"
+read -r root origin group own <"$note"
 if [ -d "$group" ]; then
   # What waits for memory must get memory before it can leave the group.
   [ ! -e "$group/memory.high" ] || echo max >"$group/memory.high"
   [ ! -e "$group/memory.limit_in_bytes" ] || echo -1 >"$group/memory.limit_in_bytes"
-  for pid in $(cat "$group/cgroup.procs"); do echo "$pid" >"$root$home/cgroup.procs"; done
   i=0
-  until rmdir "$group" 2>/dev/null; do
+  until
+    for pid in $(cat "$group/cgroup.procs"); do echo "$pid" >"$root$origin/cgroup.procs"; done
+    rmdir "$group" 2>/dev/null
+  do
     i=$((i + 1)); [ $i -lt 100 ] || { rmdir "$group"; exit 1; }
     sleep 0.02
   done
@@ -103,18 +115,25 @@ echo left
 _TRY: Final = (
     _FIND
     + """find_root
+code=0
 if [ $version = 2 ]; then echo "+$word" >"$root/cgroup.subtree_control" || code=$?; fi
-mkdir "$root/$name-try" && rmdir "$root/$name-try"; code=$?
+{ mkdir "$root/$name" && rmdir "$root/$name"; } || code=$?
 [ $own = no ] || { umount "$root"; rmdir "$root"; }
 exit $code
 """
 )
 
-#: What the group's own files and the threads of the process say.  A thread in state D waits for the kernel: a disk, or
-#: memory.  Of the samples of about half a second, those in which some thread did so are counted as "waiting".
-_FELT: Final = r"""pid=$1
-if read -r root home group own 2>/dev/null </run/harness-cgroup-"$0"; then
-  grep -qF "$(basename "$group")" "/proc/$pid/cgroup" && echo inside
+#: What the group's own files and the threads of the processes say.  A thread in state D waits for the kernel: a disk,
+#: or memory.  Of the samples of about half a second, those in which some thread did so are counted as "waiting".
+_FELT: Final = (
+    FIND
+    + r"""pids=$(members "$1" "$2")
+if read -r root origin group own 2>/dev/null </run/harness-cgroup-"$0"; then
+  outside=
+  for pid in $pids; do
+    [ ! -e "/proc/$pid" ] || grep -qF "${group##*/}" "/proc/$pid/cgroup" || outside="$outside $pid"
+  done
+  [ -n "$outside" ] || echo inside
   cat "$group/cpu.stat" "$group/memory.events" 2>/dev/null
   [ ! -e "$group/memory.failcnt" ] || echo "failcnt $(cat "$group/memory.failcnt")"
   for file in memory.limit_in_bytes memory.high memory.max; do
@@ -127,11 +146,14 @@ fi
 samples=0; waiting=0
 while [ $samples -lt 25 ]; do
   samples=$((samples + 1))
-  ! cat /proc/"$pid"/task/*/stat 2>/dev/null | grep -q ") D " || waiting=$((waiting + 1))
+  ! for pid in $pids; do cat /proc/"$pid"/task/*/stat; done 2>/dev/null | grep -q ") D " || waiting=$((waiting + 1))
   sleep 0.02
 done
 echo "samples $samples"; echo "waiting $waiting"
 """
+)
+#: The processes that are in a group with this limit, of any node that is a part of this machine and seen from here.
+_INSIDE: Final = FIND + r"""grep -lF "$(name_of "$1" "$2")@$0" /proc/[0-9]*/cgroup; exit 0"""
 
 SWEEP: Final = f"""for note in /run/harness-cgroup-cpu /run/harness-cgroup-memory /run/harness-cgroup-blkio; do
   [ -f "$note" ] || continue
@@ -157,17 +179,17 @@ class Limits:
     lines: Callable[[Context, str], Sequence[tuple[str, str, str]]]
     felt: Callable[[Figures, Figures], bool]
 
-    def enter(self, ctx: Context, pid: int, device: str) -> Command:
+    def enter(self, ctx: Context, node: str, device: str) -> Command:
         words = [word for line in self.lines(ctx, device) for word in line]
-        return Command(("sh", "-c", _ENTER, self.kind, str(pid), *words))
+        return Command(("sh", "-c", _ENTER, self.kind, *ctx.settings.role(node), *words))
 
     def leave(self) -> Command:
         return Command(("sh", "-c", _LEAVE, self.kind))
 
 
-def look(ctx: Context, kind: Kind, pids: Mapping[str, int]) -> dict[str, list[str]]:
-    """Read the state of these processes, and of their groups where they are in one; lines by node."""
-    looks = {node: Command(("sh", "-c", _FELT, kind, str(pid))) for node, pid in pids.items()}
+def look(ctx: Context, kind: Kind, nodes: Iterable[str]) -> dict[str, list[str]]:
+    """Read the state of these nodes' processes, and of their groups where they are in one; lines by node."""
+    looks = {node: Command(("sh", "-c", _FELT, kind, *ctx.settings.role(node))) for node in nodes}
     return {node: answer.stdout.splitlines() for node, answer in ctx.run_checked(looks).items()}
 
 
@@ -185,7 +207,7 @@ class Starve:
         self.takes_memory = limits.kind == "memory"
 
     def precheck(self, ctx: Context) -> str | None:
-        tries = dict.fromkeys(ctx.nodes.names, Command(("sh", "-c", _TRY, self.limits.kind)))
+        tries = {n: Command(("sh", "-c", _TRY, self.limits.kind, *ctx.settings.role(n))) for n in ctx.nodes.names}
         refused = [node for node, answer in ctx.nodes.run(tries).items() if answer.code]
         return f"no control groups for {self.limits.kind} on {', '.join(refused)}" if refused else None
 
@@ -194,28 +216,27 @@ class Starve:
         looks = ctx.nodes.run(ctx.at_data(nodes, 'stat -c "%Hd:%Ld" "$0"'))
         devices = {node: answer.stdout.strip() for node, answer in looks.items()}
         pids = running_pids(ctx, nodes)
-        before = {node: _figures(lines) for node, lines in look(ctx, self.limits.kind, pids).items()}
+        before = {node: _figures(lines) for node, lines in look(ctx, self.limits.kind, nodes).items()}
         return Targets(nodes, detail={"pids": pids, "devices": devices, "before": before})
 
     def inject(self, ctx: Context, targets: Targets) -> None:
         devices = targets.detail["devices"]
-        ctx.run_checked({n: self.limits.enter(ctx, pid, devices[n]) for n, pid in pids_of(targets).items()})
+        ctx.run_checked({node: self.limits.enter(ctx, node, devices[node]) for node in targets.nodes})
 
     def witness(self, ctx: Context, targets: Targets) -> Witness:
         """Wait until every process has met its limits.  Raises FaultError, naming those that did not."""
-        pids, before = pids_of(targets), targets.detail["before"]
-        now: dict[str, Figures] = {}
+        before, now = targets.detail["before"], dict[str, Figures]()
 
         def all_felt() -> bool | None:
-            waiting = {node: pid for node, pid in pids.items() if not self._felt(before, now, node)}
+            waiting = [node for node in targets.nodes if not self._felt(before, now, node)]
             lines = look(ctx, self.limits.kind, waiting)
             if outside := [node for node in lines if "inside" not in lines[node]]:
-                raise FaultError(f"the process is not in its group on {', '.join(outside)}")
+                raise FaultError(f"a process is not in its group on {', '.join(outside)}")
             now.update({node: _figures(lines[node]) for node in lines})
-            return True if all(self._felt(before, now, node) for node in pids) else None
+            return True if all(self._felt(before, now, node) for node in targets.nodes) else None
 
         if not ctx.until(all_felt, FELT_S, every_s=0.1):
-            free = [node for node in pids if not self._felt(before, now, node)]
+            free = [node for node in targets.nodes if not self._felt(before, now, node)]
             seen = {node: now.get(node) for node in free}
             raise FaultError(f"the process did not come to feel its limits on {', '.join(free)}: {seen}")
         return {"felt": dict(now), "before": dict(before)}
@@ -225,11 +246,8 @@ class Starve:
 
     def heal(self, ctx: Context, targets: Targets) -> Witness:
         ctx.run_checked(dict.fromkeys(targets.nodes, self.limits.leave()))
-        grep = Command(("sh", "-c", 'grep -l "harness-[0-9]*-$0" /proc/[0-9]*/cgroup; exit 0', self.limits.kind))
-        left = {
-            node: answer.stdout.split() for node, answer in ctx.nodes.run(dict.fromkeys(targets.nodes, grep)).items()
-        }
-        if inside := [node for node, found in left.items() if found]:
+        looks = {n: Command(("sh", "-c", _INSIDE, self.limits.kind, *ctx.settings.role(n))) for n in targets.nodes}
+        if inside := [node for node, answer in ctx.nodes.run(looks).items() if answer.stdout.split()]:
             raise FaultError(f"processes are still under limits on {', '.join(inside)}")
         return {"limits_gone": list(targets.nodes), **self._ended(ctx, targets), **restart(ctx, targets.nodes)}
 

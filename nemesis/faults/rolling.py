@@ -12,7 +12,7 @@ from typing import Final
 
 from nemesis.core.errors import FaultError, SkippedError
 from nemesis.core.fault import Context, Family, Fault, Targets, Witness, as_recorded, wanted_nodes
-from nemesis.faults.processes import kill, last_probes, pids_of, restart, running_pids, see_gone, spare
+from nemesis.faults.processes import last_probes, pids_of, restart, running_pids, see_gone, send, spare
 
 #: For how long the nodes that are up may take to serve: an election, and a node that catches up.  On a machine with
 #: twenty times the work that its processors can do, 20 s were too few for servers that were only slow to start.
@@ -55,7 +55,7 @@ class RestartRolling(Rolling):
         for count, node in enumerate(order):
             if ctx.stop.is_set():
                 raise FaultError(f"stopped after {count} of {len(order)} nodes")
-            kill(ctx, {node: pids[node]})
+            send(ctx, [node], "KILL")
             see_gone(ctx, {node: pids[node]})
             ctx.system.start((node,))
 
@@ -95,7 +95,7 @@ class RollingKill(Rolling):
         pauses = iter(targets.detail["pauses_s"])
 
         def take_down(node: str) -> None:
-            kill(ctx, {node: pids[node]})
+            send(ctx, [node], "KILL")
             see_gone(ctx, {node: pids[node]})
             until_serving(ctx, targets, {last, node})
             pause(ctx, next(pauses))

@@ -11,7 +11,7 @@ from nemesis.core.fault import Targets
 from nemesis.core.ports import Command
 from nemesis.faults.registry import find
 from nemesis.sweep import heal_everything
-from tests.support.cluster.nemesis_world import MARK, PYTHON, real_world
+from tests.support.cluster.nemesis_world import PYTHON, real_world
 
 pytestmark = pytest.mark.cluster
 
@@ -137,6 +137,6 @@ def test_a_dead_helper_lets_packets_pass_and_is_swept(world):
     fault, ctx, targets = shaped(world, "packet-delay")
     world.sh("n1", "kill -9 $(cat /run/harness-queue-60.ready)")
     assert ping(world, "n1", "n2", 200, 100)[3] < 20
-    heal_everything(world.remote, MARK)
+    heal_everything(world.remote)
     assert world.sh("n1", "ls /run | grep harness-queue- || true") == ""
     fault.heal(ctx, targets)

@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from harness.cli.main import run_command
-from harness.systems.deployment import PROCESS_MARK
 from history import Event, Probe, receipts_of
 from history.records.probes import Role
 from nemesis.core.errors import FaultError, SkippedError
@@ -30,9 +29,9 @@ pytestmark = pytest.mark.cluster
 
 STATE = """nft list ruleset; for t in iptables ip6tables; do $t -w -S; $t -w -t mangle -S; done; tc qdisc show
 cut -d' ' -f2-4 /proc/self/mounts | sed 's#^/run/harness-cgroup.*##' | sort
-ls -A /run | grep harness | grep -v '^harness-clock$'; ls -A /data | grep harness
+ls -A /run | grep harness | grep -v '^harness-clock$'; ls -A /data | grep '[.]harness'
 [ ! -e /run/harness-clock ] || cat /run/harness-clock
-grep -ls '^State:.T' /proc/[0-9]*/status; cat /proc/[0-9]*/cgroup 2>/dev/null | grep harness
+grep -ls '^State:.T' /proc/[0-9]*/status; cat /proc/[0-9]*/cgroup 2>/dev/null | grep 'harness.*@.*@'
 touch /data/works && rm /data/works && echo writable
 exit 0"""
 
@@ -144,7 +143,7 @@ def test_a_node_that_cannot_be_reached_is_a_failure_and_the_others_are_swept(wor
 
 
 def sweeps(world):
-    return sweep_commands(world.remote, PROCESS_MARK, {})
+    return sweep_commands(world.remote, {})
 
 
 def test_the_nodes_lift_the_faults_themselves_when_the_lease_is_not_renewed(world, fresh, capsys):
@@ -244,8 +243,7 @@ def test_composed_faults_overlap_and_leave_nothing(world, fresh):
 
 
 def test_a_target_that_is_down_already_is_skipped(world):
-    (pid,) = world.system.pids(["n2"]).values()
-    world.sh("n2", f"kill -9 {pid}; while [ -e /proc/{pid} ]; do sleep 0.01; done")
+    world.system.end(["n2"])
     wanted = Step(0, "inject", "hammer-time", 0, {"choose": "n2"})
     events: list[Event] = []
 
@@ -286,5 +284,6 @@ def test_groups_that_a_killed_run_left_go_with_the_cluster():
             pytest.skip(why)
         namespace = Path(f"/proc/{one.cluster.init_of('n2')}/ns/pid").readlink().name.strip("pid:[]")
         fault.inject(one.ctx, fault.plan(replace(one.ctx, wanted=Targets(("n2",))), random.Random(1)))
-        (group,) = (path for path in Path("/sys/fs/cgroup").glob("**/harness-*") if namespace in path.name)
-    assert not group.exists()
+        groups = [path for path in Path("/sys/fs/cgroup").glob("**/harness-*") if namespace in path.name]
+    assert {path.name.split("@", 1)[1] for path in groups} == {"server", "server@cpu"}
+    assert not any(path.exists() for path in groups)

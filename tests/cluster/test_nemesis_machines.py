@@ -16,7 +16,7 @@ from nemesis.core.errors import FaultError
 from nemesis.core.fault import Targets
 from nemesis.faults.registry import find
 from nemesis.sweep import heal_everything
-from tests.support.cluster.nemesis_world import MARK, PYTHON, real_world
+from tests.support.cluster.nemesis_world import PYTHON, real_world
 
 pytestmark = pytest.mark.cluster
 
@@ -30,7 +30,7 @@ def world():
 @pytest.fixture(autouse=True)
 def _whole(world):
     yield
-    heal_everything(world.remote, MARK)
+    heal_everything(world.remote)
     world.system.start(world.remote.names)
 
 
@@ -59,7 +59,7 @@ def test_a_power_cut_keeps_what_was_synced_and_nothing_else(world, swept):
     world.python("n2", WRITE)
     fault.inject(world.ctx, targets)
     if swept:
-        assert heal_everything(world.remote, MARK).undone["n2"] == ("remounted the data filesystem",)
+        assert heal_everything(world.remote).undone["n2"] == ("remounted the data filesystem",)
     else:
         witness = fault.witness(world.ctx, targets)
         assert witness["writes_refused"] == ["n2"]
@@ -110,12 +110,11 @@ def cut_beside_late_syncs(world):
     """The witness of a power cut."""
     fault, targets = planned(world, "crash-random-nodes")
     world.sh("n2", "rm -rf /data/store; mkdir /data/store; echo 1 >/data/store/log; sync -f /data")
-    script = 'setsid /usr/bin/python3 -c "$1" >/dev/null 2>&1 </dev/null & echo $!'
-    pid = int(world.sh("n2", script, LATE_SYNC))
+    world.system.end(["n2"])
+    world.system.launch({"n2": (PYTHON, "-c", LATE_SYNC)})
     world.sh(
         "n2", "for i in $(seq 200); do [ $(stat -c %s /data/store/log) -gt 2 ] && exit 0; sleep 0.02; done; exit 1"
     )
-    targets = replace(targets, detail={**targets.detail, "pids": {"n2": pid}})
     fault.inject(world.ctx, targets)
     try:
         return fault.witness(world.ctx, targets)
@@ -200,7 +199,7 @@ def test_a_starved_process_gets_little_of_the_processor(world):
         assert (cpu_seconds(world, "n2", pid) - before) / (time.monotonic() - began) < 0.2
     finally:
         fault.heal(world.ctx, targets)
-    assert "harness-" not in world.sh("n2", f"cat /proc/{pid}/cgroup")
+    assert "@cpu" not in world.sh("n2", f"cat /proc/{pid}/cgroup")
 
 
 #: Has the process write all the time, that it feels its limit where other tests keep the disk and the processors busy.
@@ -265,19 +264,19 @@ def test_the_process_waits_for_memory_until_it_is_given_some(world):
 )
 def test_limits_that_the_process_does_not_feel_are_doubt(world, name):
     """It sleeps, as an idle system would; nothing works in its group in its stead."""
+    world.system.end(["n2"])
+    world.system.launch({"n2": ("sleep", "60")})
     fault, targets = planned(world, name)
-    pid = int(world.sh("n2", "setsid sleep 60 >/dev/null 2>&1 </dev/null & echo $!"))
-    targets = replace(targets, detail={**targets.detail, "pids": {"n2": pid}})
     fault.inject(world.ctx, targets)
     try:
         with pytest.raises(FaultError, match="did not come to feel its limits on n2"):
             fault.witness(world.ctx, targets)
     finally:
         fault.heal(world.ctx, targets)
-        world.sh("n2", f"kill -9 {pid}")
+        world.system.end(["n2"])
 
 
 def test_a_sweep_removes_limits(world):
     fault, targets = planned(world, "cpu-starve")
     fault.inject(world.ctx, targets)
-    assert heal_everything(world.remote, MARK).undone["n2"] == ("removed limits (cpu)",)
+    assert heal_everything(world.remote).undone["n2"] == ("removed limits (cpu)",)

@@ -15,7 +15,7 @@ from nemesis.core.fault import Targets
 from nemesis.core.ports import Command
 from nemesis.faults.registry import find
 from nemesis.sweep import heal_everything
-from tests.support.cluster.nemesis_world import IPTABLES_ONCE, MARK, World, real_world
+from tests.support.cluster.nemesis_world import IPTABLES_ONCE, World, real_world
 
 pytestmark = pytest.mark.cluster
 
@@ -264,9 +264,9 @@ def test_what_is_not_ours_stays_untouched(world):
             fault.heal(ctx, targets)
             assert rules(world, "n2") == before
             stand(world, "partition-random-node", ("n2",), ctx)
-            undone = heal_everything(world.remote, MARK).undone
+            undone = heal_everything(world.remote).undone
             assert all(len(lines) >= 1 for lines in undone.values())
             assert rules(world, "n2") == before
-        assert not heal_everything(world.remote, MARK).lines()
+        assert not heal_everything(world.remote).lines()
     finally:
         world.sh("n2", NOT_FOREIGN)

@@ -16,7 +16,7 @@ from nemesis.faults.registry import find
 from nemesis.schedule.runner import Runner
 from nemesis.schedule.steps import Step
 from nemesis.sweep import heal_everything
-from tests.support.cluster.nemesis_world import MARK, PROGRAM, World, real_world
+from tests.support.cluster.nemesis_world import PROGRAM, World, real_world
 
 pytestmark = pytest.mark.cluster
 
@@ -86,7 +86,7 @@ def test_a_sweep_continues_what_a_killed_run_left_stopped(world):
     fault = find("pause-majority")
     targets = fault.plan(world.ctx, random.Random(3))
     fault.inject(world.ctx, targets)
-    undone = heal_everything(world.remote, MARK).undone
+    undone = heal_everything(world.remote).undone
     assert {node for node, lines in undone.items() if lines} == set(targets.nodes)
     assert "T" not in host_states(world).values()
 

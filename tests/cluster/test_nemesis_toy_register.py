@@ -19,7 +19,7 @@ from nemesis.faults.registry import FAULTS
 from nemesis.schedule.runner import Runner
 from nemesis.schedule.steps import Step
 from nemesis.sweep import heal_everything
-from tests.support.cluster.nemesis_world import MARK, PORT, PYTHON, ToySystem, real_world
+from tests.support.cluster.nemesis_world import PORT, PYTHON, ToySystem, real_world
 from tests.support.cluster.toy_register import Clients
 
 pytestmark = pytest.mark.cluster
@@ -54,7 +54,7 @@ class Register(ToySystem):
     def begin(self, bug: str) -> None:
         """Everything anew: no data, no process of before."""
         self.bug = bug
-        self.end()
+        self.end(self.remote.names)
         self.remote.run(dict.fromkeys(self.remote.names, Command(("tee", "/run/toy-system.py"), stdin=PROGRAM)))
         self.remote.run(dict.fromkeys(self.remote.names, Command(("sh", "-c", "rm -rf /data/store; sync -f /data"))))
         self.start(self.remote.names)
@@ -72,23 +72,11 @@ class Register(ToySystem):
             for node, one in asked.items()
         }
 
-    def end(self) -> None:
-        for node, pid in self.pids(self.remote.names).items():
-            if pid:
-                script = f"kill -9 {pid}; while [ -e /proc/{pid} ]; do sleep 0.01; done"
-                self.remote.run({node: Command(("sh", "-c", script))})
-
     def start(self, nodes):
         down = [node for node, pid in self.pids(nodes).items() if pid is None]
         holder = self.remote.address("n1")
-        script = (
-            f'program=$0; holder=$1; bug=$2; log=$3; shift 3; env {MARK} "$@" '
-            'setsid "$program" /run/toy-system.py "$holder" "$bug" "$log" >/run/toy.log 2>&1 </dev/null & exit 0'
-        )
-        roles = {node: ("self" if node == "n1" else holder, self.bug, LOG) for node in down}
-        self.remote.run(
-            {n: Command(("sh", "-c", script, PYTHON, *role, *self.environment)) for n, role in roles.items()}
-        )
+        program = (PYTHON, "/run/toy-system.py")
+        self.launch({node: (*program, "self" if node == "n1" else holder, self.bug, LOG) for node in down})
         look = Command(("bash", "--norc", "-c", f"exec 3<>/dev/tcp/127.0.0.1/{PORT}"))
         deadline = time.monotonic() + 20
         while any(answer.code for answer in self.remote.run(dict.fromkeys(down, look)).values()):
@@ -143,7 +131,7 @@ def judged(world, bug, steps, seed=0, reads_from_fault=False):
         Runner(ctx, steps, record, random.Random(seed)).run(clients.stop)
         clients.await_ok("read")
         clients.stop.wait(1.0)
-    heal_everything(world.remote, MARK)
+    heal_everything(world.remote)
     keys = {operation.key for operation in clients.operations}
     verdicts = {
         key: check_operations([op for op in clients.operations if op.key == key], "register", deadline_s=60.0).verdict

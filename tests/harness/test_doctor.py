@@ -81,7 +81,7 @@ def test_faketime(tmp_path: Path) -> None:
 
 # -- faults ------------------------------------------------------------------------------------------------------------
 
-SYSTEM: Any = SimpleNamespace(surface=Plan(seed=0).under_test.surface(Plan(seed=0).setup()), members=())
+SYSTEM: Any = SimpleNamespace(surface=Plan(seed=0).under_test.surface(Plan(seed=0).setup()), members=(), hit={})
 
 
 class Machines(FakeNodes):

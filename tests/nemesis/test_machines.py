@@ -8,22 +8,23 @@ import random
 import subprocess
 import sys
 import threading
+import time
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from signal import SIGKILL
 from typing import Any
 from unittest import mock
 
 import pytest
 
 from harness.systems.dledger.processes import STORE_FILES
+from harness.systems.node_scripts import KILL, START
 from harness.testing import Recorder, world
 from history import receipts_of
 from nemesis.core.errors import FaultError, SkippedError
 from nemesis.core.fault import Settings, Targets
+from nemesis.core.roles import SIGNAL, STATES
 from nemesis.faults import disks, power
-from nemesis.faults.processes import GONE, state_of
 from nemesis.faults.registry import find
 from nemesis.schedule.runner import Runner
 from nemesis.schedule.steps import Step
@@ -32,7 +33,8 @@ from tests.support.nemesis.machines import ready
 
 def cut_kills(node_states):
     def cut(node, command):
-        node_states[node, int(command.argv[4])] = ""
+        for one in node_states:
+            node_states[one] = "" if one[0] == node else node_states[one]
         return ""
 
     return cut
@@ -61,10 +63,10 @@ def cut_world(writes="refused", canary="canary lost", mount="7:3 ext4 /dev/loop3
 def test_a_power_cut_is_witnessed_by_what_the_system_lost():
     ctx, fault, targets = cut_world()
     fault.inject(ctx, targets)
-    (node, cut) = ctx.nodes.sent[-1]
-    pid = str(targets.detail["pids"][node])
+    (_, cut) = ctx.nodes.sent[-1]
     assert cut.argv[3:] == (
-        "/data", pid, ".harness-unsynced", "/data/harness/store", '["**"]', "/run/harness-cut.json", "1",
+        "/data", "/data/harness", "server", SIGNAL,
+        ".harness-unsynced", "/data/harness/store", '["**"]', "/run/harness-cut.json", "1",
     )  # fmt: skip
     witness = fault.witness(ctx, targets)
     assert witness["writes_refused"] == list(targets.nodes)
@@ -94,32 +96,36 @@ def test_a_filesystem_that_kept_what_was_not_synced_was_not_cut():
 
 def cut_shell(
     directory: Path, server_of_its_own: str = "", **how: Any
-) -> tuple[subprocess.CompletedProcess[str], list[str]]:
+) -> tuple[subprocess.CompletedProcess[str], dict[int, str]]:
     """Cut under a server that a shell started, its ``xfs_io`` being a program of ours; the states of both afterwards.
 
     ``server_of_its_own`` is the word before the server's command.  ``how`` goes to the cut's own process.
     """
-    store = directory / "store"
+    home, store = directory / "home", directory / "store"
     store.mkdir()
-    words = ["sh", "-c", f"{server_of_its_own} sleep 60 & echo $!; wait"]
-    marks = {**os.environ, "HARNESS_ROLE": "n1/server", "HARNESS_HOME": str(directory)}
-    shell = subprocess.Popen(words, start_new_session=True, stdout=subprocess.PIPE, text=True, env=marks)
-    assert shell.stdout is not None
-    server = int(shell.stdout.readline())
-    pids = (shell.pid, server)
-    data, report = str(directory / "data"), str(directory / "report")
-    arguments = [data, str(shell.pid), "canary", str(store), '["**"]', report, "0"]
-    environment = {**os.environ, "PATH": f"{directory}:{os.environ['PATH']}"}
+    words = ["sh", "-c", f"{server_of_its_own} sleep 60 & echo $! >up; wait"]
+    run_local(START, "start", home, "HARNESS_ROLE=n1/server", "server", *words)
+    deadline = time.monotonic() + 60
+    while not (home / "up").exists() or len(local_states(home)) < 2:
+        assert time.monotonic() < deadline, "the server did not start"
+        time.sleep(0.005)
+    arguments = [directory / "data", home, "server", SIGNAL, "canary", store, '["**"]', directory / "report", "0"]
+    environment = {**os.environ, "PATH": f"{directory}:{os.environ['PATH']}", "ITS_HOME": str(home)}
     try:
         done = subprocess.run(
-            ["python3", "-c", power._CUT, *arguments], env=environment, capture_output=True, text=True, **how
+            ["python3", "-c", power._CUT, *map(str, arguments)], env=environment, capture_output=True, text=True, **how
         )
-        looks = (subprocess.run(state_of(pid).argv, capture_output=True, text=True) for pid in pids)
-        return done, [look.stdout.strip() for look in looks]
+        return done, local_states(home)
     finally:
-        os.killpg(shell.pid, SIGKILL)
-        shell.wait()
-        shell.stdout.close()
+        run_local(KILL, "kill", home, SIGNAL)
+
+
+def run_local(script: str, *words: object) -> str:
+    return subprocess.run(["sh", "-c", script, *map(str, words)], check=True, capture_output=True, text=True).stdout
+
+
+def local_states(home: Path) -> dict[int, str]:
+    return {int(pid): letter for pid, letter in map(str.split, run_local(STATES, home, "server").splitlines())}
 
 
 def xfs_io(directory: Path, script: str) -> None:
@@ -128,22 +134,15 @@ def xfs_io(directory: Path, script: str) -> None:
     (directory / "xfs_io").chmod(0o755)
 
 
-def test_a_power_cut_freezes_and_ends_the_server_that_a_shell_started(tmp_path: Path) -> None:
+@pytest.mark.parametrize("session", ["", "setsid"])
+def test_a_power_cut_freezes_and_ends_all_that_the_process_started(tmp_path: Path, session: str) -> None:
     """Else it would answer from memory while the filesystem is gone, hold it, and outlive the cut."""
-    group = "$(tr '\\0' '\\n' </proc/$PPID/cmdline | tail -n 6 | head -n 1)"
-    look = f"awk -v g={group} '$5 == g {{ print $3 }}' /proc/[0-9]*/stat 2>/dev/null >{tmp_path}/frozen"
-    xfs_io(tmp_path, f"{look}; true")
-    done, states = cut_shell(tmp_path)
+    (tmp_path / "look").write_text(STATES)
+    xfs_io(tmp_path, f'sh -c "$(cat {tmp_path}/look)" "$ITS_HOME" server >{tmp_path}/frozen')
+    done, states = cut_shell(tmp_path, session)
     assert done.returncode == 0, done.stderr
-    assert (tmp_path / "frozen").read_text().split() == ["T", "T"]
-    assert all(state in GONE for state in states)
-
-
-def test_a_power_cut_ends_what_the_process_started_in_a_session_of_its_own(tmp_path: Path) -> None:
-    xfs_io(tmp_path, "true")
-    done, states = cut_shell(tmp_path, "setsid")
-    assert done.returncode == 0, done.stderr
-    assert all(state in GONE for state in states)
+    assert (tmp_path / "frozen").read_text().split()[1::2] == ["T", "T"]
+    assert states == {}
 
 
 @pytest.mark.parametrize("script", [None, "exit 1", "kill -TERM $PPID; sleep 1"])
@@ -153,7 +152,8 @@ def test_a_power_cut_that_breaks_off_lets_the_process_go_on(tmp_path: Path, scri
         xfs_io(tmp_path, script)
     done, states = cut_shell(tmp_path)
     assert done.returncode != 0
-    assert "T" not in states
+    assert len(states) == 2
+    assert "T" not in states.values()
 
 
 def test_a_process_that_a_broken_cut_left_frozen_goes_on_when_healed():
@@ -180,13 +180,8 @@ def test_what_was_lost_is_reported_by_file(tmp_path):
     for name in ("whole", "changed", "short", "gone"):
         (store / name).write_bytes(bytes(range(256)) * 8 + bytes(4096))
     program = power._CUT[: power._CUT.index("    open(os.path.join(data, canary)")] + "cut()"
-    victim = subprocess.Popen(["sleep", "60"])
-    try:
-        arguments = [str(tmp_path), str(victim.pid), "canary", str(store), '["**"]', str(report), "0"]
-        subprocess.run(["python3", "-c", program, *arguments], check=True)
-    finally:
-        victim.kill()
-        victim.wait()
+    arguments = [tmp_path, tmp_path / "home", "server", "exit 0", "canary", store, '["**"]', report, "0"]
+    subprocess.run(["python3", "-c", program, *map(str, arguments)], check=True)
     with (store / "changed").open("r+b") as file:
         file.seek(1024)
         file.write(bytes(512))
@@ -246,7 +241,7 @@ def test_a_disk_that_still_takes_writes_was_not_cut():
 
 
 def test_the_process_is_frozen_before_and_killed_after_the_cut():
-    steps = ["freeze()\n        pages", "open(os.path.join(data, canary)", '"shutdown"', "send(signal.SIGKILL)"]
+    steps = ['send("STOP")', "pages = unsynced()", "open(os.path.join(data, canary)", '"shutdown"', 'send("KILL")']
     places = [power._CUT.index(step) for step in steps]
     assert places == sorted(places)
     assert "shutdown -f" not in power._CUT

@@ -1,14 +1,9 @@
 from __future__ import annotations
 
 import math
-import os
 import random
-import subprocess
-import time
 from collections import Counter
-from contextlib import suppress
 from dataclasses import replace
-from signal import SIGKILL
 from unittest import mock
 
 import pytest
@@ -16,8 +11,8 @@ import pytest
 from harness.testing import world
 from nemesis.core.errors import FaultError, SkippedError
 from nemesis.core.fault import Settings, Targets
+from nemesis.core.roles import STATES
 from nemesis.core.targets import mostly_small
-from nemesis.faults.processes import GONE, STATE, signal, state_of
 from nemesis.faults.registry import find
 
 KILL, PAUSE = find("kill-random-processes"), find("hammer-time")
@@ -103,7 +98,7 @@ def test_a_process_that_could_not_be_looked_at_is_not_gone():
     KILL.inject(ctx, targets)
     usual = nodes._one
     cannot = (254, "", "sh: cannot fork")
-    look = mock.patch.object(nodes, "_one", lambda node, one: cannot if STATE in one.argv else usual(node, one))
+    look = mock.patch.object(nodes, "_one", lambda node, one: cannot if STATES in one.argv else usual(node, one))
     with look, pytest.raises(FaultError, match="exit 254: sh: cannot fork"):
         KILL.witness(ctx, targets)
 
@@ -112,7 +107,7 @@ def test_a_process_that_survives_the_kill_is_doubt():
     ctx, *_ = world(immortal={"n1"})
     targets = KILL.plan(replace(ctx, wanted=Targets(("n1",))), random.Random(0))
     KILL.inject(ctx, targets)
-    with pytest.raises(FaultError, match=r"still there: n1 \(pid 101, state S\)"):
+    with pytest.raises(FaultError, match=r"still there: n1 \(pid 101 in state S\)"):
         KILL.witness(ctx, targets)
 
 
@@ -139,33 +134,24 @@ def test_a_pause_that_cannot_be_ended_is_doubt_and_one_of_a_dead_process_is_heal
     assert PAUSE.heal(ctx, targets) == {"state_now": {node: "gone"}}
 
 
-def test_commands_carry_the_pid_as_an_argument_of_its_own():
-    assert signal(42, "KILL").argv[-2:] == ("42", "KILL")
-    assert state_of(42).argv[-1] == "42"
+def test_a_pause_stands_when_every_process_of_the_role_is_stopped():
+    ctx, nodes, *_ = world()
+    targets = PAUSE.plan(replace(ctx, wanted=Targets(("n2",))), random.Random(0))
+    nodes.states["n2", 900] = "S"  # a worker
+    PAUSE.inject(ctx, targets)
+    assert PAUSE.witness(ctx, targets)["processes"] == {"n2": 2}
+    nodes.states["n2", 900] = "R"
+    with pytest.raises(FaultError, match=r"not stopped: n2 .*pid 900 in state R"):
+        PAUSE.witness(ctx, targets)
 
 
-def test_a_signal_reaches_the_server_that_a_shell_started() -> None:
-    """A command such as ``sh -c "cd here && server"``: the shell alone would be gone, and the server would serve."""
-
-    def state(pid: int) -> str:
-        return subprocess.run(state_of(pid).argv, check=True, capture_output=True, text=True).stdout.strip()
-
-    words = ["sh", "-c", "sleep 60 & echo $!; wait"]
-    with subprocess.Popen(words, start_new_session=True, stdout=subprocess.PIPE, text=True) as shell:
-        assert shell.stdout is not None
-        server = int(shell.stdout.readline())
-        try:
-            stop, go_on, kill = signal(shell.pid, "STOP"), signal(shell.pid, "CONT"), signal(shell.pid, "KILL")
-            for command, shown in ((stop, ("T",)), (go_on, ("S",)), (kill, GONE)):
-                subprocess.run(command.argv, check=True)
-                deadline = time.monotonic() + 10
-                while state(server) not in shown and time.monotonic() < deadline:
-                    time.sleep(0.01)
-                assert state(server) in shown
-        finally:
-            with suppress(ProcessLookupError):
-                os.killpg(shell.pid, SIGKILL)
-    subprocess.run(signal(shell.pid, "KILL").argv, check=True)
+def test_a_pause_of_which_a_process_runs_again_before_it_is_healed_has_lapsed():
+    ctx, nodes, system, _ = world()
+    targets = PAUSE.plan(replace(ctx, wanted=Targets(("n2",))), random.Random(0))
+    PAUSE.inject(ctx, targets)
+    assert PAUSE.witness(ctx, targets)
+    nodes.states["n2", system.last["n2"]] = "R"
+    assert "n2 (pid 102 in state R)" in PAUSE.heal(ctx, targets)["lapsed"]
 
 
 @pytest.mark.parametrize("name", ["kill-leader", "pause-leader"])

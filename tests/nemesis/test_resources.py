@@ -24,7 +24,7 @@ def starved(name, printed, *, before=QUIET, left=""):
         limits._FELT: lambda node, _: printed if node in entered else before,
         limits._LEAVE: lambda *_: "left",
         'stat -c "%Hd:%Ld" "$0"': lambda *_: "7:3\n",
-        'grep -l "harness-[0-9]*-$0" /proc/[0-9]*/cgroup; exit 0': lambda *_: left,
+        limits._INSIDE: lambda *_: left,
     }
     return ready(name, answers)
 
@@ -84,14 +84,6 @@ def test_limits_that_are_felt_only_after_a_while_are_waited_for():
     assert fault.witness(ctx, targets)["felt"]
 
 
-def test_nothing_of_ours_works_in_the_group():
-    """What the group counts must be the system's: only its pid is ever written there."""
-    joined = [
-        line for line in limits._ENTER.splitlines() + limits._FELT.splitlines() if ">" in line and "procs" in line
-    ]
-    assert joined == ['echo "$pid" >"$root/$name/cgroup.procs"']
-
-
 def test_processes_left_in_a_group_are_doubt():
     ctx, fault, targets = starved("cpu-starve", "", left="/proc/7/cgroup")
     with pytest.raises(FaultError, match="still under limits"):
@@ -101,8 +93,8 @@ def test_processes_left_in_a_group_are_doubt():
 def test_the_command_carries_the_limits_of_both_versions():
     ctx, *_ = world()
     starve = next(one for one in limits.RESOURCES if one.name == "disk-slow")
-    assert starve.limits.enter(ctx, 42, "7:3").argv[3:] == (
-        "blkio", "42",
+    assert starve.limits.enter(ctx, "n2", "7:3").argv[3:] == (
+        "blkio", "/data/harness", "server",
         "1", "blkio.throttle.write_iops_device", "7:3 20",
         "2", "io.max", "7:3 wiops=20",
     )  # fmt: skip
@@ -114,7 +106,7 @@ def test_figures_are_options_of_the_plan():
     from dataclasses import replace
 
     asked = replace(ctx, settings=Settings(options={"cpu_share": 0.2}))
-    assert "20000 100000" in cpu.limits.enter(asked, 1, "").argv
+    assert "20000 100000" in cpu.limits.enter(asked, "n1", "").argv
 
 
 def test_a_process_that_ended_under_its_limits_is_seen_in_the_receipt():

@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 import pytest
@@ -195,6 +196,7 @@ class ToyFaults:
     #: All are planned, and these are tried.
     names = ("memory-pressure",)
     tried: frozenset[str] = frozenset()
+    notes: Mapping[str, str] = MappingProxyType({})
 
     def clean(self, *_: object) -> None:
         self._world.step("clean")

@@ -282,16 +282,19 @@ def test_the_record_is_plain_json(tmp_path: Path) -> None:
 
 
 def test_only_groups_of_nodes_that_are_gone_are_removed(tmp_path: Path) -> None:
-    names = ("cpu/harness-11-cpu", "cpu/harness-22-cpu", "harness-33-memory", "cpu/harness-44-cpu/full", "cpu/other-11")
+    names = (
+        "cpu/harness-11:data:harness@server@cpu", "cpu/harness-22:data:harness@server@cpu",
+        "harness-33:data:harness@server", "cpu/harness-44:data:harness@server@cpu/full", "cpu/other-11",
+    )  # fmt: skip
     for name in names:
         (tmp_path / "cgroup" / name).mkdir(parents=True)
     for pid, namespace in (("1", "22"), ("9", "99")):
         (tmp_path / "proc" / pid / "ns").mkdir(parents=True)
         (tmp_path / "proc" / pid / "ns" / "pid").symlink_to(f"pid:[{namespace}]")
     removed = remove_orphans((), tmp_path / "cgroup", tmp_path / "proc", patience_s=0.05)
-    assert {path.name for path in removed} == {"harness-11-cpu", "harness-33-memory"}
+    assert {path.name for path in removed} == {"harness-11:data:harness@server@cpu", "harness-33:data:harness@server"}
     left = {str(path.relative_to(tmp_path / "cgroup")) for path in (tmp_path / "cgroup").glob("*/*")}
-    assert left == {"cpu/harness-22-cpu", "cpu/harness-44-cpu", "cpu/other-11"}
+    assert left == {"cpu/harness-22:data:harness@server@cpu", "cpu/harness-44:data:harness@server@cpu", "cpu/other-11"}
     assert remove_orphans((), tmp_path / "cgroup", tmp_path / "proc", patience_s=0.05) == []
     (gone,) = remove_orphans(("22",), tmp_path / "cgroup", tmp_path / "proc", patience_s=0.05)
-    assert gone.name == "harness-22-cpu"
+    assert gone.name == "harness-22:data:harness@server@cpu"

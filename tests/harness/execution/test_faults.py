@@ -19,7 +19,7 @@ from harness.execution import faults as faults_module
 from harness.execution.faults import Faults, RunClock, SystemView, heal_leftovers, replayed, scripted, view_of
 from harness.plan import Plan, validate
 from harness.systems import Machine
-from harness.systems.deployment import PROCESS_MARK, Deployment, mark_of
+from harness.systems.deployment import Deployment
 from harness.systems.dledger import processes
 from history import Receipt
 from nemesis.core.errors import FaultError
@@ -169,7 +169,7 @@ def test_a_schedule_that_cannot_be_names_its_options() -> None:
 
 
 def test_a_fault_that_cannot_work_here_is_refused_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(faults_module, "survey", lambda nodes: None)
+    monkeypatch.setattr(faults_module, "survey", lambda nodes: Facts({}))
     monkeypatch.setattr(faults_module, "prechecks", lambda ctx, names: {"kill-all": None, "pause-leader": "no pids"})
     with pytest.raises(UsageError, match="--nemesis: pause-leader cannot work on this cluster: no pids"):
         Faults(PLAN).precheck(Nodes(), system())
@@ -198,7 +198,7 @@ def test_a_fault_that_the_system_cannot_take_is_refused_before_there_are_nodes(
 def test_all_is_what_can_work_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """What was not named is left out, and said; what was named as well is refused."""
     refused = {"clock-skew": "no libfaketime", "clock-jump": "no libfaketime", "clock-strobe": "no libfaketime"}
-    monkeypatch.setattr(faults_module, "survey", lambda nodes: None)
+    monkeypatch.setattr(faults_module, "survey", lambda nodes: Facts({}))
     monkeypatch.setattr(faults_module, "prechecks", lambda ctx, names: {name: refused.get(name) for name in names})
     faults = Faults(Plan(seed=1, nemesis=("all", "kill-leader@n2"), time_limit=3000.0))
     before = faults.faketime
@@ -235,8 +235,18 @@ def test_weights_tracks_and_options_reach_the_nemesis() -> None:
     assert len(both) > 1.8 * len(Faults(replace(plan, weights={})).schedule)
 
 
+def test_nodes_without_control_groups_are_named_before_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(faults_module, "prechecks", lambda ctx, names: dict.fromkeys(names))
+    for able, named in (({"n1"}, True), ({"n1", "n2"}, False)):
+        can = {node: frozenset({"can:groups"} if node in able else ()) for node in Nodes.names}
+        monkeypatch.setattr(faults_module, "survey", lambda nodes, can=can: Facts(dict.fromkeys(Nodes.names, ()), can))
+        faults = Faults(PLAN)
+        faults.precheck(Nodes(), system())
+        assert ("written on n2:" in faults.describe().get("processes", "")) == named
+
+
 def test_a_node_that_the_cluster_does_not_have_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(faults_module, "survey", lambda nodes: None)
+    monkeypatch.setattr(faults_module, "survey", lambda nodes: Facts({}))
     monkeypatch.setattr(faults_module, "prechecks", lambda ctx, names: dict.fromkeys(names))
     plan = Plan(seed=1, nemesis=("kill-leader@alpha",), cluster="inventory:three.toml")
     with pytest.raises(UsageError, match="'alpha' is no choice of nodes"):
@@ -248,7 +258,7 @@ def test_a_node_that_the_cluster_does_not_have_is_refused(monkeypatch: pytest.Mo
 
 def system(start: Callable[..., None] = lambda names: None) -> Any:
     surface = processes.surface(replace(PLAN, options={**PLAN.options, "snapshot": True}).setup())
-    return SimpleNamespace(start=start, pids=lambda nodes: dict.fromkeys(nodes, 7), surface=surface, members=())
+    return SimpleNamespace(start=start, pids=lambda nodes: dict.fromkeys(nodes, 7), surface=surface, members=(), hit={})
 
 
 def raising(error: Exception) -> Callable[..., None]:
@@ -361,20 +371,11 @@ def test_a_node_that_cannot_be_reached_does_not_keep_the_others_from_being_swept
         healed.check()
 
 
-@with_server
-def test_our_processes_are_recognised_by_their_mark() -> None:
-    """The pattern of the sweep and the mark on the command line must never drift apart."""
-    nodes = Nodes()
-    heal_leftovers(nodes)
-    assert PROCESS_MARK in nodes.sent[0].argv
-    (role,) = PLAN.under_test.roles(PLAN.setup([Machine("n1", "10.0.0.1")]))
-    assert mark_of(role).startswith(PROCESS_MARK)
-
-
 def test_every_node_is_swept_where_its_own_data_lies() -> None:
     nodes = Nodes()
     heal_leftovers(nodes)
-    assert {command.argv[-1] for command in nodes.sent} == {"/srv/one", "/srv/two"}
+    places = {("/srv/one/harness", "/srv/one"), ("/srv/two/harness", "/srv/two")}
+    assert {command.argv[-2:] for command in nodes.sent} == places
 
 
 @with_server

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+import select
 import shutil
+import socket
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
+from signal import SIGCONT, SIGKILL, SIGSTOP
 from typing import Any
 
 import pytest
@@ -20,8 +25,10 @@ from harness.systems.api import Machine, Role, Setup, Shell, Surface, System
 from harness.systems.artifacts import LocalFiles, on_node
 from harness.systems.deployment import Deployment
 from harness.systems.law import Law
+from nemesis.core.facts import survey_command
 from nemesis.core.ports import Command, Completed
-from nemesis.faults.processes import GONE, signal, state_of
+from nemesis.core.roles import Signal, signal, states
+from tests.support.nemesis import titled_server
 
 #: Stays what it is when it runs, with its arguments on its command line.
 SERVER = """#!/bin/sh
@@ -32,8 +39,9 @@ while :; do sleep 0.2; done
 
 @dataclass
 class LocalNodes:
-    """Runs every command on this machine."""
+    """Runs every command on this machine, behind a prefix."""
 
+    prefix: tuple[str, ...] = ()
     sent: list[tuple[str, Command]] = field(default_factory=list)
     uploads: list[str] = field(default_factory=list)
 
@@ -43,7 +51,7 @@ class LocalNodes:
 
     def run_one(self, node: str, command: Command) -> Completed:
         done = subprocess.run(
-            command.argv, input=command.stdin, capture_output=True, text=True, timeout=command.timeout
+            (*self.prefix, *command.argv), input=command.stdin, capture_output=True, text=True, timeout=command.timeout
         )
         return Completed(node, done.returncode, done.stdout, done.stderr, 0.0)
 
@@ -95,6 +103,16 @@ class Scene:
 
     def pid(self) -> int | None:
         return self.system.pids(["n1"])["n1"]
+
+    def signal(self, name: Signal) -> None:
+        done = self.nodes.run_one("n1", signal(str(self.home), "server", name))
+        assert done.code == 0, done
+
+    def states(self) -> dict[int, str]:
+        """The processes of the role, by pid."""
+        done = self.nodes.run_one("n1", states(str(self.home), "server"))
+        assert done.code == 0, done
+        return {int(pid): letter for pid, letter in map(str.split, done.stdout.splitlines())}
 
     def eventually(self, look: Callable[[], object]) -> None:
         deadline = time.monotonic() + 3
@@ -156,7 +174,6 @@ def test_start_is_seen_and_repeated_without_effect_and_kill_ends_it(scene: Scene
     scene.eventually(scene.pid)
     first = scene.pid()
     assert first is not None
-    assert b"HARNESS_ROLE=n1/server\0" in Path(f"/proc/{first}/environ").read_bytes()
     scene.system.start(["n1"])
     time.sleep(0.05)
     assert scene.pid() == first
@@ -175,33 +192,112 @@ def test_the_process_leads_a_group_and_a_session_of_its_own(scene: Scene) -> Non
     assert (os.getpgid(pid), os.getsid(pid)) == (pid, pid)
 
 
-def test_what_it_started_in_a_session_of_its_own_is_hit_and_ended_with_it(scene: Scene) -> None:
-    """As databases do with their workers: the process alone would stand still, and its workers would serve."""
-    scene.program.write_text("#!/bin/sh\nsetsid sleep 60 &\necho $! > worker\nwait\n")
+#: Where the hierarchy of control groups cannot be seen, as on a machine that has none.
+WITHOUT_GROUPS = ("unshare", "--mount", "sh", "-c", 'umount -al -t cgroup2; exec "$@"', "without-groups")
+
+
+def hide_groups(scene: Scene) -> None:
+    if os.geteuid() == 0:  # others can write to no groups anyway
+        scene.nodes.prefix = WITHOUT_GROUPS
+
+
+def require_groups(scene: Scene) -> None:
+    done = scene.nodes.run_one("n1", survey_command())
+    if "can groups" not in done.stdout.splitlines():
+        pytest.skip("control groups cannot be written here")
+
+
+def serve_titled(scene: Scene, *flags: str) -> tuple[int, ...]:
+    """Start a server that hides (see ``titled_server``); the pids of its first process and its two workers."""
+    program = Path(titled_server.__file__)
+    flags_text = " ".join(flags)
+    scene.program.write_text(f'#!/bin/sh\nexec {sys.executable} {program} "$HARNESS_HOME" {flags_text}\n')
     scene.system.install()
     scene.system.start(["n1"])
-    scene.eventually(lambda: (scene.home / "worker").exists() and (scene.home / "worker").read_text())
-    worker, pid = int((scene.home / "worker").read_text()), scene.pid()
-    assert pid is not None
-    scene.eventually(lambda: os.getsid(worker) == worker)
+    scene.eventually((scene.home / "pids").exists)
+    return tuple(map(int, (scene.home / "pids").read_text().split()))
 
-    def state() -> str:
-        return subprocess.run(state_of(worker).argv, capture_output=True, text=True).stdout.strip()
 
-    subprocess.run(signal(pid, "STOP").argv, check=True)
-    scene.eventually(lambda: state() == "T")
-    subprocess.run(signal(pid, "CONT").argv, check=True)
-    scene.eventually(lambda: state() == "S")
-    subprocess.run(signal(pid, "KILL").argv, check=True)
-    scene.eventually(lambda: state() in GONE)
-    scene.system.start(["n1"])
-    (scene.home / "worker").unlink()
+@contextmanager
+def asking(scene: Scene) -> Iterator[Callable[[float], str]]:
+    """Ask the server; the function returns what it has answered within so many seconds, nothing if it has not."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as client:
+        client.bind("")  # the kernel gives it a name
+        client.sendto(b"?", str(scene.home / "socket"))
+
+        def answer(within_s: float) -> str:
+            ready, _, _ = select.select([client], [], [], within_s)
+            return client.recv(99).decode() if ready else ""
+
+        yield answer
+
+
+@pytest.mark.parametrize("kind", ["in a group", "an orphan in a group", "without groups"])
+def test_a_server_that_hides_is_found_paused_and_killed_whole(scene: Scene, kind: str) -> None:
+    """PostgreSQL's first process alone stood still while its workers served; Redis was said to have ended."""
+    (require_groups if "in a group" in kind else hide_groups)(scene)
+    pids = serve_titled(scene, *(["orphan"] if "orphan" in kind else []))
+    assert Path(f"/proc/{pids[0]}/environ").read_bytes().strip(b"\0") == b""
+    assert ("/harness-" in Path(f"/proc/{pids[0]}/cgroup").read_text()) == ("in a group" in kind)
+    assert scene.pid() == pids[0]
+    assert scene.system.ended() == {}
+    assert set(scene.states()) == set(pids)
+
+    os.kill(pids[0], SIGSTOP)  # what a pause of the first process alone is worth
+    with asking(scene) as answer:
+        assert answer(10.0) in map(str, pids[1:])
+    os.kill(pids[0], SIGCONT)
+
+    scene.signal("STOP")
+    assert scene.states() == dict.fromkeys(pids, "T")
+    with asking(scene) as answer:
+        assert answer(0.05) == ""
+        scene.signal("CONT")
+        assert answer(10.0) in map(str, pids[1:])
+    assert "T" not in scene.states().values()
+    scene.signal("KILL")
+    assert scene.states() == {}
+    assert scene.pid() is None
+    assert scene.system.ended() == {"n1": "server"}
+
+
+def test_kill_ends_what_outlived_the_process_that_was_started(scene: Scene) -> None:
+    require_groups(scene)
+    pids = serve_titled(scene)
+    os.kill(pids[0], SIGKILL)
+    scene.eventually(lambda: set(scene.states()) == set(pids[1:]))
+    assert scene.system.ended() == {"n1": "server"}
     scene.system.kill(["n1"])
+    assert scene.states() == {}
+    (scene.home / "pids").unlink()
+    assert serve_titled(scene) != pids
+
+
+def test_a_role_is_hit_alone(scene: Scene) -> None:
+    scene.toy.roles = (role("server2", "sleep", "60"),)
     scene.system.start(["n1"])
-    scene.eventually(lambda: (scene.home / "worker").exists() and (scene.home / "worker").read_text())
-    worker = int((scene.home / "worker").read_text())
-    scene.system.kill(["n1"])
-    assert state() in GONE
+    scene.eventually(lambda: scene.system.ended() == {})
+    scene.signal("KILL")
+    assert scene.system.ended() == {"n1": "server"}
+
+
+@pytest.mark.parametrize("groups", [True, False])
+def test_what_runs_on_this_machine_for_another_home_is_left_alone(scene: Scene, groups: bool) -> None:
+    (require_groups if groups else hide_groups)(scene)
+    other = replace(scene.system.setup.nodes[0], data_dir=f"{scene.home.parent}-2")
+    deployment = Deployment(
+        scene.system.system, replace(scene.system.setup, nodes=(other,)), scene.nodes, time.monotonic
+    )
+    deployment.install()
+    try:
+        deployment.start(["n1"])
+        scene.system.start(["n1"])
+        scene.eventually(lambda: scene.pid() and deployment.pids(["n1"])["n1"])
+        scene.system.kill(["n1"])
+        assert deployment.pids(["n1"])["n1"]
+    finally:
+        deployment.kill(["n1"])
+    assert deployment.pids(["n1"]) == {"n1": None}
 
 
 def test_a_program_that_goes_to_the_background_is_refused_and_is_ended_all_the_same(
@@ -216,7 +312,7 @@ def test_a_program_that_goes_to_the_background_is_refused_and_is_ended_all_the_s
     daemon = int((scene.home / "daemon").read_text())
     assert scene.system.ended() == {"n1": "server"}
     scene.system.kill(["n1"])
-    assert subprocess.run(state_of(daemon).argv, capture_output=True, text=True).stdout.strip() in GONE
+    assert not _alive(daemon)
 
 
 def test_the_process_and_nothing_else_gets_the_environment_it_is_given(scene: Scene) -> None:
@@ -247,7 +343,7 @@ def test_a_pid_that_belongs_to_another_process_now_is_left_alone(scene: Scene) -
     other = subprocess.Popen(["sleep", "30"])
     try:
         (scene.home / "run").mkdir()
-        (scene.home / "run" / "server.pid").write_text(f"{other.pid}\n")
+        (scene.home / "run" / "server.pid").write_text(f"{other.pid} 1\n")
         assert scene.pid() is None
         scene.system.kill(["n1"])
         assert other.poll() is None
@@ -347,7 +443,7 @@ def test_roles_start_stage_by_stage_and_a_task_is_run_once(scene: Scene) -> None
     scene.system.start(["n1"])
     assert (scene.home / "store" / "formatted").read_text() == "x\n"
     scene.system.kill(["n1"])
-    assert not any(_alive(path) for path in (scene.home / "run").glob("*.pid"))
+    assert not any(_alive(int(path.read_text().split()[0])) for path in (scene.home / "run").glob("*.pid"))
 
 
 def test_a_task_that_fails_ends_the_start_with_its_words(scene: Scene) -> None:
@@ -360,7 +456,7 @@ def test_the_first_role_of_a_node_is_the_one_that_faults_hit(scene: Scene) -> No
     scene.toy.roles = (role("helper", "sleep", "60"),)
     scene.system.start(["n1"])
     scene.eventually(scene.pid)
-    assert scene.pid() == int((scene.home / "run" / "server.pid").read_text())
+    assert scene.pid() == int((scene.home / "run" / "server.pid").read_text().split()[0])
 
 
 def test_a_node_on_which_nothing_runs_is_named_and_not_probed(scene: Scene, tmp_path: Path) -> None:
@@ -380,7 +476,7 @@ def test_the_roles_that_ended_are_named(scene: Scene) -> None:
     scene.toy.roles = (role("helper", "sleep", "60"), role("format", "true", task=True))
     scene.system.start(["n1"])
     assert scene.system.ended() == {}
-    os.kill(int((scene.home / "run" / "helper.pid").read_text()), 9)
+    os.kill(int((scene.home / "run" / "helper.pid").read_text().split()[0]), 9)
     scene.eventually(scene.system.ended)
     assert scene.system.ended() == {"n1": "helper"}
 
@@ -409,14 +505,15 @@ def test_a_role_can_be_aimed_at_and_no_process_of_several_loses_power_alone(scen
     scene.system.start(["n1"])
     scene.eventually(lambda: (scene.home / "run" / "helper.pid").exists())
     scene.eventually(scene.pid)
-    assert scene.pid() == int((scene.home / "run" / "helper.pid").read_text())
+    assert scene.pid() == int((scene.home / "run" / "helper.pid").read_text().split()[0])
     refused = scene.system.surface.refused
     assert set(refused) == {"crash-random-nodes", "crash-all", "disk-error"}
     assert refused["crash-all"] == "a power cut ends all processes of a node, and n1 has 2 of them"
 
 
-def _alive(pid_file: Path) -> bool:
+def _alive(pid: int) -> bool:
+    """Whether a process runs; one that is not yet reaped has ended."""
     try:
-        return b"HARNESS_ROLE" in Path(f"/proc/{pid_file.read_text().strip()}/environ").read_bytes()
-    except OSError:  # gone, or not yet reaped
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] not in "ZX"
+    except OSError:
         return False

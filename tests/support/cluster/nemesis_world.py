@@ -18,11 +18,13 @@ import pytest
 from harness.clusters.netns import STATE_ROOT, NetnsCluster
 from harness.execution.faults import RunClock
 from harness.remote.nodes import Remote
+from harness.systems.node_scripts import PID, START
 from history import Probe
 from history.records.probes import Role
 from nemesis.core.facts import survey
 from nemesis.core.fault import Context, Fault, Settings
 from nemesis.core.ports import Command, StartError
+from nemesis.core.roles import signal
 
 PORT = 20911
 PROGRAM = "/run/toy-system.py"
@@ -32,8 +34,7 @@ PYTHON = "/usr/bin/python3"
 IPTABLES_ONCE = """for t in iptables ip6tables; do
   for m in filter mangle; do $t -w -t $m -A INPUT -j ACCEPT; $t -w -t $m -D INPUT -j ACCEPT; done
 done"""
-#: By which `harness heal` knows the processes of a system under test.
-MARK = "HARNESS_ROLE=toy/server"
+HOME = "/data/harness"
 
 LIFE = Path(__file__).with_name("toy_life.py").read_text()
 
@@ -158,19 +159,27 @@ class ToySystem:
         self.start(names)
 
     def pids(self, nodes: Iterable[str]) -> dict[str, int | None]:
-        done = self.remote.run(dict.fromkeys(nodes, Command(("pgrep", "-f", f"^{PYTHON} {PROGRAM}( |$)"))))
-        return {node: int(answer.stdout.split()[0]) if answer.stdout.split() else None for node, answer in done.items()}
+        done = self.remote.run(dict.fromkeys(nodes, Command(("sh", "-c", PID, "pid", HOME, "server"))))
+        return {node: int(answer.stdout) if answer.stdout.strip() else None for node, answer in done.items()}
+
+    def launch(self, commands: Mapping[str, tuple[str, ...]]) -> None:
+        """Start a program as the system's process, as a deployment does."""
+        words = ("sh", "-c", START, "start", HOME, "HARNESS_ROLE=toy/server", "server", "env", *self.environment)
+        self.remote.run({node: Command((*words, *command)) for node, command in commands.items()})
+
+    def end(self, nodes: Iterable[str]) -> None:
+        self.remote.run(dict.fromkeys(nodes, signal(HOME, "server", "KILL")))
 
     def start(self, nodes: Iterable[str]) -> None:
         down = [node for node, pid in self.pids(nodes).items() if pid is None]
-        script = 'env "$@" >/run/toy-output 2>&1 </dev/null & exit 0'
-        argv = ("sh", "-c", script, "start", *self.environment, "env", MARK, "setsid", PYTHON, PROGRAM)
-        self.remote.run(dict.fromkeys(down, Command(argv)))
+        self.launch(dict.fromkeys(down, (PYTHON, PROGRAM)))
         look = Command(("bash", "--norc", "-c", f"exec 3<>/dev/tcp/127.0.0.1/{PORT}"))
         deadline = time.monotonic() + 20
         while any(answer.code for answer in self.remote.run(dict.fromkeys(down, look)).values()):
             if time.monotonic() > deadline:
-                said = self.remote.run(dict.fromkeys(down, Command(("tail", "-n", "3", "/run/toy-output"))))
+                said = self.remote.run(
+                    dict.fromkeys(down, Command(("tail", "-n", "3", f"{HOME}/log/server-console.log")))
+                )
                 raise StartError({n: f"does not answer; it printed {a.stdout!r}" for n, a in said.items()})
 
     def probes(self) -> Mapping[str, Probe]:

@@ -1,0 +1,127 @@
+"""All processes of a role on its node.
+
+A role's processes are those in its control group.  A process leaves it neither by a session of its own, nor by
+outliving its parent, nor by another title, which empties its environment in /proc (PostgreSQL and Redis do that).  The
+group needs no controller, so it is always one of version 2: machines with version 1 have that hierarchy beside theirs.
+Its name has the node's process namespace (nodes may be parts of one machine), home and role, as in
+``harness-4026532200:data:harness@server``; the processes that a limit was put on are in one with its kind behind,
+``…@server@cpu`` (``nemesis.faults.resources``).
+
+On a node whose control groups cannot be written, processes are found by what they cannot all lose: the environment that
+they were started with (``HARNESS_HOME``, ``HARNESS_ROLE``), pid and start time of the first one, their parents and
+their sessions.  That misses a process with another title whose parent has ended.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+from nemesis.core.ports import Command
+
+Signal = Literal["KILL", "STOP", "CONT"]
+
+#: ``members HOME ROLE`` prints the pids of a role's processes, of all roles without ROLE; zombies are none.
+#: ``main_of HOME ROLE`` prints the pid of the process that was started for a role, and fails when it has ended.
+#: ``name_of HOME ROLE`` prints the name of a role's control group, ``group_of`` its path, nothing where there is none.
+FIND: Final = r"""name_of() { echo "harness-$(readlink /proc/self/ns/pid | tr -dc 0-9)$(echo "$1" | tr / :)@$2"; }
+group_of() {
+  groups=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/self/mounts)
+  [ -z "$groups" ] || echo "$groups/$(name_of "$1" "$2")"
+}
+state_of() {
+  read -r stat 2>/dev/null <"/proc/$1/stat" && set -- ${stat##*) } && echo "$1 ${20}"
+}
+main_of() {
+  read -r pid since 2>/dev/null <"$1/run/$2.pid" || return
+  case $(state_of "$pid") in [ZX]*) return 1;; *" $since") echo "$pid";; *) return 1;; esac
+}
+members() {
+  group=$(group_of "$1" "$2")
+  case $group in
+    "") set -- "$1" "$2";;
+    *@) set -- "$1" "$2" "$group"*/cgroup.procs;;
+    *) set -- "$1" "$2" "$group/cgroup.procs" "$group@"*/cgroup.procs;;
+  esac
+  if [ -n "$group" ] && procs=$(cat "$3" 2>/dev/null); then
+    shift 2; cat "$@" 2>/dev/null | awk '$1 > 0' | sort -un
+  else
+    traced "$1" "$2"
+  fi
+}
+traced() {
+  mine=$(grep -lszx -e "HARNESS_ROLE=[^/]*/${2:-.*}" $(grep -lszxF -e "HARNESS_HOME=$1" /proc/[0-9]*/environ) \
+    </dev/null | tr -dc '0-9\n')
+  for file in "$1"/run/${2:-*}.pid; do
+    role=${file##*/}; mine="$mine $(main_of "$1" "${role%.pid}")"
+  done
+  cat /proc/[0-9]*/stat 2>/dev/null | awk -v mine="$(echo $mine)" '
+    { pid = $1; sub(/.*\) /, ""); state[pid] = $1; parent[pid] = $2; session[pid] = $4 }
+    END {
+      for (i = split(mine, pids, " "); i > 0; i--) if (pids[i] in state) found[pids[i]]
+      do {
+        more = 0
+        for (pid in state) if (!(pid in found) && (parent[pid] in found || session[pid] in found)) {
+          found[pid]; more = 1
+        }
+      } while (more)
+      for (pid in found) if (state[pid] !~ /[ZX]/) print pid
+    }' | sort -un
+}
+"""
+
+#: Prints pid and state letter of each process of a role.
+STATES: Final = (
+    FIND
+    + r"""for pid in $(members "$0" "$1"); do
+  now=$(state_of "$pid") && echo "$pid ${now%% *}"
+done; exit 0"""
+)
+
+#: Sends a signal to all processes of a role, and ends when it has had its effect: all stopped, or all gone.  A process
+#: that waits for the kernel may take longer.  Before they are killed they are stopped: nothing is forked any more that
+#: would have lost its parent, and nothing notices the end of another.
+SIGNAL: Final = (
+    FIND
+    + r"""uptime() { read -r up rest </proc/uptime; echo "${up%.*}"; }
+late() { [ "$(uptime)" -gt "$end" ] && echo "error: after 5 s there is still $*" >&2; }
+in_state() {
+  for pid in $(members "$home" "$role"); do
+    now=$(state_of "$pid") && case $now in $1) echo "$pid";; esac
+  done
+}
+home=$0 role=$1 end=$(($(uptime) + 5))
+case $2 in
+CONT)
+  stopped=$(in_state 'T*')
+  [ -z "$stopped" ] || kill -s CONT $stopped;;
+STOP)
+  while running=$(in_state '[!TZX]*'); [ -n "$running" ]; do
+    kill -s STOP $running 2>/dev/null
+    ! late "a running process: $running" || exit 1
+    sleep 0.005
+  done;;
+KILL)
+  before=
+  while found=$(members "$home" "$role"); [ "$found" != "$before" ]; do
+    kill -s STOP $found 2>/dev/null
+    before=$found
+  done
+  while [ -n "$found" ]; do
+    kill -s KILL $found 2>/dev/null
+    ! late "a process: $found" || exit 1
+    sleep 0.005
+    found=$(members "$home" "$role")
+  done;;
+esac
+exit 0"""
+)
+
+
+def signal(home: str, role: str, name: Signal) -> Command:
+    """Signal every process of a role of a home, of all its roles with an empty one."""
+    return Command(("sh", "-c", SIGNAL, home, role, name), timeout=20.0)
+
+
+def states(home: str, role: str) -> Command:
+    """Print pid and state letter of every process of a role of a home."""
+    return Command(("sh", "-c", STATES, home, role))
