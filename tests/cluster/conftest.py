@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from harness.clusters.netns import NetnsCluster
-from tests.support.cluster.machine import Machine, MakeCluster
+from tests.support.cluster.machine import MakeCluster, await_nothing_left
 
 
 @pytest.fixture(autouse=True)
@@ -23,8 +22,6 @@ def _needs_root() -> None:
 def make_cluster() -> Iterator[MakeCluster]:
     """Makes clusters of a test's own, and checks at the end that `down` leaves nothing of them."""
     made: dict[str, NetnsCluster] = {}
-    names = [f"t-{os.getpid()}-{letter}" for letter in "abc"]
-    before = Machine.look(*names)
 
     def make(letter: str = "a", **options: object) -> NetnsCluster:
         name = f"t-{os.getpid()}-{letter}"
@@ -35,9 +32,6 @@ def make_cluster() -> Iterator[MakeCluster]:
     for cluster in made.values():
         cluster.down()
         assert not (Path("/var/lib/harness/clusters") / cluster.name).exists()
-    deadline = time.monotonic() + 5
-    while (left := Machine.look(*names).found - before.found) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not left
+    await_nothing_left(*made)
     for name in made:
         Path(f"/var/lib/harness/clusters/{name}.lock").unlink(missing_ok=True)

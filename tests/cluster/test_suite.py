@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cluster.machine import HARNESS, PATIENCE_S, Machine
+from tests.support.cluster.machine import HARNESS, PATIENCE_S, await_nothing_left
 
 pytestmark = pytest.mark.cluster
 
@@ -38,17 +38,15 @@ def place(tmp_path: Path) -> Iterator[Path]:
     assert text.count("defects/dledger.toml") == 1
     text = text.replace("defects/dledger.toml", str(SMOKE.parent / "defects" / "dledger.toml"))
     (tmp_path / "smoke.toml").write_text(text.replace("restart_at_end = true", with_spark))
-    before = Machine.look(NAME)
     yield tmp_path
     while SUITES:
         if (suite := SUITES.pop()).poll() is None:
             suite.send_signal(signal.SIGINT)
             suite.communicate(timeout=PATIENCE_S)
-    deadline = time.monotonic() + 10
-    while (left := Machine.look(NAME).found - before.found) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    subprocess.run([HARNESS, "cluster", "down", "--cluster", CLUSTER], check=True, capture_output=True)
-    assert not left
+    try:
+        await_nothing_left(NAME)
+    finally:
+        subprocess.run([HARNESS, "cluster", "down", "--cluster", CLUSTER], check=True, capture_output=True)
 
 
 def begin(place: Path, *more: str) -> subprocess.Popen[str]:

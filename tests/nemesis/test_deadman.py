@@ -40,7 +40,7 @@ def timer(nodes: Here, directory: Path, *, lease_s: float, renew_s: float) -> De
     return DeadMansTimer(nodes, {"n1": sweep}, lease_s=lease_s, renew_s=renew_s, lease=lease)
 
 
-def seen(path: Path, within_s: float = 20.0) -> bool:
+def seen(path: Path, within_s: float = 60.0) -> bool:
     deadline = time.monotonic() + within_s
     while not path.exists() and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -70,7 +70,7 @@ def test_a_node_that_cannot_be_reached_is_not_lost_yet_and_lifts_its_faults(tmp_
         assert seen(tmp_path / "swept")
         assert not armed.lost
         nodes.reachable = True
-        deadline = time.monotonic() + 20.0
+        deadline = time.monotonic() + 60.0
         while not armed.lost and time.monotonic() < deadline:
             time.sleep(0.05)
         assert armed.lost == {"n1": "n1: it is gone"}
@@ -81,10 +81,12 @@ def test_a_lease_that_is_renewed_stands_and_is_taken_away_at_the_end(tmp_path: P
     with timer(Here(), tmp_path, lease_s=60.0, renew_s=0.05) as armed:
         first = (tmp_path / "lease").read_text()
         pid = int((tmp_path / "lease.pid").read_text())
-        time.sleep(1.2)
-        assert (tmp_path / "lease").read_text() != first
+        deadline = time.monotonic() + 60.0
+        while (tmp_path / "lease").read_text() == first:
+            assert time.monotonic() < deadline, "it is not renewed"
+            time.sleep(0.05)
         assert not armed.lost
-    deadline = time.monotonic() + 20.0
+    deadline = time.monotonic() + 60.0
     while is_running(pid) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not is_running(pid)

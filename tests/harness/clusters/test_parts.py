@@ -99,17 +99,17 @@ class TestProcesses:
             assert processes.kill("lab", [("n2", process)], 1.0) == []
             assert processes.kill("lab", [("n1", Process(process.pid, process.started + 1))], 1.0) == []
             assert ours.poll() is None
-            assert processes.kill("lab", [("n1", process)], 5.0) == []
+            assert processes.kill("lab", [("n1", process)], 60.0) == []
             assert processes.identify(ours.pid) is None
 
     def test_the_child_of_a_keeper_is_the_nodes_whatever_it_is_called(self) -> None:
         words = ["harness-node:lab:n1", "--fork", "sleep", "60"]
         with subprocess.Popen(words, executable="/usr/bin/unshare") as keeper:
-            deadline = time.monotonic() + 5
+            deadline = time.monotonic() + 60
             while len(found := processes.find("lab")) < 2 and time.monotonic() < deadline:
                 time.sleep(0.01)
             assert {node for node, _ in found} == {"n1"}
-            assert processes.kill("lab", found, 5.0) == []
+            assert processes.kill("lab", found, 60.0) == []
             keeper.wait()
         assert processes.find("lab") == []
 

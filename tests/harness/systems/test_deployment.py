@@ -115,7 +115,7 @@ class Scene:
         return {int(pid): letter for pid, letter in map(str.split, done.stdout.splitlines())}
 
     def eventually(self, look: Callable[[], object]) -> None:
-        deadline = time.monotonic() + 3
+        deadline = time.monotonic() + 60
         while not look():
             assert time.monotonic() < deadline, look
             time.sleep(0.01)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
+import time
 from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from harness.clusters.links import stem
@@ -23,44 +21,32 @@ PATIENCE_S = 900.0
 MakeCluster = Callable[..., NetnsCluster]
 
 
-@dataclass(frozen=True)
-class Machine:
-    """What a cluster could leave behind: everything on this machine but what is plainly another cluster's."""
+def left_of(*names: str) -> list[str]:
+    """What is on this machine of clusters of these names, by the marks that all of a cluster carries.
 
-    found: frozenset[str]
-
-    @classmethod
-    def look(cls, *ours: str) -> Machine:
-        stems = tuple(map(stem, ours))
-        lines = [
-            *(f"link {path.name}" for path in Path("/sys/class/net").iterdir()),
-            *(f"mount {line.split()[4]}" for line in Path("/proc/self/mountinfo").read_text().splitlines()),
-            *(f"loop {line}" for line in said("losetup", "-a")),
-            *(f"namespace {name} {' '.join(users)}" for name, users in network_namespaces().items()),
-            *(f"process {line}" for line in said("ps", "axww", "-o", "stat=,args=") if "harness" in line),
-        ]
-
-        def is_foreign(line: str) -> bool:
-            if any(start in line for start in stems) or any(f"{mark}{name}" in line for mark in ":/" for name in ours):
-                return False
-            if "/popen-" in line and f"/popen-{os.environ.get('PYTEST_XDIST_WORKER')}/" not in line:
-                return True  # in the directory of a test that another worker runs
-            marks = ("link hns", "harness-node:", "/etc/harness/", "harness/clusters/", "process ")
-            return any(mark in line for mark in marks) or (line.startswith("loop") and "/nodes/" in line)
-
-        return cls(frozenset(line for line in lines if not is_foreign(line)))
+    What other programs do meanwhile, such as a container that is started, is none of it.
+    """
+    stems = tuple(map(stem, names))
+    marks = [
+        mark for name in names for mark in (f"harness-node:{name}:", f"/etc/harness/{name}/", f"/clusters/{name}/")
+    ]
+    marked = [
+        *(f"mount {line}" for line in Path("/proc/self/mountinfo").read_text().splitlines()),
+        *(f"loop {line}" for line in said("losetup", "-a")),
+        *(f"process {line}" for line in said("ps", "axww", "-o", "stat=,args=")),
+    ]
+    return [
+        *(f"link {path.name}" for path in Path("/sys/class/net").iterdir() if path.name.startswith(stems)),
+        *(line for line in marked if any(mark in line for mark in marks)),
+    ]
 
 
-def network_namespaces() -> dict[str, list[str]]:
-    """All but our own, each with the programs in it; a node shows by its keeper, and by its sshd."""
-    found: dict[str, list[str]] = {}
-    for process in Path("/proc").iterdir():
-        if process.name.isdigit():
-            with suppress(OSError):
-                name = str((process / "ns" / "net").readlink())
-                found.setdefault(name, []).append((process / "cmdline").read_text(errors="replace").partition("\0")[0])
-    home = str(Path("/proc/self/ns/net").readlink())
-    return {name: sorted(set(users)) for name, users in found.items() if name != home}
+def await_nothing_left(*names: str) -> None:
+    """Wait until nothing of these clusters is left: the kernel lets go of a node's last mounts after its processes."""
+    deadline = time.monotonic() + 60
+    while left := left_of(*names):
+        assert time.monotonic() < deadline, left
+        time.sleep(0.05)
 
 
 def said(*words: str) -> list[str]:

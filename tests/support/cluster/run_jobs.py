@@ -16,7 +16,7 @@ import pytest
 from harness.suite.known_defects import read_defects, unexplained
 from history import RunFiles
 from history.records.violations import violations_of
-from tests.support.cluster.machine import HARNESS, PATIENCE_S, Machine
+from tests.support.cluster.machine import HARNESS, PATIENCE_S, await_nothing_left
 
 NAME = f"t-{os.getpid()}-run"
 CLUSTER = f"netns:{NAME}"
@@ -78,17 +78,13 @@ def start(*words: str) -> Job:
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Path]:
     """A store of the test's own; afterwards nothing of the cluster may be left."""
-    before = Machine.look(NAME)
     yield tmp_path / "store"
     while JOBS:  # a test that failed leaves its run behind, and the next one would find the cluster in use
         job = JOBS.pop()
         job.process.kill()
         job.end()
     subprocess.run([HARNESS, "cluster", "down", "--cluster", CLUSTER], check=True, capture_output=True)
-    deadline = time.monotonic() + 10
-    while (left := Machine.look(NAME).found - before.found) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert not left
+    await_nothing_left(NAME)
 
 
 def run_words(store: Path, *more: str) -> tuple[str, ...]:

@@ -36,7 +36,7 @@ def against(what: Program, talk: Callable[[LineProgram], Awaitable[None]]) -> Li
 
 def is_gone(pid: int) -> bool:
     """Whether it has ended, reaped by whom it belongs to or not."""
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while is_running(pid) and time.monotonic() < deadline:
         time.sleep(0.01)
     return not is_running(pid)
