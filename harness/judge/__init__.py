@@ -4,6 +4,7 @@
 ``conclude``            reads a run's directory, judges it, writes what was concluded; what all verbs call
 ``judge``               checks, gates, and the sentence for the verdict; a pure function of ``recorded``
 ``gates``               conditions without which a run proved nothing; ``fault_windows``: when faults stood
+``went_on``             victims that went on answering under a kill or a pause
 ``node_checks``         the checks of what nodes say of themselves: ``replicas``, ``election_safety``, ``logs``
 ``recovery_check``      whether the cluster recovered in time; ``recovery`` has the rules, also for a run that waits
 ``service``             what clients must be served with, and when they were
