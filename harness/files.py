@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from checker import ModelError, Report, as_events, check
 from checker.check import with_makers
@@ -25,9 +25,12 @@ from harness.errors import StoreError, UsageError
 from history import Counterexample, FormatError, Header, HistoryWriter, KeyVerdict, worst
 from history.codes import FAIL, OK
 from history.readers import Foreign, read_any
-from history.records.events import INITIAL, load_json, parse_header
+from history.records.events import INITIAL, load_json, read_header
 from history.records.verdicts import failure_text
 from reports.style.wording import Wording, by_values
+
+if TYPE_CHECKING:
+    from history.recording import Recording
 
 
 def file_type(path: Path) -> int:
@@ -161,13 +164,12 @@ def _worth(report: Report, history: Foreign, model: str | Model) -> Report:
     return Report("unknown", (KeyVerdict(None, "unknown", "none", 0, 0.0, reason=reason),))
 
 
-def wording_of(history: Path) -> Wording:
+def wording_of(history: Path | Recording) -> Wording:
     """The words for operations of the model that a history names; none where it is not known, or has none."""
     try:
-        with history.open("rb") as lines:
-            name = parse_header(load_json(lines.readline()), history).model
+        name = (read_header(history) if isinstance(history, Path) else history.header).model
         return by_values if name is None else _wording(model_named(name))
-    except (ModelError, FormatError, OSError, ValueError, AttributeError, RecursionError):
+    except (ModelError, OSError, ValueError):
         return by_values
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final
 
 from harness.store import write_json
+from history import FormatError
 from history.json_object import read_object
 
 STATE_FORMAT: Final = "harness-run"
@@ -88,15 +90,21 @@ class RunState:
     @classmethod
     def read(cls, path: Path) -> RunState:
         """The state in a file; an empty one that has not ended if there is none.  Raises ValueError."""
-        if not path.exists():
-            return cls()
         try:
-            record = read_object(path)
+            return cls.from_json(read_object(path), path)
+        except FormatError:
+            raise
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from None
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any], path: Path) -> RunState:
+        """The state in the record of a file, which ``path`` names; an empty one if there is no file."""
+        if not record and not path.exists():
+            return cls()
         whole = all(name in record for name in _ALWAYS)
         if not whole or (record.get("format"), record.get("version")) != (STATE_FORMAT, STATE_VERSION):
-            raise ValueError(f"{path}: expected {STATE_FORMAT} version {STATE_VERSION}")
+            raise FormatError(str(path), "the file", f"expected {STATE_FORMAT} version {STATE_VERSION}")
         state = cls(**{name: record[name] for name in _RECORDED if name in record})
         state.standstills = [(begin, end) for begin, end in state.standstills]
         return state

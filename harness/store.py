@@ -144,13 +144,14 @@ def read_object_if_any(path: Path) -> dict[str, Any]:
 
 
 def write_json(path: Path, record: dict[str, Any]) -> None:
-    """Write a JSON file whole or not at all, and synced.  Raises UnsafeFileError, OSError.
-
-    Half of a surrogate pair, which UTF-8 cannot write, becomes JSON's own escape for it.
-    """
-    text = json.dumps(record, indent=1, ensure_ascii=False) + "\n"
+    """Write a JSON file whole or not at all, and synced.  Raises UnsafeFileError, OSError."""
     with replacing(path.parent, path, sync=True) as file:
-        file.write(text.encode(errors="backslashreplace"))
+        file.write(json_bytes(record))
+
+
+def json_bytes(record: dict[str, Any]) -> bytes:
+    """The content of a JSON file.  Half of a surrogate pair, which UTF-8 cannot write, becomes JSON's escape for it."""
+    return f"{json.dumps(record, indent=1, ensure_ascii=False)}\n".encode(errors="backslashreplace")
 
 
 def point_link(link: Path, target: Path) -> None:

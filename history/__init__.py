@@ -1,6 +1,8 @@
 """The formats that all packages share: events, operations, receipts, probes, verdicts, results, tables.
 
 =======================  =================================================================================
+``recording``            one run as one value: its files, each read once, when it is asked for
+``columns``              histories as columns: lines, pairing, operations
 ``records``              what a run writes down, one file a kind of line, and where each file of a run is
 ``tables``               the schemas of the Parquet tables, and the version that is written into each file
 ``metrics``              figures that several packages share: recovery, regressions, time without standstills

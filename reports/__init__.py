@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from reports.errors import ReportOutcome
     from reports.write import (
         Story,
+        prepared,
         render_run,
         render_summary,
         story_of,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ReportOutcome",
     "Story",
+    "prepared",
     "render_run",
     "render_summary",
     "story_of",

@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from history import RunFiles
+from history.recording import Recording
 from history.safe_open import write_below
 from reports.analysis.findings import Drawn, prepare
 from reports.errors import ReportOutcome
@@ -20,7 +21,11 @@ from reports.style.wording import Wording, by_values
 from reports.text import junit, terminal
 from reports.text.summary import render_summary
 
-__all__ = ["Story", "render_run", "render_summary", "story_of", "write_all", "write_report"]
+__all__ = ["Story", "prepared", "render_run", "render_summary", "story_of", "write_all", "write_report"]
+
+
+#: A run by its files or its recording, or what was computed of it already.
+Source: TypeAlias = RunFiles | Recording | Drawn
 
 
 class Story(NamedTuple):
@@ -33,31 +38,36 @@ class Story(NamedTuple):
     next_step: str
 
 
-def write_report(files: RunFiles, wording: Wording = by_values) -> ReportOutcome:
+def prepared(run: Source, wording: Wording = by_values) -> Drawn:
+    """Compute once what page, plots, texts and headlines show.  Never raises for the contents of a run."""
+    return run if isinstance(run, Drawn) else prepare(read_run(run, wording))
+
+
+def write_report(run: Source, wording: Wording = by_values) -> ReportOutcome:
     """Write ``report.html``.  Never raises for the contents of a run; what could not be drawn is a warning."""
-    return _write_page(prepare(read_run(files, wording)))
+    return _write_page(prepared(run, wording))
 
 
-def write_all(files: RunFiles, wording: Wording = by_values) -> ReportOutcome:
-    """Write page, plots and ``junit.xml`` from one reading of the run; returns the warnings of all three."""
-    drawn = prepare(read_run(files, wording))
+def write_all(run: Source, wording: Wording = by_values) -> ReportOutcome:
+    """Write page, plots and ``junit.xml``; returns the warnings of all three."""
+    drawn = prepared(run, wording)
     found = [_write_plots(drawn), _write_page(drawn)]
-    paths = drawn.run.notes.attempt_list("junit.xml", lambda: _write_junit(drawn, files.junit))
+    paths = drawn.run.notes.attempt_list("junit.xml", lambda: _write_junit(drawn, drawn.run.files.junit))
     return ReportOutcome([path for part in found for path in part.paths] + paths, list(drawn.run.notes.warnings))
 
 
-def story_of(files: RunFiles, wording: Wording = by_values) -> Story:
+def story_of(run: Source, wording: Wording = by_values) -> Story:
     """Write the sentences on top of the page, as ``results.json`` holds them; empty where no check failed."""
-    drawn = prepare(read_run(files, wording))
+    drawn = prepared(run, wording)
     found = diagnosis_of(drawn)
     groups = grouped(drawn.run, found.breaks) if found else []
     headlines = (f"{led_by(title)}{one.title}: {one.text}" for title, ones in groups for one in ones)
     return Story(tuple(headlines), found.step if found else "")
 
 
-def render_run(files: RunFiles, columns: int = 80, *, colour: bool = False, wording: Wording = by_values) -> str:
+def render_run(run: Source, columns: int = 80, *, colour: bool = False, wording: Wording = by_values) -> str:
     """Render the essentials of a run for a terminal of ``columns``.  Needs no results."""
-    return terminal.render(prepare(read_run(files, wording)), columns, colour=colour)
+    return terminal.render(prepared(run, wording), columns, colour=colour)
 
 
 def _write_page(drawn: Drawn) -> ReportOutcome:

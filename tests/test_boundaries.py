@@ -28,7 +28,7 @@ LAYERS = {
     "history": [
         "errors file_signatures codes compiled extras schema system_entry_points", "safe_open", "json_object",
         "toml_file records",
-        "tables metrics readers", "__init__",
+        "tables metrics readers", "columns", "recording", "__init__",
     ],
     "checker": [
         "core", "models kernels", "search", "engines transactions", "dispatch warmup", "counterexamples", "explain",

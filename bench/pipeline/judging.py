@@ -24,9 +24,9 @@ import numpy as np
 import pyarrow as pa
 
 from bench.pipeline.generated_histories import made_operations
+from history.columns.pairing import CODED_OPERATIONS
 from pipeline.spark.keys import count_keys, found_in, write_by_key
 from pipeline.tables.judging import Budget, judge, verdicts_of
-from pipeline.tables.pairing import CODED_OPERATIONS
 
 BLOCK = 250_000
 """Operations of the history in a block of 64 MiB."""

@@ -20,6 +20,7 @@ from typing import Any
 
 import reports
 from history import RunFiles
+from history.recording import Recording
 from reports.analysis.findings import prepare
 from reports.load.run import read_run
 from reports.load.store_index import INDEX_NAME, StoreIndex, remember, runs_of
@@ -114,7 +115,7 @@ def measure_list(count: int, folder: Path, browser: Any) -> dict[str, float]:
         site.list_page(StoreIndex(store, remember=False).rows())
     with took(found, "all added when judged"):
         for files in runs_of(store):
-            remember(files, store)
+            remember(Recording(files.root), store)
     found["index MB"] = (store / INDEX_NAME).stat().st_size / 1e6
     with took(found, "first list"):
         application = serve.Site(store)

@@ -6,6 +6,7 @@ import json
 import shutil
 import stat
 import time
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -89,11 +90,16 @@ def _check_run(files: RunFiles, store: Path, start: dict[str, Any], *, spark: bo
     from harness.exits import exit_code
     from harness.judge.conclude import add_to_index, append_to_warehouse, conclude, draw, summary_of
     from harness.store import require_history
+    from history.recording import Recording
     from history.records.layout import WAREHOUSE
     from pipeline import WarmSession
     from pipeline.warehouse.staging import staged_size
 
-    require_history(files)
+    recording = Recording(files.root)
+    with suppress(OSError, ValueError):  # said below, by whoever reads it again
+        _ = recording.history
+    if not recording.has_read("history"):
+        require_history(files)
     progress = progress_of(as_json=as_json)
     choice = choose([staged_size(files.root)], spark)
     if choice.spark:
@@ -102,23 +108,23 @@ def _check_run(files: RunFiles, store: Path, start: dict[str, Any], *, spark: bo
     # No run needs the cores now, and there is only one job.
     session = WarmSession(**start, app="harness check", rounds=0) if choice.spark else None
     try:
-        conclusion = conclude(files, session.get if session else None)
+        conclusion = conclude(recording, session.get if session else None)
     finally:
         if session is not None:
             session.stop()
     results = conclusion.results
-    progress.result(summary_of(files, results, progress.columns))
+    progress.result(summary_of(recording, results, progress.columns))
     if conclusion.unwritten is not None:
         progress.say(f"harness failure: not written: {conclusion.unwritten}")
     else:
-        drawn = draw(files)
+        drawn = draw(recording, conclusion.drawn)
         progress.warn(drawn.warnings)
         if files.report in drawn.paths:
             progress.result(f"report: {files.report}")
         home = files.root.parents[1]
         if home == store.resolve() or (home / WAREHOUSE).is_dir():
-            add_to_index(files, home)
-            progress.warn(append_to_warehouse(files, home))
+            add_to_index(recording, home)
+            progress.warn(append_to_warehouse(recording, home))
     code = exit_code(results.verdict, results.harness_failure)
     if as_json:
         Progress().result(json_line({**run_document(files, code, results), "spark": conclusion.spark}))

@@ -28,7 +28,7 @@ def replay(run_path: str, cluster: str | None, keep_cluster: bool, store: Path) 
     require("run")
     from harness.execution.faults import replayed
     from harness.execution.run import Run
-    from harness.judge.conclude import read_recorded
+    from harness.judge.recorded import read_recorded
     from harness.store import find_run
     from history import FormatError
 

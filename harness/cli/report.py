@@ -28,11 +28,12 @@ def report(run_path: str, site: Path | None, store: Path) -> int:
         return _write_site(store, site)
     from harness.judge.conclude import draw
     from harness.store import find_run, require_history
+    from history.recording import Recording
 
     files = find_run(run_path, store)
     if not (files.results.exists() or files.state.exists()):
         require_history(files)
-    drawn = draw(files)
+    drawn = draw(Recording(files.root))
     for warning in drawn.warnings:
         click.echo(f"warning: {warning}", err=True)
     if files.report not in drawn.paths:

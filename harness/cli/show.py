@@ -32,6 +32,7 @@ def show(run_path: str, as_json: bool, store: Path) -> int:
     import reports
     from harness.files import wording_of
     from harness.store import find_run, read_object_if_any, require_history
+    from history.recording import Recording
 
     files = find_run(run_path, store)
     if not files.results.exists() and not _broke_off(files):
@@ -45,8 +46,9 @@ def show(run_path: str, as_json: bool, store: Path) -> int:
         click.echo(json_line(run_document(files)))
         return 0
     columns = shutil.get_terminal_size((80, 24)).columns
-    coloured, wording = Screen(sys.stdout).coloured, wording_of(files.history)
-    click.echo(reports.render_run(files, columns, colour=coloured, wording=wording).rstrip())
+    recording = Recording(files.root)
+    coloured, wording = Screen(sys.stdout).coloured, wording_of(recording)
+    click.echo(reports.render_run(recording, columns, colour=coloured, wording=wording).rstrip())
     return 0
 
 

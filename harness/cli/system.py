@@ -101,7 +101,7 @@ def check(name: str, cluster: str, workload: str, interval: float, seed: int, st
 def run_and_read(plan: Plan, store: Path, progress: Progress) -> tuple[int, Trial | None]:
     """One run, and what it left; None when nothing of it could be judged.  The cluster stays up."""
     from harness.execution.run import Run
-    from harness.judge.conclude import read_recorded
+    from harness.judge.recorded import read_recorded
     from harness.systems.conformance import Trial
     from history.json_object import read_object
 

@@ -39,6 +39,7 @@ from harness.store import create_run, discard_run, link_latest
 from harness.systems.declared import require_able
 from harness.systems.deployment import Deployment, fetch, machines
 from history import Header, HistoryWriter, Results, RunFiles
+from history.recording import Recording
 from pipeline import SessionError, WarmSession
 
 if TYPE_CHECKING:
@@ -271,22 +272,23 @@ class Run:
             return EXIT_FAILURE
         verdict = "unknown"
         try:
-            conclusion = conclude(files, self._session if self._spark else None)
+            recording = Recording(files.root)
+            conclusion = conclude(recording, self._session if self._spark else None)
             self.results = results = conclusion.results
             verdict = results.verdict
             verdict_s = self._since_the_end()
-            self._progress.result(summary_of(files, results, self._progress.columns))
+            self._progress.result(summary_of(recording, results, self._progress.columns))
             if conclusion.unwritten is not None:
                 self._fail(conclusion.unwritten)
                 return exit_code(verdict, results.harness_failure)
-            drawn = draw(files)
+            drawn = draw(recording, conclusion.drawn)
             self._progress.warn(drawn.warnings)
-            add_to_index(files, self._store)
+            add_to_index(recording, self._store)
             report_s = self._since_the_end()
             if files.report in drawn.paths:
                 self._progress.result(f"report: {files.report}")
             self._progress.say(f"verdict {verdict_s:.1f} s and report {report_s:.1f} s after the run")
-            self._progress.warn(append_to_warehouse(files, self._store))
+            self._progress.warn(append_to_warehouse(recording, self._store))
         except Exception as error:  # noqa: BLE001 (also a bug of ours leaves a verdict that stands)
             self._fail(error)
             return exit_code(verdict, str(error))

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import errno
+import logging
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from harness.clusters import netns_names
+from harness.errors import CheckError
+from harness.judge.damage import Damages, damages_of
 from harness.plan import Plan
 from harness.runstate import RunState
+from harness.store import require_history
 from harness.systems.api import Alarm, Evidence, Machine
-from history import Operation, Probe, Receipt
+from history import Operation, Probe, Receipt, RunFiles
+from history.json_object import load_object
 from history.metrics.awake_clock import AwakeClock
+from history.recording import Recording
+from reports.load.logs import seconds_of
+
+log = logging.getLogger("harness.judge.recorded")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,3 +81,107 @@ class Recorded:
             recovered=tuple(recovered),
             files=self.files,
         )
+
+
+def read_recorded(run: RunFiles | Recording) -> Recorded:
+    """Read all recorded data that the judge needs.
+
+    Raises FormatError, FileNotFoundError, CheckError for plan and state, and UsageError without records.
+    """
+    recording = Recording.of(run)
+    files = recording.files
+    try:
+        history = recording.history
+    except (OSError, ValueError):
+        require_history(files)
+        raise
+    plan, state = _plan_of(recording), _state_of(recording)
+    if history.torn is not None:
+        state.warnings.append(f"{files.history.name}: {history.torn}")
+    names = tuple(history.header.extra.get("nodes") or netns_names(plan.nodes))
+    receipts, alarms = history.receipts, plan.under_test.alarms
+    return Recorded(
+        plan=plan,
+        operations=recording.rows,
+        receipts=receipts,
+        probes=recording.probes,
+        state=state,
+        nodes=names,
+        members=tuple(history.header.extra.get("members") or names),
+        log_hits=log_hits(recording, names, alarms),
+        files=files.nodes,
+        early_hits=early_hits(recording, damages_of(receipts, plan), alarms, history.header.started),
+    )
+
+
+def _plan_of(run: Recording) -> Plan:
+    path = run.files.plan
+    try:
+        if not run.plan and not path.exists():
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+        return Plan.from_json(run.plan)
+    except ValueError as error:
+        raise CheckError(f"{path}: not a plan: {error}") from None
+
+
+def _state_of(run: Recording) -> RunState:
+    try:
+        return RunState.from_json(run.state, run.files.state)
+    except ValueError as error:
+        raise CheckError(str(error)) from None
+
+
+def log_hits(run: Recording, nodes: tuple[str, ...], alarms: Iterable[Alarm]) -> dict[str, dict[str, int]]:
+    """Count the alarms in the collected logs of every node.
+
+    Logs are capped and their oldest lines are gone, so the server counts too (``alarms-<pid>.json``); but a
+    process that was killed may not have written its last ones.  The higher of the two counts is taken.
+    """
+    hits, known = dict[str, dict[str, int]](), tuple(alarms)
+    for node in nodes:
+        found, counted = _lines_of(run, node, known), _counted(run, node)
+        if found is not None or counted is not None:
+            hits[node] = dict((found or Counter()) | (counted or Counter()))
+    return hits
+
+
+def early_hits(run: Recording, damages: Damages, alarms: Iterable[Alarm], started: str) -> dict[str, dict[str, int]]:
+    """Count the alarms that nodes had logged before we damaged their files, by the dates of the lines."""
+    hits, known = dict[str, dict[str, int]](), tuple(alarms)
+    for node in damages.nodes:
+        until = min(damage.begin for damage in damages.of(node)) / 1e9
+
+        def early(line: str, until: float = until) -> bool:
+            logged = seconds_of(line, started)
+            return logged is not None and logged < until
+
+        hits[node] = dict(_lines_of(run, node, known, early) or {})
+    return hits
+
+
+def _lines_of(
+    run: Recording, node: str, alarms: Sequence[Alarm], counts: Callable[[str], bool] = lambda _: True
+) -> Counter[str] | None:
+    """The lines of each alarm in a node's logs; None without any log."""
+    found: Counter[str] = Counter()
+    for line in run.log_lines(node):
+        found.update(
+            alarm.pattern
+            for alarm in alarms
+            if alarm.pattern in line and not (alarm.unless and alarm.unless in line) and counts(line)
+        )
+    return found if any((run.files.nodes / node).glob("*.log*")) else None
+
+
+def _counted(run: Recording, node: str) -> Counter[str] | None:
+    """The alarms that the node's processes counted, summed; None without any such file."""
+    counted: Counter[str] | None = None
+    for path in sorted((run.files.nodes / node).glob("alarms-*.json")):
+        try:
+            alarms = load_object(run.log(path).getvalue())["alarms"]
+            counts = Counter({str(pattern): int(count) for pattern, count in alarms.items()})
+        except (ValueError, TypeError, KeyError, AttributeError) as error:  # cut off by a kill or a power cut
+            log.warning("%s: not counts of alarms: %s", path, error)
+            continue
+        counted = counts if counted is None else counted + counts
+    return counted

@@ -23,7 +23,7 @@ one never there.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -33,12 +33,11 @@ from msgspec import Meta, Struct
 
 from harness.errors import UsageError
 from history import RunFiles
-from history.records.events import parse_header, parse_object
-from history.records.probes import each_probe
+from history.recording import Recording
 from history.records.violations import Violation
 from history.schema import convert, hint
 from history.toml_file import read_toml
-from reports.load.logs import each_line, seconds_of
+from reports.load.logs import seconds_of
 
 #: The group of a mark that is where a log ends.
 LOG_END: Final = "log_end"
@@ -58,7 +57,7 @@ class Defect(Struct, frozen=True, forbid_unknown_fields=True):
     why: str = ""
 
     def explains(
-        self, violation: Violation, run: RunFiles, receipts: Sequence[Mapping[str, Any]], found: Collection[str]
+        self, violation: Violation, run: Recording, receipts: Sequence[Mapping[str, Any]], found: Collection[str]
     ) -> bool:
         """Whether the violation bears this defect's marks, in a run in which violations of the kinds ``found`` were.
 
@@ -79,13 +78,12 @@ class Defect(Struct, frozen=True, forbid_unknown_fields=True):
         hit = receipt.get("state") == "installed" and receipt.get("fault") in self.faults
         return hit and (not violation.nodes or not {*violation.nodes}.isdisjoint(receipt.get("nodes", ())))
 
-    def _lines(self, pattern: str, violation: Violation, run: RunFiles, since: float) -> int:
+    def _lines(self, pattern: str, violation: Violation, run: Recording, since: float) -> int:
         """Count the mark in the logs of the nodes named, or in all where the mark itself contains the node.
 
         Where it counts only after the heal, from ``since`` on (s since the run's start).
         """
-        logs = run.nodes
-        every_node = sorted(path.name for path in logs.glob("*") if path.is_dir())
+        every_node = sorted(path.name for path in run.files.nodes.glob("*") if path.is_dir())
         named = list(violation.nodes) or every_node
         searched = [node for node in named if node in every_node]
         if "{node}" in pattern:
@@ -103,7 +101,7 @@ class Defect(Struct, frozen=True, forbid_unknown_fields=True):
                 return False
             return not cuts or recorded.committed_above(node, logged, int(found[LOG_END]))
 
-        return sum(_count(partial(counts, node), logs / node, self.times) for node in searched)
+        return sum(_count(partial(counts, node), run.log_lines(node), self.times) for node in searched)
 
 
 class Defects(Struct, forbid_unknown_fields=True):
@@ -115,12 +113,11 @@ class Defects(Struct, forbid_unknown_fields=True):
 class _Recorded:
     """When a run started, and what its nodes had reported as committed by a time."""
 
-    def __init__(self, run: RunFiles) -> None:
+    def __init__(self, run: Recording) -> None:
         """Read when a run started, and its probes.  Raises OSError, and FormatError for files that cannot be read."""
-        with run.history.open("rb") as source:
-            self.started = parse_header(parse_object(source.readline(), run.history, 1), run.history).started
+        self.started = run.header.started
         self._probes: dict[str, list[tuple[float, int]]] = {}
-        for probe in each_probe(run.probes) if run.probes.exists() else ():
+        for probe in run.probes:
             if probe.answered:
                 self._probes.setdefault(probe.node, []).append((probe.time / 1e9, probe.committed))
 
@@ -129,19 +126,20 @@ class _Recorded:
         return any(committed > log_end for time, committed in self._probes.get(node, ()) if time < logged)
 
 
-def _count(counts: Callable[[str], bool], directory: Path, enough: int) -> int:
-    return sum(1 for _ in islice(filter(counts, each_line(directory)), enough))
+def _count(counts: Callable[[str], bool], lines: Iterable[str], enough: int) -> int:
+    return sum(1 for _ in islice(filter(counts, lines), enough))
 
 
 def unexplained(
     violations: Sequence[Violation],
     known: Sequence[Defect],
-    run: RunFiles,
+    run: RunFiles | Recording,
     receipts: Sequence[Mapping[str, Any]],
     found: Collection[str],
 ) -> list[Violation]:
     """The violations without the marks of any known defect; ``found`` are the kinds of all violations of the run."""
-    return [one for one in violations if not any(defect.explains(one, run, receipts, found) for defect in known)]
+    recording = Recording.of(run)
+    return [one for one in violations if not any(defect.explains(one, recording, receipts, found) for defect in known)]
 
 
 def read_defects(path: Path) -> dict[str, Defect]:

@@ -15,14 +15,16 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import Any, BinaryIO, Final, Literal, TypeAlias, get_args
 
 import msgspec
 
 from history.errors import FormatError
-from history.json_object import load_object
+from history.json_object import MOST_LEVELS, load_object, nests_deeper
 
 HISTORY_FORMAT: Final = "harness-history"
 HISTORY_VERSION: Final = 2
@@ -129,12 +131,8 @@ def read_history(path: Path) -> HistoryFile:
     data = path.read_bytes()
     lines = data.split(b"\n")
     torn = bool(lines.pop())
-    if not lines:
-        raise FormatError(str(path), "line 1", "expected a history header, found no whole line")
-    header = parse_header(parse_object(lines[0], path, 1), path)
-    events = [
-        parse_event(parse_object(line, path, number), path, number) for number, line in enumerate(lines[1:], start=2)
-    ]
+    header = header_of(lines[0] + b"\n" if lines else b"", path)
+    events = [read_event(line, path, number) for number, line in enumerate(lines[1:], start=2)]
     for position, event in enumerate(events):
         if event.index != position:
             raise FormatError(str(path), f"line {position + 2}", f"expected index {position}, found {event.index}")
@@ -145,14 +143,19 @@ def read_history(path: Path) -> HistoryFile:
 
 def torn_end(path: Path) -> str | None:
     """A note on the bytes after the last whole line, which are left out; None if there are none.  Raises OSError."""
-    size, window = path.stat().st_size, 1 << 16
     with path.open("rb") as file:
-        while True:
-            file.seek(max(0, size - window))
-            end = file.read()
-            if b"\n" in end or window >= size:
-                break
-            window *= 8
+        return torn_note(file)
+
+
+def torn_note(file: BinaryIO) -> str | None:
+    """As :func:`torn_end`, of an open file."""
+    size, window = file.seek(0, os.SEEK_END), 1 << 16
+    while True:
+        file.seek(max(0, size - window))
+        end = file.read()
+        if b"\n" in end or window >= size:
+            break
+        window *= 8
     if not (rest := end.rpartition(b"\n")[2]):
         return None
     nuls = len(rest) - len(rest.rstrip(b"\0"))
@@ -201,6 +204,19 @@ def parse_object(line: bytes, path: Path, number: int) -> dict[str, Any]:
         raise FormatError(str(path), f"line {number}", str(error)) from None
 
 
+def read_header(path: Path) -> Header:
+    """The first line of a history alone.  Raises FormatError, OSError."""
+    with path.open("rb") as file:
+        return header_of(file.readline(), path)
+
+
+def header_of(line: bytes, path: Path) -> Header:
+    """The header in a history's first line, which ends with a line end.  Raises FormatError."""
+    if not line.endswith(b"\n"):
+        raise FormatError(str(path), "line 1", "expected a history header, found no whole line")
+    return parse_header(parse_object(line, path, 1), path)
+
+
 def parse_header(record: dict[str, Any], path: Path) -> Header:
     """The header of line 1.  Raises FormatError for another format or version."""
     if record.get("format") != HISTORY_FORMAT:
@@ -215,6 +231,38 @@ def parse_header(record: dict[str, Any], path: Path) -> Header:
         seed=record.get("seed"),
         started=str(record.get("started", "")),
         extra={name: value for name, value in record.items() if name not in known},
+    )
+
+
+#: Reads the lines that our own writer writes, and most others; ten times as fast as the strict reader.
+_EVENTS: Final = msgspec.json.Decoder(Event)
+_OPTIONAL: Final = attrgetter("key", "node", "error", "phase", "intended")
+_DOUBTFUL: Final = (b"\\", b'" ', b'"\t', b'"\r', b'"\n')
+
+
+def read_event(line: bytes, path: Path, number: int) -> Event:
+    """The event of one line, whose end may be with it or not.  Raises FormatError that names the field."""
+    try:
+        event = _EVENTS.decode(line)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        pass  # the strict reader says what is wrong, or takes what msgspec does not, such as half a surrogate pair
+    else:
+        if _is_plain(line, event):
+            return event
+    return parse_event(parse_object(line, path, number), path, number)
+
+
+def _is_plain(line: bytes, event: Event) -> bool:
+    """Whether msgspec passed over nothing that the strict reader refuses.
+
+    That is a field given twice, a missing value, and too many levels.  Without a backslash, and without white space
+    behind a quote, ``":`` stands behind names alone; a plain line has as many names as the event has fields.
+    """
+    return (
+        line.count(b'":') == 11 - _OPTIONAL(event).count(None)
+        and b'"value":' in line
+        and not any(mark in line for mark in _DOUBTFUL)
+        and not (len(line) > MOST_LEVELS and nests_deeper(line, event.value, MOST_LEVELS - 1))
     )
 
 

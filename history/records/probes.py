@@ -162,20 +162,20 @@ def probes_header() -> str:
 
 def read_probes(path: Path) -> list[Probe]:
     """Read a whole ``probes.jsonl``; a torn last line is left out.  Raises FormatError and OSError."""
-    return list(each_probe(path))
-
-
-def each_probe(path: Path) -> Iterator[Probe]:
-    """The probes one by one, for files that are not to be held.  Raises as :func:`read_probes` does."""
     with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            if not line.endswith(b"\n"):
-                return
-            try:
-                record = load_object(line)
-                if number > 1:
-                    yield Probe(**record)
-                elif record["format"] != PROBES_FORMAT or record["version"] not in READ_VERSIONS:
-                    raise ValueError(f"expected {PROBES_FORMAT} version {' or '.join(map(str, READ_VERSIONS))}")
-            except (ValueError, TypeError, KeyError) as error:
-                raise FormatError(str(path), f"line {number}", f"not a probe: {error}") from None
+        return list(probes_in(file, path))
+
+
+def probes_in(lines: Iterable[bytes], path: Path) -> Iterator[Probe]:
+    """The probes in the lines of a file, which ``path`` names; a torn last line is left out.  Raises FormatError."""
+    for number, line in enumerate(lines, start=1):
+        if not line.endswith(b"\n"):
+            return
+        try:
+            record = load_object(line)
+            if number > 1:
+                yield Probe(**record)
+            elif record["format"] != PROBES_FORMAT or record["version"] not in READ_VERSIONS:
+                raise ValueError(f"expected {PROBES_FORMAT} version {' or '.join(map(str, READ_VERSIONS))}")
+        except (ValueError, TypeError, KeyError) as error:
+            raise FormatError(str(path), f"line {number}", f"not a probe: {error}") from None

@@ -29,15 +29,15 @@ import pyarrow.compute as pc
 from checker import check_operations
 from history import Counterexample, KeyVerdict, Operation
 from history.codes import NEVER
+from history.columns.events import key_of, operations_of
+from history.columns.pairing import PLAIN_OPERATIONS
 from history.records.events import load_json
 from history.records.text import counted
 from history.records.verdicts import MAX_COUNTEREXAMPLES
 from history.tables.operations import json_text
 from history.tables.schemas import OPERATIONS
 from pipeline.spark.actions import run_action
-from pipeline.tables.columns import key_of, operations_of
 from pipeline.tables.judging import REGISTERS
-from pipeline.tables.pairing import PLAIN_OPERATIONS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

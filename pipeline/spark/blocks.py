@@ -28,13 +28,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from history import Event
+from history.columns.file import read_lines
+from history.columns.lines import Block, Bytes, read_block
+from history.columns.pairing import Problem, pair_events
+from history.safe_open import open_below
 from pipeline.spark.actions import require_visible, run_action
 from pipeline.spark.hadoop_fs import for_readers, torn_tail
 from pipeline.spark.keys import write_by_key, write_numbers, write_table
-from pipeline.tables.lines import Block, Bytes, read_block
-from pipeline.tables.pairing import Problem, pair_events
 from pipeline.tables.recovery import Slice
-from pipeline.tables.sources import read_lines
 from pipeline.tables.storage import write_part
 
 if TYPE_CHECKING:
@@ -79,7 +80,8 @@ def read_blocks(spark: SparkSession, source: Source, root: Path, piece: int) -> 
 
 def _block_here(history: Path, size: int, root: Path, piece: int, start: int) -> Report:
     require_visible(history)
-    data = read_lines(history, start, start + piece)
+    with open_below(history.parent, history) as file:
+        data = read_lines(file, start, start + piece)
     return write_block(data, Block(start), root, last=start + piece >= size)
 
 

@@ -18,11 +18,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from history.columns.pairing import PLAIN_OPERATIONS
 from history.tables.metadata import named
 from history.tables.schemas import VERDICTS
 from pipeline.spark.actions import require_model, require_visible, run_action
 from pipeline.tables.judging import Budget, OneKey, by_key, each_key, judge
-from pipeline.tables.pairing import PLAIN_OPERATIONS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

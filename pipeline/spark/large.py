@@ -25,19 +25,21 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from history import SECOND, RunFiles, receipts_of
+from history.columns.file import PIECE, check_blocks, check_problems
+from history.columns.pairing import Seams
 from history.metrics.recovery import Times
+from history.recording import Recording
+from history.records.events import header_of
 from history.tables.schemas import OPERATIONS, VERDICTS, WINDOWS
 from pipeline.spark.actions import require_visible, run_action
 from pipeline.spark.big_keys import judge_big_keys
 from pipeline.spark.blocks import Report, Source, Span, read_blocks, span_of
 from pipeline.spark.hadoop_fs import for_readers, head, listing
 from pipeline.spark.keys import count_keys, judge_keys, read_table, write_by_key, write_numbers
-from pipeline.tables.conclusions import clock_of, source_of
+from pipeline.tables.conclusions import source_of
 from pipeline.tables.judging import REGISTERS, Budget, verdict_table
-from pipeline.tables.local import Tables
-from pipeline.tables.pairing import Seams
+from pipeline.tables.local import Tables, probe_table
 from pipeline.tables.recovery import Slice, fault_table, ok_times
-from pipeline.tables.sources import PIECE, check_blocks, check_problems, header_of, probe_batches
 from pipeline.tables.storage import remove, replacing, write_part, write_tables
 from pipeline.tables.windows import COLUMNS, window_table
 
@@ -81,7 +83,7 @@ def worker_bytes(spark: SparkSession) -> int:
 
 def run_tables(
     spark: SparkSession,
-    run: RunFiles,
+    run: RunFiles | Recording,
     *,
     model: str | None,
     deadline_s: float,
@@ -97,6 +99,8 @@ def run_tables(
     refuses, PackageMissingError for a URI that no file system here reads, JobError when Spark fails, or
     a worker does not see the run's directory.
     """
+    recording = Recording.of(run)
+    run = recording.files
     if history is None:
         source = Source(run.history.resolve().as_uri(), run.history.stat().st_size, str(run.history))
     else:
@@ -105,7 +109,7 @@ def run_tables(
         # Its tables are all that is here.
         run.root.mkdir(exist_ok=True)
     header_of(b"".join(head(spark, source.uri).partition(b"\n")[:2]), Path(source.name))
-    made_from = source_of(run) if run.history.exists() else None
+    made_from = source_of(recording) if run.history.exists() else None
     with replacing(run.tables, made_from) as (fresh, rows):
         root = fresh.resolve()
         scratch = root / ".blocks"
@@ -121,11 +125,11 @@ def run_tables(
             rows["windows"], times = windows.result()
         # Not those that were written: what was paired must be read back.
         rows["operations"] = sum(piece.operations for piece in made.slices)
-        faults = fault_table(receipts, _joined_times(scratch / "ok", times), load, clock_of(run))
+        faults = fault_table(receipts, _joined_times(scratch / "ok", times), load, recording.clock)
         rows.update(write_tables(root, {"verdicts": verdicts, "faults": faults}))
         # Not what is in it first: an attempt that Spark has given up may still write there.
         remove(scratch)
-        rows["probes"] = write_part(root, "probes", probe_batches(run.probes))
+        rows["probes"] = write_part(root, "probes", [probe_table(recording)])
     return Tables.of(verdicts, faults)
 
 

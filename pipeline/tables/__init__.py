@@ -2,8 +2,6 @@
 
 ===============  ===================================================================================================
 ``local``        all of them
-``sources``      reads the records of a run; ``lines``: ``history.jsonl`` by columns; ``columns``: events as columns
-``pairing``      events to operations
 ``judging``      verdicts by key
 ``windows``      operations by second; ``load_figures``: over the whole run
 ``recovery``     faults, with what each cost

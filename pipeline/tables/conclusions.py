@@ -8,16 +8,14 @@ checks and no environment.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from history import SECOND, FormatError, RunFiles
-from history.json_object import read_object
-from history.metrics.awake_clock import AwakeClock
+from history import SECOND, FormatError
 from history.metrics.recovery import Load, moment_or
+from history.recording import Recording
 from history.records.events import PHASES
 from history.records.violations import violations_of
 from history.tables.operations import json_text, operations_table, table_of_rows
@@ -27,13 +25,13 @@ from pipeline.tables.judging import verdicts_of
 _OWN: Final = ("name", "kind", "verdict", "asked", "seen")
 
 
-def conclusion_tables(run: RunFiles, tables: Mapping[str, pa.Table], load: Load) -> dict[str, pa.Table]:
+def conclusion_tables(run: Recording, tables: Mapping[str, pa.Table], load: Load) -> dict[str, pa.Table]:
     """The tables ``history.tables.schemas.CONCLUSIONS`` of a run.
 
     ``tables`` holds its verdicts and faults, ``load`` is when its clients were at work.  Raises FormatError if
     ``results.json`` is not what we write.
     """
-    results = object_in(run.results)
+    results = run.lenient("results")
     try:
         return {
             "checks": table_of_rows(_checks(results), CHECKS),
@@ -42,27 +40,16 @@ def conclusion_tables(run: RunFiles, tables: Mapping[str, pa.Table], load: Load)
             "counterexamples": counterexample_table(tables["verdicts"]),
         }
     except (AttributeError, KeyError, TypeError, ValueError, pa.ArrowException) as error:
-        raise FormatError(str(run.results), "the file", f"not what we write: {type(error).__name__}: {error}") from None
+        raise FormatError(
+            str(run.files.results), "the file", f"not what we write: {type(error).__name__}: {error}"
+        ) from None
 
 
-def object_in(path: Path) -> dict[str, Any]:
-    """A JSON object in a file, or an empty one: a run may have been killed before it was written."""
-    try:
-        return read_object(path)
-    except ValueError:
-        return {}
-
-
-def clock_of(run: RunFiles) -> AwakeClock:
-    """The clock of a run without the times in which the harness stood still."""
-    return AwakeClock.recorded(object_in(run.state))
-
-
-def source_of(run: RunFiles) -> dict[str, int]:
+def source_of(run: Recording) -> dict[str, int]:
     """What tables are made from and may change: the history's length in bytes, the time of all standstills (ns)."""
     return {
-        "history.jsonl": run.history.stat().st_size,
-        "standstills": sum(end - begin for begin, end in clock_of(run).spans),
+        "history.jsonl": run.files.history.stat().st_size,
+        "standstills": sum(end - begin for begin, end in run.clock.spans),
     }
 
 

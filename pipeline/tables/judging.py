@@ -17,11 +17,11 @@ import pyarrow.compute as pc
 from checker import check_operations
 from checker.core.options import CheckOptions
 from history import KeyVerdict
+from history.columns.events import key_of, operations_of
+from history.columns.pairing import PLAIN_OPERATIONS
 from history.readers.parquet import columns_of
 from history.tables.operations import json_text
 from history.tables.schemas import VERDICTS
-from pipeline.tables.columns import key_of, operations_of
-from pipeline.tables.pairing import PLAIN_OPERATIONS
 
 COLUMNAR: Final = 5_000
 REGISTERS: Final = ("register", "cas-register")

@@ -13,11 +13,12 @@ from typing import Any
 import pyarrow as pa
 
 from history import KeyVerdict, RunFiles
+from history.recording import Recording
+from history.tables.operations import table_of
 from history.tables.schemas import PROBES, VERDICTS
-from pipeline.tables.conclusions import clock_of, source_of
+from pipeline.tables.conclusions import source_of
 from pipeline.tables.judging import Budget, each_key, judge, verdicts_of
 from pipeline.tables.recovery import Slice, fault_table, ok_times
-from pipeline.tables.sources import probe_batches, read_run
 from pipeline.tables.storage import replacing, write_tables
 from pipeline.tables.windows import window_table
 
@@ -35,33 +36,39 @@ class Tables:
         return cls(verdicts_of(verdicts), faults.to_pylist())
 
 
-def local_tables(run: RunFiles, *, model: str | None, deadline_s: float) -> Tables:
+def local_tables(run: RunFiles | Recording, *, model: str | None, deadline_s: float) -> Tables:
     """Compute and write the five tables of a run, in this process.
 
     Raises what :func:`computed_tables` does, and OSError when the disk refuses.
     """
-    source = source_of(run)  # before it is read: what comes meanwhile may be left out
-    tables = computed_tables(run, model=model, deadline_s=deadline_s)
-    store_tables(run, tables, source)
+    recording = Recording.of(run)
+    source = source_of(recording)  # before it is read: what comes meanwhile may be left out
+    tables = computed_tables(recording, model=model, deadline_s=deadline_s)
+    store_tables(recording.files, tables, source)
     return Tables.of(tables["verdicts"], tables["faults"])
 
 
-def computed_tables(run: RunFiles, *, model: str | None, deadline_s: float) -> dict[str, pa.Table]:
+def computed_tables(run: Recording, *, model: str | None, deadline_s: float) -> dict[str, pa.Table]:
     """Compute the five tables of a run, by name.
 
     Without a ``model`` there are no verdicts: the keys are judged by something else.  ``deadline_s`` bounds the
     checking of all keys together (see ``pipeline.tables.judging.Budget``).  Raises
     history.FormatError for bad recorded data, FileNotFoundError without a history.
     """
-    operations, receipts = read_run(run)
+    operations, receipts = run.history.operations, run.receipts
     load = Slice.load([Slice.of(operations)], receipts)
     return {
         "operations": operations,
         "verdicts": _verdicts(operations, model, deadline_s),
         "windows": window_table(operations),
-        "faults": fault_table(receipts, ok_times(operations), load, clock_of(run)),
-        "probes": pa.concat_tables([PROBES.empty_table(), *probe_batches(run.probes)]),
+        "faults": fault_table(receipts, ok_times(operations), load, run.clock),
+        "probes": probe_table(run),
     }
+
+
+def probe_table(run: Recording) -> pa.Table:
+    """The probes of a run as a table.  Raises FormatError, OSError."""
+    return table_of({name: [getattr(probe, name) for probe in run.probes] for name in PROBES.names}, PROBES)
 
 
 def store_tables(run: RunFiles, tables: Mapping[str, pa.Table], source: Mapping[str, int]) -> None:

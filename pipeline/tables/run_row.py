@@ -9,18 +9,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from history import Receipt, RunFiles
+from history import Receipt
 from history.metrics.awake_clock import AwakeClock
 from history.metrics.recovery import Load, never_recovered, surroundings
+from history.recording import Recording
 from history.records.layout import start_of
 from history.records.plans import nemesis_name, system_version
 from history.records.settings import machine_of, settings_of
 from history.records.verdicts import verdict_of
-from pipeline.tables.conclusions import clock_of, object_in
 
 
 def run_row(
-    run: RunFiles,
+    run: Recording,
     name: str,
     of_load: tuple[dict[str, Any], Load],
     tables: Mapping[str, pa.Table],
@@ -32,7 +32,7 @@ def run_row(
     ``of_load`` is what ``pipeline.tables.load_figures`` returns; ``tables`` holds verdicts, faults and checks.
     """
     figures, load = of_load
-    plan, results, suite = map(object_in, (run.plan, run.results, run.suite))
+    plan, results, suite = map(run.lenient, ("plan", "results", "suite"))
     test, _, started = name.rpartition("/")
     verdicts = tables["verdicts"]
     return {
@@ -45,7 +45,7 @@ def run_row(
         "workload": str(plan.get("workload", "")),
         "settings": settings_of(plan),
         "machine": machine_of(results),
-        "verdict": _verdict(results, object_in(run.state), verdicts, planned=bool(plan)),
+        "verdict": _verdict(results, run.lenient("state"), verdicts, planned=bool(plan)),
         **_reasons(results, tables["checks"]),
         "expected": (suite.get("expected") or {}).get("verdicts"),
         "as_expected": suite.get("as_expected"),
@@ -53,7 +53,7 @@ def run_row(
         "written": written,
         "fingerprint": fingerprint,
         **figures,
-        **_fault_figures(tables["faults"].to_pylist(), load, clock_of(run)),
+        **_fault_figures(tables["faults"].to_pylist(), load, run.clock),
     }
 
 

@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from history import FormatError, RunFiles
 from history.metrics import change_points, regressions, survival
 from history.metrics.regressions import FIGURES, VERDICT, Baseline
+from history.recording import Recording
 from history.records import plans, settings
 from history.tables import schemas
 from history.tables.metadata import version_in
@@ -36,14 +37,15 @@ _TRENDS: Final = "trends.parquet"
 _RULE: Final = (trends, regressions, change_points, survival, plans, settings, schemas)
 
 
-def append_run(warehouse: Path, run: RunFiles) -> bool:
+def append_run(warehouse: Path, run: RunFiles | Recording) -> bool:
     """Add the finished tables of a run to the warehouse; False if it is there already.
 
     A run that was judged again replaces the former one.  Raises FileNotFoundError without tables or history,
     FormatError for tables that are not whole or have columns of other types, OSError.
     """
     landing = Landing(warehouse)
-    added = landing.add(run, run_name(run))
+    recording = Recording.of(run)
+    added = landing.add(recording, run_name(recording.files))
     landing.publish()
     refresh(warehouse)
     return added

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 import pyarrow as pa
 
 from history import FormatError, RunFiles
+from history.recording import Recording
 from history.records.layout import LARGE_BYTES
 from pipeline.errors import JobError
 from pipeline.spark.actions import require_visible, run_action
@@ -23,7 +24,6 @@ from pipeline.spark.hadoop_fs import is_remote
 from pipeline.spark.large import run_tables
 from pipeline.spark.session import is_local
 from pipeline.tables.local import local_tables
-from pipeline.tables.sources import read_header
 from pipeline.warehouse.index import refresh
 from pipeline.warehouse.landing import HELD_BYTES, Landing
 from pipeline.warehouse.remote import Files, contents, look_at, staged_copy, staged_without_history
@@ -132,7 +132,7 @@ class Adder:
         """Add the run that ``staging`` gives; ``compute`` makes its tables if it has none that can be read."""
         try:
             with staging as (name, run):
-                added = self._add(run, name, compute)
+                added = self._add(Recording(run.root), name, compute)
         except Exception as error:  # noqa: BLE001 (one run must not end the others, whatever it holds)
             self.fail(number, place, f"{type(error).__name__}: {error}")
             return
@@ -155,12 +155,12 @@ class Adder:
             for number in held:
                 self.fail(number, self.outcomes[number].run, f"{type(error).__name__}: {error}")
 
-    def _add(self, run: RunFiles, name: str, compute: Compute) -> bool:
-        if run.tables.is_dir():
+    def _add(self, run: Recording, name: str, compute: Compute) -> bool:
+        if run.files.tables.is_dir():
             # They may be of another release, or damaged.
             with contextlib.suppress(FileNotFoundError, FormatError):
                 return self._landing.add(run, name)
-        compute(run, model=read_header(run.history).model, deadline_s=self.deadline_s)
+        compute(run, model=run.header.model, deadline_s=self.deadline_s)
         return self._landing.add(run, name)
 
 
@@ -237,8 +237,8 @@ def _read_by_tasks(
 def _by_size(spark: SparkSession, large: int) -> Compute:
     """Compute the tables of a run by all tasks if its history has more than ``large`` bytes."""
 
-    def compute(run: RunFiles, **options: Any) -> object:
-        small = run.history.stat().st_size <= large
+    def compute(run: Recording, **options: Any) -> object:
+        small = run.files.history.stat().st_size <= large
         return local_tables(run, **options) if small else run_tables(spark, run, **options)
 
     return compute

@@ -22,12 +22,13 @@ from typing import Final
 import pyarrow as pa
 
 from history import FormatError, RunFiles
+from history.recording import Recording
 from history.tables.metadata import named, read_pieces, schema_of
 from history.tables.operations import table_of_rows
 from history.tables.schemas import RUNS, RUNS_VERSION, TABLES, TABLES_VERSION
 from history.tables.warehouse import files_of, in_newest, newest_version, written_schema
 from pipeline.tables import storage
-from pipeline.tables.conclusions import clock_of, conclusion_tables, source_of
+from pipeline.tables.conclusions import conclusion_tables, source_of
 from pipeline.tables.load_figures import batches_of, load_figures
 from pipeline.tables.run_row import last_moment, run_row
 from pipeline.tables.storage import appearing, exact, made_from, read_table, rows_in, rows_of, write_file
@@ -98,19 +99,21 @@ class Landing:
         self._added = {name: self._known[name].fingerprint for name in ours if name in self._known}
         self._parts: dict[tuple[str, str], list[pa.Table]] = {}
 
-    def add(self, run: RunFiles, name: str) -> bool:
+    def add(self, run: RunFiles | Recording, name: str) -> bool:
         """Add a run with finished tables; False if the warehouse, or this landing, has it already.
 
         A run with very many operations is published at once.
         Raises FileNotFoundError without tables or history, FormatError for tables that are not whole or of a history
         that has grown, or with standstills in their figures, and for another run of the same name, OSError.
         """
-        rows = rows_of(run.tables)
+        run = Recording.of(run)
+        files = run.files
+        rows = rows_of(files.tables)
         # Earlier releases recorded no length, and left no standstill out.
         source = source_of(run)
-        recorded = {"standstills": 0, **made_from(run.tables)}
+        recorded = {"standstills": 0, **made_from(files.tables)}
         if (then := {name: recorded.get(name, now) for name, now in source.items()}) != source:
-            raise FormatError(str(run.tables), "the tables", f"made from {then}, where the run has {source}")
+            raise FormatError(str(files.tables), "the tables", f"made from {then}, where the run has {source}")
         mark = fingerprint(run, rows)
         if (before := self._added.get(name)) is not None:
             if before != mark:
@@ -121,18 +124,18 @@ class Landing:
             return False
         # Also where this machine's clock is behind that of the last writer.
         written = max(self._now() // 1000, known.written + 1 if known is not None else 0)
-        large = sum(path.stat().st_size for path in run.table("operations").glob("*")) > HELD_BYTES
+        large = sum(path.stat().st_size for path in files.table("operations").glob("*")) > HELD_BYTES
         names = [table for table in TABLES if not (large and table == "operations")]
-        tables = {table: read_table(run.table(table), table) for table in names}
-        batches = batches_of(run.table("operations")) if large else tables["operations"].to_batches
-        figures = load_figures(batches, clock_of(run), last_moment(tables["faults"]))
+        tables = {table: read_table(files.table(table), table) for table in names}
+        batches = batches_of(files.table("operations")) if large else tables["operations"].to_batches
+        figures = load_figures(batches, run.clock, last_moment(tables["faults"]))
         tables |= conclusion_tables(run, tables, figures[1])
         row = run_row(run, name, figures, tables, mark, written)
         tables["runs"] = table_of_rows([row], RUNS)
         month = month_of(row["started"])
         parts = {(table, month): with_run(content, table, name) for table, content in tables.items()}
         if large:
-            pieces = _pieces(run.table("operations"), name)
+            pieces = _pieces(files.table("operations"), name)
             self._publish({**{place: [part] for place, part in parts.items()}, ("operations", month): pieces})
         else:
             self._hold(parts)
@@ -207,17 +210,17 @@ def _pieces(operations: Path, run: str) -> Iterator[pa.Table]:
             yield with_run(piece, "operations", run)
 
 
-def fingerprint(run: RunFiles, rows: Mapping[str, int]) -> str:
+def fingerprint(run: Recording, rows: Mapping[str, int]) -> str:
     """A hash of what was recorded and concluded, of the tables' versions and of the number of ``rows`` in each.
 
     Raises FileNotFoundError, OSError.
     """
     total = hashlib.sha256(f"{TABLES_VERSION} {RUNS_VERSION} {json.dumps(rows, sort_keys=True)}".encode())
-    for path in (run.history, run.probes, run.plan, run.results, run.suite):
-        if path == run.history or path.exists():
-            with path.open("rb") as file:
-                total.update(hashlib.file_digest(file, "sha256").digest())
+    files = run.files
+    for path in (files.history, files.probes, files.plan, files.results, files.suite):
+        if path == files.history or path.exists():
+            total.update(run.digest(path))
         total.update(path.name.encode())
-    if spans := clock_of(run).spans:
+    if spans := run.clock.spans:
         total.update(json.dumps(spans).encode())
     return total.hexdigest()

@@ -8,8 +8,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from history.columns.operations import Floats, Ints
 from reports.analysis.node_timeline import ROLES, ROUND_S, SILENT, NodeTimeline, leader_at, stretches, term_at
-from reports.load.columns import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True)

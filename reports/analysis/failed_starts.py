@@ -93,7 +93,7 @@ def _reason(run: Run, node: str, reach: int) -> tuple[str, str, tuple[str, ...],
     about something that failed, and that before any other exception or error.
     """
     files = [path for name, path in logs.log_files(run.files, rotated=False) if name == node]
-    tails = [(path.name, logs.tail(path, reach)) for path in files]
+    tails = [(path.name, logs.tail(run.recording, path, reach)) for path in files]
     for pattern in (_CAUSE, _FAILED, _EXCEPTION, _ERROR):
         for name, lines in tails:
             place = next((at for at in range(len(lines) - 1, -1, -1) if pattern.search(lines[at])), None)

@@ -13,10 +13,10 @@ from typing import Any, Final
 import numpy as np
 
 from history import SECOND, Receipt
+from history.columns.operations import Operations
 from history.metrics.awake_clock import AwakeClock
 from history.metrics.recovery import Asked, Load, figures, load_of, moment_or, surroundings
 from reports.analysis.node_timeline import NodeTimeline, leader_at
-from reports.load.columns import Operations
 from reports.load.cut_record import is_cut
 from reports.load.run import Run
 from reports.style.format import one_line

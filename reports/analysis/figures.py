@@ -9,7 +9,7 @@ import numpy as np
 
 from history import SECOND
 from history.codes import FAIL, INFO, OK, OUTCOMES
-from reports.load.columns import NONE, Floats, Ints, Operations
+from history.columns.operations import NONE, Floats, Ints, Operations
 
 #: Width of one cell of the availability strip.
 STRIP_NS = 250_000_000

@@ -307,7 +307,9 @@ def _violation(run: Run, found: list[NodeTimeline], windows: list[FaultWindow], 
         earlier=[window for window in windows if window.stands(start, end) and window not in standing],
         logged=run.notes.attempt(
             "log excerpts",
-            lambda: logs.around(run.files, run.started, (began, until), [n for n in (node, leader) if n], ROOM_S, 30),
+            lambda: logs.around(
+                run.recording, run.started, (began, until), [n for n in (node, leader) if n], ROOM_S, 30
+            ),
             None,
         ),
         suspects=[response(operation) for operation in example.suspects],

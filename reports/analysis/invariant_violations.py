@@ -323,7 +323,7 @@ def _moment(drawn: Drawn, one: Observation) -> Moment:
         logged=run.notes.attempt(
             "log excerpts",
             lambda: logs.around(
-                run.files, run.started, (seconds, seconds), [node, *([leader] if leader else [])], ROOM_S, 24
+                run.recording, run.started, (seconds, seconds), [node, *([leader] if leader else [])], ROOM_S, 24
             ),
             None,
         ),

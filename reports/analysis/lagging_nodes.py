@@ -8,10 +8,10 @@ from typing import Final
 
 import numpy as np
 
+from history.columns.operations import Floats, Ints
 from reports.analysis.faults import FaultWindow, about_to_strike, when
 from reports.analysis.node_timeline import SILENT, NodeTimeline, last_progress, late_nodes, left_at, logs
 from reports.load import logs as node_logs
-from reports.load.columns import Floats, Ints
 from reports.load.run import Run
 from reports.style.format import number
 
@@ -194,7 +194,7 @@ def stopped_at(
     moved = [*(one.moved for one in lagging if one.moved is not None), *left]
     since = unserved if unserved is not None else min(moved, default=last_heal(windows))
     start, end = max(since - BEFORE_S, 0.0), since + RECOVERY_S
-    lines = node_logs.excerpt(run.files, run.started, start, end, limit=40)
+    lines = node_logs.excerpt(run.recording, run.started, start, end, limit=40)
     return Stopped(since, start, end, [line for line in lines if line.weight] or lines, lagging)
 
 

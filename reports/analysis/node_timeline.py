@@ -9,9 +9,9 @@ from typing import Final
 import numpy as np
 
 from history import Probe, Receipt
+from history.columns.operations import Floats, Ints
 from history.records.indexes import between
 from history.records.probes import Claim, leader_by
-from reports.load.columns import Floats, Ints
 from reports.style.format import index as index_of
 
 ROLES: Final = ("leader", "follower", "candidate", "unknown", "silent")

@@ -12,9 +12,9 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from history.columns.operations import NONE, Ints, Operations
 from history.metrics.awake_clock import AwakeClock
 from reports.analysis.faults import FaultWindow
-from reports.load.columns import NONE, Ints, Operations
 from reports.load.cut_record import is_cut
 from reports.load.run import Run
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from history.columns.operations import Floats, Ints
 from reports.analysis.node_timeline import ROUND_S, SILENT, STALE_S, NodeTimeline, logs
-from reports.load.columns import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,10 @@ from typing import Final, Literal
 
 import numpy as np
 
+from history.columns.operations import Floats
 from reports.analysis.faults import FaultWindow
 from reports.analysis.node_timeline import SILENT, NodeTimeline
 from reports.analysis.progress import extremes, progress_of
-from reports.load.columns import Floats
 from reports.style.index_axis import IndexAxis
 from reports.style.palette import node_colour
 

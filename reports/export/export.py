@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from history import RunFiles
+from history.recording import Recording
 from history.safe_open import replacing
 from reports.analysis.findings import prepare
 from reports.export import operations, perfetto
@@ -20,12 +21,12 @@ def _perfetto(files: RunFiles, out: BinaryIO) -> list[str]:
 
 
 def _csv(files: RunFiles, out: BinaryIO) -> list[str]:
-    operations.write_csv(operations.table_of(files), out)
+    operations.write_csv(Recording.of(files).table, out)
     return []
 
 
 def _parquet(files: RunFiles, out: BinaryIO) -> list[str]:
-    operations.write_parquet(operations.table_of(files), out)
+    operations.write_parquet(Recording.of(files).table, out)
     return []
 
 

@@ -7,15 +7,8 @@ from typing import Any, BinaryIO
 import pyarrow.csv as pc
 import pyarrow.parquet as pq
 
-from history import RunFiles
 from history.tables.metadata import add_metadata
 from history.tables.schemas import OPERATIONS, TABLES_VERSION
-from reports.load.columns import arrow_of
-
-
-def table_of(files: RunFiles) -> Any:
-    """Return the operations in the order of their invocations.  Raises OSError, FormatError, pyarrow's errors."""
-    return arrow_of(files.table("operations"), files.history).sort_by("invoke_index")
 
 
 def write_csv(table: Any, out: BinaryIO) -> None:

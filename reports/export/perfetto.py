@@ -8,6 +8,7 @@ from typing import Any, BinaryIO, Final, Literal
 import numpy as np
 
 from history.codes import OUTCOMES
+from history.columns.operations import NONE
 from reports.analysis import figures
 from reports.analysis.elections import leaderships_of
 from reports.analysis.faults import FaultWindow
@@ -15,7 +16,6 @@ from reports.analysis.findings import Drawn
 from reports.analysis.marks import marks_of
 from reports.analysis.node_timeline import SILENT, stretches
 from reports.export.packets import Packets
-from reports.load.columns import NONE
 
 _INDEXES: Final[tuple[tuple[Literal["log_end", "committed", "applied"], str], ...]] = (
     ("log_end", "end of the log"),

@@ -1,7 +1,7 @@
 """Reading of runs and stores.
 
 =====================  =============================================================================================
-``run``                the readable files of a run; ``columns``: its operations; ``unjudged``: why it has no verdict
+``run``                what of a recording can be read; ``unjudged``: why it has no verdict
 ``check_rows``         checks and gates as rows; ``promises``: what a failed one breaks; ``alarm_lines``: its lines
 ``logs``               excerpts of the nodes' logs; ``log_times``: the dates of their lines
 ``nearby_operations``  operations near a counterexample

@@ -41,7 +41,7 @@ def alarm_lines(run: Run) -> list[AlarmLine]:
 
 
 def _in_file(run: Run, node: str, path: Path, patterns: list[tuple[str, Any]]) -> Iterator[AlarmLine]:
-    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    lines = run.recording.log(path).getvalue().decode("utf-8", "replace").splitlines()
     found = 0
     for place, line in enumerate(lines):
         if found < MAX_SHOWN and any(

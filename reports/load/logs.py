@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple
 
 from history import RunFiles
-from history.json_object import read_object
-from history.records.log_words import NO_WORDS, LogWords
+from history.recording import Recording
+from history.records.log_words import LogWords
 from reports.load.log_times import stamp_of
 
 _LEVEL: Final = re.compile(r"\b(ERROR|WARN|INFO|DEBUG|TRACE)\b")
@@ -84,7 +84,7 @@ class Excerpt:
 
 
 def around(
-    files: RunFiles,
+    run: RunFiles | Recording,
     started: str,
     event: tuple[float, float],
     nodes: Sequence[str],
@@ -96,17 +96,17 @@ def around(
     ``room``: seconds before and after the event that are searched.  Of a stack trace only the exception is kept.
     """
     start, end, origin = max(event[0] - room[0], 0.0), event[1] + room[1], _origin(started)
-    chosen = tuple(dict.fromkeys(nodes))
+    chosen, recording = tuple(dict.fromkeys(nodes)), Recording.of(run)
     if origin is None:
         return Excerpt((), start, end, (), 0)
     raw = [
         line
-        for node, path in log_files(files)
+        for node, path in log_files(recording.files)
         if node in chosen
-        for line in _between(node, path, origin, start, end, _words(files))
+        for line in _between(node, path, recording, origin, start, end)
     ]
     share = max(limit // max(len(chosen), 1), 4)
-    counted = _counted(files, chosen)
+    counted = _counted(recording.files, chosen)
     mine = {node: [line for line in raw if line.node == node] for node in chosen}
     found = [line for node in chosen for line in _nearest(mine[node], event, share, counted)]
     shown = sorted(found, key=lambda line: (line.seconds, line.node))
@@ -124,7 +124,7 @@ def _nearest(raw: Sequence[LogLine], event: tuple[float, float], share: int, cou
     return important + [line for line in kinds if line not in important][: share - len(important)]
 
 
-def excerpt(files: RunFiles, started: str, start_s: float, end_s: float, limit: int = 60) -> list[LogLine]:
+def excerpt(run: RunFiles | Recording, started: str, start_s: float, end_s: float, limit: int = 60) -> list[LogLine]:
     """List lines of all nodes between two moments without noise; if more than ``limit``, the most important ones.
 
     Those that are repeated very often (:data:`OFTEN`) come first, the most frequent before others; the rest in order.
@@ -132,22 +132,27 @@ def excerpt(files: RunFiles, started: str, start_s: float, end_s: float, limit: 
     origin = _origin(started)
     if origin is None:
         return []
-    words = _words(files)
-    lines = (line for node, path in log_files(files) for line in _between(node, path, origin, start_s, end_s, words))
-    kinds = _collapsed(lines, lambda line: line.seconds, _counted(files))
+    recording = Recording.of(run)
+    named = log_files(recording.files)
+    lines = (line for node, path in named for line in _between(node, path, recording, origin, start_s, end_s))
+    kinds = _collapsed(lines, lambda line: line.seconds, _counted(recording.files))
     found = sorted(kinds, key=lambda line: (-line.weight - (2 if line.times >= OFTEN else 0), line.seconds))
     return sorted(found[:limit], key=lambda line: (-line.times if line.times >= OFTEN else 0, line.seconds, line.node))
 
 
-def by_second(files: RunFiles, started: str, start_s: float, end_s: float) -> list[LogLine]:
+def by_second(run: RunFiles | Recording, started: str, start_s: float, end_s: float) -> list[LogLine]:
     """List the important lines of nodes and harness between two moments, each kind once a second, with its count."""
     origin = _origin(started)
     if origin is None:
         return []
+    recording = Recording.of(run)
+    files = recording.files
     named = [*log_files(files), *([("", files.log)] if files.log.is_file() and not files.log.is_symlink() else [])]
-    found, words, counted = list[LogLine](), _words(files), _counted(files)
+    found, counted = list[LogLine](), _counted(files)
     for node, path in named:
-        lines = (line for line in _between(node, path, origin, start_s, end_s, words) if not _FRAME.match(line.text))
+        lines = (
+            line for line in _between(node, path, recording, origin, start_s, end_s) if not _FRAME.match(line.text)
+        )
         kept = (line for line in lines if line.weight or line.of_replication)
         for _, same in groupby(kept, key=lambda line: int(line.seconds)):
             found += _collapsed(same, lambda line: line.seconds, counted)
@@ -191,18 +196,9 @@ def log_files(files: RunFiles, *, rotated: bool = True) -> list[tuple[str, Path]
     return [(path.relative_to(files.nodes).parts[0], path) for path in paths if wanted.search(path.name)]
 
 
-def each_line(node: Path) -> Iterator[str]:
-    """Yield the lines of all logs in a node's directory.  Raises OSError."""
-    for path in sorted(node.glob("*.log*")):
-        with path.open(errors="replace") as lines:
-            yield from lines
-
-
-def tail(path: Path, lines: int) -> list[str]:
-    """Read the last lines of a file.  Raises OSError."""
-    with path.open("rb") as source:
-        source.seek(max(0, path.stat().st_size - _TAIL_BYTES))
-        return [_text(line) for line in source.read().splitlines()[-lines:]]
+def tail(recording: Recording, path: Path, lines: int) -> list[str]:
+    """Read the last lines of a log.  Raises OSError and UnsafeFileError."""
+    return [_text(line) for line in recording.log(path).getvalue()[-_TAIL_BYTES:].splitlines()[-lines:]]
 
 
 def seconds_of(line: str, started: str) -> float | None:
@@ -229,26 +225,24 @@ class _Words:
     replication: re.Pattern[str] | None
 
 
-def _words(files: RunFiles) -> _Words:
+def _words(recording: Recording) -> _Words:
     """The words of the run's system, from its results; of one that is not judged those of any system."""
-    changed = files.results.stat().st_mtime_ns if files.results.is_file() else 0
-    return _words_of(files.results, changed)
+    return _compiled(LogWords.of_results(recording.lenient("results")))
 
 
 @lru_cache(maxsize=8)
-def _words_of(results: Path, _changed: int) -> _Words:
-    try:
-        declared = LogWords.of_results(read_object(results, lenient=True))
-    except (OSError, ValueError):
-        declared = NO_WORDS
+def _compiled(declared: LogWords) -> _Words:
     important = re.compile(f"{_IMPORTANT}|{declared.milestones}" if declared.milestones else _IMPORTANT)
     noise, replication = (re.compile(text) if text else None for text in (declared.noise, declared.replication))
     return _Words(important, noise, replication)
 
 
-def _between(node: str, path: Path, origin: float, start_s: float, end_s: float, words: _Words) -> Iterator[LogLine]:
-    with path.open("rb") as source:
-        source.seek(_bisect(source, path.stat().st_size, origin, origin + start_s))
+def _between(
+    node: str, path: Path, recording: Recording, origin: float, start_s: float, end_s: float
+) -> Iterator[LogLine]:
+    words = _words(recording)
+    with recording.log(path) as source:
+        source.seek(_bisect(source, source.getbuffer().nbytes, origin, origin + start_s))
         now: float | None = None
         meanings: dict[str, _Meaning | None] = {}
         for line in source:
@@ -312,10 +306,10 @@ def _text(line: bytes) -> str:
     return text if len(text) <= MAX_LINE else text[: MAX_LINE - 1] + "…"
 
 
-def without_dates(files: RunFiles, started: str, nodes: Sequence[str]) -> tuple[str, str] | None:
+def without_dates(recording: Recording, started: str, nodes: Sequence[str]) -> tuple[str, str] | None:
     """Name the first of these nodes that has a log, and the log, if no line at its end has a date; else None."""
-    for node, path in log_files(files, rotated=False):
+    for node, path in log_files(recording.files, rotated=False):
         if node in nodes:
-            dated = any(seconds_of(line, started) is not None for line in tail(path, 12))
+            dated = any(seconds_of(line, started) is not None for line in tail(recording, path, 12))
             return None if dated else (node, path.name)
     return None

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from history import SECOND, Counterexample, Operation
-from reports.load.columns import NONE, Operations
+from history.columns.operations import NONE, Operations
 
 #: At most this many operations are shown on each side of one of the violation.
 MAX_NEARBY: Final = 3

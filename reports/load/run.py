@@ -1,4 +1,4 @@
-"""One run as the reports see it: those of its files that can be read, and a warning for each that cannot.
+"""One run as the reports see it: of its recording what can be read, and a warning for each part that cannot.
 
 Nothing but the run's directory is needed.  A run that was killed, or that failed before anything was judged, has fewer
 files; the page is then shorter and says why.
@@ -8,20 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import pyarrow.parquet as pq
 
-from history import SECOND, Event, Probe, Receipt, RunFiles, read_probes, receipts_of
-from history.json_object import load_object, read_object
+from history import SECOND, Probe, Receipt, RunFiles
+from history.columns.operations import Operations, from_operations
 from history.metrics.awake_clock import AwakeClock
+from history.recording import Recording
 from history.records.indexes import epoch_bits_in
 from history.records.verdicts import HARNESS_FAILURE as HARNESS_FAILURE
 from history.records.verdicts import verdict_of as verdict_of
 from reports.errors import Notes
-from reports.load.columns import Operations, from_operations, read_jsonl, read_parquet
 from reports.load.unjudged import unjudged
 from reports.style.format import index
 from reports.style.wording import Wording, by_values
@@ -31,7 +30,7 @@ from reports.style.wording import Wording, by_values
 class Run:
     """The contents of a run's files.  Dictionaries are as in the files; every field of them is optional."""
 
-    files: RunFiles
+    recording: Recording
     plan: dict[str, Any]
     header: dict[str, Any]
     state: dict[str, Any]
@@ -42,6 +41,10 @@ class Run:
     fault_rows: dict[int, dict[str, Any]]
     notes: Notes
     wording: Wording = by_values
+
+    @property
+    def files(self) -> RunFiles:
+        return self.recording.files
 
     @property
     def name(self) -> str:
@@ -145,22 +148,21 @@ def failure_of(files: RunFiles, state: Mapping[str, Any], results: Mapping[str, 
     return str(found) if found else None
 
 
-def read_run(files: RunFiles, wording: Wording = by_values) -> Run:
-    """Read the files of a run, with its model's words for operations.  Never raises for their contents."""
-    notes = Notes()
+def read_run(run: RunFiles | Recording, wording: Wording = by_values) -> Run:
+    """Read a run, with its model's words for operations.  Never raises for what its files hold."""
+    recording, notes = Recording.of(run), Notes()
     nothing: dict[str, Any] = {}
-    results = tidy(notes.attempt("results.json", lambda: read_object(files.results, lenient=True), nothing), notes)
-    events = notes.attempt_list("history.jsonl: faults", lambda: _nemesis_events(files.history))
+    results = tidy(notes.attempt("results.json", lambda: recording.results, nothing), notes)
     return Run(
-        files=files,
-        plan=notes.attempt("plan.json", lambda: read_object(files.plan, lenient=True), {}),
-        header=notes.attempt("history.jsonl: header", lambda: _header(files.history), {}),
-        state=notes.attempt("run.json", lambda: read_object(files.state, lenient=True), {}),
+        recording=recording,
+        plan=notes.attempt("plan.json", lambda: recording.plan, {}),
+        header=notes.attempt("history.jsonl: header", lambda: _header(recording), {}),
+        state=notes.attempt("run.json", lambda: recording.state, {}),
         results=results,
-        operations=_operations(files, notes),
-        receipts=notes.attempt("fault receipts", lambda: _receipts(results, events), []),
-        probes=notes.attempt("probes.jsonl", lambda: read_probes(files.probes) if files.probes.exists() else [], []),
-        fault_rows=notes.attempt("tables/faults.parquet", lambda: _fault_rows(files), {}),
+        operations=_operations(recording, notes),
+        receipts=_receipts(recording, results, notes),
+        probes=notes.attempt("probes.jsonl", lambda: recording.probes, []),
+        fault_rows=notes.attempt("tables/faults.parquet", lambda: _fault_rows(recording.files), {}),
         notes=notes,
         wording=wording,
     )
@@ -188,49 +190,28 @@ def tidy(results: Mapping[str, Any], notes: Notes) -> dict[str, Any]:
     return found if results else {}
 
 
-def _operations(files: RunFiles, notes: Notes) -> Operations:
+def _operations(recording: Recording, notes: Notes) -> Operations:
     nothing = from_operations([])
-    table = files.table("operations")
-    if table.exists():
-        found = notes.attempt("tables/operations.parquet", lambda: read_parquet(table), nothing)
-        if len(found):
-            return found
-    if not files.history.exists():
+    if not recording.files.history.exists() and not recording.files.table("operations").exists():
         notes.add("history.jsonl: there is none, so the page shows no operation")
         return nothing
-    return notes.attempt("history.jsonl", lambda: read_jsonl(files.history), nothing)
+    return notes.attempt("operations", lambda: recording.operations, nothing)
 
 
-def _header(path: Path) -> dict[str, Any]:
-    if not path.exists():
-        return {}
-    with path.open("rb") as lines:
-        return load_object(lines.readline())
+def _header(recording: Recording) -> dict[str, Any]:
+    return recording.header.to_json() if recording.files.history.exists() else {}
 
 
-def _nemesis_events(path: Path) -> list[Event]:
-    """Read only the nemesis events, without parsing the (many more) lines of the clients."""
-    if not path.exists():
-        return []
-    events = []
-    with path.open("rb") as lines:
-        for line in lines:
-            if b'"nemesis"' in line and line.endswith(b"\n"):
-                record = load_object(line)
-                if record.get("process") == "nemesis":
-                    events.append(
-                        Event(
-                            record["index"], record["time"], record["type"], "nemesis", record["f"], record.get("value")
-                        )
-                    )
-    return events
+def _receipts(recording: Recording, results: Mapping[str, Any], notes: Notes) -> list[Receipt]:
+    """The receipts in the history, or else in the results."""
 
+    def recorded() -> list[Receipt]:
+        return recording.receipts if recording.files.history.exists() else []
 
-def _receipts(results: dict[str, Any], events: list[Event]) -> list[Receipt]:
-    recorded = receipts_of(events)
-    if recorded:
-        return recorded
-    return [Receipt.from_json(record) for record in results.get("receipts", ())]
+    def concluded() -> list[Receipt]:
+        return [Receipt.from_json(record) for record in results.get("receipts", ())]
+
+    return notes.attempt_list("history.jsonl: faults", recorded) or notes.attempt_list("fault receipts", concluded)
 
 
 def _fault_rows(files: RunFiles) -> dict[int, dict[str, Any]]:

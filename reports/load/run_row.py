@@ -15,9 +15,9 @@ from functools import lru_cache, partial
 from typing import Any, Final
 
 from history import RunFiles
-from history.json_object import read_object
 from history.metrics.awake_clock import AwakeClock
 from history.metrics.recovery import never_recovered
+from history.recording import Recording
 from history.records.caveats import is_least
 from history.records.check_records import check_records
 from history.records.layout import start_of
@@ -125,17 +125,16 @@ FINE: Final = "linearizable: yes"
 _CUT: Final = "(its history was cut: no rates) "
 
 
-def row_of(files: RunFiles) -> RunRow:
+def row_of(run: RunFiles | Recording) -> RunRow:
     """Make the row of one run; a file that cannot be read counts as absent."""
-    notes = Notes()
-    nothing: dict[str, Any] = {}
+    recording, notes = Recording.of(run), Notes()
+    files, nothing = recording.files, dict[str, Any]()
     try:
         require_plain(files.root)
     except UnsafeFileError as error:
         return _bare(files, f"refused: {error}")
     plan, state, results = (
-        notes.attempt(path.name, partial(read_object, path, lenient=True), nothing)
-        for path in (files.plan, files.state, files.results)
+        notes.attempt(name, partial(getattr, recording, name), nothing) for name in ("plan", "state", "results")
     )
     return notes.attempt("row", lambda: _row(files, plan, state, tidy(results, notes)), None) or _bare(files)
 

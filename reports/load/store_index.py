@@ -17,6 +17,7 @@ from typing import Final
 import msgspec
 
 from history import RunFiles
+from history.recording import Recording
 from history.records.layout import WAREHOUSE
 from history.safe_open import RECORDS, UnsafeFileError, append_below, read_below, write_below
 from reports.load.run_row import RunRow, row_of
@@ -55,7 +56,7 @@ class StoreIndex:
                 continue
             line = self._known.get(place)
             if line is None or line.stamp != stamp:
-                line = _line(RunFiles(Path(root)))
+                line = _line(Recording(Path(root)))
                 new.append(line)
             fresh[place] = line
         # What is under way may end without another word, and then nothing of its stamp changes.
@@ -74,10 +75,10 @@ class StoreIndex:
             self._lines += len(new)
 
 
-def remember(files: RunFiles, store: Path) -> None:
+def remember(run: Recording, store: Path) -> None:
     """Add the row of a judged run to the index of its store, so that the next list finds it there."""
-    if files.root.parents[1].resolve() == store.resolve():
-        _append(store / INDEX_NAME, [_line(files)])
+    if run.files.root.parents[1].resolve() == store.resolve():
+        _append(store / INDEX_NAME, [_line(run)])
 
 
 _MARKS: Final = (RunFiles(Path()).plan.name, RunFiles(Path()).history.name)
@@ -104,9 +105,10 @@ def _holds_run(root: str) -> bool:
     return any(os.path.isfile(f"{root}/{name}") for name in _MARKS)  # noqa: PTH113 (as in _stamp)
 
 
-def _line(files: RunFiles) -> _Line:
-    stamp = _stamp(os.fspath(files.root))  # before the files are read: a later change is then seen as one
-    return _Line(INDEX_VERSION, _place(files), stamp, row_of(files))
+def _line(run: Recording) -> _Line:
+    # Before the files are read: a later change is then seen as one.  A judge has read them before it writes results.
+    stamp = _stamp(os.fspath(run.files.root))
+    return _Line(INDEX_VERSION, _place(run.files), stamp, row_of(run))
 
 
 def _place(files: RunFiles) -> str:

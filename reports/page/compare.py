@@ -15,11 +15,11 @@ from typing import Any, Final
 import numpy as np
 
 from history import RunFiles
+from history.columns.operations import Operations
 from history.metrics.awake_clock import AwakeClock
 from history.safe_open import UnsafeFileError, require_plain
 from reports.analysis import faults, figures, node_timeline
 from reports.analysis.faults import FaultWindow
-from reports.load.columns import Operations
 from reports.load.cut_record import is_cut
 from reports.load.run import Run, commands_of, phase_bounds, read_run
 from reports.load.run_row import RunRow

@@ -353,7 +353,12 @@ def settings_of(run: Run) -> list[tuple[str, list[tuple[str, str]]]]:
 
 def tails_of(run: Run) -> list[tuple[str, str, list[str]]]:
     """List (node, file, last lines) of every log, the harness's own first."""
-    found = [(node, path.name, logs.tail(path, 12)) for node, path in logs.log_files(run.files, rotated=False)[:16]]
+    found = [
+        (node, path.name, logs.tail(run.recording, path, 12))
+        for node, path in logs.log_files(run.files, rotated=False)[:16]
+    ]
     if run.files.log.is_file():
-        found.insert(0, ("harness", run.files.log.name, logs.tail(run.files.log, 40 if run.failure else 12)))
+        found.insert(
+            0, ("harness", run.files.log.name, logs.tail(run.recording, run.files.log, 40 if run.failure else 12))
+        )
     return found

@@ -21,8 +21,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from history.columns.operations import NONE, Coded, Ints, Operations
 from reports.analysis.counterexample import LONGEST_WORDING
-from reports.load.columns import NONE, Coded, Ints, Operations
 from reports.style.format import short
 from reports.style.wording import Wording, by_values
 

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from history.codes import FAIL, INFO, OK
-from reports.load.columns import NONE, Coded, Flags, Ints, Operations
+from history.columns.operations import NONE, Coded, Flags, Ints, Operations
 
 #: Operations that a page holds whole.
 HELD: Final = 1_000_000

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any, Final
 
+from history.columns.operations import Ints, Operations
 from reports.analysis import figures, node_timeline
 from reports.analysis.elections import leaderships_of
 from reports.analysis.faults import FaultWindow
@@ -14,7 +15,6 @@ from reports.analysis.marks import Marks, marks_of
 from reports.analysis.node_timeline import NodeTimeline
 from reports.analysis.progress import progress_of
 from reports.analysis.snapshots import KINDS
-from reports.load.columns import Ints, Operations
 from reports.load.cut_record import is_cut
 from reports.load.run import Run, phase_bounds
 from reports.page.pack import operation_columns, pack

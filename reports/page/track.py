@@ -59,7 +59,7 @@ def _lines(drawn: Drawn) -> list[LogLine]:
     run, end = drawn.run, drawn.run.end / 1e9
     size = sum(path.stat().st_size for _, path in logs.log_files(run.files))
     spans = [(0.0, end)] if size <= MAX_BYTES else _spans(drawn, end)
-    found = [line for start, stop in spans for line in logs.by_second(run.files, run.started, start, stop)]
+    found = [line for start, stop in spans for line in logs.by_second(run.recording, run.started, start, stop)]
     found.sort(key=lambda line: (-line.weight, line.times))
     return sorted(found[:MAX_LINES], key=lambda line: line.seconds)
 

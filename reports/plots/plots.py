@@ -22,6 +22,7 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from history import RunFiles
 from history.codes import FAIL, OK, OUTCOMES
+from history.columns.operations import NONE, Ints
 from history.safe_open import replacing
 from reports.analysis import figures, node_timeline, topology
 from reports.analysis.counterexample import Picture
@@ -29,7 +30,6 @@ from reports.analysis.faults import FaultWindow
 from reports.analysis.findings import Drawn
 from reports.analysis.marks import Marks, marks_of
 from reports.analysis.progress import progress_of
-from reports.load.columns import NONE, Ints
 from reports.plots.frame import LINE_STYLES, STYLE, Frame, figure_of
 from reports.plots.own_figures import own_figures
 from reports.style.format import number, one_line

@@ -9,12 +9,12 @@ from typing import Final
 import numpy as np
 
 from history.codes import OK
+from history.columns.operations import Floats
 from history.records.violations import OUTAGE_S
 from reports.analysis.faults import when
 from reports.analysis.findings import Drawn
 from reports.analysis.node_timeline import ROLES, NodeTimeline, leader_at
 from reports.analysis.outages import Outage, total_outages
-from reports.load.columns import Floats
 from reports.load.cut_record import is_cut
 from reports.load.run import Run
 from reports.style.format import number

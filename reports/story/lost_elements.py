@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from history.codes import OK
+from history.columns.operations import Ints, Operations
 from history.records.text import and_listed
 from reports.analysis.faults import FaultWindow, when
 from reports.analysis.findings import Drawn
 from reports.analysis.node_timeline import SILENT
-from reports.load.columns import Ints, Operations
 from reports.style.format import number, one_line
 
 

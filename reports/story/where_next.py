@@ -174,7 +174,7 @@ def _in_the_logs(drawn: Drawn, worst: Break, section: str) -> Step:
     named = ", ".join(worst.nodes)
     if not _logged(drawn, worst.nodes or drawn.run.nodes, worst.onset, worst.place):
         held = bool(logs.log_files(drawn.run.files))
-        if held and (undated := logs.without_dates(drawn.run.files, drawn.run.started, worst.nodes)):
+        if held and (undated := logs.without_dates(drawn.run.recording, drawn.run.started, worst.nodes)):
             node, name = undated
             return Step(Evidence("logs", f"Read the end of {node}'s {name}, whose lines have no dates"))
         charts = _charts(drawn, worst, worst.onset)
@@ -195,6 +195,6 @@ def _logged(drawn: Drawn, nodes: Sequence[str], moment: float, place: str) -> bo
     run = drawn.run
     return run.notes.attempt(
         "log lines",
-        lambda: bool(logs.around(run.files, run.started, (moment, moment), nodes, room, 8).lines),
+        lambda: bool(logs.around(run.recording, run.started, (moment, moment), nodes, room, 8).lines),
         True,  # noqa: FBT003
     )

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Final, TypeAlias
 
 from history import RunFiles
-from history.json_object import read_object
+from history.recording import Recording
 from history.records.check_records import check_records
 from reports.errors import Notes
 from reports.load.run import tidy
@@ -46,7 +46,7 @@ class Difference:
 
 def difference(first: RunFiles, second: RunFiles) -> Difference:
     """Compare two runs by their plan, state and results; a file that cannot be read counts as empty."""
-    one, other = _Side.read(first), _Side.read(second)
+    one, other = _Side.read(Recording(first.root)), _Side.read(Recording(second.root))
     return Difference(
         plan=_changed(one.plan, other.plan),
         environment=_changed(one.environment, other.environment),
@@ -90,14 +90,12 @@ class _Side:
     least: bool
 
     @classmethod
-    def read(cls, files: RunFiles) -> _Side:
-        notes = Notes()
-        nothing: dict[str, Any] = {}
+    def read(cls, run: Recording) -> _Side:
+        notes, nothing = Notes(), dict[str, Any]()
         plan, state, results = (
-            notes.attempt(path.name, partial(read_object, path, lenient=True), nothing)
-            for path in (files.plan, files.state, files.results)
+            notes.attempt(name, partial(getattr, run, name), nothing) for name in ("plan", "state", "results")
         )
-        results, row = tidy(results, notes), row_of(files)
+        results, row = tidy(results, notes), row_of(run)
         checks = {str(one.get("name")): (one.get("verdict"), one.get("seen")) for one in check_records(results)}
         kept = {name: value for name, value in plan.items() if name not in _DERIVED}
         recorded = results.get("environment") or {}

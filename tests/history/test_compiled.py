@@ -12,11 +12,11 @@ import pytest
 import history
 from checker.kernels.slots import give_slots
 from history import Header, HistoryWriter
+from history.columns.lines import Block, read_block
 from history.compiled import compiled, compiled_loop, digest
 from history.readers import jsonl_kernel, text_kernel
 from history.readers.jsonl_columns import read_columns
 from history.readers.text_columns import TextScan
-from pipeline.tables.lines import Block, read_block
 
 ROOT = Path(history.__file__).resolve().parents[1]
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from itertools import count
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from history import Event, FormatError, Header, HistoryWriter, read_history
+from history.records.events import parse_event, parse_object, read_event
 from history.records.writer import MAX_BUFFERED
 
 HEADER = Header("demo", "register", 7, "2026-01-01T00:00:00+00:00", {"nodes": ["n1", "n2"]})
@@ -343,3 +345,43 @@ def test_a_history_that_no_model_judges_says_so(tmp_path: Path) -> None:
     assert read_history(path).header.model is None
     path.write_text('{"format":"harness-history","version":1}\n')
     assert read_history(path).header.model == "register"
+
+
+FRAGMENTS = ["index", "time", "type", "process", "f", "value", "key", "node", "error", "phase", "intended", "x"]
+FRAGMENTS += ['x\\"value', "v\\u0061lue"]
+VALUES = [
+    "0", "-1", "1.0", "true", "null", '"ok"', '"invoke"', '"nemesis"', '"read"', '"main"', '"k\\":z"', "[]", "[1,2]",
+    '{"a":1}', '{"a":1,"a":2}', '"a b"', '"\\ud800"', "1e400", "NaN", "123456789012345678901234", '{"value":1}',
+    '[null,"value"]', '"é"', "[" * 499 + "]" * 499, "[" * 500 + "]" * 500,
+]  # fmt: skip
+PLAIN = {"index": "0", "time": "1", "type": '"ok"', "process": "0", "f": '"read"', "value": "1"}
+
+
+def test_the_quick_reader_takes_nothing_that_the_strict_one_refuses_and_reads_it_alike() -> None:
+    """Fields that are missing, unknown, given twice or of another type, and white space that could hide that."""
+    rng, quick = Random(1), 0
+
+    def blank() -> str:
+        return rng.choice(["", "", "", "", "", "", " ", "\t", "\r"])
+
+    for _ in range(6000):
+        fields = list(PLAIN.items())
+        for _ in range(rng.randrange(3)):
+            place = rng.randrange(len(fields))
+            if rng.random() < 0.3:
+                fields.pop(place)
+            else:
+                fields.insert(place, (rng.choice(FRAGMENTS), rng.choice(VALUES)))
+        text = ",".join(f'{blank()}"{name}"{blank()}:{blank()}{value}{blank()}' for name, value in fields)
+        line, path = f"{{{text}}}\n".encode(), Path("h")
+        try:
+            strict: object = parse_event(parse_object(line, path, 2), path, 2)
+        except FormatError as error:
+            strict = str(error)
+        try:
+            found: object = read_event(line, path, 2)
+        except FormatError as error:
+            found = str(error)
+        assert repr(found) == repr(strict), line
+        quick += isinstance(found, Event)
+    assert quick > 500

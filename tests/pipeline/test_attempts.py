@@ -15,12 +15,13 @@ import numpy as np
 import pytest
 
 from history import RunFiles
+from history.recording import Recording
 from history.tables.schemas import TABLES
 from pipeline import JobError, local_tables, read_table, run_tables
 from pipeline.spark import large
 from pipeline.spark.keys import write_numbers
 from pipeline.spark.large import Sizes
-from pipeline.tables.sources import probe_batches
+from pipeline.tables.local import probe_table
 
 
 def files(root: Path) -> dict[Path, tuple[int, int]]:
@@ -116,16 +117,16 @@ def test_the_second_attempt_at_a_task_changes_nothing_of_the_first(make_random, 
     there = RunFiles(tmp_path / "there")
     context = in_this_process(run, there, monkeypatch)
 
-    def later(path: Path) -> Any:
+    def later(recording: Recording) -> Any:
         """After all tables but these: what still goes on finds nothing to write to."""
         before = files(there.root)
         for attempt in context.late:
             with pytest.raises(JobError, match="does not see"):
                 attempt()
         assert files(there.root) == before
-        return probe_batches(path)
+        return probe_table(recording)
 
-    monkeypatch.setattr(large, "probe_batches", later)
+    monkeypatch.setattr(large, "probe_table", later)
     run_tables(session(context), there, model="register", deadline_s=30, sizes=Sizes(piece=3000))
     assert len(context.late) > 4
     for name in set(TABLES) - {"verdicts"}:

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from history import Event, Operation
+from history.columns.events import EVENTS, events_table, key_of, operations_of
+from history.columns.lines import Block, read_block
 from history.tables.operations import json_text, operations_table
-from pipeline.tables.columns import EVENTS, events_table, key_of, operations_of
-from pipeline.tables.lines import Block, read_block
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(st.characters(codec=None)),

@@ -19,6 +19,7 @@ import pytest
 from history import FormatError, RunFiles
 from history.metrics import change_points, regressions, survival
 from history.metrics.regressions import Baseline
+from history.recording import Recording
 from history.tables import schemas
 from history.tables.warehouse import NEWEST, read_runs, read_trends
 from pipeline import append_run, local_tables, read_all, refresh, trend_table
@@ -46,7 +47,7 @@ def names(warehouse: Path) -> list[str]:
 
 def land(warehouse: Path, run: RunFiles) -> None:
     landing = Landing(warehouse)
-    assert landing.add(run, run_name(run))
+    assert landing.add(Recording(run.root), run_name(run))
     landing.publish()
 
 

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pytest
 
 from history import KeyVerdict, Operation, pair, read_history
+from history.columns.pairing import CODED_OPERATIONS
 from history.tables.operations import operations_table
 from pipeline.tables.judging import Budget, OneKey, each_key, judge, verdict_table, verdicts_of
-from pipeline.tables.pairing import CODED_OPERATIONS
 
 
 def whole(table: pa.Table) -> OneKey:

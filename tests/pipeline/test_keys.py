@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from history import Operation
+from history.columns.pairing import CODED_OPERATIONS
 from history.tables.operations import json_text, operations_table
 from pipeline.spark import keys as by_blocks
 from pipeline.spark.keys import count_keys, found_in, groups_of, read_rows, write_by_key, write_table
-from pipeline.tables.pairing import CODED_OPERATIONS
 
 KEY = st.sampled_from([None, 3, 10, "a", "b", "ä", "", "c1", "c10"])
 

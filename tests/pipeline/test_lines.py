@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from history import Event, FormatError, RunFiles, read_history
+from history.columns.events import EVENTS, events_table
+from history.columns.file import check_blocks, read_lines
+from history.columns.lines import COLUMNS, Block, read_block
 from history.records.events import NEMESIS
-from pipeline.tables.columns import EVENTS, events_table
-from pipeline.tables.lines import COLUMNS, Block, read_block
-from pipeline.tables.sources import check_blocks, read_lines
 from tests.support.draws import draws
 
 SCANNED, STRICT = 0, 1 << 60
@@ -71,7 +71,8 @@ def test_each_line_is_in_one_piece_and_a_torn_one_in_none(make_random, piece: in
     whole = run.history.read_bytes()
     run.history.write_bytes(whole + tail)
     size = len(whole + tail)
-    pieces = [read_lines(run.history, start, start + piece).tobytes() for start in range(0, size, piece)]
+    with run.history.open("rb") as file:
+        pieces = [read_lines(file, start, start + piece).tobytes() for start in range(0, size, piece)]
     assert b"".join(pieces) == whole
 
 

@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from history import Event, FormatError, Operation, pair
+from history.columns.events import EVENTS, events_table
+from history.columns.lines import CODED, COLUMNS
+from history.columns.pairing import Problem, Seams, pair_events
 from history.records.events import line_of_event
 from history.tables.operations import operations_table
 from history.tables.schemas import OPERATIONS
-from pipeline.tables.columns import EVENTS, events_table
-from pipeline.tables.lines import CODED, COLUMNS
-from pipeline.tables.pairing import Problem, Seams, pair_events
 
 PLAIN = pa.schema([(field.name, field.type) for field in OPERATIONS])
 

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from history import RunFiles
+from history.recording import Recording
 from history.tables.schemas import TABLES
 from pipeline import local_tables, read_table
-from pipeline.tables.conclusions import clock_of, conclusion_tables
+from pipeline.tables.conclusions import conclusion_tables
 from pipeline.tables.load_figures import batches_of, load_figures
 from pipeline.tables.run_row import last_moment, run_row
 from tests.support.reports.stood_still import stand_still
@@ -21,11 +22,12 @@ MOMENTS = ("started", "stood", "heal_started", "healed")
 def figures_of(run: RunFiles) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """The figures of the faults, and the row of the run."""
     local_tables(run, model="register", deadline_s=10)
+    recording = Recording(run.root)
     tables = {name: read_table(run.table(name), name) for name in TABLES}
-    figures = load_figures(batches_of(run.table("operations")), clock_of(run), last_moment(tables["faults"]))
-    tables |= conclusion_tables(run, tables, figures[1])
+    figures = load_figures(batches_of(run.table("operations")), recording.clock, last_moment(tables["faults"]))
+    tables |= conclusion_tables(recording, tables, figures[1])
     faults = [{name: cell for name, cell in row.items() if name not in MOMENTS} for row in tables["faults"].to_pylist()]
-    return faults, run_row(run, "test/run", figures, tables, "", 0)
+    return faults, run_row(recording, "test/run", figures, tables, "", 0)
 
 
 @pytest.mark.parametrize("seed", [1, 3])

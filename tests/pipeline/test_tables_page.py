@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import history.tables.warehouse
+from history.recording import Recording
 from history.tables.schemas import ALL_TABLES, RUNS, TRENDS
 from pipeline import local_tables, refresh
 from pipeline.tables_page import page
@@ -46,7 +47,7 @@ def mixed(make_random, tmp_path: Path) -> Path:
     landing = Landing(warehouse)
     for seed, name in ((1, "t/20251201"), (2, "t/20260101")):
         local_tables(run := make_random(seed, operations=200), model="register", deadline_s=10)
-        assert landing.add(run, name)
+        assert landing.add(Recording(run.root), name)
     landing.publish()
     refresh(warehouse)
     (first,) = (warehouse / "tables" / "faults" / "month=2025-12").iterdir()

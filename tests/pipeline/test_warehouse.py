@@ -21,6 +21,7 @@ from checker import check
 from history import SECOND, FormatError, RunFiles
 from history.readers import read_any
 from history.readers.convert import convert_history
+from history.recording import Recording
 from history.tables.schemas import ALL_TABLES, RUNS, TABLES, WINDOWS
 from history.tables.warehouse import read_runs
 from pipeline import Tables, append_run, ingest, local_tables, read_all, read_table, run_tables
@@ -332,9 +333,9 @@ def test_a_run_that_is_named_twice_is_added_once(judged, tmp_path) -> None:
     (other := tmp_path / "other" / run.root.name).parent.mkdir()
     shutil.copytree(run.root, other)
     (other / "plan.json").write_text("{}")
-    assert (held.add(RunFiles(other), "t/x"), held.add(RunFiles(other), "t/x")) == (True, False)
+    assert (held.add(Recording(other), "t/x"), held.add(Recording(other), "t/x")) == (True, False)
     with pytest.raises(FormatError, match="another of this name is being added"):
-        held.add(run, "t/x")
+        held.add(Recording(run.root), "t/x")
     assert read_runs(warehouse).num_rows == 1
     assert (
         read_all(warehouse, "operations").num_rows

@@ -14,10 +14,10 @@ import pytest
 
 import reports
 from history import UNAPPLIED, Event, Operation, Receipt, RunFiles, receipts_of
+from history.columns.operations import from_operations
 from history.metrics.recovery import CALM_S
 from reports.analysis import faults, topology
 from reports.analysis.faults import late_of
-from reports.load.columns import from_operations
 from reports.load.run import commands_of, read_run
 from reports.page.series import fault_data
 from reports.style.palette import FAULT_COLOURS, family_of, fault_styles

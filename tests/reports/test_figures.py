@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from history import UNAPPLIED, Operation
-from history.tables.schemas import OPERATIONS
+from history.columns.operations import from_operations
 from reports.analysis import figures
-from reports.load.columns import from_operations, read_parquet
 
 S = 10**9
 
@@ -61,14 +57,6 @@ def test_a_response_is_drawn_where_operations_waited_to_be_sent() -> None:
     assert response is not None
     assert response[:2] == pytest.approx([1.1, 100])
     assert np.isnan(response[2:]).all()
-
-
-def test_a_table_of_an_older_release_has_no_intended_times(tmp_path: Path) -> None:
-    schema = pa.schema([field for field in OPERATIONS if field.name != "intended"])
-    row = {name: getattr(ok(0.5), name) for name in schema.names} | {"value": "null", "result": "1", "key": '"k"'}
-    pq.write_table(pa.Table.from_pylist([row], schema), tmp_path / "operations.parquet")
-    operations = read_parquet(tmp_path / "operations.parquet")
-    assert operations.due.tolist() == operations.invoked.tolist() == [row["invoked"]]
 
 
 def test_errors_that_differ_in_a_duration_are_one() -> None:

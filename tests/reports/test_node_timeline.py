@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from history import Probe, Receipt, RunFiles
+from history.columns.operations import from_operations
 from reports.analysis import faults, snapshots
 from reports.analysis import node_timeline as timelines
 from reports.analysis.elections import claims_of, contested_of, elections_of, leaderships_of
@@ -20,7 +21,6 @@ from reports.analysis.findings import prepare
 from reports.analysis.lagging_nodes import lagging_nodes
 from reports.analysis.progress import progress_at, progress_of
 from reports.analysis.sketch import sketch_of
-from reports.load.columns import from_operations
 from reports.load.run import read_run
 from reports.page.page import environment
 from reports.page.series import WITHOUT

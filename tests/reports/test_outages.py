@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 import reports
 from history import UNAPPLIED, Operation, RunFiles
+from history.columns.operations import from_operations
 from history.metrics.awake_clock import AwakeClock
 from reports.analysis.faults import FIGURES, FaultWindow
 from reports.analysis.findings import prepare
 from reports.analysis.outages import LONG_S, Outage, by_fault, outages_of, services_of
-from reports.load.columns import from_operations
 from reports.load.run import read_run
 from reports.page.context import lasting_of, slower_of
 from tests.support.reports.recorded_runs import recorded_run

@@ -17,13 +17,13 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from history import Receipt, RunFiles
+from history.columns.operations import from_operations
 from history.records.receipts import FaultState
 from reports.analysis import faults
 from reports.analysis.faults import FaultWindow
 from reports.analysis.findings import Drawn, prepare
 from reports.analysis.marks import Marks, marks_of
 from reports.analysis.node_timeline import SILENT
-from reports.load.columns import from_operations
 from reports.load.run import read_run
 from reports.plots import plots
 from reports.plots.frame import GREY, LETTER, MARK, MAX_ROWS, STYLE, bars_of

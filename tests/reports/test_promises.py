@@ -12,11 +12,11 @@ import pytest
 
 import reports
 from history import Check, RunFiles, pair, read_history
+from history.columns.operations import from_operations
 from history.records.violations import details_of
 from reports.analysis.findings import Drawn, examples_of, prepare, violation_count
 from reports.analysis.invariant_violations import invariant_violations
 from reports.analysis.marks import marks_of
-from reports.load.columns import from_operations
 from reports.load.nearby_operations import MAX_GAP_NS, MAX_NEARBY, nearby_operations
 from reports.load.run import read_run
 from reports.load.run_row import row_of

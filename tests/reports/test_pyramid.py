@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 import reports
 from history import Operation
 from history.codes import OUTCOMES
+from history.columns.operations import from_operations
 from reports.analysis.figures import lanes_of
 from reports.analysis.findings import prepare
-from reports.load.columns import from_operations
 from reports.load.run import read_run
 from reports.page import pyramid
 from reports.page.pyramid import WORST, pyramid_of, taken

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 import reports
 from history import RunFiles
+from history.columns.operations import from_operations
 from history.metrics.awake_clock import AwakeClock
 from history.records.operations import Operation
 from reports.analysis.faults import FIGURES
 from reports.analysis.findings import prepare
 from reports.analysis.outages import Outage, services_of, total_outages
-from reports.load.columns import from_operations
 from reports.load.cut_record import cut_of
 from reports.load.run import Run, phase_bounds, read_run
 from reports.load.run_row import row_of

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from history.recording import Recording
 from reports.load.store_index import INDEX_NAME, StoreIndex, remember, runs_of
 from tests.support.draws import draws
 from tests.support.reports.stores import many_runs
@@ -44,9 +45,9 @@ def test_a_judged_run_adds_its_line_and_is_not_read_again(tmp_path: Path, monkey
     many_runs(tmp_path, 6)
     (first, *others) = runs_of(tmp_path)
     for files in (first, *others, first):
-        remember(files, tmp_path)
+        remember(Recording(files.root), tmp_path)
     assert len(index_lines(tmp_path)) == 7
-    remember(first, tmp_path / "test-0")
+    remember(Recording(first.root), tmp_path / "test-0")
     assert not (tmp_path / "test-0" / INDEX_NAME).exists(), "it is no store of this run"
     read_anew = StoreIndex(tmp_path, remember=False).rows()
     monkeypatch.setattr("reports.load.store_index.row_of", None)
@@ -67,7 +68,7 @@ def test_whatever_happens_to_the_index_the_list_is_that_of_the_files(tmp_path: P
         runs = sorted(runs_of(store), key=lambda files: files.root.name)
         files, index = runs[number % len(runs)], store / INDEX_NAME
         if step == "judge":
-            remember(files, store)
+            remember(Recording(files.root), store)
         elif step == "change":
             files.results.write_text(json.dumps({"verdict": "invalid", "sentence": f"{'x' * number} now"}))
         elif step == "remove" and len(runs) > 1:
@@ -84,7 +85,7 @@ def test_whatever_happens_to_the_index_the_list_is_that_of_the_files(tmp_path: P
 def test_an_index_of_dead_lines_is_written_anew(tmp_path: Path) -> None:
     many_runs(tmp_path, 2)
     (first, _) = runs_of(tmp_path)
-    remember(first, tmp_path)
+    remember(Recording(first.root), tmp_path)
     (line,) = index_lines(tmp_path)
     (tmp_path / INDEX_NAME).write_text(f"{line}\n" * 1100)
     StoreIndex(tmp_path).rows()

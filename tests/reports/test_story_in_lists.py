@@ -10,6 +10,7 @@ import pytest
 import reports
 from harness.judge import conclude
 from history import Check, Results, RunFiles
+from history.recording import Recording
 from reports.load.run_row import row_of
 from reports.text.difference import difference
 from tests.support.reports.recorded_runs import recorded_run
@@ -82,7 +83,7 @@ def test_the_judge_records_the_headlines_of_a_run_in_which_a_check_failed(
     )
     for verdict in ("invalid", "valid"):
         monkeypatch.setattr(conclude, "judge", lambda *_, verdict=verdict: judged(verdict))
-        found = conclude.conclude(files, None).results
+        found = conclude.conclude(Recording(files.root), None).results
         written = json.loads(files.results.read_text())["headlines"]
         assert list(found.headlines) == written
         assert written[:1] == [one for one in written if one.startswith("missing on n1, n3, n5: ")]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from history.recording import Recording
 from reports.load.store_index import StoreIndex, remember, runs_of
 from reports.site import serve, site
 from tests.support.reports.browser import chromium, tab
@@ -32,7 +33,7 @@ def test_ten_thousand_runs(tmp_path: Path) -> None:
     many_runs(many, 10_000)
     for store in (few, many):
         for files in runs_of(store):  # as each of them is judged
-            remember(files, store)
+            remember(Recording(files.root), store)
     small = spent(lambda: site.list_page(StoreIndex(few).rows()))
     large = spent(lambda: site.list_page(StoreIndex(many).rows()))
     assert large < SLACK * 1.0

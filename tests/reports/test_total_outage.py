@@ -9,8 +9,8 @@ import pytest
 
 import reports
 from history import UNAPPLIED, Operation
+from history.columns.operations import from_operations
 from reports.analysis.findings import Drawn, prepare
-from reports.load.columns import from_operations
 from reports.load.run import read_run
 from reports.story.aftermath import outages_text
 from tests.support.reports.made import Maker

@@ -26,6 +26,7 @@ from pipeline import SessionError
 from reports.load.store_index import StoreIndex
 from tests.support.harness.recorded_run import PLAN, record
 from tests.support.harness.undrawn import plotted
+from tests.support.opens import watched
 
 __all__ = ["plotted"]
 
@@ -113,6 +114,24 @@ def test_a_page_that_cannot_be_drawn_is_a_warning_and_shows_that_it_is_an_earlie
     assert "warning: report.html" in capsys.readouterr().err
     (row,) = StoreIndex(tmp_path).rows()
     assert (row.verdict, "page of an earlier verdict" in row.sentence) == ("invalid", True)
+
+
+def test_each_file_is_opened_once_and_results_are_written_once(tmp_path: Path) -> None:
+    """Also where headlines are made from the results, pages quote the logs, and the warehouse takes the run in."""
+    run = record(tmp_path, last_read=1)
+    for node in ("n1", "n2"):
+        (run.nodes / node / "console.log").write_text("2026-01-01 00:00:04,000 ERROR truncate for data file error 17\n")
+    assert check(tmp_path) == 1
+    with watched(run.root) as seen:
+        assert check(tmp_path) == 1
+    assert json.loads(run.results.read_text())["headlines"]
+    raw = ("plan.json", "history.jsonl", "probes.jsonl", "run.json", "nodes/n1/console.log", "nodes/n2/console.log")
+    assert {name: seen.opened[name] for name in raw} == dict.fromkeys(raw, 1)
+    again = {name: count for name, count in seen.opened.items() if count > 1 and name.startswith("nodes/")}
+    assert again == {}
+    written = ("results.json", "summary.txt", "report.html", "junit.xml")
+    assert {name: seen.replaced[name] for name in written} == dict.fromkeys(written, 1)
+    assert (seen.opened["results.json"], seen.opened["report.html"]) == (0, 1), "the list asks what the page is of"
 
 
 def test_judging_twice_changes_neither_the_raw_data_nor_the_verdict(tmp_path: Path) -> None:

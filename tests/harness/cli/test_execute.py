@@ -33,6 +33,7 @@ from harness.runstate import RunState
 from harness.systems.dledger.client import RegisterClient
 from harness.systems.dledger.status import StatusProber
 from history import RunFiles, read_history
+from history.recording import Recording
 from nemesis.core.ports import Command, Completed
 from pipeline import SessionError
 from reports import ReportOutcome
@@ -249,9 +250,9 @@ def world(register: ToyRegister, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     world = World(register, tmp_path / "store")
     quicken(monkeypatch)
 
-    def draw(files: RunFiles) -> ReportOutcome:
+    def draw(run: Recording, drawn: object) -> ReportOutcome:
         world.step("draw")
-        return ReportOutcome([files.report], [])
+        return ReportOutcome([run.files.report], [])
 
     for name, toy in {
         "open_cluster": lambda *_, **__: ToyCluster(world),

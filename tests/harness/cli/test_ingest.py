@@ -12,6 +12,7 @@ import pytest
 
 from harness.cli.main import run_command
 from harness.judge.conclude import append_to_warehouse
+from history.recording import Recording
 from history.tables.warehouse import read_runs, read_trends
 from tests.support.harness.recorded_run import record
 from tests.support.harness.undrawn import plotted
@@ -71,7 +72,7 @@ def test_no_store_and_no_spark_for_a_uri(tmp_path: Path, capsys: pytest.CaptureF
 
 def test_what_keeps_a_run_out_of_the_warehouse_is_a_warning_with_the_mend(tmp_path: Path) -> None:
     run = record(tmp_path)
-    (warning,) = append_to_warehouse(run, tmp_path)
+    (warning,) = append_to_warehouse(Recording(run.root), tmp_path)
     assert warning.endswith(f"`harness ingest {run.root}` brings it there")
 
 

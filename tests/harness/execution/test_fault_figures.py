@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from harness.judge.fault_figures import by_fault, load_in, ok_times_by_kind, with_details
 from history import UNAPPLIED, Event, Operation, Probe, Receipt, pair
+from history.columns.operations import from_table
 from history.metrics.awake_clock import AwakeClock
 from history.metrics.recovery import Load, never_recovered
 from history.records.events import Type
@@ -21,7 +22,6 @@ from pipeline.tables.load_figures import load_figures
 from pipeline.tables.recovery import Slice, fault_table, ok_times
 from pipeline.tables.run_row import last_moment
 from reports.analysis.faults import load_in as load_of_columns
-from reports.load.columns import from_table
 from reports.text import recovery as recovery_text
 from tests.support.draws import draws
 

@@ -11,7 +11,7 @@ import pytest
 from harness.cli.main import run_command
 from harness.judge import conclude as module
 from harness.judge.conclude import conclude
-from history import RunFiles
+from history.recording import Recording
 from pipeline import JobError, Tables, computed_tables
 from tests.support.harness.recorded_run import record
 
@@ -29,7 +29,7 @@ def test_spark_that_breaks_down_at_work_costs_no_verdict(
 ) -> None:
     run = record(tmp_path, last_read=1)
     monkeypatch.setattr(module, "run_tables", raising(error))
-    found = conclude(run, lambda: object())  # type: ignore[arg-type, return-value]
+    found = conclude(Recording(run.root), lambda: object())  # type: ignore[arg-type, return-value]
     results = found.results
     assert (results.verdict, found.spark) == ("invalid", False)
     assert any("judged without Spark" in text and str(error) in text for text in results.warnings)
@@ -46,7 +46,7 @@ def test_a_document_says_spark_where_spark_made_the_tables(
 
         def stop(self) -> None: ...
 
-    def made(_: object, files: RunFiles, **options: Any) -> Tables:
+    def made(_: object, files: Recording, **options: Any) -> Tables:
         tables = computed_tables(files, **options)
         return Tables.of(tables["verdicts"], tables["faults"])
 
@@ -61,7 +61,7 @@ def test_a_document_says_spark_where_spark_made_the_tables(
 FULL = OSError(28, "No space left on device", "tables")
 
 
-@pytest.mark.parametrize("refused", ["store_tables", "write_json"])
+@pytest.mark.parametrize("refused", ["store_tables", "replacing"])
 @pytest.mark.parametrize(("last_read", "code"), [(1, 1), (2, 255)])
 def test_a_verdict_that_cannot_be_written_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from harness.judge.conclude import early_hits, log_hits
 from harness.judge.damage import damages_of
 from harness.judge.judge import judge
 from harness.judge.node_alarms import setup_failures
-from harness.judge.recorded import Recorded
+from harness.judge.recorded import Recorded, early_hits, log_hits
 from harness.systems.api import Alarm
 from harness.systems.dledger.alarms import ALARMS
 from history import Check, KeyVerdict, Probe, Receipt
+from history.recording import Recording
 from tests.support.harness.good_run import NODES, S, good, receipt
 
 GAVE_UP = "DLedger gave up: Fail to recover state machine LOAD_SNAPSHOT_ERROR"
@@ -206,22 +206,25 @@ def test_only_a_node_on_which_something_runs_owes_logs() -> None:
 
 def test_a_line_of_the_excusing_kind_is_no_alarm(tmp_path: Path) -> None:
     alarm = Alarm(pattern="mismatch", meaning="differs", follows="violation", unless="[sync]")
-    (tmp_path / "n1").mkdir()
-    (tmp_path / "n1" / "server.log").write_text("1 [sync] mismatch\n2 [apply] mismatch\n3 [apply] match\n")
-    assert log_hits(tmp_path, ("n1",), (alarm,)) == {"n1": {"mismatch": 1}}
+    (tmp_path / "nodes" / "n1").mkdir(parents=True)
+    (tmp_path / "nodes" / "n1" / "server.log").write_text("1 [sync] mismatch\n2 [apply] mismatch\n3 [apply] match\n")
+    assert log_hits(Recording(tmp_path), ("n1",), (alarm,)) == {"n1": {"mismatch": 1}}
 
 
 def test_the_servers_own_counts_stand_where_their_logs_were_cut(tmp_path: Path) -> None:
     for node in NODES:
-        (tmp_path / node).mkdir()
-    n1, n2 = tmp_path / "n1", tmp_path / "n2"
+        (tmp_path / "nodes" / node).mkdir(parents=True)
+    n1, n2 = tmp_path / "nodes" / "n1", tmp_path / "nodes" / "n2"
     (n1 / "register.log").write_text("x [BUG] y\n" * 2)
     (n1 / "alarms-77.json").write_text(json.dumps({"pid": 77, "alarms": {"[BUG]": 3, "Apply task exception": 5}}))
     (n1 / "alarms-91.json").write_text(json.dumps({"pid": 91, "alarms": {"[BUG]": 4}}))
     (n2 / "register.log").write_text("x [BUG] y\n" * 9)
     (n2 / "alarms-77.json").write_text(json.dumps({"pid": 77, "alarms": {"[BUG]": 3}}))
     (n2 / "alarms-78.json").write_text('{"pid":78,"al')
-    assert log_hits(tmp_path, NODES, ALARMS) == {"n1": {"[BUG]": 7, "Apply task exception": 5}, "n2": {"[BUG]": 9}}
+    assert log_hits(Recording(tmp_path), NODES, ALARMS) == {
+        "n1": {"[BUG]": 7, "Apply task exception": 5},
+        "n2": {"[BUG]": 9},
+    }
 
 
 # -- damage that came later -------------------------------------------------------------------------------------------
@@ -232,12 +235,12 @@ STARTED = "2026-11-25T10:00:00+00:00"
 
 def test_a_violation_that_stood_in_the_log_before_our_damage_is_not_excused_by_it(tmp_path: Path) -> None:
     lines = [f"2026-11-25 10:00:{second:02d},000 ERROR {DESTROYED}\n" for second in (5, 19, 21)]
-    (tmp_path / "n2").mkdir()
-    (tmp_path / "n2" / "register.log").write_text("".join([*lines, f"{DESTROYED}, without a date\n"]))
+    (tmp_path / "nodes" / "n2").mkdir(parents=True)
+    (tmp_path / "nodes" / "n2" / "register.log").write_text("".join([*lines, f"{DESTROYED}, without a date\n"]))
     run = replace(with_probes(probe(1)), receipts=(receipt(), damaged("n2", 20)))
     damages = damages_of(run.receipts, run.plan)
-    hits = {**log_hits(tmp_path, ("n2",), run.alarms), "n1": {}, "n3": {}}
-    early = early_hits(tmp_path, damages, run.alarms, STARTED)
+    hits = {**log_hits(Recording(tmp_path), ("n2",), run.alarms), "n1": {}, "n3": {}}
+    early = early_hits(Recording(tmp_path), damages, run.alarms, STARTED)
     assert (hits["n2"], early) == ({DESTROYED: 4}, {"n2": {DESTROYED: 2}})
     check = check_of(replace(run, log_hits=hits, early_hits=early))
     assert (check.verdict, check.details["nodes"]) == ("invalid", ["n2"])

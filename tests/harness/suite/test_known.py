@@ -12,6 +12,7 @@ from harness.errors import UsageError
 from harness.suite.known_defects import Defect, read_defects, unexplained
 from harness.suite.suitefile import read_suite
 from history import Probe, RunFiles
+from history.recording import Recording
 from history.records.probes import probes_header
 from history.records.violations import SHORT_LOGS, Violation, violations_of
 
@@ -28,6 +29,10 @@ def run(tmp_path: Path) -> RunFiles:
     return RunFiles(tmp_path)
 
 
+def read(run: RunFiles) -> Recording:
+    return Recording(run.root)
+
+
 def log(run: RunFiles, node: str, *lines: str, name: str = "register.log") -> None:
     (run.nodes / node).mkdir(parents=True, exist_ok=True)
     (run.nodes / node / name).write_text("".join(f"{line}\n" for line in lines))
@@ -37,7 +42,7 @@ def test_the_mark_may_name_the_node_and_stand_in_anybodys_log(run: RunFiles) -> 
     log(run, "n1", *["[Push-n3]Reset write index"] * 2)
     log(run, "n1", "[Push-n3]Reset write index", name="register.log.1")
     log(run, "n3", "quiet")
-    assert STUCK.explains(N3, run, (), ())
+    assert STUCK.explains(N3, read(run), (), ())
 
 
 @pytest.mark.parametrize("lines", [["[Push-n3]Reset write index"] * 2, ["[Push-n2]Reset write index"] * 9, []])
@@ -66,11 +71,11 @@ def test_where_only_a_fault_brings_it_about_that_fault_must_have_struck_there(ru
     log(run, "n1", "term=0")
     forgot = Violation("terms-kept", "term-forgotten", ("n1",))
     receipts: list[dict[str, Any]] = [{"fault": "crash-all", "state": "installed", "nodes": ["n1", "n2"]}]
-    assert CRASH.explains(forgot, run, receipts, ())
-    assert not CRASH.explains(forgot, run, [{**receipts[0], "nodes": ["n2"]}], ())
-    assert not CRASH.explains(forgot, run, [{**receipts[0], "state": "skipped"}], ())
-    assert not CRASH.explains(forgot, run, [{**receipts[0], "fault": "kill-all"}], ())
-    assert not CRASH.explains(forgot, run, [], ())
+    assert CRASH.explains(forgot, read(run), receipts, ())
+    assert not CRASH.explains(forgot, read(run), [{**receipts[0], "nodes": ["n2"]}], ())
+    assert not CRASH.explains(forgot, read(run), [{**receipts[0], "state": "skipped"}], ())
+    assert not CRASH.explains(forgot, read(run), [{**receipts[0], "fault": "kill-all"}], ())
+    assert not CRASH.explains(forgot, read(run), [], ())
 
 
 PROVED = Defect("cut", ("committed-entries-deleted", "lost-write", "no-recovery"), r"\[TRUNCATE\]",
@@ -112,7 +117,7 @@ def test_a_line_that_counts_only_some_time_after_the_last_heal(
         {"fault": "kill-leader", "state": "skipped", "healed": None},
         {"fault": "kill-leader", "state": "installed", "healed": 10**9},
     ]
-    assert one_a_second.explains(N3, run, receipts, ()) is known
+    assert one_a_second.explains(N3, read(run), receipts, ()) is known
 
 
 def truncated(run: RunFiles, node: str, second: int, log_end: int) -> None:
@@ -135,11 +140,13 @@ def test_a_truncation_of_0_4_0_makes_no_lost_write_a_known_one_while_no_committe
     truncated(run, "n3", 20, -1)
     committed(run, "n3", 19, 90)
     for kind in set(deleted_logs.kinds) - SHORT_LOGS:
-        assert not deleted_logs.explains(Violation("any", kind), run, (), {kind})
-        assert all(deleted_logs.explains(Violation("any", kind), run, (), {kind, proof}) for proof in SHORT_LOGS)
+        assert not deleted_logs.explains(Violation("any", kind), read(run), (), {kind})
+        assert all(deleted_logs.explains(Violation("any", kind), read(run), (), {kind, proof}) for proof in SHORT_LOGS)
     for proof in SHORT_LOGS:
-        assert deleted_logs.explains(Violation("any", proof, ("n3",)), run, (), {proof})
-        assert not deleted_logs.explains(Violation("any", proof, ("n2",)), run, (), {proof}), "no line of that node"
+        assert deleted_logs.explains(Violation("any", proof, ("n3",)), read(run), (), {proof})
+        assert not deleted_logs.explains(Violation("any", proof, ("n2",)), read(run), (), {proof}), (
+            "no line of that node"
+        )
 
 
 @pytest.mark.parametrize(("second", "index"), [(21, 90), (19, 40), (19, -1)], ids=["later", "not below", "nothing yet"])
@@ -150,7 +157,7 @@ def test_a_truncation_of_what_was_not_committed_there_is_an_election_like_any_ot
     deleted_logs = read_defects(SUITES / "defects" / "dledger.toml")["deleted-logs"]
     truncated(run, "n3", 20, 40)
     committed(run, "n3", second, index)
-    assert not deleted_logs.explains(DELETED, run, (), {DELETED.kind})
+    assert not deleted_logs.explains(DELETED, read(run), (), {DELETED.kind})
 
 
 def test_where_no_node_was_probed_no_truncation_is_known_to_cut_off_what_was_committed(run: RunFiles) -> None:
@@ -158,7 +165,7 @@ def test_where_no_node_was_probed_no_truncation_is_known_to_cut_off_what_was_com
     truncated(run, "n3", 20, 40)
     committed(run, "n3", 19, 90)
     run.probes.unlink()
-    assert not deleted_logs.explains(DELETED, run, (), {DELETED.kind})
+    assert not deleted_logs.explains(DELETED, read(run), (), {DELETED.kind})
 
 
 def test_without_logs_nothing_is_explained(run: RunFiles) -> None:
@@ -183,8 +190,8 @@ def test_a_truncation_of_0_3_2_is_a_known_defect_where_it_cuts_off_what_was_comm
     cut = read_defects(SUITES / "defects" / "dledger.toml")["cut-at-the-first-match"]
     committed(run, "n3", 19, 119)
     log(run, "n3", f"2026-11-25 10:00:20,000 INFO [HandleDoTruncate] truncateIndex={end} pos=9834")
-    assert cut.explains(DELETED, run, (), ()) is known
-    assert not cut.explains(LOST, run, (), {"lost-write", "committed-entries-deleted"})
+    assert cut.explains(DELETED, read(run), (), ()) is known
+    assert not cut.explains(LOST, read(run), (), {"lost-write", "committed-entries-deleted"})
 
 
 def test_violations_are_of_counterexamples_and_of_checks_with_the_nodes_that_these_name() -> None:

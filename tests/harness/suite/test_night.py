@@ -16,7 +16,7 @@ from harness.errors import StoreError
 from harness.judge.conclude import conclude
 from harness.suite import night as night_module
 from harness.suite.journal import begin
-from history import RunFiles
+from history.recording import Recording
 from history.tables.warehouse import read_runs, read_trends
 from tests.support.harness.recorded_run import record
 from tests.support.harness.suite_toys import begun
@@ -40,7 +40,7 @@ class Nights:
         run = record(self.store, last_read=self.last_read)
         moment = datetime(2026, 1, self.number, tzinfo=UTC)
         run.root.rename(run.root.with_name(f"{moment:%Y%m%dT%H%M%S}.000Z-{self.number}"))
-        conclude(RunFiles(run.root.with_name(f"{moment:%Y%m%dT%H%M%S}.000Z-{self.number}")), None)
+        conclude(Recording(run.root.with_name(f"{moment:%Y%m%dT%H%M%S}.000Z-{self.number}")), None)
         return SimpleNamespace(code=self.code, journal=begin(self.store, begun(), datetime.now(UTC)))
 
     def __call__(self, *words: str) -> int:

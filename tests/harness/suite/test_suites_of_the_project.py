@@ -14,6 +14,7 @@ from harness.systems import DEFAULT
 from harness.systems.dledger.options import CANARIES as DECLARED
 from history import RunFiles
 from history.metrics.recovery import Load
+from history.recording import Recording
 from history.tables.schemas import ALL_TABLES
 from nemesis.faults.registry import FAULTS
 from nemesis.schedule.conditions import AFTER_HEARTBEAT
@@ -118,4 +119,4 @@ def test_runs_with_a_planted_bug_are_a_kind_of_their_own_in_every_trend(tmp_path
     wanted = f"0.3.2 snapshot canary {canary}" if canary else "0.3.2 snapshot"
     assert row_of(RunFiles(root)).version == wanted
     empty = {name: schema.empty_table() for name, schema in ALL_TABLES.items()}
-    assert run_row(RunFiles(root), "toy/1", ({}, Load(0, 0, 0)), empty, "x", 0)["system_version"] == wanted
+    assert run_row(Recording(root), "toy/1", ({}, Load(0, 0, 0)), empty, "x", 0)["system_version"] == wanted

@@ -23,7 +23,7 @@ from kazoo.exceptions import (
 )
 
 from harness.generators import Answer, Stream, simulate
-from harness.judge.conclude import log_hits
+from harness.judge.recorded import log_hits
 from harness.systems import Machine, Setup
 from harness.systems import zookeeper as zk
 from harness.systems.api import Scale
@@ -31,6 +31,7 @@ from harness.systems.artifacts import MavenJars
 from harness.systems.law import LOST, NOT_SENT, Outcome
 from harness.systems.zookeeper_server import PORT, SLF4J
 from harness.workloads import Invocation
+from history.recording import Recording
 from reports.load.logs import seconds_of
 
 NODES = tuple(Machine(f"n{number}", f"10.0.0.{number}") for number in (1, 2, 3))
@@ -295,9 +296,9 @@ SYNC = BROADCAST.replace("CommitProcessor:4", "QuorumPeer[myid=4](plain=10.0.0.4
 
 def test_a_digest_that_differs_while_a_snapshot_is_taken_in_proves_nothing(tmp_path: Path) -> None:
     for node, line in (("n1", BROADCAST), ("n2", SYNC), ("n3", BROADCAST.replace("CommitProcessor:4", "main"))):
-        (tmp_path / node).mkdir()
-        (tmp_path / node / "server-console.log").write_text(line + "\n")
-    hits = log_hits(tmp_path, ("n1", "n2", "n3"), zk.SYSTEM.alarms)
+        (tmp_path / "nodes" / node).mkdir(parents=True)
+        (tmp_path / "nodes" / node / "server-console.log").write_text(line + "\n")
+    hits = log_hits(Recording(tmp_path), ("n1", "n2", "n3"), zk.SYSTEM.alarms)
     assert {node: sum(found.values()) for node, found in hits.items()} == {"n1": 1, "n2": 0, "n3": 1}
 
 

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from history import FormatError, Operation
 from history.codes import ABSENT, OUTCOMES, READ
+from history.columns.pairing import CODED_OPERATIONS
 from history.readers import OperationColumns
 from history.readers.parquet import columns_of
 from history.tables.operations import operations_table
-from pipeline.tables.pairing import CODED_OPERATIONS
 from tests.support.pipeline.big_keys import random_register
 
 KEYS = (None, "a", 7, "")

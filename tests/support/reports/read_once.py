@@ -2,47 +2,36 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import fields
 from pathlib import Path
+from typing import BinaryIO
 from unittest import mock
 
-import numpy as np
+from history import recording
+from history.columns.file import History, read_whole
+from history.recording import digest_of
 
-from reports.load import run as run_module
-from reports.load.columns import Coded, Operations, read_jsonl
-
-#: Histories whose columns are kept at a time: more than are recorded and made for one file of tests.
+#: Histories that are kept at a time: more than are recorded and made for one file of tests.
 KEPT = 32
 
 
 @contextmanager
 def histories_read_once() -> Iterator[None]:
-    """Let ``read_run`` parse a history once for the same bytes; its columns are read-only, for many tests share them.
+    """Let recordings parse a history once for the same bytes.
 
     One that cannot be read is read anew each time: what is said of it names its path.
     """
+    kept: dict[bytes, History] = {}
 
-    kept: dict[bytes, Operations] = {}
-
-    def read(path: Path) -> Operations:
-        digest = hashlib.sha256(path.read_bytes()).digest()
+    def read(file: BinaryIO, path: Path) -> History:
+        file.seek(0)
+        digest = digest_of(file)
         if digest not in kept:
             if len(kept) == KEPT:
                 kept.clear()
-            kept[digest] = _read_only(read_jsonl(path))
+            kept[digest] = read_whole(file, path)
         return kept[digest]
 
-    with mock.patch.object(run_module, "read_jsonl", read):
+    with mock.patch.object(recording, "read_whole", read):
         yield
-
-
-def _read_only(operations: Operations) -> Operations:
-    for field in fields(operations):
-        value = getattr(operations, field.name)
-        column = value.codes if isinstance(value, Coded) else value
-        if isinstance(column, np.ndarray):
-            column.flags.writeable = False
-    return operations

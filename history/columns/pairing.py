@@ -16,14 +16,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from history import Event, FormatError, pair
 from history.codes import INFO, OK, OUTCOMES
+from history.columns.events import EVENTS, events_of
+from history.columns.lines import CODED, COLUMNS, Ints
+from history.errors import FormatError
 from history.readers.parquet import may_differ
-from history.records.events import line_of_event
-from history.records.operations import ECHOED
+from history.records.events import Event, line_of_event
+from history.records.operations import ECHOED, pair
 from history.tables.schemas import OPERATIONS
-from pipeline.tables.columns import EVENTS, events_of
-from pipeline.tables.lines import CODED, COLUMNS, Ints
 
 #: The index of an event that does not pair, and what is wrong.
 Problem: TypeAlias = tuple[int, str]

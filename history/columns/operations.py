@@ -1,33 +1,25 @@
-"""Operations as columns: one numpy array a field, text fields coded by dictionary.
-
-Read from ``tables/operations.parquet`` where it exists, else paired from ``history.jsonl``; both ways meet in an Arrow
-table with the schema ``history.tables.schemas.OPERATIONS``, so that everything after it has one path.
-"""
+"""Operations as columns: one numpy array a field, text fields coded by dictionary."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
-from history import UNAPPLIED, Operation, pair, read_history
 from history.codes import OK, OUTCOMES
+from history.records.operations import UNAPPLIED, Operation
 from history.tables.operations import json_text, operations_table
-from history.tables.schemas import OPERATIONS
 
 Ints: TypeAlias = npt.NDArray[np.int64]
 Floats: TypeAlias = npt.NDArray[np.float64]
 Flags: TypeAlias = npt.NDArray[np.bool_]
 
-_PLAIN: Final = pa.schema([pa.field(field.name, field.type) for field in OPERATIONS])
 #: ``returned`` and ``return_index`` of an operation without a completion.
 NONE: Final = -1
 
@@ -158,23 +150,6 @@ def from_table(table: Any) -> Operations:
         result=table["result"].combine_chunks(),
         due=_ints(pc.coalesce(table["intended"], table["invoked"])),
     )
-
-
-def read_parquet(path: Path) -> Operations:
-    """Read ``tables/operations.parquet``, a file or a folder.  Raises OSError, pyarrow's errors."""
-    return from_table(pq.read_table(path, schema=_PLAIN))
-
-
-def arrow_of(table: Path, history: Path) -> Any:
-    """Read operations as an Arrow table: of the run's table where there is one, else of its history."""
-    if table.exists():
-        return pq.read_table(table, schema=_PLAIN)
-    return operations_table(pair(read_history(history).events, str(history)))
-
-
-def read_jsonl(path: Path) -> Operations:
-    """Read the operations of ``history.jsonl``.  Raises OSError and FormatError."""
-    return from_operations(pair(read_history(path).events, str(path)))
 
 
 def _ints(column: Any) -> Ints:

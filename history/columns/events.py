@@ -9,8 +9,8 @@ from typing import Any, Final, cast
 
 import pyarrow as pa
 
-from history import Event, Operation
-from history.records.events import NEMESIS
+from history.records.events import NEMESIS, Event
+from history.records.operations import Operation
 from history.tables.operations import memo, table_of
 from history.tables.schemas import OPERATIONS
 

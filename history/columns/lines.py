@@ -19,12 +19,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from history import Event, FormatError
 from history.codes import ABSENT
+from history.columns.events import EVENTS, events_table, misfit
+from history.errors import FormatError
 from history.readers.scanned import read_only
-from history.records.events import NEMESIS, PHASES, TYPES, parse_event, parse_object
+from history.records.events import NEMESIS, PHASES, TYPES, Event, read_event
 from history.tables.operations import json_text
-from pipeline.tables.columns import EVENTS, events_table, misfit
 
 #: A block of fewer bytes is read strictly, since loading the scanner takes longer.
 SMALL: Final = 4 << 20
@@ -127,7 +127,7 @@ class _Lines:
 
     def event(self, start: int, end: int) -> Event:
         """The event in a line.  Raises FormatError, whose place is not that of the line."""
-        event = parse_event(parse_object(self.data[start:end].tobytes(), _UNNAMED, 0), _UNNAMED, 0)
+        event = read_event(self.data[start:end].tobytes(), _UNNAMED, 0)
         if (complaint := misfit(event)) is not None:
             raise FormatError(str(_UNNAMED), "line 0", complaint)
         return event
