@@ -5,12 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Final
 
 from harness.judge.recorded import Recorded
 from history import Receipt
 from history.metrics.awake_clock import AwakeClock
 from nemesis.core.errors import UnknownFaultError
 from nemesis.faults.registry import find, one_at_a_time
+
+#: A fault that stands for this long (s) is looked at by thirds.
+THIRDS_S: Final = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Third:
+    """A third of the time (ns) that a fault stood, and its length without standstills (s).
+
+    ``ready_s``: how long of it the system can be asked to serve.  That is where a quorum was left, and where twice the
+    time in which clients notice a fault had gone by since this or another one began or ended.  Twice, because an
+    election may fail once: a good system may serve nobody until then, and that makes no run worthless.
+    """
+
+    begin: int
+    end: int
+    seconds: float
+    ready_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +40,7 @@ class Window:
 
     ``exempt`` is the reason why no operation needs to have ended; empty where some must.  ``answerable_s`` are the most
     seconds on end for which a quorum was left.  ``together``: it was too short by itself, and counts with others that
-    were, if there are enough of them or nothing else is asked.
+    were, if there are enough of them or nothing else is asked.  ``thirds``: none of a short fault.
     """
 
     id: int
@@ -31,6 +50,7 @@ class Window:
     exempt: str = ""
     answerable_s: float = 0.0
     together: bool = False
+    thirds: tuple[Third, ...] = ()
 
     @property
     def asked(self) -> bool:
@@ -57,7 +77,8 @@ def windows_of(recorded: Recorded) -> list[Window]:
         if end >= begin:
             answerable, stood = _answerable_s(recorded, begin, end, clock), (clock.at(end) - clock.at(begin)) / 1e9
             exempt = _exempt(answerable, stood, notices)
-            found.append(Window(receipt.id, receipt.fault, begin, end, exempt, answerable))
+            thirds = _thirds(recorded, begin, end, clock) if stood >= THIRDS_S else ()
+            found.append(Window(receipt.id, receipt.fault, begin, end, exempt, answerable, thirds=thirds))
     short = [window for window in found if window.exempt and window.answerable_s]
     if sum(window.answerable_s for window in short) >= notices or not any(window.asked for window in found):
         return [replace(one, exempt="", together=True) if one in short else one for one in found]
@@ -89,6 +110,23 @@ def _answerable_s(recorded: Recorded, begin: int, end: int, clock: AwakeClock) -
         lasted = lasted + (clock.at(high) - clock.at(low)) / 1e9 if left else 0.0
         longest = max(longest, lasted)
     return longest
+
+
+def _thirds(recorded: Recorded, begin: int, end: int, clock: AwakeClock) -> tuple[Third, ...]:
+    notice = round(2e9 * recorded.plan.under_test.surface(recorded.plan.setup()).notices_s)
+    ready = [
+        (clock.at(low) + notice, clock.at(high))
+        for low, high in _stretches(recorded, begin, end)
+        if quorum_left(recorded.members, _standing(recorded, low, high))
+    ]
+    edges = [begin + (end - begin) * number // 3 for number in range(4)]
+
+    def third(low: int, high: int) -> Third:
+        since, until = clock.at(low), clock.at(high)
+        able = sum(max(0, min(until, stop) - max(since, start)) for start, stop in ready)
+        return Third(low, high, (until - since) / 1e9, able / 1e9)
+
+    return tuple(third(low, high) for low, high in pairwise(edges))
 
 
 def _stretches(recorded: Recorded, begin: int, end: int) -> Iterator[tuple[int, int]]:

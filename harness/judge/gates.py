@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, Final
 
 from checker.per_key import by_key
@@ -28,6 +28,10 @@ from nemesis.schedule.steps import fault_names
 MIN_SHARE: Final = 0.01
 #: The least number of them; every fifth where fewer than five times as many were asked for.
 MIN_OPERATIONS: Final = 5
+#: So many operations must have been due in a third of a fault for none of them to mean something: of fewer, chance may
+#: give none.
+TELLING: Final = 10
+_THIRDS: Final = ("first", "second", "last")
 #: The highest 99th percentile (ms) of how late operations may be issued by the harness.
 LATE_MS: Final = 1000.0
 #: The share of the main phase in which the harness may have stood still.
@@ -41,15 +45,15 @@ _LATE: Final = "installed after the load"
 _UNFELT: Final = "not felt"
 
 
-def gates(recorded: Recorded) -> tuple[Check, ...]:
-    """All gates, in the order of the report."""
+def gates(recorded: Recorded, refused: Collection[str] = ()) -> tuple[Check, ...]:
+    """All gates, in the order of the report; ``refused`` are nodes that may stay away: faults damaged their files."""
     windows = windows_of(recorded)
     return (
         _operations(recorded),
         _under_fault(recorded, windows),
         _read_back(recorded, windows),
         _faults(recorded),
-        _final_reads(recorded),
+        _final_reads(recorded, refused),
         _kept_pace(recorded),
         _whole(recorded),
     )
@@ -145,7 +149,10 @@ def _under_fault(recorded: Recorded, windows: Sequence[Window]) -> Check:
 
     Where no fault left one, writes acknowledged before such a fault: the final reads show whether it cost any of them.
     """
-    asked = "under every fault that left a quorum, ok operations begun and ended, from its last command to its healing"
+    asked = (
+        "under every fault that left a quorum, ok operations of every kind begun and ended, from its last command to "
+        "its healing, and in each third of that time"
+    )
     if not recorded.plan.nemesis:
         return _nothing_to_judge("under-fault", asked, "no fault was asked for")
     ended = within(windows, (op for op in recorded.operations if op.phase == "main"))
@@ -163,8 +170,12 @@ def _under_fault(recorded: Recorded, windows: Sequence[Window]) -> Check:
             "too few ok operations under "
             + _listed(bare, lambda w: f"{w.describe()}: {counts[w.id]} of at least {enough[w.id]} asked for")
         )
-    met = not bare and any(window.asked for window in windows)
-    before = {} if met or bare else _acknowledged_before(recorded, windows)
+    kinds = _kinds_short(recorded, alone, inside)
+    thirds = _empty_thirds(recorded, alone, inside)
+    parts += [*kinds, *thirds]
+    lacking = bool(bare or kinds or thirds)
+    met = not lacking and any(window.asked for window in windows)
+    before = {} if met or lacking else _acknowledged_before(recorded, windows)
     met = met or any(number >= needed for number, needed in before.values())
     if short := [window for window in windows if window.together]:
         number, needed = _together(recorded, short, inside)
@@ -189,6 +200,51 @@ def _under_fault(recorded: Recorded, windows: Sequence[Window]) -> Check:
         ]
     }  # fmt: skip
     return _gate("under-fault", met, asked, "; ".join(parts), details)
+
+
+def _shares(recorded: Recorded) -> dict[str, float]:
+    """The share of each kind that counts among the operations of the main phase."""
+    main = Counter(op.f for op in recorded.operations if op.phase == "main")
+    total = main.total()
+    return {kind: main[kind] / total for kind in recorded.plan.load.kinds} if total else {}
+
+
+def _kinds_short(recorded: Recorded, windows: Sequence[Window], inside: dict[int, list[Operation]]) -> list[str]:
+    """Name the kinds of which too few were ok under a fault, where so many were due that chance does not decide."""
+    parts = []
+    for window in windows:
+        ok = Counter(op.f for op in inside[window.id])
+        for kind, share in _shares(recorded).items():
+            if recorded.plan.rate * window.answerable_s * share < MIN_OPERATIONS**2:
+                continue
+            if ok[kind] < (least := required_count(recorded, window.answerable_s, share)):
+                parts.append(f"{_of_kind(ok[kind], kind)} of at least {least} asked for under {window.describe()}")
+    return _few(parts)
+
+
+def _empty_thirds(recorded: Recorded, windows: Sequence[Window], inside: dict[int, list[Operation]]) -> list[str]:
+    """Name the thirds of the time that a fault stood in which clients did not ask, or some kind was never ok.
+
+    Operations at the beginning of a fault show nothing of the rest of it.  A third counts if :data:`TELLING` operations
+    were due in it.
+    """
+    main = [op for op in recorded.operations if op.phase == "main"]
+    rate, parts = recorded.plan.rate, []
+    for window in windows:
+        for name, third in zip(_THIRDS, window.thirds, strict=False):
+            under_way = any(op.invoked < third.end and (op.returned or math.inf) > third.begin for op in main)
+            if not under_way and rate * third.seconds >= TELLING:
+                parts.append(f"no operation was under way in the {name} third of {window.describe()}")
+                continue
+            begun = {op.f for op in inside[window.id] if third.begin <= op.invoked < third.end}
+            due = [kind for kind, share in _shares(recorded).items() if rate * third.ready_s * share >= TELLING]
+            if missing := [kind for kind in due if kind not in begun]:
+                parts.append(f"no {' and no '.join(missing)} was ok in the {name} third of {window.describe()}")
+    return _few(parts)
+
+
+def _few(parts: list[str]) -> list[str]:
+    return parts if len(parts) <= _LISTED else [*parts[:_LISTED], f"and {len(parts) - _LISTED} more such"]
 
 
 def _acknowledged_before(recorded: Recorded, windows: Sequence[Window]) -> dict[int, tuple[int, int]]:
@@ -292,7 +348,7 @@ def _faults(recorded: Recorded) -> Check:
 # -- the end, the pace ------------------------------------------------------------------------------------------------
 
 
-def _final_reads(recorded: Recorded) -> Check:
+def _final_reads(recorded: Recorded, refused: Collection[str]) -> Check:
     keys = {op.key for op in recorded.operations}
     moments = recorded.state.moments
     spans = {"at the end": (moments.get("final-reads"), moments.get("restarting"))}
@@ -302,13 +358,32 @@ def _final_reads(recorded: Recorded) -> Check:
     for when, (begin, end) in spans.items():
         read = _read_between(recorded, begin, end)
         missing = sorted(str(key) for key in keys - read)
-        met = met and not missing
+        unserved = _unserved_nodes(recorded, begin, end, refused)
+        met = met and not missing and not unserved
         part = f"{len(read)} of {counted(len(keys), 'key')}" + (f" {when}" if len(spans) > 1 else "")
         parts.append(part + (f", not {', '.join(missing)}" if missing and read else ""))
-    asked = "every key was read at the end" + (", and after the restart" if len(spans) > 1 else "")
+        parts += [f"{node} answered its own clients on none of {', '.join(keys)}" for node, keys in unserved.items()]
+    by_each = ", by the clients of each node" if recorded.plan.under_test.every_node_serves is not False else ""
+    asked = f"every key was read at the end{by_each}" + (", and after the restart" if len(spans) > 1 else "")
     if not met:
         parts.append("asked for is a read of each that was answered by a node that had applied it")
     return _gate("final-reads", met, asked, "; ".join(parts))
+
+
+def _unserved_nodes(
+    recorded: Recorded, begin: int | None, end: int | None, refused: Collection[str]
+) -> dict[str, list[str]]:
+    """Map a node to the keys that its own clients read in this time in vain, unless its system says that it may."""
+    if begin is None or recorded.plan.under_test.every_node_serves is False:
+        return {}
+    asked: dict[str, set[Any]] = {}
+    answered: dict[str, set[Any]] = {}
+    for op in recorded.operations:
+        if op.f in recorded.plan.load.reads and op.node and op.invoked >= begin and (end is None or op.invoked < end):
+            asked.setdefault(op.node, set()).add(op.key)
+            answered.setdefault(op.node, set()).update([op.key] if op.applied else [])
+    nodes = [node for node in recorded.serving if node in asked and node not in refused]
+    return {node: sorted(map(str, left)) for node in nodes if (left := asked[node] - answered[node])}
 
 
 def _read_between(recorded: Recorded, begin: int | None, end: int | None) -> set[Any]:

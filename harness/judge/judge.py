@@ -51,7 +51,7 @@ def judge(
     voided = damages.voided(recorded.members, recorded.probes)
     of_nodes, left_out = node_checks(recorded, recovery, damages)
     common = [recovery_check(recorded, recovery, damages), *of_nodes, *node_alarms(recorded, damages)]
-    ours = gates(recorded)
+    ours = gates(recorded, {*recovery.refused, *(recovery.restarted or recovery).refused} if recovery else ())
     model, since = recorded.plan.load.model, unread(recorded)
     if isinstance(model, str):
         times = violation_times(recorded.operations, keys, recorded.receipts)

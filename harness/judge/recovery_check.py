@@ -97,12 +97,12 @@ def recovery_of(recorded: Recorded, damages: Damages) -> RecoveryFindings | None
     swept = clock.at(moments["healed"])
     healed = last_heal(clock.receipts(recorded.receipts), swept)
     found = _found(
-        _before_the_restart(recorded), clock, damages.refused(recorded.probes),
+        _before_the_restart(recorded), clock, _refused(recorded, damages),
         since=(healed, swept), until=moments["final-reads"], event=_event(recorded),
     )  # fmt: skip
     if "restarting" not in moments:
         return found
-    refused = damages.refused(recorded.probes, gone_at=moments["restarting"])
+    refused = _refused(recorded, damages, gone_at=moments["restarting"])
     if "restarted-reads" not in moments:
         lines = _refusal_lines(refused) if recorded.state.restart_failed else {}
         return replace(found, refused={**lines, **found.refused})
@@ -112,6 +112,14 @@ def recovery_of(recorded: Recorded, damages: Damages) -> RecoveryFindings | None
         committed_before=committed_by(recorded.probes, moments["restarting"]),
     )  # fmt: skip
     return replace(found, restarted=again)
+
+
+def _refused(recorded: Recorded, damages: Damages, gone_at: int = -1) -> dict[str, Damage]:
+    """The nodes that may have refused to start on damage of ours: by their probes, else by what their clients got."""
+    if any(probe.answered for probe in recorded.probes):
+        return damages.refused(recorded.probes, gone_at)
+    last = {op.node: op.returned or 0 for op in recorded.operations if op.served}
+    return {one.node: one for one in damages.refusable if last.get(one.node, -1) <= max(one.end, gone_at)}
 
 
 def _found(

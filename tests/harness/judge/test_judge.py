@@ -476,7 +476,7 @@ def test_gate_operations_says_of_which_kinds_it_asks_where_the_clients_asked_oth
 
 def test_gate_operations_wants_a_share_of_what_was_asked_for() -> None:
     """Of 10 a second for 58 s, 1 in 100 of each kind: five reads are enough, four are not."""
-    fast = replace(good(), plan=replace(good().plan, rate=10.0))
+    fast = replace(good(), plan=replace(good().plan, rate=10.0, nemesis=()), receipts=())
     writes = tuple(operation(24 + n / 10, "write") for n in range(5))
     five = tuple(operation(40 + n, "read") for n in range(4))
     assert judged(replace(fast, operations=(*OPERATIONS, *writes, *five))).verdict == "valid"
@@ -536,7 +536,7 @@ def test_gate_under_fault_says_that_it_counts_what_was_ok() -> None:
     """Hundreds that failed stand in the charts beside it."""
     failed = tuple(operation(21 + n / 10, "write", outcome="fail") for n in range(50))
     check = under_fault(receipt(), operations=(*OPERATIONS, *failed))
-    assert check.asked.startswith("under every fault that left a quorum, ok operations begun and ended")
+    assert check.asked.startswith("under every fault that left a quorum, ok operations of every kind begun and ended")
     assert (check.verdict, check.seen) == ("valid", "1 ok operation")
 
 
@@ -564,20 +564,77 @@ def test_gate_under_fault_wants_them_under_every_fault_and_names_the_bare_one() 
 
 
 def test_gate_under_fault_wants_a_share_of_what_was_asked_for() -> None:
-    """Of 60 a second for 10 s, 1 in 100: six are enough, five are not."""
+    """Of 60 a second for 10 s, 1 in 100: six are enough, five are not; and five of a kind that is half of them."""
     plan = replace(good().plan, rate=60.0)
-    five = tuple(operation(21 + n, "read") for n in range(4))
-    check = under_fault(receipt(), operations=(*OPERATIONS, *five), plan=plan)
-    assert (check.verdict, check.seen) == (
-        "unknown",
-        f"5 ok operations; too few ok operations under {KILLED}: 5 of at least 6 asked for",
+    writes = tuple(operation(20.5 + 2 * n, "write") for n in range(5))
+    check = under_fault(receipt(), operations=(*OPERATIONS[:2], *writes, *OPERATIONS[3:]), plan=plan)
+    assert check.verdict == "unknown"
+    assert check.seen.startswith(
+        f"5 ok operations; too few ok operations under {KILLED}: 5 of at least 6 asked for; 0 reads of at least"
     )
-    assert under_fault(receipt(), operations=(*OPERATIONS, *five, operation(28, "read")), plan=plan).verdict == "valid"
+    reads = tuple(operation(20.6 + 2 * n, "read") for n in range(5))
+    check = under_fault(receipt(), operations=(*OPERATIONS, *writes, *reads), plan=plan)
+    assert "asked for" not in check.seen
 
 
 @pytest.mark.parametrize(("rate", "needed"), [(0.05, 1), (0.5, 1), (1.0, 2), (2.0, 4), (20.0, 5), (50.0, 5), (51.0, 5)])
 def test_a_gate_is_not_met_by_a_single_operation_unless_hardly_any_were_asked_for(rate: float, needed: int) -> None:
     assert required_count(replace(good(), plan=replace(good().plan, rate=rate)), 10.0) == needed
+
+
+BOTH = ("read", "write")
+THREE = tuple(
+    receipt(id=number, started=at * S, stood=at * S, heal_started=(at + 10) * S, healed=(at + 10) * S)
+    for number, at in enumerate((15, 30, 45))
+)
+FAST = replace(good().plan, rate=24.0)
+
+
+def spread(*spans: tuple[float, float, str], outcome: str = "ok") -> tuple[Operation, ...]:
+    """Operations of a kind, twelve a second, between two times after the begin of each of the three faults."""
+    return tuple(
+        operation(begin + since + number / 12, f, outcome=outcome)
+        for begin in (15, 30, 45)
+        for since, until, f in spans
+        for number in range(math.ceil((until - since - 0.1) * 12))
+    )
+
+
+def test_gate_under_fault_is_not_met_by_operations_at_the_begin_of_a_fault_alone() -> None:
+    """240 operations in its first 0.2 s, and nothing for the rest of it."""
+    at_first = tuple(operation(begin + n / 2400, f) for begin in (15, 30, 45) for n in range(240) for f in BOTH)
+    check = under_fault(*THREE, operations=(*OPERATIONS, *at_first), plan=FAST)
+    assert check.verdict == "unknown"
+    assert "no operation was under way in the second third of #0 kill-one (stood 15.0 to 25.0 s)" in check.seen
+    assert "no operation was under way in the last third of #0" in check.seen
+    assert "the first third" not in check.seen
+    throughout = spread((0, 10, "read"), (0, 10, "write"))
+    assert under_fault(*THREE, operations=(*OPERATIONS, *throughout), plan=FAST).verdict == "valid"
+
+
+def test_gate_under_fault_wants_every_kind_and_not_reads_alone() -> None:
+    """Writes end soon after the fault began, and then each of them fails, while reads are served."""
+    dead = spread((2, 10, "write"), outcome="fail")
+    reads = spread((0, 10, "read"))
+    check = under_fault(*THREE, operations=(*OPERATIONS, *reads, *spread((0, 2, "write")), *dead), plan=FAST)
+    assert check.verdict == "unknown"
+    assert "no write was ok in the last third of #0 kill-one (stood 15.0 to 25.0 s)" in check.seen
+    all_dead = spread((0, 10, "write"), outcome="fail")
+    never = under_fault(*THREE, operations=(*OPERATIONS, *reads, *all_dead), plan=FAST)
+    assert "0 writes of at least 5 asked for under #0 kill-one (stood 15.0 to 25.0 s)" in never.seen
+
+
+def test_gate_under_fault_lets_an_election_take_its_time_while_clients_ask() -> None:
+    """Seven seconds of ten without an answer: clients wait all the while, and are served at the end."""
+    waiting = tuple(
+        replace(operation(begin + since, "write", outcome="info"), returned=round((begin + since + 3.5) * S))
+        for begin in (15, 30, 45)
+        for since in (0, 3.5)
+    )
+    after = spread((7, 10, "read"), (7, 10, "write"))
+    assert under_fault(*THREE, operations=(*OPERATIONS, *waiting, *after), plan=FAST).verdict == "valid"
+    unasked = under_fault(*THREE, operations=(*OPERATIONS, *after), plan=FAST)
+    assert "no operation was under way in the first third of #0" in unasked.seen
 
 
 def short(number: int) -> Receipt:
