@@ -8,16 +8,13 @@ import logging
 import math
 import time
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, get_args
+from typing import Any, Final, get_args
 
+from harness.systems.api import COUNTS, FIGURES, Prober
 from history import Probe
 from history.records.line_file import LineFile
 from history.records.probes import STORED_AS, Role, claim_of, leader_by, probes_header
-
-if TYPE_CHECKING:
-    from harness.systems.api import Prober
 
 logger = logging.getLogger("harness.execution.probes")
 
@@ -26,8 +23,11 @@ TIMEOUT_S: Final = 1.0
 #: So much later than its timeout (s) a prober has not returned, and is not waited for any more; nor for its closing.
 OVERDUE_S: Final = 3.0
 
-_OURS: Final = ("time", "node", "error", "own")
-_KEPT: Final = frozenset(field.name for field in fields(Probe)) - frozenset(_OURS)
+#: The field of a probe by the name that a prober gives its figure.
+_FIELDS: Final[Mapping[str, str]] = {
+    **{figure: STORED_AS.get(figure, figure) for figure in FIGURES},
+    **{count: count.partition(".")[2] for count in COUNTS},
+}
 _TEXTS: Final = frozenset({"role", "leader", "digest", "fault"})
 #: Tables have no room for more, such as -1 that was written without its sign.
 _LARGEST: Final = 1 << 63
@@ -36,16 +36,16 @@ _LONGEST: Final = 200
 
 
 def probe_of(figures: Mapping[str, Any], node: str, time_ns: int) -> Probe:
-    """The probe with a node's figures; those that only the system knows are its ``own``, and None is not known.
+    """The probe with a node's figures; all but :data:`FIGURES` and :data:`COUNTS` are its ``own``, and None is not known.
 
     Raises ValueError for a figure of another type than it is known by: it would break later what compares it.
     """
-    named = {STORED_AS.get(name, name): value for name, value in figures.items() if value is not None}
-    known = {name: value for name, value in named.items() if name in _KEPT}
+    said = {name: value for name, value in figures.items() if value is not None}
+    known = {name: value for name, value in said.items() if name in _FIELDS}
     if wrong := [f"{name} {value!r}" for name, value in known.items() if not _fits(name, value)]:
         raise ValueError(f"figures of the wrong shape: {', '.join(wrong)}"[:_LONGEST])
-    own = {name: _plain(value) for name, value in named.items() if name not in _KEPT}
-    return Probe(time_ns, node, **known, own=own)
+    own = {name: _plain(value) for name, value in said.items() if name not in _FIELDS}
+    return Probe(time_ns, node, **{_FIELDS[name]: value for name, value in known.items()}, own=own)
 
 
 def _fits(name: str, value: object) -> bool:

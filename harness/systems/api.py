@@ -18,7 +18,7 @@ request refuses the fault that needs it.  A package announces such a value by an
 declarations           :class:`Option`, :class:`Canary`, :class:`Alarm`, :class:`Surface` (what faults may rely on)
 what runs              :class:`Artifact` (files, fetched once), :class:`Role` (one process on one node), :data:`Ready`
 what clients see       :class:`Client`, :class:`Outcome`, :class:`Law` (which answer proves what), :class:`Workload`
-what nodes say         :class:`Prober`; :data:`FIGURES` are the names that everything in the harness understands
+what nodes say         :class:`Prober`; :data:`FIGURES` and :data:`COUNTS` are the names that everything understands
 what must hold         :class:`Evidence`, :data:`Invariant`, :data:`Recovered`
 =====================  =================================================================================================
 """
@@ -299,8 +299,9 @@ class Workload:
 
 # -- what nodes say ---------------------------------------------------------------------------------------------------
 
-#: The figures of a probe that everything understands, with their units.  Everything else that a prober returns is the
-#: system's own: numbers, of which there is a plot, and texts; conditions of scripts and checks ask for both by name.
+#: The figures of a probe that everything understands, with their units.  Everything else that a prober returns, but for
+#: :data:`COUNTS`, is the system's own: numbers, of which there is a plot, and texts; conditions of scripts and checks
+#: ask for both by name.
 FIGURES: Final[Mapping[str, str]] = {
     "role": "leader, follower, candidate or unknown",
     "term": "number of the term, epoch or ballot",
@@ -314,6 +315,17 @@ FIGURES: Final[Mapping[str, str]] = {
     "clock_ms": "its own wall clock, milliseconds since 1970",
     "pid": "process id inside the node",
     "fault": "the first thing that went wrong in it, in words",
+}
+
+#: What a node has counted since its process began.  The prefix keeps a system's own counts apart: one that is called
+#: ``undecodable`` means nothing to us.
+COUNTS: Final[Mapping[str, str]] = {
+    "count.snapshots_saved": "snapshots that it has written",
+    "count.snapshots_loaded": "snapshots that it has installed from another node",
+    "count.unapplied_oks": "acknowledgements of entries that were never applied there: a note",
+    "count.apply_errors": "batches in which applying failed: a note",
+    "count.reapplied": "returns to entries that had been applied before: a note",
+    "count.undecodable": "committed entries that it could not read: a violation, but after damage of ours",
 }
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from harness.systems.api import FIGURES, System
+from harness.systems.api import COUNTS, FIGURES, System
 from history import Operation, Probe, Verdict
 from history.metrics.awake_clock import AwakeClock
 from history.records.probes import STORED_AS
@@ -125,6 +125,7 @@ def _probes(system: System, trial: Trial) -> Finding:
         return Finding("probes", "invalid", f"{', '.join(never)} never answered: {why}")
     nothing = Probe(0, "")
     fields = {figure: STORED_AS.get(figure, figure) for figure in FIGURES}
+    fields |= {count: count.partition(".")[2] for count in COUNTS}
     changed = {
         name for name in fields.values() if any(getattr(p, name) != getattr(nothing, name) for p in trial.probes)
     }
