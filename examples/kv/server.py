@@ -160,7 +160,7 @@ class Server:
         role, term = "leader" if self.leads else "follower", self.held["promised"]
         return {
             "role": role, "term": term, "log_end": self.held["seq"],
-            "committed": self.committed, "applied": self.committed,
+            "committed": self.committed, "applied": self.committed, "clock_ms": int(time.time() * 1000),
         }  # fmt: skip
 
     async def connected(self, reader, writer):

@@ -36,7 +36,7 @@ _LONGEST: Final = 200
 
 
 def probe_of(figures: Mapping[str, Any], node: str, time_ns: int) -> Probe:
-    """The probe with a node's figures; all but :data:`FIGURES` and :data:`COUNTS` are its ``own``, and None is not known.
+    """The probe with a node's figures; those beside FIGURES and COUNTS are its ``own``, and None is not known.
 
     Raises ValueError for a figure of another type than it is known by: it would break later what compares it.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Final, Literal
 
@@ -22,7 +23,10 @@ def type_of(option: Option) -> Any:
     kind = type(option.default)
     if option.least is None and option.most is None:
         return kind
-    return _annotated[kind, Meta(ge=option.least, le=option.most, description=option.reason or None)]
+    least, most = option.least, option.most
+    if kind is int:  # whose bounds must be whole numbers
+        least, most = None if least is None else math.ceil(least), None if most is None else math.floor(most)
+    return _annotated[kind, Meta(ge=least, le=most, description=option.reason or None)]
 
 
 def choices(system: System) -> type[Struct]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
@@ -60,6 +61,8 @@ def _check_option(place: str, option: Option) -> None:
         return
     if isinstance(default, bool | str):
         raise ValueError(f"{place} has bounds, so its default must be a number, not {default!r}")
+    if wrong := [bound for bound in (option.least, option.most) if bound is not None and not math.isfinite(bound)]:
+        raise ValueError(f"{place} must have bounds that are numbers, not {wrong[0]}")
     if (option.least is not None and default < option.least) or (option.most is not None and default > option.most):
         raise ValueError(f"{place}.default is not within its bounds: {default}")
 

@@ -26,9 +26,11 @@ from pathlib import Path
 from typing import Annotated, Final, Literal, TypeAlias
 
 from msgspec import Meta, Struct
+from msgspec.structs import asdict
 
 from harness.errors import UsageError
 from harness.systems.program.templates import check, words_of
+from history.records.log_words import LogWords
 from history.schema import convert, hint
 from history.toml_file import read_toml
 
@@ -48,6 +50,8 @@ CheckName: TypeAlias = Literal[
     "leader-complete", "log-order", "committed-kept",
 ]  # fmt: skip
 Value: TypeAlias = bool | int | float | str
+#: What a file of a store holds.
+FileClass: TypeAlias = Literal["data", "index", "snapshot", "term"]
 
 
 class Ready(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -68,7 +72,13 @@ class RoleTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     peer: Annotated[Text, Meta(description="an element of {peers}")] = "{address}"
     ready: Ready | None = None
     environment: dict[str, str] = {}
+    files: Annotated[
+        dict[Text, str],
+        Meta(description="texts with placeholders that are written before each start, by paths below {home}"),
+    ] = {}
+    keep: Annotated[tuple[Text, ...], Meta(description="patterns of small files below {home} that are collected")] = ()
     stage: Annotated[int, Meta(ge=0, description="lower ones are ready before it is started")] = 0
+    task: Annotated[bool, Meta(description="a command that ends, run once before the processes of its stage")] = False
 
 
 class ClientTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -90,8 +100,9 @@ class OptionTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
     default: Value
     help: str = ""
     choices: tuple[str, ...] = ()
-    least: float | None = None
-    most: float | None = None
+    least: int | float | None = None
+    most: int | float | None = None
+    reason: Annotated[str, Meta(description="why no run can make use of more")] = ""
     marks_runs: Annotated[bool, Meta(description="its value makes another system of it, and is in the runs' name")] = (
         False
     )
@@ -113,17 +124,57 @@ class AlarmTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     pattern: Text
     meaning: Text
     follows: Literal["violation", "note", "harness"]
+    unless: Annotated[Text | None, Meta(description="a line that has this text, too, is none")] = None
+    wanted_by: Annotated[
+        tuple[Text, ...], Meta(description="faults on whose nodes a failure of the harness is only a note")
+    ] = ()
+
+
+class PromiseTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A claim of the system, of some operations or of some checks; of everything when it names neither."""
+
+    claim: Text
+    of: Annotated[tuple[Text, ...], Meta(description="the operations that it is about")] = ()
+    source: Annotated[str, Meta(description="where that is said")] = ""
+    checks: Annotated[tuple[CheckName, ...], Meta(description="the checks that show it broken")] = ()
+    kinds: Annotated[tuple[Text, ...], Meta(description="the only kinds of violations that break it")] = ()
+
+
+class LogWordsTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Regular expressions of lines of its logs."""
+
+    noise: Annotated[str, Meta(description="left out of excerpts")] = ""
+    milestones: Annotated[str, Meta(description="as good as a warning: elections and the like")] = ""
+    replication: Annotated[str, Meta(description="a leader feeds a follower in another way from now on")] = ""
 
 
 class FaultsTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The properties that faults rely on; the first role's port when left out."""
 
-    peer_port: Port | None = None
+    peer_ports: Annotated[tuple[Port, ...], Meta(description="every node listens on the first")] = ()
     client_port: Port | None = None
+    role: Annotated[Name | None, Meta(description="whose processes are killed and paused, the first when left out")] = (
+        None
+    )
     members: Annotated[
         tuple[Name, ...],
         Meta(description="the roles that store data or vote, all when left out: majorities are theirs"),
     ] = ()
+    store_files: Annotated[
+        dict[FileClass, tuple[Text, ...]],
+        Meta(description="by class, patterns below {data} of the files that it reads when it starts; all are data"),
+    ] = {}
+    snapshot_entries: Annotated[
+        int, Meta(ge=0, description="so many entries make a snapshot, 0 where none is made")
+    ] = 0
+    clock: Annotated[
+        bool, Meta(description="it may run under libfaketime, which reaches no static program, and probes say clock_ms")
+    ] = False
+    memory_only: Annotated[str, Meta(description="why nothing outlives the end of all processes, if so")] = ""
+    heartbeat: Annotated[str, Meta(description="text that only heartbeats have among a leader's packets")] = ""
+    notices_s: Annotated[
+        float, Meta(ge=0, description="an election, and clients that find the new leader, take so long")
+    ] = 4.0
     refused: Annotated[dict[str, str], Meta(description="faults that it cannot take, and why")] = {}
 
 
@@ -133,6 +184,7 @@ class SystemFile(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     roles: Annotated[tuple[RoleTable, ...], Meta(min_length=1)]
     client: ClientTable
     name: Name | None = None
+    title: Annotated[str, Meta(description="its name in texts, the name when left out")] = ""
     summary: str = ""
     versions: Annotated[tuple[Text, ...], Meta(min_length=1)] = ("local",)
     files: tuple[Text, ...] = ()
@@ -142,11 +194,24 @@ class SystemFile(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     probe: ProbeTable | None = None
     faults: FaultsTable = FaultsTable()
     alarms: tuple[AlarmTable, ...] = ()
-    promises: tuple[Text, ...] = ()
+    log_words: LogWordsTable = LogWordsTable()
+    promises: tuple[Text | PromiseTable, ...] = ()
     every_node_serves: Annotated[
         bool | None,
         Meta(description="a client of any node is served, by it or through it, once all faults are healed"),
     ] = None
+    may_refuse: Annotated[
+        tuple[FileClass, ...], Meta(description="a node may answer damage to files of these classes by not starting")
+    ] = ()
+    quorum_reads: Annotated[bool, Meta(description="an answered read shows that a quorum answered")] = True
+    epoch_bits: Annotated[
+        int, Meta(ge=0, le=62, description="so many lower bits of an index count within an epoch")
+    ] = 0
+
+
+def store_files(found: SystemFile) -> dict[FileClass, tuple[str, ...]]:
+    """The patterns of the files in its store by their class: all are data where nothing is said."""
+    return found.faults.store_files or {"data": ("**",)}
 
 
 #: What may stand for values in a role's command, besides the options.
@@ -174,6 +239,8 @@ def _check(found: SystemFile, directory: Path) -> None:
         raise ValueError(f"options.{min(taken)} has the name of a placeholder: take another")
     for number, role in enumerate(found.roles):
         _check_role(f"roles[{number}]", role, {*OF_A_NODE, *options})
+    if found.roles[0].task:
+        raise ValueError("roles[0] is a task: begin with the role that serves")
     names = [role.name for role in found.roles]
     if twice := {name for name in names if names.count(name) > 1}:
         raise ValueError(f"more than one of the roles has the name {min(twice)}: give each its own")
@@ -183,20 +250,33 @@ def _check(found: SystemFile, directory: Path) -> None:
     if found.probe is not None:
         _check_command("probe.command", found.probe.command, {*OF_A_CLIENT, *OF_A_PEER, *options})
     _check_files(found.files, directory)
+    with _at("log_words"):
+        LogWords(**asdict(found.log_words))
+    if undeclared := set(found.may_refuse) - set(store_files(found)):
+        raise ValueError(
+            f"may_refuse: faults.store_files has no files of the class {min(undeclared)!r}: name them there"
+        )
 
 
 def _check_faults(found: SystemFile, roles: list[str]) -> None:
     if unknown := set(found.faults.members) - set(roles):
         raise ValueError(f"faults.members: there is no role {min(unknown)!r}; {hint(min(unknown), roles)}")
-    if found.roles[0].port is None and None in (found.faults.peer_port, found.faults.client_port):
+    if (role := found.faults.role) is not None and role not in roles:
+        raise ValueError(f"faults.role: there is no role {role!r}; {hint(role, roles)}")
+    if found.roles[0].port is None and not (found.faults.peer_ports and found.faults.client_port):
         raise ValueError(
-            "roles[0].port is missing: without it, or faults.peer_port and client_port, links cannot be cut"
+            "roles[0].port is missing: without it, or faults.peer_ports and client_port, links cannot be cut"
         )
-    if found.faults.refused:
+    if found.faults.clock and found.probe is None:
+        raise ValueError("faults.clock: only a probe that says clock_ms shows that a clock is wrong: add probe")
+    named = {"faults.refused": [*found.faults.refused]}
+    named |= {f"alarms[{number}].wanted_by": [*alarm.wanted_by] for number, alarm in enumerate(found.alarms)}
+    if any(named.values()):
         from nemesis.faults.registry import FAULTS  # here, because no other file pays for what it imports
 
-        if unknown := set(found.faults.refused) - set(FAULTS):
-            raise ValueError(f"faults.refused: there is no nemesis {min(unknown)!r}; {hint(min(unknown), FAULTS)}")
+        for place, names in named.items():
+            if strange := set(names) - set(FAULTS):
+                raise ValueError(f"{place}: there is no nemesis {min(strange)!r}; {hint(min(strange), FAULTS)}")
 
 
 def _check_files(files: tuple[str, ...], directory: Path) -> None:
@@ -212,11 +292,17 @@ def _check_role(place: str, role: RoleTable, known: set[str]) -> None:
     _check_command(f"{place}.command", role.command, known)
     with _at(f"{place}.peer"):
         check(role.peer, OF_A_PEER)
-    for name, text in role.environment.items():
-        with _at(f"{place}.environment.{name}"):
+    texts = {f"environment.{name}": text for name, text in role.environment.items()}
+    texts |= {f"files.{name}": text for name, text in role.files.items()}
+    for name, text in texts.items():
+        with _at(f"{place}.{name}"):
             check(text, known)
+    if outside := [name for name in (*role.files, *role.keep) if name.startswith("/") or ".." in name.split("/")]:
+        raise ValueError(f"{place}: {outside[0]!r} must be a path below {{home}}")
     if role.ready is None:
         return
+    if role.task:
+        raise ValueError(f"{place}.ready: a task is done when its command ends: leave it out")
     given = [name for name in ("port", "command", "log") if getattr(role.ready, name) is not None]
     if len(given) != 1:
         raise ValueError(f"{place}.ready must be one of port, command and log, not {' and '.join(given) or 'empty'}")

@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from msgspec.structs import asdict
 
@@ -14,11 +14,13 @@ from harness.systems.api import Alarm, Canary, Machine, Option, Prober, Ready, R
 from harness.systems.artifacts import LocalFiles, on_node
 from harness.systems.program.child import LineProgram, Program
 from harness.systems.program.client import LAW, ProgramClient
-from harness.systems.program.file_type import Command, RoleTable, SystemFile, read_system_file
+from harness.systems.program.file_type import Command, RoleTable, SystemFile, read_system_file, store_files
 from harness.systems.program.file_type import Ready as ReadyTable
 from harness.systems.program.templates import fill, words_of
 from harness.systems.program.workloads import ANSWERS, WORKLOADS
+from harness.systems.promise import Promise
 from harness.systems.ready import listening, logged, succeeds
+from history.records.log_words import LogWords
 
 #: How much longer than its timeout (s) a probe may take before its program is killed: time to start in.
 PROBE_GRACE_S: Final = 5.0
@@ -42,6 +44,7 @@ class _FromFile:
         file = self.file
         return System(
             name=self.name,
+            title=file.title,
             summary=file.summary,
             versions=file.versions,
             options=tuple(Option(name=name, **asdict(one)) for name, one in file.options.items()),
@@ -54,9 +57,13 @@ class _FromFile:
             law=LAW,
             workloads=tuple(WORKLOADS[name] for name in file.workloads),
             prober=self.prober if file.probe is not None else None,
-            promises=file.promises,
+            promises=tuple(one if isinstance(one, str) else Promise(**asdict(one)) for one in file.promises),
             every_node_serves=file.every_node_serves,
             alarms=tuple(Alarm(**asdict(one)) for one in file.alarms),
+            log_words=LogWords(**asdict(file.log_words)),
+            may_refuse=frozenset(file.may_refuse),
+            quorum_reads=lambda _setup: file.quorum_reads,
+            epoch_bits=file.epoch_bits,
         )
 
     def refuse(self, setup: Setup) -> str | None:
@@ -96,19 +103,30 @@ class _FromFile:
             name=role.name,
             command=_filled(role.command, values),
             environment={name: fill(text, values) for name, text in role.environment.items()},
+            files={name: fill(text, values) for name, text in role.files.items()},
             data=(_data(role),),
-            ready=_ready(role, values),
+            keep=role.keep,
+            ready=None if role.task else _ready(role, values),
             stage=role.stage,
+            task=role.task,
         )
 
     def surface(self, _setup: Setup) -> Surface:
         faults, first = self.file.faults, self.file.roles[0]
         port = first.port or 0
+        hit = next((role for role in self.file.roles if role.name == faults.role), first)
         return Surface(
-            peer_ports=(faults.peer_port or port,),
+            peer_ports=faults.peer_ports or (port,),
             client_port=faults.client_port or port,
+            role=hit.name,
             members=faults.members,
-            store=_data(first),
+            store=_data(hit),
+            store_files=cast(Mapping[str, tuple[str, ...]], store_files(self.file)),
+            snapshot_entries=faults.snapshot_entries,
+            clock=faults.clock,
+            memory_only=faults.memory_only,
+            heartbeat=faults.heartbeat,
+            notices_s=faults.notices_s,
             refused=faults.refused,
         )
 

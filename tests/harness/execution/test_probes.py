@@ -64,8 +64,9 @@ def test_a_program_s_own_count_is_ours_only_under_our_name() -> None:
     theirs = {"undecodable": 3, "unapplied_oks": 1, "ledger_end": 9, "snapshots_loaded": 2, "own": 5}
     assert probe_of(theirs, "n1", 5) == Probe(5, "n1", own=theirs)
     assert probe_of({"count.undecodable": 3}, "n1", 5) == Probe(5, "n1", undecodable=3)
-    with pytest.raises(ValueError, match="wrong shape: count.undecodable 'three'"):
+    with pytest.raises(ValueError, match=r"wrong shape: count\.undecodable 'three'"):
         probe_of({"count.undecodable": "three"}, "n1", 5)
+
 
 def test_a_node_that_knows_no_leader() -> None:
     probe = probe_of(figures({**STATUS, "role": "candidate", "leader": None}), "n1", 5)
