@@ -28,6 +28,9 @@ def create_run(store: Path, plan: Plan, started: datetime) -> RunFiles:
 
     Raises StoreError when the disk refuses.
     """
+    from harness.systems.registry import kept_text  # here, because lists of runs need no systems
+
+    kept = kept_text(plan.system)
     run = RunFiles(store / plan.test / f"{name_of_start(started)}-{plan.seed}")
     try:
         run.root.mkdir(parents=True)
@@ -36,6 +39,8 @@ def create_run(store: Path, plan: Plan, started: datetime) -> RunFiles:
             "replay_command": shlex.join(["harness", "replay", str(run.root)]),
         }
         write_json(run.plan, {**plan.to_json(), **commands})
+        if kept is not None:
+            run.system.write_text(kept)
     except OSError as error:
         raise _cannot_write(store, error) from None
     return run

@@ -11,7 +11,7 @@ from harness.cli.completion import complete_runs
 from harness.cli.shared_options import store_option
 from harness.errors import UsageError
 from harness.execution.progress import Progress
-from harness.plan import validate
+from harness.plan import Plan, validate
 from history.extras import require
 
 
@@ -33,12 +33,13 @@ def replay(run_path: str, cluster: str | None, keep_cluster: bool, store: Path) 
     from history import FormatError
 
     try:
-        recorded = read_recorded(find_run(run_path, store))
+        recorded = read_recorded(run := find_run(run_path, store))
     except (FormatError, FileNotFoundError) as error:
         raise UsageError(f"{run_path} cannot be replayed: {error}") from None
     if (main := recorded.state.moments.get("main")) is None:
         raise UsageError(f"{run_path} never came to its main phase: there is nothing to replay")
-    plan = replayed(recorded.plan, recorded.receipts, main)
+    # What a run keeps of its system is data, to judge by: it is run from the system's own file.
+    plan = replayed(Plan.read(run.plan), recorded.receipts, main)
     if plan.spark:
         require("spark")
     plan = validate(replace(plan, cluster=cluster or plan.cluster))

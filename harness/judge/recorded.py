@@ -7,6 +7,7 @@ import logging
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from history import Operation, Probe, Receipt, RunFiles
 from history.json_object import load_object
 from history.metrics.awake_clock import AwakeClock
 from history.recording import Recording
+from history.safe_open import read_below
 from reports.load.logs import seconds_of
 
 log = logging.getLogger("harness.judge.recorded")
@@ -95,7 +97,7 @@ def read_recorded(run: RunFiles | Recording) -> Recorded:
     except (OSError, ValueError):
         require_history(files)
         raise
-    plan, state = _plan_of(recording), _state_of(recording)
+    plan, state = plan_of(recording), _state_of(recording)
     if history.torn is not None:
         state.warnings.append(f"{files.history.name}: {history.torn}")
     names = tuple(history.header.extra.get("nodes") or netns_names(plan.nodes))
@@ -114,11 +116,18 @@ def read_recorded(run: RunFiles | Recording) -> Recorded:
     )
 
 
-def _plan_of(run: Recording) -> Plan:
-    path = run.files.plan
+def plan_of(run: Recording) -> Plan:
+    """The plan by which a run is judged: with the file of its system as the run kept it, if the system is a file.
+
+    Raises CheckError when it is no plan, FormatError for a kept file that is none, FileNotFoundError without a plan.
+    """
+    path, kept = run.files.plan, run.files.system
     try:
         if not run.plan and not path.exists():
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+        with suppress(FileNotFoundError):
+            if read_below(run.files.root, kept):
+                return Plan.from_json({**run.plan, "system": str(kept)})
         return Plan.from_json(run.plan)
     except ValueError as error:
         raise CheckError(f"{path}: not a plan: {error}") from None

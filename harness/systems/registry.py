@@ -16,6 +16,7 @@ from harness.systems.program.system import system_of
 from history.extras import missing_extra
 from history.schema import hint
 from history.system_entry_points import system_entry_points
+from history.toml_file import read_text, read_toml
 
 #: What is tested where nothing is said.
 DEFAULT: Final = "dledger"
@@ -77,6 +78,20 @@ def installed(name: str) -> System | None:
     """The system of this name or in this file, None when there is none here.  Raises UsageError if it is unusable."""
     there = Path(name).is_file() if name.endswith(FILE) else name in system_entry_points()
     return find_system(name) if there else None
+
+
+def kept_text(name: str) -> str | None:
+    """The text of a system's file as a run keeps it, with its name, which is else that of the file; None without one.
+
+    Raises UsageError when it cannot be read.
+    """
+    if not name.endswith(FILE):
+        return None
+    path = Path(name)
+    try:
+        return read_text(path) if "name" in read_toml(path) else f'name = "{path.stem}"\n{read_text(path)}'
+    except (OSError, ValueError) as error:
+        raise UsageError(f"--system {name}: cannot be read: {error}") from None
 
 
 def split_version(text: str) -> tuple[str, str]:

@@ -50,6 +50,8 @@ class RunFiles:
     root: Path
 
     plan = NamedFile("plan.json")
+    #: The file of the system under test as it was when the run began, if the system is a file.
+    system = NamedFile("system.toml")
     history = NamedFile("history.jsonl")
     probes = NamedFile("probes.jsonl")
     #: One directory a node, with its logs and state files.

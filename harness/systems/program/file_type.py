@@ -225,7 +225,7 @@ def read_system_file(path: Path) -> SystemFile:
     """Read the file of a system.  Raises UsageError that names the file, the place in it, and what is wrong."""
     try:
         found = convert(read_toml(path), SystemFile)
-        _check(found, path.parent)
+        _check(found)
     except OSError as error:
         raise UsageError(f"--system {path}: cannot be read: {error.strerror or error}") from None
     except ValueError as error:
@@ -233,7 +233,7 @@ def read_system_file(path: Path) -> SystemFile:
     return found
 
 
-def _check(found: SystemFile, directory: Path) -> None:
+def _check(found: SystemFile) -> None:
     options = set(found.options)
     if taken := options & set(OF_A_NODE):
         raise ValueError(f"options.{min(taken)} has the name of a placeholder: take another")
@@ -249,7 +249,7 @@ def _check(found: SystemFile, directory: Path) -> None:
     _check_command("client.command", found.client.command, {*OF_A_CLIENT, *own, *options})
     if found.probe is not None:
         _check_command("probe.command", found.probe.command, {*OF_A_CLIENT, *OF_A_PEER, *options})
-    _check_files(found.files, directory)
+    _check_files(found.files)
     with _at("log_words"):
         LogWords(**asdict(found.log_words))
     if undeclared := set(found.may_refuse) - set(store_files(found)):
@@ -279,11 +279,9 @@ def _check_faults(found: SystemFile, roles: list[str]) -> None:
                 raise ValueError(f"{place}: there is no nemesis {min(strange)!r}; {hint(min(strange), FAULTS)}")
 
 
-def _check_files(files: tuple[str, ...], directory: Path) -> None:
+def _check_files(files: tuple[str, ...]) -> None:
     there: dict[str, str] = {}
     for number, name in enumerate(files):
-        if not (directory / name).is_file():
-            raise ValueError(f"files[{number}]: there is no file {directory / name}")
         if (other := there.setdefault(Path(name).name, name)) is not name:
             raise ValueError(f"files[{number}]: {name} and {other} would be the same file on the nodes: rename one")
 

@@ -67,7 +67,10 @@ class _FromFile:
         )
 
     def refuse(self, setup: Setup) -> str | None:
-        """Nodes that the cluster lacks, where it is known, and programs that this machine lacks."""
+        """Nodes that the cluster lacks, where it is known, and files and programs that this machine lacks."""
+        for number, name in enumerate(self.file.files):
+            if not (self.directory / name).is_file():
+                return f"--system {self.name}: files[{number}]: there is no file {self.directory / name}"
         for role in self.file.roles if setup.nodes else ():
             names = [node.name for node in setup.nodes]
             if unknown := sorted(set(role.nodes) - set(names)):

@@ -111,7 +111,6 @@ WRONG = [
     (FILE.replace("client {peers}", "client {data}"), r"client.command: '{data}': there is no placeholder {data}"),
     (FILE.replace("[client]\ncommand = ", '[client]\nprocesses = "one"\ncommand = '), "there is no placeholder {node}"),
     (FILE.replace("client {peers}", "'"), "client.command: No closing quotation"),
-    (FILE.replace("server.sh\"]", "sever.sh\"]"), r"files\[0\]: there is no file .*sever.sh"),
     (FILE.replace('default = "safe"', 'default = "sfe"'), "options.mode.default must be one of its choices, not 'sfe'"),
     (FILE.replace("options.mode", "options.data"), "options.data has the name of a placeholder: take another"),
     (FILE.replace("true", "true\nleast = 1"), "options.sync has bounds, so its default must be a number, not True"),
@@ -138,6 +137,12 @@ def test_a_file_is_found_where_a_name_is(tmp_path: Path) -> None:
     assert find_system(str(written(tmp_path))).name == "my-store"
     with pytest.raises(UsageError, match=r"--system no\.toml: cannot be read"):
         find_system("no.toml")
+
+
+def test_a_file_for_the_nodes_that_is_not_there_is_missed_before_a_run(tmp_path: Path) -> None:
+    """A run that is judged again needs none of them."""
+    system = find_system(str(written(tmp_path, FILE.replace('server.sh"]', 'sever.sh"]'))))
+    assert re.search(r"files\[0\]: there is no file .*sever\.sh", system.refuse(setup_of(system)) or "")
 
 
 @pytest.mark.parametrize(("text", "why"), WRONG)
