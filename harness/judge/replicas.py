@@ -24,8 +24,10 @@ from history.records.text import and_listed, counted
 
 KIND: Final = "replicas-differ"
 _ASKED: Final = "every node that is at the same index holds the same contents"
-#: At most this many differences are listed; all are counted.
+#: At most this many differences are listed, those that were seen first; all are counted.
 MOMENTS: Final = 100
+#: So many characters of a digest stand in a sentence.
+SHOWN: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +68,20 @@ class Difference:
 
     def sentence(self, suspects: Collection[str] = ()) -> str:
         """Text such as "at index 120 n3 stands against n1 and n2"; of equal sides one with a suspect comes first."""
-        first = self._suspected(suspects)
-        sides = sorted(self.digests.values(), key=lambda nodes: (len(nodes), nodes not in first, sorted(nodes)))
+        sides = [nodes for _, nodes in self._sides(suspects)]
         words = " against ".join(and_listed(sorted(nodes)) for nodes in sides)
         at = f"at {self.of} {self.index}"
         return f"{at} {words.replace(' against ', ' stands against ', 1) if len(sides[0]) == 1 else words}"
+
+    def held(self, suspects: Collection[str] = ()) -> str:
+        """Text such as "n3 held 9f2c01ab, n1 and n2 held 77b01d22": the beginnings of the digests."""
+        return ", ".join(
+            f"{and_listed(sorted(nodes))} held {digest[:SHOWN]}" for digest, nodes in self._sides(suspects)
+        )
+
+    def _sides(self, suspects: Collection[str]) -> list[tuple[str, dict[str, int]]]:
+        first = self._suspected(suspects)
+        return sorted(self.digests.items(), key=lambda side: (len(side[1]), side[1] not in first, sorted(side[1])))
 
     def to_json(self) -> list[dict[str, Any]]:
         return [
@@ -217,14 +228,16 @@ def _differ(found: Sequence[Difference]) -> Check:
     so = "so" if all(one.blamed(suspects) == first.blamed(suspects) for one in found) else "contents differ"
     others = counted(len(found) - 1, "more index", "more indexes")
     more = f", and {so} at {others}" if len(found) > 1 else ""
+    earliest = sorted(range(len(found)), key=lambda place: found[place].time)[:MOMENTS]
+    listed = [found[place] for place in sorted(earliest)]
     details = {
         "kind": KIND,
         "nodes": sorted(blamed),
         "count": len(found),
         "by_node": dict(sorted(blamed.items())),
-        "indexes": [one.index for one in found[:MOMENTS]],
-        "moments": [moment for one in found[:MOMENTS] for moment in one.to_json()],
+        "indexes": [one.index for one in listed],
+        "moments": [moment for one in listed for moment in one.to_json()],
         "since": first.time,
     }
-    seen = f"{first.sentence(suspects)}{more}"
+    seen = f"{first.sentence(suspects)}{more}; at {first.of} {first.index} {first.held(suspects)}"
     return Check("replicas-agree", "check", "invalid", _ASKED, seen, details)

@@ -41,7 +41,7 @@ def test_a_replica_that_differs_is_a_violation_at_any_time_of_the_run() -> None:
     """Not even at the same time: n3 reports index 9 long after the others did."""
     found = check(*same(1)[:2], probe(30, "n3", 9, "x"), *same(60, 99, "z"))
     assert (found.verdict, found.details["kind"], found.details["nodes"]) == ("invalid", "replicas-differ", ["n3"])
-    assert found.seen == "at index 9 n3 stands against n1 and n2"
+    assert found.seen == "at index 9 n3 stands against n1 and n2; at index 9 n3 held x, n1 and n2 held a"
     assert found.details["since"] == 30 * S
     assert [(one["node"], one["digest"]) for one in found.details["moments"]] == [("n1", "a"), ("n2", "a"), ("n3", "x")]
 
@@ -51,7 +51,7 @@ def test_who_stands_against_how_many_is_counted_over_all_indexes() -> None:
     found = check(*same(1)[:2], probe(1, "n3", 9, "x"), *later)
     assert found.details["by_node"] == {"n3": 2}
     assert found.details["indexes"] == [9, 20]
-    assert found.seen == "at index 9 n3 stands against n1 and n2, and so at 1 more index"
+    assert found.seen.startswith("at index 9 n3 stands against n1 and n2, and so at 1 more index; ")
 
 
 def test_at_other_indexes_it_is_so_only_where_the_same_nodes_differ() -> None:
@@ -60,8 +60,17 @@ def test_at_other_indexes_it_is_so_only_where_the_same_nodes_differ() -> None:
 
     first = [*same(1)[:2], probe(1, "n3", 9, "x")]
     sentence = "at index 9 n3 stands against n1 and n2, and "
-    assert check(*first, *later(2, "n3"), *later(3, "n3")).seen == f"{sentence}so at 2 more indexes"
-    assert check(*first, *later(2, "n3"), *later(3, "n1")).seen == f"{sentence}contents differ at 2 more indexes"
+    assert check(*first, *later(2, "n3"), *later(3, "n3")).seen.startswith(f"{sentence}so at 2 more indexes;")
+    assert check(*first, *later(2, "n3"), *later(3, "n1")).seen.startswith(f"{sentence}contents differ at 2 more ind")
+
+
+def test_the_difference_that_was_seen_first_is_listed_however_many_there_are() -> None:
+    """The differences at lower indexes were seen later, as when a node goes through its log again."""
+    later = [probe(60 + place, node, place, f"{node != 'n3'}") for place in range(150) for node in NODES]
+    found = check(*[probe(1, node, 500, f"{node != 'n3'}") for node in NODES], *later)
+    assert (found.details["count"], len(found.details["indexes"])) == (151, 100)
+    assert found.details["indexes"] == [*range(99), 500]
+    assert "at index 500 n3 held False, n1 and n2 held True" in found.seen
 
 
 def test_where_no_side_has_the_most_both_are_named() -> None:
@@ -74,7 +83,8 @@ def test_of_two_that_differ_the_one_that_is_in_the_minority_elsewhere_is_blamed(
     at_the_end = [probe(60, "n1", 20, "c"), probe(60, "n2", 20, "z"), probe(60, "n3", 20, "c")]
     found = check(*rest, *at_the_end)
     assert (found.details["nodes"], found.details["by_node"]) == (["n2"], {"n2": 3})
-    assert found.seen == "at index 9 n2 stands against n1, and so at 2 more indexes"
+    held = "at index 9 n2 held x, n1 held a"
+    assert found.seen == f"at index 9 n2 stands against n1, and so at 2 more indexes; {held}"
     both = check(*rest, *at_the_end, probe(70, "n1", 30, "d"), probe(70, "n2", 30, "e"), probe(70, "n3", 30, "e"))
     assert both.details["by_node"] == {"n1": 2, "n2": 3}, "at index 9 both are suspects"
 
