@@ -15,16 +15,26 @@ logged, the kinds that prove it.  They are written once, in TOML, and suites ref
     after_heal_s = 20                 # only lines count that were logged so long after the last heal; 0: all
     why = "docs/findings.md"
 
-A group ``(?P<log_end>…)`` in the regex is where a node's log ends after what the line says.  Then a line counts only
-where that is below what this very node had reported as committed before: a log is cut at every election, but a healthy
-one never there.
+A mark is a line that a healthy run never writes.  Where every run writes such lines, what stands in them decides:
+
+- A group ``(?P<log_end>…)`` is where a node's log ends after what the line says.  A line counts only where that is
+  below what this very node had reported as committed before: a log is cut at every election, but a healthy one never
+  there.
+- ``log`` may be several expressions, each for a line of its own: together they count where groups of one name have the
+  same text in all of them.  A line is preceded by its node, as in ``n1: …``, so that they can ask for the same one.
+- The group ``above`` must be a greater number than the group ``below``.
+- ``{object}`` is the name by which logs call the object of the violation, and each object must bear the mark.
+- ``unless`` is an expression of a line that must not be there; the text of a group stands in it as ``{group}``.
+- ``workloads``: only in these the defect shows.
+
+Lines of the cluster's own start, before the run's first operation, are no marks.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeAlias
@@ -41,6 +51,8 @@ from reports.load.logs import seconds_of
 
 #: The group of a mark that is where a log ends.
 LOG_END: Final = "log_end"
+_NODE: Final = "{node}"
+_OBJECT: Final = "{object}"
 Text: TypeAlias = Annotated[str, Meta(min_length=1)]
 
 
@@ -49,12 +61,19 @@ class Defect(Struct, frozen=True, forbid_unknown_fields=True):
 
     name: Text
     kinds: Annotated[tuple[str, ...], Meta(min_length=1)]
-    log: Text | None = None
+    log: Text | Annotated[tuple[Text, ...], Meta(min_length=1)] | None = None
     times: Annotated[int, Meta(ge=1)] = 1
     faults: tuple[str, ...] = ()
     only_with: tuple[str, ...] = ()
     after_heal_s: Annotated[float, Meta(ge=0)] = 0
     why: str = ""
+    unless: Text | None = None
+    workloads: tuple[str, ...] = ()
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The expressions of its mark."""
+        return (self.log,) if isinstance(self.log, str) else self.log or ()
 
     def explains(
         self, violation: Violation, run: Recording, receipts: Sequence[Mapping[str, Any]], found: Collection[str]
@@ -67,41 +86,57 @@ class Defect(Struct, frozen=True, forbid_unknown_fields=True):
             return False
         if self.only_with and {violation.kind, *found}.isdisjoint(self.only_with):
             return False
+        if self.workloads and run.plan.get("workload") not in self.workloads:
+            return False
         if self.faults and not any(self._struck(receipt, violation) for receipt in receipts):
             return False
-        if self.log is None:
+        if not self.lines:
             return True
         healed = max((receipt.get("healed") or 0 for receipt in receipts), default=0) / 1e9
-        return self._lines(self.log, violation, run, healed + self.after_heal_s) >= self.times
+        objects = violation.objects if any(_OBJECT in one for one in self.lines) else ("",)
+        return bool(objects) and all(
+            self._marks(one, violation, run, healed + self.after_heal_s) >= self.times for one in objects
+        )
 
     def _struck(self, receipt: Mapping[str, Any], violation: Violation) -> bool:
         hit = receipt.get("state") == "installed" and receipt.get("fault") in self.faults
         return hit and (not violation.nodes or not {*violation.nodes}.isdisjoint(receipt.get("nodes", ())))
 
-    def _lines(self, pattern: str, violation: Violation, run: Recording, since: float) -> int:
-        """Count the mark in the logs of the nodes named, or in all where the mark itself contains the node.
+    def _marks(self, an_object: str, violation: Violation, run: Recording, since: float) -> int:
+        """Count the marks in the logs of the nodes named, or in all where the mark itself contains the node.
 
-        Where it counts only after the heal, from ``since`` on (s since the run's start).
+        Where they count only after the heal, from ``since`` on (s since the run's start).
         """
         every_node = sorted(path.name for path in run.files.nodes.glob("*") if path.is_dir())
         named = list(violation.nodes) or every_node
-        searched = [node for node in named if node in every_node]
-        if "{node}" in pattern:
-            searched, pattern = every_node, pattern.replace("{node}", f"(?:{'|'.join(map(re.escape, named))})")
-        mark = re.compile(pattern)
-        cuts = LOG_END in mark.groupindex
-        recorded = _Recorded(run) if cuts or self.after_heal_s else None
+        searched = every_node if any(_NODE in one for one in self.lines) else [n for n in named if n in every_node]
+        words = {_NODE: f"(?:{'|'.join(map(re.escape, named))})", _OBJECT: re.escape(an_object)}
+        patterns = [re.compile(_filled(one, words)) for one in self.lines]
+        recorded = _Recorded(run)
 
-        def counts(node: str, line: str) -> bool:
-            found = mark.search(line)
-            if found is None or recorded is None:
-                return found is not None
+        def counts(node: str, line: str, groups: Mapping[str, str]) -> bool:
             logged = seconds_of(line, recorded.started)
-            if logged is None or (self.after_heal_s and logged < since):
+            if logged is None:
+                return not self.after_heal_s and LOG_END not in groups
+            if logged < (since if self.after_heal_s else 0):
                 return False
-            return not cuts or recorded.committed_above(node, logged, int(found[LOG_END]))
+            return LOG_END not in groups or recorded.committed_above(node, logged, int(groups[LOG_END]))
 
-        return sum(_count(partial(counts, node), run.log_lines(node), self.times) for node in searched)
+        def matches(pattern: re.Pattern[str]) -> Iterator[_Line]:
+            for node in searched:
+                for number, line in enumerate(run.log_lines(node)):
+                    found = pattern.search(f"{node}: {line}")
+                    if found is not None and counts(node, line, found.groupdict()):
+                        yield (node, number), found.groupdict()
+
+        def denied(groups: Mapping[str, str]) -> bool:
+            if self.unless is None:
+                return False
+            denies = re.compile(_filled(self.unless, {**words, **_braced(groups)}))
+            return any(denies.search(f"{node}: {line}") for node in searched for line in run.log_lines(node))
+
+        marks = (one for one in _together(map(matches, patterns)) if _in_order(one) and not denied(one))
+        return sum(1 for _ in islice(marks, self.times))
 
 
 class Defects(Struct, forbid_unknown_fields=True):
@@ -114,20 +149,56 @@ class _Recorded:
     """When a run started, and what its nodes had reported as committed by a time."""
 
     def __init__(self, run: Recording) -> None:
-        """Read when a run started, and its probes.  Raises OSError, and FormatError for files that cannot be read."""
+        """Read when a run started.  Raises OSError, and FormatError for files that cannot be read."""
         self.started = run.header.started
-        self._probes: dict[str, list[tuple[float, int]]] = {}
-        for probe in run.probes:
+        self._run = run
+
+    @cached_property
+    def _probes(self) -> dict[str, list[tuple[float, int]]]:
+        found: dict[str, list[tuple[float, int]]] = {}
+        for probe in self._run.probes:
             if probe.answered:
-                self._probes.setdefault(probe.node, []).append((probe.time / 1e9, probe.committed))
+                found.setdefault(probe.node, []).append((probe.time / 1e9, probe.committed))
+        return found
 
     def committed_above(self, node: str, logged: float, log_end: int) -> bool:
         """Whether the node had reported a commit index above this before a moment (s)."""
         return any(committed > log_end for time, committed in self._probes.get(node, ()) if time < logged)
 
 
-def _count(counts: Callable[[str], bool], lines: Iterable[str], enough: int) -> int:
-    return sum(1 for _ in islice(filter(counts, lines), enough))
+#: A line that one expression of a mark matches: which line, and its groups.
+_Line: TypeAlias = tuple[tuple[str, int], Mapping[str, str]]
+_Chosen: TypeAlias = tuple[frozenset[tuple[str, int]], Mapping[str, str]]
+
+
+def _together(found: Iterable[Iterable[_Line]]) -> Iterator[Mapping[str, str]]:
+    """The groups of each choice of different lines, one for each expression, that agree in groups of the same name."""
+    first, *others = found
+    chosen: Iterable[_Chosen] = ((frozenset({line}), groups) for line, groups in first)
+    for lines in others:
+        chosen = _beside(chosen, list(lines))
+    yield from (groups for _, groups in chosen)
+
+
+def _beside(chosen: Iterable[_Chosen], lines: Sequence[_Line]) -> Iterator[_Chosen]:
+    for taken, before in chosen:
+        for line, groups in lines:
+            if line not in taken and all(before.get(name, text) == text for name, text in groups.items()):
+                yield taken | {line}, {**before, **groups}
+
+
+def _in_order(groups: Mapping[str, str]) -> bool:
+    return "above" not in groups or int(groups["above"]) > int(groups["below"])
+
+
+def _braced(groups: Mapping[str, str]) -> dict[str, str]:
+    return {f"{{{name}}}": re.escape(text) for name, text in groups.items()}
+
+
+def _filled(pattern: str, words: Mapping[str, str]) -> str:
+    for name, text in words.items():
+        pattern = pattern.replace(name, text)
+    return pattern
 
 
 def unexplained(
@@ -142,6 +213,26 @@ def unexplained(
     return [one for one in violations if not any(defect.explains(one, recording, receipts, found) for defect in known)]
 
 
+def _check(place: str, defect: Defect) -> None:
+    """Check that a defect has marks, and that they can be looked for.  Raises UsageError that names the remedy."""
+    try:
+        groups = {name for one in defect.lines for name in re.compile(_filled(one, {_NODE: "n1"})).groupindex}
+        re.compile(_filled(defect.unless or "", {_NODE: "n1", **_braced(dict.fromkeys(groups, "1"))}))
+    except re.error as error:
+        raise UsageError(f"{place}.log is no regular expression: {error}") from None
+    if ("above" in groups) != ("below" in groups):
+        raise UsageError(f"{place}.log has one of the groups above and below: add the other")
+    if not defect.lines and (defect.times > 1 or defect.after_heal_s):
+        raise UsageError(f"{place} has times or after_heal_s, which count lines of log: add log")
+    if not defect.lines and defect.unless:
+        raise UsageError(f"{place} has unless, which denies lines of log: add log")
+    if not (defect.lines or defect.faults or defect.only_with):
+        raise UsageError(f"{place} has kinds alone for a mark: add log, faults or only_with")
+    for kind in defect.only_with:
+        if kind not in defect.kinds:
+            raise UsageError(f"{place}.only_with has {kind!r}, which is none of its kinds; {hint(kind, defect.kinds)}")
+
+
 def read_defects(path: Path) -> dict[str, Defect]:
     """The defects in a file by their names.  Raises UsageError that names file, defect, key and remedy."""
     try:
@@ -152,18 +243,7 @@ def read_defects(path: Path) -> dict[str, Defect]:
         raise UsageError(f"{path}: {error}") from None
     found: dict[str, Defect] = {}
     for number, defect in enumerate(defects):
-        try:
-            re.compile((defect.log or "").replace("{node}", "n1"))
-        except re.error as error:
-            raise UsageError(f"{path}: defect[{number}].log is no regular expression: {error}") from None
-        if defect.log is None and (defect.times > 1 or defect.after_heal_s):
-            raise UsageError(f"{path}: defect[{number}] has times or after_heal_s, which count lines of log: add log")
-        if not (defect.log or defect.faults or defect.only_with):
-            raise UsageError(f"{path}: defect[{number}] has kinds alone for a mark: add log, faults or only_with")
-        for kind in defect.only_with:
-            if kind not in defect.kinds:
-                why = f"which is none of its kinds; {hint(kind, defect.kinds)}"
-                raise UsageError(f"{path}: defect[{number}].only_with has {kind!r}, {why}")
+        _check(f"{path}: defect[{number}]", defect)
         if defect.name in found:
             raise UsageError(f"{path}: the defect {defect.name} is written twice")
         found[defect.name] = defect

@@ -67,12 +67,16 @@ OUTAGE_S: Final = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One kind of violation that one check of a run found; ``nodes`` are those that it names."""
+    """One kind of violation that one check of a run found; ``nodes`` are those that it names.
+
+    ``objects`` are what the violation is of, by the names that the nodes' logs give them, where a check knows these.
+    """
 
     check: str
     kind: str
     nodes: tuple[str, ...] = ()
     severity: Severity = field(default="inconsistent", compare=False)
+    objects: tuple[str, ...] = field(default=(), compare=False)
 
     def __str__(self) -> str:
         return self.kind + (f" of {', '.join(self.nodes)}" if self.nodes else "")
@@ -101,8 +105,10 @@ def _violations(results: Mapping[str, Any]) -> Iterator[Violation]:
             nodes, kinds = details.get("nodes") or details.get("behind"), details.get("kinds")
             named = tuple(map(str, nodes)) if isinstance(nodes, list | tuple) else ()
             listed = [str(kind) for kind in kinds] if isinstance(kinds, list | tuple) else []
+            logged = details.get("objects")
             for kind in listed or [str(details.get("kind") or name)]:
-                yield Violation(name, kind, named, severity_of(name, kind, details))
+                objects = logged.get(kind, ()) if isinstance(logged, Mapping) else ()
+                yield Violation(name, kind, named, severity_of(name, kind, details), tuple(map(str, objects)))
 
 
 def _kinds_shown(results: Mapping[str, Any]) -> list[str]:

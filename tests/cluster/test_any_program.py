@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -69,3 +72,29 @@ def test_the_page_does_what_it_says(make_cluster: MakeCluster, tmp_path: Path) -
         elif "…" not in step.shown and " ls" not in step.command:
             assert done.stdout.splitlines() == step.shown or not step.shown, step.command
     assert verdicts == ["VALID", "INVALID", "VALID", "INVALID, AS INTENDED"]
+
+
+def test_a_file_with_every_key_runs_and_is_not_needed_afterwards(make_cluster: MakeCluster, tmp_path: Path) -> None:
+    """Its clocks are set wrong, as its probe shows; a configuration is kept; the run is judged without the file."""
+    system = tmp_path / "system"
+    shutil.copytree(ROOT / "examples" / "kv", system)
+    shutil.copy(ROOT / "tests" / "support" / "harness" / "whole.toml", system)
+
+    def harness(*words: str) -> dict[str, Any]:
+        command = (sys.executable, "-m", "harness", *words, "--store", str(tmp_path / "store"))
+        done = subprocess.run(command, cwd=tmp_path, text=True, capture_output=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        found: dict[str, Any] = json.loads((tmp_path / "store" / "latest" / "results.json").read_text())
+        return found
+
+    first = harness(
+        "run", "--system", str(system / "whole.toml"), "--cluster", f"netns:{make_cluster().name}", "--nodes", "3",
+        "--no-spark", "--nemesis", "clock-skew", "--interval", "3", "--time-limit", "6",
+        "-o", "window=4", "-o", "share=0.25",
+    )  # fmt: skip
+    assert [receipt["state"] for receipt in first["receipts"]] == ["installed"]
+    kept = tmp_path / "store" / "latest" / "nodes" / "n3" / "proxy.conf"
+    assert "window 4" in kept.read_text()
+    shutil.rmtree(system)
+    again = harness("check", "latest")
+    assert (again["verdict"], again["checks"]) == (first["verdict"], first["checks"])

@@ -23,7 +23,7 @@ pytestmark = [
     pytest.mark.skipif(not (shutil.which("java") and shutil.which("mvn")), reason="needs Java and Maven"),
 ]
 #: What both versions are known to do to readers (docs/bookkeeper.md); acknowledged entries are kept all the same.
-KNOWN = {"read-then-gone", "confirmed-beyond-end", "wrong-length"}
+KNOWN = {"read-then-gone", "confirmed-beyond-end", "length-beyond-end"}
 
 
 def ledgers(cluster: str, store: Path, *more: str) -> dict[str, Any]:

@@ -29,14 +29,15 @@ What is judged, and the kinds of violations:
   ``never-added``, ``failed-add-found``.
 - What was read once at or below LastAddConfirmed stays, and the ledger does not end before it: ``read-then-gone``,
   ``confirmed-beyond-end``.
-- The length in the metadata is the sum of the payloads: ``wrong-length``.
+- The length in the metadata is the sum of the payloads: ``wrong-length``; ``length-beyond-end`` if it is the sum of
+  those and of the adds that follow, up to one of them, so that it counts what is behind the end.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import accumulate
@@ -62,6 +63,7 @@ KINDS: Final[Mapping[str, str]] = {
     "order": "entries stand in another order than they were added in",
     "hole": "an entry is missing before the end of the ledger",
     "wrong-length": "the length in a ledger's metadata is not that of its entries",
+    "length-beyond-end": "the length in a ledger's metadata counts adds behind its end",
 }
 #: Those by which something acknowledged or confirmed is gone.
 LOST: Final = ("lost-add", "acknowledged-beyond-end", "unreadable-entry", "ledger-gone", "read-then-gone")
@@ -74,12 +76,14 @@ class LedgerReport:
     """The violations, at most one of each kind and ledger, the gravest first.
 
     ``unread`` are the ledgers that no client read whole: of them nothing is known.  ``counts``: ledgers, acknowledged
-    adds, adds in doubt, those of them that were kept, ends that were answered.
+    adds, adds in doubt, those of them that were kept, ends that were answered.  ``logged``: by kind of violation, the
+    ledgers by the numbers that stand in the nodes' logs.
     """
 
     violations: tuple[Counterexample, ...]
     unread: tuple[_Key, ...]
     counts: dict[str, int]
+    logged: dict[str, list[str]]
 
     @property
     def verdict(self) -> Verdict:
@@ -94,6 +98,7 @@ class LedgerHistory:
 
     key: _Key
     operations: list[Operation]
+    size_of: Callable[[int], int]
     acknowledged: dict[int, tuple[int, Operation]] = field(default_factory=dict)
     ends: list[tuple[int, Operation]] = field(default_factory=list)
     wholes: list[Operation] = field(default_factory=list)
@@ -101,38 +106,46 @@ class LedgerHistory:
     def of(self, f: str) -> Iterator[Operation]:
         return (one for one in self.operations if one.f == f)
 
-    def broken(self, kind: str, sentence: str, *said: tuple[Operation, str]) -> Counterexample:
-        # The nodes' logs name a ledger by the system's own number.
+    @property
+    def number(self) -> int | None:
+        """The system's own number, by which the nodes' logs name the ledger."""
         number = next((one.result for one in self.of("create") if one.outcome == "ok"), None)
-        logged = f" (ledger {number} in the logs)" if isinstance(number, int) else ""
+        return number if isinstance(number, int) else None
+
+    def broken(self, kind: str, sentence: str, *said: tuple[Operation, str]) -> Counterexample:
+        logged = f" (ledger {self.number} in the logs)" if self.number is not None else ""
         return Counterexample.of_promise(kind, f"ledger {self.key}{logged}: {sentence}", *said)
 
 
-def check_fenced_ledgers(operations: Iterable[Operation]) -> LedgerReport:
-    """Judge every ledger by its own operations."""
+def check_fenced_ledgers(operations: Iterable[Operation], size_of: Callable[[int], int]) -> LedgerReport:
+    """Judge every ledger by its own operations; ``size_of`` is the bytes of a payload."""
     by_key: defaultdict[_Key, list[Operation]] = defaultdict(list)
     for one in operations:
         by_key[one.key].append(one)
     found: list[Counterexample] = []
     unread: list[_Key] = []
+    logged: dict[str, list[str]] = {}
     counts = dict.fromkeys(("ledgers", "acknowledged", "doubted", "kept", "ends"), 0)
     for key, mine in by_key.items():
-        ledger = LedgerHistory(key, sorted(mine, key=lambda one: one.invoke_index))
+        ledger = LedgerHistory(key, sorted(mine, key=lambda one: one.invoke_index), size_of)
         if all(one.outcome != "ok" for one in ledger.of("create")):
             continue  # its id is not known
-        found += _first_of_each_kind(_judge(ledger))
+        broken = _first_of_each_kind(_judge(ledger))
+        for example in broken if ledger.number is not None else ():
+            logged.setdefault(example.kind, []).append(str(ledger.number))
+        found += broken
         if not ledger.wholes:
             unread.append(key)
         _count(ledger, counts)
     found.sort(key=lambda one: (list(KINDS).index(one.kind), one.operations[0].invoke_index))
-    return LedgerReport(tuple(found), tuple(unread), counts)
+    return LedgerReport(tuple(found), tuple(unread), counts, logged)
 
 
-def _first_of_each_kind(found: Iterable[Counterexample]) -> Iterable[Counterexample]:
+def _first_of_each_kind(found: Iterable[Counterexample]) -> list[Counterexample]:
     first: dict[str, Counterexample] = {}
     for one in found:
         first.setdefault(one.kind, one)
-    return first.values()
+    return list(first.values())
 
 
 def _count(ledger: LedgerHistory, counts: dict[str, int]) -> None:
@@ -330,7 +343,9 @@ def _lengths(ledger: LedgerHistory) -> Iterator[Counterexample]:
         if result["length"] is not None and None not in result["entries"] and result["length"] != result["bytes"]:
             text = f"its metadata say {result['length']} bytes, and its entries have {result['bytes']} ({_who(whole)})"
             says = f"length {result['length']}, entries of {result['bytes']} bytes"
-            yield ledger.broken("wrong-length", text, (whole, says))
+            beyond = result["length"] in _lengths_beyond(ledger, whole)
+            text += ": those of adds behind its end are counted" if beyond else ""
+            yield ledger.broken("length-beyond-end" if beyond else "wrong-length", text, (whole, says))
     complete: dict[int, Operation] = {}
     for whole in ledger.wholes:
         entries = whole.result["entries"]
@@ -340,6 +355,13 @@ def _lengths(ledger: LedgerHistory) -> Iterator[Counterexample]:
         if first.result["entries"] != entries:
             text = f"{_who(first)} and {_who(whole)} read other entries"
             yield ledger.broken("other-payload", text, (first, "reads all"), (whole, "reads other entries"))
+
+
+def _lengths_beyond(ledger: LedgerHistory, whole: Operation) -> Iterator[int]:
+    """The lengths that the ledger would have with one more of the adds behind its last entry, with two, and so on."""
+    last = max(whole.result["entries"], default=-1)
+    added = (payload for one in ledger.of("window") if one.outcome != "fail" for payload in _payloads(one))
+    return accumulate((ledger.size_of(payload) for payload in added if payload > last), initial=whole.result["bytes"])
 
 
 # -- operations -------------------------------------------------------------------------------------------------------

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace as struct_replace
 
 from harness.errors import UsageError
 from harness.suite.known_defects import Defect, read_defects, unexplained
@@ -18,6 +20,8 @@ from history.records.violations import SHORT_LOGS, Violation, violations_of
 
 SUITES = Path(__file__).parents[3] / "suites"
 
+HEADER = {"format": "harness-history", "version": 2, "test": "t", "model": "register", "seed": 1,
+          "started": "2026-11-25T10:00:00+00:00", "nodes": ["n1", "n2", "n3"]}  # fmt: skip
 STUCK = Defect("stuck", ("no-recovery",), r"\[Push-{node}\]Reset write index", times=3)
 CUT = Defect("cut", ("committed-entries-deleted", "no-recovery"), r"\[TRUNCATE\]")
 CRASH = Defect("crash", ("term-forgotten",), "term=0", faults=("crash-all",))
@@ -26,7 +30,9 @@ N3 = Violation("recovery", "no-recovery", ("n3",))
 
 @pytest.fixture
 def run(tmp_path: Path) -> RunFiles:
-    return RunFiles(tmp_path)
+    found = RunFiles(tmp_path)
+    found.history.write_text(json.dumps(HEADER) + "\n")
+    return found
 
 
 def read(run: RunFiles) -> Recording:
@@ -126,10 +132,6 @@ def truncated(run: RunFiles, node: str, second: int, log_end: int) -> None:
 
 
 def committed(run: RunFiles, node: str, second: int, index: int) -> None:
-    started = "2026-11-25T10:00:00+00:00"
-    header = {"format": "harness-history", "version": 2, "test": "t", "model": "register", "seed": 1,
-              "started": started, "nodes": ["n1", "n2", "n3"]}  # fmt: skip
-    run.history.write_text(json.dumps(header) + "\n")
     probe = Probe(second * 10**9, node, "follower", 1, ledger_end=index, committed=index, applied=index)
     run.probes.write_text(probes_header() + "\n" + json.dumps(probe.to_json()) + "\n")
 
@@ -166,6 +168,71 @@ def test_where_no_node_was_probed_no_truncation_is_known_to_cut_off_what_was_com
     committed(run, "n3", 19, 90)
     run.probes.unlink()
     assert not deleted_logs.explains(DELETED, read(run), (), {DELETED.kind})
+
+
+@pytest.mark.parametrize(("stamp", "known"), [("09:59:58", False), ("10:00:01", True)])
+def test_a_line_of_the_cluster_s_own_start_is_no_mark(run: RunFiles, stamp: str, known: bool) -> None:
+    log(run, "n3", f"2026-11-25 {stamp},000 INFO [TRUNCATE] truncateIndex: 0")
+    assert CUT.explains(N3, read(run), (), ()) is known
+
+
+ENDS = Defect(
+    "ends", ("read-then-gone",),
+    (r"recovered {object} at (?P<above>\d+)$", r"closed {object} at (?P<below>\d+)$"),
+    unless="recovered {object} at {below}$",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("lines", "known"),
+    [
+        (["recovered 7 at 13", "closed 7 at 11"], True),
+        (["closed 7 at 11", "recovered 7 at 13"], True),
+        (["recovered 7 at 11", "closed 7 at 11"], False),
+        (["recovered 7 at 9", "closed 7 at 11"], False),
+        (["recovered 7 at 13", "recovered 7 at 11", "closed 7 at 11"], False),
+        (["recovered 7 at 13", "recovered 7 at 9", "closed 7 at 11"], True),
+        (["recovered 8 at 13", "closed 7 at 11"], False),
+        (["recovered 7 at 13"], False),
+    ],
+)
+def test_a_mark_of_several_lines_is_told_by_their_numbers(run: RunFiles, lines: list[str], known: bool) -> None:
+    log(run, "n1", *lines[:1])
+    log(run, "n2", *lines[1:])
+    gone = Violation("ledgers", "read-then-gone", objects=("7",))
+    assert ENDS.explains(gone, read(run), (), ()) is known
+    assert not ENDS.explains(replace(gone, objects=("7", "8")), read(run), (), ()), "each object bears the mark"
+    assert not ENDS.explains(replace(gone, objects=()), read(run), (), ()), "whose mark is not known"
+
+
+AGAIN = Defect("again", ("wrong-epoch",), (
+    r"^(?P<node>\S+): failed (?P<epoch>\d+)", r"^(?P<node>\S+): ran (?P<epoch>\d+)",
+    r"^(?P<node>\S+): (ran|elected) (?P<epoch>\d+)",
+))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("lines", "known"),
+    [
+        (["ran 5", "failed 5", "ran 5"], True),
+        (["ran 5", "failed 5", "elected 5"], True),
+        (["elected 5", "failed 5", "elected 5"], False),
+        (["ran 5", "failed 5", "ran 6"], False),
+        (["ran 6", "failed 5", "ran 6"], False),
+        (["ran 5", "failed 5"], False),
+    ],
+)
+def test_several_lines_may_be_of_one_node_and_agree_in_more(run: RunFiles, lines: list[str], known: bool) -> None:
+    log(run, "n1", *lines)
+    log(run, "n2", "ran 5", "ran 5")
+    assert AGAIN.explains(Violation("epochs", "wrong-epoch"), read(run), (), ()) is known
+
+
+def test_a_defect_that_shows_only_in_some_workloads(run: RunFiles) -> None:
+    log(run, "n3", "[TRUNCATE]")
+    run.plan.write_text('{"workload": "set"}')
+    assert struct_replace(CUT, workloads=("set", "bank")).explains(N3, read(run), (), ())
+    assert not struct_replace(CUT, workloads=("bank",)).explains(N3, read(run), (), ())
 
 
 def test_without_logs_nothing_is_explained(run: RunFiles) -> None:
@@ -264,6 +331,10 @@ def test_a_file_of_defects_is_read(tmp_path: Path) -> None:
             GOOD.replace("log =", "why =") + "faults = ['crash-all']\ntimes = 2",
             "defect[0] has times or after_heal_s, which count lines of log: add log",
         ),
+        (GOOD.replace("log =", "why =") + "faults = ['x']\nunless = 'y'", "unless, which denies lines of log: add log"),
+        (GOOD.replace("x{node}", "(?P<above>1)"), "log has one of the groups above and below: add the other"),
+        (GOOD.replace("'x{node}'", "['x', '(']"), "defect[0].log is no regular expression"),
+        (GOOD + "unless = '('", "defect[0].log is no regular expression"),
         (GOOD + GOOD, "the defect a is written twice"),
         (GOOD.replace("name = 'a'\n", ""), "defect[0].name is missing: it must be a text that is not empty"),
         ("[[defects]]", "there is no key 'defects'"),

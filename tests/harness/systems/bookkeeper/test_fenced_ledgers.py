@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from random import Random
 from typing import Any
@@ -10,9 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.systems.bookkeeper.fenced_ledgers import KINDS, LedgerHistory, check_fenced_ledgers
+from harness.systems.bookkeeper import fenced_ledgers
+from harness.systems.bookkeeper.fenced_ledgers import KINDS, LedgerHistory, LedgerReport
+from harness.systems.bookkeeper.promises import size_of
 from history import Operation
 from tests.support.harness.oracle_ledgers import kinds_of, ledger_history
+
+#: So large that no length of these tests counts it, but those that are to.
+LARGE = 1000
+
+
+def check_fenced_ledgers(operations: Iterable[Operation]) -> LedgerReport:
+    return fenced_ledgers.check_fenced_ledgers(operations, lambda _payload: LARGE)
 
 
 def operation(at: int, f: str, value: Any = None, result: Any = None, outcome: str = "ok", until: int = 0) -> Operation:
@@ -81,7 +91,26 @@ BAD = {
     "order": [CREATE, operation(1, "window", [10, 2], [1, 0]), whole(2, [11, 10])],
     "hole": [CREATE, WINDOW, whole(2, [10, 11, None])],
     "wrong-length": [CREATE, WINDOW, whole(2, [10, 11], length=30)],
+    "length-beyond-end": [CREATE, WINDOW, whole(2, [10, 11], length=20 + LARGE)],
 }
+
+
+@pytest.mark.parametrize(
+    ("length", "kind"),
+    [(20 + LARGE, "length-beyond-end"), (20 + 3 * LARGE, "length-beyond-end"), (20 + 4 * LARGE, "wrong-length"),
+     (10, "wrong-length"), (21, "wrong-length")],
+)  # fmt: skip
+def test_a_length_that_counts_adds_behind_the_end_is_told_from_any_other(length: int, kind: str) -> None:
+    """Three adds are behind the end: one of the first window, two that are in doubt; a third certainly failed."""
+    doubted, failed = operation(2, "window", [13, 2], None, "info"), operation(3, "window", [15, 1], None, "fail")
+    assert kinds(CREATE, WINDOW, doubted, failed, whole(4, [10, 11], length=length)) == [kind]
+    assert kinds(CREATE, WINDOW, doubted, failed, whole(4, [11], length=length)) != [kind]
+
+
+def test_a_payload_is_as_large_as_the_gateway_makes_it() -> None:
+    """Of a run on 4.18.0: five entries of 576 bytes, and with the seven adds behind the end 1545."""
+    assert sum(map(size_of, range(77_000_000, 77_000_005))) == 576
+    assert sum(map(size_of, range(77_000_000, 77_000_012))) == 1545
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -183,4 +212,6 @@ def test_brute_force_finds_the_same(rng: Random, wrong: float) -> None:
 
 def test_a_ledger_whose_number_was_not_answered_has_its_key_alone() -> None:
     doubted = operation(0, "create", None, None, "info")
-    assert LedgerHistory("l0", [doubted]).broken("lost-add", "odd", (doubted, "odd")).sentence == "ledger l0: odd"
+    assert (
+        LedgerHistory("l0", [doubted], size_of).broken("lost-add", "odd", (doubted, "odd")).sentence == "ledger l0: odd"
+    )

@@ -1,0 +1,129 @@
+"""Fingerprints against what real runs logged: a healthy run bears none, and a run that met the defect bears its own.
+
+``recorded_logs`` has extracts of runs of 26 November 2026: of each node's logs the lines that an expression of a
+defect might be about, shortened, and of bookies those of some ledgers.  Those of ``bookkeeper-…-healthy`` are ledgers
+that were fenced while adds were in flight, and closed where a recovery settled.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.suite.known_defects import Defect, read_defects
+from history import Probe, RunFiles
+from history.recording import Recording
+from history.records.probes import probes_header
+from history.records.violations import Violation
+
+RECORDED = Path(__file__).with_name("recorded_logs")
+DEFECTS = Path(__file__).parents[3] / "suites" / "defects"
+FILES = {"rocketmq-controller": "rocketmq"}
+HEALTHY = sorted(path.stem for path in RECORDED.glob("*-healthy.json"))
+#: Runs that met a defect, with it.
+MET = [
+    ("dledger-0.3.2-disks", "forgotten-term"),
+    ("dledger-0.3.2-disks", "half-an-entry-from-a-full-disk"),
+    ("dledger-0.3.2-set", "applied-twice"),
+    ("zookeeper-3.9.4-power", "first-snapshot-not-synced"),
+    ("bookkeeper-4.17.3-closes", "fenced-writer-closes"),
+    ("bookkeeper-4.17.3-first-add", "two-handles-of-one-ledger"),
+    ("bookkeeper-4.18.0-length", "length-of-what-was-left-out"),
+]
+
+
+@dataclass
+class Extract:
+    run: RunFiles
+    record: dict[str, Any]
+    defects: dict[str, Defect] = field(init=False)
+
+    def __post_init__(self) -> None:
+        system = self.record["system"]
+        self.defects = read_defects(DEFECTS / f"{FILES.get(system, system)}.toml")
+
+    @property
+    def recording(self) -> Recording:
+        return Recording(self.run.root)
+
+    @property
+    def nodes(self) -> list[str]:
+        return list(self.record["logs"])
+
+    def violations(self, kind: str) -> Iterator[Violation]:
+        """Every violation of a kind that there could be: of no node, of each, of each object."""
+        for an_object in self.record.get("objects", [""]):
+            for nodes in [(), *((node,) for node in self.nodes)]:
+                yield Violation("any", kind, nodes, objects=(an_object,))
+
+    def receipts(self, defect: Defect) -> list[dict[str, Any]]:
+        """The faults of the run, and beside them those that the defect asks for, so that its marks alone decide."""
+        last = max(receipt["healed"] or 0 for receipt in self.record["receipts"]) if self.record["receipts"] else 0
+        wanted = {"state": "installed", "nodes": self.nodes, "healed": last}
+        return [*self.record["receipts"], *({"fault": fault, **wanted} for fault in defect.faults)]
+
+
+@pytest.fixture
+def extract(tmp_path: Path, name: str) -> Extract:
+    run, record = RunFiles(tmp_path), json.loads((RECORDED / f"{name}.json").read_text())
+    header = {"format": "harness-history", "version": 2, "started": record["started"]}
+    run.history.write_text(json.dumps(header) + "\n")
+    run.plan.write_text(json.dumps({"workload": record["workload"]}))
+    with run.probes.open("w") as probes:
+        probes.write(probes_header() + "\n")
+        for node, committed in record.get("committed", {}).items():
+            for time, index in committed:
+                probes.write(json.dumps(Probe(round(time * 1e9), node, committed=index).to_json()) + "\n")
+    for node, lines in record["logs"].items():
+        (run.nodes / node).mkdir(parents=True)
+        (run.nodes / node / "server.log").write_text("".join(f"{line}\n" for line in lines))
+    return Extract(run, record)
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+def test_a_healthy_run_bears_the_marks_of_no_defect(extract: Extract) -> None:
+    explained = {
+        (defect.name, str(violation))
+        for defect in extract.defects.values()
+        if defect.lines
+        for kind in defect.kinds
+        for violation in extract.violations(kind)
+        if defect.explains(violation, extract.recording, extract.receipts(defect), defect.kinds)
+    }
+    assert explained == set()
+
+
+def test_each_system_has_a_healthy_run_in_which_lines_like_the_marks_stand() -> None:
+    assert {name.partition("-")[0] for name in HEALTHY} == {path.stem for path in DEFECTS.glob("*.toml")}
+    lines = {
+        name: sum(map(len, json.loads((RECORDED / f"{name}.json").read_text())["logs"].values())) for name in HEALTHY
+    }
+    assert lines["dledger-0.3.2-healthy"] > 100
+    assert lines["bookkeeper-4.18.0-healthy"] > 100
+
+
+@pytest.mark.parametrize(("name", "defect"), MET, ids=[defect for _, defect in MET])
+def test_a_run_that_met_a_defect_bears_its_marks(extract: Extract, defect: str) -> None:
+    known = extract.defects[defect]
+    mine = [one for one in extract.record["violations"] if one["kind"] in known.kinds]
+    assert mine
+    for one in mine:
+        objects = tuple(extract.record.get("objects", ()))
+        violation = Violation(one["check"], one["kind"], tuple(one["nodes"]), objects=objects)
+        found = {other["kind"] for other in extract.record["violations"]}
+        assert known.explains(violation, extract.recording, extract.record["receipts"], found), violation
+
+
+@pytest.mark.parametrize("name", ["bookkeeper-4.17.3-closes", "bookkeeper-4.17.3-first-add"])
+def test_a_mark_of_one_ledger_explains_no_other(extract: Extract) -> None:
+    for defect in (one for one in extract.defects.values() if one.lines):
+        for kind in defect.kinds:
+            other = Violation("ledgers", kind, objects=(extract.record["objects"][0], "4711"))
+            assert not defect.explains(other, extract.recording, (), defect.kinds)
+            unnamed = Violation("ledgers", kind)
+            assert not defect.explains(unnamed, extract.recording, (), defect.kinds)
