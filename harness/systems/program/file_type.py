@@ -203,7 +203,6 @@ class SystemFile(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     may_refuse: Annotated[
         tuple[FileClass, ...], Meta(description="a node may answer damage to files of these classes by not starting")
     ] = ()
-    quorum_reads: Annotated[bool, Meta(description="an answered read shows that a quorum answered")] = True
     epoch_bits: Annotated[
         int, Meta(ge=0, le=62, description="so many lower bits of an index count within an epoch")
     ] = 0

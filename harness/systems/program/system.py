@@ -62,7 +62,6 @@ class _FromFile:
             alarms=tuple(Alarm(**asdict(one)) for one in file.alarms),
             log_words=LogWords(**asdict(file.log_words)),
             may_refuse=frozenset(file.may_refuse),
-            quorum_reads=lambda _setup: file.quorum_reads,
             epoch_bits=file.epoch_bits,
         )
 

@@ -17,7 +17,6 @@ from history.recording import Recording
 
 TEXT = """
 may_refuse = ["data"]
-quorum_reads = false
 [[roles]]
 command = "server"
 port = 70
@@ -55,7 +54,6 @@ def test_a_run_is_judged_by_the_file_that_it_kept(file: Path) -> None:
         frozenset({"data"}),
         "register",
     )
-    assert not plan.under_test.quorum_reads(plan.setup())
 
 
 @pytest.mark.parametrize("text", [TEXT.replace('["data"]', "[]").replace("quick", "slow"), "no TOML"])
