@@ -23,7 +23,8 @@ def no_recovery(drawn: Drawn, row: Mapping[str, Any], about: Mapping[str, Any]) 
     moment = last_commit(drawn.run.probes)
     last = None if moment is None else moment / 1e9
     answered = [timeline.node for timeline in drawn.timelines if silent_since(timeline, end) is None]
-    named = set(map(str, about.get("behind") or ()))
+    # Where clients decided, no probe shows how far a node is.
+    named = set[str]() if "served_ns" in about else set(map(str, about.get("behind") or ()))
     behind = [timeline for timeline in drawn.timelines if timeline.node in named]
     nodes = tuple(timeline.node for timeline in behind)
     starts = tuple(one for one in drawn.failed_starts if one.lines and one.node in named)

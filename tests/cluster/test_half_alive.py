@@ -1,0 +1,40 @@
+"""Servers that come back only by half are found: one takes no more writes, of the other one node is mute."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.cluster.machine import MakeCluster
+
+pytestmark = pytest.mark.cluster
+FILE = Path(__file__).resolve().parents[1] / "support" / "cluster" / "half_alive" / "half_alive.toml"
+WORDS = (
+    "--nodes", "3", "--nemesis", "kill-all", "--time-limit", "8", "--interval", "4", "--warm-up", "1",
+    "--recovery-time", "10", "--no-spark", "--unsafe-test-mode",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("bug", "seen"),
+    [
+        ("reads-only", "no write succeeded after the heal"),
+        ("mute-node", "reads and changes by n3's own clients not served after the heal"),
+    ],
+)
+def test_what_comes_back_by_half_has_not_recovered(
+    make_cluster: MakeCluster, tmp_path: Path, bug: str, seen: str
+) -> None:
+    cluster = f"netns:{make_cluster().name}"
+    done = subprocess.run(
+        [sys.executable, "-m", "harness", "--no-defaults", "run", "--system", FILE, "--cluster", cluster,
+         "--store", tmp_path, "--canary", bug, *WORDS],
+        text=True, capture_output=True, check=False,
+    )  # fmt: skip
+    said = " ".join((done.stdout + done.stderr).split())
+    assert done.returncode == 1, said
+    assert seen in said
+    assert f"the planted bug {bug} was found" in said.lower()
