@@ -13,7 +13,8 @@ from checker.core.calls import freeze
 from checker.core.model import Model, ModelError, is_register
 from checker.core.options import CheckKeywords, CheckOptions
 from checker.core.result import Report
-from checker.models.registry import at_level, model_named, starting_with
+from checker.foreign import take
+from checker.models.registry import at_level, model_named
 from checker.models.transactions import Transactions
 from checker.per_key import check_keys
 from checker.transactions.check import check_isolation
@@ -43,9 +44,9 @@ def check(history: Any, model: str | Model | None = None, **options: Unpack[Chec
         name: Any = getattr(model, "name", None) or model
         history = read_any(Path(history), model=name)
     if isinstance(history, Foreign):
-        model = model or history.model
-        if history.initial is not None and not isinstance(model, Model):
-            model = starting_with(model or "register", history.initial)
+        model = model or history.model or "register"
+        taken = take(history, model, None if isinstance(model, Model) else history.initial)
+        model, history = taken.model, taken.history
         history = history.columns if history.columns is not None else history.operations
     model = model or "register"
     if isinstance(history, OperationColumns):

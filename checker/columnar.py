@@ -29,6 +29,7 @@ from checker.engines.zones_columns import calls_at, contiguous, fields_of_keys, 
 from checker.explain.column_scene import ColumnScene
 from checker.explain.explain import explain, key_verdict, unexplained, with_legal_answers
 from checker.models.registry import model_named
+from checker.turns import in_turns
 from history import KeyVerdict, worst
 from history.codes import OK, READ, WRITE
 from history.readers.columns import OperationColumns
@@ -58,8 +59,12 @@ def check_columns(
         raise ModelError(f"columns are for registers, not for a {chosen.name}")
     check = _Check(columns, chosen, limits, options.proofs)
     verdicts, rest = (check.check_short_in_one_pass() if engine is None else None) or check.in_passes(engine)
-    for key, rows in _rows_by_key(columns, rest):
-        verdicts.others[key] = check.check_key(rows, key, engine)
+    rows = dict(_rows_by_key(columns, rest))
+
+    def attempt(key: int, mine: CheckOptions) -> KeyVerdict:
+        return replace(check, limits=mine.limits()).check_key(rows[key], key, engine)
+
+    verdicts.others.update(in_turns(list(rows), options, attempt, started=limits.started))
     return Report(worst(verdict.verdict for verdict in verdicts.others.values()), verdicts)
 
 

@@ -19,6 +19,7 @@ from checker.engines.cas_chains import CHAINS
 from checker.engines.counter_sums import COUNTER
 from checker.engines.kv import KV
 from checker.engines.logs import LOG
+from checker.engines.multisets import QUEUES_WITHOUT_ORDER, UNIQUE_IDS
 from checker.engines.queues import QUEUE
 from checker.engines.registers import ZONES
 from checker.engines.searches import PYTHON_SEARCH, SEARCH, WGL
@@ -41,6 +42,8 @@ ENGINES: Final[tuple[Engine, ...]] = (
     LOG,
     SET,
     QUEUE,
+    QUEUES_WITHOUT_ORDER,
+    UNIQUE_IDS,
     KV,
     COUNTER,
     SEARCH,
@@ -117,5 +120,6 @@ def _with_order(result: EngineResult, calls: Sequence[Call], model: Model, limit
     """Add to a valid result the linearization that the search finds, if it soon does."""
     if result.verdict != "valid":
         return result
-    found = compiled_search(calls, model, replace(limits, memory=min(limits.memory, _PROOF_BYTES)))
+    # The verdict stands; its proof gets as long again, and no more.
+    found = compiled_search(calls, model, replace(limits.extended(), memory=min(limits.memory, _PROOF_BYTES)))
     return replace(result, order=found.order) if found is not None and found.verdict == "valid" else result

@@ -19,6 +19,7 @@ from checker.explain.explain import explain, explain_columns, key_verdict, unexp
 from checker.models.registry import model_named
 from checker.models.transactions import Transactions
 from checker.transactions.check import check_isolation
+from checker.turns import in_turns
 from history import Counterexample, KeyVerdict, Operation, worst
 
 
@@ -108,33 +109,14 @@ def check_keys(
 ) -> Report:
     """Check operations key by key (linearizability is local: Herlihy and Wing 1990).
 
-    Half of the deadline is shared out evenly, the rest goes to the keys that need more.
     Raises ModelError for operations that are none of the model's.
     """
-    started, deadline_s = options.clock(), options.deadline_s
-    chosen = model_named(model)
+    started, chosen = options.clock(), model_named(model)
     objects = list(by_key(operations).values())
-    verdicts: dict[int, KeyVerdict] = {}
-
-    def attempt(number: int, seconds: float | None) -> None:
-        verdicts[number] = check_object(objects[number], chosen, replace(options, deadline_s=seconds))
-
-    if len(objects) == 1:
-        attempt(0, deadline_s)
-        return Report(verdicts[0].verdict, (verdicts[0],))
-    for number in range(len(objects)):
-        # The least that a key costs may be more than its share.
-        share = deadline_s
-        if deadline_s is not None:
-            share = min(deadline_s / (2 * len(objects)), deadline_s - (options.clock() - started))
-        attempt(number, share)
-    hard = [number for number, verdict in verdicts.items() if verdict.verdict == "unknown"]
-    for place, number in enumerate(hard):
-        left = 0.0 if deadline_s is None else deadline_s - (options.clock() - started)
-        # One invalid key decides the whole; the others need not be known.
-        if left > 0 and all(verdict.verdict != "invalid" for verdict in verdicts.values()):
-            attempt(number, left / (len(hard) - place))
-    keys = tuple(verdicts[number] for number in range(len(objects)))
+    verdicts = in_turns(
+        range(len(objects)), options, lambda number, mine: check_object(objects[number], chosen, mine), started=started
+    )
+    keys = tuple(verdicts.values())
     return Report(worst(verdict.verdict for verdict in keys), keys)
 
 

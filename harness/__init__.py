@@ -14,6 +14,7 @@
 ``generators``                     which comes when, as values that also run in virtual time
 ``testing``                        fakes for tests of faults, workloads and clients
 ``runstate``                       ``run.json``: how far a run came
+``jepsen_store``                   a directory of Jepsen's store: its history, and what Jepsen said of it
 ``store``, ``files``, ``options``  the run store, history files that users name, options in files
 ``plan``, ``names``                the plan of a run, fixed before anything starts, and the name of its folder
 ``spark_choice``                   what is judged through Spark, and what in this process

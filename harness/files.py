@@ -5,32 +5,47 @@ Also the words of their operations, which are those of their model.
 
 from __future__ import annotations
 
+import json
 import shutil
 import stat
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import numpy as np
 
 from checker import ModelError, Report, as_events, check
 from checker.check import with_makers
-from checker.core.model import Model
-from checker.models.registry import model_named, starting_with
+from checker.core.model import Model, Register
+from checker.foreign import Taken, as_plain_events, first_misfit, fitting, is_null_read, take, without_null_reads
+from checker.models.bank import Bank, balances
+from checker.models.registry import MODELS, model_named
 from checker.per_key import by_key, check_operations
 from harness.errors import StoreError, UsageError
-from history import Counterexample, FormatError, Header, HistoryWriter, KeyVerdict, worst
+from harness.jepsen_store import history_in, notes_on
+from history import Counterexample, Event, FormatError, Header, HistoryWriter, KeyVerdict, worst
 from history.codes import FAIL, OK
-from history.readers import Foreign, read_any
+from history.readers import Foreign, OperationColumns, read_any
+from history.readers.formats import FORMATS
+from history.readers.mapping import FieldMap, MappingError
+from history.readers.read import unpacked
 from history.records.events import INITIAL, load_json, read_header
 from history.records.verdicts import failure_text
+from history.schema import hint
 from reports.style.wording import Wording, by_values
 
 if TYPE_CHECKING:
     from history.recording import Recording
+
+#: Characters of a line of the file that an error shows.
+_LONGEST_LINE: Final = 160
 
 
 def file_type(path: Path) -> int:
@@ -61,26 +76,33 @@ def _at_rest(path: Path) -> Iterator[Path]:
 class FileCheckOptions:
     """Options for checking a history file; ``model`` None: the one that it names, else a register.
 
-    ``initial`` is the value with which the register starts, as JSON or as a plain word (None: absent).
+    ``initial`` is the state at the start, as JSON or as a plain word (None: the model's own).  ``null`` says what an
+    ok read of null means: the object was ``absent``, or nothing (``unknown``).  ``format`` forces a foreign format,
+    ``fields`` maps its fields to ours (``history.readers.mapping``).
     """
 
     model: str | None = None
     initial: str | None = None
     engine: str | None = None
     deadline_s: float = 60.0
+    null: Literal["absent", "unknown"] = "absent"
+    format: str | None = None
+    fields: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """The report, the name of the model that the history was checked as, and the history.
+    """The report, the name of the model that the history was checked as, and the history as the model has it.
 
-    ``failure`` is how the checker itself broke down; each key was then judged for itself.
+    ``failure`` is how the checker itself broke down; each key was then judged for itself.  ``notes`` name what was
+    assumed, and each convention that decides the verdict, with the option that changes it.
     """
 
     report: Report
     model: str
     history: Foreign
     failure: str | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def wording(self) -> Wording:
@@ -89,37 +111,144 @@ class Checked:
 
 
 def check_file(path: Path, asked: FileCheckOptions) -> Checked:
-    """Check one history file or pipe (``-``: standard input).
+    """Check one history file or pipe (``-``: standard input), or the history in a directory of Jepsen's store.
 
     Raises UsageError for a file that is no history, or no history of that model.
     """
     if not 0 < asked.deadline_s < float("inf"):
         raise UsageError(f"--deadline must be above 0, not {asked.deadline_s:g}")
-    try:
-        with _at_rest(path) as file:
-            history = read_any(file, model=asked.model)
+    if (stored := history_in(path)) is not None:
+        checked = check_file(stored, asked)
+        return replace(checked, notes=(*notes_on(path, stored, checked.report), *checked.notes))
+    with _errors_named(path), _at_rest(path) as file:
+        history = read_foreign(file, asked)
         if asked.model is None and history.model is None and history.format == "jsonl":
             raise UsageError(
                 f"{path}: no model judges this history, but a check of its system: give the run's directory, or --model"
             )
         name = asked.model or history.model or "register"
-        model = name if asked.initial is None else starting_with(name, _scalar(asked.initial))
+        initial = history.initial if asked.initial is None else json_or_word(asked.initial)
+        taken = take(history, name, initial)
+        name = _name_of(taken.model, name)
+        read = without_null_reads(taken.history) if asked.null == "unknown" else taken.history
         started = time.monotonic()
+        failure = None
         try:
-            report = check(history, model, deadline_s=asked.deadline_s, engine=asked.engine)
-        except (FormatError, ModelError, ImportError, OSError):
+            report = check(read, taken.model, deadline_s=asked.deadline_s, engine=asked.engine)
+        except ModelError as error:
+            raise _misfit(error, taken, file, path) from None
+        except (FormatError, ImportError, OSError):
             raise
         except Exception as error:  # noqa: BLE001 (whatever is wrong with the checker is wrong on some key)
             left = max(asked.deadline_s - (time.monotonic() - started), 0.0)
-            report = _apart(history, model, replace(asked, deadline_s=left))
-            return Checked(_worth(report, history, model), name, history, f"the checker failed: {failure_text(error)}")
-        return Checked(_worth(report, history, model), name, history)
+            report = _apart(read, taken.model, replace(asked, deadline_s=left))
+            failure = f"the checker failed: {failure_text(error)}"
+        left = max(asked.deadline_s - (time.monotonic() - started), 0.0)
+        deciding = () if failure else _deciding(report, read, taken.model, asked, left)
+        notes = (*history.assumed, *taken.notes, *deciding)
+        return Checked(_worth(report, read, taken.model), name, read, failure, notes)
+
+
+def describe_format(path: Path, asked: FileCheckOptions) -> list[str]:
+    """What is recognized in a history file and how it is read, as lines.  Raises UsageError."""
+    path = history_in(path) or path
+    with _errors_named(path), _at_rest(path) as file:
+        history = read_foreign(file, asked)
+    title = FORMATS[history.format].title if history.format in FORMATS else "our own"
+    lines = [f"format: {history.format} ({title})"]
+    if history.mapping:
+        lines.append("fields: " + ", ".join(f"{ours} from {theirs}" for ours, theirs in history.mapping.items()))
+    columns = history.columns
+    operations = history.operations or []
+    if columns is not None:
+        what = "registers" if isinstance(columns, OperationColumns) else "transactions"
+        return [*lines, f"operations: {columns.invoke.size}, of {what}"]
+    keys = {operation.key for operation in operations}
+    lines.append("keys: none" if keys <= {None} else f"keys: {len(keys)}, such as {next(iter(keys))!r}")
+    for f in dict.fromkeys(operation.f for operation in operations):
+        mine = [operation for operation in operations if operation.f == f]
+        ends = Counter(operation.outcome for operation in mine)
+        known = next((operation for operation in mine if operation.outcome == "ok"), mine[0])
+        asks, answers = (json.dumps(value, ensure_ascii=False)[:60] for value in (known.value, known.result))
+        lines.append(
+            f"operations: {len(mine)} {f} ({', '.join(f'{count} {end}' for end, count in ends.items())}), "
+            f"such as {asks} answered by {answers}"
+        )
+    names = list(fitting(operations))
+    lines.append(f"models that have such operations: {', '.join(names) or 'none'}")
+    return [*lines, *(f"note: {text}" for text in (*history.assumed, *([history.note] if history.note else [])))]
+
+
+@contextmanager
+def _errors_named(path: Path) -> Iterator[None]:
+    """Let errors name the file that the user gave.  Raises UsageError."""
+    try:
+        yield
     except FormatError as error:
         raise UsageError(f"{path}: {error.place}: {error.message}") from None
-    except ModelError as error:
+    except (ModelError, MappingError) as error:
         raise UsageError(f"{path}: {error}") from None
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from None
+
+
+def read_foreign(file: Path, asked: FileCheckOptions) -> Foreign:
+    """Read a history file as the options say.  Raises FormatError, MappingError, OSError."""
+    if asked.format is not None and asked.format not in FORMATS:
+        raise UsageError(f"--format: {hint(asked.format, tuple(FORMATS))}, not {asked.format!r}")
+    fields = None if asked.fields is None else FieldMap.parse(asked.fields)
+    return read_any(file, model=asked.model, name=asked.format, fields=fields)
+
+
+def _misfit(error: ModelError, taken: Taken, file: Path, path: Path) -> UsageError:
+    """Name the line of an operation that is none of the model's, as the file has it, and the models that would fit."""
+    operations = taken.history.operations or []
+    found = first_misfit(operations, taken.model)
+    if found is None:
+        return UsageError(f"{path}: {error}")
+    operation, why = found
+    where = ""
+    if taken.history.line is not None:
+        index = operation.return_index if operation.outcome == "ok" else None
+        place = taken.history.line(operation.invoke_index if index is None else index)
+        where = f"{place}: "
+        if (text := _line_at(file, place)) is not None:
+            why = f"{why}, in {text}"
+    models = [f"--model {name}" for name in fitting(operations)]
+    fits = f"; what fits: {', '.join(models)}" if models else ""
+    return UsageError(f"{path}: {where}{why}{fits}")
+
+
+def _line_at(file: Path, place: str) -> str | None:
+    """The text of ``line 7``, cut; None where a place is no line of a text."""
+    word, _, number = place.partition(" ")
+    if word != "line" or not number.isdigit():
+        return None
+    with unpacked(file) as plain, plain.open("rb") as lines:
+        line = next(islice(lines, int(number) - 1, None), b"").decode(errors="replace").strip()
+    return None if not line else line if len(line) <= _LONGEST_LINE else line[: _LONGEST_LINE - 1] + "…"
+
+
+def _deciding(report: Report, history: Foreign, model: Model, asked: FileCheckOptions, left_s: float) -> Iterator[str]:
+    """Name the conventions without which an invalid history would be valid, and the option for each."""
+    if report.verdict != "invalid" or not isinstance(model, Register):
+        return
+
+    def is_valid(history: Foreign, model: Model) -> bool:
+        return check(history, model, deadline_s=left_s / 2, proofs=False).verdict == "valid"
+
+    shown = [operation for example in report.counterexamples for operation in example.operations]
+    if asked.null == "absent" and any(map(is_null_read, shown)) and is_valid(without_null_reads(history), model):
+        yield (
+            "reads of nil decide this verdict: here nil means that nothing was there; to Knossos an ok read of nil is "
+            "one whose answer is not known, and then this history is valid: --null unknown"
+        )
+    unknown = f"{model.name}-unknown"
+    if model.initial is None and unknown in MODELS and is_valid(history, model_named(unknown)):
+        yield (
+            "what the register held at the start decides this verdict: here nothing was there; with another value "
+            f"this history is valid: --initial VALUE, or --model {unknown}"
+        )
 
 
 def _apart(history: Foreign, model: str | Model, asked: FileCheckOptions) -> Report:
@@ -139,15 +268,12 @@ def _apart(history: Foreign, model: str | Model, asked: FileCheckOptions) -> Rep
     return Report(worst(verdict.verdict for verdict in verdicts), tuple(verdicts))
 
 
-def _scalar(text: str) -> Any:
-    """A JSON scalar, or the text itself if it is no JSON.  Raises UsageError."""
+def json_or_word(text: str) -> Any:
+    """The JSON value of a text, or the text itself if it is no JSON."""
     try:
-        value = load_json(text)
+        return load_json(text)
     except (ValueError, RecursionError):
-        value = text
-    if isinstance(value, (list, dict)):
-        raise UsageError(f"--initial must be a number, a word, true, false or null, not {text}")
-    return value
+        return text
 
 
 def _worth(report: Report, history: Foreign, model: str | Model) -> Report:
@@ -180,31 +306,88 @@ def _wording(model: Model) -> Wording:
 def shrink_file(path: Path, asked: FileCheckOptions, target: Path) -> tuple[Counterexample, int]:
     """Write the first counterexample of a history as a history of its own; return it and its number of operations.
 
-    Raises UsageError when the history has none or ``target`` exists, StoreError when it cannot be written.
+    What is written has been judged as a file, and is invalid.  Raises UsageError when the history has no
+    counterexample or ``target`` exists, StoreError when it cannot be written.
     """
     checked = check_file(path, asked)
     report, name, history = checked.report, checked.model, checked.history
     if not report.counterexamples:
         raise UsageError(f"{path}: the history is {report.verdict}: there is no counterexample to write")
     example = report.counterexamples[0]
-    whole, has_gaps = example, model_named(name).has_gaps
-    if name in ("log", "set") or has_gaps:
-        whole = with_makers(example, history.operations or (), has_gaps=has_gaps)
-    events = as_events(whole)
-    times = iter([event.time for event in events])
-    try:
-        writer = HistoryWriter(target, _shrunk_header(path, checked, asked), started_ns=0, clock=lambda: next(times))
-    except FileExistsError:
-        raise UsageError(f"{target} is there already; name another file with --output") from None
-    except OSError as error:
-        raise StoreError(f"cannot write {target}: {error.strerror}") from None
-    for event in events:
-        writer.append(event.type, event.process, event.f, value=event.value, key=event.key, node=event.node)
-    writer.close()
+    header = _shrunk_header(path, checked, asked)
+    with tempfile.TemporaryDirectory(prefix="harness-") as directory:
+        for number, whole in enumerate(_parts(example, history, model_named(name))):
+            written = Path(directory, f"{number}.jsonl")
+            _write(as_events(whole), header, written)
+            if check_file(written, FileCheckOptions(deadline_s=asked.deadline_s)).report.verdict == "invalid":
+                break
+        else:
+            raise UsageError(f"{path}: no part of it was found invalid within {asked.deadline_s:g} s")
+        try:
+            with target.open("xb") as file:
+                file.write(written.read_bytes())
+        except FileExistsError:
+            raise UsageError(f"{target} is there already; name another file with --output") from None
+        except OSError as error:
+            raise StoreError(f"cannot write {target}: {error.strerror}") from None
     return example, len(whole.operations)
 
 
+def _parts(example: Counterexample, history: Foreign, model: Model) -> Iterator[Counterexample]:
+    """The counterexample, and then with more and more beside it: with everything it is certainly invalid.
+
+    Alone it need not be: of a log with a hole it may show a read, and not which appends are too few.
+    """
+    key, columns = example.operations[0].key, history.columns
+    rows = history.operations or []
+    if isinstance(columns, OperationColumns):
+        rows = [columns.operation(row) for row in np.flatnonzero(columns.key == columns.keys.index(key)).tolist()]
+    mine = [operation for operation in rows if operation.key == key]
+    if model.name in ("log", "set") or model.has_gaps:
+        yield with_makers(example, mine, has_gaps=model.has_gaps)
+    else:
+        yield example
+    end = max(operation.end_index for operation in example.operations)
+    yield replace(example, operations=tuple(operation for operation in mine if operation.invoke_index <= end))
+    yield replace(example, operations=tuple(mine))
+
+
+def write_plainly(path: Path, asked: FileCheckOptions, target: Path) -> None:
+    """Write a history file as a ``history.jsonl`` that needs nothing but the name of its model, which it names.
+
+    Raises UsageError for a file that is no history, or no history of that model, and OSError.
+    """
+    with _errors_named(path):
+        history = read_foreign(path, asked)
+        if (columns := history.columns) is not None:
+            rows = [columns.operation(row) for row in range(columns.invoke.size)]
+            history = replace(history, operations=rows, columns=None)
+        name = asked.model or history.model or "register"
+        initial = history.initial if asked.initial is None else json_or_word(asked.initial)
+        taken = take(history, name, initial)
+        if found := first_misfit(taken.history.operations or [], taken.model):
+            raise _misfit(ModelError(found[1]), taken, path, path)
+        model = _name_of(taken.model, name)
+        if initial is not None and isinstance(taken.model, Bank):
+            model, initial = f"{model}-unknown", balances(initial)
+        _write(as_plain_events(taken, initial), Header(test=path.name, model=model), target)
+
+
+def _name_of(model: Model, name: str) -> str:
+    """The name of a model that was asked for by ``name``, which conventions may have replaced by a twin."""
+    return name if model.name in (name, model_named(name).name) else model.name
+
+
+def _write(events: list[Event], header: Header, path: Path) -> None:
+    times = iter([event.time for event in events])
+    writer = HistoryWriter(path, header, started_ns=0, clock=lambda: next(times))
+    for event in events:
+        writer.append(event.type, event.process, event.f, value=event.value, key=event.key, node=event.node)
+    writer.close()
+
+
 def _shrunk_header(path: Path, checked: Checked, asked: FileCheckOptions) -> Header:
-    initial = checked.history.initial if asked.initial is None else _scalar(asked.initial)
-    extra = {} if initial is None else {INITIAL: initial}
-    return Header(test=f"shrunk from {path.name}", model=checked.model, extra=extra)
+    initial = checked.history.initial if asked.initial is None else json_or_word(asked.initial)
+    # The operations that make the state of other objects at the start are among those that are written.
+    stated = initial is not None and isinstance(model_named(checked.model).start_with(initial), Model)
+    return Header(test=f"shrunk from {path.name}", model=checked.model, extra={INITIAL: initial} if stated else {})

@@ -31,7 +31,8 @@ LAYERS = {
         "tables metrics readers", "columns", "recording", "__init__",
     ],
     "checker": [
-        "core", "models kernels", "search", "engines transactions", "dispatch warmup", "counterexamples", "explain",
+        "core", "models kernels turns", "foreign search", "engines transactions", "dispatch warmup", "counterexamples",
+        "explain",
         "columnar", "per_key", "monitor", "check", "__init__",
     ],
     "nemesis": ["core", "faults", "schedule sweep", "deadman", "__init__"],
@@ -41,7 +42,8 @@ LAYERS = {
     ],
     "pipeline": ["errors", "tables", "spark", "warehouse", "tables_page __init__"],
     "harness": [
-        "errors exits terminal spark_choice names", "ownership", "generators spark_settings", "workloads", "clients",
+        "errors exits terminal spark_choice names jepsen_store", "ownership", "generators spark_settings", "workloads",
+        "clients",
         "remote files",
         "systems", "plan", "options store", "runstate", "clusters", "judge testing", "execution", "doctor", "suite",
         "cli", "schemas start", "__main__ __init__",

@@ -19,6 +19,7 @@ to complete: it may have answered anything.  States must be hashable and are com
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final, Literal, TypeAlias, TypeGuard
 
@@ -50,6 +51,19 @@ class ModelError(ValueError):
     """Raised for an operation that the model does not have: an unknown function, a value of the wrong shape."""
 
 
+@dataclass(frozen=True, slots=True)
+class Adopted:
+    """Operations that another tool recorded, as the model has them; ``notes`` name what was assumed for that."""
+
+    model: Model
+    operations: Sequence[Operation]
+    notes: tuple[str, ...] = ()
+
+
+#: What was asked of an object and answered: function, value, result.
+Made: TypeAlias = tuple[str, Any, Any]
+
+
 class Model:
     """An object's sequential specification; override ``initial``, ``reads`` and ``step``.
 
@@ -59,6 +73,7 @@ class Model:
     the states are, where the search has a faster form for them than a table; a class derived from it may do anything,
     so it says so again.  ``artefacts``: kinds of violation that only ``judged_as`` makes.
     ``one_value``: the state is one value, which ``write`` and ``cas`` make, and which ``read`` and ``cas`` ask for.
+    ``is_general``: files of any tool may be of it, so that it is proposed for them.
     ``has_gaps``: a log of which others use some indexes, so that its lists name the index of each entry.
     """
 
@@ -71,6 +86,7 @@ class Model:
     encoding: Encoding | None = None
     artefacts: frozenset[str] = frozenset()
     has_gaps: bool = False
+    is_general: bool = True
 
     def __init_subclass__(cls) -> None:
         cls.encoding = cls.__dict__.get("encoding")
@@ -134,6 +150,17 @@ class Model:
         parts = [(False, part) for part in self.about(f, value, result)]
         return [*parts, (True, value[0] if f == "cas" else result)] if f in ("read", "cas") else parts
 
+    def adopt(self, operations: Sequence[Operation]) -> Adopted | None:  # noqa: ARG002 (for subclasses)
+        """The operations of a file as this model has them, if other tools write them differently; None: as they are."""
+        return None
+
+    def start_with(self, value: Any) -> Model | Sequence[Made]:  # noqa: ARG002 (for subclasses)
+        """The model with another state at the start, or the operations that make it, before all others.
+
+        ``value`` is JSON, a scalar frozen.  Raises ModelError for what is no state, and where there is no choice.
+        """
+        raise ModelError(f"a {self.name} has no initial value to choose")
+
     def judged_as(self, operations: Sequence[Operation]) -> tuple[Model, Sequence[Operation]] | None:  # noqa: ARG002
         """Another model and operations on it that are linearizable if and only if these are; None: judged as it is.
 
@@ -189,6 +216,13 @@ class Register(Model):
     def from_anywhere(self) -> Model | None:
         return type(self)(ANY)
 
+    def start_with(self, value: Any) -> Model | Sequence[Made]:
+        if self.initial is ANY:
+            raise ModelError(f"a {self.name} that starts with any value has no initial value to choose")
+        if isinstance(value, (list, dict)):
+            raise ModelError("a register starts with a number, a word, true, false or null")
+        return type(self)(value)
+
     def describe(self, state: State) -> str:
         return "absent" if state is None else "any value" if state is ANY else str(state)
 
@@ -226,6 +260,7 @@ class StrictCasRegister(CasRegister):
     """
 
     name = "cas-register-strict"
+    is_general = False
     reads = frozenset({"read", "refused"})
 
     def step(self, state: State, f: str, value: Any, result: Any) -> State:

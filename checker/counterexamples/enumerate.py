@@ -8,6 +8,7 @@ with the same answer are one violation: a replica that is stuck makes thousands.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -256,10 +257,14 @@ def part_of_log(core: Sequence[Call]) -> list[Call]:
 
 
 def part_of_set(core: Sequence[Call]) -> list[Call]:
-    """A set's core reduced to the elements of its own adds, so that it stands for itself."""
+    """A set's core reduced to the elements of its own adds, so that it stands for itself.
+
+    An element that an answer holds twice stays there: that is wrong whatever was added.
+    """
     added = {call.value for call in core if call.f == "add"}
 
     def cut(call: Call) -> Call:
-        return replace(call, result=tuple(item for item in call.result or () if item in added))
+        times = Counter(call.result or ())
+        return replace(call, result=tuple(item for item in call.result or () if item in added or times[item] > 1))
 
     return [cut(call) if call.f == "read" else call for call in core]

@@ -7,6 +7,7 @@
 ``cas_chains``    cas registers whose new values are unique
 ``logs``          append-only logs; ``log_columns``
 ``sets``          sets that only grow; ``set_columns``
+``multisets``     queues without an order, and identifiers that must be unique
 ``queues``        FIFO queues; ``queue_columns``, and ``queue_orders``: their linearizations
 ``kv``            strings that are put, appended to and got, of ``kv_pieces``; ``kv_partial``: a model for their cores
 ``counter_sums``  counters with an answer out of its bounds

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from checker.core.calls import Call, freeze_all
+from checker.core.calls import Call, freeze, freeze_all
 from checker.core.engine import BY_NAME_ONLY, PLAIN_SEARCH_CALLS, ByColumns, Engine
 from checker.core.intervals import intervals_of
 from checker.core.model import UNKNOWN, Model, ModelError
@@ -41,6 +41,8 @@ def decide_operations(
     if proof or model.one_value or len(operations) <= PLAIN_SEARCH_CALLS:
         return None
     part = [one for one in operations if one.outcome == "ok" or (one.outcome != "fail" and one.f not in model.reads)]
+    if model.only_values:
+        part = _useful(part, model)
     if len(part) <= PLAIN_SEARCH_CALLS:
         return None
     if limits.over():
@@ -50,6 +52,22 @@ def decide_operations(
         return None
     result = decide_columns(numbers, *spans, limits)
     return None if result is None else ByColumns(result, len(part))
+
+
+def _useful(part: list[Operation], model: Model) -> list[Operation]:
+    """``useful`` for operations."""
+    pending = [operation for operation in part if operation.outcome != "ok"]
+    if not pending:
+        return part
+    asked: set[Any] = set()
+    try:
+        for operation in part:
+            if operation.outcome == "ok":
+                asked.update(model.asked(operation.f, freeze(operation.value), freeze(operation.result)))
+        dropped = {id(one) for one in pending if asked.isdisjoint(model.made(one.f, freeze(one.value), UNKNOWN))}
+    except (ModelError, RecursionError, TypeError, ValueError):
+        return part  # none of the model's, which the search over calls says
+    return [operation for operation in part if id(operation) not in dropped]
 
 
 def _numbers(part: Sequence[Operation], model: Model) -> Numbers | None:

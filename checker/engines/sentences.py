@@ -96,6 +96,11 @@ def explain_set(core: Sequence[Call], scene: Scene, result: EngineResult) -> Cou
         }
         item = ", ".join(shown(thaw(item)) for item in core[0].result if item not in added)
         return _never_made(words, f"{words.did(core[0])} on {scene.name}, but no process ever added {item}")
+    if kind == "duplicate":
+        answer = core[0].result
+        item = next(item for place, item in enumerate(answer) if item in answer[:place])
+        said = f"{words.did(core[0])} on {scene.name}, which holds {shown(thaw(item))} twice"
+        return words.example(kind, f"{said}: an element of a set is there once, however often it was added.")
     reads = [call for call in words.core if call.f == "read"]
     adds = [call for call in words.core if call.f == "add"]
     if len(reads) == 1 and len(adds) == 1 and adds[0].ret < reads[0].invoke:

@@ -48,6 +48,8 @@ def decide_by_set_sweep(calls: Sequence[Call], limits: Limits, *, proof: bool = 
                 began[call.value] = call
             if call.value not in done or call.ret < done[call.value].ret:
                 done[call.value] = call
+    if (twice := _repeating(calls, limits)) is not None:
+        return _invalid((twice,), "duplicate")
     levels = _levels(calls, limits)
     for level in levels:
         if not level.elements <= began.keys():
@@ -57,6 +59,12 @@ def decide_by_set_sweep(calls: Sequence[Call], limits: Limits, *, proof: bool = 
             return _gravest(_incomparable(below, above, began), done)
     result = _sweep(calls, levels, began, done)
     return result if proof else replace(result, order=None)
+
+
+def _repeating(calls: Sequence[Call], limits: Limits) -> Call | None:
+    """The first read to return that holds an element twice, which no state of a set explains."""
+    reads = (call for call in limits.paced(calls, ENGINE) if call.f == "read" and call.result)
+    return min((call for call in reads if len(set(call.result)) < len(call.result)), key=lambda c: c.ret, default=None)
 
 
 def _levels(calls: Sequence[Call], limits: Limits) -> list[_Level]:

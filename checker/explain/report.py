@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Callable, Iterator
 from typing import Final, TypeAlias
 
+from checker.core.engine import MAX_PROVEN_OPERATIONS
 from checker.core.result import Report
 from checker.core.wording import plain
 from checker.models.levels import strongest
@@ -51,16 +52,15 @@ def _levels(key: KeyVerdict) -> str:
 def _linearizations(keys: list[KeyVerdict]) -> str:
     """What was proven: an order that the definition accepts, or nothing that is kept."""
     proven = [key.certificate for key in keys if key.certificate is not None]
+    large = sum(key.certificate is None and key.operations > MAX_PROVEN_OPERATIONS for key in keys)
+    absent = [f"none is kept of more than {MAX_PROVEN_OPERATIONS} operations"] if large else []
+    if len(keys) - len(proven) - large:
+        absent.append("none was found in the time that was left, which leaves the verdict as it is")
     if not proven:
-        return "certificate: none is kept of so many operations"
-    rest = (
-        ""
-        if len(proven) == len(keys)
-        else f" of {len(proven)} keys, none is kept of the other {len(keys) - len(proven)}"
-    )
-    return (
-        f"certificate: {counted(len(proven), 'linearization')} of {counted(sum(proven), 'operation')}, verified{rest}"
-    )
+        return f"certificate: {'; '.join(absent)}"
+    some = f" of {len(proven)} of {len(keys)} keys" if absent else ""
+    found = f"{counted(len(proven), 'linearization')} of {counted(sum(proven), 'operation')}, verified{some}"
+    return "; ".join([f"certificate: {found}", *absent])
 
 
 def _key(key: KeyVerdict, width: int, draw: Draw | None) -> Iterator[str]:

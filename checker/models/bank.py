@@ -2,14 +2,21 @@
 
 ``transfer`` [from, to, amount] -> the balances that it left, as [[account, balance], …], or null; ``read`` -> all
 balances, likewise.  Accounts start at 0, are left out while they are there, and may be overdrawn.
+
+Jepsen's bank writes maps instead: ``{:from a, :to b, :amount n}`` and ``{account balance}``.  Its accounts hold
+something at the start that its histories do not name, so there the first read decides what that was.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Final, NamedTuple
 
-from checker.core.model import ILLEGAL, UNKNOWN, Model, ModelError, State
-from checker.models.objects import by_kind
+from checker.core.calls import freeze
+from checker.core.model import ANY, ILLEGAL, UNKNOWN, Adopted, Made, Model, ModelError, State
+from checker.models.objects import account, by_kind, shape
+from history import Operation
 
 
 class Bank(Model):
@@ -20,6 +27,14 @@ class Bank(Model):
 
     name = "bank"
     initial: State = frozenset()
+    #: Whether an account may hold less than nothing.
+    overdraft = True
+
+    def __init__(self, initial: Any = ()) -> None:
+        """``initial`` holds the balances at the start, as pairs; ``ANY``: they are not known."""
+        self.initial = _UNKNOWN_START if initial is ANY else _present(initial)
+        if initial is ANY:
+            self.name = f"{type(self).name}-unknown"
 
     def admit(self, f: str, value: Any, result: Any) -> None:
         if f == "transfer":
@@ -30,9 +45,18 @@ class Bank(Model):
         else:
             raise ModelError(f"a bank has no operation {f!r}")
         if wrong:
-            raise ModelError(f"{f} of {value!r} in a bank cannot be answered by {result!r}")
+            raise ModelError(
+                f"{f} of {shape(value)} in a bank cannot be answered by {shape(result)}: a transfer is "
+                "[from, to, amount] or a map of these, a read answers a map of balances or [account, balance] pairs"
+            )
 
     def step(self, state: State, f: str, value: Any, result: Any) -> State:
+        after = self._moved(state, f, value, result) if type(state) is _Open else self._known(state, f, value, result)
+        if self.overdraft or after is ILLEGAL or type(after) is _Open:
+            return after
+        return ILLEGAL if any(balance < 0 for _, balance in after) else after
+
+    def _known(self, state: State, f: str, value: Any, result: Any) -> State:
         if f == "read":
             return state if result is UNKNOWN or _present(result) == state else ILLEGAL
         balances = dict(state)
@@ -44,18 +68,109 @@ class Bank(Model):
             return ILLEGAL
         return _present(balances.items())
 
+    @staticmethod
+    def _moved(state: _Open, f: str, value: Any, result: Any) -> State:
+        """The step from balances at the start that are known of some accounts only."""
+        moved, began = dict(state.moved), dict(state.began)
+        if f == "transfer":
+            whence, whither, amount = value
+            moved[whence] = moved.get(whence, 0) - amount
+            moved[whither] = moved.get(whither, 0) + amount
+        shown = () if result is UNKNOWN or result is None else result
+        for name, balance in shown:
+            start = balance - moved.get(name, 0)
+            if began.setdefault(name, start) != start:
+                return ILLEGAL
+        if f == "transfer" or result is UNKNOWN:
+            return _Open(_present(moved.items()), frozenset(began.items()))
+        # What a read leaves out holds nothing, and now everything is known.
+        left_out = began.keys() - dict(shown).keys()
+        return ILLEGAL if any(began[one] + moved.get(one, 0) for one in left_out) else _present(shown)
+
     def answers(self, state: State, f: str, value: Any) -> tuple[Any, ...] | None:  # noqa: ARG002
+        if type(state) is _Open:
+            return None
         return (tuple(_in_order(state)),) if f == "read" else None
 
     def respond(self, state: State, f: str, value: Any) -> Any:
         """Also the balances that a transfer leaves, which show the order of transfers."""
         if f != "transfer":
             return super().respond(state, f, value)
+        if type(state) is _Open:
+            return UNKNOWN
         balances, (whence, whither, amount) = dict(state), value
         return ((whence, balances.get(whence, 0) - amount), (whither, balances.get(whither, 0) + amount))
 
     def describe(self, state: State) -> str:
+        if type(state) is _Open:
+            return "a bank whose balances at the start are not known"
         return "{" + ", ".join(f"{account}: {balance}" for account, balance in _in_order(state)) + "}"
+
+    def adopt(self, operations: Sequence[Operation]) -> Adopted | None:
+        """Take the maps of Jepsen's bank, whose balances at the start are not known unless they were given."""
+        maps = any(isinstance(item, dict) for one in operations for item in (one.value, one.result))
+        if not maps and not any(one.f == "transfer" and one.result == one.value for one in operations):
+            return None
+        taken = [replace(one, value=_asked(one.value), result=_answered(one)) for one in operations]
+        notes, model = [], self
+        if self.initial == frozenset() and any(one.f == "read" and isinstance(one.result, dict) for one in operations):
+            model = type(self)(ANY)
+            notes.append(
+                "the balances at the start are not in the history, and the first read decides what they were: "
+                """--initial '{"0": 10, "1": 10}' names them"""
+            )
+        shown = (one for one in taken if one.f == "read" and one.outcome == "ok" and isinstance(one.result, list))
+        low = next((one for one in shown if any(type(held) is int and held < 0 for _, held in one.result)), None)
+        if low is not None and self.overdraft:
+            notes.append(
+                f"a read shows a balance below 0 (process {low.process}): a bank may be overdrawn here; "
+                "--model bank-solvent takes that for a violation, as Jepsen does unless it has :negative-balances?"
+            )
+        return Adopted(model, taken, tuple(notes))
+
+    def start_with(self, value: Any) -> Model | Sequence[Made]:
+        pairs = freeze(balances(value))
+        if not _are_balances(pairs):
+            raise ModelError("""a bank starts with balances, such as '{"0": 10, "1": 10}'""")
+        return type(self)(pairs)
+
+
+class SolventBank(Bank):
+    """A bank none of whose accounts ever holds less than nothing."""
+
+    name = "bank-solvent"
+    is_general = False
+    overdraft = False
+
+
+class _Open(NamedTuple):
+    """Balances of which only the differences to the start are known, and of some accounts what they began with."""
+
+    moved: frozenset[Any]
+    began: frozenset[Any]
+
+
+_UNKNOWN_START: Final = _Open(frozenset(), frozenset())
+
+
+def balances(value: Any) -> Any:
+    """A map of balances as pairs; anything else as it is."""
+    if not isinstance(value, dict):
+        return value
+    return [[account(name), held] for name, held in sorted(value.items(), key=lambda item: by_kind(account(item[0])))]
+
+
+def _asked(value: Any) -> Any:
+    if isinstance(value, dict) and value.keys() == {"from", "to", "amount"}:
+        return [account(value["from"]), account(value["to"]), value["amount"]]
+    return value
+
+
+def _answered(operation: Operation) -> Any:
+    """The answer in pairs; a transfer repeats its request, which says nothing."""
+    if operation.f != "transfer":
+        return balances(operation.result)
+    return None if operation.result == operation.value else balances(operation.result)
 
 
 def _in_order(state: State) -> list[Any]:

@@ -22,6 +22,7 @@ class FencedLock(Model):
     """
 
     name = "fenced-lock"
+    is_general = False
     noun = "lock"
     initial: State = (None, -1)
     # A read may show which token an acquire without an answer got, so that it does change the state.

@@ -30,6 +30,7 @@ class Ledger(Model):
     """
 
     name = "ledger"
+    is_general = False
     noun = "log"
     initial: State = ()
     reads: frozenset[str] = frozenset()

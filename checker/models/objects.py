@@ -6,7 +6,7 @@ What operations look like (``value`` asked, ``result`` answered):
 mutex           ``acquire``, ``release``
 multi-register  ``txn`` with a list of ["read" or "r", key, null] and ["write" or "w", key, value]; answered likewise
 log             ``append`` value -> index; ``get`` index -> value or null; ``list`` -> all values in order
-set             ``add`` element; ``read`` -> all elements
+set             ``add`` element; ``read`` -> all elements, each once
 kv              ``put`` string, ``append`` string, ``get`` -> string
 counter         ``add`` number; ``read`` -> sum
 queue           ``enqueue`` value; ``dequeue`` -> value, or null when empty
@@ -15,10 +15,15 @@ queue           ``enqueue`` value; ``dequeue`` -> value, or null when empty
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from checker.core.calls import thaw
-from checker.core.model import ILLEGAL, UNKNOWN, Model, ModelError, State
+from checker.core.model import ILLEGAL, UNKNOWN, Adopted, Made, Model, ModelError, State
+from history import Operation
+from history.records.operations import READ_STEPS, contradiction
 from history.records.text import counted
 
 _WRITES: Final = ("write", "w")
@@ -41,6 +46,28 @@ class Mutex(Model):
     def describe(self, state: State) -> str:
         return "held" if state else "free"
 
+    def start_with(self, value: Any) -> Model | Sequence[Made]:
+        if value not in ("held", "free"):
+            raise ModelError(f"a mutex starts as held or free, not as {shape(value)}")
+        return [("acquire", None, None)] if value == "held" else []
+
+    def adopt(self, operations: Sequence[Operation]) -> Adopted | None:
+        """Take ``lock``, ``unlock`` and attempts, which an answer of false says came to nothing."""
+        if not any(one.f in _LOCKING for one in operations):
+            return None
+        taken = []
+        for one in operations:
+            refused = one.outcome == "ok" and one.result is False and one.f not in ("acquire", "release")
+            taken.append(replace(one, f=_LOCKING.get(one.f, one.f), outcome="fail" if refused else one.outcome))
+        return Adopted(self, taken)
+
+
+#: What other tools call the operations on a lock.
+_LOCKING: Final = {
+    "lock": "acquire", "unlock": "release",
+    **dict.fromkeys(("try_acquire", "try-acquire", "try_lock", "try-lock", "trylock", "tryAcquire"), "acquire"),
+}  # fmt: skip
+
 
 class MultiRegister(Model):
     """Several registers, read and written together (knossos' multi-register); keys start absent."""
@@ -51,17 +78,25 @@ class MultiRegister(Model):
     only_values = True
     encoding = "rows"
 
+    def admit(self, f: str, value: Any, result: Any) -> None:
+        if f != "txn":
+            raise ModelError(f"a multi-register has no operation {f!r}")
+        for steps in (value, result):
+            if steps is UNKNOWN or (steps is None and steps is result):
+                continue
+            if not isinstance(steps, tuple):
+                raise ModelError(f"a txn is a list of [f, key, value], found {thaw(steps)!r}")
+            for step in steps:
+                if not isinstance(step, tuple) or len(step) != 3 or step[0] not in (*READ_STEPS, *_WRITES):
+                    raise ModelError(f"a step of a txn is [read or write, key, value], found {thaw(step)!r}")
+        if result is not UNKNOWN and (why := contradiction(f, thaw(value), thaw(result))) is not None:
+            raise ModelError(why)
+
     def step(self, state: State, f: str, value: Any, result: Any) -> State:
         if f != "txn":
             raise ModelError(f"a multi-register has no operation {f!r}")
         registers = dict(state)
-        asked = value if result is UNKNOWN or result is None else result
-        if not isinstance(asked, tuple):
-            raise ModelError(f"a txn is a list of [f, key, value], found {asked!r}")
-        for step in asked:
-            if not isinstance(step, tuple) or len(step) != 3 or step[0] not in ("read", "r", *_WRITES):
-                raise ModelError(f"a step of a txn is [read or write, key, value], found {step!r}")
-            kind, key, item = step
+        for kind, key, item in value if result is UNKNOWN or result is None else result:
             if kind in _WRITES:
                 registers[key] = item
             elif result is not UNKNOWN and registers.get(key) != item:
@@ -91,13 +126,35 @@ class MultiRegister(Model):
                 found.append((True, (key, item)))
         return found
 
+    def start_with(self, value: Any) -> Model | Sequence[Made]:
+        if not isinstance(value, dict):
+            raise ModelError("""a multi-register starts with a map, such as '{"x": 1}'""")
+        return [("txn", [["write", account(key), item] for key, item in value.items()], None)]
+
     def describe(self, state: State) -> str:
         return "{" + ", ".join(f"{key}: {value}" for key, value in sorted(state, key=repr)) + "}"
 
 
 def _expect(wanted: bool, what: str, found: Any) -> None:
     if not wanted:
-        raise ModelError(f"{what}, found {thaw(found)!r}")
+        raise ModelError(f"{what}, found {shape(found)}")
+
+
+def shape(value: Any) -> str:
+    """A value for a message, as JSON."""
+    return "no answer" if value is UNKNOWN else json.dumps(thaw(value), ensure_ascii=False, default=str)[:80]
+
+
+def listed(value: Any, what: str) -> list[Any]:
+    """The items with which an object starts.  Raises ModelError."""
+    if not isinstance(value, list):
+        raise ModelError(f"{what} starts with a list, such as '[1, 2]', not with {shape(value)}")
+    return value
+
+
+def account(name: Any) -> Any:
+    """The name of an account or a register: JSON has texts for what EDN has as numbers."""
+    return int(name) if isinstance(name, str) and name.lstrip("-").isdigit() and name.isascii() else name
 
 
 def is_index(value: Any) -> bool:
@@ -132,6 +189,9 @@ class Log(Model):
         if f == "append":
             return (len(state),)
         return (state if f == "list" else state[value] if 0 <= value < len(state) else None,)
+
+    def start_with(self, value: Any) -> Model | Sequence[Made]:
+        return [("append", item, index) for index, item in enumerate(listed(value, "a log"))]
 
     def describe(self, state: State) -> str:
         return f"a log of {counted(len(state), 'entry', 'entries')}"
@@ -179,7 +239,7 @@ class SparseLog(Model):
 
 
 class GrowSet(Model):
-    """A set that elements are added to; a read returns all of them, in any order."""
+    """A set that elements are added to; a read returns all of them, in any order and each once."""
 
     name = "set"
     initial: State = frozenset()
@@ -193,10 +253,15 @@ class GrowSet(Model):
             return state | {value}
         if f != "read":
             raise ModelError(f"a set has no operation {f!r}")
-        return state if result is UNKNOWN or frozenset(result or ()) == state else ILLEGAL
+        if result is UNKNOWN:
+            return state
+        return state if len(result or ()) == len(state) and frozenset(result or ()) == state else ILLEGAL
 
     def answers(self, state: State, f: str, value: Any) -> tuple[Any, ...] | None:  # noqa: ARG002
         return (tuple(sorted(state, key=by_kind)),) if f == "read" else None
+
+    def start_with(self, value: Any) -> Model | Sequence[Made]:
+        return [("add", item, None) for item in listed(value, "a set")]
 
     def describe(self, state: State) -> str:
         return f"a set of {len(state)} elements"
@@ -235,6 +300,11 @@ class KeyValue(Model):
     def answers(self, state: State, f: str, value: Any) -> tuple[Any, ...] | None:  # noqa: ARG002
         return (state,) if f == "get" else None
 
+    def start_with(self, value: Any) -> Model | Sequence[Made]:
+        if not isinstance(value, str):
+            raise ModelError(f"a string starts with a text, not with {shape(value)}")
+        return [("put", value, None)]
+
 
 def exact(number: float) -> float:
     """The number as an integer where it is whole: equal ones must behave alike, and 2^53 + 1 is not 2^53 + 1.0."""
@@ -253,6 +323,21 @@ class Counter(Model):
             _expect(type(value) in (int, float), "an add to a counter takes a number", value)
         elif f == "read":
             _expect(type(result) in (int, float), "a read of a counter answers a number", result)
+
+    def start_with(self, value: Any) -> Model | Sequence[Made]:
+        if type(value) not in (int, float):
+            raise ModelError(f"a counter starts with a number, not with {shape(value)}")
+        return [("add", value, None)]
+
+    def adopt(self, operations: Sequence[Operation]) -> Adopted | None:
+        """Take a read of null for 0: a counter that is a key of a store is absent before the first add."""
+        if not any(one.f == "read" and one.outcome == "ok" and one.result is None for one in operations):
+            return None
+        taken = [
+            replace(one, result=0) if one.f == "read" and one.outcome == "ok" and one.result is None else one
+            for one in operations
+        ]
+        return Adopted(self, taken, ("a counter that was read as null counts as 0: nothing had been added to it",))
 
     def step(self, state: State, f: str, value: Any, result: Any) -> State:
         if f == "add":
@@ -286,6 +371,9 @@ class FifoQueue(Model):
     def about(self, f: str, value: Any, result: Any) -> frozenset[Any]:
         item = value if f == "enqueue" else result
         return frozenset() if item is None or item is UNKNOWN else frozenset({item})
+
+    def start_with(self, value: Any) -> Model | Sequence[Made]:
+        return [("enqueue", item, None) for item in listed(value, "a queue")]
 
     def describe(self, state: State) -> str:
         return "[" + ", ".join(map(str, state[:8])) + (", …]" if len(state) > 8 else "]")

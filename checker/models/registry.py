@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Final
+from typing import Final
 
-from checker.core.calls import freeze
 from checker.core.model import ANY, CasRegister, Model, ModelError, Register, StrictCasRegister
-from checker.models.bank import Bank
+from checker.models.bank import Bank, SolventBank
 from checker.models.fenced_lock import FencedLock
 from checker.models.ledger import Ledger
+from checker.models.multisets import TotalQueue, UniqueIds, UnorderedQueue
 from checker.models.objects import Counter, FifoQueue, GrowSet, KeyValue, Log, MultiRegister, Mutex
 from checker.models.sync_state_set import SyncStateSet
 from checker.models.transactions import ListAppend, RwRegister, Transactions
@@ -43,18 +43,14 @@ MODELS: Final[dict[str, Callable[[], Model]]] = {
     "ledger": Ledger,
     "fenced-lock": FencedLock,
     "bank": Bank,
+    "bank-solvent": SolventBank,
+    "bank-unknown": lambda: Bank(ANY),
+    "bank-solvent-unknown": lambda: SolventBank(ANY),
+    "unordered-queue": UnorderedQueue,
+    "total-queue": TotalQueue,
+    "unique-ids": UniqueIds,
     "sync-state-set": SyncStateSet,
 }
-
-
-def starting_with(model: str | Model, initial: Any) -> Model:
-    """The model with another initial value, a JSON scalar.  Raises ModelError for one that has none to choose."""
-    chosen = model_named(model)
-    if not _starts_anew(chosen):
-        able = ", ".join(name for name, make in MODELS.items() if _starts_anew(make()))
-        raise ModelError(f"a {model} has no initial value to choose; models that have one are {able}")
-    assert isinstance(chosen, Register)
-    return type(chosen)(freeze(initial))
 
 
 def at_level(model: str | Model, level: str) -> Model:
@@ -69,8 +65,8 @@ def at_level(model: str | Model, level: str) -> Model:
     return type(chosen)(level)
 
 
-def _starts_anew(model: Model) -> bool:
-    return isinstance(model, Register) and model.initial is not ANY
+#: Second names: workloads of Jepsen's that are of the same object.
+SAME: Final = {"set-full": "set"}
 
 
 def model_named(model: str | Model) -> Model:
@@ -79,6 +75,7 @@ def model_named(model: str | Model) -> Model:
         return model
     if not isinstance(model, str):
         raise ModelError(f"a model is a name or an instance such as Register(), found {model!r}")
+    model = SAME.get(model, model)
     if model in MODELS:
         return MODELS[model]()
     name, _, level = model.partition(":")

@@ -27,6 +27,7 @@ class SyncStateSet(Model):
     """
 
     name = "sync-state-set"
+    is_general = False
     noun = "broker set"
     initial: State = (None, 0, (), 0)
     reads = frozenset({"read", "peek", "register"})

@@ -154,12 +154,24 @@ def _bits(mask: int) -> list[int]:
     return [place for place in range(mask.bit_length()) if mask >> place & 1]
 
 
-def _useful(calls: Sequence[Call], model: Model) -> list[Call]:
-    """Leave out pending calls of a register whose new value no call asks for: they need not have happened."""
-    if not is_register(model):
+def useful(calls: Sequence[Call], model: Model) -> list[Call]:
+    """Leave out pending calls whose effect no call asks for: they need not have happened.
+
+    That is exact for a model with ``only_values``.  Take a linearization that holds such a call, and delete the call.
+    What follows differs only in the places that it wrote, until each is written again.  An answer that looked into
+    such a place before that would have shown the pair (place, value) that the call wrote last, and no answer holds it.
+    So every answer is as legal as before, and the order of the others has not changed.  What a pending call itself
+    would have read is not known, and constrains nothing.
+    """
+    if is_register(model):
+        asked = {asked_by(call) for call in calls}
+        return [call for call in calls if not call.pending or made_by(call) in asked]
+    if not model.only_values or not any(call.pending for call in calls):
         return list(calls)
-    asked = {asked_by(call) for call in calls}
-    return [call for call in calls if not call.pending or made_by(call) in asked]
+    known = {item for call in calls if not call.pending for item in model.asked(call.f, call.value, call.result)}
+    return [
+        call for call in calls if not call.pending or not known.isdisjoint(model.made(call.f, call.value, call.result))
+    ]
 
 
 def compiled_search(calls: Sequence[Call], model: Model, limits: Limits, *, proof: bool = True) -> EngineResult | None:
@@ -167,18 +179,18 @@ def compiled_search(calls: Sequence[Call], model: Model, limits: Limits, *, proo
 
     Raises ModelError where two events have the same place: one would be taken for the other.
     """
-    useful = sorted(_useful(list(limits.paced(calls, ENGINE)), model), key=lambda call: call.invoke)
-    invoke, ret = (np.array([getattr(call, name) for call in useful], np.int64) for name in ("invoke", "ret"))
+    kept = sorted(useful(list(limits.paced(calls, ENGINE)), model), key=lambda call: call.invoke)
+    invoke, ret = (np.array([getattr(call, name) for call in kept], np.int64) for name in ("invoke", "ret"))
     moments = _moments(invoke, ret)
     if moments is None:
         raise ModelError("two events have the same place in the history")
-    numbers, (invoke, ret) = numbers_of(shapes_of(useful), model), _ranked(moments, invoke, ret)
+    numbers, (invoke, ret) = numbers_of(shapes_of(kept), model), _ranked(moments, invoke, ret)
     found = refuted(numbers, invoke, ret) if rises(numbers) else None
     if found is None:
         run = _Run(numbers, invoke, ret, limits.memory)
         found = _explored(run, limits, proof=proof)
-        if proof and found is not None and found.verdict == "valid":
-            return replace(found, order=[useful[op] for op in run.order()])
+        if proof and found is not None and found.verdict == "valid" and run.progress["status"] == run.kernel.FOUND:
+            return replace(found, order=[kept[op] for op in run.order()])
     if found is None or found.last is None:
         return found
     return replace(found, last=int(moments[found.last]))
@@ -243,21 +255,31 @@ def search_numbers(calls: RegisterColumns, limits: Limits) -> EngineResult | Non
 
 
 def _explored(run: _Run, limits: Limits, *, proof: bool = False) -> EngineResult | None:
-    """Search until there is an answer; None where the search does not apply."""
+    """Search until there is an answer; None where the search does not apply.
+
+    What looks ahead may know that an order exists before the search has found it.  For a ``proof`` the search then
+    goes on, as long again as it took so far; the verdict stands without it.
+    """
     if not run.fits():
         return None
-    status, loaded = run.kernel.RUNNING, is_loaded(run.search.explore)
+    status, loaded, valid = run.kernel.RUNNING, is_loaded(run.search.explore), False
+
+    def give_up(why: str) -> EngineResult:
+        return EngineResult("valid", ENGINE) if valid else _gave_up(run, why)
+
     while status not in (run.kernel.FOUND, run.kernel.EXHAUSTED):
         if limits.over():
-            return _gave_up(run, LATE)
+            return give_up(LATE)
         status = run.explore(BUDGET)
         if not loaded and limits.over():
-            return _gave_up(run, LOADING)
+            return give_up(LOADING)
         loaded = True
-        if status == run.kernel.ASKING and run.answer(limits) and not proof:
-            status = run.kernel.FOUND
+        if status == run.kernel.ASKING and run.answer(limits) and not valid:
+            if not proof:
+                return EngineResult("valid", ENGINE)
+            valid, limits = True, limits.extended()
         if run.held > limits.memory or (status == run.kernel.FULL and not run.grow(limits.memory)):
-            return _gave_up(run, f"the memory cap of {limits.memory >> 20} MB was reached")
+            return give_up(f"the memory cap of {limits.memory >> 20} MB was reached")
     return EngineResult("valid", ENGINE) if status == run.kernel.FOUND else _invalid(run)
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from checker.core.model import UNKNOWN
 from checker.models.objects import MultiRegister
 from checker.search.jit import Shapes
+from history.records.operations import READ_STEPS
 
 #: A state's row, hash and place in a table of hashes, beside the numbers in it.
 _STATE_BYTES: Final = 16
@@ -85,13 +86,29 @@ def register_rows_of(shapes: Shapes) -> RegisterRows | None:
         pairs = zip(shapes.value, shapes.result, strict=True)
         asked = [value if result is UNKNOWN or result is None else result for value, result in pairs]
     parts = _parts(asked)
-    if parts is None:
+    if parts is None or not _repeat(parts, asked, shapes.value):
+        return None
+    unanswered = (value for value, result in zip(shapes.value, shapes.result, strict=True) if result is None)
+    if any(step[0] in READ_STEPS for steps in unanswered for step in steps):
         return None
     lengths = np.fromiter(map(len, asked), np.int64, len(asked))
     try:
         return RegisterRows(parts, lengths, pending)
     except KeyError:
         return None
+
+
+def _repeat(parts: Sequence[Any], asked: Sequence[Any], invoked: Sequence[Any]) -> bool:
+    """Whether answers repeat what was invoked, but for what they read; if not, the model says what differs."""
+    if all(answer is value for answer, value in zip(asked, invoked, strict=True)):
+        return True
+    before = _parts(invoked)
+    if before is None or list(map(len, asked)) != list(map(len, invoked)):
+        return False
+    if parts[::3] != before[::3] or parts[1::3] != before[1::3]:
+        return False
+    steps = zip(parts[::3], parts[2::3], before[2::3], strict=True)
+    return all(new == old for f, new, old in steps if f not in READ_STEPS)
 
 
 def _column(numbers: Mapping[Any, int], parts: Sequence[Any], dtype: Any) -> Any:

@@ -9,13 +9,13 @@ import time
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import click
 
-from harness.cli.completion import complete_levels, complete_models, complete_runs
+from harness.cli.completion import complete_levels, complete_runs
 from harness.cli.json_output import json_line, json_option, progress_of, run_document
-from harness.cli.shared_options import spark_option, spark_options, store_option
+from harness.cli.shared_options import file_options, spark_option, spark_options, store_option
 from harness.errors import UsageError
 from harness.execution.progress import Progress
 from harness.spark_choice import choose
@@ -30,11 +30,7 @@ DEADLINE_S: Final = 60.0
 
 @click.command("check")
 @click.argument("target", metavar="RUN|FILE", shell_complete=complete_runs)
-@click.option(
-    "--model", shell_complete=complete_models,
-    help="The object that a history FILE is of.  [default: what the file names, else register]",
-)  # fmt: skip
-@click.option("--initial", metavar="VALUE", help="What the register of a FILE holds at the start.  [default: nothing]")
+@file_options
 @click.option(
     "--level", shell_complete=complete_levels,
     help="The isolation level that the transactions of a FILE are to keep.  [default: serializable]",
@@ -43,6 +39,7 @@ DEADLINE_S: Final = 60.0
 @click.option(
     "--deadline", type=float, help=f"Seconds for a FILE; beyond it the verdict is unknown.  [default: {DEADLINE_S:g}]"
 )
+@click.option("--explain-format", is_flag=True, help="Say what was recognized in a FILE and how it is read, and end.")
 @json_option
 @spark_option
 @spark_options
@@ -51,9 +48,13 @@ def check(
     target: str,
     model: str | None,
     initial: str | None,
+    null: Literal["absent", "unknown"] | None,
+    format_: str | None,
+    fields: str | None,
     level: str | None,
     engine: str | None,
     deadline: float | None,
+    explain_format: bool,
     as_json: bool,
     spark: bool | None,
     spark_master: str,
@@ -62,25 +63,35 @@ def check(
 ) -> int:
     """Judge RUN (a run's directory, or `latest`) again; writes its tables, results, page, plots and junit.xml anew.
 
-    Or decide whether the history in FILE is linearizable: our history.jsonl and Parquet, Jepsen's history.edn and
-    console log, porcupine's kv format.  FILE may be a pipe; - is standard input.
+    Or decide whether the history in FILE is linearizable: our history.jsonl and Parquet, Jepsen's history.edn, logs and
+    store directories, porcupine's logs, JSON and CSV of other tools, all of them also gzipped.  FILE may be a pipe;
+    - is standard input.
     """
-    from harness.files import FileCheckOptions, file_type
+    from harness.files import FileCheckOptions, describe_format, file_type
+    from harness.jepsen_store import history_in
     from harness.store import LATEST, find_run_or_file
 
-    if target != LATEST and file_type(Path(target)) in (stat.S_IFREG, stat.S_IFIFO):
+    is_stored = history_in(Path(target)) is not None
+    if target != LATEST and (is_stored or file_type(Path(target)) in (stat.S_IFREG, stat.S_IFIFO)):
         if spark or spark_conf:
             raise UsageError(f"--spark and --spark-conf are for a run; {target} is a file, judged in this process")
         if level is not None:
             if model is None:
                 raise UsageError("--level is for transactions: name --model list-append or --model rw-register, too")
             model = f"{model}:{level}"
-        asked = FileCheckOptions(model, initial, engine, DEADLINE_S if deadline is None else deadline)
+        limit = DEADLINE_S if deadline is None else deadline
+        asked = FileCheckOptions(model, initial, engine, limit, null or "absent", format_, fields)
+        if explain_format:
+            click.echo("\n".join(describe_format(Path(target), asked)))
+            return 0
         return _check_file(Path(target), asked, as_json=as_json)
     files = find_run_or_file(target, store)
-    if model or level or engine or initial is not None or deadline is not None:
-        names = "--model, --initial, --level, --engine and --deadline"
-        raise UsageError(f"{names} are for a history file; {target} is none")
+    of_files = {
+        "--model": model, "--initial": initial, "--null": null, "--format": format_, "--map": fields,
+        "--level": level, "--engine": engine, "--deadline": deadline, "--explain-format": explain_format or None,
+    }  # fmt: skip
+    if given := [name for name, value in of_files.items() if value is not None]:
+        raise UsageError(f"{', '.join(given)}: for a history file, and {target} is a run")
     start = {"master": spark_master, "settings": spark_conf}
     return _check_run(files, store, start, spark=spark, as_json=as_json)
 
@@ -147,14 +158,15 @@ def _check_file(path: Path, asked: FileCheckOptions, *, as_json: bool) -> int:
             "harness_failure": checked.failure,
             "seconds": round(seconds, 6),
             "note": note,
+            "notes": checked.notes,
             "keys": [key.to_json() for key in report.keys],
         }
         click.echo(json.dumps(answer, indent=1, ensure_ascii=False).encode(errors="backslashreplace"))
     else:
         drawing = partial(draw, wording=checked.wording)
         click.echo(render(report, width=shutil.get_terminal_size((100, 24)).columns, draw=drawing))
-        if note is not None:
-            click.echo(f"note: {note}")
+        for text in (*checked.notes, *([] if note is None else [note])):
+            click.echo(f"note: {text}")
         click.echo(f"{seconds:.2f} s in all")
         if checked.failure is not None:
             click.echo(f"harness failure: {checked.failure}", err=True)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import stat
+import tempfile
 from collections import Counter
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 from harness.cli.completion import complete_runs
-from harness.cli.shared_options import spark_option, spark_options, store_option
+from harness.cli.shared_options import file_options, spark_option, spark_options, store_option
 from harness.errors import StoreError, UsageError
 from harness.execution.progress import Progress
 from harness.exits import EXIT_FAILURE
@@ -18,19 +20,26 @@ from harness.spark_choice import SparkChoice, choose, session_for
 from history.extras import require
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+    from harness.files import FileCheckOptions
     from pipeline import Outcome
 
 
 @click.command("ingest")
 @click.argument("places", nargs=-1, metavar="[RUN|FILE|URI]...", shell_complete=complete_runs)
+@file_options
 @click.option("--deadline", type=float, default=60.0, help="Seconds a run for the checker, where none has judged it.")
 @spark_option
 @spark_options
 @store_option
 def ingest(
     places: tuple[str, ...],
+    model: str | None,
+    initial: str | None,
+    null: Literal["absent", "unknown"] | None,
+    format_: str | None,
+    fields: str | None,
     deadline: float,
     spark: bool | None,
     spark_master: str,
@@ -40,8 +49,11 @@ def ingest(
     """Bring runs into the store's warehouse: directories, history files, or URIs of any file system that Spark reads.
 
     Without any, all runs of the store. What is there already stays as it is; a run that cannot be read is named, and
-    all others are brought. Prints the open regressions.
+    all others are brought; a history file that is none of the model's cannot be judged, and counts as failed.  Prints
+    the open regressions.
     """
+    from harness.files import FileCheckOptions
+
     require("report")
     from history import FormatError
     from history.records.layout import WAREHOUSE
@@ -52,6 +64,7 @@ def ingest(
 
     if not 0 < deadline < float("inf"):
         raise UsageError(f"--deadline must be above 0 and finite, not {deadline:g}")
+    asked = FileCheckOptions(model, initial, None, deadline, null or "absent", format_, fields)
     chosen = [_place(place, store) for place in places] or _runs_of(store)
     remote = any(map(is_remote, chosen))
     if spark is False and remote:
@@ -62,11 +75,53 @@ def ingest(
         require("spark")
     Progress().say(f"working {choice}")
     try:
-        with session_for(choice, spark_master, app="harness ingest", settings=spark_conf) as session:
-            outcomes = bring(chosen, store / WAREHOUSE, deadline_s=deadline, spark=session)
+        with (
+            session_for(choice, spark_master, app="harness ingest", settings=spark_conf) as session,
+            _by_conventions(chosen, asked, store) as (plain, failed),
+        ):
+            outcomes = [
+                *failed,
+                *(bring(plain, store / WAREHOUSE, deadline_s=deadline, spark=session) if plain else ()),
+            ]
     except (FormatError, PipelineError) as error:
         raise StoreError(f"the runs were not brought into the warehouse: {error}") from None
     return _print(outcomes, store / WAREHOUSE)
+
+
+@contextmanager
+def _by_conventions(
+    places: Sequence[str], asked: FileCheckOptions, store: Path
+) -> Iterator[tuple[list[str], list[Outcome]]]:
+    """The places, with history files written plainly for as long as this lasts; and the files that cannot be.
+
+    Large files that no option is for are brought as they are, in pieces.
+    """
+    from harness.files import FileCheckOptions, file_type, write_plainly
+    from history.readers.formats import LARGE
+    from pipeline import Outcome
+    from pipeline.spark.hadoop_fs import is_remote
+
+    plain, failed = [], []
+    store.mkdir(parents=True, exist_ok=True)
+    # Beside the warehouse, which all workers of a cluster see.
+    with tempfile.TemporaryDirectory(prefix=".ingest-", dir=store) as directory:
+        for number, place in enumerate(places):
+            path = Path(place)
+            is_file = not is_remote(place) and file_type(path) == stat.S_IFREG and path.name != "history.jsonl"
+            said = asked != FileCheckOptions(deadline_s=asked.deadline_s)
+            if not is_file or (path.stat().st_size >= LARGE and not said):
+                plain.append(place)
+                continue
+            # The run is named by the last two parts of the path.
+            target = Path(directory, str(number), path.resolve().parent.name or "-", path.name)
+            target.parent.mkdir(parents=True)
+            try:
+                write_plainly(path, asked, target)
+            except (UsageError, OSError) as error:
+                failed.append(Outcome(f"{target.parent.name}/{path.name}", "failed", str(error)))
+            else:
+                plain.append(str(target))
+        yield plain, failed
 
 
 def _place(text: str, store: Path) -> str:

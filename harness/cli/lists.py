@@ -170,7 +170,7 @@ def list_models(as_json: bool) -> int:
 
 def _summary_of_model(name: str) -> str:
     """The first line of its documentation, as plain text, and whether its first value is unknown."""
-    from checker.core.model import ANY, ModelError
+    from checker.core.model import ModelError
     from checker.models.registry import model_named
 
     try:
@@ -178,4 +178,4 @@ def _summary_of_model(name: str) -> str:
     except ModelError as error:
         return str(error)
     line = (inspect.getdoc(type(model)) or "").partition("\n")[0].replace("``", "")
-    return f"{line} What it held before the history is not known." if model.initial is ANY else line
+    return f"{line} What it held before the history is not known." if name.endswith("-unknown") else line

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import click
 
-from harness.cli.completion import complete_faults, complete_systems
+from harness.cli.completion import complete_faults, complete_models, complete_systems
 from harness.errors import UsageError
 from harness.plan import HELP
 from harness.spark_settings import require_settings
@@ -83,6 +83,43 @@ _SUITE_OPTIONS: Final = (
     click.option("--budget", help="Instead of the file's: no cell is begun that would end later, such as 2h50m."),
     click.option("--resume", is_flag=True, help="Go on with the last run of this suite, where it was cut."),
 )
+
+
+_FILE_OPTIONS: Final = (
+    click.option(
+        "--model",
+        shell_complete=complete_models,
+        help="The object that a history FILE is of.  [default: what the file names, else register]",
+    ),
+    click.option(
+        "--initial",
+        metavar="VALUE",
+        help="What the object of a FILE holds at the start, as JSON or a word.  [default: nothing]",
+    ),
+    click.option(
+        "--null",
+        type=click.Choice(("absent", "unknown")),
+        help="What an ok read of nil means: nothing was there, or (as to Knossos) the answer is not known.  "
+        "[default: absent]",
+    ),
+    click.option(
+        "--format",
+        "format_",
+        metavar="NAME",
+        help="The format of a foreign FILE: edn, jepsen-log, porcupine-kv, json or csv.  [default: detected]",
+    ),
+    click.option(
+        "--map",
+        "fields",
+        metavar="FIELD=THEIRS,…",
+        help="Fields of a foreign FILE that are process, type, f, value, …, and words in them: f=method,f.get=read.",
+    ),
+)
+
+
+def file_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Put the options that say how a history file is to be read on a command."""
+    return _with(_FILE_OPTIONS, command)
 
 
 def suite_options(command: Callable[..., Any]) -> Callable[..., Any]:

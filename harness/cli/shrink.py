@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import stat
 from pathlib import Path
+from typing import Literal
 
 import click
 
 from harness.cli.completion import complete_runs
-from harness.cli.shared_options import store_option
+from harness.cli.shared_options import file_options, store_option
 from harness.errors import UsageError
 from history.records.text import counted
 
@@ -16,12 +17,19 @@ from history.records.text import counted
 @click.command("shrink")
 @click.argument("target", metavar="RUN|FILE", shell_complete=complete_runs)
 @click.option("--output", "-o", type=click.Path(path_type=Path), help="[default: HISTORY.shrunk.jsonl]")
-@click.option("--model", help="The object that the history is of.  [default: what the file names, else register]")
-@click.option("--initial", metavar="VALUE", help="What the register holds at the start.  [default: nothing]")
+@file_options
 @click.option("--deadline", type=float, default=60.0, help="Seconds.")
 @store_option
 def shrink(
-    target: str, output: Path | None, model: str | None, initial: str | None, deadline: float, store: Path
+    target: str,
+    output: Path | None,
+    model: str | None,
+    initial: str | None,
+    null: Literal["absent", "unknown"] | None,
+    format_: str | None,
+    fields: str | None,
+    deadline: float,
+    store: Path,
 ) -> int:
     """Write the minimal counterexample of a history as a history file of its own.
 
@@ -38,7 +46,8 @@ def shrink(
     if output is None and file_type(history) == stat.S_IFIFO:
         raise UsageError(f"{history} is a pipe: name the file to write with --output")
     shrunk = output or history.with_name(history.stem + ".shrunk.jsonl")
-    first, written = shrink_file(history, FileCheckOptions(model, initial, None, deadline), shrunk)
+    asked = FileCheckOptions(model, initial, None, deadline, null or "absent", format_, fields)
+    first, written = shrink_file(history, asked, shrunk)
     click.echo(plain(f"{first.kind}: {first.sentence}"))
     click.echo(draw(first, wording=wording_of(shrunk)))
     count = len(first.operations)

@@ -13,9 +13,10 @@ from harness.execution.histogram import Histogram
 from harness.execution.standstills import Standstills
 from harness.generators import Context, Invocation
 from harness.judge.service import Call, was_granted
-from harness.systems.law import LOST
+from harness.systems.law import LOST, Outcome
 from history import Event, HistoryWriter
 from history.records.events import Phase
+from history.records.writer import UnwritableError
 
 if TYPE_CHECKING:
     from harness.plan import Plan
@@ -147,10 +148,8 @@ class Load:
         worker.asked = None
         if worker.given_up:
             worker.goes_on()
-        type_ = outcome.type
-        event = history.append(
-            type_, process, f, value=outcome.value, key=key, node=outcome.node, error=outcome.error, phase=phase
-        )
+        event = self._record(invocation, outcome, process, phase, client.home)
+        type_ = event.type
         if self._see is not None:
             self._see(event)
         tally.completions[phase, f, type_] += 1
@@ -162,6 +161,21 @@ class Load:
         elif type_ == "ok":
             self._count_ok(invoked, event, call)
         return event
+
+    def _record(self, invocation: Invocation, outcome: Outcome, process: int, phase: Phase, home: str) -> Event:
+        """Record a completion; an answer that no file can hold proves nothing, and is that operation's error."""
+
+        def record(outcome: Outcome) -> Event:
+            return self._history.append(
+                outcome.type, process, invocation.f, value=outcome.value, key=invocation.key, node=outcome.node,
+                error=outcome.error, phase=phase,
+            )  # fmt: skip
+
+        try:
+            return record(outcome)
+        except UnwritableError as error:
+            why = f"its client answered what no history can hold: {error}"
+            return record(self._plan.under_test.law.outcome(LOST, invocation, home, why))
 
     def _count_ok(self, invoked: Event, event: Event, call: Call) -> None:
         if was_granted(event.f, event.type, event.error, event.value):

@@ -1,20 +1,26 @@
 """Histories from elsewhere, and our own by columns.
 
+A foreign format is parsed into *records*, maps with Jepsen's names for the fields; one set of conventions makes events
+of these, and one pairing makes operations of events.
+
 ==================  =======================================================================================
 module              reads
 ==================  =======================================================================================
-``read``            any of them; ``formats`` detects which
-``edn``             Jepsen's ``history.edn``
-``jepsen_log``      Jepsen's console log and knossos' text format: ``3 :invoke :write 2``
-``porcupine_kv``    porcupine's key-value test format
-``text_columns``    those three by their lines, for millions of operations
+``read``            any of them, also gzipped; ``formats`` lists the foreign ones and detects which it is
+``edn``             Jepsen's ``history.edn``, and porcupine's key-value logs
+``jepsen_log``      Jepsen's logs and ``history.txt``: ``3 :invoke :write 2``
+``json_records``    JSON of other tools, and ``csv_records`` tables: events, or whole operations
+``records``         the form that all of these are parsed into; ``mapping`` gives fields our names, ``intervals`` makes
+                    events of whole operations
+``jepsen_events``   conventions: from records to events
+``porcupine_kv``    what a key-value log of porcupine's may hold
+``text_columns``    EDN and logs by their lines, for millions of operations
 ``parquet``         our ``tables/operations.parquet``
 ``convert``         those of others as our ``history.jsonl``, in pieces
 ``jsonl_columns``   our ``history.jsonl`` as numpy columns, for histories of millions of operations
 ``columns``         what the columns are; ``scanned``: operations from what the compiled scanners read, which are
                     ``jsonl_kernel`` and ``text_kernel``
 ``transactions``    transactions as columns, for the isolation levels
-``jepsen_events``   what Jepsen's two formats share
 ==================  =======================================================================================
 """
 

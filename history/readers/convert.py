@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from history.codes import ABSENT
 from history.errors import FormatError
-from history.readers.formats import BY_ROWS, LARGE, MODELS, format_of, read_text, too_large
+from history.readers.formats import BY_ROWS, FORMATS, LARGE, MODELS, format_of, read_text, too_large
 from history.readers.jepsen_events import HALF_KEYED, check_record, event_of, may_be_keyed, names_key
 from history.readers.porcupine_kv import FUNCTIONS, misfit
 from history.readers.scanned import LARGEST, Ints, NotColumnarError
@@ -47,7 +47,7 @@ def convert_history(
     FormatError with the line or byte, OSError.
     """
     size = path.stat().st_size
-    if size >= large:
+    if size >= large and FORMATS[format_of(path)].by_lines:
         try:
             return _by_pieces(path, history, piece)
         except NotColumnarError as error:
@@ -57,6 +57,8 @@ def convert_history(
             # Row by row the first mistake of all is found, which may be another one.
             if size > by_rows:
                 raise
+    if size > by_rows:
+        raise too_large(path, "this format has no reader by lines", by_rows)
     read = read_text(path)
     with history.open("wb") as file:
         file.write(_header(path, read.model))
@@ -221,7 +223,7 @@ class _Piece(TextScan):
             raise self.wrong(min(named), HALF_KEYED)
 
     def require_kv(self, events: int, *, keyed: bool) -> None:
-        """Check that ``parse_porcupine_kv`` would take each event.  Raises FormatError for the first other one."""
+        """Check that ``check_kv`` would take each event.  Raises FormatError for the first other one."""
         k, rows = self.kernel, self.rows
         shape, f = rows[:, k.SHAPE], rows[:, k.F]
         unread = (shape == k.NULL) & (f == self.hash("get")) & (rows[:, k.TYPE] != self.hash("ok"))

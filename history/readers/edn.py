@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from history.errors import FormatError
-from history.readers.jepsen_events import Record, TextHistory, events_of
+from history.readers.records import Records
 
 _TOKEN: Final = re.compile(
     r"""(?P<skip>[\s,]+|;[^\n]*)|(?P<open>\#\{|[\[({])|(?P<close>[\])}])|(?P<discard>\#_)|(?P<symbolic>\#\#\w+)"""
@@ -197,17 +197,11 @@ def _atom(text: str) -> Any:
     return text.lstrip(":")
 
 
-def parse_edn(text: str, source: str) -> TextHistory:
-    """The events of a ``history.edn`` with their lines: one list or vector of maps, or maps one after the other.
+def parse_edn(text: str, source: str) -> Records:
+    """The maps of a ``history.edn`` with their places: one list or vector of maps, or maps one after the other.
 
     Raises FormatError.
     """
-    reader, records = read_maps(text, source)
-    return events_of(records, reader.wrong)
-
-
-def read_maps(text: str, source: str) -> tuple[EdnReader, list[Record]]:
-    """The maps of a history with their places, and the reader that knows their lines.  Raises FormatError."""
     reader = EdnReader(text, source)
     forms = list(reader.forms())
     if len(forms) == 1 and isinstance(forms[0].value, list):
@@ -217,4 +211,4 @@ def read_maps(text: str, source: str) -> tuple[EdnReader, list[Record]]:
     for form in forms:
         if not isinstance(form.value, dict):
             raise reader.wrong(form.place, f"expected a map, found {str(form.value)[:40]!r}")
-    return reader, [(form.place, form.value) for form in forms]
+    return Records([(form.place, form.value) for form in forms], reader.wrong)

@@ -5,26 +5,70 @@ from __future__ import annotations
 import re
 from codecs import BOM_UTF8
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from history.errors import FormatError
 from history.file_signatures import recognized_format
+from history.readers.csv_records import is_header, parse_csv
 from history.readers.edn import parse_edn
-from history.readers.jepsen_events import TextHistory
+from history.readers.jepsen_events import TextHistory, events_of
 from history.readers.jepsen_log import parse_jepsen_log
-from history.readers.porcupine_kv import parse_porcupine_kv
+from history.readers.json_records import parse_json
+from history.readers.mapping import FieldMap, Mapped
+from history.readers.porcupine_kv import check_kv
+from history.readers.records import Records
 
 #: From this size on the compiled reader (0.3 s to load) is worth it.
 LARGE: Final = 8 << 20
 #: Bytes of the largest foreign text that is read event by event, which takes about 15 times as much memory.
 BY_ROWS: Final = 256 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A foreign format: how its text becomes records, an example line, and the model that it implies, if any.
+
+    ``by_lines``: large files are read by a compiled scanner.  ``mapped``: its fields have no names of their own.
+    """
+
+    title: str
+    example: str
+    parse: Callable[[str, str, FieldMap | None], Records]
+    model: str | None = None
+    by_lines: bool = False
+    mapped: bool = False
+
+
+FORMATS: Final = {
+    "edn": Format(
+        "Jepsen's history.edn", "{:type :invoke, :f :write, :value 3, :process 0, :time 10, :index 0}",
+        lambda text, source, _: parse_edn(text, source), by_lines=True,
+    ),
+    "jepsen-log": Format(
+        "Jepsen's jepsen.log and history.txt", "INFO  [worker 0] jepsen.util: 0\t:invoke\t:write\t3",
+        lambda text, source, _: parse_jepsen_log(text, source), by_lines=True,
+    ),
+    "porcupine-kv": Format(
+        "porcupine's key-value logs", '{:process 0, :type :invoke, :f :get, :key "3", :value nil}',
+        lambda text, source, _: parse_edn(text, source), model="kv", by_lines=True,
+    ),
+    "json": Format(
+        "JSON of other tools, events or operations", '{"process": 0, "type": "invoke", "f": "write", "value": 3}',
+        parse_json, mapped=True,
+    ),
+    "csv": Format(
+        "CSV of operations or events", "process,f,value,result,outcome,start,end", parse_csv, mapped=True,
+    ),
+}  # fmt: skip
 #: The model that a format implies, if any.
-MODELS: Final = {"porcupine-kv": "kv"}
+MODELS: Final = {name: one.model for name, one in FORMATS.items() if one.model is not None}
 #: The format is detected by this many characters.
 _HEAD: Final = 4096
-_JSON_ARRAY: Final = re.compile(rb"""\s*\[\s*\{\s*"[^"]*"\s*:""")
+#: JSON has a colon after a name.  EDN may have a keyword there, whose name follows the colon at once.
+_JSON: Final = re.compile(r"""[\s\[]*\{\s*(\}|"(?:[^"\\]|\\.)*"\s*:(\s|["\d\[{-]|(true|false|null)\b))""")
+_OURS: Final = re.compile(rb"""\s*\{\s*"format"\s*:""")
 #: Porcupine's events have these fields and no other.  Jepsen's have times and indexes, and other values.
 _KV_EVENT: Final = re.compile(
     r"""\{(?=[^}]*:key\s)(?:[\s,]*:(?:process\s+\d+|type\s+:\w+|f\s+:(?:get|put|append)|key\s+"[^"]*\""""
@@ -41,6 +85,7 @@ class ForeignText:
     format: str
     history: TextHistory
     model: str | None
+    records: Records
 
 
 def kind_of(path: Path) -> Kind:
@@ -57,9 +102,7 @@ def kind_of(path: Path) -> Kind:
     if (what := recognized_format(head)) is not None:
         raise FormatError(str(path), "byte 0", f"expected a history, but {what}")
     head = head.removeprefix(BOM_UTF8)
-    if _JSON_ARRAY.match(head):
-        raise FormatError(str(path), "byte 0", "expected one JSON object a line, found a JSON array")
-    if head.lstrip().startswith(b'{"'):
+    if _OURS.match(head):
         return "jsonl"
     if size := _nuls(path):
         end = path.stat().st_size - size
@@ -85,25 +128,36 @@ def _nuls(path: Path) -> int:
     return count
 
 
-def read_text(path: Path, model: str | None = None) -> ForeignText:
-    """The events of Jepsen's EDN and console log and of porcupine's kv, with or without BOM and CRLF.
+def read_text(
+    path: Path, model: str | None = None, name: str | None = None, fields: FieldMap | None = None
+) -> ForeignText:
+    """The events of a foreign text, with or without BOM and CRLF; of the format with that ``name``, or as detected.
 
-    Raises FormatError with the line, and OSError.
+    ``fields`` says how the fields of formats that are ``mapped`` become ours.  Raises FormatError with the line, and
+    OSError.
     """
     data = path.read_bytes()
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise FormatError(str(path), f"byte {error.start}", "expected UTF-8 text") from None
-    name, parse = _text_format(text[:_HEAD], model)
-    history = parse(text.replace("\r\n", "\n"), str(path))
-    return ForeignText(name, history, MODELS.get(name))
+    name = name or _text_format(text[:_HEAD], model)
+    records = FORMATS[name].parse(text.replace("\r\n", "\n"), str(path), fields)
+    if fields is not None and not FORMATS[name].mapped:
+        mapped = Mapped(fields, [record for _, record in records.records])
+        records = replace(
+            records, records=[(place, mapped(one)) for place, one in records.records], mapping=mapped.fields
+        )
+    history = events_of(records)
+    if name == "porcupine-kv":
+        check_kv(records, history)
+    return ForeignText(name, history, FORMATS[name].model, records)
 
 
 def format_of(path: Path, model: str | None = None) -> str:
-    """Detect the format of a text: ``edn``, ``jepsen-log`` or ``porcupine-kv``.  Raises OSError."""
+    """Detect the format of a foreign text, a name in ``FORMATS``.  Raises OSError."""
     with path.open("rb") as file:
-        return _text_format(file.read(4 * _HEAD).decode("utf-8-sig", errors="ignore")[:_HEAD], model)[0]
+        return _text_format(file.read(4 * _HEAD).decode("utf-8-sig", errors="ignore")[:_HEAD], model)
 
 
 def too_large(path: Path, why: str, limit: int) -> FormatError:
@@ -111,10 +165,11 @@ def too_large(path: Path, why: str, limit: int) -> FormatError:
     return FormatError(str(path), "the lines", f"a text of over {limit >> 20} MB is read by its lines alone: {why}")
 
 
-def _text_format(start: str, model: str | None) -> tuple[str, Callable[[str, str], TextHistory]]:
+def _text_format(start: str, model: str | None) -> str:
+    if _JSON.match(start):
+        return "json"
     code = "\n".join(line for line in start.split("\n") if not line.lstrip().startswith(";")).lstrip()
-    if not code.startswith(("{", "[", "(", "#")):
-        return "jepsen-log", parse_jepsen_log
-    if model in (None, MODELS["porcupine-kv"]) and _KV_EVENT.match(code):
-        return "porcupine-kv", parse_porcupine_kv
-    return "edn", parse_edn
+    if code.startswith(("{", "[", "(", "#")):
+        is_kv = model in (None, FORMATS["porcupine-kv"].model) and _KV_EVENT.match(code)
+        return "porcupine-kv" if is_kv else "edn"
+    return "csv" if is_header(code.partition("\n")[0]) else "jepsen-log"

@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
-from history.errors import FormatError
+import msgspec
+
+from history.readers.records import Record, Records, Wrong
 from history.records.events import NEMESIS, TYPES, UNANSWERED, Event, answers_nothing
-
-#: Where the map starts (a place that ``wrong`` understands) and the map.
-Record: TypeAlias = tuple[int, dict[str, Any]]
-Wrong: TypeAlias = Callable[[int, str], FormatError]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,13 +21,13 @@ class TextHistory:
     line: Callable[[int], str]
 
 
-def events_of(records: Sequence[Record], wrong: Wrong) -> TextHistory:
-    """The events, numbered by their order; ``wrong(place, message)`` makes the errors.
+def events_of(parsed: Records) -> TextHistory:
+    """The events, numbered by their order.
 
     ``:index`` may have gaps but must grow.  Values that are all pairs are jepsen.independent's ``[k v]``.
     Raises FormatError.
     """
-    last = -1
+    records, wrong, last = parsed.records, parsed.wrong, -1
     for place, record in records:
         if is_transaction(record):
             record.setdefault("f", "txn")
@@ -42,7 +40,7 @@ def events_of(records: Sequence[Record], wrong: Wrong) -> TextHistory:
     keyed = _all_keyed([record for _, record in records])
     for place, record in () if keyed else records:
         if names_key(record):
-            raise wrong(place, HALF_KEYED)
+            raise wrong(place, HALF_KEYED + _first_without_key(records, wrong))
     events = [event_of(number, place, record, keyed, wrong) for number, (place, record) in enumerate(records)]
     return TextHistory(events, lambda index: wrong(records[index][0], "").place)
 
@@ -51,6 +49,29 @@ def is_transaction(record: dict[str, Any]) -> bool:
     """Is the value a list of steps ``[f, key, value]``?  Elle's histories may leave out that it is a transaction."""
     steps = record.get("value")
     return isinstance(steps, list) and all(isinstance(step, list) and len(step) == 3 for step in steps)
+
+
+def keyed_events(events: list[Event], wrong: Wrong) -> list[Event]:
+    """Treat ``[k v]`` in our own format as in Jepsen's: somebody converted such a history.  Raises FormatError.
+
+    Runs of the harness have keys in a field of their own, and their reads ask for null.
+    """
+    if any(event.key is not None for event in events):
+        return events
+    records = [{"process": e.process, "type": e.type, "f": e.f, "value": e.value} for e in events]
+    # A cas to null is whole, and no key with nothing.
+    whole = any(event.f == "cas" and isinstance(event.value, list) and event.value[1:] == [None] for event in events)
+    if not whole and _all_keyed(records):
+        return [event if event.process == NEMESIS else _with_key(event) for event in events]
+    for event, record in zip(events, records, strict=True):
+        if names_key(record):
+            raise wrong(event.index, HALF_KEYED + _first_without_key(list(enumerate(records)), wrong))
+    return events
+
+
+def _with_key(event: Event) -> Event:
+    key, value = split_key(event.value)
+    return msgspec.structs.replace(event, key=as_key(key), value=value)
 
 
 def check_record(place: int, record: dict[str, Any], wrong: Wrong) -> None:
@@ -78,7 +99,11 @@ def _all_keyed(records: Sequence[dict[str, Any]]) -> bool:
 def may_be_keyed(record: dict[str, Any]) -> bool:
     """Does the value look like ``[k v]``?"""
     value = record.get("value")
-    if "key" in record or not isinstance(value, list) or len(value) != 2:
+    if "key" in record or not isinstance(value, list):
+        return False
+    if record["f"] == "cas" and len(value) == 3:
+        return True
+    if len(value) != 2:
         return False
     inside = value[1]
     if inside is None or record["f"] not in ("cas", "txn"):
@@ -89,6 +114,12 @@ def may_be_keyed(record: dict[str, Any]) -> bool:
 
 #: Taken for values of one register, those of several keys would contradict each other.
 HALF_KEYED: Final = "a read of [key nil], as of jepsen.independent, but not all values of the history are [key value]"
+
+
+def _first_without_key(records: Sequence[Record], wrong: Wrong) -> str:
+    others = ((place, one) for place, one in records if one["process"] != NEMESIS and not may_be_keyed(one))
+    place, record = next(others)
+    return f": that of the {record['f']} in {wrong(place, '').place} is not, nor [key, old, new] as a cas may have it"
 
 
 def names_key(record: dict[str, Any]) -> bool:
@@ -107,9 +138,8 @@ def event_of(number: int, place: int, record: dict[str, Any], keyed: bool, wrong
     if record["process"] == NEMESIS:
         return Event(number, moment, record["type"], NEMESIS, record["f"], value if _finite(value) else str(value))
     if keyed and isinstance(value, list):
-        key, value = value
-    if key is not None and type(key) not in (str, int):
-        key = str(key)
+        key, value = split_key(value)
+    key = as_key(key)
     if not _finite(value):
         raise wrong(place, f":value must be comparable, found {value!r}")
     error = record.get("error")
@@ -117,6 +147,16 @@ def event_of(number: int, place: int, record: dict[str, Any], keyed: bool, wrong
         number, moment, record["type"], record["process"], record["f"], value, key,
         str(record["node"]) if record.get("node") else None, None if error is None else str(error),
     )  # fmt: skip
+
+
+def split_key(value: list[Any]) -> tuple[Any, Any]:
+    """The key and the value of ``[k v]``, also of a cas that is ``[k old new]``."""
+    return value[0], value[1] if len(value) == 2 else value[1:]
+
+
+def as_key(key: Any) -> str | int | None:
+    """A key as our own format has it."""
+    return key if key is None or type(key) in (str, int) else str(key)
 
 
 def _finite(value: Any) -> bool:

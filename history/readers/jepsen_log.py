@@ -1,4 +1,8 @@
-"""Jepsen's console log: ``INFO  jepsen.util - 3  :invoke  :write  2``, one event a line among other lines."""
+"""Jepsen's ``jepsen.log``, ``history.txt`` and console: one event a line among other lines.
+
+``3  :invoke  :write  2`` stands alone (``history.txt``) or after the logger's name: ``jepsen.util -`` in 2014,
+``jepsen.util:`` since 2016, ``jepsen.print:`` since 2026.  Before that there may be a date, a level and a thread.
+"""
 
 from __future__ import annotations
 
@@ -7,29 +11,42 @@ from typing import Any, Final
 
 from history.errors import FormatError
 from history.readers.edn import EdnReader
-from history.readers.jepsen_events import Record, TextHistory, events_of
+from history.readers.records import Record, Records
 from history.records.events import NEMESIS
 
+_LOGGER: Final = r"jepsen\.(?:util|print)(?::|\s+-|(?=\s))\s*"
 _EVENT: Final = re.compile(
-    r"(?:.*jepsen\.util\s+-?\s*)?(?P<process>\d{1,18}|:nemesis)\s+:(?P<type>invoke|ok|fail|info)\s+:(?P<f>\S+)"
+    rf"(?:.*{_LOGGER})?(?P<process>\d{{1,18}}|:nemesis)\s+:(?P<type>invoke|ok|fail|info)\s+:(?P<f>\S+)"
     r"(?:\s+(?P<value>.*))?",
     re.ASCII,
 )
-_LIKE_ONE: Final = re.compile(r"jepsen\.util\s+-?\s*((\d+|:nemesis)\s+:|\S+\s+:(invoke|ok|fail|info)\b)")
+_LIKE_ONE: Final = re.compile(rf"{_LOGGER}((\d+|:nemesis)\s+:|\S+\s+:(invoke|ok|fail|info)\b)")
 _INTEGER: Final = re.compile(r"-?(0|[1-9]\d{0,17})", re.ASCII)
+#: Types whose value is that of the invocation, and which may carry an error.
+_DOUBTED: Final = ("info", "fail")
+_EXAMPLES: Final = "'jepsen.util: 3 :invoke :write 2' or '3 :invoke :write 2'"
 
 
-def parse_jepsen_log(text: str, source: str) -> TextHistory:
-    """The events of a console log, with their lines; lines that are no events are passed over.  Raises FormatError.
+def parse_jepsen_log(text: str, source: str) -> Records:
+    """The events of a log, with their lines; lines that are no events are passed over.  Raises FormatError.
 
     A log has no times that can be trusted, so the time is the event's index.  ``:info`` and ``:fail`` lines may carry
-    an error such as ``:timed-out`` after the value or instead of it.
+    an error after the value or instead of it, also as free text that goes on over further lines.
     """
-    lines = ((number, record_of(line, number, source)) for number, line in enumerate(text.split("\n"), start=1))
-    records: list[Record] = [(number, record) for number, record in lines if record is not None]
+    records: list[Record] = []
+    asked: dict[Any, Any] = {}
+    for number, line in enumerate(text.split("\n"), start=1):
+        if (record := record_of(line, number, source)) is None:
+            continue
+        process = record["process"]
+        if record["type"] == "invoke":
+            asked[process] = record["value"]
+        elif record["type"] in _DOUBTED and record["value"] is None and process != NEMESIS:
+            record["value"] = asked.get(process)
+        records.append((number, record))
     if not records:
-        raise FormatError(source, "line 1", "expected lines such as 'jepsen.util - 3 :invoke :write 2', found none")
-    return events_of(records, lambda place, message: FormatError(source, f"line {place}", message))
+        raise FormatError(source, "line 1", f"expected lines such as {_EXAMPLES}, found none")
+    return Records(records, lambda place, message: FormatError(source, f"line {place}", message))
 
 
 def record_of(line: str, number: int, source: str) -> dict[str, Any] | None:
@@ -47,7 +64,7 @@ def record_of(line: str, number: int, source: str) -> dict[str, Any] | None:
 
 
 def _describe(text: str, source: str) -> Any:
-    """The value of a nemesis event: EDN, or else the text as it is."""
+    """A text as EDN, or else as it is."""
     try:
         forms = [form.value for form in EdnReader(text, source).forms()]
     except FormatError:
@@ -56,18 +73,24 @@ def _describe(text: str, source: str) -> Any:
 
 
 def _value(type_: str, text: str, source: str, number: int) -> tuple[Any, Any]:
-    """(value, error) from what stands behind the function's name."""
+    """(value, error) from what stands behind the function's name: EDN, and then whatever the client threw."""
     if text == "nil":
         return None, None
     if _INTEGER.fullmatch(text):
         return int(text), None
+    reader = EdnReader(text, source)
     try:
-        forms = [form.value for form in EdnReader(text, source).forms()]
-    except FormatError as bad:
-        raise FormatError(source, f"line {number}", bad.message) from None
-    most = 2 if type_ in ("info", "fail") else 1
-    if len(forms) > most:
-        raise FormatError(source, f"line {number}", f"expected a value, found {len(forms)} of them in {text[:60]!r}")
-    value, error = (*forms, None, None)[:2]
-    # Of an operation that was answered ``:timed-out`` the value is not known.
-    return (None, value) if most == 2 and isinstance(value, str) and error is None else (value, error)
+        value = next(reader.forms()).value
+    except (FormatError, StopIteration) as bad:
+        if type_ in _DOUBTED:
+            return None, text
+        message = bad.message if isinstance(bad, FormatError) else "expected a value, found a comment"
+        raise FormatError(source, f"line {number}", message) from None
+    rest = text[reader.place :].strip()
+    if rest and type_ not in _DOUBTED:
+        raise FormatError(source, f"line {number}", f"expected one value, found more in {text[:60]!r}")
+    error = _describe(rest, source) if rest else None
+    # The value of an operation that was answered ``:timed-out`` is not known; nor is one of plain words.
+    if type_ in _DOUBTED and isinstance(value, str) and not text.startswith('"'):
+        return None, text.lstrip(":") if rest else value
+    return value, error

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from history.readers.edn import read_maps
-from history.readers.jepsen_events import TextHistory, events_of
+from history.readers.jepsen_events import TextHistory
+from history.readers.records import Records
 from history.records.events import Event
 
 FUNCTIONS = ("get", "put", "append")
 
 
-def parse_porcupine_kv(text: str, source: str) -> TextHistory:
-    """The events; the functions are ``get``, ``put`` and ``append`` of strings.  Check them with the model ``kv``.
-
-    Raises FormatError.
-    """
-    reader, records = read_maps(text, source)
-    history = events_of(records, reader.wrong)
-    for (place, _), event in zip(records, history.events, strict=True):
+def check_kv(parsed: Records, history: TextHistory) -> None:
+    """Check that all events are ``get``, ``put`` and ``append`` of strings.  Raises FormatError for the first other."""
+    for (place, _), event in zip(parsed.records, history.events, strict=True):
         if (complaint := misfit(event)) is not None:
-            raise reader.wrong(place, complaint)
-    return history
+            raise parsed.wrong(place, complaint)
 
 
 def misfit(event: Event) -> str | None:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import gzip
 import os
-from dataclasses import dataclass
+import tempfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from history.errors import FormatError
 from history.readers.columns import OperationColumns
-from history.readers.formats import BY_ROWS, LARGE, MODELS, format_of, kind_of, read_text, too_large
+from history.readers.formats import BY_ROWS, FORMATS, LARGE, MODELS, format_of, kind_of, read_text, too_large
+from history.readers.jepsen_events import keyed_events
+from history.readers.mapping import FieldMap
 from history.readers.scanned import NotColumnarError
 from history.readers.transactions.columns import TRANSACTION_OBJECTS, TransactionColumns
 from history.records.events import (
@@ -23,6 +30,9 @@ from history.records.events import (
 )
 from history.records.operations import Operation, pair
 
+#: Bytes of the largest history that is unpacked.
+MOST_UNPACKED: Final = 8 << 30
+
 
 @dataclass(frozen=True, slots=True)
 class Foreign:
@@ -30,6 +40,8 @@ class Foreign:
 
     ``initial`` is the value with which the file says that its registers start (None: absent).
     ``torn``: the last line was incomplete and was left out.  ``note`` says so, or what else is strange at the end.
+    ``line`` gives the place of an event by its index, where that is known.  ``mapping`` says from which fields of the
+    file ours are, ``assumed`` what else was assumed.
     """
 
     format: str
@@ -39,21 +51,67 @@ class Foreign:
     torn: bool = False
     note: str | None = None
     initial: Any = None
+    line: Callable[[int], str] | None = None
+    mapping: Mapping[str, str] = field(default_factory=dict)
+    assumed: tuple[str, ...] = ()
 
 
-def read_any(path: Path, *, model: str | None = None, large: int = LARGE) -> Foreign:
-    """Read our JSONL and Parquet, Jepsen's EDN and console log, porcupine's kv.
+def read_any(
+    path: Path,
+    *,
+    model: str | None = None,
+    large: int = LARGE,
+    name: str | None = None,
+    fields: FieldMap | None = None,
+) -> Foreign:
+    """Read our JSONL and Parquet, and every format of ``history.readers.formats``, also gzipped.
 
-    A text of a ``model`` that is not porcupine's is none of its histories, whatever it looks like.
+    A text of a ``model`` that is not porcupine's is none of its histories, whatever it looks like.  ``name`` forces a
+    foreign format, ``fields`` maps its fields.
     Raises FormatError with the line or byte, what was expected and what was found; and OSError.
     """
-    match kind_of(path):
-        case "parquet":
-            return _parquet(path)
-        case "jsonl":
-            return _jsonl(path, model, large)
-        case "text":
-            return _text(path, model, large)
+    with unpacked(path) as plain:
+        match "text" if name in FORMATS else kind_of(plain):
+            case "parquet":
+                found = _parquet(plain)
+            case "jsonl":
+                found = _jsonl(plain, model, large)
+            case _:
+                found = _text(plain, model, large, name, fields)
+    if fields is not None and not found.mapping:
+        raise FormatError(
+            str(path), "byte 0", f"{found.format} has fields of its own: a mapping is for foreign formats"
+        )
+    return found
+
+
+@contextmanager
+def unpacked(path: Path) -> Iterator[Path]:
+    """The file itself, or what is packed in it by gzip, as a file that is gone afterwards.  Raises FormatError."""
+    with path.open("rb") as file:
+        if file.read(2) != _GZIP:
+            yield path
+            return
+    with tempfile.NamedTemporaryFile(prefix="harness-") as plain:
+        size = 0
+        try:
+            with gzip.open(path) as packed:
+                while block := packed.read(1 << 20):
+                    size += plain.write(block)
+                    if size > MOST_UNPACKED:
+                        raise FormatError(
+                            str(path), "the archive", f"more than {MOST_UNPACKED >> 30} GB are packed in it"
+                        )
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise FormatError(str(path), "the archive", f"expected gzip, found a damaged one: {error}") from None
+        plain.flush()
+        try:
+            yield Path(plain.name)
+        except FormatError as error:
+            raise FormatError(str(path), error.place, error.message) from None
+
+
+_GZIP: Final = b"\x1f\x8b"
 
 
 def _unread(path: Path, why: str) -> FormatError:
@@ -76,25 +134,32 @@ def _parquet(path: Path) -> Foreign:
     return Foreign("parquet", found)
 
 
-def _text(path: Path, model: str | None, large: int) -> Foreign:
-    if path.stat().st_size >= large:
+def _text(path: Path, model: str | None, large: int, name: str | None, fields: FieldMap | None) -> Foreign:
+    name = name or format_of(path, model)
+    size = path.stat().st_size
+    if size >= large and FORMATS[name].by_lines and fields is None:
         from history.readers.scanned import NotColumnarError
         from history.readers.text_columns import read_lines
 
-        name = format_of(path, model)
         try:
             found = read_lines(path, name)
         except NotColumnarError as error:
-            if path.stat().st_size > BY_ROWS:
+            if size > BY_ROWS:
                 raise _unread(path, str(error)) from None
         else:
             note = _unended(path, name)
             if isinstance(found, OperationColumns):
                 return Foreign(name, columns=found, model=MODELS.get(name), note=note)
             return Foreign(name, found, model=MODELS.get(name), note=note)
-    read = read_text(path, model)
-    operations = pair(read.history.events, str(path), read.history.line)
-    return Foreign(read.format, operations, model=read.model, note=_unended(path, read.format))
+    if size > BY_ROWS:
+        raise too_large(path, f"of {name} there is no reader by lines; cut it by keys, or convert it to EDN", BY_ROWS)
+    read = read_text(path, model, name, fields)
+    line = read.history.line
+    operations = pair(read.history.events, str(path), line)
+    return Foreign(
+        name, operations, model=read.model, note=_unended(path, name), line=line, mapping=read.records.mapping,
+        assumed=read.records.notes,
+    )  # fmt: skip
 
 
 def _unended(path: Path, name: str) -> str | None:
@@ -118,9 +183,12 @@ def _jsonl(path: Path, model: str | None, large: int) -> Foreign:
         except NotColumnarError:
             pass
     history = read_history(path)
-    operations = pair(history.events, str(path), line_of_event)
+    events = keyed_events(history.events, lambda place, message: FormatError(str(path), line_of_event(place), message))
+    operations = pair(events, str(path), line_of_event)
     header = history.header
-    return Foreign("jsonl", operations, None, header.model, history.torn, torn_end(path), _initial(header))
+    return Foreign(
+        "jsonl", operations, None, header.model, history.torn, torn_end(path), _initial(header), line_of_event
+    )
 
 
 def _transactions(path: Path, model: str | None) -> Foreign | None:

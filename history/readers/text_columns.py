@@ -160,7 +160,7 @@ class _Lines(TextScan):
         super()._check_shapes(invoke, kind, valued, outcome)
 
     def require_kv(self) -> None:
-        """Check that ``parse_porcupine_kv`` would take all rows.  Raises NotColumnarError."""
+        """Check that ``check_kv`` would take all rows.  Raises NotColumnarError."""
         k, rows = self.kernel, self.rows
         shape, f = rows[:, k.SHAPE], rows[:, k.F]
         unread = (shape == k.NULL) & (f == self.hash("get")) & (rows[:, k.TYPE] != self.hash("ok"))

@@ -235,16 +235,21 @@ def _map(data, start, end, row, names):  # type: ignore[no-untyped-def]
 
 @compiled_part
 def _after_name(data, start, end):  # type: ignore[no-untyped-def]
-    """The byte after the first ``jepsen.util``; -1 if there is none.  ("jepsen.util" as bytes, compared one by one.)"""
+    """The byte after the first ``jepsen.util`` or ``jepsen.print``; -1 if there is none.  (Bytes, one by one.)"""
     last = end - 11
     place = start
     while place <= last:
         if (
             data[place] == 106 and data[place + 1] == 101 and data[place + 2] == 112 and data[place + 3] == 115
-            and data[place + 4] == 101 and data[place + 5] == 110 and data[place + 6] == 46 and data[place + 7] == 117
-            and data[place + 8] == 116 and data[place + 9] == 105 and data[place + 10] == 108
+            and data[place + 4] == 101 and data[place + 5] == 110 and data[place + 6] == 46
         ):  # fmt: skip
-            return place + 11
+            if data[place + 7] == 117 and data[place + 8] == 116 and data[place + 9] == 105 and data[place + 10] == 108:
+                return place + 11
+            if (
+                data[place + 7] == 112 and data[place + 8] == 114 and data[place + 9] == 105 and data[place + 10] == 110
+                and place + 11 < end and data[place + 11] == 116
+            ):  # fmt: skip
+                return place + 12
         place += 1
     return -1
 
@@ -271,10 +276,11 @@ def _log_start(data, start, end):  # type: ignore[no-untyped-def]
         # A line of the log alone begins with a process; any other says nothing of operations.
         bare = start < end and (48 <= data[start] <= 57 or data[start] == 58)
         return start if bare else end
-    stop = _blanks(data, place, end)
+    colon = place < end and data[place] == 58
+    stop = _blanks(data, place + colon, end)
     if stop == place:
         return -1
-    if stop < end and data[stop] == 45:
+    if not colon and stop < end and data[stop] == 45:
         stop = _blanks(data, stop + 1, end)
     return stop if stop < end else -1
 

@@ -171,7 +171,7 @@ def load_json(text: str | bytes) -> Any:
     Raises ValueError, RecursionError."""
     if isinstance(text, bytes):
         text = text.decode(json.detect_encoding(text), "surrogatepass")
-    return _DECODER.decode(text)
+    return JSON_DECODER.decode(text)
 
 
 def _refuse(name: str) -> None:
@@ -192,8 +192,8 @@ def _once(fields: list[tuple[str, Any]]) -> dict[str, Any]:
     return record
 
 
-#: ``json.loads`` makes a new decoder for every line if it is given a function for NaN.
-_DECODER: Final = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_once)
+#: A strict decoder: ``json.loads`` makes a new one for every line if it is given a function for NaN.
+JSON_DECODER: Final = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_once)
 
 
 def parse_object(line: bytes, path: Path, number: int) -> dict[str, Any]:

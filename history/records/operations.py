@@ -113,8 +113,14 @@ def is_refusal(answer: Any) -> bool:
     return isinstance(answer, (list, tuple)) and len(answer) == 3
 
 
+#: The functions of a transaction's steps that only read, as workloads and Jepsen spell them.
+READ_STEPS: Final = ("r", "read")
+
+
 def contradiction(f: str, asked: Any, answered: Any) -> str | None:
     """The reason why an ok completion's value cannot belong to the invocation; None if it can."""
+    if f == "txn":
+        return _txn_contradiction(asked, answered)
     if (
         f not in ECHOED
         or answered is None
@@ -128,6 +134,31 @@ def contradiction(f: str, asked: Any, answered: Any) -> str | None:
     if same:
         return None
     return f"a {f} of {_text(asked)[:80]} was invoked, and cannot end as one of {_text(answered)[:80]}"
+
+
+def _txn_contradiction(asked: Any, answered: Any) -> str | None:
+    """``contradiction`` of a transaction, a list of steps ``[f, key, …]``; one of another shape repeats nothing."""
+    if not _is_list(asked) or not all(_is_list(step) and len(step) > 1 for step in asked):
+        return None
+    if answered is None:
+        if not any(step[0] in READ_STEPS for step in asked):
+            return None
+        return f"a txn of {_text(asked)[:80]} is ok without what it read"
+    if _is_list(answered) and len(answered) == len(asked) and all(map(_answers_step, asked, answered)):
+        return None
+    return f"a txn of {_text(asked)[:80]} was invoked, and cannot end as one of {_text(answered)[:80]}"
+
+
+def _answers_step(asked: Any, answered: Any) -> bool:
+    """Does a step's answer repeat what was asked?  What a read returned is its own."""
+    if not _is_list(answered) or len(answered) != len(asked):
+        return False
+    same = 2 if asked[0] in READ_STEPS else len(asked)
+    return _text(list(asked[:same])) == _text(list(answered[:same]))
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, (list, tuple))
 
 
 def _text(value: Any) -> str:

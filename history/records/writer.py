@@ -11,11 +11,19 @@ from typing import Any, Final
 
 import msgspec
 
+from history.json_object import MOST_LEVELS, nests_deeper
 from history.records.events import NEMESIS, Event, Header, Phase, Process, Type
 from history.records.line_file import LineFile
 
 #: At most this many lines are kept before they are written: about a megabyte.
 MAX_BUFFERED: Final = 4096
+#: Digits of the longest number that Python parses unless it is told otherwise.
+MOST_DIGITS: Final = 4300
+_TOO_LONG: Final = 10**MOST_DIGITS
+
+
+class UnwritableError(ValueError):
+    """Raised for a value that JSON cannot hold, or that no reader would take back; nothing was recorded."""
 
 
 class HistoryWriter:
@@ -54,16 +62,15 @@ class HistoryWriter:
     ) -> Event:
         """Record one event and return it; ``due`` is when an invocation was due (ns, this writer's clock).
 
-        Raises OSError when the disk refused this one or an earlier one.
+        Raises UnwritableError for the ``value``, OSError when the disk refused this one or an earlier one.
         """
+        written = _as_it_is_now(value)
         with self._lock:
             self._file.require_writable()
             time = self._clock() - self._started
             intended = None if due is None else min(due - self._started, time)
             event = Event(self._index, time, type, process, f, value, key, node, error, phase, intended)
-            self._lines.append(
-                _Line(self._index, time, type, process, f, key, _as_it_is_now(value), node, error, phase, intended)
-            )
+            self._lines.append(_Line(self._index, time, type, process, f, key, written, node, error, phase, intended))
             self._index += 1
             if process == NEMESIS or len(self._lines) >= MAX_BUFFERED:
                 self._flush()
@@ -117,18 +124,26 @@ class _Line(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
 _ENCODER: Final = msgspec.json.Encoder()
 _PLAIN: Final = frozenset({int, str, bool, type(None)})
-#: What the quick encoder does not take: integers of more than 64 bits, and half a surrogate pair.
-_NOT_TAKEN: Final = (OverflowError, UnicodeEncodeError)
+#: How the quick encoder refuses integers of more than 64 bits (which it names, if it can), and half a surrogate pair.
+_NOT_TAKEN: Final = (OverflowError, ValueError)
 
 
 def _as_it_is_now(value: Any) -> Any:
-    """The value, encoded where its owner could still change it before it is written."""
+    """The value, encoded where its owner could still change it before it is written.  Raises UnwritableError."""
+    if type(value) is int and abs(value) >= _TOO_LONG:
+        raise UnwritableError(f"a whole number of more than {MOST_DIGITS} digits")
     if type(value) in _PLAIN:
         return value
     if type(value) is list and _PLAIN.issuperset(map(type, value)):  # elsewhere it would write NaN as null
         with suppress(*_NOT_TAKEN):
             return msgspec.Raw(_ENCODER.encode(value))
-    return msgspec.Raw(_json(value))
+    try:
+        text = _json(value)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise UnwritableError(str(error)) from None
+    if nests_deeper(text, value, MOST_LEVELS):
+        raise UnwritableError(f"lists and objects in more than {MOST_LEVELS} levels")
+    return msgspec.Raw(text)
 
 
 def _encoded(lines: list[_Line | msgspec.Raw]) -> bytes:
@@ -154,4 +169,5 @@ def _encoded_alone(line: _Line | msgspec.Raw) -> bytes:
 
 def _json(value: Any) -> bytes:
     # Half a surrogate pair, which UTF-8 cannot encode, is written as JSON's escape of it.
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(errors="backslashreplace")
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.encode(errors="backslashreplace")

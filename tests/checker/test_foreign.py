@@ -14,6 +14,7 @@ from history import FormatError
 from history.readers import read_any
 from history.readers.convert import convert_history
 from history.readers.edn import EdnReader, parse_edn
+from history.readers.jepsen_events import events_of
 from history.readers.jepsen_log import parse_jepsen_log
 
 STORY = """{:type :invoke, :f :write, :value 7, :process 0, :time 10, :index 0}
@@ -153,10 +154,10 @@ INFO  jepsen.util - 5\t:ok\t:read\t5
 
 
 def test_console_logs(tmp_path: Path) -> None:
-    events = parse_jepsen_log(LOG, "log").events
+    events = events_of(parse_jepsen_log(LOG, "log")).events
     assert [(event.process, event.type, event.f, event.value) for event in events] == [
         (3, "invoke", "write", 2), (3, "ok", "write", 2), ("nemesis", "info", "start", None),
-        (4, "invoke", "cas", [2, 5]), (4, "info", "cas", None), (5, "invoke", "read", None), (5, "ok", "read", 5),
+        (4, "invoke", "cas", [2, 5]), (4, "info", "cas", [2, 5]), (5, "invoke", "read", None), (5, "ok", "read", 5),
     ]  # fmt: skip
     assert events[4].error == "timed-out"
     path = tmp_path / "jepsen.log"
@@ -169,7 +170,7 @@ def test_console_logs(tmp_path: Path) -> None:
 @pytest.mark.parametrize("words", ["fully connected, all nodes", "(", '{"n1" #object[Foo 0x1 "x}"]}', "##NaN"])
 def test_what_a_nemesis_says_in_a_log_is_for_people(words: str) -> None:
     line = f"INFO  jepsen.util - :nemesis\t:info\t:start\t{words}\n"
-    assert [event.type for event in parse_jepsen_log(LOG + line, "log").events[7:]] == ["info"]
+    assert [event.type for event in events_of(parse_jepsen_log(LOG + line, "log")).events[7:]] == ["info"]
 
 
 @pytest.mark.parametrize(
@@ -227,5 +228,5 @@ def test_a_jepsen_log_whose_keys_are_texts_is_no_kv_file(more: str, large: int, 
 
 
 def test_an_edn_history_survives_a_round_of_json() -> None:
-    events = parse_edn(STORY, "x").events
+    events = events_of(parse_edn(STORY, "x")).events
     assert json.loads(json.dumps([event.to_json() for event in events]))[1]["value"] == 7

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
 from checker import CasRegister, ModelError, check
-from checker.models.registry import MODELS, starting_with
+from checker.foreign import take
+from checker.models.registry import MODELS, model_named
 from history import Operation
-from history.readers import read_any
+from history.readers import Foreign, read_any
 from tests.support.checker.jsonl import jsonl
 from tests.support.checker.oracle import Sampler
 
@@ -40,15 +42,40 @@ def test_long_histories_by_rows_and_by_columns(values: int | None, cas: bool, en
             assert check(history, CasRegister(other)).verdict == "invalid"
 
 
-def test_only_registers_that_start_absent_can_start_otherwise() -> None:
-    able = []
-    for name in MODELS:
-        try:
-            model = starting_with(name, True)  # noqa: FBT003
-        except ModelError as error:
-            assert f"a {name} has no initial value to choose" in str(error)  # noqa: PT017 (one of many)
-        else:
-            able.append(name)
-            assert model.initial == True  # noqa: E712 (a truth of our own, equal to it)
-            assert model.initial != 1
-    assert able == ["register", "cas-register", "cas-register-strict"]
+STARTS: dict[str, tuple[Any, tuple[str, Any, Any], tuple[str, Any, Any]]] = {
+    "register": (5, ("read", None, 5), ("read", None, None)),
+    "cas-register": (True, ("read", None, True), ("read", None, 1)),
+    "cas-register-strict": ("x", ("cas", ["x", 1], None), ("read", None, None)),
+    "counter": (5, ("read", None, 5), ("read", None, 0)),
+    "set": ([1, 2], ("read", None, [2, 1]), ("read", None, [])),
+    "queue": ([1, 2], ("dequeue", None, 1), ("dequeue", None, 2)),
+    "unordered-queue": ([1, 2], ("dequeue", None, 2), ("dequeue", None, 3)),
+    "total-queue": ([1, 2], ("dequeue", None, 2), ("drain", None, [1])),
+    "unique-ids": ([1], ("generate", None, 2), ("generate", None, 1)),
+    "log": (["a"], ("append", "b", 1), ("append", "b", 0)),
+    "kv": ("a", ("get", None, "a"), ("get", None, "")),
+    "mutex": ("held", ("release", None, None), ("acquire", None, None)),
+    "multi-register": (
+        {"x": 1},
+        ("txn", [["r", "x", None]], [["r", "x", 1]]),
+        ("txn", [["r", "x", None]], [["r", "x", None]]),
+    ),
+    "bank": ({"0": 5}, ("read", None, [[0, 5]]), ("read", None, [])),
+    "bank-solvent": ({"0": 5}, ("transfer", [0, 1, 5], None), ("transfer", [0, 1, 6], None)),
+}
+
+
+@pytest.mark.parametrize("model", STARTS)
+def test_every_object_that_has_a_state_may_start_with_one(model: str) -> None:
+    initial, right, wrong = STARTS[model]
+    for (f, asked, answer), verdict in ((right, "valid"), (wrong, "invalid")):
+        for key in (None, "k"):
+            history = Foreign("edn", [Operation(0, f, key, asked, answer, "ok", 10, 20, 0, 1)])
+            taken = take(history, model, initial)
+            assert check(taken.history, taken.model).verdict == verdict
+
+
+def test_objects_without_a_state_to_choose_say_so() -> None:
+    for name in MODELS.keys() - STARTS.keys():
+        with pytest.raises(ModelError, match=r"no initial value to choose|starts with a list|starts with balances"):
+            model_named(name).start_with(True)  # noqa: FBT003

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from checker.check import check
 from checker.models.objects import GrowSet
 from history import Operation
@@ -38,3 +40,16 @@ def test_the_answer_that_lacks_an_element_is_named_and_is_the_culprit() -> None:
 def test_an_add_of_unknown_outcome_that_is_seen_from_then_on_is_no_violation() -> None:
     (key,) = check(_operations(NUMBERS, [*NUMBERS, 7]), GrowSet()).keys
     assert key.verdict == "valid"
+
+
+@pytest.mark.parametrize("size", [0, 100])
+@pytest.mark.parametrize(("answer", "verdict"), [([7], "valid"), ([7, 7], "invalid"), ([7, 7, 7], "invalid")])
+def test_an_element_is_in_an_answer_once(answer: list[int], verdict: str, size: int) -> None:
+    """However often it was added, and whatever else the set holds."""
+    more = list(range(100, 100 + size))
+    adds = [Operation(0, "add", None, n, None, "ok", 2 * n, 2 * n + 1, 2 * n, 2 * n + 1) for n in (7, *more)]
+    again = Operation(0, "add", None, 7, None, "ok", 1000, 1001, 1000, 1001)
+    read = Operation(1, "read", None, None, [*more, *answer], "ok", 1002, 1003, 1002, 1003)
+    report = check([*adds, again, read], "set")
+    assert report.verdict == verdict
+    assert [example.kind for example in report.counterexamples] == ["duplicate"] * (verdict == "invalid")

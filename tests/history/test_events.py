@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from history import Event, FormatError, Header, HistoryWriter, read_history
 from history.records.events import parse_event, parse_object, read_event
-from history.records.writer import MAX_BUFFERED
+from history.records.writer import MAX_BUFFERED, UnwritableError
 
 HEADER = Header("demo", "register", 7, "2026-01-01T00:00:00+00:00", {"nodes": ["n1", "n2"]})
 GOOD_HEADER = {"format": "harness-history", "version": 1}
@@ -150,9 +150,15 @@ def test_what_the_quick_encoder_cannot_write_is_written_all_the_same(tmp_path: P
 def test_a_number_that_is_none_is_never_written_as_null(tmp_path: Path) -> None:
     """Null is an answer: absent."""
     writer = writer_at(tmp_path / "h")
-    writer.append("ok", 0, "read", value=float("nan"))
+    deep: object = None
+    for _ in range(600):
+        deep = [deep]
+    for value in (float("nan"), [1, float("inf")], {"a": [float("-inf")]}, 10**4300, [10**4300], {1, 2}, b"x", deep):
+        with pytest.raises(UnwritableError):
+            writer.append("ok", 0, "read", value=value)
+    writer.append("invoke", 0, "read")
     writer.close()
-    assert b'"value":NaN' in (tmp_path / "h").read_bytes()
+    assert [event.index for event in read_history(tmp_path / "h").events] == [0]
 
 
 def test_an_existing_history_is_never_overwritten(tmp_path: Path) -> None:

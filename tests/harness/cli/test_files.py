@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -287,6 +288,66 @@ def test_what_was_seen_stands_in_what_shrink_writes(
     ] * 2
 
 
+@pytest.mark.parametrize(
+    ("options", "code", "note"),
+    [
+        ([], 1, "--null unknown"),
+        (["--null", "unknown"], 0, ""),
+        (["--model", "register-unknown"], 1, "--null unknown"),
+        (["--format", "json"], 254, "expected a JSON object"),
+        (["--format", "jsonn"], 254, "json"),
+    ],
+)
+def test_a_convention_that_decides_is_named(
+    options: list[str], code: int, note: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    events = [("invoke", 0, "write", 5), ("ok", 0, "write", 5), ("invoke", 1, "read", "nil"), ("ok", 1, "read", "nil")]
+    path = tmp_path / "history.edn"
+    path.write_text("".join(f"{{:type :{t} :process {p} :f :{f} :value {v}}}\n" for t, p, f, v in events))
+    exited, said = said_of(path, capsys, *options)
+    assert (exited, note in said) == (code, True), said
+    if code < 254:
+        assert ("note:" in said) == (code == 1)
+
+
+def test_what_the_register_held_before_is_asked_about(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = history(tmp_path / "history.jsonl", ("invoke", 0, "read", None), ("ok", 0, "read", 5))
+    code, said = said_of(path, capsys)
+    assert (code, "--initial VALUE, or --model register-unknown" in said) == (1, True), said
+    assert said_of(path, capsys, "--initial", "5")[0] == 0
+    assert said_of(path, capsys, "--model", "register-unknown")[0] == 0
+
+
+def test_an_operation_that_is_none_of_the_models_is_named_by_its_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "history.edn"
+    path.write_text("; counts\n{:type :invoke :process 0 :f :add :value 2}\n{:type :ok :process 0 :f :add :value 2}\n")
+    code, said = said_of(path, capsys)
+    assert code == 254
+    assert "line 3: a register has no operation 'add', in {:type :ok :process 0 :f :add :value 2}" in said
+    assert "--model counter" in said
+    assert said_of(path, capsys, "--model", "counter")[0] == 0
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_is_shrunk_of_any_log_is_invalid(seed: int, tmp_path: Path) -> None:
+    """Also of one with a hole, where what is missing is no operation that a counterexample could show."""
+    random, events = Random(seed), list[tuple[str, int, str, object]]()
+    for number in range(9):
+        f = random.choice(["append", "append", "get", "list"])
+        asked = f"v{number}" if f == "append" else random.randint(0, 6) if f == "get" else None
+        some = [f"v{n}" for n in sorted(random.sample(range(9), random.randint(0, 5)))]
+        answer: object = random.randint(0, 6) if f == "append" else random.choice([*some, None]) if f == "get" else some
+        doubt = f == "append" and random.random() < 0.4
+        events += [("invoke", number, f, asked), ("info" if doubt else "ok", number, f, asked if doubt else answer)]
+    path, small = history(tmp_path / "history.jsonl", *events), tmp_path / "small.jsonl"
+    report = check(path, "log")
+    assert report.verdict == "invalid"
+    assert run_command(["shrink", str(path), "--model", "log", "-o", str(small)]) == 0
+    assert run_command(["check", str(small)]) == 1
+
+
 def test_nothing_that_is_printed_is_wider_than_the_terminal(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -374,7 +435,7 @@ def test_what_was_left_out_at_the_end_is_said(
 ) -> None:  # fmt: skip
     path = history(tmp_path / "history.jsonl", ("invoke", 0, "write", 1), ("ok", 0, "write", 1))
     monkeypatch.setattr(
-        "harness.files.read_any", lambda file, model: read_any(file, model=model, large=0 if large else 1 << 30)
+        "harness.files.read_any", lambda file, model, **_: read_any(file, model=model, large=0 if large else 1 << 30)
     )
     assert "note" not in said_of(path, capsys)[1]
     path.write_bytes(path.read_bytes() + end)
@@ -415,7 +476,8 @@ def test_a_completion_of_another_value_is_refused_by_its_line(
 @pytest.mark.parametrize(
     ("dress", "message"),
     [
-        (gzip.compress, "byte 0: expected a history, but this is gzip: unpack it first"),
+        (lambda data: gzip.compress(gzip.compress(data)), "byte 0: expected a history, but this is gzip"),
+        (lambda data: gzip.compress(data)[:-9], "the archive: expected gzip, found a damaged one"),
         (bz2.compress, "this is bzip2"),
         (lzma.compress, "this is xz"),
         (lambda data: data.decode().encode("utf-16"), "this is UTF-16: make it UTF-8 first"),
@@ -428,6 +490,39 @@ def test_packed_files_are_named(
     path.write_bytes(dress(EDN_GOOD.encode()))
     code, said = said_of(path, capsys)
     assert (code, message in said) == (254, True), said
+
+
+@pytest.mark.parametrize("valid", ["true", "false", ":unknown", "nil", None])
+@pytest.mark.parametrize("text", [EDN_GOOD, EDN_BAD])
+def test_a_directory_of_jepsens_store(
+    valid: str | None, text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The best history in it is read, and compared with what Jepsen said, also by key."""
+    (tmp_path / "history.edn").write_text(text)
+    (tmp_path / "jepsen.log").write_text("INFO jepsen.util: nothing\n")
+    if valid is not None:
+        results = f"{{:valid? {valid} :workload {{:valid? {valid} :results {{7 {{:valid? false}}}} :failures [7]}}}}"
+        (tmp_path / "results.edn").write_text(results)
+    code, said = said_of(tmp_path, capsys)
+    assert code == (0 if text == EDN_GOOD else 1)
+    assert "history.edn was read, and not jepsen.log" in said
+    if valid in ("true", "false", ":unknown"):
+        agree = valid == ("true" if text == EDN_GOOD else "false")
+        assert ("says valid, too" in said or "says invalid, too" in said) == agree
+        assert "invalid there and not here: key 7" in said
+        assert ("invalid here and not there: key 1" in said) == (text == EDN_BAD)
+    else:
+        assert "results.edn" in said
+
+
+def test_gzip_is_read_as_what_is_packed_in_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for text, code in ((EDN_GOOD, 0), (EDN_BAD, 1)):
+        path = tmp_path / "history.edn.gz"
+        path.write_bytes(gzip.compress(text.encode()))
+        assert said_of(path, capsys)[0] == code
+    path.write_bytes(gzip.compress(EDN_GOOD.replace(":ok", ":okay", 1).encode()))
+    code, said = said_of(path, capsys)
+    assert (code, f"{path}: line 2: :type must be" in said) == (254, True), said
 
 
 @pytest.mark.parametrize("name", ["history.jsonl", "history.edn"])
@@ -472,9 +567,10 @@ def test_the_initial_value_may_be_a_word_and_is_every_keys(tmp_path: Path, capsy
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--model", "counter", "--initial", "5"], "that have one are register, cas-register, cas-register-strict"),
-        (["--model", "register-unknown", "--initial", "5"], "a register-unknown has no initial value to choose"),
-        (["--initial", "[1]"], "--initial must be a number, a word, true, false or null, not [1]"),
+        (["--model", "fenced-lock", "--initial", "5"], "a fenced-lock has no initial value to choose"),
+        (["--model", "register-unknown", "--initial", "5"], "a register that starts with any value has no initial"),
+        (["--model", "set", "--initial", "5"], "a set starts with a list, such as '[1, 2]', not with 5"),
+        (["--initial", "[1]"], "a register starts with a number, a word, true, false or null"),
     ],
 )  # fmt: skip
 def test_where_no_initial_value_can_be_the_mend_is_named(
@@ -503,7 +599,7 @@ def test_what_is_shrunk_remembers_the_value_that_it_starts_with(
     shrunk = path.with_name("history.shrunk.jsonl")
     assert said_of(shrunk, capsys)[0] == 1
     assert said_of(shrunk, capsys, "--initial", "null")[0] == 0
-    assert said_of(shrunk, capsys, "--model", "counter")[0] == 254
+    assert said_of(shrunk, capsys, "--model", "fenced-lock")[0] == 254
 
 
 def test_a_runs_directory_is_shrunk_by_its_history(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

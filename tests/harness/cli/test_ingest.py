@@ -97,3 +97,21 @@ def test_one_small_run_needs_no_spark_and_gets_the_same_answer(tmp_path: Path) -
     )  # fmt: skip
     assert json.loads(done.stdout.splitlines()[-1]) == [[1, 1, 0], False]
     assert runs(tmp_path) == [(f"{run.root.parent.name}/{run.root.name}", "invalid")]
+
+
+def test_a_file_is_brought_by_its_model_or_counts_as_failed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its conventions are those of ``harness check``: here a bank that starts with something."""
+    path, store = tmp_path / "bank.edn", str(tmp_path / "store")
+    path.write_text(
+        "{:type :invoke :process 0 :f :read :value nil}\n{:type :ok :process 0 :f :read :value {0 6 1 4}}\n"
+        "{:type :invoke :process 0 :f :transfer :value {:from 0 :to 1 :amount 2}}\n"
+        "{:type :ok :process 0 :f :transfer :value {:from 0 :to 1 :amount 2}}\n"
+    )
+    assert run_command(["ingest", "--no-spark", "--store", store, str(path)]) == 255
+    assert "line 4: a register has no operation 'transfer'" in capsys.readouterr().err
+    command = ["ingest", "--no-spark", "--store", store, "--model", "bank", "--initial", '{"0": 6, "1": 4}', str(path)]
+    assert run_command(command) == 0
+    assert capsys.readouterr().out.startswith("1 added, 0 unchanged, 0 failed")
+    assert run_command(command) == 0
+    assert capsys.readouterr().out.startswith("0 added, 1 unchanged, 0 failed")
+    assert [verdict for _, verdict in runs(Path(store))] == ["valid"]

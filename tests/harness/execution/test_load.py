@@ -62,6 +62,8 @@ class ToyClient:
     block_s: float = 0.0
     home: str = "n1"
     busy: bool = False
+    #: Whether anything but a read is answered with what was asked.
+    echoes: bool = True
     #: When each operation really began and ended.
     spans: list[tuple[int, int]] = field(default_factory=list)
 
@@ -71,7 +73,7 @@ class ToyClient:
             await asyncio.sleep(self.after_s)
         time.sleep(self.block_s)
         self.spans.append((began, time.monotonic_ns()))
-        return replace(self.outcome, value=invocation.value) if invocation.f != "read" else self.outcome
+        return replace(self.outcome, value=invocation.value) if self.echoes and invocation.f != "read" else self.outcome
 
     async def open(self) -> None:
         pass
@@ -146,6 +148,18 @@ def test_only_what_was_applied_was_served(make: Callable[..., Bench], outcome: O
     assert bench.load.asked == {("read", "n1")}
     (operation,) = bench.operations
     assert operation.outcome == outcome.type
+
+
+@pytest.mark.parametrize("answer", [float("nan"), [1, float("inf")], pytest.param(10**5000, id="long"), {1, 2}, b"1"])
+@pytest.mark.parametrize(("f", "outcome"), [("read", "fail"), ("take", "info")])
+def test_an_answer_that_no_file_can_hold_is_that_operations_error(
+    make: Callable[..., Bench], answer: object, f: str, outcome: str
+) -> None:
+    bench = make(outcome=Outcome("ok", answer, "n1"), echoes=False)
+    bench.drive(limit(2, repeat(Invocation(f, "k0"))))
+    assert [one.outcome for one in bench.operations] == [outcome] * 2
+    assert all("no history can hold" in (one.error or "") for one in bench.operations)
+    assert not bench.load.served
 
 
 def test_after_a_doubt_a_worker_goes_on_as_another_process(make: Callable[..., Bench]) -> None:

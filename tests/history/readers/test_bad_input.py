@@ -225,8 +225,8 @@ def test_files_without_a_history(data: bytes, tmp_path: Path) -> None:
 
 
 def test_a_json_array_is_distinguished_from_edn(tmp_path: Path) -> None:
-    with pytest.raises(FormatError, match="byte 0: expected one JSON object a line, found a JSON array"):
-        read_any(written(tmp_path, json.dumps(story()).encode()))
+    assert read_any(written(tmp_path, json.dumps(story()).encode())).format == "json"
+    assert read_any(written(tmp_path, b"[" + TEXTS["edn"](story()) + b"]")).format == "edn"
 
 
 @pytest.mark.parametrize("name", TEXTS)

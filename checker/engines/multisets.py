@@ -1,0 +1,170 @@
+"""Queues without an order, and identifiers that are given out once: one pass over each value's operations.
+
+A bag is the product of one object for each value, so it is linearizable if and only if each of these is (Herlihy and
+Wing 1990).  Of one value all copies are alike: put every enqueue at its invocation and every dequeue at its return,
+the earliest and the latest moments that there are; if a dequeue finds nothing there then, no other choice helps.  So
+the k-th dequeue to return needs k enqueues invoked before that.  A dequeue whose answer is not known may have taken
+nothing, and is left out there.
+
+A drain takes out its items one after the other, anywhere between its begin and its end, and then finds the queue empty.
+So what was acknowledged before it began was taken by something that began before it ended: by as many answers with
+that value, or by a dequeue or drain in doubt, of which a drain may have taken anything and a dequeue one item.
+
+A dequeue that found the queue empty ties all values together: such histories are left to the search.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+from checker.core.calls import Call, thaw
+from checker.core.engine import Engine
+from checker.core.model import Model
+from checker.core.result import EngineResult, Limits
+from checker.core.scene import CoreWords, Scene
+from checker.core.wording import shown
+from checker.models.multisets import TotalQueue, UniqueIds, UnorderedQueue
+from history import Counterexample
+from history.records.verdicts import MAX_COUNTEREXAMPLES
+
+BAG: Final = "bag sweep"
+IDS: Final = "identifiers"
+
+
+_ByItem: TypeAlias = Mapping[Any, list[Call]]
+
+
+def decide_bag(calls: Sequence[Call], model: Model, limits: Limits) -> EngineResult:
+    """Decide one queue without an order; ``TotalQueue`` may deliver a value again."""
+    enqueues: defaultdict[Any, list[Call]] = defaultdict(list)
+    taken: defaultdict[Any, list[Call]] = defaultdict(list)
+    for call in limits.paced(calls, BAG):
+        if call.f == "enqueue":
+            enqueues[call.value].append(call)
+        for item in _items(call):
+            taken[item].append(call)
+    wrong = [*_too_many(enqueues, taken, again=isinstance(model, TotalQueue)), *_lost(calls, enqueues, taken)]
+    if not wrong:
+        # The items of a drain leave at moments of their own, which no place of the whole call in an order shows.
+        ordered = all(call.f == "enqueue" or call.pending or _is_plain(call) for call in calls)
+        moments = [(call.invoke if call.f == "enqueue" else call.ret, call) for call in calls if not _is_idle(call)]
+        order = [call for _, call in sorted(moments, key=lambda moment: moment[0])]
+        return EngineResult("valid", BAG, order=order if ordered else None)
+    wrong.sort(key=lambda core: max(call.ret for call in core if not call.pending))
+    cores = tuple(tuple(sorted(core, key=lambda call: call.invoke)) for core in wrong[:MAX_COUNTEREXAMPLES])
+    last = max(call.ret for call in cores[0] if not call.pending)
+    return EngineResult("invalid", BAG, cores=cores, violations=len(wrong), last=last)
+
+
+def _is_plain(call: Call) -> bool:
+    return call.f == "dequeue" and call.result is not None
+
+
+def _is_idle(call: Call) -> bool:
+    return call.pending and call.f != "enqueue"
+
+
+def _too_many(enqueues: _ByItem, taken: _ByItem, *, again: bool) -> Iterator[list[Call]]:
+    """The first dequeue of each value that finds nothing, with all that bears on it."""
+    for item, takers in taken.items():
+        begun = sorted(enqueues.get(item, ()), key=lambda call: call.invoke)
+        takers.sort(key=lambda call: call.ret)
+        for number, call in enumerate(takers):
+            needed = 1 if again else number + 1
+            if len(begun) < needed or begun[needed - 1].invoke > call.ret:
+                others = [call] if again else takers[:needed]
+                yield [*{one.source: one for one in (*begun[:needed], *others)}.values()]
+                break
+
+
+def _lost(calls: Sequence[Call], enqueues: _ByItem, taken: _ByItem) -> Iterator[list[Call]]:
+    """For the earliest drain that misses something: what was acknowledged before it and never taken."""
+    for drain in sorted((call for call in calls if call.f == "drain" and not call.pending), key=lambda call: call.ret):
+        doubts = [call for call in calls if _is_idle(call) and call.invoke < drain.ret]
+        if any(call.f == "drain" for call in doubts):
+            continue
+        missed: list[Call] = []
+        for item, begun in enqueues.items():
+            done = sorted((call for call in begun if call.ret < drain.invoke), key=lambda call: call.ret)
+            out = sum(call.invoke < drain.ret for call in taken.get(item, ()))
+            missed += done[: max(0, len(done) - out)]
+        if len(missed) > len(doubts):
+            for lost in missed[len(doubts) :]:
+                yield [lost, drain]
+            return
+
+
+def explain_bag(core: Sequence[Call], scene: Scene, result: EngineResult) -> Counterexample:  # noqa: ARG001
+    """Explain a queue's core."""
+    words = CoreWords(core, scene)
+    enqueues = [call for call in words.core if call.f == "enqueue"]
+    takers = [call for call in words.core if call.f != "enqueue"]
+    counts = Counter(item for call in takers for item in _items(call))
+    if len(enqueues) == 1 and len(takers) == 1 and takers[0].f == "drain" and not counts[enqueues[0].value]:
+        add, drain = enqueues[0], takers[0]
+        said = f"{words.by(add, f'enqueued {_item(add.value)}')} to {words.name}, acknowledged. But"
+        return words.example(
+            "lost-element",
+            f"{said} {words.by(drain, f'drained {words.name} until it was empty')}, and nothing that began before the "
+            "end of that ever took it out.",
+            drain,
+        )
+    item = next(item for item, count in counts.most_common() if all(item in _items(call) for call in takers))
+    out = ", and ".join(words.by(call, f"took out {_item(item)}") for call in takers)
+    late = max(takers, key=lambda call: call.ret)
+    if not enqueues:
+        return words.example("never-written", f"{out} from {words.name}, but no process ever enqueued it there.", late)
+    into = ", and ".join(words.by(call, f"enqueued {_item(item)}") for call in enqueues)
+    if counts[item] > len(enqueues):
+        return words.example("duplicate", f"{into} to {words.name}, but it was taken out more often: {out}.", late)
+    return words.example("future-read", f"{out} from {words.name} before it was enqueued: {into}.", late)
+
+
+def _items(call: Call) -> Sequence[Any]:
+    """What it took out."""
+    if call.pending or call.f == "enqueue" or call.result is None:
+        return ()
+    return call.result if call.f == "drain" else (call.result,)
+
+
+def _item(value: Any) -> str:
+    return shown(thaw(value))
+
+
+def decide_ids(calls: Sequence[Call], limits: Limits) -> EngineResult:
+    """Decide identifiers: of each that was given out more than once, the first two times."""
+    given: defaultdict[Any, list[Call]] = defaultdict(list)
+    for call in limits.paced(calls, IDS):
+        if not call.pending:
+            given[call.result].append(call)
+    twice = [sorted(calls, key=lambda call: call.ret)[:2] for calls in given.values() if len(calls) > 1]
+    if not twice:
+        done = (call for call in calls if not call.pending)
+        return EngineResult("valid", IDS, order=sorted(done, key=lambda call: call.invoke))
+    twice.sort(key=lambda pair: pair[1].ret)
+    cores = tuple(tuple(sorted(pair, key=lambda call: call.invoke)) for pair in twice[:MAX_COUNTEREXAMPLES])
+    return EngineResult("invalid", IDS, cores=cores, violations=len(twice), last=twice[0][1].ret, kind="duplicate")
+
+
+def explain_ids(core: Sequence[Call], scene: Scene, result: EngineResult) -> Counterexample:  # noqa: ARG001
+    """Explain two equal identifiers."""
+    words = CoreWords(core, scene)
+    said = ", and ".join(words.by(call, f"was given {_item(call.result)}") for call in words.core)
+    return words.example("duplicate", f"{said}: an identifier that was given out before is not unique.", words.core[-1])
+
+
+_EMPTY: Final = ("dequeue", None)
+QUEUES_WITHOUT_ORDER: Final = Engine(
+    "bag", BAG, "queues without an order, unless a dequeue found one empty", "O(n log n)",
+    lambda model, calls: type(model) in (UnorderedQueue, TotalQueue)
+    and (type(model) is TotalQueue or all((call.f, call.result) != _EMPTY for call in calls)),
+    lambda calls, model, limits, _proof: decide_bag(calls, model, limits),
+    explain_bag, finds_all=True,
+)  # fmt: skip
+UNIQUE_IDS: Final = Engine(
+    "ids", IDS, "identifiers that must be unique", "O(n)",
+    lambda model, _calls: type(model) is UniqueIds, lambda calls, _model, limits, _proof: decide_ids(calls, limits),
+    explain_ids, finds_all=True,
+)  # fmt: skip

@@ -1,0 +1,164 @@
+"""Conventions: what the operations of a file mean to the model that they are judged by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+
+from checker.core.calls import calls_of, freeze
+from checker.core.model import UNKNOWN, Made, Model, ModelError
+from checker.models.objects import shape
+from checker.models.registry import MODELS, model_named
+from history import Event, Operation
+from history.codes import ABSENT, FAIL, OK, READ
+from history.readers import Foreign, OperationColumns
+
+#: The process of the operations that make the state at the start.
+BEFORE: Final = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A history as a model has it; ``notes`` name what was assumed, in a sentence each."""
+
+    model: Model
+    history: Foreign
+    notes: tuple[str, ...] = ()
+
+
+def take(history: Foreign, model: str | Model, initial: Any = None) -> Taken:
+    """Read a history by the conventions of the model, which starts with ``initial``, JSON (None: as the model does).
+
+    Raises ModelError for an initial value that is none.
+    """
+    chosen = model_named(model)
+    made: Sequence[Made] = ()
+    if initial is not None:
+        started = chosen.start_with(initial if isinstance(initial, (list, dict)) else freeze(initial))
+        chosen, made = (started, ()) if isinstance(started, Model) else (chosen, started)
+    if history.operations is None:
+        return Taken(chosen, history)
+    adopted = chosen.adopt(history.operations)
+    notes: tuple[str, ...] = ()
+    if adopted is not None:
+        chosen, notes = adopted.model, adopted.notes
+        history = replace(history, operations=list(adopted.operations))
+    if made and history.operations:
+        history = replace(history, operations=after(made, history.operations), line=None)
+        notes = (*notes, f"process {BEFORE} stands for the state at the start")
+    return Taken(chosen, history, notes)
+
+
+def after(made: Sequence[Made], operations: Sequence[Operation]) -> list[Operation]:
+    """The operations after those that make the state of each key."""
+    keys = dict.fromkeys(operation.key for operation in operations)
+    first, shift = min(operation.invoked for operation in operations), 2 * len(made) * len(keys)
+    place = count()
+    before = [
+        Operation(BEFORE, f, key, value, result, "ok", first, first, next(place), next(place))
+        for key in keys
+        for f, value, result in made
+    ]
+    later = [
+        replace(
+            one, invoke_index=one.invoke_index + shift,
+            return_index=None if one.return_index is None else one.return_index + shift,
+        )
+        for one in operations
+    ]  # fmt: skip
+    return [*before, *later]
+
+
+def as_plain_events(taken: Taken, initial: Any) -> list[Event]:
+    """The events of a history as its model has it, so that the model's name is all that a reader must know.
+
+    What the object holds at the start is an operation before all others, also of models that have it as their state: a
+    write to a register, a read of a bank whose balances are not known otherwise.
+    """
+    operations: Sequence[Operation] = taken.history.operations or ()
+    if initial is not None and operations and isinstance(taken.model.start_with(initial), Model):
+        register = ("write", initial, None)
+        operations = after([register if taken.model.one_value else ("read", None, initial)], operations)
+    moments: list[tuple[int, Event]] = []
+    for one in operations:
+        begin = Event(0, one.invoked, "invoke", one.process, one.f, one.value, one.key, one.node)
+        moments.append((one.invoke_index, begin))
+        if one.return_index is not None:
+            answer = one.result if one.outcome == "ok" else one.value
+            end = one.invoked if one.returned is None else one.returned
+            done = Event(0, end, one.outcome, one.process, one.f, answer, one.key, one.node, one.error)
+            moments.append((one.return_index, done))
+    moments.sort(key=lambda moment: moment[0])
+    latest, events = 0, []
+    for index, (_, event) in enumerate(moments):
+        latest = max(latest, event.time)
+        events.append(msgspec.structs.replace(event, index=index, time=latest))
+    return events
+
+
+def without_null_reads(history: Foreign) -> Foreign:
+    """The history without the reads that were answered with null, which then say nothing."""
+    if isinstance(columns := history.columns, OperationColumns):
+        null = (columns.kind == READ) & (columns.outcome == OK) & (columns.value == ABSENT)
+        return replace(history, columns=replace(columns, outcome=np.where(null, FAIL, columns.outcome).astype(np.int8)))
+    return replace(history, operations=[one for one in history.operations or () if not is_null_read(one)])
+
+
+def is_null_read(operation: Operation) -> bool:
+    """Whether it is a read that found nothing."""
+    return operation.f == "read" and operation.outcome == "ok" and operation.result is None
+
+
+def first_misfit(operations: Sequence[Operation], model: Model) -> tuple[Operation, str] | None:
+    """The first operation that is none of the model's, and why; None if there is none."""
+    for operation in operations:
+        if (why := _misfit(operation, model)) is not None:
+            return operation, why
+    return None
+
+
+def _misfit(operation: Operation, model: Model) -> str | None:
+    try:
+        calls = calls_of([operation], model)
+        call = calls[0] if calls else None
+        if call is None and operation.f in model.reads:
+            return None
+        asked = freeze(operation.value) if call is None else call.value
+        model.step(
+            model.initial, operation.f if call is None else call.f, asked, UNKNOWN if call is None else call.result
+        )
+    except ModelError as error:
+        return str(error)
+    except NotImplementedError:
+        return None  # judged as a whole, and by its shape here
+    except (TypeError, ValueError, AttributeError, KeyError, RecursionError):
+        return f"{operation.f} of {shape(freeze(operation.value))} is none of a {model.name}"
+    return None
+
+
+#: Of each function this many operations are looked at, by outcome.
+_LOOKED_AT: Final = 20
+
+
+def fitting(operations: Sequence[Operation]) -> Iterator[str]:
+    """The names of the models that have operations like these."""
+    examples: dict[tuple[str, str], list[Operation]] = {}
+    for operation in operations:
+        some = examples.setdefault((operation.f, operation.outcome), [])
+        if len(some) < _LOOKED_AT:
+            some.append(operation)
+    sample = [operation for some in examples.values() for operation in some]
+    proposed: set[type[Model]] = set()
+    for name in MODELS:
+        model = model_named(name)
+        if name.endswith("-unknown") or not model.is_general or type(model) in proposed:
+            continue
+        adopted = model.adopt(sample)
+        if first_misfit(sample if adopted is None else adopted.operations, model) is None:
+            proposed.add(type(model))
+            yield name

@@ -1,0 +1,115 @@
+"""What Jepsen's workloads of queues without an order and of identifiers promise.
+
+===============  =================================================================================================
+unordered-queue  ``enqueue`` value; ``dequeue`` -> a value that is in it, or null when empty; ``drain`` -> all that it
+                 took out, one after the other, until it was empty
+total-queue      the same, where a value may be delivered more than once: nothing is lost, nothing comes from nowhere
+unique-ids       ``generate`` -> a value that was never generated before
+===============  =================================================================================================
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from checker.core.model import ILLEGAL, UNKNOWN, Made, Model, ModelError, State
+from checker.models.objects import listed
+from history.records.text import counted
+
+
+class UnorderedQueue(Model):
+    """A bag of values; the state is each value with how often it is there."""
+
+    name = "unordered-queue"
+    noun = "queue"
+    initial: State = frozenset()
+    reads: frozenset[str] = frozenset()
+
+    def admit(self, f: str, value: Any, result: Any) -> None:  # noqa: ARG002
+        if f not in ("enqueue", "dequeue", "drain"):
+            raise ModelError(f"a queue has no operation {f!r}")
+        if f == "drain" and result is not UNKNOWN and not isinstance(result, tuple):
+            raise ModelError("a drain of a queue answers a list of what it took out")
+
+    def step(self, state: State, f: str, value: Any, result: Any) -> State:
+        held = Counter(dict(state))
+        if f == "enqueue":
+            held[value] += 1
+        elif result is UNKNOWN:
+            return state
+        elif f == "dequeue" and result is None:
+            return ILLEGAL if held else state
+        else:
+            for item in (result,) if f == "dequeue" else result:
+                if not held[item]:
+                    return ILLEGAL
+                held[item] -= 1
+            if f == "drain" and +held:
+                return ILLEGAL
+        return frozenset((+held).items())
+
+    def about(self, f: str, value: Any, result: Any) -> frozenset[Any]:
+        item = value if f == "enqueue" else result
+        return frozenset() if f == "drain" or item is None or item is UNKNOWN else frozenset({item})
+
+    def start_with(self, value: Any) -> Model | Sequence[Made]:
+        return [("enqueue", item, None) for item in listed(value, "a queue")]
+
+    def describe(self, state: State) -> str:
+        return f"a queue of {counted(sum(count for _, count in state), 'item')}"
+
+
+class TotalQueue(UnorderedQueue):
+    """A queue that may deliver a value again; the state is which values were enqueued and not yet delivered."""
+
+    name = "total-queue"
+
+    def step(self, state: State, f: str, value: Any, result: Any) -> State:
+        known, waiting = state or (frozenset(), frozenset())
+        if f == "enqueue":
+            return known | {value}, waiting | {value}
+        if result is UNKNOWN or (f == "dequeue" and result is None):
+            return state
+        taken = {result} if f == "dequeue" else set(result)
+        if not taken <= known or (f == "drain" and not waiting <= taken):
+            return ILLEGAL
+        return known, waiting - taken
+
+    def about(self, f: str, value: Any, result: Any) -> frozenset[Any]:  # noqa: ARG002
+        return frozenset()
+
+    def describe(self, state: State) -> str:
+        return f"a queue of {counted(len((state or ((), ()))[1]), 'item')}"
+
+
+class UniqueIds(Model):
+    """A generator of identifiers, each of which is given out once; the state is those that were."""
+
+    name = "unique-ids"
+    noun = "generator"
+    initial: State = frozenset()
+    reads: frozenset[str] = frozenset()
+
+    def admit(self, f: str, value: Any, result: Any) -> None:  # noqa: ARG002
+        if f != "generate":
+            raise ModelError(f"a generator of identifiers has no operation {f!r}")
+        if result is None:
+            raise ModelError("a generate answers an identifier")
+
+    def step(self, state: State, f: str, value: Any, result: Any) -> State:  # noqa: ARG002
+        if result is UNKNOWN:
+            return state
+        return ILLEGAL if result in state else state | {result}
+
+    def start_with(self, value: Any) -> Model | Sequence[Made]:
+        return [("generate", None, item) for item in listed(value, "a generator")]
+
+    def because(self, operations: Sequence[Any], suspect: Any) -> str:
+        if sum(one.outcome == "ok" and one.result == suspect.result for one in operations) > 1:
+            return f"{suspect.result!r} was given out more than once"
+        return ""
+
+    def describe(self, state: State) -> str:
+        return f"a generator that has given out {counted(len(state), 'identifier')}"

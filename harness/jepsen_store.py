@@ -1,0 +1,101 @@
+"""A directory of Jepsen's store (``store/NAME/TIME``): the history in it, and what Jepsen said of it."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from checker import Report
+from history import FormatError
+from history.readers.edn import EdnReader
+from history.readers.read import unpacked
+from history.records.text import and_listed
+
+#: The files that hold a history, the best first: EDN has values as they were; a log has them as people read them.
+HISTORIES: Final = ("history.edn", "history.edn.gz", "history.txt", "history.txt.gz", "jepsen.log", "jepsen.log.gz")
+_RESULTS: Final = "results.edn"
+#: Bytes of results that are read: what Jepsen says of a history is short beside it.
+_MOST: Final = 64 << 20
+_VERDICTS: Final = {True: "valid", False: "invalid", "unknown": "unknown"}
+_MOST_NAMED: Final = 8
+
+
+def history_in(directory: Path) -> Path | None:
+    """The best file with a history in a directory of Jepsen's store; None if it has none."""
+    return next((path for name in HISTORIES if _is_regular(path := directory / name)), None)
+
+
+def notes_on(directory: Path, chosen: Path, report: Report) -> Iterator[str]:
+    """Say which file was read, and how Jepsen's own results compare with the report."""
+    others = [name for name in HISTORIES if name != chosen.name and _is_regular(directory / name)]
+    also = f", and not {and_listed(others)}" if others else ""
+    yield f"{chosen.name} was read{also}"
+    path = directory / _RESULTS
+    if not _is_regular(path):
+        yield f"there is no {_RESULTS} to compare with"
+        return
+    try:
+        results = _read(path)
+    except (FormatError, UnicodeDecodeError, OSError) as error:
+        yield f"{_RESULTS} cannot be read, and was not compared: {error}"
+        return
+    valid = results.get("valid?")
+    theirs = _VERDICTS.get(valid) if isinstance(valid, (bool, str)) else None
+    if theirs is None:
+        yield f"{_RESULTS} has no :valid? to compare with"
+        return
+    said = f"{_RESULTS} says {theirs}"
+    if theirs == report.verdict:
+        yield f"{said}, too"
+    else:
+        parts = [f"{name} {_VERDICTS[part['valid?']]}" for name, part in results.items() if _is_part(part)]
+        more = f" (its checkers: {', '.join(parts)})" if parts else ""
+        yield f"{said}{more}, and here it is {report.verdict}: its checkers may have asked for other things"
+    yield from _keys(results, report)
+
+
+def _keys(results: dict[str, Any], report: Report) -> Iterator[str]:
+    """Name the keys on which the verdicts differ, where Jepsen's are by key."""
+    failures = _failures(results)
+    if failures is None:
+        return
+    mine = {str(key.key) for key in report.keys if key.verdict == "invalid"}
+    theirs = set(map(str, failures))
+    for names, where in ((mine - theirs, "here and not there"), (theirs - mine, "there and not here")):
+        if names:
+            listed = sorted(names)[:_MOST_NAMED]
+            yield f"invalid {where}: key {and_listed(listed)}{' and others' if len(names) > len(listed) else ''}"
+
+
+def _failures(results: Any) -> Collection[Any] | None:
+    """The keys that jepsen.independent's checker lists, wherever it stands."""
+    if not isinstance(results, dict):
+        return None
+    if isinstance(results.get("failures"), list) and isinstance(results.get("results"), dict):
+        failures: list[Any] = results["failures"]
+        return failures
+    return next((found for part in results.values() if (found := _failures(part)) is not None), None)
+
+
+def _is_part(part: Any) -> bool:
+    return isinstance(part, dict) and isinstance(part.get("valid?"), (bool, str)) and part["valid?"] in _VERDICTS
+
+
+def _read(path: Path) -> dict[str, Any]:
+    with unpacked(path) as plain, plain.open("rb") as file:
+        data = file.read(_MOST + 1)
+    if len(data) > _MOST:
+        raise FormatError(str(path), f"byte {_MOST}", "expected results, found a file that is too large")
+    form = next(EdnReader(data.decode("utf-8-sig"), str(path)).forms(), None)
+    if form is None or not isinstance(form.value, dict):
+        raise FormatError(str(path), "line 1", "expected a map")
+    return form.value
+
+
+def _is_regular(path: Path) -> bool:
+    try:
+        return stat.S_ISREG(path.lstat().st_mode)
+    except OSError:
+        return False

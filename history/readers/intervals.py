@@ -1,0 +1,118 @@
+"""Whole operations, with the times at which they began and ended, as events.
+
+The order of the events is that of the times.  Of two events at one time the invocation comes first: then the operations
+overlap, so nothing is claimed of their order that the times do not show.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from history.readers.records import Record, Wrong
+from history.records.events import TYPES
+
+_ENDS: Final = tuple(type_ for type_ in TYPES if type_ != "invoke")
+
+
+def events_of_operations(operations: Sequence[Record], wrong: Wrong) -> list[Record]:
+    """Two records for each operation: ``start``, ``end``, ``type``, ``value`` and ``result`` say what was when.
+
+    Without a ``type`` an operation was answered if it has an ``end`` and no ``error``, and is in doubt otherwise.
+    Without a ``process``, or where one has two operations open, each gets one of its own.  Raises FormatError.
+    """
+    moments: list[tuple[int, int, int, Record]] = []
+    # Of one clock all times have one unit: 2 beside 1.5 is two seconds.
+    seconds = any(isinstance(operation.get(name), float) for _, operation in operations for name in ("start", "end"))
+    for number, (place, operation) in enumerate(operations):
+        start, end = (_moment(place, name, operation.get(name), seconds, wrong) for name in ("start", "end"))
+        if start is None:
+            raise wrong(place, "the field 'start' is missing")
+        type_ = operation.get("type")
+        if type_ is None:
+            type_ = "info" if end is None or operation.get("error") is not None else "ok"
+        if type_ not in _ENDS:
+            raise wrong(place, f"an operation ends as one of {', '.join(_ENDS)}, found {type_!r}")
+        if type_ == "ok" and end is None:
+            raise wrong(place, "an operation that is ok has an end, which is missing")
+        if end is not None and end < start:
+            raise wrong(place, f"the operation ends at {end}, before it starts at {start}")
+        shared: dict[str, Any] = {
+            name: operation[name] for name in ("process", "f", "key", "node") if name in operation
+        }
+        asked = operation.get("value")
+        began, ended = operation.get("began", start), operation.get("ended", end)
+        moments.append((start, 0, number, (place, {**shared, "type": "invoke", "time": began, "value": asked})))
+        if end is None:
+            continue
+        answer = {**shared, "type": type_, "time": ended, "value": asked, "error": operation.get("error")}
+        if type_ == "ok" and "result" in operation and operation["result"] is not None:
+            answer["value"] = operation["result"]
+        elif type_ == "ok" and "result" in operation and operation.get("f") not in _ECHOING:
+            answer["value"] = None
+        moments.append((end, 1, number, (place, answer)))
+    moments.sort(key=lambda moment: moment[:3])
+    return _with_processes(moments)
+
+
+#: Functions whose answer repeats what was asked, where a null result says nothing.
+_ECHOING: Final = ("write", "cas", "add", "put", "enqueue", "transfer", "txn")
+
+
+def _with_processes(moments: Sequence[tuple[int, int, int, Record]]) -> list[Record]:
+    """Give an operation another process where its own has one open."""
+    given = [record.get("process") for *_, (_, record) in moments]
+    free = max([0, *(process for process in given if type(process) is int)]) + 1
+    open_now: dict[Any, int] = {}
+    process_of: dict[int, Any] = {}
+    records: list[Record] = []
+    for _, is_end, number, (place, record) in moments:
+        if not is_end:
+            process = record.get("process")
+            if process is None or process in open_now:
+                process, free = free, free + 1
+            open_now[process] = number
+            process_of[number] = process
+        process = process_of[number]
+        if is_end:
+            open_now.pop(process, None)
+        records.append((place, {**record, "process": process}))
+    return records
+
+
+def _moment(place: int, name: str, value: Any, seconds: bool, wrong: Wrong) -> int | None:
+    """A time in nanoseconds: numbers are nanoseconds, or ``seconds`` if there are fractions; texts are dates."""
+    if isinstance(value, str):
+        found = int(value) if _INTEGER.fullmatch(value) else moment_of(value)
+        if found is None and value:
+            raise wrong(place, f"{name!r} must be a number or a date as ISO 8601 has it, found {value[:60]!r}")
+        return found
+    if value is None:
+        return None
+    if (
+        isinstance(value, (int, float))
+        and not isinstance(value, bool)
+        and math.isfinite(value)
+        and abs(value) < _LARGEST
+    ):
+        return round(value * 1e9) if seconds else int(value)
+    raise wrong(place, f"{name!r} must be a number or a date as ISO 8601 has it, found {value!r}")
+
+
+_INTEGER: Final = re.compile(r"-?\d{1,18}", re.ASCII)
+_LARGEST: Final = 1 << 62
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def moment_of(text: str) -> int | None:
+    """The nanoseconds since 1970 of a date as ISO 8601 has it, in UTC unless it says otherwise; None for any other."""
+    try:
+        date = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    # Exact whole microseconds: a float of so many nanoseconds would round.
+    since = (date if date.tzinfo else date.replace(tzinfo=UTC)) - _EPOCH
+    return ((since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds) * 1000

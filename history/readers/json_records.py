@@ -1,0 +1,198 @@
+"""Histories of other tools in JSON: an array of objects, an object a line, or objects one after the other.
+
+An object is an *event* (it has a ``type``: an invocation, or how an operation ended) or a whole *operation* (it has a
+``start``, and an ``end`` if it was answered).  ``history.readers.mapping`` gives its fields our names.
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from history.errors import FormatError
+from history.json_object import MOST_LEVELS, is_deeper
+from history.readers.intervals import events_of_operations, moment_of
+from history.readers.mapping import FieldMap, Mapped, pasteable
+from history.readers.records import Record, Records, Wrong
+from history.records.events import JSON_DECODER, NEMESIS, TYPES
+
+_EVENT: Final = ("process", "type", "f")
+_OPERATION: Final = ("start", "f")
+#: The mapping is learned from so many objects.
+_SAMPLE: Final = 100
+
+
+def parse_json(text: str, source: str, chosen: FieldMap | None = None) -> Records:
+    """The records of a text.  Raises FormatError with the line, for an unknown shape with a mapping to paste."""
+    objects = _Objects(text, source)
+    if not objects.items:
+        raise FormatError(source, "line 1", "expected a history, found no object")
+    return records_of(objects.items, chosen, objects.wrong)
+
+
+def records_of(items: Sequence[Record], chosen: FieldMap | None, wrong: Wrong) -> Records:
+    """The records of objects, or rows of a table, with their lines.  Raises FormatError as ``parse_json`` does."""
+    sample = [record for _, record in items[:_SAMPLE]]
+    mapped = Mapped(chosen or FieldMap(), sample)
+    if all(name in mapped.fields for name in _EVENT) and any(mapped(one).get("type") == "invoke" for one in sample):
+        return _events(items, mapped, wrong)
+    if all(name in mapped.fields for name in _OPERATION):
+        return _operations(items, mapped, wrong)
+    raise wrong(items[0][0], _unknown(sample, mapped.fields))
+
+
+def shortened(text: str, most: int = 200) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def _unknown(objects: Sequence[Mapping[str, Any]], fields: Mapping[str, str]) -> str:
+    """Say what was understood of the first object, and give a mapping that can be pasted."""
+    needed = _OPERATION if "start" in fields or "end" in fields else _EVENT
+    missing = [name for name in needed if name not in fields]
+    understood = ", ".join(f"{ours} from {theirs!r}" for ours, theirs in fields.items()) or "nothing"
+    first = shortened(json.dumps(objects[0], ensure_ascii=False, default=str))
+    asked = [*needed, *(["value"] if "value" not in fields else [])]
+    return (
+        f"expected events or operations, found {first}; understood: {understood}; "
+        f"missing: {', '.join(missing) or 'an event of the type invoke'}. Say which fields these are: "
+        f"--map '{pasteable(objects, fields, asked)}'"
+    )
+
+
+class _Objects:
+    """The objects of a text with the lines on which they begin."""
+
+    def __init__(self, text: str, source: str) -> None:
+        self.source = source
+        self._starts = [0, *(place + 1 for place, sign in enumerate(text) if sign == "\n")] if text else [0]
+        self.items: list[Record] = list(self._find(text))
+
+    def wrong(self, line: int, message: str) -> FormatError:
+        return FormatError(self.source, f"line {line}", message)
+
+    def _line(self, place: int) -> int:
+        return bisect_right(self._starts, place)
+
+    def _object(self, text: str, place: int, line: int) -> tuple[dict[str, Any], int]:
+        """The object that begins here, and where it ends."""
+        try:
+            value, end = JSON_DECODER.raw_decode(text, place)
+        except RecursionError:
+            raise self.wrong(line, "expected a JSON object, found one that is nested too deeply") from None
+        except json.JSONDecodeError as error:
+            at = self._line(min(error.pos, len(text) - 1))
+            raise self.wrong(at, f"expected a JSON object: {error.msg}") from None
+        except ValueError as error:
+            raise self.wrong(line, f"expected a JSON object: {error}") from None
+        if not isinstance(value, dict):
+            raise self.wrong(line, f"expected a JSON object, found {text[place : place + 40]!r}")
+        if is_deeper(value, MOST_LEVELS):
+            raise self.wrong(line, "expected a JSON object, found one that is nested too deeply")
+        return value, end
+
+    def _find(self, text: str) -> Iterator[Record]:
+        place, inside, found = _skip(text, 0), False, 0
+        if text.startswith("[", place):
+            place, inside = _skip(text, place + 1), True
+        while place < len(text):
+            if inside and text[place] == "]":
+                if _skip(text, place + 1) < len(text):
+                    raise self.wrong(self._line(place), "expected the end of the file after the array")
+                return
+            line = self._line(place)
+            value, end = self._object(text, place, line)
+            place = _skip(text, end)
+            if not inside and not found and place == len(text) and (listed := _list_in(value)) is not None:
+                yield from ((line, item) for item in listed)
+                return
+            found += 1
+            yield line, value
+        if inside:
+            raise self.wrong(self._line(len(text)), "expected ']', found the end of the file: it may have been cut")
+
+
+def _skip(text: str, place: int) -> int:
+    """The next character that is no blank and no comma."""
+    while place < len(text) and text[place] in " \t\r\n,":
+        place += 1
+    return place
+
+
+def _list_in(value: Mapping[str, Any]) -> list[dict[str, Any]] | None:
+    """The history in a single object that wraps it: its only list of objects."""
+    lists = [item for item in value.values() if isinstance(item, list) and item]
+    lists = [items for items in lists if all(isinstance(item, dict) for item in items)]
+    return lists[0] if len(lists) == 1 else None
+
+
+# -- events -----------------------------------------------------------------------------------------------------------
+
+
+def _events(items: Sequence[Record], mapped: Mapped, wrong: Wrong) -> Records:
+    processes = Processes()
+    records: list[Record] = []
+    for line, item in items:
+        record = mapped(item)
+        if "process" in record:
+            record["process"] = processes.number(record["process"])
+        if record.get("type") not in TYPES and "type" in record:
+            raise wrong(
+                line,
+                f"type must be one of {', '.join(TYPES)}, found {record['type']!r}: say what it means, with "
+                f"--map 'type.{record['type']}=info' (or ok, fail, invoke)",
+            )
+        if record.get("type") == "ok" and record.get("error") is not None:
+            raise wrong(line, f"an event that is ok and has the error {str(record['error'])[:60]!r}: which is it?")
+        if "result" in record:
+            result = record.pop("result")
+            if record.get("type") == "ok":
+                record["value"] = result
+        if isinstance(record.get("time"), str):
+            record["time"] = moment_of(record["time"])
+            if record["time"] is None:
+                del record["time"]
+        records.append((line, record))
+    return Records(records, wrong, mapped.fields, processes.notes())
+
+
+class Processes:
+    """Numbers for processes that have names."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+
+    def number(self, name: Any) -> Any:
+        """A number as it is, also in a text; of any other name the next free one from a million on."""
+        if not isinstance(name, str):
+            return name
+        text = name.lstrip(":")
+        if text == NEMESIS:
+            return NEMESIS
+        if text.isascii() and text.isdigit() and len(text) < 19:
+            return int(text)
+        return self._numbers.setdefault(text, 1_000_000 + len(self._numbers))
+
+    def notes(self) -> tuple[str, ...]:
+        if not self._numbers:
+            return ()
+        named = ", ".join(f"{number} is {name}" for name, number in list(self._numbers.items())[:8])
+        return (f"processes have numbers here: {named}{', …' if len(self._numbers) > 8 else ''}",)
+
+
+# -- operations -------------------------------------------------------------------------------------------------------
+
+
+def _operations(items: Sequence[Record], mapped: Mapped, wrong: Wrong) -> Records:
+    processes = Processes()
+    operations: list[Record] = []
+    for line, item in items:
+        record = mapped(item)
+        if "process" in record:
+            record["process"] = processes.number(record["process"])
+        operations.append((line, record))
+    return Records(
+        events_of_operations(operations, wrong), wrong, mapped.fields,
+        (*processes.notes(), "each object is a whole operation: the order is that of their times"),
+    )  # fmt: skip

@@ -1,0 +1,143 @@
+"""Map the fields of foreign JSON objects and table rows to ours, by their usual names or as the user says.
+
+``FieldMap.parse("process=client,f=method,f.get=read,type.RETURN=ok")`` takes our ``process`` from their ``client``, and
+reads their value ``get`` of our ``f`` as ``read``.  A dotted name on the right goes into objects: ``f=request.op``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+#: Our fields, and the names under which other tools write them.  The first that an object has is taken.
+NAMES: Final[Mapping[str, tuple[str, ...]]] = {
+    "process": ("process", "client", "client_id", "clientid", "worker", "thread", "session"),
+    "type": ("type", "outcome", "status"),
+    "f": ("f", "function", "op", "operation", "method"),
+    "value": ("value", "input", "argument", "args", "arg"),
+    "result": ("result", "output", "returned_value", "response"),
+    "key": ("key",),
+    "time": ("time", "timestamp", "ts"),
+    "start": ("start", "call", "invoke", "invoked", "begin", "start_time", "starttimeunixnano"),
+    "end": ("end", "return", "returned", "complete", "completed", "finish", "end_time", "endtimeunixnano"),
+    "index": ("index",),
+    "node": ("node",),
+    "error": ("error", "err"),
+}
+#: What other tools call the types of events.  A word that may mean "failed" or "nobody knows" is in neither.
+_TYPES: Final[Mapping[str, str]] = {
+    "invoke": "invoke", "call": "invoke", "invocation": "invoke",
+    "ok": "ok", "success": "ok",
+    "fail": "fail",
+    "info": "info", "unknown": "info", "timeout": "info",
+}  # fmt: skip
+_ABSENT: Final = object()
+_WHOLE: Final = frozenset((*NAMES["value"], *NAMES["result"]))
+
+
+class MappingError(ValueError):
+    """Raised for a mapping that names no field of ours, or that is no mapping."""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldMap:
+    """What the user said: ``fields`` from our names to theirs, ``words`` by our field from their values to ours."""
+
+    fields: Mapping[str, str] = field(default_factory=dict)
+    words: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    @classmethod
+    def parse(cls, text: str) -> FieldMap:
+        """Parse ``process=client,f=method,f.get=read``; raises MappingError."""
+        fields: dict[str, str] = {}
+        words: dict[str, dict[str, str]] = {}
+        for item in filter(None, (part.strip() for part in text.split(","))):
+            ours, separator, theirs = item.partition("=")
+            name, dot, word = ours.partition(".")
+            if not separator or not theirs or name not in NAMES or (dot and not word):
+                known = f"a field of {', '.join(NAMES)}"
+                raise MappingError(f"expected FIELD=THEIRS or FIELD.THEIR_VALUE=OURS with {known}, found {item!r}")
+            if dot:
+                words.setdefault(name, {})[word] = theirs
+            else:
+                fields[name] = theirs
+        return cls(fields, words)
+
+
+class Mapped:
+    """The mapping of one file, learned from its objects: each object with our names for its fields."""
+
+    def __init__(self, chosen: FieldMap, objects: Sequence[Mapping[str, Any]]) -> None:
+        self.chosen = chosen
+        #: Our field -> theirs, as a path.
+        self.fields: dict[str, str] = dict(chosen.fields)
+        there: dict[str, str] = {}
+        for record in objects:
+            for name, value in record.items():
+                # An object is nothing but a value: an operation in a field ``call`` is no time at which it began.
+                if not isinstance(value, Mapping) or _plain(name) in _WHOLE:
+                    there.setdefault(_plain(name), name)
+        taken = set(self.fields.values())
+        for ours, candidates in NAMES.items():
+            if ours in self.fields:
+                continue
+            theirs = next((there[name] for name in map(_plain, candidates) if name in there), None)
+            if theirs is not None and theirs not in taken:
+                self.fields[ours] = theirs
+                taken.add(theirs)
+
+    def __call__(self, record: Mapping[str, Any]) -> dict[str, Any]:
+        """One object by our names; a field that it has not is left out."""
+        found: dict[str, Any] = {}
+        for ours, path in self.fields.items():
+            value = _at(record, path)
+            if value is not _ABSENT:
+                found[ours] = self._word(ours, value)
+        return found
+
+    def _word(self, ours: str, value: Any) -> Any:
+        words = self.chosen.words.get(ours)
+        if words and (text := value if isinstance(value, str) else json.dumps(value, default=str)) in words:
+            return words[text]
+        if isinstance(value, str):
+            if ours == "type":
+                return _TYPES.get(value.lower().lstrip(":"), value)
+            if ours == "f":
+                return value.lstrip(":")
+        return value
+
+
+def _plain(name: str) -> str:
+    """A name without what spelling adds: ``Client-ID`` is ``client_id``."""
+    return name.lstrip(":").replace("-", "_").lower()
+
+
+def _at(record: Any, path: str) -> Any:
+    """The value at a dotted path; a field whose own name has dots comes first."""
+    if isinstance(record, Mapping):
+        if path in record:
+            return record[path]
+        name, dot, rest = path.partition(".")
+        if dot and name in record:
+            return _at(record[name], rest)
+    return _ABSENT
+
+
+def pasteable(objects: Sequence[Mapping[str, Any]], fields: Mapping[str, str], needed: Iterable[str]) -> str:
+    """A whole ``--map`` for objects like these, with a guess for each field that is needed and was not found."""
+    names = [path for record in objects[:1] for path in _paths(record)]
+    free = [name for name in names if name not in fields.values()]
+    parts = [f"{ours}={theirs}" for ours, theirs in fields.items()]
+    missing = (ours for ours in needed if ours not in fields)
+    parts += [f"{ours}={free.pop(0) if free else 'THEIR_FIELD'}" for ours in missing]
+    return ",".join(parts)
+
+
+def _paths(record: Mapping[str, Any], prefix: str = "") -> list[str]:
+    paths = []
+    for name, value in record.items():
+        inside = _paths(value, f"{prefix}{name}.") if isinstance(value, Mapping) else []
+        paths += inside or [f"{prefix}{name}"]
+    return paths

@@ -1,0 +1,75 @@
+"""How a deadline is shared out among keys: in steps first, and then in time."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from checker import check
+from checker.core.options import CheckOptions
+from checker.search import compiled
+from checker.turns import FIRST_MEMORY, in_turns
+from history import KeyVerdict, Operation
+
+
+class World:
+    """Keys that cost so many seconds each, on a clock of their own; hard ones need more memory, too."""
+
+    def __init__(self, costs: list[float], hard: frozenset[int] = frozenset(), wrong: int | None = None) -> None:
+        self.now, self.costs, self.hard, self.wrong = 0.0, costs, hard, wrong
+        self.tried: list[int] = []
+
+    def attempt(self, key: int, options: CheckOptions) -> KeyVerdict:
+        self.tried.append(key)
+        assert options.deadline_s is not None
+        enough = options.deadline_s >= self.costs[key] and (key not in self.hard or options.memory_cap > FIRST_MEMORY)
+        self.now += min(self.costs[key], options.deadline_s)
+        verdict = "unknown" if not enough else "invalid" if key == self.wrong else "valid"
+        return KeyVerdict(key, verdict, "none", 1, 0.0)  # type: ignore[arg-type]
+
+    def decide(self, deadline: float) -> list[str]:
+        options = CheckOptions(deadline_s=deadline, clock=lambda: self.now)
+        found = in_turns(range(len(self.costs)), options, self.attempt, started=0.0)
+        return [found[key].verdict for key in range(len(self.costs))]
+
+
+def test_a_pause_costs_no_key_of_thousands_its_verdict() -> None:
+    costs = [0.001] * 20_000
+    costs[7] = costs[15_000] = 0.4
+    assert set(World(costs).decide(60.0)) == {"valid"}
+
+
+def test_hard_keys_come_last_and_share_what_is_left() -> None:
+    world = World([0.5, 8.0, 0.5, 8.0], hard=frozenset({1, 3}))
+    assert world.decide(60.0) == ["valid"] * 4
+    assert world.tried == [0, 1, 2, 3, 1, 3]
+
+
+def test_one_hard_key_leaves_the_others_theirs() -> None:
+    assert World([1000.0, 0.5, 0.5], hard=frozenset({0})).decide(20.0) == ["unknown", "valid", "valid"]
+
+
+def test_an_invalid_key_decides_and_ends_the_second_round() -> None:
+    world = World([0.5, 0.5, 0.5], hard=frozenset({0}), wrong=1)
+    assert world.decide(10.0) == ["unknown", "invalid", "valid"]
+    assert world.tried == [0, 1, 2]
+
+
+def test_a_single_key_has_everything_at_once() -> None:
+    assert World([9.0], hard=frozenset({0})).decide(10.0) == ["valid"]
+
+
+@pytest.mark.parametrize("proofs", [True, False])
+def test_a_proof_that_takes_too_long_leaves_the_verdict(proofs: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What looks ahead knows that there is an order; the search, which would find it, comes to nothing in its time."""
+    now = iter(range(10**6))
+    monkeypatch.setattr(compiled, "BUDGET", 1)
+    monkeypatch.setattr(compiled._Run, "answer", lambda _run, _limits: True)
+    random = Random(1)
+    operations = [
+        Operation(n, "transfer", None, [random.choice("ab"), "c", 1], None, "ok", n, n + 9, 10 * n, 10 * n + 95)
+        for n in range(450)
+    ]
+    report = check(operations, "bank", deadline_s=10**5, proofs=proofs, clock=lambda: float(next(now)))
+    assert (report.verdict, report.keys[0].certificate) == ("valid", None)
