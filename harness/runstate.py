@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
+
 from harness.store import write_json
 from history import FormatError
 from history.json_object import read_object
@@ -105,9 +107,10 @@ class RunState:
         whole = all(name in record for name in _ALWAYS)
         if not whole or (record.get("format"), record.get("version")) != (STATE_FORMAT, STATE_VERSION):
             raise FormatError(str(path), "the file", f"expected {STATE_FORMAT} version {STATE_VERSION}")
-        state = cls(**{name: record[name] for name in _RECORDED if name in record})
-        state.standstills = [(begin, end) for begin, end in state.standstills]
-        return state
+        try:
+            return msgspec.convert({name: record[name] for name in _RECORDED if name in record}, cls)
+        except msgspec.ValidationError as error:
+            raise FormatError(str(path), "the file", str(error)) from None
 
 
 _RECORDED: Final = tuple(one.name for one in fields(RunState) if one.name not in ("path", "_saved"))

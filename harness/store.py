@@ -16,6 +16,7 @@ from history import RunFiles
 from history.json_object import read_object
 from history.records.layout import name_of_start
 from history.safe_open import UnsafeFileError, replacing, require_plain
+from history.under_way import is_under_way
 
 if TYPE_CHECKING:
     from harness.plan import Plan
@@ -102,6 +103,12 @@ def find_run_or_file(text: str, store: Path) -> RunFiles:
         ) from None
 
 
+def require_ended(run: RunFiles) -> None:
+    """Check that no process is at work on a run.  Raises UsageError."""
+    if is_under_way(run.root):
+        raise UsageError(f"{run.root}: the run is under way: wait for its end, or end it with Ctrl-C where it runs")
+
+
 def has_history(run: RunFiles) -> bool:
     """Whether a run came to its first operation, by its history, or by its probes if the history was lost."""
     return _has_line(run.history) or _has_line(run.probes)
@@ -110,10 +117,10 @@ def has_history(run: RunFiles) -> bool:
 def require_history(run: RunFiles) -> None:
     """Check that a run came to its first operation, so that it can be judged.  Raises UsageError with the remedy."""
     if not has_history(run):
-        command = read_object_if_any(run.plan).get("command")
+        again = f"; run it again: harness run --plan {shlex.quote(str(run.plan))}" if is_file(run.plan) else ""
         raise UsageError(
             f"{run.root}: the run broke off before its first operation, or is still starting: there is nothing to judge"
-            + (f"; run it again: {command}" if command else "")
+            + again
         )
 
 

@@ -11,6 +11,7 @@
 ``schema``               what may stand in such files: a type says it, and one wording says what is wrong
 ``json_object``          the reader of JSON objects
 ``safe_open``            files below a run that a stranger may have made: plain ones, by no link, of bounded size
+``under_way``            the lock by which a run under way is known
 ``codes``                numeric codes of functions, outcomes and missing values in columns
 ``compiled``             numba's compiler, with a cache that knows all of our compiled code
 ``file_signatures``      recognizes compressed files where a text is expected

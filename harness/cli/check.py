@@ -100,12 +100,13 @@ def _check_run(files: RunFiles, store: Path, start: dict[str, Any], *, spark: bo
     require("report")
     from harness.exits import exit_code
     from harness.judge.conclude import add_to_index, append_to_warehouse, conclude, draw, summary_of
-    from harness.store import require_history
+    from harness.store import require_ended, require_history
     from history.recording import Recording
     from history.records.layout import WAREHOUSE
     from pipeline import WarmSession
     from pipeline.warehouse.staging import staged_size
 
+    require_ended(files)
     recording = Recording(files.root)
     with suppress(OSError, ValueError):  # said below, by whoever reads it again
         _ = recording.history

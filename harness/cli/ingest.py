@@ -127,23 +127,29 @@ def _by_conventions(
 def _place(text: str, store: Path) -> str:
     """A URI or a history file unchanged, else the run of that name.  Raises UsageError when there is none."""
     from harness.files import file_type
-    from harness.store import LATEST, find_run, require_history
+    from harness.store import LATEST, find_run, require_ended, require_history
     from pipeline.spark.hadoop_fs import is_remote
 
     if is_remote(text) or (text != LATEST and file_type(Path(text)) == stat.S_IFREG):
         return text
     run = find_run(text, store)
+    require_ended(run)
     require_history(run)
     return str(run.root)
 
 
 def _runs_of(store: Path) -> list[str]:
-    """All runs of a store except those that broke off before their first operation."""
+    """All runs of a store except those that broke off before their first operation, and those under way."""
     from harness.store import has_history, require_store
+    from history.under_way import is_under_way
     from reports.load.store_index import runs_of
 
     require_store(store)
-    return sorted(str(files.root) for files in runs_of(store) if has_history(files))
+    found = [files.root for files in runs_of(store) if has_history(files)]
+    going = {root for root in found if is_under_way(root)}
+    for root in sorted(going):
+        Progress().say(f"{root.parent.name}/{root.name}: under way, and left out")
+    return sorted(str(root) for root in found if root not in going)
 
 
 def _print(outcomes: Sequence[Outcome], warehouse: Path) -> int:

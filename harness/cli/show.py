@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from pathlib import Path
+from shlex import quote
 
 import click
 
@@ -40,8 +41,8 @@ def show(run_path: str, as_json: bool, store: Path) -> int:
         from reports.load.unjudged import unjudged
 
         missing = unjudged(files, read_object_if_any(files.state), {})
-        assert missing is not None, "its records are there, and no results"
-        raise UsageError(f"{files.root}: {missing.sentence} (`harness check {files.root}`)")
+        why = missing.sentence if missing is not None else f"{files.state.name} cannot be read"
+        raise UsageError(f"{files.root}: {why} (`harness check {quote(str(files.root))}`)")
     if as_json:
         click.echo(json_line(run_document(files)))
         return 0

@@ -53,8 +53,10 @@ else
     done
 fi
 
-# Keys and logs of the clusters are no business of a node.
+# Keys and logs of the clusters are no business of a node, and neither is what the users of this machine keep.
 if [ -d "$root$state_root" ]; then mount -t tmpfs -o size=64k,mode=700 hidden "$root$state_root"; fi
+if [ -d "$root/home" ]; then mount -t tmpfs -o size=64k,mode=755 hidden "$root/home"; fi
+mount -t tmpfs -o size=64m,mode=700 hidden "$root/root"
 
 mount -t proc proc "$root/proc"
 mount -t sysfs sysfs "$root/sys"
@@ -97,4 +99,9 @@ cd /
 umount -l /.host
 echo up >&3
 exec 3>&- </dev/null
-exec /usr/sbin/sshd -D -e -f "/etc/harness/$cluster/$node/sshd_config"
+# No fault and no system needs these, and each of them reaches beyond the node.  Faults do need mounts, devices, packet
+# filters and other processes' memory: with those a program can leave the node, which is no sandbox.
+beyond=-sys_module,-sys_rawio,-sys_boot,-sys_time,-syslog,-mac_admin,-mac_override,-audit_control,-audit_read
+beyond=$beyond,-sys_pacct,-sys_tty_config,-wake_alarm,-block_suspend,-linux_immutable,-lease,-perfmon,-bpf
+exec setpriv --bounding-set "$beyond" --inh-caps "$beyond" \
+    /usr/sbin/sshd -D -e -f "/etc/harness/$cluster/$node/sshd_config"

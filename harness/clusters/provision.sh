@@ -61,8 +61,8 @@ has_faketime() {
 }
 
 # Program and package: what faults, probes and the collecting of evidence call.
-needed='awk=mawk bash=bash dd=coreutils timeout=coreutils fallocate=util-linux setsid=util-linux unshare=util-linux
-ip=iproute2 tc=iproute2 iptables=iptables nft=nftables losetup=mount mount=mount umount=mount mkfs.ext4=e2fsprogs
+needed='awk=mawk bash=bash dd=coreutils timeout=coreutils fallocate=util-linux setsid=util-linux setpriv=util-linux
+unshare=util-linux ip=iproute2 tc=iproute2 iptables=iptables nft=nftables losetup=mount mount=mount umount=mount mkfs.ext4=e2fsprogs
 xfs_io=xfsprogs ps=procps python3=python3 sshd=openssh-server tar=tar hostname=hostname'
 
 missing() {

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any, Final
 
 from harness.clusters import open_cluster, require_usable
@@ -40,6 +41,7 @@ from harness.systems.declared import require_able
 from harness.systems.deployment import Deployment, fetch, machines
 from history import Header, HistoryWriter, Results, RunFiles
 from history.recording import Recording
+from history.under_way import under_way
 from pipeline import SessionError, WarmSession
 
 if TYPE_CHECKING:
@@ -89,7 +91,7 @@ class Run:
         fetch(plan.under_test, plan.setup(), self._progress.say)
         files = create_run(self._store, plan, datetime.now(UTC))
         self._state.path = files.state
-        with logging_to(files.log), Interrupts(self._progress.say) as interrupts:
+        with under_way(files.root), logging_to(files.log), Interrupts(self._progress.say) as interrupts:
             self._progress.say(f"{plan.test}  seed {plan.seed}  {files.root}")
             log.info("plan: %s", plan.to_json())
             try:
@@ -108,7 +110,7 @@ class Run:
             try:
                 code = self._conclude(files)
             except KeyboardInterrupt:
-                self._progress.say(f"interrupted; `harness check {files.root}` judges what was recorded")
+                self._progress.say(f"interrupted; `harness check {quote(str(files.root))}` judges what was recorded")
                 return EXIT_INTERRUPTED, files
             finally:
                 self._stop_spark()

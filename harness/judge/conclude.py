@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any, Final
 
 from harness.errors import CheckError
@@ -152,7 +153,7 @@ def append_to_warehouse(run: Recording, store: Path) -> list[str]:
         log.info("not in the warehouse", exc_info=error)
         known = isinstance(error, FormatError | PipelineError | OSError)
         text = str(error) if known else f"{type(error).__name__}: {error}"
-        return [f"not in the warehouse: {text}; `harness ingest {run.files.root}` brings it there"]
+        return [f"not in the warehouse: {text}; `harness ingest {quote(str(run.files.root))}` brings it there"]
     return []
 
 

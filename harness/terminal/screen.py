@@ -7,6 +7,8 @@ import os
 from contextlib import suppress
 from typing import Final, TextIO
 
+from harness.terminal.streams import Printable
+
 log = logging.getLogger("harness.terminal.screen")
 
 _COLUMNS: Final = 80
@@ -57,22 +59,22 @@ class Screen:
 
     def draw(self, *lines: str) -> None:
         """Draw lines in place of those drawn before; only where the screen is ``living``."""
-        before, self._drawn = self._erased(), len(lines)
-        self.write(before + "\n".join(map(self.cut, lines)))
+        self._erase()
+        self._drawn = len(lines)
+        self.write("\n".join(map(self.cut, lines)))
 
     def clear(self) -> None:
         """Remove the lines that were drawn."""
-        if self._drawn:
-            self.write(self._erased())
+        self._erase()
 
     def say(self, text: str) -> None:
         """Write a line that stays, in place of those that were drawn."""
-        self.write(f"{self._erased()}{text}\n")
+        self._erase()
+        self.write(f"{text}\n")
 
-    def _erased(self) -> str:
-        """The codes that remove the drawn lines."""
+    def _erase(self) -> None:
         if not self._drawn:
-            return ""
+            return
         from rich.control import Control
         from rich.segment import ControlCode, ControlType
 
@@ -80,14 +82,17 @@ class Screen:
         codes: list[ControlType | ControlCode] = [ControlType.CARRIAGE_RETURN, erase]
         codes += [above, erase] * (self._drawn - 1)
         self._drawn = 0
-        return str(Control(*codes))
+        self.write(str(Control(*codes)), codes=True)
 
-    def write(self, text: str) -> None:
+    def write(self, text: str, *, codes: bool = False) -> None:
         """Write and flush, never raise: the first failure is logged, and everything after it is dropped."""
         if self._gone:
             return
         try:
-            self._stream.write(text)
+            if codes and isinstance(self._stream, Printable):
+                self._stream.write_codes(text)
+            else:
+                self._stream.write(text)
             self._stream.flush()
         except RuntimeError:  # from a signal handler while this thread was writing: only the handler's text is lost
             log.info("not written: %s", text)

@@ -11,6 +11,7 @@ import errno
 import io
 import locale
 import os
+import re
 import select
 import signal
 import sys
@@ -79,9 +80,32 @@ def _safe(stream: TextIO | None, own: TextIO | None, number: int) -> TextIO:
         encoding = _ASCII
     buffered = io.BufferedWriter(_Output(number, heard=number == 1))
     direct = isinstance(stream, io.TextIOWrapper) and stream.write_through
-    return io.TextIOWrapper(
+    return Printable(
         buffered, encoding, _HANDLER, line_buffering=number == 2 or buffered.isatty(), write_through=direct
     )
+
+
+#: What could command a terminal or hide a text: control characters, the marks of direction, and sequences of codes but
+#: for those of our own colours, which only change how the text after them looks.
+_COMMANDS: Final = re.compile(
+    r"\x1b\[(?:0|1|2|3[1-6])m|[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]"
+)
+
+
+class Printable(io.TextIOWrapper):
+    """A text stream on which no text commands the terminal: names and texts of a run may be a stranger's."""
+
+    def write(self, text: str, /) -> int:
+        super().write(_COMMANDS.sub(_shown, text))
+        return len(text)
+
+    def write_codes(self, text: str) -> int:
+        """Write codes of our own that move the cursor, and no text of others."""
+        return super().write(text)
+
+
+def _shown(found: re.Match[str]) -> str:
+    return found[0] if len(found[0]) > 1 else "\ufffd"
 
 
 class _Output(io.FileIO):

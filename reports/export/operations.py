@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Final
 
+import pyarrow as pa
+import pyarrow.compute as compute
 import pyarrow.csv as pc
 import pyarrow.parquet as pq
 
 from history.tables.metadata import add_metadata
 from history.tables.schemas import OPERATIONS, TABLES_VERSION
 
+#: How a cell begins that spreadsheets take for a formula, in half and full width, and what is a number all the same.
+_FORMULA: Final = "^[=+\\-@\t\r\uff1d\uff0b\uff0d\uff20]"
+_NUMBER: Final = "^[+-]?[0-9.]+([eE][+-]?[0-9]+)?$"
+
 
 def write_csv(table: Any, out: BinaryIO) -> None:
-    """Write a line of names, then one an operation; what is null is empty, and an empty text is quoted."""
+    """Write a line of names, then one an operation; what is null is empty, and an empty text is quoted.
+
+    A text that a spreadsheet would take for a formula gets an apostrophe before it.  A number stays a number.
+    """
+    for place, field in enumerate(table.schema):
+        if pa.types.is_string(field.type):
+            texts = table.column(place)
+            formula = compute.match_substring_regex(texts, _FORMULA)
+            formula = compute.and_not(formula, compute.match_substring_regex(texts, _NUMBER))
+            shown = compute.if_else(formula, compute.binary_join_element_wise("'", texts, ""), texts)
+            table = table.set_column(place, field, shown)
     pc.write_csv(table, out)
 
 

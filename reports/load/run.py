@@ -6,6 +6,7 @@ files; the page is then shorter and says why.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -22,7 +23,7 @@ from history.records.verdicts import HARNESS_FAILURE as HARNESS_FAILURE
 from history.records.verdicts import verdict_of as verdict_of
 from reports.errors import Notes
 from reports.load.unjudged import unjudged
-from reports.style.format import index
+from reports.style.format import index, printable
 from reports.style.wording import Wording, by_values
 
 
@@ -226,12 +227,25 @@ def commands_of(plan: Mapping[str, Any], *, faults: bool = True) -> list[tuple[s
 
     Earlier releases left out a schedule of the run's own: then the command does not repeat the faults, and says so.
     """
-    again, replay = (plan.get(name) for name in ("command", "replay_command"))
+    again, replay = (quoted_command(plan.get(name)) for name in ("command", "replay_command"))
     found = []
     if again:
-        scripted = bool(plan.get("schedule")) and "--schedule" not in str(again)
-        found.append(("same settings, other faults" if scripted else "run again", str(again)))
-    return found + ([("replay the faults", str(replay))] if replay and faults else [])
+        scripted = bool(plan.get("schedule")) and "--schedule" not in again
+        found.append(("same settings, other faults" if scripted else "run again", again))
+    return found + ([("replay the faults", replay)] if replay and faults else [])
+
+
+def quoted_command(text: object) -> str:
+    """Quote every word of a recorded command of ours anew; empty for any other text.
+
+    It is shown to be pasted into a shell, maybe root's, and the plan may be a stranger's: then a word of it is an
+    argument of ``harness run`` or ``replay``, and never a command of its own.
+    """
+    try:
+        words = shlex.split(printable(text)) if isinstance(text, str) else []
+    except ValueError:  # a quotation mark is open
+        return ""
+    return shlex.join(words) if words[:2] in (["harness", "run"], ["harness", "replay"]) else ""
 
 
 def phase_bounds(operations: Operations, phase: str) -> tuple[int, int] | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
 from history import RunFiles
+from history.under_way import is_under_way
 
 Why: TypeAlias = Literal["broke off", "under way", "interrupted", "not judged", "results not readable"]
 #: A run whose records grew less than this many seconds ago may still be under way.
@@ -25,7 +26,11 @@ class Unjudged:
 
 def unjudged(files: RunFiles, state: Mapping[str, Any], results: Mapping[str, Any]) -> Unjudged | None:
     """Say why there is no verdict; None where there is one, or a recorded failure of the harness, or no run at all."""
-    if results or state.get("failures"):
+    if results:
+        return None
+    if is_under_way(files.root):
+        return Unjudged("under way", "under way")
+    if state.get("failures"):
         return None
     if files.results.is_file():
         return Unjudged("results not readable", "results.json cannot be read; harness check writes it anew")

@@ -4,14 +4,22 @@ Read-only, GET and HEAD only.  Nothing outside the store is served: a path is ta
 may be empty, hidden or ``..``, no symbolic link on the way is followed, and the file is opened without following one.
 Only names of this machine are accepted as Host, so that a foreign page cannot reach the site through a name of its own
 (DNS rebinding); listening on another address than the loopback one lifts that.
+
+A report may have been received from a stranger, so its script runs in a sandbox: of an origin of its own it reads no
+other page of this site, opens no window, and no window that it was opened from is within its reach.
 """
 
 from __future__ import annotations
 
 import ipaddress
 import os
+import re
+import socket
+import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from socketserver import ThreadingMixIn
 from typing import Any, BinaryIO, Final
@@ -29,17 +37,24 @@ HEADERS: Final = (
     ("Referrer-Policy", "no-referrer"),
     ("X-Frame-Options", "DENY"),
     ("Cross-Origin-Resource-Policy", "same-origin"),
+    ("Cross-Origin-Opener-Policy", "same-origin"),
     ("Cache-Control", "no-cache"),
 )
-#: The header around a report's own policy, which names its script: a file named report.html can make no request.
+#: A report's script runs, alone: it can make no request, and all else of this site is of another origin.
 REPORT_POLICY: Final = (
-    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
-    "form-action 'none'; frame-ancestors 'none'"
+    "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 FILE_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 SHOWN: Final = {".json": "application/json", ".xml": "application/xml", ".png": "image/png", ".svg": "image/svg+xml"}
 TEXTS: Final = frozenset({".txt", ".log", ".jsonl", ".toml", ".edn", ".html", ".properties"})
 CHUNK: Final = 1 << 16
+#: Seconds in which a client has sent its request, and in which it takes a chunk of the answer.
+REQUEST_S: Final = 10.0
+CHUNK_S: Final = 60.0
+#: Connections at the same time, a thread each; one more is closed at once.
+MOST_CONNECTIONS: Final = 200
+_RANGE: Final = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
 
 StartResponse = Callable[..., Any]
 
@@ -63,7 +78,7 @@ class Site:
         if self._hosts and _host(environ.get("HTTP_HOST", "")) not in self._hosts:
             return _plain(start_response, "403 Forbidden", "This site answers to names of this machine only.")
         try:
-            body = self._answer(environ.get("PATH_INFO", "/"), environ.get("QUERY_STRING", ""), start_response)
+            body = self._answer(environ, start_response)
         except (NotServedError, OSError, ValueError):
             body = _plain(start_response, "404 Not Found", "Nothing here.")
         if environ["REQUEST_METHOD"] == "HEAD":
@@ -77,7 +92,8 @@ class Site:
         with self._lock:
             return self._index.rows()
 
-    def _answer(self, path: str, query: str, start_response: StartResponse) -> Iterable[bytes]:
+    def _answer(self, environ: Mapping[str, Any], start_response: StartResponse) -> Iterable[bytes]:
+        path, query = environ.get("PATH_INFO", "/"), environ.get("QUERY_STRING", "")
         names = names_of(path)
         if names in ([], ["index.html"]):
             return _page(start_response, site.list_page(self.rows()))
@@ -91,7 +107,9 @@ class Site:
         if names[0] == "nemesis" and len(names) == 2:
             return _page(start_response, self._nemesis(names[1]))
         if names[0] == "runs" and len(names) >= 3:
-            return self._run(names[1:], path.endswith("/"), start_response)
+            # A range that depends on what the client has is answered with the whole file.
+            wanted = environ.get("HTTP_RANGE", "") if "HTTP_IF_RANGE" not in environ else ""
+            return self._run(names[1:], path.endswith("/"), wanted, start_response)
         raise NotServedError(path)
 
     def _compare(self, query: str) -> str:
@@ -112,7 +130,7 @@ class Site:
                 return site.nemesis_page(members, trends.trends_of(self._store, rows), nemesis)
         raise NotServedError(name)
 
-    def _run(self, names: list[str], folder: bool, start_response: StartResponse) -> Iterable[bytes]:
+    def _run(self, names: list[str], folder: bool, wanted: str, start_response: StartResponse) -> Iterable[bytes]:
         test, run, *inside = names
         row = next((row for row in self.rows() if (row.test, row.run) == (test, run)), None)
         if row is None:
@@ -122,7 +140,7 @@ class Site:
                 start_response("302 Found", [("Location", site.href(row.place, "/") + "/"), *HEADERS])
                 return []
             return _page(start_response, site.folder_page(row, regular_files(self._store / test / run), "../../../"))
-        return _file(open_below(self._store, self._store.joinpath(*names)), inside, start_response)
+        return _file(open_below(self._store, self._store.joinpath(*names)), inside, wanted, start_response)
 
 
 def names_of(path: str) -> list[str]:
@@ -160,10 +178,20 @@ def _plain(
     return [body]
 
 
-def _file(source: BinaryIO, inside: list[str], start_response: StartResponse) -> Iterable[bytes]:
-    """Serve a file of a run: the report as a page, text and pictures as such, anything else as a download."""
+def _file(source: BinaryIO, inside: list[str], wanted: str, start_response: StartResponse) -> Iterable[bytes]:
+    """Serve a file of a run: the report as a page, text and pictures as such, anything else as a download.
+
+    ``wanted`` is the header Range; of several ranges the whole file is sent, as if there were none.
+    """
+    size = os.fstat(source.fileno()).st_size
+    begin, end = range_of(wanted, size) or (0, size)
+    if wanted and begin >= end:
+        source.close()
+        return _plain(
+            start_response, "416 Range Not Satisfiable", "No such bytes.", [("Content-Range", f"bytes */{size}")]
+        )
     suffix = Path(inside[-1]).suffix.lower()
-    headers = [("Content-Length", str(os.fstat(source.fileno()).st_size)), *HEADERS]
+    headers = [("Content-Length", str(end - begin)), ("Accept-Ranges", "bytes"), *HEADERS]
     if inside == ["report.html"]:
         headers += [("Content-Type", "text/html; charset=utf-8"), ("Content-Security-Policy", REPORT_POLICY)]
     elif suffix in TEXTS:
@@ -173,18 +201,36 @@ def _file(source: BinaryIO, inside: list[str], start_response: StartResponse) ->
         headers += [("Content-Type", known or "application/octet-stream"), ("Content-Security-Policy", FILE_POLICY)]
         if known is None:
             headers.append(("Content-Disposition", "attachment"))
-    start_response("200 OK", headers)
-    return Chunks(source)
+    if (begin, end) == (0, size):
+        start_response("200 OK", headers)
+    else:
+        start_response("206 Partial Content", [("Content-Range", f"bytes {begin}-{end - 1}/{size}"), *headers])
+    source.seek(begin)
+    return Chunks(source, end - begin)
+
+
+def range_of(wanted: str, size: int) -> tuple[int, int] | None:
+    """The begin and end of the one range of bytes that a header names; None where the whole file is to be sent."""
+    found = _RANGE.fullmatch(wanted)
+    if found is None or found.groups() == ("", ""):
+        return None
+    first, last = found.groups()
+    if not first:
+        return max(size - int(last), 0), size
+    end = min(int(last) + 1, size) if last else size
+    return None if last and int(last) < int(first) else (int(first), end)
 
 
 class Chunks:
-    """Iterator over a file's bytes; closed by the server."""
+    """Iterator over the next ``left`` bytes of a file; closed by the server."""
 
-    def __init__(self, source: BinaryIO) -> None:
+    def __init__(self, source: BinaryIO, left: int) -> None:
         self._source = source
+        self._left = left
 
     def __iter__(self) -> Iterator[bytes]:
-        while chunk := self._source.read(CHUNK):
+        while chunk := self._source.read(min(CHUNK, self._left)):
+            self._left -= len(chunk)
             yield chunk
 
     def close(self) -> None:
@@ -192,10 +238,51 @@ class Chunks:
 
 
 class _Server(ThreadingMixIn, WSGIServer):
+    """Ends connections that send no whole request in time, however slowly they go on sending."""
+
     daemon_threads = True
+
+    def __init__(self, *args: Any) -> None:
+        #: Connections of which no request was read yet, and until when.
+        self.due: dict[socket.socket, float] = {}
+        self._open: set[socket.socket] = set()
+        super().__init__(*args)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        if len(self._open) >= MOST_CONNECTIONS:
+            self.shutdown_request(request)
+            return
+        request.settimeout(CHUNK_S)
+        self._open.add(request)
+        self.due[request] = time.monotonic() + REQUEST_S
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        self.due.pop(request, None)
+        self._open.discard(request)
+        super().shutdown_request(request)
+
+    def service_actions(self) -> None:
+        """End those that are late; called twice a second."""
+        super().service_actions()
+        for request, due in list(self.due.items()):
+            if due < time.monotonic():
+                with suppress(OSError):  # it ended meanwhile
+                    request.shutdown(socket.SHUT_RDWR)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Print nothing of a client that went away; all else is a bug."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
 
 
 class _Quiet(WSGIRequestHandler):
+    def parse_request(self) -> bool:
+        assert isinstance(self.server, _Server)
+        read = super().parse_request()
+        self.server.due.pop(self.connection, None)
+        return read
+
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 (the base class's name)
         """Log nothing: the terminal belongs to the command."""
 

@@ -10,7 +10,7 @@ from history.records.text import counted
 from history.records.verdicts import BESIDE_CANARY, BY_CANARY
 from history.records.violations import MISSED, canary_outcome, checks_looking, shown_verdict, verdict_words
 from reports.load.check_rows import checks_of
-from reports.load.run import HARNESS_FAILURE, Run, beside_violation
+from reports.load.run import HARNESS_FAILURE, Run, beside_violation, quoted_command
 from reports.story.breaks import Break
 
 MEANINGS: Final = {
@@ -121,8 +121,8 @@ def next_step(run: Run) -> str:
 
 def longer(run: Run) -> str:
     """Write the command of a run with a planted bug that was missed, with another seed and more time; else nothing."""
-    command, limit = run.plan.get("command"), run.plan.get("time_limit")
-    if verdict_shown(run) != MISSED or not isinstance(command, str) or not isinstance(limit, int | float):
+    command, limit = quoted_command(run.plan.get("command")), run.plan.get("time_limit")
+    if verdict_shown(run) != MISSED or not command or not isinstance(limit, int | float):
         return ""
     words = shlex.split(command)
     for option in ("--seed", "--time-limit"):

@@ -18,7 +18,7 @@ from history.records.violations import (
     violations_of,
 )
 from reports.load.check_rows import checks_of
-from reports.load.run import HARNESS_FAILURE, Run
+from reports.load.run import HARNESS_FAILURE, Run, quoted_command
 from reports.style.format import xml_text
 from reports.text.junit_xml import add_properties, count_cases, write_document
 
@@ -37,7 +37,7 @@ def junit_of(run: Run) -> ET.Element:
         "seed": run.seed,
         "verdict": shown_verdict(run.verdict, canary_outcome(run.plan, run.results)),
         "finding": _finding(run),
-        "command": run.plan.get("command"),
+        "command": quoted_command(run.plan.get("command")),
     }
     add_properties(suite, {name: value for name, value in properties.items() if value})
     for check in checks:
@@ -67,7 +67,7 @@ def _case(suite: ET.Element, check: dict[str, Any], run: Run) -> None:
     elif check["state"] != "valid":
         tag = "failure" if check["state"] == "invalid" else "error"
         found = ET.SubElement(case, tag, type=check["state"], message=xml_text(check.get("seen", "")))
-        found.text = xml_text(f"{text}\n{run.sentence}\n{run.plan.get('command') or ''}".strip())
+        found.text = xml_text(f"{text}\n{run.sentence}\n{quoted_command(run.plan.get('command'))}".strip())
     else:
         ET.SubElement(case, "system-out").text = xml_text(text)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from shlex import quote
 from typing import Final
 
 import numpy as np
@@ -113,7 +114,9 @@ def _checks(run: Run, columns: int, paint: Paint) -> str:
     """Write a line for each check."""
     checks = checks_of(run)
     if not checks:
-        return "No check was made." + ("" if run.failure else f" harness check {run.files.root} makes them.")
+        return "No check was made." + (
+            "" if run.failure else f" harness check {quote(printable(run.files.root))} makes them."
+        )
     return check_lines(checks, columns, paint)
 
 

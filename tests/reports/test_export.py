@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
@@ -20,6 +21,7 @@ from history.tables.schemas import OPERATIONS, TABLES_VERSION
 from reports.analysis.elections import leaderships_of
 from reports.analysis.node_timeline import ROLES, NodeTimeline, timelines_of
 from reports.export.export import export
+from reports.export.operations import write_csv
 from reports.export.packets import Packets, varint
 from tests.support.reports.made import Maker
 from tests.support.reports.recorded_runs import recorded_run
@@ -36,6 +38,28 @@ def events_of(run: RunFiles) -> list[dict[str, Any]]:
 
 
 # -- the operations ----------------------------------------------------------------------------------------------------
+
+
+FORMULAS = [
+    "=1+1",
+    "+cmd|' /C calc'!A0",
+    "-2+3",
+    "@SUM(A1)",
+    "\t=1",
+    "\r=1",
+    "\uff1d1",
+    '=HYPERLINK("http://evil")',
+    "--5",
+]
+PLAIN = ["-5", "+5", "-1.5e-3", "5", '"=1"', "[-1,2]", "timeout", "", None, "a=b", "'=1"]
+
+
+def test_no_cell_of_csv_is_a_formula() -> None:
+    texts = [*FORMULAS, *PLAIN]
+    out = io.BytesIO()
+    write_csv(pa.table({"error": pa.array(texts, pa.string()), "invoked": pa.array(range(len(texts)))}), out)
+    cells = [row["error"] for row in csv.DictReader(io.StringIO(out.getvalue().decode(), newline=""))]
+    assert cells == [*(f"'{text}" for text in FORMULAS), *(text or "" for text in PLAIN)]
 
 
 def test_csv_has_the_columns_of_the_table_and_every_operation(run: RunFiles, tmp_path: Path) -> None:

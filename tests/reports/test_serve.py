@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import socket
+import time
 import urllib.request
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import quote
 
@@ -101,6 +103,46 @@ def test_nothing_outside_is_served(site: serve.Site, path: str) -> None:
     assert b"secret" not in answer.body.lower().replace(quote(path).encode(), b"")
 
 
+def test_a_report_has_an_origin_of_its_own(site: serve.Site) -> None:
+    policy = Answer(site, RUN + "/report.html").headers["Content-Security-Policy"]
+    assert "sandbox allow-scripts;" in policy
+    for path in ("/", RUN + "/", RUN + "/report.html", RUN + "/plan.json"):
+        assert Answer(site, path).headers["Cross-Origin-Opener-Policy"] == "same-origin"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "status", "part"),
+    [
+        ("bytes=0-0", 206, slice(0, 1)),
+        ("bytes=5-9", 206, slice(5, 10)),
+        ("bytes=7-", 206, slice(7, None)),
+        ("bytes=-4", 206, slice(-4, None)),
+        ("bytes=5-99999999999", 206, slice(5, None)),
+        ("bytes=0-", 200, slice(None)),
+        ("bytes=-99999999999", 200, slice(None)),
+        ("bytes=9-5", 200, slice(None)),
+        ("bytes=0-1,3-4", 200, slice(None)),
+        ("bytes=-", 200, slice(None)),
+        ("lines=1-2", 200, slice(None)),
+        ("bytes=99999999999-", 416, None),
+        ("bytes=-0", 416, None),
+    ],
+)
+def test_a_range_of_a_file_is_served(site: serve.Site, store: Path, wanted: str, status: int, part: slice) -> None:
+    whole = (store / "register" / "20260301T020000.000Z-7" / "history.jsonl").read_bytes()
+    # What is asked for under a condition that is not known to hold is the whole.
+    assert Answer(site, RUN + "/history.jsonl", HTTP_RANGE=wanted, HTTP_IF_RANGE="x").body == whole
+    answer = Answer(site, RUN + "/history.jsonl", HTTP_RANGE=wanted)
+    assert answer.status == status
+    if status == 416:
+        assert answer.headers["Content-Range"] == f"bytes */{len(whole)}"
+        return
+    assert answer.body == whole[part]
+    assert answer.headers["Content-Length"] == str(len(answer.body))
+    begin, end, _ = part.indices(len(whole))
+    assert answer.headers.get("Content-Range") == (f"bytes {begin}-{end - 1}/{len(whole)}" if status == 206 else None)
+
+
 def test_only_reading_and_only_from_here(site: serve.Site) -> None:
     assert Answer(site, "/", method="POST").status == 405
     assert Answer(site, "/", method="HEAD").body == b""
@@ -124,6 +166,42 @@ def test_a_real_server_answers_on_the_loopback_address_only(address: str, store:
     with socket.create_connection((host, int(port))) as raw:
         raw.sendall(b"GET /runs/register/../../../secret.txt HTTP/1.0\r\nHost: localhost\r\n\r\n")
         assert b" 404 " in raw.makefile("rb").readline()
+
+
+def connected(address: str) -> socket.socket:
+    host, port = address.removeprefix("http://").split(":")
+    return socket.create_connection((host, int(port)), timeout=20)
+
+
+def ends(one: socket.socket) -> bool:
+    try:
+        return one.recv(1) == b""
+    except ConnectionResetError:
+        return True
+
+
+def test_a_connection_without_a_whole_request_ends(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Idle, half a request, and one that goes on a byte at a time; a client that is quick is answered meanwhile."""
+    monkeypatch.setattr(serve, "REQUEST_S", 0.3)
+    with served(store) as address, connected(address) as idle, connected(address) as half, connected(address) as slow:
+        half.sendall(b"GET / HTTP/1.0\r\nHost: local")
+        with suppress(OSError):  # the end of this is what is waited for
+            while True:
+                slow.sendall(b"G")
+                time.sleep(0.01)
+        assert ends(idle)
+        assert ends(half)
+        with urllib.request.urlopen(address) as answer:
+            assert answer.status == 200
+
+
+def test_there_are_only_so_many_connections(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serve, "MOST_CONNECTIONS", 3)
+    with served(store) as address:
+        held = [connected(address) for _ in range(4)]
+        assert ends(held[3])
+        for one in held:
+            one.close()
 
 
 def test_no_store_is_said(tmp_path: Path) -> None:

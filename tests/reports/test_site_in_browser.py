@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
 from collections.abc import Iterator
+from contextlib import closing
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -198,6 +201,33 @@ def test_the_list_by_keyboard_alone(listed: Tab) -> None:
     listed.page.keyboard.press("Enter")
     listed.page.wait_for_selector("#verdict-word")
     listed.complaints[:] = [text for text in listed.complaints if "report.html" not in text]
+
+
+#: What a report of a stranger may try: to read another page, to open a window, to reach the page that led to it.
+EVIL = """<!doctype html><html><title>waiting</title><script>
+(async () => {
+  const found = [self.origin];
+  found.push(await fetch("/").then(r => r.text(), () => "no fetch"));
+  const request = new XMLHttpRequest();
+  try { request.open("GET", "/", false); request.send(); found.push("a request"); } catch { found.push("no request"); }
+  const opened = window.open("/");
+  found.push(opened ? "a window" : "no window");
+  try { found.push(document.cookie + localStorage.length); } catch { found.push("no storage"); }
+  try { found.push(window.opener ? window.opener.document.title : "no opener"); } catch { found.push("no opener"); }
+  document.title = JSON.stringify(found);
+})();
+</script></html>"""
+
+
+def test_a_report_of_a_stranger_reaches_nothing_of_the_site(store: Path, browser: Any, tmp_path: Path) -> None:
+    shutil.copytree(store, tmp_path / "store", symlinks=True)
+    run = next((tmp_path / "store" / "register").glob("2*"))
+    (run / "report.html").write_text(EVIL)
+    with served(tmp_path / "store") as host, closing(browser.new_page()) as page:
+        page.goto(f"{host}/runs/register/{run.name}/report.html")
+        page.wait_for_function("document.title.startsWith('[')")
+        seen = json.loads(page.title())
+        assert seen == ["null", "no fetch", "no request", "no window", "no storage", "no opener"]
 
 
 def test_served_pages_work_under_their_headers(store: Path, browser: Any) -> None:

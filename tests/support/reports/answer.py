@@ -11,11 +11,12 @@ from reports.site import serve
 
 class Answer:
     def __init__(
-        self, site: serve.Site, path: str, method: str = "GET", host: str = "127.0.0.1:8000", query: str = ""
-    ) -> None:
+        self, site: serve.Site, path: str, method: str = "GET", host: str = "127.0.0.1:8000", query: str = "",
+        **more: str,
+    ) -> None:  # fmt: skip
         raw = unquote_to_bytes(path).decode("latin-1")
         environ = {"REQUEST_METHOD": method, "PATH_INFO": raw, "HTTP_HOST": host, "wsgi.input": io.BytesIO()}
-        environ["QUERY_STRING"] = query
+        environ |= {"QUERY_STRING": query, **more}
         self.status, self.headers = 0, dict[str, str]()
         body = site(environ, self._start)
         self.body = b"".join(body)
