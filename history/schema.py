@@ -102,9 +102,13 @@ def hint(name: str, known: Iterable[str]) -> str:
     return suggestion(name, choices) or f"known are {', '.join(choices)}"
 
 
+_LONGEST_NAME: Final = 100
+
+
 def suggestion(name: str, known: Iterable[str]) -> str:
     """Ask whether one of the one or two known names that are near was meant; empty if none is."""
-    near = difflib.get_close_matches(name, sorted(known), n=2)
+    # A name that is longer than any of ours is near none, and to compare it would take long.
+    near = difflib.get_close_matches(name, sorted(known), n=2) if len(name) <= _LONGEST_NAME else []
     return f"did you mean {' or '.join(near)}?" if near else ""
 
 

@@ -37,7 +37,7 @@ from tests.support.harness import good_run
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
-TEXTS = [*PAGES, ROOT / "README.md", ROOT / "CHANGELOG.md"]
+TEXTS = [*PAGES, ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "SECURITY.md"]
 
 
 def name(path: Path) -> str:
@@ -65,7 +65,7 @@ def test_a_broken_link_is_found(tmp_path: Path) -> None:
     assert subprocess.run(words, cwd=tmp_path, check=False, capture_output=True).returncode != 0
 
 
-@pytest.mark.parametrize("page", [ROOT / "README.md", ROOT / "CHANGELOG.md"], ids=name)
+@pytest.mark.parametrize("page", [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "SECURITY.md"], ids=name)
 def test_links_out_of_the_root_lead_somewhere(page: Path) -> None:
     targets = [target for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()) if "://" not in target]
     for target in targets:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -207,3 +208,8 @@ def _constraints(directory: Path) -> Path:
     pinned = [line.split()[0] for line in lines if line[:1].isalnum() and "==" in line]
     (directory / "constraints.txt").write_text("\n".join(pinned) + "\n")
     return directory / "constraints.txt"
+
+
+def test_a_wheel_is_built_by_the_setuptools_that_is_locked() -> None:
+    (wanted,) = tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]["requires"]
+    assert re.search(rf"^{re.escape(wanted)} ", (ROOT / "requirements" / "lock.txt").read_text(), re.MULTILINE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
@@ -174,9 +175,21 @@ def _unexpected(error: Exception) -> int:
     if isinstance(error, ModuleNotFoundError) and (missing := missing_extra(error)) is not None:
         click.echo(f"harness: {missing}", err=True)
         return EXIT_USAGE
+    if _lacks_memory(error):
+        click.echo(f"harness: out of memory ({type(error).__name__}: {error}): give it more (see ulimit -v)", err=True)
+        return EXIT_FAILURE
     traceback.print_exception(error)
     click.echo("harness: this is a bug of the harness, not a finding about the system", err=True)
     return EXIT_FAILURE
+
+
+def _lacks_memory(error: BaseException | None) -> bool:
+    """Whether the error, or one that led to it, is what Python, the kernel or the loader raises without memory."""
+    if error is None:
+        return False
+    lacks = isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM
+    lacks = lacks or "failed to map segment" in str(error) or "can't start new thread" in str(error)
+    return lacks or _lacks_memory(error.__cause__ or error.__context__)
 
 
 def _show(error: click.UsageError) -> None:

@@ -28,6 +28,26 @@ def provision_command(node: Node) -> Command:
     return Command(("sh", "-s", "--", "--data", node.data_dir), stdin=SCRIPT.read_text(), timeout=PROVISION_S)
 
 
+def package_versions(remote: Remote) -> dict[str, str]:
+    """The versions of the packages that the nodes' programs are from; where nodes differ all of them, with the nodes.
+
+    Empty where there is no dpkg.  Raises RemoteError.
+    """
+    ask = Command(("sh", "-s", "--", "--versions"), stdin=SCRIPT.read_text())
+    found: dict[str, dict[str, list[str]]] = {}
+    for node, done in remote.run(dict.fromkeys(remote.names, ask)).items():
+        for package, _, version in (line.partition(" ") for line in done.stdout.splitlines()):
+            found.setdefault(package, {}).setdefault(version, []).append(node)
+    everywhere = len(remote.names)
+    return {
+        package: ", ".join(
+            version if len(nodes) == everywhere else f"{version} ({' '.join(nodes)})"
+            for version, nodes in versions.items()
+        )
+        for package, versions in sorted(found.items())
+    }
+
+
 def provision(nodes: Sequence[Node], say: Say) -> None:
     """Run the script on all nodes at once; report what it did line by line.  Idempotent.
 

@@ -5,6 +5,7 @@
 #   provision.sh [--data DIR] [--data-size SIZE]
 #   provision.sh --no-data                  only the packages: of a machine that lends its programs to namespaces
 #   provision.sh --missing                  only say which packages are missing
+#   provision.sh --versions                 only say which packages are installed, in which versions
 #
 # Debian 12 or newer, Ubuntu 22.04 or newer; as root, or as a user with sudo.
 #
@@ -14,7 +15,7 @@
 #                   already is left alone, and so is a directory that is not empty.
 set -eu
 
-data=/data size=2G image=/var/lib/harness/data.img only_missing=no with_data=yes
+data=/data size=2G image=/var/lib/harness/data.img only= with_data=yes
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 
 say() { printf 'provision: %s\n' "$*" >&2; }
@@ -25,14 +26,14 @@ die() {
 
 while [ $# -gt 0 ]; do
     case $1 in
-        --missing) only_missing=yes ;;
+        --missing | --versions) only=$1 ;;
         --no-data) with_data=no ;;
         --data | --data-size)
             [ $# -ge 2 ] || die "$1 needs a value"
             case $1 in --data) data=$2 ;; *) size=$2 ;; esac
             shift
             ;;
-        *) die "unknown option $1; known are --data DIR, --data-size SIZE, --no-data, --missing" ;;
+        *) die "unknown option $1; known are --data DIR, --data-size SIZE, --no-data, --missing, --versions" ;;
     esac
     shift
 done
@@ -71,6 +72,13 @@ missing() {
     done
     has_faketime || echo libfaketime
     has_java || java_package
+}
+
+versions() {
+    java=$(dpkg-query -S "$(readlink -f "$(command -v java)")" 2>/dev/null | cut -d: -f1)
+    # shellcheck disable=SC2046 # lists of words
+    dpkg-query -W -f '${db:Status-Abbrev} ${Package} ${Version}\n' libfaketime $java \
+        $(for pair in $needed; do echo "${pair#*=}"; done) 2>/dev/null | sed -n 's/^ii *//p' | sort -u
 }
 
 # A configuration file that is there already is kept, without a question.
@@ -120,10 +128,10 @@ make_data() {
     say "$data is a filesystem of its own, in $image"
 }
 
-if [ $only_missing = yes ]; then
-    missing | sort -u
-    exit
-fi
+case $only in
+    --missing) missing | sort -u && exit ;;
+    --versions) versions && exit ;;
+esac
 if [ "$(id -u)" != 0 ] && ! { has sudo && sudo -n true; }; then
     die "needs root, or sudo without a password for $(id -un)"
 fi

@@ -22,6 +22,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any, Final
 
 from harness.clusters import open_cluster, require_usable
+from harness.clusters.provision import package_versions
 from harness.errors import HarnessError, StoreError, UsageError
 from harness.execution.conductor import Conductor, Nemesis, RecordFault
 from harness.execution.descriptors import require_descriptors
@@ -334,6 +335,7 @@ def environment(plan: Plan, system: Deployment, remote: Remote) -> dict[str, Any
         "machine": machine(),
         "kernel": platform.release(),
         "python": sys.version.split()[0],
+        "packages": package_versions(remote),
         "nodes": {name: remote.address(name) for name in remote.names},
         "roles": {name: ", ".join(roles) for name, roles in system.processes.items()},
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import pairwise
 from typing import Final
 
@@ -165,6 +166,7 @@ def quorum_left(members: Sequence[str], receipts: Iterable[Receipt]) -> bool:
     return max(reached, default=0) > len(members) // 2
 
 
+@cache
 def stops(fault: str) -> bool:
     """Whether its nodes do not serve while it stands; False for a fault unknown to this release."""
     try:

@@ -51,10 +51,14 @@ class LocalFiles:
 
 @dataclass(frozen=True, slots=True)
 class MavenJars:
-    """Jars of these coordinates (``group:artifact:version``), and those that they need to run."""
+    """Jars of these coordinates (``group:artifact:version``), and those that they need to run.
+
+    ``sha256`` is :func:`digest_of` all of them: what a repository serves instead is refused.
+    """
 
     name: str
     coordinates: tuple[str, ...]
+    sha256: str
 
     @property
     def key(self) -> str:
@@ -67,6 +71,11 @@ class MavenJars:
             pom.write_text(_POM.format("".join(_DEPENDENCY.format(*one.split(":")) for one in self.coordinates)))
             words = ("dependency:copy-dependencies", f"-DoutputDirectory={into}")
             maven(pom, *words, missing=f"{self.name} comes by Maven", failed=f"{self.key} could not be fetched")
+        if (found := digest_of(sorted(into.iterdir()))) != self.sha256:
+            raise ArtifactError(
+                f"{self.key}: the jars have the digest {found}, not {self.sha256}: the repository serves others than "
+                "those that this release was tested with; look at it and at Maven's settings"
+            )
 
 
 def maven(pom: Path, *words: str, missing: str, failed: str) -> None:

@@ -31,10 +31,18 @@ admin.enableServer=false
 """
 
 
+#: The digest of all jars of each version.
+_JARS: Final = {
+    "3.9.3": "df900633732ed8ffbbea4ddf28194ee27b2e9fe6cefc32197c7990b6a0b6a58d",
+    "3.9.4": "c67ff3aa3e9341a44807a11b5badb5c3d10632c4e7ed323d4e45ffc98637dab6",
+    "3.9.5": "0ead6b54cb8b588d3f02e6e9415b07122b06d4b5e1d148f501c0a25dc48dca9c",
+}
+
+
 def server_jars(version: str) -> MavenJars:
     more = ("io.dropwizard.metrics:metrics-core:4.1.12.1", "org.xerial.snappy:snappy-java:1.1.10.5")
     binding = f"org.slf4j:slf4j-simple:{SLF4J[version]}"
-    return MavenJars("zookeeper", (f"org.apache.zookeeper:zookeeper:{version}", *more, binding))
+    return MavenJars("zookeeper", (f"org.apache.zookeeper:zookeeper:{version}", *more, binding), _JARS[version])
 
 
 def server(

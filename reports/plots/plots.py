@@ -47,6 +47,8 @@ NETWORK_LEGEND: Final = (
     "bold ring: leader at the start; red ring: killed, paused or shaped"
 )
 MAX_TOPOLOGIES: Final = 12
+#: Limit of links in one of them, those that a fault changed first: each is a patch of its own, a few ms to draw.
+MAX_LINKS: Final = 240
 #: Above this many points of an outcome the scatter has one in each cell of a grid.
 MAX_POINTS: Final = 60_000
 #: Cells of that grid across and up, each about a third of a marker wide.
@@ -309,12 +311,13 @@ def _network(axes: Axes, window: FaultWindow, network: topology.Topology) -> Non
     graph: Any = nx.DiGraph()
     graph.add_nodes_from(nodes)
     places = {node: (x, 1 - y) for node, (x, y) in network.positions.items()}
+    shown = sorted(network.links, key=lambda link: link.state == "kept")[:MAX_LINKS]
     for state, style, colour, arrows in (
         ("kept", "-", "#5b6470", "-"),
         ("cut", ":", "#E2A5A0", "-"),
         ("one-way", "-", "#1b1f24", "-|>"),
     ):
-        edges = [(link.source, link.target) for link in network.links if link.state == state]
+        edges = [(link.source, link.target) for link in shown if link.state == state]
         nx.draw_networkx_edges(
             graph, places, edgelist=edges, ax=axes, style=style, edge_color=colour, width=0.9,
             arrows=True, arrowstyle=arrows, arrowsize=9, node_size=420,
@@ -328,7 +331,9 @@ def _network(axes: Axes, window: FaultWindow, network: topology.Topology) -> Non
     nx.draw_networkx_labels(graph, places, {node: one_line(node, 6) for node in nodes}, ax=axes, font_size=8)
     axes.margins(0.18)
     led = one_line(window.leader or "–", 8)
-    axes.set_title(f"#{window.id} {one_line(window.fault, 28)}\n{window.started:.1f} s, leader {led}", fontsize=8)
+    left_out = f"\n{len(shown)} of {len(network.links)} links" if len(shown) < len(network.links) else ""
+    title = f"#{window.id} {one_line(window.fault, 28)}\n{window.started:.1f} s, leader {led}{left_out}"
+    axes.set_title(title, fontsize=8)
 
 
 def counterexample(drawn: Drawn, marks: Marks) -> Figure | None:  # noqa: ARG001 (one shape for all plots)

@@ -81,8 +81,16 @@ exec java "$@" org.apache.bookkeeper.server.Main -c bookie.conf"""
 _EMPTIED: Final = {"wiped-bookies": _WIPED, "replaced-bookies": _REPLACED}
 
 
+#: The digest of all jars of each version.
+_JARS: Final = {
+    "4.17.3": "4e02e3f0442818303f02e8f3271ae4db859515bb9f5023573c5cbf451fffc878",
+    "4.18.0": "807a07fe4817653b8a618414ad3d70b5f23e9751ae8c68cd1f5c7192c1869ffb",
+}
+
+
 def jars(setup: Setup) -> MavenJars:
-    return MavenJars("bookkeeper", (f"org.apache.bookkeeper:bookkeeper-server:{setup.version}",))
+    coordinates = (f"org.apache.bookkeeper:bookkeeper-server:{setup.version}",)
+    return MavenJars("bookkeeper", coordinates, _JARS[setup.version])
 
 
 def artifacts(setup: Setup) -> tuple[MavenJars, MavenJars, GatewayJar]:

@@ -37,8 +37,17 @@ LOGBACK: Final = """<configuration>
 """
 
 
+#: The digest of all jars of each version.
+_JARS: Final = {
+    "5.3.3": "f80c2407cdfa8d240daf6ef9b759cb125b7a7896cc6f40967b13166cc4947e78",
+    "5.2.0": "cb356bbf2ee09731d2a4c218111443446a2ebf148ef63c47fc05eded8e46d4b3",
+    "5.1.4": "b833f156915297bf3d4886908ee1099aeb405708f426e4e9a442ba4fa9315fa5",
+}
+
+
 def jars(setup: Setup) -> MavenJars:
-    return MavenJars("rocketmq-controller", (f"org.apache.rocketmq:rocketmq-controller:{setup.version}",))
+    coordinates = (f"org.apache.rocketmq:rocketmq-controller:{setup.version}",)
+    return MavenJars("rocketmq-controller", coordinates, _JARS[setup.version])
 
 
 def refuse(setup: Setup) -> str | None:

@@ -78,6 +78,26 @@ def test_a_bug_of_ours_is_no_verdict(verb: Callable[..., int], capsys: pytest.Ca
     assert "not a finding about the system" in said
 
 
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError("Unable to allocate 64.0 MiB"),
+        ImportError("libXau.so.6: failed to map segment from shared object"),
+        RuntimeError("can't start new thread"),
+        OSError(12, "Cannot allocate memory"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_too_little_memory_is_no_bug(
+    verb: Callable[..., int], error: Exception, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert verb(error) == 255
+    said = capsys.readouterr().err
+    assert str(error) in said
+    assert "bug" not in said
+    assert said.count("\n") == 1
+
+
 def test_clicks_own_exit_is_passed_on(verb: Callable[..., int]) -> None:
     assert verb(lambda ctx: ctx.exit(0)) == 0
 

@@ -11,7 +11,7 @@ import pytest
 
 from harness.cli.main import run_command
 from harness.clusters import provision as module
-from harness.clusters.provision import SCRIPT, provision, provision_command
+from harness.clusters.provision import SCRIPT, package_versions, provision, provision_command
 from harness.errors import ClusterError
 from harness.remote.node import Node
 from nemesis.core.ports import Command, Completed
@@ -83,3 +83,33 @@ def test_for_namespaces_it_is_this_machine(monkeypatch: pytest.MonkeyPatch, code
     monkeypatch.setattr(subprocess, "run", run)
     assert run_command(["cluster", "provision"]) == ends
     assert called == [["sh", str(SCRIPT), "--no-data"]]
+
+
+class Answering:
+    """Nodes that say which packages they have."""
+
+    def __init__(self, **said: str) -> None:
+        self.said, self.names = said, tuple(said)
+
+    def run(self, commands: Mapping[str, Command]) -> dict[str, Completed]:
+        assert {command.argv[-1] for command in commands.values()} == {"--versions"}
+        return {name: Completed(name, 0, self.said[name], "", 0.1) for name in commands}
+
+
+def versions(**said: str) -> dict[str, str]:
+    return package_versions(Answering(**said))  # type: ignore[arg-type]
+
+
+def test_the_versions_of_packages_are_recorded_once_and_where_they_differ() -> None:
+    both = "nftables 1.0.6-2\nbash 5.2.15-2\n"
+    assert versions(n1=both, n2=both) == {"bash": "5.2.15-2", "nftables": "1.0.6-2"}
+    assert versions(n1=both, n2=both.replace("1.0.6", "1.1.0"))["nftables"] == "1.0.6-2 (n1), 1.1.0-2 (n2)"
+    assert versions(n1=both, n2="bash 5.2.15-2\n")["nftables"] == "1.0.6-2 (n1)"
+    assert versions(n1="", n2="") == {}
+
+
+def test_the_script_says_what_dpkg_says() -> None:
+    done = subprocess.run(["sh", str(SCRIPT), "--versions"], capture_output=True, text=True, check=True)
+    found = dict(line.split(" ") for line in done.stdout.splitlines())
+    known = subprocess.run(["dpkg-query", "-W", "bash"], capture_output=True, text=True, check=False)
+    assert found.get("bash") == (known.stdout.split()[1] if known.returncode == 0 else None)

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from harness.errors import ArtifactError, UsageError
-from harness.systems.artifacts import LocalFiles, cached, folder
+from harness.systems import artifacts
+from harness.systems.artifacts import LocalFiles, MavenJars, cached, digest_of, folder
 
 
 @pytest.fixture(autouse=True)
@@ -70,3 +71,24 @@ def test_local_files_are_known_by_their_content(tmp_path: Path) -> None:
     (tmp_path / "a").unlink()
     with pytest.raises(UsageError, match="a was not built; build it"):
         cached(files, print)
+
+
+@pytest.mark.parametrize(("served", "taken"), [(b"tested", True), (b"another", False)])
+def test_jars_that_were_not_tested_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, served: bytes, taken: bool
+) -> None:
+    tested = tmp_path / "a.jar"
+    tested.write_bytes(b"tested")
+    jars = MavenJars("a", ("g:a:1",), digest_of([tested]))
+
+    def maven(_pom: Path, _goal: str, into: str, **_: str) -> None:
+        (Path(into.partition("=")[2]) / "a.jar").write_bytes(served)
+
+    monkeypatch.setattr(artifacts, "maven", maven)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    if taken:
+        assert [path.name for path in cached(jars, print).iterdir()] == ["a.jar"]
+    else:
+        with pytest.raises(ArtifactError, match="the repository serves others"):
+            cached(jars, print)
+        assert list((tmp_path / "cache" / "harness").iterdir()) == []
