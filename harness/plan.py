@@ -27,9 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PLAN_FORMAT: Final = "harness-plan"
-#: Version 1 had the options of one system among its own fields.
 PLAN_VERSION: Final = 2
-_EARLIER: Final = 1
 
 #: What ``--cluster`` takes.
 CLUSTER_SPECS: Final = "netns, netns:NAME, inventory:FILE.toml, vagrant or vagrant:DIR"
@@ -234,9 +232,9 @@ class Plan:
 
         Only types are asked for: a recorded run is judged whatever bounds it was begun under.
         """
-        if record.get("format") != PLAN_FORMAT or record.get("version_of_format") not in (PLAN_VERSION, _EARLIER):
+        if record.get("format") != PLAN_FORMAT or record.get("version_of_format") != PLAN_VERSION:
             raise ValueError(f"not of a format that this release reads: {str(record)[:100]}")
-        return convert_recorded(upgraded(record), cls)
+        return convert_recorded(record, cls)
 
     @classmethod
     def read(cls, path: Path) -> Plan:
@@ -315,15 +313,6 @@ def option_words(name: str, value: OptionValue) -> list[str]:
     if isinstance(value, bool):
         return [flag if value else flag.replace("--", "--no-", 1)]
     return [flag, _word(value)]
-
-
-def upgraded(record: dict[str, Any]) -> dict[str, Any]:
-    """A plan's record as releases write it now: earlier ones had the options of one system among its fields."""
-    if record.get("version_of_format") != _EARLIER:
-        return record
-    old = {option.before or option.name: option.name for option in find_system(DEFAULT).options}
-    options = {old[name]: value for name, value in record.items() if name in old}
-    return {**{name: value for name, value in record.items() if name not in old}, "options": options}
 
 
 def validate(plan: Plan) -> Plan:

@@ -169,7 +169,7 @@ _PACKAGE = "the distribution's own name"
 _STORED = "names under which the first release stored the ends of a log: see history.records.probes.STORED_AS"
 _SPARK = "the jars of Spark"
 _MODEL = "a model of an object that is called so, which workers of Spark know without any system"
-_EARLIER = "recordings of earlier releases, whose plans and checks did not declare it"
+_EARLIER = "recordings whose checks did not declare it"
 #: Where one of these words may stand: the words, and why.
 ALLOWED_WORDS: dict[str, tuple[set[str], str]] = {
     "harness/cli/main.py": ({"dledger"}, _PACKAGE),
@@ -179,8 +179,6 @@ ALLOWED_WORDS: dict[str, tuple[set[str], str]] = {
         ("history/records/indexes.py", "web/src/epochs.js"),
         ({"zookeeper", "zxid"}, "an example of indexes that have epochs"),
     ),
-    "history/records/plans.py": ({'get("snapshot")'}, _EARLIER),
-    "history/records/settings.py": ({'"timers"', "read_mode", "client_follows", 'get("snapshot")'}, _EARLIER),
     "history/records/violations.py": ({"ledger"}, _EARLIER),
     "harness/suite/known_defects.py": ({"[push-"}, "an example of a defect's mark"),
     "checker/models/registry.py": ({"ledger", "sync-state-set", "sync_state_set", "syncstateset"}, _MODEL),

@@ -50,7 +50,7 @@ class Option:
     """An option of a system: ``-o name=value``, ``--name value`` where the name is free, a key in plans and suites.
 
     Its type is that of ``default``.  ``choices`` are all values, of a text only; ``least`` and ``most`` are bounds of a
-    figure, ``reason`` why no run can make use of more.  ``before`` is the name by which older plans know it.
+    figure, ``reason`` why no run can make use of more.
     With ``marks_runs`` a value other than the default makes another system of it: runs with it are named, grouped and
     compared by it.
     """
@@ -62,7 +62,6 @@ class Option:
     least: float | None = None
     most: float | None = None
     reason: str = ""
-    before: str = ""
     marks_runs: bool = False
 
 

@@ -297,7 +297,7 @@ SYSTEM: Final = System(
     summary="Apache ZooKeeper: znodes as registers, locks, a set, a sequence",
     versions=tuple(SLF4J),
     options=(
-        Option(name="peeks", default="plain", choices=("plain", "sync"), before="reads",
+        Option(name="peeks", default="plain", choices=("plain", "sync"),
                help="Whether a sync comes before each peek, the weak read of sessions. It concerns nothing else: a "
                     "read always passes a barrier, a write of its own session."),
         Option(name="commit_log", default=20_000, least=500,

@@ -9,11 +9,7 @@ from typing import Any
 
 def system_version(plan: Mapping[str, Any]) -> str:
     """The system under test as ``0.4.0``, ``0.4.0 snapshot``, or with the name of the bug that was planted in it."""
-    if plan.get("label"):  # earlier releases left it to the reader
-        return str(plan["label"])
-    version = str(plan.get("version") or "")
-    mode = f"{version} snapshot" if plan.get("snapshot") else version
-    return f"{mode} canary {plan['canary']}" if plan.get("canary") else mode
+    return str(plan.get("label") or plan.get("version") or "")
 
 
 def has_canary(version: str) -> bool:

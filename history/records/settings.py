@@ -10,8 +10,6 @@ from typing import Any, Final
 #: What of a plan moves the figures, besides system version, nemesis and workload: before and after its own options.
 _BEFORE: Final = ("cluster", "nodes")
 _AFTER: Final = ("concurrency", "rate", "keys", "time_limit", "interval", "client_timeout")
-#: The options of one system that plans of earlier releases have among their own fields, where they hold for figures.
-_EARLIER_OWN: Final = ("timers", "store", "read_mode", "client_follows")
 
 
 def settings_of(plan: Mapping[str, Any]) -> str:
@@ -21,8 +19,6 @@ def settings_of(plan: Mapping[str, Any]) -> str:
     found: dict[str, str] = {name: str({**plan, **own}[name]) for name in names if name in plan or name in own}
     if "cluster" in found:
         found["cluster"] = found["cluster"].partition(":")[0]
-    if plan.get("snapshot") and "snapshot_threshold" in plan:
-        found["snapshot_threshold"] = str(plan["snapshot_threshold"])
     if plan.get("loop") == "open":
         found["loop"] = "open"
     if plan.get("schedule"):
@@ -38,7 +34,7 @@ def options_of(plan: Mapping[str, Any]) -> str:
 
 def _own_options(plan: Mapping[str, Any]) -> Mapping[str, Any]:
     options = plan.get("options")
-    return options if isinstance(options, Mapping) else {name: plan[name] for name in _EARLIER_OWN if name in plan}
+    return options if isinstance(options, Mapping) else {}
 
 
 def machine_of(results: Mapping[str, Any]) -> str | None:

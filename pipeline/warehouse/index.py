@@ -25,7 +25,6 @@ from history.tables.metadata import version_in
 from history.tables.warehouse import BASELINES, newest_version, read_baselines, read_version, written_schema
 from pipeline.tables.storage import write_file
 from pipeline.warehouse import trends
-from pipeline.warehouse.first_layout import land_first_layout, remove_first_layout
 from pipeline.warehouse.landing import Landing, known_runs, run_name
 from pipeline.warehouse.trends import trend_table
 from pipeline.warehouse.versions import build, landings, next_version, tidy
@@ -57,11 +56,9 @@ def refresh(warehouse: Path) -> None:
     Raises OSError, and FormatError for bad ``baselines.toml`` or for files that cannot be read.
     """
     baselines, digest = _baselines(warehouse)
-    land_first_layout(warehouse)
     while (merged := _merged(warehouse, baselines, digest)) is None:
         pass
     tidy(warehouse, merged)
-    remove_first_layout(warehouse)
 
 
 def _merged(warehouse: Path, baselines: list[Baseline], digest: bytes) -> list[Path] | None:

@@ -142,12 +142,6 @@ class Landing:
         self._added[name] = mark
         return True
 
-    def add_as_it_is(self, tables: Mapping[str, pa.Table]) -> None:
-        """Add a run of which ``tables`` holds the row, too: nothing is computed."""
-        (row,) = tables["runs"].select(["run", "started"]).to_pylist()
-        month = month_of(row["started"])
-        self._hold({(table, month): with_run(content, table, row["run"]) for table, content in tables.items()})
-
     def publish(self) -> None:
         """Let the runs appear in the warehouse, where the next refresh makes them part of a version.
 

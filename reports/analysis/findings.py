@@ -207,17 +207,6 @@ def shown_as_counterexamples(run: Run) -> frozenset[str]:
     return frozenset(name for name, found in details.items() if found.get("counterexamples"))
 
 
-def judged_without_suspects(run: Run) -> bool:
-    """Whether an earlier release judged the run, which never recorded the operations that cannot be placed.
-
-    Only registers have such operations.
-    """
-    if run.header.get("model") not in ("register", "cas-register"):
-        return False
-    examples = [example for key in run.results.get("keys", ()) for example in key.get("counterexamples") or ()]
-    return any("linearization" not in example for example in examples)
-
-
 def violations_of(run: Run, found: list[NodeTimeline], windows: list[FaultWindow]) -> list[Violation]:
     """List the counterexamples that are drawn, earliest first."""
     every = examples_of(run)

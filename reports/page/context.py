@@ -22,7 +22,6 @@ from reports.analysis.findings import (
     Drawn,
     around,
     examples_of,
-    judged_without_suspects,
     recorded_examples,
     recovery_of,
     violating_keys,
@@ -122,7 +121,6 @@ def violations_context(drawn: Drawn) -> dict[str, Any]:
     part: _Part = run.notes.attempt
     return {
         "examples": part("counterexamples", lambda: examples_of(run), []),
-        "judged_without_suspects": part("counterexamples", lambda: judged_without_suspects(run), None),
         "violation_count": part("counterexamples", lambda: violation_count(run), 0),
         "broken_in": lambda one: part("promises", lambda: broken_in(promises_of(run), one.check, one.example), []),
         "violations_counted": part("counterexamples", lambda: violations_counted(run.results), ""),

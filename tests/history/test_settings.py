@@ -23,16 +23,12 @@ def test_settings_are_what_moves_a_figure() -> None:
         {"rate": 100.0},
         {"nodes": 3},
         {"loop": "open"},
-        {"snapshot": True, "snapshot_threshold": 9},
+        {"options": {"snapshot_threshold": 9}},
         {"schedule": [["kill", 3.0]]},
     ],
 )
 def test_another_setting_is_another_series(change: dict[str, Any]) -> None:
     assert settings_of({**PLAN, **change}) != settings_of(PLAN)
-
-
-def test_a_threshold_counts_only_where_snapshots_are_taken() -> None:
-    assert settings_of({**PLAN, "snapshot_threshold": 9}) == settings_of(PLAN)
 
 
 @pytest.mark.parametrize("results", [{}, {"environment": None}, {"environment": {}}, {"environment": {"machine": 3}}])

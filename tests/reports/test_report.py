@@ -52,22 +52,6 @@ def test_a_run_that_recorded_nothing_has_neither_a_length_nor_faults_to_replay(f
     assert "nothing to draw" in page
 
 
-def test_a_run_judged_before_suspects_were_recorded_says_how_to_find_them(fresh: Maker) -> None:
-    files = fresh("invalid")
-    results = json.loads(files.results.read_text())
-    reports.write_report(files)
-    assert "Judged by an earlier release" not in files.report.read_text()
-    for key in results["keys"]:
-        for example in key["counterexamples"]:
-            example.pop("linearization")
-    files.results.write_text(json.dumps(results))
-    assert reports.write_report(files).warnings == []
-    assert f"<code>harness check {files.root}</code> judges the run again" in files.report.read_text()
-    files.history.write_text(re.sub(r'"model": ?"[^"]*"', '"model": "set"', files.history.read_text(), count=1))
-    reports.write_report(files)
-    assert "Judged by an earlier release" not in files.report.read_text()
-
-
 def test_the_packed_columns_are_the_history(made: Maker) -> None:
     files = made("invalid")
     reports.write_report(files)

@@ -22,7 +22,7 @@ from msgspec import to_builtins
 
 from harness.errors import UsageError
 from harness.options import option_types, plan_file
-from harness.plan import PLAN_FORMAT, field_of, is_free, option_of, upgraded
+from harness.plan import PLAN_FORMAT, field_of, is_free, option_of
 from harness.systems import DEFAULT, find_system, split_version
 from harness.systems.choices import choices
 from harness.systems.registry import FILE
@@ -74,7 +74,7 @@ def read_defaults(path: Path) -> dict[str, Any]:
     if content.get("format") == PLAN_FORMAT:
         if content.get("schedule"):
             raise UsageError(f"{where}: it has a schedule of its own; `harness replay` runs it again")
-        content = {name: value for name, value in upgraded(content).items() if name in option_types()}
+        content = {name: value for name, value in content.items() if name in option_types()}
     return defaults_of(content, where)
 
 

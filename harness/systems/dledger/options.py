@@ -20,7 +20,6 @@ OPTIONS: Final = (
     ),
     Option(
         name="store_type", default="FILE", choices=("FILE", "MEMORY"), help="Where the servers keep the log.",
-        before="store",
     ),
     Option(
         name="read_mode", default="log", choices=("log", "unsafe"),

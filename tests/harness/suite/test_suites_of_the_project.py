@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.plan import Plan
 from harness.suite.cells import Cell, likely_seconds
 from harness.suite.runner import OVERHEAD_S
 from harness.suite.suitefile import Suite, read_suite
@@ -112,7 +113,7 @@ def test_every_planted_bug_must_be_found() -> None:
 
 @pytest.mark.parametrize("canary", ["", *CANARIES])
 def test_runs_with_a_planted_bug_are_a_kind_of_their_own_in_every_trend(tmp_path: Path, canary: str) -> None:
-    plan = {"version": "0.3.2", "snapshot": True, "canary": canary}
+    plan = Plan(seed=1, version="0.3.2", options={"snapshot": True}, canary=canary).to_json()
     root = tmp_path / "toy" / "20260101T000000.000Z-1"
     root.mkdir(parents=True)
     (root / "plan.json").write_text(json.dumps(plan))
