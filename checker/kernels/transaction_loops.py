@@ -452,13 +452,14 @@ def components(start: Array, targets: Array, kinds: Array, counts: Array, group:
 
 def shortest_path(
     start: Array, targets: Array, kinds: Array, counts: Array, component: Array, layers: int, neighbours: bool,
-    origin: int, goal: int, real: int, avoid: int,
+    origin: int, goal: int, real: int, avoid: int, most: int,
 ) -> Any:  # fmt: skip
     """The way from one node to another inside their component that passes the fewest transactions.
 
     Helpers (nodes from ``real`` on) cost nothing.  With two ``layers`` the nodes are those of ``components``, and with
     ``neighbours`` an edge rw also leads out of the second one.  ``avoid`` is a node that it does not pass (-1: none).
-    Returns the nodes and the kinds of the edges between them; none if there is no way.
+    Returns the nodes and the kinds of the edges between them; none if there is no way that passes ``most`` transactions
+    behind the first node, or fewer.
     """
     size = (start.size - 1) * layers
     nothing = np.zeros(0, np.int32)
@@ -495,7 +496,7 @@ def shortest_path(
                     target = 2 * target + (layer if kind >= CONT else 0)
             if target == avoid or component[target] != component[state] or done[target]:
                 continue
-            if distance[state] + cost >= distance[target]:
+            if distance[state] + cost >= distance[target] or distance[state] + cost > most:
                 continue
             distance[target] = distance[state] + cost
             before[target], by[target] = state, kind

@@ -5,9 +5,8 @@ Levels follow from components alone, in linear time.  A search for short cycles 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from itertools import islice
 from types import ModuleType
 from typing import Any, Final, TypeAlias
 
@@ -23,7 +22,9 @@ Flags = NDArray[np.bool_]
 MOST_SHOWN: Final = 8
 #: A search for a short cycle looks at about so many nodes, over all edges that it begins with.
 _EFFORT: Final = 20_000_000
-_FEWEST, _MOST = 4, 1000
+_FEWEST, _MOST = 4, 300
+#: Finds a cycle through an edge (source, target), of at most so many transactions.
+Search: TypeAlias = "Callable[[int, int, int], FoundCycle | None]"
 KINDS: Final = ("ww", "wr", "rw", "process", "realtime")
 
 
@@ -92,26 +93,27 @@ class Graph:
         return list(of_component.values())
 
     def path(
-        self, counts: Flags, component: Nodes, origin: int, goal: int, *,
+        self, counts: Flags, component: Nodes, origin: int, goal: int, most: int, *,
         layers: int = 1, neighbours: bool = False, avoid: int = -1,
     ) -> tuple[tuple[int, ...], tuple[int, ...]]:  # fmt: skip
+        """The nodes of the shortest way, of at most so many transactions, and the kinds of its edges; or nothing."""
+        # The first node counts as well.
+        most -= origin // layers < self.real
         nodes, kinds = self.loops.shortest_path(
-            self.start, self.targets, self.kinds, counts, component, layers, neighbours, origin, goal, self.real, avoid
-        )
+            self.start, self.targets, self.kinds, counts, component, layers, neighbours, origin, goal, self.real, avoid,
+            most,
+        )  # fmt: skip
         return tuple(nodes.tolist()), tuple(kinds.tolist())
 
-    def shortest(self, cycles: Iterator[FoundCycle]) -> FoundCycle | None:
-        """The one with the fewest transactions; none can have less than two."""
-        best: FoundCycle | None = None
-        for cycle in islice(cycles, max(_FEWEST, min(_MOST, _EFFORT // self.nodes.size))):
-            if best is None or self._transactions(cycle) < self._transactions(best):
-                best = cycle
-            if self._transactions(best) <= 2:
-                break
+    def shortest(self, edges: list[tuple[int, int]], search: Search) -> FoundCycle | None:
+        """The cycle with the fewest transactions, of those through one of the edges; none has less than two."""
+        best, most = None, self.real
+        for source, target in edges[: max(_FEWEST, min(_MOST, _EFFORT // self.nodes.size))]:
+            if (cycle := search(source, target, most)) is not None:
+                best, most = cycle, sum(node < self.real for node in cycle.nodes) - 1
+                if most < 2:
+                    break
         return best
-
-    def _transactions(self, cycle: FoundCycle) -> int:
-        return sum(node < self.real for node in cycle.nodes)
 
 
 def _counting(*kinds: int) -> Flags:
@@ -172,12 +174,11 @@ def _through(graph: Graph, counts: Flags, component: Nodes, kind: int, name: str
     """The components in which an edge of that kind lies on a cycle."""
     parts = graph.inside(component, kind)
 
-    def cycles(edges: list[tuple[int, int]]) -> Iterator[FoundCycle]:
-        for source, target in edges:
-            nodes, kinds = graph.path(counts, component, target, source)
-            yield FoundCycle(name, nodes, (*kinds, kind))
+    def search(source: int, target: int, most: int) -> FoundCycle | None:
+        nodes, kinds = graph.path(counts, component, target, source, most)
+        return FoundCycle(name, nodes, (*kinds, kind)) if nodes else None
 
-    shown = [graph.shortest(cycles(edges)) for edges in parts[:MOST_SHOWN]]
+    shown = [graph.shortest(edges, search) for edges in parts[:MOST_SHOWN]]
     return name, [cycle for cycle in shown if cycle is not None], len(parts)
 
 
@@ -186,30 +187,26 @@ def _without_neighbours(graph: Graph, read: Flags, whole: Nodes, layers: Nodes) 
 
     G-single: with one edge rw alone.
     """
+    others = read.copy()
+    others[k.RW] = False
+
+    def with_one(source: int, target: int, most: int) -> FoundCycle | None:
+        nodes, kinds = graph.path(others, whole, target, source, most)
+        return FoundCycle("G-single", nodes, (*kinds, k.RW)) if nodes else None
+
+    def with_several(source: int, target: int, most: int) -> FoundCycle | None:
+        nodes, kinds = graph.path(read, layers, 2 * target + 1, 2 * source, most, layers=2)
+        cycle = _simple(nodes, (*kinds, k.RW))
+        return None if cycle is None else FoundCycle("G-nonadjacent", *cycle)
+
     single, several = list[FoundCycle](), list[FoundCycle]()
     for edges in graph.inside(layers, k.RW, layered=True):
-        if (cycle := graph.shortest(_with_one(graph, read, whole, edges))) is not None:
+        if (cycle := graph.shortest(edges, with_one)) is not None:
             single.append(cycle)
-        elif (cycle := graph.shortest(_with_several(graph, read, layers, edges))) is not None:
+        elif (cycle := graph.shortest(edges, with_several)) is not None:
             several.append(cycle)
     yield "G-single", single[:MOST_SHOWN], len(single)
     yield "G-nonadjacent", several[:MOST_SHOWN], len(several)
-
-
-def _with_one(graph: Graph, read: Flags, whole: Nodes, edges: list[tuple[int, int]]) -> Iterator[FoundCycle]:
-    others = read.copy()
-    others[k.RW] = False
-    for source, target in edges:
-        nodes, kinds = graph.path(others, whole, target, source)
-        if nodes:
-            yield FoundCycle("G-single", nodes, (*kinds, k.RW))
-
-
-def _with_several(graph: Graph, read: Flags, layers: Nodes, edges: list[tuple[int, int]]) -> Iterator[FoundCycle]:
-    for source, target in edges:
-        nodes, kinds = graph.path(read, layers, 2 * target + 1, 2 * source, layers=2)
-        if (cycle := _simple(nodes, (*kinds, k.RW))) is not None:
-            yield FoundCycle("G-nonadjacent", *cycle)
 
 
 def _simple(nodes: tuple[int, ...], kinds: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
@@ -235,18 +232,16 @@ def _with_neighbours(graph: Graph, read: Flags, component: Nodes, explained: Fla
     """
     doubled = np.repeat(component, 2)
 
-    def cycles(edges: list[tuple[int, int]]) -> Iterator[FoundCycle]:
-        for source, target in edges:
-            nodes, kinds = graph.path(
-                read, doubled, 2 * target + 1, 2 * source + 1, layers=2, neighbours=True, avoid=2 * source
-            )
-            if nodes:
-                yield FoundCycle("G2-item", nodes, (*kinds, k.RW))
+    def search(source: int, target: int, most: int) -> FoundCycle | None:
+        nodes, kinds = graph.path(
+            read, doubled, 2 * target + 1, 2 * source + 1, most, layers=2, neighbours=True, avoid=2 * source
+        )
+        return FoundCycle("G2-item", nodes, (*kinds, k.RW)) if nodes else None
 
     other_names = set(component[explained].tolist())
     shown, number = list[FoundCycle](), 0
     for edges in graph.inside(component, k.RW):
-        cycle = graph.shortest(cycles(edges))
+        cycle = graph.shortest(edges, search)
         if cycle is not None or component[edges[0][0]] not in other_names:
             number += 1
         if cycle is not None and len(shown) < MOST_SHOWN:
