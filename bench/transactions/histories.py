@@ -7,9 +7,9 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final, TextIO
 
-#: Keys that are in use at a time, and appends to one before another takes its place.
+#: Keys that are in use at a time, and the fewest and most appends to one before another takes its place.
 ACTIVE: Final = 10
-MOST_WRITES: Final = 16
+WRITES: Final = (4, 16)
 CLIENTS: Final = 10
 _HEADER: Final = '{"format":"harness-history","version":2,"test":"bench","model":"list-append","seed":1,"started":""}\n'
 
@@ -31,6 +31,7 @@ class _Store:
         self.file, self.random = file, random
         self.lists: dict[int, list[int]] = {}
         self.active, self.keys, self.values, self.line = list(range(ACTIVE)), ACTIVE, 0, 0
+        self.left = [random.randint(*WRITES) for _ in range(ACTIVE)]
         self.open: dict[int, Steps] = {}
 
     def run(self, transactions: int, skews: set[int]) -> None:
@@ -66,7 +67,9 @@ class _Store:
                 continue
             self.values += 1
             steps.append(["append", key, self.values])
-            if self.random.random() < 1 / MOST_WRITES:
+            self.left[slot] -= 1
+            if not self.left[slot]:
+                self.left[slot] = self.random.randint(*WRITES)
                 self.active[slot] = self.keys
                 self.keys += 1
         return steps

@@ -258,15 +258,15 @@ def scan_steps(data, begin, stop, known, names, writes, holds):  # type: ignore[
 
     (First step of each; kind, key, value, begin and length of the list by step; elements; how many are plain.)
     """
-    brackets, commas = 0, 0
+    size = 0
     for row in range(begin.size):
-        for place in range(begin[row], stop[row]):
-            brackets += data[place] == 91
-            commas += data[place] == 44
+        size += stop[row] - begin[row]
+    # No step has less than nine bytes, no element less than two.  Memory that is not written to is not taken.
+    most = size // 9 + 2
     first = np.zeros(begin.size + 1, np.int64)
-    kind, key = np.empty(brackets, np.int8), np.empty(brackets + 1, np.int64)
-    value, start = np.empty(brackets + 1, np.int64), np.empty(brackets, np.int64)
-    length, elements = np.empty(brackets, np.int32), np.empty(brackets + commas, np.int64)
+    kind, key, value = np.empty(most, np.int8), np.empty(most, np.int64), np.empty(most, np.int64)
+    start, length = np.empty(most, np.int64), np.empty(most, np.int32)
+    elements = np.empty(size // 2 + 2, np.int64)
     steps, used, plain = 0, 0, 0
     while plain < begin.size:
         place, end = begin[plain], stop[plain]
@@ -299,7 +299,4 @@ def scan_steps(data, begin, stop, known, names, writes, holds):  # type: ignore[
             break
         plain += 1
         first[plain] = steps
-    return (
-        first, kind[:steps].copy(), key[:steps].copy(), value[:steps].copy(), start[:steps].copy(),
-        length[:steps].copy(), elements[:used].copy(), plain,
-    )  # fmt: skip
+    return first, kind[:steps], key[:steps], value[:steps], start[:steps], length[:steps], elements[:used], plain
