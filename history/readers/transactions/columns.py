@@ -111,7 +111,7 @@ def columns_of_operations(
                 else:
                     value.append(numbers.of(content))
                 length.append(len(elements) - begin[-1])
-        except (KeyError, TypeError, ValueError):
+        except (KeyError, TypeError, ValueError, RecursionError):
             raise FormatError(source, place(operation.invoke_index), _complaint(steps, holds)) from None
         first.append(len(kind))
     return TransactionColumns(
