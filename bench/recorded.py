@@ -30,8 +30,6 @@ import pyarrow.parquet as pq
 
 from history import RunFiles
 from tests.support.reports.recorded_runs import RUNS, recorded_run
-from tests.support.reports.runs import make
-from tests.support.reports.shapes import Shape
 
 #: Judges a run, and writes what came of it, and what was opened below the run meanwhile; then lists and shows it.
 _CHILD: Final = """
@@ -63,7 +61,6 @@ record["listed"], record["shown"] = printed("ls", "--json", store), printed("sho
 with open(target, "w") as file:
     json.dump(record, file)
 """
-_KINDS: Final = ("valid", "invalid", "unknown", "harness-failure", "no-recovery")
 _TIMES: Final = re.compile(r'"(?:seconds|timings|read|tables|session)": ?[0-9.e-]+')
 
 
@@ -71,16 +68,10 @@ def cases(own: list[Path]) -> Iterator[tuple[str, Callable[[Path], Path]]]:
     """Yield the name of each run and the function that puts it below a directory."""
     for name in (*RUNS, "entries-lost"):
         yield name, partial(recorded_run, name)
-    for kind in _KINDS:
-        yield f"made-{kind}", partial(_made, kind)
     for name, harm in _HARMS.items():
         yield name, partial(_harmed, harm)
     for path in own:
         yield path.name, partial(_copied, path)
-
-
-def _made(kind: str, below: Path) -> Path:
-    return make(below / f"run-{kind}", Shape(kind=kind, operations=2500, rate=100.0, interval_s=4.0, fault="all")).root
 
 
 def _copied(run: Path, below: Path) -> Path:
