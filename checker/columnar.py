@@ -23,7 +23,7 @@ from checker.dispatch import ENGINES, decide
 from checker.engines.automaton import ENGINE as AUTOMATON
 from checker.engines.registers import cores as cores_of_zones
 from checker.engines.values import ENGINE as VALUES
-from checker.engines.values import never_written
+from checker.engines.values import NEVER_WRITTEN, never_written
 from checker.engines.zones import ENGINE as ZONES
 from checker.engines.zones_columns import calls_at, contiguous, fields_of_keys, takes_part, writes_beside
 from checker.explain.column_scene import ColumnScene
@@ -33,7 +33,7 @@ from checker.turns import in_turns
 from history import KeyVerdict, worst
 from history.codes import OK, READ, WRITE
 from history.readers.columns import OperationColumns
-from history.records.verdicts import MAX_COUNTEREXAMPLES
+from history.records.verdicts import MAX_EXPLAINED, WITHOUT_KIND, count_kinds
 
 #: At most this many operations, and this much work (some milliseconds), are done without leaving compiled code.
 MAX_SHORT: Final = 10_000
@@ -191,7 +191,10 @@ class _Check:
         """Make verdicts on invalid keys, without counterexamples."""
         for key in bad.tolist():
             name, count = self.columns.keys[key], int(verdicts.counts[key])
-            verdicts.others[key] = KeyVerdict(name, "invalid", engine, count, verdicts.seconds, violations=1)
+            kinds = count_kinds((), 1)
+            verdicts.others[key] = KeyVerdict(
+                name, "invalid", engine, count, verdicts.seconds, violations=1, kinds=kinds, more=True
+            )
 
     def verdict(self, result: EngineResult, key: int, operations: int, calls: Sequence[Call] = ()) -> KeyVerdict:
         """The verdict for a result, with its counterexamples if proofs are wanted."""
@@ -235,9 +238,12 @@ class _Check:
         rest = self._by_first(_gathered(columns, kept), kept, engines) if kept.size else valid
         if rest is None:
             return None
-        cores = (*((call,) for call in calls_at(columns, strays[:MAX_COUNTEREXAMPLES])), *rest.cores)
+        cores = (*((call,) for call in calls_at(columns, strays[:MAX_EXPLAINED])), *rest.cores)
         violations = int(strays.size) + rest.violations
-        return EngineResult("invalid", VALUES, cores=cores, violations=violations, reason=rest.reason)
+        beyond = tuple((NEVER_WRITTEN, row) for row in strays[MAX_EXPLAINED:].tolist()) + rest.beyond
+        return EngineResult(
+            "invalid", VALUES, cores=cores, violations=violations, reason=rest.reason, beyond=beyond, more=rest.more
+        )
 
     def _by_first(self, found: Any, rows: IntArray, engines: Sequence[Engine]) -> EngineResult | None:
         """The result of the first engine that decides, with the cores of all violations where it knows these."""
@@ -256,11 +262,14 @@ class _Check:
         """Add the cores of the violations that came to exist at the result's ``last`` and ``further`` ranks."""
         # What nothing explains is always a return.
         events = np.array([result.last, *result.further])
-        lasts = self.columns.ret[rows[~found.code[events]]].tolist()
+        ended = rows[~found.code[events]]
+        lasts = self.columns.ret[ended].tolist()
         shown = lasts[:MAX_AUTOMATON_CORES] if self.proofs else ()
+        beyond = tuple((WITHOUT_KIND, row) for row in ended[len(shown) :].tolist())
         small = [_tail_core(self.columns, rows, self.model, last, self.limits) for last in shown]
         cores, notes = tuple(tuple(core.calls) for core in small), "; ".join(core.note for core in small if core.note)
-        return replace(result, last=lasts[0], further=tuple(lasts[1:]), cores=cores, reason=notes or None)
+        further = tuple(lasts[1:])
+        return replace(result, last=lasts[0], further=further, cores=cores, reason=notes or None, beyond=beyond)
 
 
 def _gathered(columns: OperationColumns, rows: IntArray) -> Any:

@@ -100,8 +100,8 @@ def _witnessed(example: Counterexample, model: Model, recorded: Sequence[Operati
 
 def _without(kinds: Collection[str], verdict: KeyVerdict) -> KeyVerdict:
     kept = tuple(example for example in verdict.counterexamples if example.kind not in kinds)
-    fewer = len(verdict.counterexamples) - len(kept)
-    return replace(verdict, counterexamples=kept, violations=verdict.violations - fewer)
+    counts = tuple(kind for kind in verdict.kinds if kind.kind not in kinds)
+    return replace(verdict, counterexamples=kept, violations=sum(kind.count for kind in counts), kinds=counts)
 
 
 def check_keys(

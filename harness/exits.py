@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from history.records.verdicts import verdict_of
+from history.records.results import verdict_of
 
 EXIT_OF_VERDICT: Final = {"valid": 0, "invalid": 1, "unknown": 2}
 EXIT_USAGE: Final = 254

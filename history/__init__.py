@@ -35,13 +35,12 @@ from history.records.layout import RunFiles
 from history.records.operations import UNAPPLIED, Operation, pair
 from history.records.probes import Probe, read_probes
 from history.records.receipts import Receipt, receipts_of
+from history.records.results import Check, Results
 from history.records.verdicts import (
-    Check,
     Counterexample,
     KeyVerdict,
     Linearization,
     Point,
-    Results,
     Role,
     Verdict,
     worst,

@@ -179,7 +179,6 @@ ALLOWED_WORDS: dict[str, tuple[set[str], str]] = {
         ("history/records/indexes.py", "web/src/epochs.js"),
         ({"zookeeper", "zxid"}, "an example of indexes that have epochs"),
     ),
-    "history/records/violations.py": ({"ledger"}, _EARLIER),
     "harness/suite/known_defects.py": ({"[push-"}, "an example of a defect's mark"),
     "checker/models/registry.py": ({"ledger", "sync-state-set", "sync_state_set", "syncstateset"}, _MODEL),
     "checker/models/sync_state_set.py": (

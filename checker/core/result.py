@@ -24,7 +24,8 @@ class EngineResult:
     counts all of them.  ``last`` is the rank up to which the history was found to be consistent, ``states`` what the
     object could be at that moment, in words.  ``reason`` says why a verdict is unknown and how far the engine came;
     ``kind`` names an anomaly that the engine itself has recognised; ``further`` are the ranks of violations after
-    ``last``, found by going on from an unknown state.
+    ``last``, found by going on from an unknown state.  ``beyond`` are violations without a core, each by its kind and
+    the source of the call that completed it.  With ``more`` there may be others that are not counted.
     """
 
     verdict: Verdict
@@ -37,6 +38,8 @@ class EngineResult:
     reason: str | None = None
     kind: str | None = None
     further: tuple[int, ...] = ()
+    beyond: tuple[tuple[str, int], ...] = ()
+    more: bool = False
 
 
 def not_begun(engine: str, operations: int) -> EngineResult:

@@ -18,18 +18,20 @@ from checker.dispatch import decide
 from checker.engines.counter_sums import Evidence, Wrong, are_whole, out_of_bounds
 from checker.models.objects import Counter
 from history.records.text import counted
-from history.records.verdicts import MAX_COUNTEREXAMPLES
+from history.records.verdicts import MAX_EXPLAINED, WITHOUT_KIND
 
 Shown: TypeAlias = Wrong | Part
 
 
 @dataclass(frozen=True, slots=True)
 class InCounter:
-    """The violations that are shown, earliest first, how many there are, and what is not known of them."""
+    """The violations that are explained, earliest first, how many there are, and what is not known of them."""
 
     held: tuple[Shown, ...]
     count: int
     note: str | None
+    beyond: tuple[tuple[str, int], ...]
+    more: bool
 
 
 def find_in_counter(result: EngineResult, calls: Sequence[Call], limits: Limits) -> InCounter:
@@ -42,7 +44,7 @@ def find_in_counter(result: EngineResult, calls: Sequence[Call], limits: Limits)
         rest = _without(left, (read for read, _ in wrong))
         first = not wrong and not parts
         again = result if first else decide(rest, Counter(), more, proof=False)
-        if again.verdict != "invalid" or len(parts) >= MAX_COUNTEREXAMPLES:
+        if again.verdict != "invalid" or len(parts) >= MAX_EXPLAINED or (parts and more.over()):
             break
         found = _within_bounds(rest, again, limits if first else more, whole=whole)
         if found.note and not first and more.over():
@@ -50,13 +52,15 @@ def find_in_counter(result: EngineResult, calls: Sequence[Call], limits: Limits)
         parts.append(found)
         left = _without(left, [latest_read(found)])
     groups, evidence = _groups(wrong), Evidence(rest) if wrong else None
-    shown = (evidence and evidence.of(read, low=low) for read, low in groups[:MAX_COUNTEREXAMPLES])
+    shown = (evidence and evidence.of(read, low=low) for read, low in groups[:MAX_EXPLAINED])
     held = sorted([*parts, *(one for one in shown if one)], key=lambda one: latest_read(one).ret)
     count, notes = len(parts) + len(groups), [one.note for one in parts]
     if again.verdict != "valid":
         why = again.reason or "the rest was not looked for"
         notes.insert(0, f"there may be more than the first {counted(count, 'violation')}: {why}")
-    return InCounter(tuple(held[:MAX_COUNTEREXAMPLES]), count, "; ".join(note for note in notes if note) or None)
+    note = "; ".join(note for note in notes if note) or None
+    beyond = tuple((WITHOUT_KIND, read.source) for read, _ in groups[MAX_EXPLAINED:])
+    return InCounter(tuple(held), count, note, beyond, again.verdict != "valid")
 
 
 def _within_bounds(calls: Sequence[Call], result: EngineResult, limits: Limits, *, whole: bool) -> Shown:

@@ -27,7 +27,7 @@ from checker.engines.sets import ENGINE as SET_SWEEP
 from checker.models.objects import SparseLog
 from history import Operation
 from history.records.text import counted
-from history.records.verdicts import MAX_COUNTEREXAMPLES
+from history.records.verdicts import MAX_COUNTEREXAMPLES, MAX_EXPLAINED, WITHOUT_KIND
 
 #: At most this many of the returns that the automaton cannot explain are shown: each is a search of its own.
 MAX_AUTOMATON_CORES: Final = 4
@@ -60,11 +60,17 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """Violations, earliest first; ``count`` may be more than are held, ``note`` says why it may be too low."""
+    """Violations, earliest first; ``count`` may be more than are held.
+
+    ``beyond`` are the kinds and the completing calls (by their sources) of those that are not held, as far as they are
+    known; ``more``: there may be others; ``note`` says what is not known.
+    """
 
     held: tuple[Finding, ...] = ()
     count: int = 0
     note: str | None = None
+    beyond: tuple[tuple[str, int], ...] = ()
+    more: bool = False
 
 
 def find_all(result: EngineResult, calls: Sequence[Call], model: Model, limits: Limits) -> Findings:
@@ -76,24 +82,29 @@ def find_all(result: EngineResult, calls: Sequence[Call], model: Model, limits: 
     if not result.cores and len(held) < len(_lasts(result)):
         note = f"the deadline passed when {len(held)} of the violations had been reduced to a few operations each"
     if result.engine in FINDING_ALL or not calls:
-        return _sorted(held, max(result.violations, len(held)), note)
+        rest = {*(() if result.cores else (result.last, *result.further)[len(held) :])}
+        beyond = (*result.beyond, *((WITHOUT_KIND, call.source) for call in calls if call.ret in rest))
+        return _sorted(held, max(result.violations, len(held)), note, beyond)
     more = limits.extended()
     count, left = max(result.violations, len(held)), list(calls)
-    fresh = held
+    fresh, unsought = held, False
     while fresh:
         left = _neutralised(left, fresh, model)
-        if len(held) >= MAX_COUNTEREXAMPLES or more.over():
-            note = _note(left, model, more, len(held))
+        if len(held) >= MAX_EXPLAINED or more.over():
+            unsought = more.over() or decide(left, model, limits, proof=False).verdict != "valid"
+            note = _unsought(len(held)) if unsought else note
             break
         again = decide(left, model, more, proof=False)
         if again.verdict == "unknown":
-            note = f"more than the first {counted(len(held), 'violation')} were not looked for: {again.reason}"
+            note, unsought = f"{_unsought(len(held))}: {again.reason}", True
+        if again.verdict == "valid":
+            count = len(held)
         if again.verdict != "invalid":
             break
         fresh = _findings(again, left, model, more)
-        count += max(again.violations, len(fresh))
+        count = len(held) + max(again.violations, len(fresh))
         held += fresh
-    return _sorted(held, count, note)
+    return _sorted(held, count, note, more=unsought)
 
 
 def find_by_columns(
@@ -104,11 +115,11 @@ def find_by_columns(
     gone: set[int] = set()
     more, note, count = limits.extended(), None, 0
     while wrong := proof.contradictions(gone):
-        if len(held) >= MAX_COUNTEREXAMPLES or (held and more.over()):
+        if len(held) >= MAX_EXPLAINED or (held and more.over()):
             note = _unsought(len(held))
             break
         count += len(wrong)
-        shown = wrong[: MAX_COUNTEREXAMPLES - len(held)]
+        shown = wrong[: MAX_EXPLAINED - len(held)]
         calls = _calls_at(operations, model, {begun for one in shown for begun in one.begun})
         known = {begun: call.made_pending() if begun in gone else call for begun, call in calls.items()}
         for one in shown:
@@ -122,7 +133,7 @@ def find_by_columns(
             same = (replace(due, invoke=begun, ret=ended) for begun, ended in again)
             trials = [call for call in same if not has_linearization(Finding((*rest, call), result), model)]
             gone |= {due.invoke, *(call.invoke for call in trials)}
-    return None if wrong is None else _sorted(held, count, note)
+    return None if wrong is None else _sorted(held, count, note, more=note is not None)
 
 
 def _calls_at(operations: Sequence[Operation], model: Model, begun: Collection[int]) -> dict[int, Call]:
@@ -132,17 +143,17 @@ def _calls_at(operations: Sequence[Operation], model: Model, begun: Collection[i
     return {call.invoke: call for call in calls if call is not None}
 
 
-def _sorted(held: list[Finding], count: int, note: str | None) -> Findings:
-    shown = tuple(sorted(held, key=lambda finding: finding.moment)[:MAX_COUNTEREXAMPLES])
-    notes = [note, *(finding.note for finding in shown)]
-    return Findings(shown, count, "; ".join(note for note in notes if note) or None)
-
-
-def _note(left: list[Call], model: Model, limits: Limits, held: int) -> str | None:
-    """Is there anything after the last violation that is held?"""
-    if not limits.over() and decide(left, model, limits, proof=False).verdict == "valid":
-        return None
-    return _unsought(held)
+def _sorted(
+    held: list[Finding],
+    count: int,
+    note: str | None,
+    beyond: tuple[tuple[str, int], ...] = (),
+    *,
+    more: bool = False,
+) -> Findings:
+    ordered = tuple(sorted(held, key=lambda finding: finding.moment))
+    notes = dict.fromkeys([note, *(finding.note for finding in ordered[:MAX_COUNTEREXAMPLES])])
+    return Findings(ordered, count, "; ".join(note for note in notes if note) or None, beyond, more)
 
 
 def _unsought(held: int) -> str:

@@ -17,7 +17,7 @@ from checker.engines.kv import ENGINE, INITIAL, Assignment, Reading, read_values
 from checker.engines.kv_partial import PartOfKv
 from checker.engines.kv_pieces import Pieces
 from history.records.text import counted
-from history.records.verdicts import MAX_COUNTEREXAMPLES
+from history.records.verdicts import MAX_EXPLAINED
 
 
 def contradicts(part: Sequence[Call], pieces: Pieces) -> bool:
@@ -72,13 +72,13 @@ def find_in_kv(calls: Sequence[Call], pieces: Pieces, limits: Limits) -> Finding
     history, of_register = _KvHistory(calls, reading, assignments[0]), register_calls(calls, reading, assignments[0])
     register = CasRegister(INITIAL)
     conflicts = sorted(reading.conflicts.values(), key=lambda conflict: conflict.core[-1].ret)
-    held = [history.finding(conflict.kind, conflict.core) for conflict in conflicts[:MAX_COUNTEREXAMPLES]]
+    held = [history.finding(conflict.kind, conflict.core) for conflict in conflicts[:MAX_EXPLAINED]]
     count, note = len(conflicts), None
     # ``decide`` returns unknown when the time is over.  The first one is looked for until the deadline.
     while (
         result := decide(of_register, register, more if held else limits, engine="chains", proof=False)
     ).verdict != "valid":
-        if result.verdict == "unknown" or (held and more.over()) or len(held) >= 2 * MAX_COUNTEREXAMPLES:
+        if result.verdict == "unknown" or (held and more.over()) or len(held) >= MAX_EXPLAINED:
             note = f"there may be more than the first {counted(len(held), 'violation')}: the rest was not looked for"
             break
         found = chain_core(of_register, register, more if held else limits)
@@ -94,4 +94,4 @@ def find_in_kv(calls: Sequence[Call], pieces: Pieces, limits: Limits) -> Finding
     if not held:
         return None
     held.sort(key=lambda finding: finding.moment)
-    return Findings(tuple(held[:MAX_COUNTEREXAMPLES]), count, note)
+    return Findings(tuple(held), count, note, more=note is not None)

@@ -18,7 +18,6 @@ from checker.core.scene import Scene
 from checker.counterexamples.enumerate import Finding, find_all
 from checker.dispatch import decide
 from history import Counterexample, Operation
-from history.records.verdicts import MAX_COUNTEREXAMPLES
 
 _WRITES: Final = ("write", "w")
 _MODEL: Final = CasRegister()
@@ -39,6 +38,9 @@ class SingleRegisterFindings:
     held: tuple[SingleRegisterFinding, ...]
     count: int
     note: str | None
+    beyond: tuple[tuple[str, int], ...] = ()
+    #: What contradicts itself only on several registers together is never looked for.
+    more: bool = True
 
 
 def find_in_single_registers(calls: Sequence[Call], limits: Limits) -> SingleRegisterFindings | None:
@@ -61,7 +63,7 @@ def find_in_single_registers(calls: Sequence[Call], limits: Limits) -> SingleReg
         return None
     notes.append("what contradicts itself only on several registers together was not looked for")
     held.sort(key=lambda alone: alone.finding.moment)
-    return SingleRegisterFindings(tuple(held[:MAX_COUNTEREXAMPLES]), count, "; ".join(dict.fromkeys(notes)))
+    return SingleRegisterFindings(tuple(held), count, "; ".join(dict.fromkeys(notes)))
 
 
 def _by_register(calls: Sequence[Call]) -> dict[Any, list[Call]]:

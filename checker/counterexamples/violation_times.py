@@ -62,10 +62,10 @@ def _by_zones(operations: Sequence[Operation]) -> list[Sighting]:
     if not values_written_once(calls, model.initial):
         return []
     columns = cluster_columns(ranked(calls), model.initial)
-    found, finder = zones(columns), Finder(columns)
-    sighted = []
+    found = zones(columns)
+    finder, sighted = Finder(columns, found), []
     for outer, inner in groups_of(found):
         new = np.flatnonzero(columns.cluster == inner)
-        rows = int(new[np.argmin(columns.invoke[new])]), finder.stale(found, outer, inner)
+        rows = int(new[np.argmin(columns.invoke[new])]), finder.stale(outer, inner)
         sighted.append(Sighting(*(operations[calls[row].source] for row in rows)))
     return sighted

@@ -243,8 +243,9 @@ def result_of(found: Timeline, columns: TimelineColumns, names: Any) -> EngineRe
     states = tuple(names[state] for state in found.states)
     first, *further = found.dead
     return EngineResult(
-        "invalid", ENGINE, violations=len(found.dead), last=first, states=states, further=tuple(further)
-    )
+        "invalid", ENGINE, violations=len(found.dead), last=first, states=states, further=tuple(further),
+        more=found.stopped is not None,
+    )  # fmt: skip
 
 
 def decide_register(calls: Any, limits: Limits) -> EngineResult | None:

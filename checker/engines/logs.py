@@ -24,7 +24,7 @@ from checker.engines.log_columns import LogProof, bounds, log_columns
 from checker.engines.sentences import explain_log
 from checker.models.objects import Log
 from history import Operation
-from history.records.verdicts import MAX_COUNTEREXAMPLES
+from history.records.verdicts import MAX_EXPLAINED
 
 ENGINE: Final = "log sweep"
 _FUNCTIONS: Final = ("append", "get", "list")
@@ -150,7 +150,7 @@ def _sweep(
     known = (pair for pair in pairs if not pair[1].pending or pair[1].source in witnesses)
     cores = list(dict.fromkeys(_witnessed(*pair, witnesses) for pair in known))
     if cores:
-        shown = tuple(cores[:MAX_COUNTEREXAMPLES])
+        shown = tuple(cores[:MAX_EXPLAINED])
         return EngineResult("invalid", ENGINE, cores=shown, violations=len(cores), last=cores[0][0].ret)
     return EngineResult("valid", ENGINE, order=_order(calls, filled, [bound[0] for bound in low]) if proof else None)
 

@@ -45,7 +45,7 @@ from checker.engines.sentences import explain_queue
 from checker.models.objects import FifoQueue
 from history import Operation
 from history.codes import NEVER
-from history.records.verdicts import MAX_COUNTEREXAMPLES
+from history.records.verdicts import MAX_COUNTEREXAMPLES, WITHOUT_KIND
 
 ENGINE: Final = "queue sweep"
 _BY_INVOCATION: Final = attrgetter("invoke")
@@ -68,11 +68,16 @@ class _Queue:
     reported: set[Any] = field(default_factory=set)
     reported_empty: set[int] = field(default_factory=set)
     cores: list[tuple[Call, ...]] = field(default_factory=list)
+    kinds: dict[int, tuple[str, int]] = field(default_factory=dict)
     violations: int = 0
 
-    def report(self, due: Call, others: Iterable[Call]) -> None:
-        """A violation that came to exist when ``due`` returned; only the earliest are kept."""
+    def report(self, due: Call, others: Iterable[Call], kind: str = WITHOUT_KIND) -> None:
+        """A violation that came to exist when ``due`` returned; only the cores of the earliest are kept.
+
+        Of the others the ``kind`` is, where no more than that one call is needed to know it.
+        """
         self.violations += 1
+        self.kinds[due.source] = kind, due.source
         if len(self.cores) < MAX_COUNTEREXAMPLES or due.ret < self.cores[-1][0].ret:
             insort(self.cores, (due, *others), key=lambda core: core[0].ret)
             del self.cores[MAX_COUNTEREXAMPLES:]
@@ -129,7 +134,11 @@ def decide_by_queue_sweep(calls: Sequence[Call], limits: Limits, *, proof: bool 
     if queue.cores:
         cores = tuple(tuple(sorted(core, key=_BY_INVOCATION)) for core in queue.cores)
         last = queue.cores[0][0].ret
-        return EngineResult("invalid", ENGINE, cores=cores, violations=queue.violations, last=last, reason=reason)
+        beyond = tuple(queue.kinds[due] for due in queue.kinds.keys() - {due.source for due, *_ in queue.cores})
+        return EngineResult(
+            "invalid", ENGINE, cores=cores, violations=queue.violations, last=last, reason=reason, beyond=beyond,
+            more=reason is not None,
+        )  # fmt: skip
     return EngineResult("valid", ENGINE, order=linearization(queue.pairs(), moments))
 
 
@@ -158,7 +167,8 @@ def _was_there(call: Call, queue: _Queue) -> bool:
     begun = enqueue is not None and enqueue.invoke < call.ret
     first = queue.taken.setdefault(call.result, call) if begun else None
     if first is not call and call.result not in queue.reported:
-        queue.report(call, [other for other in (enqueue, first) if other is not None])
+        kind = "never-written" if enqueue is None else "duplicate" if begun else "future-read"
+        queue.report(call, [other for other in (enqueue, first) if other is not None], kind)
     return first is call
 
 
@@ -189,7 +199,7 @@ def _overtaken(queue: _Queue, limits: Limits) -> None:
             queue.reported.add(ahead[-1].value)
             lost += 1
         elif overtaken:
-            queue.report(answer, [later[place], *asked])
+            queue.report(answer, [later[place], *asked], "queue-order" if asked else "stale-read")
             queue.reported.add(later[place].value)
 
 

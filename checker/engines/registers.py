@@ -20,7 +20,7 @@ from checker.engines.zones import ENGINE, ClusterColumns, Zones, linearization, 
 from checker.engines.zones_columns import Prepared, calls_at, fields_of_keys, prepare
 from history.codes import NEVER
 from history.readers.columns import OperationColumns
-from history.records.verdicts import MAX_COUNTEREXAMPLES
+from history.records.verdicts import MAX_COUNTEREXAMPLES, MAX_EXPLAINED, WITHOUT_KIND
 
 #: From this many operations on even loading the compiled zones is worth it.
 _MIN_TO_LOAD: Final = 5_000_000
@@ -45,14 +45,14 @@ def decide_by_zones(calls: Sequence[Call], model: Model, limits: Limits, *, proo
         order = [calls[row] for row in linearization(columns, found)] if proof else None
         return EngineResult("valid", ENGINE, order=order)
     groups = list(groups_of(found))
-    finder = Finder(columns)
+    finder = Finder(columns, found)
     cores = tuple(
-        tuple(calls[row] for row in minimal([calls[row] for row in finder.core(found, *group)], calls, model))
-        for group in groups[:MAX_COUNTEREXAMPLES]
+        tuple(calls[row] for row in minimal([calls[row] for row in finder.core(*group)], calls, model))
+        for group in groups[:MAX_EXPLAINED]
     )
-    return EngineResult(
-        "invalid", ENGINE, cores=cores, violations=len(groups), last=min(core[-1].ret for core in cores)
-    )
+    beyond = tuple((kind, calls[row].source) for kind, row in map(finder.seen, groups[MAX_EXPLAINED:]))
+    last = min(core[-1].ret for core in cores)
+    return EngineResult("invalid", ENGINE, cores=cores, violations=len(groups), last=last, beyond=beyond)
 
 
 def _unwritten(calls: Sequence[Call]) -> Any:
@@ -93,36 +93,67 @@ def groups_of(found: Zones) -> Iterator[tuple[int, int]]:
 class Finder:
     """Finds the rows that show a violation: of each cluster its write, its f, and the first answer that contradicts."""
 
-    def __init__(self, columns: ClusterColumns) -> None:
-        self.columns = columns
+    def __init__(self, columns: ClusterColumns, found: Zones) -> None:
+        self.columns, self.found = columns, found
         self._acknowledged = np.full(columns.clusters, NEVER)
         self._acknowledged[columns.cluster[columns.write]] = columns.ret[columns.write]
+        self._rows, self._starts = _grouped(columns.cluster, columns.clusters)
+        self._inners, self._outers = _grouped(found.outer, columns.clusters)
+        self._gone_on = self._newest_read()
 
-    def core(self, found: Zones, outer: int, inner: int) -> list[int]:
+    def core(self, outer: int, inner: int) -> list[int]:
+        first = self.found.first
         if outer < 0:
             rows = set(self._base(self._of(inner)))
         else:
-            inner = self._newer(found, outer, inner)
-            rows = set(self._side(outer, int(found.first[inner]))) | set(self._side(inner, int(found.first[outer])))
+            inner = self._newer(outer, inner)
+            rows = set(self._side(outer, int(first[inner]))) | set(self._side(inner, int(first[outer])))
         return sorted(rows, key=lambda row: int(self.columns.invoke[row]))
 
-    def stale(self, found: Zones, outer: int, inner: int) -> int:
+    def stale(self, outer: int, inner: int) -> int:
         """The row with which the violation came to exist: the first to end that began after the newer value was seen.
 
         Later ones that return the old value are the same violation again.
         """
-        after = int(found.first[inner]) if outer >= 0 else -1
+        after = int(self.found.first[inner]) if outer >= 0 else -1
         return self._first(self._of(outer if outer >= 0 else inner), after)[0]
 
-    def _newer(self, found: Zones, outer: int, inner: int) -> int:
+    def seen(self, group: tuple[int, int]) -> tuple[str, int]:
+        """The kind of a violation as far as it is known without its core, and the row with which it came to exist."""
+        outer, inner = group
+        row = self.stale(outer, inner)
+        if outer < 0:
+            return ("never-written" if self.found.written[inner] < 0 else "future-read"), row
+        newer = self._newer(outer, inner)
+        own = self._of(newer)
+        # As ``explain.registers`` says it: nobody read it, nor anything that was written after it.
+        unread = own.size == 1 and bool(self.columns.write[own[0]])
+        lost = unread and self._gone_on[self._owner(newer)] <= self.columns.invoke[own[0]]
+        return ("lost-write" if lost else WITHOUT_KIND), row
+
+    def _newest_read(self) -> IntArray:
+        """For each key the last return of a write of a value that was read; ``NEVER`` where a write is not known."""
+        columns = self.columns
+        read = np.unique(columns.cluster[~columns.write])
+        read = read[read >= columns.starts.size]
+        newest = np.full(columns.starts.size, -1, np.int64)
+        np.maximum.at(newest, self._owner(read), self._acknowledged[read])
+        return newest
+
+    def _owner(self, clusters: Any) -> Any:
+        """The keys of clusters, by where their operations stand."""
+        rank = self.columns.invoke[self._rows[self._starts[clusters]]]
+        return np.searchsorted(self.columns.starts, rank, "right") - 1
+
+    def _newer(self, outer: int, inner: int) -> int:
         """A value that shows the violation as early as ``inner`` does, one whose write was acknowledged if possible."""
-        began = int(self.columns.invoke[self.stale(found, outer, inner)])
-        others = found.inner[found.outer == outer]
-        known = others[(found.first[others] < began) & (self._acknowledged[others] < began)]
+        began = int(self.columns.invoke[self.stale(outer, inner)])
+        others = self.found.inner[self._inners[self._outers[outer] : self._outers[outer + 1]]]
+        known = others[(self.found.first[others] < began) & (self._acknowledged[others] < began)]
         return int(known[0]) if known.size else inner
 
     def _of(self, cluster: int) -> IntArray:
-        return np.flatnonzero(self.columns.cluster == cluster)
+        return self._rows[self._starts[cluster] : self._starts[cluster + 1]]
 
     def _base(self, rows: IntArray) -> Iterator[int]:
         yield from rows[self.columns.write[rows]].tolist()
@@ -138,6 +169,12 @@ class Finder:
         """The row that ends first of those that begin after a rank; none if there is none."""
         later = rows[self.columns.invoke[rows] > after]
         return [int(later[np.argmin(self.columns.ret[later])])] if later.size else []
+
+
+def _grouped(groups: IntArray, number: int) -> tuple[IntArray, IntArray]:
+    """The places of an array, those of one group together in their order, and where each group begins."""
+    places = np.argsort(groups, kind="stable")
+    return places, np.searchsorted(groups[places], np.arange(number + 1))
 
 
 def minimal(core: Sequence[Call], calls: Sequence[Call], model: Model) -> list[int]:
@@ -205,13 +242,17 @@ def _by_key(prepared: Prepared) -> tuple[Zones, dict[int, list[tuple[int, int]]]
 def _cores(
     columns: OperationColumns, prepared: Prepared, found: Zones, groups: dict[int, list[tuple[int, int]]], model: Model
 ) -> Iterator[tuple[int, EngineResult]]:
-    finder = Finder(prepared.clusters)
+    if not groups:
+        return
+    finder = Finder(prepared.clusters, found)
+    most = max(MAX_COUNTEREXAMPLES, MAX_EXPLAINED // len(groups))
     for key, pairs in groups.items():
         shown = []
-        for pair in pairs[:MAX_COUNTEREXAMPLES]:
-            core = calls_at(columns, prepared.rows[finder.core(found, *pair)])
+        for pair in pairs[:most]:
+            core = calls_at(columns, prepared.rows[finder.core(*pair)])
             shown.append(tuple(core[place] for place in minimal(core, core, model)))
-        yield key, EngineResult("invalid", ENGINE, cores=tuple(shown), violations=len(pairs))
+        beyond = tuple((kind, int(prepared.rows[row])) for kind, row in map(finder.seen, pairs[most:]))
+        yield key, EngineResult("invalid", ENGINE, cores=tuple(shown), violations=len(pairs), beyond=beyond)
 
 
 def _applies(model: Model, calls: Sequence[Call]) -> bool:

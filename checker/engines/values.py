@@ -15,9 +15,11 @@ from checker.core.result import EngineResult
 from checker.engines.zones_columns import dense_ids
 from history.codes import ABSENT, READ
 from history.readers.columns import OperationColumns
-from history.records.verdicts import MAX_COUNTEREXAMPLES
+from history.records.verdicts import MAX_EXPLAINED
 
 ENGINE: Final = "values"
+#: The kind of what was read, and written by no operation that may have had an effect.
+NEVER_WRITTEN: Final = "never-written"
 _OF_REGISTERS: Final = only("read", "write", "cas")
 
 
@@ -36,8 +38,9 @@ def refute(calls: Sequence[Call], model: Model) -> EngineResult | None:
 def each_alone(calls: Sequence[Call]) -> EngineResult:
     """Return an invalid result with each of these calls as a core of its own."""
     first = sorted(calls, key=lambda call: call.ret)
-    cores = tuple((call,) for call in first[:MAX_COUNTEREXAMPLES])
-    return EngineResult("invalid", ENGINE, cores=cores, violations=len(first), last=first[0].ret)
+    cores = tuple((call,) for call in first[:MAX_EXPLAINED])
+    beyond = tuple((NEVER_WRITTEN, call.source) for call in first[MAX_EXPLAINED:])
+    return EngineResult("invalid", ENGINE, cores=cores, violations=len(first), last=first[0].ret, beyond=beyond)
 
 
 def never_written(columns: OperationColumns, rows: IntArray) -> IntArray:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 from checker.core.calls import Call, calls_of
 from checker.core.definition import linearizable
@@ -36,20 +36,52 @@ from checker.explain.kv import explain_kv
 from checker.explain.legal_answers import with_answers
 from checker.explain.points import with_points
 from history import Counterexample, KeyVerdict, Operation
+from history.records.verdicts import MAX_COUNTEREXAMPLES, KindCount, count_kinds
+
+
+class Violations(Protocol):
+    """How many violations were found, those without a core (kind, source), and what is not known of them."""
+
+    @property
+    def count(self) -> int: ...
+    @property
+    def beyond(self) -> Sequence[tuple[str, int]]: ...
+    @property
+    def note(self) -> str | None: ...
+    @property
+    def more(self) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The counterexamples that are shown, the number of violations, and a note."""
+    """The counterexamples that are shown, the number of violations, in all and by kind, and a note.
+
+    With ``more`` there may be others.
+    """
 
     examples: tuple[Counterexample, ...]
     violations: int
     reason: str | None
+    kinds: tuple[KindCount, ...] = ()
+    more: bool = False
+
+    @classmethod
+    def of(
+        cls, examples: Iterable[Counterexample], found: Violations, result: EngineResult, scene: Scene
+    ) -> Explanation:
+        """Show the earliest examples, and count them all by kind, with what has none."""
+        explained = tuple(examples)
+        dated = [(example.kind, example.completed_at) for example in explained]
+        dated += [(kind, scene.operations[source].ended) for kind, source in found.beyond]
+        count = max(found.count, len(dated))
+        shown, more = explained[:MAX_COUNTEREXAMPLES], found.more or result.more
+        return cls(shown, count, result.reason or found.note, count_kinds(dated, count), more)
 
 
 def unexplained(result: EngineResult) -> Explanation:
     """Only the verdict, and at least one violation if there is any."""
-    return Explanation((), max(result.violations, result.verdict == "invalid"), result.reason)
+    count = max(result.violations, result.verdict == "invalid")
+    return Explanation((), count, result.reason, count_kinds((), count), result.more or count > 0)
 
 
 def key_verdict(
@@ -67,6 +99,8 @@ def key_verdict(
         counterexamples=explained.examples,
         reason=explained.reason,
         certificate=len(explained.examples[0].operations) if explained.examples else order,
+        kinds=explained.kinds,
+        more=explained.more,
     )
 
 
@@ -105,9 +139,9 @@ def explain_findings(found: Findings, result: EngineResult, scene: Scene) -> Exp
     for finding in found.held:
         if has_linearization(finding, scene.model):
             raise _false(result)
-    examples = (_example(finding.core, scene, finding.result) for finding in found.held)
-    shown = tuple(with_points(example, scene.model) for example in examples)
-    return Explanation(shown, found.count, result.reason or found.note)
+    examples = [_example(finding.core, scene, finding.result) for finding in found.held]
+    shown = [with_points(example, scene.model) for example in examples[:MAX_COUNTEREXAMPLES]]
+    return Explanation.of([*shown, *examples[MAX_COUNTEREXAMPLES:]], found, result, scene)
 
 
 def _example(core: Sequence[Call], scene: Scene, result: EngineResult) -> Counterexample:
@@ -124,15 +158,14 @@ def _kv(result: EngineResult, calls: Sequence[Call], scene: Scene, limits: Limit
     if pieces is None or found is None:
         return None
     examples = (explain_kv(one.core, scene.as_known(one.core), one.result, pieces) for one in found.held)
-    return Explanation(tuple(examples), found.count, result.reason or found.note)
+    return Explanation.of(examples, found, result, scene)
 
 
 def _counter(result: EngineResult, calls: Sequence[Call], scene: Scene, limits: Limits) -> Explanation:
     found = find_in_counter(result, calls, limits)
     if any(len(one.core) <= MAX_TRIED_CORE and linearizable(one.core, one.model) for one in found.held):
         raise _false(result)
-    examples = tuple(explain_counter(one, scene) for one in found.held)
-    return Explanation(examples, found.count, result.reason or found.note)
+    return Explanation.of((explain_counter(one, scene) for one in found.held), found, result, scene)
 
 
 def _one_register(result: EngineResult, calls: Sequence[Call], scene: Scene, limits: Limits) -> Explanation | None:
@@ -147,7 +180,7 @@ def _one_register(result: EngineResult, calls: Sequence[Call], scene: Scene, lim
             raise _false(result)
         return as_transactions(_example(one.finding.core, there, one.finding.result), one.register)
 
-    return Explanation(tuple(map(example, found.held)), found.count, result.reason or found.note)
+    return Explanation.of(map(example, found.held), found, result, scene)
 
 
 def _false(result: EngineResult) -> CertificateError:

@@ -12,7 +12,7 @@ from checker.core.wording import plain
 from checker.models.levels import strongest
 from checker.transactions.check import ENGINE as TRANSACTIONS
 from history import Counterexample, KeyVerdict
-from history.records.caveats import leaves_more, violations_text
+from history.records.caveats import violations_text
 from history.records.text import and_listed, counted
 
 #: A counterexample as text of so many columns.
@@ -69,8 +69,7 @@ def _key(key: KeyVerdict, width: int, draw: Draw | None) -> Iterator[str]:
     if key.violations > 1:
         shown = min(_MAX_SHOWN, len(key.counterexamples))
         some = f", the first {shown} of them:" if shown else ", none of which is shown"
-        least = leaves_more([key.reason or ""])
-        yield f"  {violations_text(key.violations, least=least)}" + (some if shown < key.violations else ":")
+        yield f"  {violations_text(key.violations, least=key.more)}" + (some if shown < key.violations else ":")
     if key.engine == TRANSACTIONS:
         yield f"  {_levels(key)}"
     if key.reason:

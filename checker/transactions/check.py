@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from checker.core.model import ModelError
@@ -11,7 +11,7 @@ from checker.models.transactions import Transactions
 from checker.transactions.verdict import Anomaly, check_columns
 from history import Counterexample, KeyVerdict, Operation
 from history.readers.transactions import TransactionColumns, columns_of_operations
-from history.records.verdicts import MAX_COUNTEREXAMPLES, Role
+from history.records.verdicts import MAX_COUNTEREXAMPLES, KindCount, Role
 
 ENGINE: Final = "dependency graph"
 
@@ -37,10 +37,19 @@ def check_isolation(
         report.transactions,
         limits.clock() - limits.started,
         violations=sum(number for name, number in report.counts.items() if name in broken),
+        kinds=tuple(
+            _count(name, number, report.violations) for name, number in report.counts.items() if name in broken
+        ),
         counterexamples=tuple(_counterexample(anomaly, model) for anomaly in shown),
         reason=report.reason,
         levels=report.holds,
     )
+
+
+def _count(name: str, number: int, found: Iterable[Anomaly]) -> KindCount:
+    """Count one anomaly, with the times of those of which the transactions are known."""
+    times = sorted(max(one.ended for one in anomaly.transactions) for anomaly in found if anomaly.name == name)
+    return KindCount(name, number, times[0], times[-1]) if times else KindCount(name, number)
 
 
 def _counterexample(anomaly: Anomaly, model: Transactions) -> Counterexample:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import asdict, replace
 from operator import attrgetter
 from typing import Any, Final
+
+from msgspec import structs
 
 from harness.judge.damage import Voided, damages_of
 from harness.judge.fault_figures import by_fault, with_details
@@ -24,10 +25,9 @@ from harness.judge.violation_times import describe, violation_times
 from harness.plan import Plan
 from harness.runstate import RunState
 from harness.systems.promise import Promise
-from history import Check, Counterexample, KeyVerdict, Operation, Results, worst
-from history.records.caveats import leaves_more
+from history import Check, KeyVerdict, Operation, Results, worst
+from history.records.finding import Elements, Finding, contradictions_of_keys
 from history.records.text import counted
-from history.records.violations import LINEARIZABLE
 
 #: A verdict names a stretch without a successful read, though clients asked, from this length on (ns).
 UNREAD_NS: Final = 10_000_000_000
@@ -62,7 +62,7 @@ def judge(
     named = [of_clients, *common, *ours]
     of_load = [_untested(one, since) for one in own_checks(recorded.plan.load.checks, evidence, named)]
     of_system = [*of_load, *own_checks(recorded.plan.under_test.invariants, evidence, [*named, *of_load])]
-    checks = tuple(excused(check, keys, voided) for check in (of_clients, *common, *of_system, *ours))
+    checks = tuple(excused(check, voided) for check in settled([of_clients, *common, *of_system, *ours]))
     verdict = worst(check.verdict for check in checks)
     detailed = with_details(
         windows, recorded.receipts, recorded.operations, recorded.probes, recorded.nodes, recorded.clock
@@ -137,7 +137,7 @@ def linearizability(keys: Sequence[KeyVerdict], recorded: int, when: dict[str, A
         verdict = "unknown"
     if bad:
         violations = sum(key.violations for key in keys)
-        least = leaves_more(key.reason or "" for key in keys if key.verdict == "invalid")
+        least = any(key.more for key in keys if key.verdict == "invalid")
         seen += f", {'at least ' if least else ''}{counted(violations, 'violation')} on {', '.join(bad)}"
         seen += f": {describe(when)}" if when else ""
     else:
@@ -147,7 +147,8 @@ def linearizability(keys: Sequence[KeyVerdict], recorded: int, when: dict[str, A
     engines = dict(Counter(key.engine for key in keys))
     asked = "every key's operations fit into one order that respects real time"
     details = {"engines": engines, **({"seen": when} if when else {})}
-    return Check("linearizable", "check", verdict, asked, seen, details)
+    wrong = contradictions_of_keys("linearizable", ((key.key, key.kinds, key.more) for key in keys if key.kinds))
+    return Check("linearizable", "check", verdict, asked, seen, details, wrong)
 
 
 def _checker_failures(keys: Sequence[KeyVerdict]) -> list[str]:
@@ -182,16 +183,35 @@ def _unconfirmed(state: RunState, of_clients: Check) -> list[str]:
     return [f"the run was stopped for a violation that the check does not confirm ({state.stopped})"]
 
 
-def excused(check: Check, keys: Sequence[KeyVerdict], voided: Voided | None) -> Check:
-    """Leave undecided what may follow from entries that were lost by our own damage (``voided``)."""
+def settled(checks: Sequence[Check]) -> list[Check]:
+    """Say of an element that a read lacked whether it is lost: the last reads of its set show that.
+
+    What the last read of every node holds is not lost, and what that of some node holds is missing on nodes.
+    """
+    of_sets = next((one for check in checks for one in check.findings if isinstance(one, Elements)), None)
+    if of_sets is None:
+        return list(checks)
+
+    def severity(one: Finding) -> Finding:
+        return structs.replace(one, severity=of_sets.severity) if one.kind == "lost-element" else one
+
+    return [replace(check, findings=tuple(map(severity, check.findings))) for check in checks]
+
+
+def excused(check: Check, voided: Voided | None) -> Check:
+    """Leave undecided what may follow from entries that were lost by our own damage (``voided``).
+
+    Of all violations that the check found, and not only of those that are shown.
+    """
     if voided is None or check.verdict != "invalid" or check.kind == "gate" or check.name in _NEVER_BY_LOSS:
         return check
-    examples = [one for one in _examples_of(check, keys) if one.operations]
-    if any(one.kind in _NEVER_BY_LOSS or one.completed_at < voided.since for one in examples):
+    wrong = [one for one in check.findings if one.verdict == "invalid"]
+    if any(one.kind in _NEVER_BY_LOSS or (one.since is not None and one.since < voided.since) for one in wrong):
         return check
     if _proven_at(check, voided.since) < voided.since:
         return check
-    return replace(check, verdict="unknown", seen=f"{check.seen}; but {voided.describe()}")
+    left = tuple(structs.replace(one, verdict="unknown") for one in check.findings)
+    return replace(check, verdict="unknown", seen=f"{check.seen}; but {voided.describe()}", findings=left)
 
 
 def _proven_at(check: Check, otherwise: int) -> int:
@@ -199,16 +219,6 @@ def _proven_at(check: Check, otherwise: int) -> int:
     moments = check.details.get("moments") if check.name in _DATED else ()
     proofs = (one["time"] for one in moments or () if not one.get("restarted") and not one.get("index_fell"))
     return int(check.details.get("since", min(proofs, default=otherwise)))
-
-
-def _examples_of(check: Check, keys: Sequence[KeyVerdict]) -> list[Counterexample]:
-    """The counterexamples of a failed check: those of the keys, if they are judged by it, and those in its details."""
-    examples = [example for key in keys for example in key.counterexamples] if check.name in LINEARIZABLE else []
-    found = check.details.get("counterexamples")
-    for record in found if isinstance(found, list) else ():
-        with suppress(AttributeError, KeyError, TypeError, ValueError):  # a third party may have recorded anything
-            examples.append(Counterexample.from_json(record))
-    return examples
 
 
 # -- words ------------------------------------------------------------------------------------------------------------

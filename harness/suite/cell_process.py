@@ -30,7 +30,8 @@ from harness.suite.cells import Cell
 from harness.suite.expectation import Outcome, compare
 from harness.suite.known_defects import Defect, unexplained
 from history import FormatError, RunFiles
-from history.records.violations import Violation, canary_outcome, violations_of
+from history.records.check_records import check_records
+from history.records.violations import LINEARIZABLE, Violation, canary_outcome, violations_of
 
 #: Seconds beyond what the plan itself allows: start, collecting, tables, drawing, on a busy machine.
 GRACE_S: Final = 180.0
@@ -217,7 +218,8 @@ def _attempt(
             unreadable.append(f"the marks of known defects cannot be read: {error}")
             return list(some)
 
-    outcome, words = compare(cell.expected, results["verdict"], violations, strange)
+    undecided = _undecided(results, stopped=cell.plan.stop_on_violation)
+    outcome, words = compare(cell.expected, results["verdict"], violations, strange, undecided)
     sure = verdict == "invalid" and "valid" not in cell.expected.verdicts
     if outcome == "passed" and sure and _missed(cell, results):
         outcome, words = "missing-violation", "no check that looks for the planted bug failed"
@@ -232,6 +234,12 @@ def _attempt(
 def _missed(cell: Cell, results: Mapping[str, Any]) -> bool:
     """Whether what was found is at most what may come beside a planted bug."""
     return canary_outcome(cell.plan.to_json(), results) == "missed"
+
+
+def _undecided(results: Mapping[str, Any], *, stopped: bool) -> list[str]:
+    """Name the checks and gates that decided nothing; of a run that was to stop at a violation that of the clients."""
+    unknown = [str(one.get("name")) for one in check_records(results) if one.get("verdict") == "unknown"]
+    return [name for name in unknown if not stopped or name in LINEARIZABLE]
 
 
 def _failure(code: int, verdict: str, last_words: str) -> str:

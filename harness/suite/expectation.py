@@ -58,13 +58,23 @@ Unexplained: TypeAlias = Callable[[Sequence[Violation], Sequence[Defect]], list[
 
 
 def compare(
-    expected: Expectation, verdict: Verdict, violations: Sequence[Violation], unexplained: Unexplained
+    expected: Expectation,
+    verdict: Verdict,
+    violations: Sequence[Violation],
+    unexplained: Unexplained,
+    undecided: Sequence[str] = (),
 ) -> tuple[Outcome, str]:
-    """The outcome of a judged run, with a short explanation where needed."""
+    """The outcome of a judged run, with a short explanation where needed.
+
+    ``violations`` are all that were found, and each has to be expected by itself; ``undecided`` are the checks and
+    gates that decided nothing, which are as expected only where the verdict unknown is.
+    """
     if verdict == "invalid" and "invalid" in expected.verdicts:
         others = [one for one in violations if one.kind not in expected.kinds]
         if strange := unexplained(others, expected.known) if expected.known else others:
             return "violation", f"{', '.join(map(str, strange))} {_beside(expected, strange)}"
+        if undecided and "unknown" not in expected.verdicts:
+            return "unknown", f"undecided beside what is expected: {', '.join(undecided)}"
         return "passed", "as expected"
     if verdict == "invalid":
         return "violation", ""

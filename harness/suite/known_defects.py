@@ -34,6 +34,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -208,9 +209,17 @@ def unexplained(
     receipts: Sequence[Mapping[str, Any]],
     found: Collection[str],
 ) -> list[Violation]:
-    """The violations without the marks of any known defect; ``found`` are the kinds of all violations of the run."""
-    recording = Recording.of(run)
-    return [one for one in violations if not any(defect.explains(one, recording, receipts, found) for defect in known)]
+    """The violations without the marks of any known defect; ``found`` are the kinds of all violations of the run.
+
+    Each node that a violation names needs marks of its own: they explain nothing of another node.
+    """
+    recording, strange = Recording.of(run), list[Violation]()
+    for violation in violations:
+        of_node = [replace(violation, nodes=(node,)) for node in violation.nodes] or [violation]
+        strange += [
+            one for one in of_node if not any(defect.explains(one, recording, receipts, found) for defect in known)
+        ]
+    return strange
 
 
 def _check(place: str, defect: Defect) -> None:

@@ -9,8 +9,8 @@ from typing import Final
 from harness.generators import Generator, Invocation, operations, seeded
 from harness.workloads.final_reads import last_reads
 from history import Check, Counterexample, Operation
+from history.records.finding import Contradiction
 from history.records.text import counted
-from history.records.violations import details_of
 
 BANK: Final = "bank-0"
 #: Amounts up to this differ from each other nearly always, so that a balance shows which transfers made it.
@@ -50,5 +50,11 @@ def total_check(operations: Sequence[Operation]) -> Check:
         seen = f"{len(wrong)} of {counted(len(reads), 'read')} have another, first process {first.process}: {total}"
         text = f"{BANK}: {seen}"
         example = Counterexample.of_promise("wrong-total", text, (first, f"the balances sum up to {total}"))
-        return Check("total", "check", "invalid", _ASKED, seen, {**details_of([example]), "count": len(wrong)})
+        times = sorted(op.ended for op in wrong)
+        findings = (
+            Contradiction(
+                check="total", kind=example.kind, since=times[0], until=times[-1], count=len(wrong), keys=(BANK,)
+            ),
+        )
+        return Check("total", "check", "invalid", _ASKED, seen, {}, findings, (example,))
     return Check("total", "check", "valid" if reads else "unknown", _ASKED, counted(len(reads), "read"))

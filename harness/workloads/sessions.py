@@ -16,9 +16,9 @@ from itertools import count
 from typing import Any, Final, TypeAlias
 
 from history import Check, Counterexample, Operation, Verdict, worst
+from history.records.finding import contradictions, contradictions_of_keys
 from history.records.operations import NEW_SESSION
 from history.records.text import counted
-from history.records.violations import details_of
 
 _ASKED: Final = "sessions keep their order; each write has a version of its own; writes and final reads linearizable"
 
@@ -53,7 +53,9 @@ def sessions_check(operations: Sequence[Operation]) -> Check:
     verdict = "invalid" if wrong else worst([*(key.verdict for key in keys), *untested])
     seen = counted(len(peeks), "peek") + (f", {len(wrong)} wrong: {wrong[0].sentence}" if wrong else "")
     examples = [*wrong, *(example for key in keys for example in key.counterexamples)]
-    return Check("sessions", "check", verdict, _ASKED, seen, details_of(examples) if examples else {})
+    findings = [*contradictions("sessions", wrong)]
+    findings += contradictions_of_keys("sessions", ((key.key, key.kinds, key.more) for key in keys if key.kinds))
+    return Check("sessions", "check", verdict, _ASKED, seen, {}, tuple(findings), tuple(examples))
 
 
 def _ended_when_seen(op: Operation, seen: _Seen) -> Operation:

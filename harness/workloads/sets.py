@@ -5,15 +5,15 @@ from __future__ import annotations
 import random
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import count
 from typing import Any, Final
 
 from harness.generators import Generator, Invocation, Stream, chain, limit, mix, operations, seeded
 from harness.workloads.final_reads import last_reads
-from history import Check, Counterexample, Operation
+from history import Check, Counterexample, Operation, Verdict
+from history.records.finding import Elements, Loss, Severity, contradictions
 from history.records.text import counted
-from history.records.violations import details_of
 
 #: How many operations a set gets before the next one takes its place: a read costs as much as the set is large.
 SIZE: Final = 1000
@@ -73,19 +73,6 @@ class Sets:
 def _adds_and_reads(rng: random.Random, key: str, elements: Iterator[int]) -> Iterator[Invocation]:
     while True:
         yield Invocation("read", key) if rng.random() < READS else Invocation("add", key, next(elements))
-
-
-@dataclass(frozen=True, slots=True)
-class Loss:
-    """What the last read of a ``node`` lacks of one set: ``lost`` elements, ``elsewhere`` of which another node's has.
-
-    ``seen_ns``: when that node answered the first read that lacked one of them and after which it never showed it.
-    """
-
-    node: str
-    lost: int
-    elsewhere: int
-    seen_ns: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,25 +159,34 @@ def elements_check(operations: Sequence[Operation]) -> Check:
     counts = {name: len(elements) for name, elements in found.items()}
     classes = [name for name in _KINDS if counts[name]]
     seen = ", ".join(f"{number} {name}" for name, number in counts.items())
-    named = {name: sorted(found[name], key=_by_kind)[:_NAMED] for name in classes}
-    details: dict[str, Any] = {**counts, "elements": named, "words": _WORDS}
-    if losses := _by_node(loss for account in accounts.values() for loss in account.losses):
-        details["losses"] = [asdict(loss) for loss in losses]
-        gone = sum(account.gone for account in accounts.values())
-        missing = sum(account.missing for account in accounts.values())
+    named = {name: tuple(sorted(found[name], key=_by_kind)[:_NAMED]) for name in classes}
+    losses = _by_node(loss for account in accounts.values() for loss in account.losses)
+    gone = sum(account.gone for account in accounts.values())
+    missing = sum(account.missing for account in accounts.values())
+    if losses:
         seen = _seen(counts, losses, missing, gone)
     wrong = [one for account in accounts.values() for one in account.wrong]
-    if wrong:
-        examples = sorted(wrong, key=lambda one: classes.index(one[0]))
-        details |= details_of([example for _, example in examples])
-        return Check("elements", "check", "invalid", _ASKED, seen, details)
     unread = [str(key) for key, account in accounts.items() if account.unread]
-    if unread or not sets:
-        what = f"not read at the end: {', '.join(unread)}" if unread else "nothing was added"
-        return Check("elements", "check", "unknown", _ASKED, f"{seen}; {what}", details)
-    if silent := sorted({node for account in accounts.values() for node in account.silent}):
+    silent = sorted({node for account in accounts.values() for node in account.silent})
+    # Where every last read holds an element, some read lacked it for a while.
+    severity: Severity = "data lost" if gone or unread else "missing on nodes" if missing else "inconsistent"
+    elements = Elements(
+        check="elements", severity=severity, ok=counts["ok"], lost=counts["lost"], unexpected=counts["unexpected"],
+        recovered=counts["recovered"], duplicated=counts["duplicated"], named=named, losses=tuple(losses),
+        missing=missing, gone=gone, unread=tuple(unread), silent=tuple(silent),
+    )  # fmt: skip
+    verdict: Verdict = "valid"
+    if wrong:
+        verdict = "invalid"
+    elif unread or not sets:
+        verdict = "unknown"
+        why = f"not read at the end: {', '.join(unread)}" if unread else "nothing was added"
+        seen += f"; {why}"
+    elif silent:
         seen += f", but no client of {', '.join(silent)} was answered at the end"
-    return Check("elements", "check", "valid", _ASKED, seen, details)
+    examples = tuple(example for _, example in sorted(wrong, key=lambda one: classes.index(one[0])))
+    findings = (elements, *contradictions("elements", examples))
+    return Check("elements", "check", verdict, _ASKED, seen, {"words": _WORDS}, findings, examples)
 
 
 def _seen(counts: Mapping[str, int], losses: Sequence[Loss], missing: int, gone: int) -> str:

@@ -6,14 +6,10 @@ counterexample may hold more operations than it needs.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Any
 
 from history.records.violations import OF_KEYS, counts_of
-
-#: What a reason says of violations that may be there beyond those that are counted.
-_MORE: Final = re.compile(r"more than the first|not looked for|deadline passed before all")
 
 
 def caveats_of(results: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -24,12 +20,7 @@ def caveats_of(results: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def is_least(results: Mapping[str, Any]) -> bool:
     """Whether there may be more violations than the results count."""
-    return leaves_more(reason for _, reason in caveats_of(results))
-
-
-def leaves_more(reasons: Iterable[str]) -> bool:
-    """Whether one of the reasons says that there may be more violations."""
-    return any(_MORE.search(reason) for reason in reasons)
+    return any(key.get("more") for key in results.get("keys") or () if key.get("verdict") == "invalid")
 
 
 def violations_text(count: int, *, least: bool) -> str:

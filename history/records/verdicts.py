@@ -1,38 +1,27 @@
-"""Verdicts, checks, counterexamples and ``results.json``."""
+"""Verdicts on keys, with their counterexamples."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
-from operator import attrgetter
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
+from operator import attrgetter, itemgetter
 from typing import Any, Final, Literal, TypeAlias
 
 from history.records.operations import Operation
 
 Verdict: TypeAlias = Literal["valid", "invalid", "unknown"]
-RESULTS_VERSION: Final = 1
 #: At most this many violations of one object are shown by a counterexample; all are counted.
 MAX_COUNTEREXAMPLES: Final = 8
-#: What stands in place of the verdict of a run in which the harness failed.
-HARNESS_FAILURE: Final = "harness failure"
-#: How headlines of a run with a planted bug begin: found by a check that looks for the bug, or by another.
-BY_CANARY: Final = "Intended: "
-BESIDE_CANARY: Final = "Also found: "
-
+#: At most this many violations of one object are explained, the earliest ones, so that their kinds are known.
+MAX_EXPLAINED: Final = 256
+#: The kind of a violation that is proven, and of which nothing else is known: it was not explained.
+WITHOUT_KIND: Final = "not-linearizable"
 _BADNESS: Final[dict[str, int]] = {"valid": 0, "unknown": 1, "invalid": 2}
 
 
 def worst(verdicts: Iterable[Verdict]) -> Verdict:
     """The worst of some verdicts: invalid before unknown before valid; valid if there is none."""
     return max(verdicts, key=_BADNESS.__getitem__, default="valid")
-
-
-def verdict_of(results: Mapping[str, Any], failure: object) -> str:
-    """The verdict in a run's results, or :data:`HARNESS_FAILURE`: a violation is proven whatever failed on our side."""
-    verdict = results.get("verdict")
-    if verdict == "invalid" or not failure:
-        return str(verdict) if verdict in ("valid", "invalid") else "unknown"
-    return HARNESS_FAILURE
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +163,35 @@ class Counterexample:
         return cls(record["kind"], record["sentence"], operations, found, roles, dependencies)
 
 
+@dataclass(frozen=True, slots=True)
+class KindCount:
+    """How many violations of one kind an object has, and when the first and the last were complete (ns).
+
+    None where that is not known.
+    """
+
+    kind: str
+    count: int
+    first: int | None = None
+    last: int | None = None
+
+
+def count_kinds(dated: Iterable[tuple[str, int]], total: int) -> tuple[KindCount, ...]:
+    """Count violations by kind, the earliest kind first: each with its time (ns), and those up to ``total`` without.
+
+    >>> count_kinds([("stale-read", 7), ("lost-write", 5), ("stale-read", 9)], 4)[0]
+    KindCount(kind='lost-write', count=1, first=5, last=5)
+    """
+    times: dict[str, list[int]] = {}
+    for kind, time in sorted(dated, key=itemgetter(1)):
+        times.setdefault(kind, []).append(time)
+    kinds = {kind: KindCount(kind, len(found), found[0], found[-1]) for kind, found in times.items()}
+    if (rest := total - sum(one.count for one in kinds.values())) > 0:
+        known = kinds.get(WITHOUT_KIND, KindCount(WITHOUT_KIND, 0))
+        kinds[WITHOUT_KIND] = replace(known, count=known.count + rest)
+    return tuple(kinds.values())
+
+
 def failure_text(error: Exception) -> str:
     """Write how the checker broke down."""
     return f"{type(error).__module__}.{type(error).__qualname__}: {error}"
@@ -184,7 +202,8 @@ class KeyVerdict:
     """The checker's verdict on one key (``key`` None: an unkeyed object).
 
     ``reason`` says why an unknown verdict is unknown and how far the engine came.  ``seconds`` is time spent.
-    ``violations`` counts all of them; ``counterexamples`` holds those that are shown, earliest first.
+    ``violations`` counts all of them, ``kinds`` by kind; with ``more`` there may be others that were not looked for.
+    ``counterexamples`` holds those that are shown, earliest first.
     ``certificate`` is the number of operations in the proof: the linearization that was verified (None if the engine
     keeps none), or the first counterexample.  ``failure`` is how the checker itself broke down on this key, whose
     verdict is then unknown: a failure of the harness.  ``levels`` are the isolation levels that transactions keep.
@@ -201,6 +220,8 @@ class KeyVerdict:
     certificate: int | None = None
     failure: str | None = None
     levels: tuple[str, ...] = ()
+    kinds: tuple[KindCount, ...] = ()
+    more: bool = False
 
     @classmethod
     def of_failure(cls, key: str | int | None, operations: int, error: Exception) -> KeyVerdict:
@@ -211,78 +232,13 @@ class KeyVerdict:
     def to_json(self) -> dict[str, Any]:
         record = {name: getattr(self, name) for name in self.__slots__}
         record["counterexamples"] = [example.to_json() for example in self.counterexamples]
+        record["kinds"] = [asdict(kind) for kind in self.kinds]
         return record
 
     @classmethod
     def from_json(cls, record: dict[str, Any]) -> KeyVerdict:
         examples = tuple(Counterexample.from_json(example) for example in record.get("counterexamples", ()))
+        kinds = tuple(KindCount(**kind) for kind in record.get("kinds", ()))
         known = {name: record[name] for name in cls.__slots__ if name in record}
-        return cls(**{**known, "counterexamples": examples, "levels": tuple(record.get("levels", ()))})
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One line of the result: what was asked, what was seen, and the verdict that follows.
-
-    ``kind`` is ``check`` (the system's: can be invalid) or ``gate`` (ours: can only make a run unknown).
-    """
-
-    name: str
-    kind: Literal["check", "gate"]
-    verdict: Verdict
-    asked: str
-    seen: str
-    details: dict[str, Any] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        if self.kind == "gate" and self.verdict == "invalid":
-            raise ValueError(f"the gate {self.name} cannot make a run invalid")
-
-
-@dataclass(frozen=True, slots=True)
-class Results:
-    """``results.json``: everything that was concluded from one run.
-
-    ``windows`` are the faults with what they cost, each by kind of operation (``kinds``) and by node (``caught_up``,
-    ``behind``, ``silent``);
-    ``fault_figures`` are the distributions over all windows of one fault (see ``docs/nemeses.md``).
-    ``headlines`` says what broke, the worst first, as the page does on top; lists of runs and the summary show it.
-    ``next_step`` is what to look at next, of the same page.
-    """
-
-    verdict: Verdict
-    sentence: str
-    checks: tuple[Check, ...]
-    keys: tuple[KeyVerdict, ...]
-    counts: dict[str, Any]
-    receipts: tuple[dict[str, Any], ...]
-    windows: tuple[dict[str, Any], ...]
-    fault_figures: dict[str, Any] = field(default_factory=dict)
-    harness_failure: str | None = None
-    environment: dict[str, Any] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
-    timings: dict[str, float] = field(default_factory=dict)
-    headlines: tuple[str, ...] = ()
-    next_step: str = ""
-
-    def to_json(self) -> dict[str, Any]:
-        record = {name: getattr(self, name) for name in self.__slots__}
-        record["checks"] = [asdict(check) for check in self.checks]
-        record["keys"] = [key.to_json() for key in self.keys]
-        return {"format": "harness-results", "version": RESULTS_VERSION, **record}
-
-
-def headlines_of(results: Mapping[str, Any], plan: Mapping[str, Any]) -> list[str]:
-    """List the sentences about what broke, by ``results.json``; empty where none are recorded.
-
-    Of a run with a planted bug the first says what became of that, as the verdict's sentence does; earlier releases
-    recorded headlines that do not say what is the bug's, and of those none are listed.
-    """
-    found = results.get("headlines")
-    listed = [str(one) for one in found] if isinstance(found, list | tuple) else []
-    if not plan.get("canary"):
-        return listed
-    if not listed or not all(one.startswith((BY_CANARY, BESIDE_CANARY)) for one in listed):
-        return []
-    became = str(results.get("sentence") or "").partition(";")[0]
-    return [f"{became[:1].upper()}{became[1:]}.", *listed]
+        levels = tuple(record.get("levels", ()))
+        return cls(**{**known, "counterexamples": examples, "kinds": kinds, "levels": levels})

@@ -1,6 +1,6 @@
 """The violations in ``results.json``, the worst first: what kind, how bad, found by which check, of which nodes.
 
-Also the counterexamples in it: those of the keys, and those that other checks recorded among their details.
+Also the counterexamples in it: those of the keys, and those that other checks recorded.
 """
 
 from __future__ import annotations
@@ -8,14 +8,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-from history.records.check_records import check_details, check_records, listed_details
+from history.records.check_records import check_details, check_records
+from history.records.finding import SEVERITIES, Contradiction, Elements, Loss, Severity, findings_in
 from history.records.verdicts import Counterexample
 
-#: A violation that the checker proved without a counterexample to show, as of a key for which the time was up.
-WITHOUT_KIND: Final = "not-linearizable"
 #: The check of what clients were answered; the first recordings call it by its second name.
 LINEARIZABLE: Final = frozenset({"linearizable", "linearizability"})
 #: The name of that check beside the counterexamples of the keys.
@@ -29,20 +27,6 @@ MISSED: Final = "missed"
 AS_INTENDED: Final = "as intended"
 MORE_FOUND: Final = "as intended, and more was found"
 
-Severity: TypeAlias = Literal[
-    "data lost", "missing on nodes", "log truncated", "inconsistent", "no commits", "replica behind", "alarm"
-]
-#: From the worst down.  What some nodes lack and others have is missing on nodes, not lost; a log is truncated where
-#: committed entries went from it and every log reaches as far again.
-SEVERITIES: Final[tuple[Severity, ...]] = (
-    "data lost", "missing on nodes", "log truncated", "inconsistent", "no commits", "replica behind", "alarm",
-)  # fmt: skip
-#: Kinds of counterexamples in which something acknowledged is gone.
-LOST: Final = frozenset({"lost-write", "lost-element", "lost-append"})
-#: The same of a system's own check in recordings from before 26 November 2026, which declare no ``severities``.
-_LOST_EARLIER: Final = frozenset(
-    {"lost-add", "acknowledged-beyond-end", "unreadable-entry", "ledger-gone", "read-then-gone"}
-)
 #: Checks of what nodes reported and logged; all others rest on what clients were answered, or also on that.
 OF_NODES: Final = frozenset(
     {"replicas-agree", "election-safety", "terms-kept", "leader-complete", "log-order", "committed-kept", "node-logs"}
@@ -55,10 +39,6 @@ Fate: TypeAlias = Literal["lost", "missing", "held"]
 _OF_ENTRIES: Final[Mapping[str, Severity]] = {
     "lost": "data lost", "missing": "missing on nodes", "held": "log truncated",
 }  # fmt: skip
-#: What a check declares that leaves it to its kinds how bad they are.
-NO_SEVERITIES: Final[Mapping[str, Severity]] = MappingProxyType({})
-#: At most this many counterexamples of one check are recorded.
-MAX_SHOWN: Final = 20
 #: What the gate of reads sees where it has nothing to ask.
 NOT_ACKNOWLEDGED: Final = "under no fault could one be acknowledged"
 #: Seconds without a commit, until the end of the record, that are called an outage.
@@ -98,37 +78,16 @@ def _violations(results: Mapping[str, Any]) -> Iterator[Violation]:
         if check.get("verdict") != "invalid":
             continue
         name, details = str(check.get("name", "")), check_details(check)
-        if name in LINEARIZABLE:
-            for kind in _kinds_shown(results):
-                yield Violation(name, kind, severity=severity_of(name, kind, at_the_end(results, kind)))
-        else:
-            nodes, kinds = details.get("nodes") or details.get("behind"), details.get("kinds")
+        found = [one for one in findings_in(check) if one.verdict == "invalid"]
+        logged = details.get("objects")
+        for one in found:
+            objects = logged.get(one.kind, ()) if isinstance(logged, Mapping) else ()
+            yield Violation(name, one.kind, one.nodes, one.severity, tuple(map(str, objects)))
+        if not found:
+            nodes = details.get("nodes") or details.get("behind")
             named = tuple(map(str, nodes)) if isinstance(nodes, list | tuple) else ()
-            listed = [str(kind) for kind in kinds] if isinstance(kinds, list | tuple) else []
-            logged = details.get("objects")
-            for kind in listed or [str(details.get("kind") or name)]:
-                objects = logged.get(kind, ()) if isinstance(logged, Mapping) else ()
-                yield Violation(name, kind, named, severity_of(name, kind, details), tuple(map(str, objects)))
-
-
-def _kinds_shown(results: Mapping[str, Any]) -> list[str]:
-    """List the kinds of the counterexamples, by the answer that leaves no order, as a page has them.
-
-    What an invalid key without one violates is not known, whatever other keys show.
-    """
-    keys = results.get("keys") or ()
-    examples = [example for key in keys for example in key.get("counterexamples") or ()]
-    kinds = [str(example["kind"]) for example in sorted(examples, key=_completed_at) if example.get("kind")]
-    bare = any(key.get("verdict") == "invalid" and not key.get("counterexamples") for key in keys)
-    return list(dict.fromkeys([*kinds, WITHOUT_KIND] if bare or not kinds else kinds))
-
-
-def _completed_at(example: dict[str, Any]) -> int:
-    """Return what ``Counterexample.completed_at`` does, from JSON that may be malformed."""
-    try:
-        return Counterexample.from_json(example).completed_at
-    except (AttributeError, KeyError, TypeError, ValueError):
-        return 0
+            kind = str(details.get("kind") or name)
+            yield Violation(name, kind, named, severity_of(name, kind, details))
 
 
 class Shown(NamedTuple):
@@ -141,24 +100,6 @@ class Shown(NamedTuple):
     @property
     def example(self) -> Counterexample:
         return Counterexample.from_json(dict(self.record))
-
-
-def details_of(
-    examples: Sequence[Counterexample], severities: Mapping[str, Severity] = NO_SEVERITIES
-) -> dict[str, Any]:
-    """The details that a check other than of linearizability records of its violations, the gravest first.
-
-    One of each kind and object is enough, as the record of each holds its operations.  ``severities`` are those of the
-    check's own kinds, as far as they are not *inconsistent*; only those of kinds that were found are recorded.
-    """
-    kinds = dict.fromkeys(one.kind for one in examples)
-    return {
-        "kind": examples[0].kind,
-        "kinds": list(kinds),
-        **({"severities": declared} if (declared := {k: severities[k] for k in kinds if k in severities}) else {}),
-        "violations": len(examples),
-        "counterexamples": [one.to_json() for one in examples[:MAX_SHOWN]],
-    }
 
 
 def counterexamples_of(results: Mapping[str, Any]) -> list[Shown]:
@@ -183,18 +124,9 @@ def counterexamples_of(results: Mapping[str, Any]) -> list[Shown]:
     return found
 
 
-def losses_of(check: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """List what a check of sets recorded of each node whose last read lacks elements; empty for any other check.
-
-    Records of ``node``, ``lost``, ``elsewhere`` (how many of them another node's last read has) and ``seen_ns``.
-    """
-    return listed_details(check, "losses")
-
-
-def at_the_end(results: Mapping[str, Any], kind: str) -> Mapping[str, Any] | None:
-    """Return the details of the check that counted what sets lack at the end, of a lost element; else None."""
-    counted = (one for one in check_records(results) if losses_of(one) or check_details(one).get("lost") == 0)
-    return next(map(check_details, counted), None) if kind == "lost-element" else None
+def losses_of(check: Mapping[str, Any]) -> list[Loss]:
+    """List what a check of sets found that each node's last read lacks; empty for any other check."""
+    return [loss for one in findings_in(check) if isinstance(one, Elements) for loss in one.losses]
 
 
 def answered_by(record: Mapping[str, Any]) -> str | None:
@@ -212,13 +144,14 @@ def counts_of(results: Mapping[str, Any]) -> dict[str, int]:
     counts[OF_KEYS] = sum(int(key.get("violations") or 0) for key in results.get("keys") or ())
     for check in check_records(results):
         if recorded := _recorded(check):
-            counts[str(check.get("name", ""))] += int(check["details"]["violations"]) - len(recorded)
+            every = sum(one.count for one in findings_in(check) if isinstance(one, Contradiction))
+            counts[str(check.get("name", ""))] += every - len(recorded)
     return dict(counts)
 
 
 def _recorded(check: Mapping[str, Any]) -> Sequence[dict[str, Any]]:
-    """The counterexamples among the details of a failed check."""
-    found = check_details(check).get("counterexamples")
+    """The counterexamples of a failed check."""
+    found = check.get("counterexamples")
     return found if isinstance(found, list) and check.get("verdict") == "invalid" else ()
 
 
@@ -252,29 +185,23 @@ def contents_differ(checks: Sequence[Mapping[str, Any]]) -> list[str]:
         str(one.get("name"))
         for one in checks
         if state_of(one) == "invalid"
-        and (one.get("name") == "replicas-agree" or losses_of(one) or check_details(one).get("kind") == "lost-element")
+        and (
+            one.get("name") == "replicas-agree"
+            or losses_of(one)
+            or (one.get("name") not in LINEARIZABLE and any(found.kind == "lost-element" for found in findings_in(one)))
+        )
     ]
 
 
 def severity_of(check: str, kind: str, details: Mapping[str, Any] | None = None) -> Severity:
-    """Say how bad a violation of this kind is, which this check found; ``details`` as the check recorded them.
-
-    What a check declares of its kinds (``severities`` among the details) goes before all that is known of them here.
-    """
-    declared = (details or {}).get("severities")
-    if isinstance(declared, Mapping) and declared.get(kind) in SEVERITIES:
-        return next(one for one in SEVERITIES if one == declared[kind])
+    """Say how bad a violation of this kind is, which this check found; ``details`` as the check recorded them."""
     if kind in SHORT_LOGS and details and "entries" in details:
         entries = details["entries"]
         return (
             _OF_ENTRIES.get(str(entries.get("fate")), "data lost") if isinstance(entries, Mapping) else "inconsistent"
         )
-    if kind in LOST | _LOST_EARLIER | SHORT_LOGS:
-        losses = losses_of({"details": details})
-        if kind == "lost-element" and not losses and details and details.get("lost") == 0:
-            return "inconsistent"  # some read lacked it, and at the end every node's holds it
-        elsewhere = bool(losses) and all(one.get("elsewhere") == one.get("lost") for one in losses)
-        return "missing on nodes" if elsewhere else "data lost"
+    if kind in SHORT_LOGS:
+        return "data lost"
     if check == "recovery":
         about = details or {}
         # Where clients decide whether a cluster recovered, nothing is known of replicas but whose clients were served.

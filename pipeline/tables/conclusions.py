@@ -59,7 +59,7 @@ def source_of(run: Recording) -> dict[str, int]:
 def _checks(results: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     found = violations_of(results)
     for check in results.get("checks", ()):
-        details = dict(check.get("details") or {})
+        details = {**(check.get("details") or {}), "findings": check.get("findings") or []}
         nodes = details.get("nodes") or details.get("behind") or ()
         yield {
             **{name: check[name] for name in _OWN},

@@ -10,8 +10,7 @@ import numpy as np
 
 from history import Counterexample, Operation
 from history.codes import INFO, OK
-from history.records.caveats import leaves_more
-from history.records.check_records import details_by_check
+from history.records.check_records import check_records, details_by_check
 from history.records.verdicts import MAX_COUNTEREXAMPLES
 from history.records.violation_times import violation_times_text
 from history.records.violations import LINEARIZABLE, Shown, counterexamples_of, counts_of
@@ -174,9 +173,8 @@ def violating_keys(run: Run) -> list[tuple[str, list[str], int, bool]]:
     rows = []
     for key in run.results.get("keys", ()):
         if key.get("violations"):
-            kinds = sorted({str(example.get("kind")) for example in key.get("counterexamples") or ()})
-            more = leaves_more([str(key.get("reason") or "")])
-            rows.append((str(key.get("key")), kinds, int(key["violations"]), more))
+            kinds = sorted({str(one.get("kind")) for one in key.get("kinds") or ()})
+            rows.append((str(key.get("key")), kinds, int(key["violations"]), bool(key.get("more"))))
     promises: dict[str, list[str]] = {}
     for one in counterexamples_of(run.results):
         if one.check not in LINEARIZABLE:
@@ -203,8 +201,7 @@ def recorded_examples(run: Run) -> list[Shown]:
 
 def shown_as_counterexamples(run: Run) -> frozenset[str]:
     """Name the checks of promises other than linearizability whose violations are drawn as counterexamples."""
-    details = details_by_check(run.results)
-    return frozenset(name for name, found in details.items() if found.get("counterexamples"))
+    return frozenset(str(one.get("name")) for one in check_records(run.results) if one.get("counterexamples"))
 
 
 def violations_of(run: Run, found: list[NodeTimeline], windows: list[FaultWindow]) -> list[Violation]:

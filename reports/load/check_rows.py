@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from history.records.check_records import check_details, check_records
-from history.records.violations import contents_differ, losses_of, state_of
+from history.records.finding import Elements, findings_in
+from history.records.violations import contents_differ, state_of
 from reports.load.cut_record import is_cut, judged_whole
 from reports.load.run import Run
 
@@ -64,19 +65,20 @@ def check_rows(results: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _elements_of(check: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Write the elements that a check named, as (``61 lost``, all of them); where it named some only, how many."""
-    details = check_details(check)
-    named = details.get("elements")
-    worst = max(losses_of(check), key=lambda one: int(one["lost"]), default=None)
+    elements = next((one for one in findings_in(check) if isinstance(one, Elements)), None)
+    if elements is None:
+        return []
+    worst = max(elements.losses, key=lambda one: one.lost, default=None)
     found = []
-    for name, elements in named.items() if isinstance(named, dict) else ():
-        if isinstance(elements, list) and elements:
-            counted = details.get(name)
-            total = counted if isinstance(counted, int) else len(elements)
-            first = f", the first {len(elements):,} of them" if total > len(elements) else ""
-            said = f"{total:,} {name}"
-            if name == "lost" and worst is not None and worst["elsewhere"]:
-                said = f"{total:,} that {worst['node'] if worst['lost'] == total else 'some node'} lacks"
-            found.append((f"{said}{first}", ", ".join(map(str, elements))))
+    for name, named in elements.named.items():
+        if not named:
+            continue
+        total = int(getattr(elements, name, len(named)))
+        first = f", the first {len(named):,} of them" if total > len(named) else ""
+        said = f"{total:,} {name}"
+        if name == "lost" and worst is not None and worst.elsewhere:
+            said = f"{total:,} that {worst.node if worst.lost == total else 'some node'} lacks"
+        found.append((f"{said}{first}", ", ".join(map(str, named))))
     return found
 
 

@@ -22,8 +22,8 @@ from history.records.caveats import is_least
 from history.records.check_records import check_records
 from history.records.layout import start_of
 from history.records.plans import faults_of, nemesis_name, system_version
+from history.records.results import headlines_of
 from history.records.settings import machine_of, options_of, settings_of
-from history.records.verdicts import headlines_of
 from history.records.violations import (
     Violation,
     beside_canary,

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from history.records.check_records import details_by_check
-from history.records.violations import Severity, violations_of
+from history.records.finding import Severity
+from history.records.violations import violations_of
 from reports.analysis import node_timeline
 from reports.analysis.findings import Drawn, recorded_examples
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from history.records.violations import Severity
+from history.records.finding import Severity
 from reports.analysis.failed_starts import FailedStart
 
 

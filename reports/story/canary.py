@@ -6,8 +6,8 @@ import shlex
 from collections.abc import Sequence
 from typing import Final
 
+from history.records.results import BESIDE_CANARY, BY_CANARY
 from history.records.text import counted
-from history.records.verdicts import BESIDE_CANARY, BY_CANARY
 from history.records.violations import MISSED, canary_outcome, checks_looking, shown_verdict, verdict_words
 from reports.load.check_rows import checks_of
 from reports.load.run import HARNESS_FAILURE, Run, beside_violation, quoted_command

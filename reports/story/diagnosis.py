@@ -16,14 +16,12 @@ import numpy as np
 from history import Counterexample
 from history.records.caveats import is_least, violations_text
 from history.records.check_records import check_records, details_by_check, listed_details
+from history.records.finding import SEVERITIES, Severity, findings_in
 from history.records.text import and_listed
 from history.records.violations import (
     LINEARIZABLE,
     OF_KEYS,
-    SEVERITIES,
     SHORT_LOGS,
-    Severity,
-    at_the_end,
     checks_looking,
     counts_of,
     losses_of,
@@ -149,7 +147,7 @@ def _breaks(drawn: Drawn) -> Iterator[Break]:
             continue
         name, about = row["name"], details.get(row["name"], {})
         if name in LINEARIZABLE or name in drawn_ones:
-            yield _contradiction(drawn, OF_KEYS if name in LINEARIZABLE else name, row, about)
+            yield _contradiction(drawn, OF_KEYS if name in LINEARIZABLE else name, row)
         elif name == "recovery":
             yield no_recovery(drawn, row, about)
         else:
@@ -163,14 +161,15 @@ def _breaks(drawn: Drawn) -> Iterator[Break]:
         yield _deleted(drawn, shortened)
 
 
-def _contradiction(drawn: Drawn, check: str, row: Mapping[str, Any], about: Mapping[str, Any]) -> Break:
+def _contradiction(drawn: Drawn, check: str, row: Mapping[str, Any]) -> Break:
     """The answers that contradict each other, by the first of the worst counterexamples that are drawn.
 
     It is dated by the first answer that contradicts others, whichever counterexample that is of.
     """
     mine = [(place, one) for place, one in enumerate(drawn.violations, 1) if one.check == check]
-    kind = str(about.get("kind"))
-    if losses := losses_of({"details": about}):
+    record = next(one for one in check_records(drawn.run.results) if one.get("name") == row["name"])
+    severities = {one.kind: one.severity for one in findings_in(record)}
+    if losses := losses_of(record):
         lost = lost_elements(losses, drawn.windows)
         by_first = [(abs(one.since - lost.onset), place) for place, one in _answered_by(drawn, lost.first)]
         place = _drawn_at(min(by_first)[1]) if by_first else "counterexample" if drawn.violations else "coverage"
@@ -179,7 +178,7 @@ def _contradiction(drawn: Drawn, check: str, row: Mapping[str, Any], about: Mapp
         evidence = step if by_first else None
         added = drawn.run.notes.attempt("missing elements", lambda: history_of(drawn, losses), "")
         return Break(
-            severity_of(check, kind, about),
+            min(severities.values(), key=SEVERITIES.index),
             f"{lost.text}.",
             lost.onset,
             place,
@@ -190,15 +189,17 @@ def _contradiction(drawn: Drawn, check: str, row: Mapping[str, Any], about: Mapp
         )
     if not mine:
         # Another check's counterexample of that kind is drawn; this one's own words may say how much is lost.
-        record = next(iter(about.get("counterexamples") or ()), None)
+        example = next(iter(record.get("counterexamples") or ()), None)
         place = "counterexample" if drawn.violations else "coverage"
-        lost_on = compare_other_reads(drawn, Counterexample.from_json(record)).lost_on if record else ()
-        said = str(record["sentence"]) if record else row["seen"]
-        return Break(_of_nodes(severity_of(check, kind), lost_on), said, None, place, (row["name"],), lost_on=lost_on)
+        lost_on = compare_other_reads(drawn, Counterexample.from_json(example)).lost_on if example else ()
+        said = str(example["sentence"]) if example else row["seen"]
+        worst: Severity = min(severities.values(), key=SEVERITIES.index, default="inconsistent")
+        return Break(_of_nodes(worst, lost_on), said, None, place, (row["name"],), lost_on=lost_on)
 
     def severity(kind: str) -> Severity:
-        about = at_the_end(drawn.run.results, kind)  # what some nodes lack is looked for in their reads, below
-        return severity_of(check, kind, None if losses_of({"details": about}) else about)
+        # What some nodes lack is looked for in their reads, below.
+        found = severities.get(kind, "inconsistent")
+        return "data lost" if found == "missing on nodes" else found
 
     number_drawn, first = min(mine, key=lambda pair: SEVERITIES.index(severity(pair[1].example.kind)))
     count = counts_of(drawn.run.results)[check]

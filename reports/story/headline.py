@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from history.records.text import and_listed
-from history.records.violations import WITHOUT_KIND
+from history.records.verdicts import WITHOUT_KIND
 from reports.analysis.findings import Violation
 from reports.style.format import one_line
 

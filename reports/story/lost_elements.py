@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from history.codes import OK
 from history.columns.operations import Ints, Operations
+from history.records.finding import Loss
 from history.records.text import and_listed
 from reports.analysis.faults import FaultWindow, when
 from reports.analysis.findings import Drawn
@@ -30,25 +31,25 @@ class Lost(NamedTuple):
     first: str
 
 
-def lost_elements(losses: Sequence[Mapping[str, Any]], windows: Sequence[FaultWindow]) -> Lost:
+def lost_elements(losses: Sequence[Loss], windows: Sequence[FaultWindow]) -> Lost:
     """Say what each node lacks, the first seen first, and whether last reads of other nodes hold it.
 
-    ``losses`` are as ``history.records.violations.losses_of`` lists them; at least one.
+    There is at least one of ``losses``.
     """
-    ordered = sorted(losses, key=lambda one: int(one["seen_ns"]))
-    names = [one_line(one["node"], 40) for one in ordered]
+    ordered = sorted(losses, key=lambda one: one.seen_ns)
+    names = [one_line(one.node, 40) for one in ordered]
     first, *others = ordered
-    onset = int(first["seen_ns"]) / 1e9
-    elements = "element" if int(first["lost"]) == 1 else "elements"
+    onset = first.seen_ns / 1e9
+    elements = "element" if first.lost == 1 else "elements"
     parts = [
-        f"{names[0]} lacks {number(int(first['lost']))} acknowledged {elements}, seen since {when(onset, windows)}",
+        f"{names[0]} lacks {number(first.lost)} acknowledged {elements}, seen since {when(onset, windows)}",
         *(
-            f"{name} lacks {number(int(one['lost']))}, seen since {int(one['seen_ns']) / 1e9:.1f} s"
+            f"{name} lacks {number(one.lost)}, seen since {one.seen_ns / 1e9:.1f} s"
             for name, one in zip(names[1:], others, strict=True)
         ),
     ]
-    total = sum(int(one["lost"]) for one in ordered)
-    held = sum(int(one["elsewhere"]) for one in ordered)
+    total = sum(one.lost for one in ordered)
+    held = sum(one.elsewhere for one in ordered)
     lost_on = tuple(sorted(names)) if held == total else ()
     return Lost("; ".join(parts), _held(total, held), onset, lost_on, names[0])
 
@@ -61,21 +62,21 @@ def _held(total: int, held: int) -> str:
     return "No last read holds them." if not held else f"Of these {number(held)} are in the last read of another node."
 
 
-def history_of(drawn: Drawn, losses: Sequence[Mapping[str, Any]]) -> str:
+def history_of(drawn: Drawn, losses: Sequence[Loss]) -> str:
     """Say when what nodes lack was acknowledged, and which nodes had shown some of it before."""
     return " ".join(filter(None, (when_added(drawn, losses), had_shown(drawn, losses))))
 
 
-def when_added(drawn: Drawn, losses: Sequence[Mapping[str, Any]]) -> str:
+def when_added(drawn: Drawn, losses: Sequence[Loss]) -> str:
     """Say when what each node lacks was acknowledged, and by which nodes; and that it was down then, if it was.
 
     Of a node of which the operations show another number than the check counted nothing is said, nor of several sets.
     Nodes that lack the same are named together.
     """
     operations, alike = drawn.run.operations, dict[tuple[int, ...], list[str]]()
-    for one in sorted(losses, key=lambda one: int(one["seen_ns"])):
-        rows = tuple(_lacking(operations, node := str(one["node"])).tolist())
-        if len(rows) == int(one["lost"]) and rows:
+    for one in sorted(losses, key=lambda one: one.seen_ns):
+        rows = tuple(_lacking(operations, node := one.node).tolist())
+        if len(rows) == one.lost and rows:
             alike.setdefault(rows, []).append(node)
     parts: list[str] = []
     for rows, nodes in alike.items():
@@ -92,22 +93,18 @@ def when_added(drawn: Drawn, losses: Sequence[Mapping[str, Any]]) -> str:
     return f"{whole[:1].upper()}{whole[1:]}." if whole else ""
 
 
-def had_shown(drawn: Drawn, losses: Sequence[Mapping[str, Any]]) -> str:
+def had_shown(drawn: Drawn, losses: Sequence[Loss]) -> str:
     """Say which nodes had shown some of what they lack in reads of their own before, and when for the last time.
 
     Nothing of a node of which the operations show another number than the check counted, as in :func:`when_added`.
     """
     operations, parts = drawn.run.operations, []
-    for one in sorted(losses, key=lambda one: int(one["seen_ns"])):
-        rows, node = _lacking(operations, str(one["node"])), one_line(one["node"], 40)
-        if len(rows) != int(one["lost"]):
+    for one in sorted(losses, key=lambda one: one.seen_ns):
+        rows, node = _lacking(operations, one.node), one_line(one.node, 40)
+        if len(rows) != one.lost:
             continue
         lacked = {_element(operations, row) for row in rows.tolist()}
-        shown = [
-            (row, found)
-            for row in _reads(operations, str(one["node"]))
-            if (found := _held_by(operations, row) & lacked)
-        ]
+        shown = [(row, found) for row in _reads(operations, one.node) if (found := _held_by(operations, row) & lacked)]
         if shown:
             number_of, last = len(set().union(*(found for _, found in shown))), operations.returned[shown[-1][0]] / 1e9
             parts.append(

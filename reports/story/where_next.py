@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from history.records.check_records import details_by_check
+from history.records.finding import Severity
 from history.records.text import and_listed
-from history.records.violations import Severity
 from reports.analysis.findings import Drawn, around
 from reports.analysis.invariant_violations import ROOM_S
 from reports.analysis.lagging_nodes import BEFORE_S, RECOVERY_S

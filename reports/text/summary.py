@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from history.records.caveats import caveats_of, violations_counted
 from history.records.indexes import epoch_bits_in
-from history.records.verdicts import headlines_of
+from history.records.results import headlines_of
 from history.records.violations import counterexamples_of, verdict_words
 from reports.errors import Notes
 from reports.load.check_rows import DIFFER, check_rows, worst_first

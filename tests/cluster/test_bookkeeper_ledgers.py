@@ -42,7 +42,7 @@ def test_a_kill_of_all_costs_nothing_acknowledged(make_cluster: MakeCluster, tmp
     check = ledgers(make_cluster().name, tmp_path, *words)
     assert check["details"]["acknowledged"] > 0
     assert check["verdict"] != "unknown", check["seen"]
-    assert set(check["details"].get("kinds", ())) <= KNOWN, check["seen"]
+    assert {one["kind"] for one in check["findings"]} <= KNOWN, check["seen"]
 
 
 def test_without_a_journal_it_does(make_cluster: MakeCluster, tmp_path: Path) -> None:
@@ -50,7 +50,7 @@ def test_without_a_journal_it_does(make_cluster: MakeCluster, tmp_path: Path) ->
     words = ("--nemesis", "kill-all", "--interval", "4", "--time-limit", "10", *planted)
     check = ledgers(make_cluster().name, tmp_path, *words)
     assert check["verdict"] == "invalid", check["seen"]
-    assert check["details"]["kind"] in ("lost-add", "unreadable-entry"), check["seen"]
+    assert check["findings"][0]["kind"] in ("lost-add", "unreadable-entry"), check["seen"]
 
 
 def test_the_gateways_own_tests(tmp_path: Path) -> None:

@@ -6,7 +6,8 @@ from typing import Any
 
 from harness.workloads import total_check
 from harness.workloads.banks import BANK
-from history import Counterexample, Operation
+from history import Operation
+from history.records.finding import Contradiction
 
 
 def read(at: int, *balances: int) -> Operation:
@@ -16,8 +17,10 @@ def read(at: int, *balances: int) -> Operation:
 
 def test_the_first_read_with_another_total_is_shown() -> None:
     found = total_check([read(0, 5, -5), read(1, 5, -4), read(2, 9, 9)])
-    (shown,) = [Counterexample.from_json(record) for record in found.details["counterexamples"]]
-    assert (found.verdict, found.details["kind"], found.details["count"]) == ("invalid", "wrong-total", 2)
+    (shown,) = found.counterexamples
+    (wrong,) = found.findings
+    assert isinstance(wrong, Contradiction)
+    assert (found.verdict, wrong.kind, wrong.count) == ("invalid", "wrong-total", 2)
     assert (shown.suspects, shown.roles[0].says) == ((read(1, 5, -4),), "the balances sum up to 1")
     assert total_check([read(0, 5, -5), read(1)]).verdict == "valid"
     assert total_check([]).verdict == "unknown"

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from harness.workloads import Sets, elements_check
-from history import Counterexample, Operation
+from history import Check, Operation
 from history.records.events import Phase
+from history.records.finding import Elements, Loss
 from history.records.operations import Outcome
 
 
@@ -23,12 +24,16 @@ def op(
 ADDED = [op(0, "add", 1), op(1, "add", 2), op(2, "add", 3, outcome="info"), op(3, "add", 4, outcome="fail")]
 
 
-def final(*elements: int, at: int = 10) -> Operation:
-    return op(at, "read", None, list(elements), phase="final")
+def elements(check: Check) -> Elements:
+    return next(one for one in check.findings if isinstance(one, Elements))
+
+
+def final(*held: int, at: int = 10) -> Operation:
+    return op(at, "read", None, list(held), phase="final")
 
 
 @pytest.mark.parametrize(
-    ("elements", "verdict", "counts"),
+    ("held", "verdict", "counts"),
     [
         ([1, 2], "valid", {"ok": 2}),
         ([1, 2, 3], "valid", {"ok": 3, "recovered": 1}),
@@ -38,28 +43,28 @@ def final(*elements: int, at: int = 10) -> Operation:
         ([1, 2, 2], "invalid", {"ok": 2, "duplicated": 1}),
     ],
 )
-def test_every_element_has_its_class(elements: list[int], verdict: str, counts: dict[str, int]) -> None:
-    check = elements_check([*ADDED, final(*elements)])
+def test_every_element_has_its_class(held: list[int], verdict: str, counts: dict[str, int]) -> None:
+    check = elements_check([*ADDED, final(*held)])
     assert check.verdict == verdict
     none = dict.fromkeys(("ok", "lost", "unexpected", "recovered", "duplicated"), 0)
-    assert {name: check.details[name] for name in none} == none | counts
+    assert {name: getattr(elements(check), name) for name in none} == none | counts
 
 
 def test_the_last_read_decides_and_what_was_added_after_it_does_not_count() -> None:
     assert elements_check([*ADDED, final(1), final(1, 2, at=11)]).verdict == "valid"
     assert elements_check([*ADDED, final(1, 2, at=11), op(12, "add", 8)]).verdict == "valid"
-    assert elements_check([*ADDED, final(1, 2), final(1, at=11)]).details["elements"] == {"lost": [2]}
+    assert elements(elements_check([*ADDED, final(1, 2), final(1, at=11)])).named == {"lost": (2,)}
 
 
 def test_of_several_nodes_the_one_that_lacks_the_most_is_shown() -> None:
     of = [replace(final(1, at=at), node=node) for node, at in (("n1", 11), ("n2", 13), ("n1", 15))]
     whole = [replace(one, node="n3", result=[1, 2], invoke_index=30, return_index=31) for one in of[:1]]
     check = elements_check([*ADDED, *of, *whole])
-    assert (check.verdict, check.details["elements"]) == ("invalid", {"lost": [2]})
+    assert (check.verdict, elements(check).named) == ("invalid", {"lost": (2,)})
     better = replace(of[2], result=[1, 2])
     assert elements_check([*ADDED, of[0], better, *whole]).verdict == "valid"
-    (example,) = elements_check([*ADDED, *of[:2], better, *whole]).details["counterexamples"]
-    assert " on n2 does not hold 1 element: 2" in example["sentence"]
+    (example,) = elements_check([*ADDED, *of[:2], better, *whole]).counterexamples
+    assert " on n2 does not hold 1 element: 2" in example.sentence
 
 
 def read_of(node: str, at: int, *elements: int, phase: Phase = "main", key: str = "set-0") -> Operation:
@@ -74,8 +79,8 @@ def test_what_each_node_lacks_is_counted_for_itself_and_shown_where_no_other_sho
     last = [("n1", [1, 3]), ("n2", [2]), ("n3", [2, 3]), ("n4", [1, 2, 3])]
     ends = [read_of(node, 20 + at, *held, phase="final") for at, (node, held) in enumerate(last)]
     check = elements_check([*added, *early, *late, *ends])
-    losses = check.details["losses"]
-    assert [(one["node"], one["lost"], one["elsewhere"], one["seen_ns"]) for one in losses] == [
+    losses = elements(check).losses
+    assert [(one.node, one.lost, one.elsewhere, one.seen_ns) for one in losses] == [
         ("n1", 1, 1, 15), ("n2", 2, 2, 19), ("n3", 1, 1, 21),
     ]  # fmt: skip
     assert check.seen == (
@@ -83,11 +88,11 @@ def test_what_each_node_lacks_is_counted_for_itself_and_shown_where_no_other_sho
         "node's has each of them; that of n2 holds 1 that were added (0 recovered), those of all nodes hold "
         "0 unexpected, 0 duplicated"
     )
-    shown = [Counterexample.from_json(record).suspects[0].node for record in check.details["counterexamples"]]
+    shown = [one.suspects[0].node for one in check.counterexamples]
     assert shown == ["n2", "n1"], "what n3 lacks is shown by n2"
     alone = elements_check([*added, *[read_of(node, 30, 1, phase="final") for node in ("n1", "n2")]])
-    assert [(one["lost"], one["elsewhere"]) for one in alone.details["losses"]] == [(2, 0), (2, 0)]
-    assert len(alone.details["counterexamples"]) == 1
+    assert [(one.lost, one.elsewhere) for one in elements(alone).losses] == [(2, 0), (2, 0)]
+    assert len(alone.counterexamples) == 1
     assert "all together 2 acknowledged elements, and no node's has any of them; " in alone.seen
     some = elements_check(
         [*added, *[read_of(node, 30, *held, phase="final") for node, held in (("n1", [1]), ("n2", [1, 2]))]]
@@ -99,17 +104,17 @@ def test_what_each_node_lacks_is_counted_for_itself_and_shown_where_no_other_sho
     assert one.seen.startswith(
         "the last read of n1 lacks 1: 1 acknowledged element, and another node's has it; that of n1 "
     )
-    assert "losses" not in elements_check([*added, read_of("n1", 30, 1, 2, 3, phase="final")]).details
+    assert elements(elements_check([*added, read_of("n1", 30, 1, 2, 3, phase="final")])).losses == ()
 
 
 def test_what_was_never_added_is_looked_for_in_every_nodes_last_read() -> None:
     """Also in that of a node which lacks less than another."""
     ends = [read_of("n2", 20, 1, 2, 9, phase="final"), read_of("n1", 21, 1, 2, phase="final")]
     check = elements_check([*ADDED, *ends])
-    assert (check.verdict, check.details["elements"]) == ("invalid", {"unexpected": [9]})
+    assert (check.verdict, elements(check).named) == ("invalid", {"unexpected": (9,)})
     lacking = elements_check([*ADDED, ends[0], read_of("n1", 21, 1, 4, phase="final")])
-    assert lacking.details["elements"] == {"lost": [2], "unexpected": [4, 9]}
-    shown = [Counterexample.from_json(record).suspects[0].node for record in lacking.details["counterexamples"]]
+    assert elements(lacking).named == {"lost": (2,), "unexpected": (4, 9)}
+    shown = [one.suspects[0].node for one in lacking.counterexamples]
     assert shown == ["n1", "n1", "n2"], "what n1 lacks, then what should not be there on either"
     assert lacking.seen.endswith(
         "holds 1 that were added (0 recovered), those of all nodes hold 2 unexpected, 0 duplicated"
@@ -119,15 +124,14 @@ def test_what_was_never_added_is_looked_for_in_every_nodes_last_read() -> None:
 def test_losses_of_several_sets_are_added_by_node() -> None:
     other = op(3, "add", 9, key="set-1")
     ends = [read_of("n1", 20, 1, phase="final"), read_of("n1", 10, phase="final", key="set-1")]
-    (loss,) = elements_check([*ADDED, other, *ends]).details["losses"]
-    assert loss == {"node": "n1", "lost": 2, "elsewhere": 0, "seen_ns": 21}
+    (loss,) = elements(elements_check([*ADDED, other, *ends])).losses
+    assert loss == Loss("n1", 2, 0, 21)
 
 
 def test_each_class_is_shown_by_the_adds_and_the_read_that_contradicts_them() -> None:
     read = final(4, 9, at=11)
-    details = elements_check([*ADDED, op(5, "read", None, [1, 1]), read]).details
-    shown = [Counterexample.from_json(record) for record in details["counterexamples"]]
-    assert [one.kind for one in shown] == details["kinds"] == ["lost-element", "never-written", "duplicate"]
+    shown = elements_check([*ADDED, op(5, "read", None, [1, 1]), read]).counterexamples
+    assert [one.kind for one in shown] == ["lost-element", "never-written", "duplicate"]
     assert [role.says for role in shown[0].roles] == ["adds 1: ok", "adds 2: ok", "does not hold 1, 2"]
     assert shown[0].suspects == shown[1].suspects == (read,)
     assert [one.value for one in shown[1].operations] == [4, None]
@@ -138,18 +142,18 @@ def test_an_add_that_was_acknowledged_while_the_last_read_was_under_way_may_come
     beside = replace(op(9, "add", 5), returned=21, return_index=21)
     last = replace(final(1, 2), return_index=22, returned=22)
     assert elements_check([*ADDED, beside, last]).verdict == "valid"
-    assert elements_check([*ADDED, op(9, "add", 5), last]).details["elements"] == {"lost": [5]}
+    assert elements(elements_check([*ADDED, op(9, "add", 5), last])).named == {"lost": (5,)}
 
 
 def test_every_lost_element_is_named() -> None:
     added = [op(at, "add", at) for at in range(1, 90)]
-    details = elements_check([*added, final(1, at=100)]).details
-    assert (details["lost"], details["elements"]) == (88, {"lost": list(range(2, 90))})
+    found = elements(elements_check([*added, final(1, at=100)]))
+    assert (found.lost, found.named) == (88, {"lost": tuple(range(2, 90))})
 
 
 def test_an_element_that_was_read_twice_in_the_main_phase_is_duplicated() -> None:
     check = elements_check([*ADDED, op(5, "read", None, [1, 1]), final(1, 2)])
-    assert (check.verdict, check.details["kind"]) == ("invalid", "duplicate")
+    assert (check.verdict, check.counterexamples[0].kind) == ("invalid", "duplicate")
 
 
 def test_a_set_that_was_not_read_at_the_end_is_unknown() -> None:
@@ -187,4 +191,4 @@ def test_an_element_may_be_there_if_one_of_its_adds_may_have_taken_effect(
 
 def test_what_is_no_number_is_named_behind_those_that_are() -> None:
     check = elements_check([*ADDED, final(1, 2, 9), replace(final(at=12), result=["x", 1, 2, 9])])
-    assert (check.verdict, check.details["elements"]) == ("invalid", {"unexpected": [9, "x"]})
+    assert (check.verdict, elements(check).named) == ("invalid", {"unexpected": (9, "x")})

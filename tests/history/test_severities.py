@@ -1,13 +1,12 @@
-"""How bad a violation is: what the check that found it declares, else what is known of its kind."""
+"""How bad a violation is: what the check that found it declares of its kind, else what is known of the kind."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from history import Check, Counterexample, Operation
-from history.records.violations import Severity, details_of, severity_of, violations_of
+from history.records.finding import Contradiction, Finding, Kind, contradictions, findings_in
+from history.records.violations import violations_of
 
 ADD = Operation(0, "push", "q", 7, 7, "ok", 10, 20, 0, 1, node="n1")
 
@@ -17,41 +16,41 @@ def broken(kind: str) -> Counterexample:
 
 
 def results_of(*checks: Check) -> dict[str, Any]:
-    return {"checks": [{"name": one.name, "verdict": one.verdict, "details": one.details} for one in checks]}
+    return {"checks": [one.to_json() for one in checks]}
 
 
-def check(name: str, kinds: tuple[str, ...], severities: dict[str, Severity]) -> Check:
-    return Check(name, "check", "invalid", "asked", "seen", details_of([broken(kind) for kind in kinds], severities))
+def check(name: str, kinds: tuple[str, ...], *own: Kind) -> Check:
+    examples = tuple(map(broken, kinds))
+    return Check(name, "check", "invalid", "asked", "seen", {}, contradictions(name, examples, own), examples)
 
 
 def test_a_kind_of_a_check_of_its_own_is_as_bad_as_the_check_declares() -> None:
-    found = violations_of(
-        results_of(
-            check("other", ("reordered",), {}),
-            check("queue", ("shuffled", "lost-push"), {"lost-push": "data lost", "late": "alarm"}),
-        )
-    )
+    own = (Kind("lost-push", "data lost"), Kind("late", "alarm"))
+    found = violations_of(results_of(check("other", ("reordered",)), check("queue", ("shuffled", "lost-push"), *own)))
     assert [(one.kind, one.severity) for one in found] == [
         ("lost-push", "data lost"), ("reordered", "inconsistent"), ("shuffled", "inconsistent"),
     ]  # fmt: skip
 
 
-def test_only_severities_of_kinds_that_were_found_are_recorded() -> None:
-    assert check("queue", ("lost-push",), {"lost-push": "data lost", "late": "alarm"}).details["severities"] == {
-        "lost-push": "data lost"
-    }
-    assert "severities" not in check("queue", ("shuffled",), {"late": "alarm"}).details
-
-
 def test_a_declaration_goes_before_what_is_known_of_a_kind() -> None:
-    assert severity_of("queue", "lost-element", {"severities": {"lost-element": "alarm"}}) == "alarm"
+    (found,) = contradictions("queue", [broken("lost-element")], [Kind("lost-element", "alarm")])
+    assert found.severity == "alarm"
+    (known,) = contradictions("queue", [broken("lost-element")])
+    assert known.severity == "data lost"
 
 
-@pytest.mark.parametrize("declared", [None, "data lost", ["lost-push"], {"lost-push": "awful"}, {"lost-push": ["x"]}])
-def test_what_is_no_declaration_counts_as_none(declared: object) -> None:
-    assert severity_of("queue", "lost-push", {"severities": declared}) == "inconsistent"
+def test_each_kind_is_counted_with_its_first_and_last_time() -> None:
+    late = Counterexample.of_promise("shuffled", "q", (Operation(0, "push", "r", 7, 7, "ok", 50, 90, 2, 3), "late"))
+    (found,) = contradictions("queue", [broken("shuffled"), late])
+    assert (found.count, found.since, found.until, found.keys) == (2, 20, 90, ("q", "r"))
 
 
-@pytest.mark.parametrize("kind", ["lost-add", "acknowledged-beyond-end", "unreadable-entry", "ledger-gone"])
-def test_recordings_that_declare_nothing_read_as_before(kind: str) -> None:
-    assert severity_of("ledgers", kind, {"kind": kind}) == "data lost"
+def test_what_is_no_finding_is_left_out_and_one_of_an_unknown_type_is_a_plain_one() -> None:
+    wrong = [7, {}, {"type": "Contradiction", "check": "c", "kind": "k"}]
+    own = {"type": "OfAnotherSystem", "check": "c", "kind": "own-kind", "severity": "data lost", "figure": 7}
+    whole = {"type": "Contradiction", "check": "c", "kind": "k", "count": 3}
+    found = findings_in({"findings": [*wrong, own, whole]})
+    assert found == (
+        Finding(check="c", kind="own-kind", severity="data lost"), Contradiction(check="c", kind="k", count=3),
+    )  # fmt: skip
+    assert findings_in({"findings": 7}) == findings_in({}) == ()

@@ -8,7 +8,10 @@ from dataclasses import replace
 import pytest
 
 from history import Check, Counterexample, KeyVerdict, Linearization, Operation, Results, Role, Verdict, worst
-from history.records.violations import MAX_SHOWN, OF_KEYS, counterexamples_of, counts_of, details_of
+from history.records.finding import contradictions
+from history.records.results import MAX_SHOWN
+from history.records.verdicts import WITHOUT_KIND, KindCount, count_kinds
+from history.records.violations import OF_KEYS, counterexamples_of, counts_of
 
 
 @pytest.mark.parametrize(
@@ -82,8 +85,8 @@ def test_counterexamples_of_other_checks_stand_behind_those_of_the_keys_that_say
     key = KeyVerdict("k0", "invalid", "sets", 2, 0.1, 5, (Counterexample("lost-element", "of the key", (ADD, READ)),))
     examples = [broken(), broken("duplicate"), *[broken("order")] * MAX_SHOWN]
     checks = (
-        Check("elements", "check", "invalid", "asked", "seen", details_of(examples)),
-        Check("other", "check", "valid", "asked", "seen", details_of([broken("no violation of a valid check")])),
+        failed("elements", *examples),
+        replace(failed("other", broken("no violation of a valid check")), verdict="valid"),
     )
     results = json.loads(json.dumps(Results("invalid", "", checks, (key,), {}, (), ()).to_json()))
     found = counterexamples_of(results)
@@ -95,9 +98,21 @@ def test_counterexamples_of_other_checks_stand_behind_those_of_the_keys_that_say
     assert counts_of(results) == {OF_KEYS: 5, "elements": len(examples) - 1}
 
 
+def failed(name: str, *examples: Counterexample) -> Check:
+    return Check(name, "check", "invalid", "asked", "seen", {}, contradictions(name, examples), examples)
+
+
+def test_kinds_are_counted_with_their_times_and_the_rest_without() -> None:
+    assert count_kinds([("late", 30), ("early", 10), ("late", 40)], 5) == (
+        KindCount("early", 1, 10, 10), KindCount("late", 2, 30, 40), KindCount(WITHOUT_KIND, 2),
+    )  # fmt: skip
+    assert count_kinds([(WITHOUT_KIND, 30)], 3) == (KindCount(WITHOUT_KIND, 3, 30, 30),)
+    assert count_kinds((), 0) == ()
+
+
 def test_results_are_plain_json() -> None:
     verdict = KeyVerdict(None, "valid", "zones", 0, 0.0)
     check = Check("linearizable", "check", "valid", "asked", "seen", {"engines": {"zones": 1}})
     record = json.loads(json.dumps(Results("valid", "fine", (check,), (verdict,), {}, (), ()).to_json()))
-    assert (record["format"], record["version"]) == ("harness-results", 1)
+    assert (record["format"], record["version"]) == ("harness-results", 2)
     assert record["checks"][0]["details"] == {"engines": {"zones": 1}}

@@ -24,9 +24,10 @@ from pipeline import append_run, local_tables, read_all, read_table
 from pipeline.tables.conclusions import counterexample_table, coverage_table
 from pipeline.tables.judging import verdict_table
 
-CHECKS = [
+STALE = {"type": "Contradiction", "check": "linearizable", "kind": "stale-read", "count": 2}
+CHECKS: list[dict[str, Any]] = [
     {"name": "linearizable", "kind": "check", "verdict": "invalid", "asked": "one order", "seen": "2 violations",
-     "details": {"engines": {"zones": 2}}},
+     "details": {"engines": {"zones": 2}}, "findings": [STALE]},
     {"name": "recovery", "kind": "check", "verdict": "invalid", "asked": "all apply", "seen": "n2 stuck",
      "details": {"kind": "no-recovery", "behind": ["n2"]}},
     {"name": "node-logs", "kind": "check", "verdict": "valid", "asked": "no alarm", "seen": "5 read", "details": {}},
@@ -84,7 +85,7 @@ def test_the_warehouse_says_why_when_the_run_is_gone(judged: RunFiles, tmp_path)
         "linearizable": (["stale-read"], []),
         "recovery": (["no-recovery"], ["n2"]),
     }
-    assert json.loads(checks["linearizable"]["details"]) == {"engines": {"zones": 2}}
+    assert json.loads(checks["linearizable"]["details"]) == {"engines": {"zones": 2}, "findings": [STALE]}
     assert {row["key"]: row["value"] for row in rows(warehouse, "environment")} == {
         "java": "17 \\ud800", "nodes.n1": "10.0.0.1", "cores": "2",
     }  # fmt: skip

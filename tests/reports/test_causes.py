@@ -132,7 +132,7 @@ def test_nodes_that_lack_the_same_are_named_together(tmp_path: Path) -> None:
     root = recorded_run("element-lost", tmp_path)
     events = [json.loads(line) for line in (root / "history.jsonl").read_text().splitlines()]
     results = json.loads((root / "results.json").read_text())
-    (elements,) = [one["details"] for one in results["checks"] if one["name"] == "elements"]
+    (elements,) = [one["findings"][0] for one in results["checks"] if one["name"] == "elements"]
     (loss,) = elements["losses"]
     elements["losses"].append({**loss, "node": "n3", "seen_ns": loss["seen_ns"] + 1})
     (root / "results.json").write_text(json.dumps(results))
@@ -195,7 +195,7 @@ def test_another_number_than_the_check_counted_is_not_dated(tmp_path: Path) -> N
     root = recorded_run("element-lost", tmp_path)
     results = json.loads((root / "results.json").read_text())
     (check,) = [one for one in results["checks"] if one["name"] == "elements"]
-    check["details"]["losses"][0] |= {"lost": 60, "elsewhere": 60}
+    check["findings"][0]["losses"][0] |= {"lost": 60, "elsewhere": 60}
     (root / "results.json").write_text(json.dumps(results))
     missing, *_ = breaks(root)
     assert "was acknowledged from" not in missing.detail

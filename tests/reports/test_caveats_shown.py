@@ -62,7 +62,7 @@ def test_every_node_that_lost_elements_is_named_first_and_has_a_counterexample(t
     files = RunFiles(root)
     results = json.loads(files.results.read_text())
     (elements,) = [check for check in results["checks"] if check["name"] == "elements"]
-    assert [one["node"] for one in elements["details"]["losses"]] == ["n1", "n5", "n3"]
+    assert [one["node"] for one in elements["findings"][0]["losses"]] == ["n1", "n5", "n3"]
     head = " ".join(reports.render_run(files).split())
     assert head.startswith("INVALID missing on n1, n3, n5: n1 lacks ")
     assert "n5 lacks 455, seen since " in head

@@ -8,8 +8,11 @@ from pathlib import Path
 import pytest
 
 import reports
-from history import RunFiles
-from history.records.violations import contents_differ, severity_of
+from harness.judge.judge import linearizability, settled
+from harness.workloads import elements_check
+from history import KeyVerdict, Operation, RunFiles
+from history.records.verdicts import KindCount
+from history.records.violations import contents_differ
 from reports.load.check_rows import DIFFER, checks_of, logs_gone
 from reports.load.run import read_run
 from tests.support.reports.recorded_runs import RUNS, recorded_run
@@ -62,13 +65,22 @@ def test_recovery_is_what_it_was_where_contents_do_not_differ(name: str, tmp_pat
 
 
 def test_what_some_nodes_lack_and_others_have_is_not_lost() -> None:
-    def losses(*elsewhere: int) -> dict[str, object]:
-        return {"losses": [{"node": "n1", "lost": 2, "elsewhere": number, "seen_ns": 1} for number in elsewhere]}
+    added = [Operation(0, "add", "s", value, None, "ok", value, value, value, value) for value in (1, 2)]
 
-    assert severity_of("elements", "lost-element", losses(2)) == "missing on nodes"
-    assert severity_of("elements", "lost-element", losses(2, 1)) == "data lost"
-    assert severity_of("elements", "lost-element", losses(0)) == "data lost"
-    assert severity_of("elements", "lost-element", {}) == "data lost"
+    def severities(*held: list[int]) -> set[str]:
+        reads = [
+            Operation(0, "read", "s", None, answer, "ok", 10 + at, 10 + at, 10 + at, 10 + at, f"n{at}", phase="final")
+            for at, answer in enumerate(held)
+        ]
+        clients = KeyVerdict("s", "invalid", "set sweep", 4, 0.0, 1, kinds=(KindCount("lost-element", 1),))
+        checks = settled([linearizability([clients], 4, {}), elements_check([*added, *reads])])
+        return {one.severity for check in checks for one in check.findings if one.kind == "lost-element"}
+
+    assert severities([1], [1, 2]) == {"missing on nodes"}
+    assert severities([1], [1]) == {"data lost"}
+    assert severities([1], [2], [2]) == {"missing on nodes"}
+    assert severities([1, 2]) == {"inconsistent"}, "some read lacked it, and no last one does"
+    assert severities() == {"data lost"}, "nobody read it at the end"
 
 
 def test_logs_that_were_read_and_are_not_there_any_more_are_said_so(tmp_path: Path) -> None:

@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.cli.main import run_command
-from history import RunFiles
-from history.records.violations import LOST, SEVERITIES, SHORT_LOGS, is_outage, violations_of
+from history import Check, Counterexample, RunFiles
+from history.records.finding import LOST, SEVERITIES, contradictions
+from history.records.violations import SHORT_LOGS, is_outage, violations_of
 from reports.analysis.findings import prepare
 from reports.load.run import read_run
 from reports.load.run_row import row_of
@@ -112,7 +113,6 @@ def test_a_planted_bug_that_was_found_is_listed_as_intended_and_not_among_the_in
 CHECKS: dict[str, list[tuple[str, str | None]]] = {
     "data lost": [("committed-kept", kind) for kind in SHORT_LOGS],
     "log truncated": [("log-order", kind) for kind in SHORT_LOGS],
-    "missing on nodes": [("elements", "lost-element")],
     "inconsistent": [("election-safety", "two-leaders"), ("own-check", None)],
     "alarm": [("node-logs", "log-alarm"), ("node-logs", None)],
 }
@@ -124,7 +124,8 @@ EXAMPLES: dict[str, list[str]] = {
 
 @given(st.lists(st.sampled_from(SEVERITIES), max_size=6), st.data())
 def test_the_worst_comes_first_and_nothing_is_left_out(wanted: list[str], data: st.DataObject) -> None:
-    checks, kinds = [], []
+    checks, kinds = list[dict[str, Any]](), []
+    wanted = [severity for severity in wanted if severity != "missing on nodes"]  # the judge says that
     if "no commits" in wanted:  # of one check, recovery
         wanted = [severity for severity in wanted if severity != "replica behind"]
     for severity in wanted:
@@ -132,19 +133,15 @@ def test_the_worst_comes_first_and_nothing_is_left_out(wanted: list[str], data: 
             kinds.append(data.draw(st.sampled_from(EXAMPLES[severity])))
         elif severity in CHECKS:
             name, kind = data.draw(st.sampled_from(CHECKS[severity]))
-            losses = [{"node": "n1", "lost": 2, "elsewhere": 2, "seen_ns": 5}]
-            whole: dict[str, dict[str, object]] = {
-                "log truncated": {"entries": {"fate": "held"}}, "missing on nodes": {"losses": losses},
-            }  # fmt: skip
-            more = whole.get(severity, {})
+            more = {"entries": {"fate": "held"}} if severity == "log truncated" else {}
             checks.append({"name": name, "verdict": "invalid", "details": {"kind": kind, **more} if kind else {}})
         else:
             details = {"last_commit_ns": 10**9, "end_ns": (40 if severity == "no commits" else 2) * 10**9}
             checks.append({"name": "recovery", "verdict": "invalid", "details": {"kind": "no-recovery", **details}})
     if kinds:
-        checks.append({"name": "linearizable", "verdict": "invalid", "details": {}})
-    results = {"checks": checks, "keys": [{"counterexamples": [{"kind": kind}]} for kind in kinds]}
-    found = [one.severity for one in violations_of(results)]
+        wrong = contradictions("linearizable", [Counterexample(kind, "", ()) for kind in kinds])
+        checks.append(Check("linearizable", "check", "invalid", "", "", {}, wrong).to_json())
+    found = [one.severity for one in violations_of({"checks": checks})]
     assert set(found) == set(wanted)
     assert found == sorted(found, key=SEVERITIES.index)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +13,7 @@ import pytest
 import reports
 from history import Check, RunFiles, pair, read_history
 from history.columns.operations import from_operations
-from history.records.violations import details_of
+from history.records.finding import contradictions
 from reports.analysis.findings import Drawn, examples_of, prepare, violation_count
 from reports.analysis.invariant_violations import invariant_violations
 from reports.analysis.marks import marks_of
@@ -76,8 +76,9 @@ def test_no_check_hides_the_counterexamples_of_another(lost: RunFiles) -> None:
     early = [one.example for one in examples_of(run)]
     moved = tuple(replace(one, invoked=10**12, returned=10**12 + 1) for one in early[0].operations)
     late = replace(early[0], kind="late", operations=moved)
-    other = Check("other", "check", "invalid", "asked", "seen", details_of([late, replace(late, kind="later")]))
-    run.results["checks"].append(asdict(other))
+    examples = (late, replace(late, kind="later"))
+    other = Check("other", "check", "invalid", "asked", "seen", {}, contradictions("other", examples), examples)
+    run.results["checks"].append(other.to_json())
     assert [one.example.kind for one in examples_of(run)] == [
         "unreadable-entry", "late", "read-then-gone", "wrong-length", "later",
     ]  # fmt: skip
@@ -121,11 +122,11 @@ def test_entries_that_are_gone_are_data_lost(lost: RunFiles, drawn: Drawn) -> No
 
 
 def test_a_check_of_answers_is_no_finding_about_nodes_and_brings_its_own_words(tmp_path: Path) -> None:
-    """Also where an earlier release judged the run, which recorded no operations."""
+    """Also where none is drawn."""
     files = RunFiles(recorded_run("ledgers-lost", tmp_path))
     results = json.loads(files.results.read_text())
     (ledgers,) = [check for check in results["checks"] if check["name"] == "ledgers"]
-    del ledgers["details"]["counterexamples"]
+    ledgers["counterexamples"] = []
     ledgers["details"]["words"] = {"tail": "a read without recovery"}
     files.results.write_text(json.dumps(results))
     reports.write_report(files)
@@ -188,8 +189,8 @@ def test_a_promise_of_which_another_check_is_drawn_says_in_its_own_words_how_muc
     files = RunFiles(Path(shutil.copytree(lost.root, tmp_path / "run")))
     results = json.loads(files.results.read_text())
     (found,) = (check for check in results["checks"] if check["name"] == "ledgers")
-    record = found["details"]["counterexamples"][0]
-    found["details"]["counterexamples"] = [{**record, "sentence": "30 entries are gone"}]
+    record = found["counterexamples"][0]
+    found["counterexamples"] = [{**record, "sentence": "30 entries are gone"}]
     results["keys"] = [{"key": "l0", "verdict": "invalid", "violations": 1, "counterexamples": [record]}]
     files.results.write_text(json.dumps(results))
     drawn = prepare(read_run(files))

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 import reports
 from history import RunFiles
+from history.records.finding import SEVERITIES
 from history.records.settings import options_of
-from history.records.violations import SEVERITIES
 from reports.analysis import trends
 from reports.load.logs import log_files
 from reports.load.run import read_run

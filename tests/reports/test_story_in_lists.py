@@ -9,8 +9,9 @@ import pytest
 
 import reports
 from harness.judge import conclude
-from history import Check, Results, RunFiles
+from history import Check, Counterexample, Results, RunFiles
 from history.recording import Recording
+from history.records.finding import findings_in
 from reports.load.run_row import row_of
 from reports.text.difference import difference
 from tests.support.reports.recorded_runs import recorded_run
@@ -72,7 +73,11 @@ def test_the_judge_records_the_headlines_of_a_run_in_which_a_check_failed(
 
     def judged(verdict: str) -> Results:
         checks = tuple(
-            Check(one["name"], one["kind"], one["verdict"], one["asked"], one["seen"], one["details"])
+            Check(
+                **{name: one[name] for name in ("name", "kind", "verdict", "asked", "seen", "details")},
+                findings=findings_in(one),
+                counterexamples=tuple(map(Counterexample.from_json, one["counterexamples"])),
+            )
             for one in before["checks"]
             if verdict == "invalid" or one["verdict"] == "valid"
         )

@@ -12,7 +12,8 @@ import reports
 from harness.systems.bookkeeper.fenced_ledgers import KINDS as OF_LEDGERS
 from harness.systems.rocketmq.workload import KIND as OF_EPOCHS
 from history import RunFiles
-from history.records.violations import LOST, SEVERITIES, SHORT_LOGS, violations_of
+from history.records.finding import LOST, SEVERITIES
+from history.records.violations import SHORT_LOGS, violations_of
 from reports.analysis.findings import prepare
 from reports.load.run import read_run
 from reports.page.words import HEADLINES, KINDS, words_of

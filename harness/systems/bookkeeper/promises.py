@@ -8,8 +8,8 @@ from harness.systems.api import Evidence
 from harness.systems.bookkeeper.fenced_ledgers import KINDS, LOST, check_fenced_ledgers
 from harness.systems.promise import Promise
 from history import Check
+from history.records.finding import Kind, contradictions
 from history.records.text import counted
-from history.records.violations import details_of
 
 #: Its own pages: the protocol and what it guarantees, what a ledger is, and the calls.
 PROTOCOL: Final = "https://bookkeeper.apache.org/docs/development/protocol/"
@@ -88,9 +88,11 @@ def ledgers_keep_their_promises(evidence: Evidence) -> Check:
         struck, further = len({one.key for one in report.violations}), len(report.violations) - 1
         all_of_them = f"violations of {counted(struck, 'ledger')}, one of each kind and ledger"
         more = f" (and {further} more, {all_of_them})" if further else ""
-        details |= details_of(report.violations, dict.fromkeys(LOST, "data lost")) | {"objects": report.logged}
+        seen = f"{first.sentence}{more}; {seen}"
+        details["objects"] = report.logged
         details["words"] = {**WORDS, **{one.kind: KINDS[one.kind] for one in report.violations}}
-        return Check("ledgers", "check", "invalid", _ASKED, f"{first.sentence}{more}; {seen}", details)
+        wrong = contradictions("ledgers", report.violations, (Kind(name, "data lost") for name in LOST))
+        return Check("ledgers", "check", "invalid", _ASKED, seen, details, wrong, report.violations)
     if report.unread:
         seen += f"; not read at the end: {', '.join(map(str, report.unread[:_NAMED]))}"
     return Check("ledgers", "check", report.verdict, _ASKED, seen, details)

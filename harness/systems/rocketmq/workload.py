@@ -18,9 +18,9 @@ from harness.generators import PENDING, Context, Generator, Invocation, Op, Stre
 from harness.systems.api import Evidence, Workload
 from harness.systems.rocketmq.requests import IDS, answers_from_memory, set_names
 from harness.workloads import last_reads
-from history import Check, Counterexample, Event, Operation
+from history import Check, Counterexample, Event, Operation, Verdict
+from history.records.finding import contradictions
 from history.records.text import counted
-from history.records.violations import details_of
 
 #: Shares of what a worker does that knows the state of a set; the rest are alters.
 READS: Final = 0.15
@@ -132,9 +132,11 @@ def epochs_check(evidence: Evidence) -> Check:
     wrong = [one for name, mine in sets.items() for one in wrong_epochs(str(name), mine)]
     acked = sum(op.outcome == "ok" for op in evidence.operations)
     seen = counted(acked, "answer") + (f", {len(wrong)} wrong: {wrong[0].sentence}" if wrong else "")
-    verdict = "invalid" if wrong else "valid" if acked else "unknown"
+    verdict: Verdict = "invalid" if wrong else "valid" if acked else "unknown"
     words = {**WORDS, KIND: _MEANS} if wrong else WORDS
-    return Check("epochs", "check", verdict, _ASKED, seen, {**(details_of(wrong) if wrong else {}), "words": words})  # type: ignore[arg-type]
+    return Check(
+        "epochs", "check", verdict, _ASKED, seen, {"words": words}, contradictions("epochs", wrong), tuple(wrong)
+    )
 
 
 def wrong_epochs(name: str, operations: Iterable[Operation]) -> list[Counterexample]:

@@ -7,14 +7,16 @@ from typing import Any
 
 import pytest
 
+from checker import check_operations
 from harness.judge.damage import NONE, Damage, Damages, damages_of
 from harness.judge.election_safety import check_terms, election_safety
-from harness.judge.judge import excused
+from harness.judge.judge import excused, linearizability
 from harness.judge.logs.committed_prefix import check_committed_prefix
 from harness.judge.logs.log_order import log_order
 from harness.plan import Plan
-from history import Check, Counterexample, KeyVerdict, Probe, Receipt
-from history.records.violations import details_of
+from history import Check, Counterexample, KeyVerdict, Operation, Probe, Receipt
+from history.records.finding import contradictions
+from history.records.verdicts import MAX_COUNTEREXAMPLES, count_kinds
 from tests.support.harness.good_run import operation
 
 S = 1_000_000_000
@@ -165,12 +167,30 @@ def test_where_nodes_do_not_say_what_is_committed_nothing_can_be_shown() -> None
     assert cut("n1", "n2").voided(("n1", "n2", "n3"), silent) is None
 
 
+def valued(at: float, f: str, value: int) -> Operation:
+    made = operation(at, f)
+    return replace(made, value=value) if f == "write" else replace(made, result=value)
+
+
+def stale_read(number: int, at: float) -> list[Operation]:
+    """Two writes, and a read that misses the second, which nobody reads."""
+    first, second = 2 * number + 1, 2 * number + 2
+    return [valued(at, "write", first), valued(at + 0.2, "write", second), valued(at + 0.4, "read", first)]
+
+
+def numbered(history: list[Operation]) -> list[Operation]:
+    """The operations one after the other, in the order of their times."""
+    ordered = sorted(history, key=lambda one: one.invoked)
+    return [replace(one, invoke_index=2 * n, return_index=2 * n + 1) for n, one in enumerate(ordered)]
+
+
 VOIDED = cut("n1").voided(("n1", "n2", "n3"), holding({"n1": 90, "n2": 90, "n3": 60}))
 
 
 def lost(at: float, kind: str = "lost-write") -> KeyVerdict:
     example = Counterexample(kind, "A write was lost.", (operation(at, "read"),))
-    return KeyVerdict("k0", "invalid", "zones", 5, 0.1, 1, (example,))
+    kinds = count_kinds([(kind, example.completed_at)], 1)
+    return KeyVerdict("k0", "invalid", "zones", 5, 0.1, 1, (example,), kinds=kinds)
 
 
 @pytest.mark.parametrize(
@@ -185,11 +205,37 @@ def lost(at: float, kind: str = "lost-write") -> KeyVerdict:
     ],
 )
 def test_a_loss_after_such_a_cut_is_undecided_and_nothing_else_is(name: str, key: KeyVerdict, verdict: str) -> None:
-    check = Check(name, "check", "invalid", "all is kept", "one is lost")
-    found = excused(check, (key,), VOIDED)
+    check = replace(linearizability((key,), 5, {}), name=name)
+    found = excused(check, VOIDED)
     assert found.verdict == verdict
     assert ("n1 at 40.0 s, and only 1 of 3 members" in found.seen) == (verdict == "unknown")
-    assert excused(check, (key,), None) is check
+    assert excused(check, None) is check
+
+
+@pytest.mark.parametrize("stale", [3, 10, 300])
+def test_a_value_that_nobody_wrote_is_a_violation_however_many_others_came_before(stale: int) -> None:
+    """The checker counts all kinds, also of those violations that it does not show."""
+    history = list[Operation]()
+    for number in range(stale):
+        history += stale_read(number, 50 + number)
+    keys = [check_operations(numbered(history), "register")]
+    assert keys[0].violations == stale
+    assert excused(linearizability(keys, len(history), {}), VOIDED).verdict == "unknown"
+    keys = [check_operations(numbered([*history, valued(9999, "read", 99_999)]), "register")]
+    found = linearizability(keys, len(history) + 1, {})
+    assert (excused(found, VOIDED).verdict, keys[0].violations) == ("invalid", stale + 1)
+    assert "never-written" in {one.kind for one in found.findings}
+    assert len(keys[0].counterexamples) <= MAX_COUNTEREXAMPLES
+
+
+def test_a_violation_before_the_damage_is_not_swallowed_by_later_ones() -> None:
+    history = stale_read(0, 5)
+    for number in range(10):
+        history += stale_read(1 + number, 50 + number)
+    early = linearizability([check_operations(numbered(history), "register")], len(history), {})
+    late = linearizability([check_operations(numbered(history[3:]), "register")], len(history), {})
+    assert excused(early, VOIDED).verdict == "invalid"
+    assert excused(late, VOIDED).verdict == "unknown"
 
 
 @pytest.mark.parametrize("name", ["log-order", "committed-kept"])
@@ -199,13 +245,13 @@ def test_a_node_that_lost_entries_before_such_a_cut_had_lost_them_by_itself(name
     lost_by_itself = [Probe(round(time * S), "n2", "follower", 1, None, 0, end, 90, 90, pid=7) for time, end in short]
     check = log_order(lost_by_itself, NONE) if name == "log-order" else check_committed_prefix(lost_by_itself)
     assert (check.name, check.verdict) == (name, "invalid")
-    assert excused(check, (), VOIDED).verdict == verdict
+    assert excused(check, VOIDED).verdict == verdict
 
 
 def test_a_log_that_a_restart_left_short_before_such_a_cut_proves_nothing() -> None:
     moments = [{"time": 20 * S, "restarted": True}, {"time": 45 * S, "restarted": False, "index_fell": None}]
     check = Check("committed-kept", "check", "invalid", "all is kept", "one is lost", {"moments": moments})
-    assert excused(check, (), VOIDED).verdict == "unknown"
+    assert excused(check, VOIDED).verdict == "unknown"
 
 
 @pytest.mark.parametrize(
@@ -221,7 +267,7 @@ def test_a_log_that_a_restart_left_short_before_such_a_cut_proves_nothing() -> N
 )
 def test_a_check_of_the_workload_is_excused_by_its_own_counterexamples(kind: str, at: float, verdict: str) -> None:
     example = Counterexample.of_promise(kind, "A promise was broken.", (operation(at, "read"), "breaks it"))
-    check = Check("elements", "check", "invalid", "all is kept", "one is lost", details_of([example]))
-    assert excused(check, (lost(20),), VOIDED).verdict == verdict
-    odd = replace(check, details={"counterexamples": [7, {"kind": kind}]})
-    assert excused(odd, (), VOIDED).verdict == "unknown"
+    check = Check(
+        "elements", "check", "invalid", "all is kept", "one is lost", {}, contradictions("elements", [example])
+    )
+    assert excused(check, VOIDED).verdict == verdict

@@ -57,6 +57,16 @@ def test_outcomes(expected: Expectation, verdict: Any, kinds: tuple[str, ...], o
     assert words in said
 
 
+def test_what_is_undecided_beside_a_known_defect_is_not_as_expected() -> None:
+    known = [Violation("recovery", "no-recovery", ("n1",))]
+    outcome, words = compare(KNOWN, "invalid", known, all_is_explained, ["linearizable", "read-back"])
+    assert (outcome, words) == ("unknown", "undecided beside what is expected: linearizable, read-back")
+    either = Expectation(("invalid", "unknown"), known=(OLD,))
+    assert compare(either, "invalid", known, all_is_explained, ["linearizable"]) == ("passed", "as expected")
+    new = [Violation("linearizable", "lost-write")]
+    assert compare(KNOWN, "invalid", new, nothing_is_explained, ["read-back"])[0] == "violation"
+
+
 def test_what_bears_the_marks_of_a_known_defect_is_as_expected() -> None:
     found = [Violation("recovery", "no-recovery", ("n1",))]
     assert compare(KNOWN, "invalid", found, all_is_explained) == ("passed", "as expected")

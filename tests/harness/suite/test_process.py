@@ -25,8 +25,9 @@ from tests.support.harness.suite_toys import EXAMPLE, cell, leave_run
 ENVIRONMENT = {"system": "DLedger 0.4.0", "jar_sha256": "ab12", "nodes": {"n1": "10.0.0.1"}}
 VALID: dict[str, Any] = {"verdict": "valid", "sentence": "linearizable: yes", "checks": [], "keys": [],
                          "environment": ENVIRONMENT}  # fmt: skip
+STALE = {"type": "Contradiction", "check": "linearizable", "kind": EXAMPLE["kind"], "count": 1}
 INVALID = {**VALID, "verdict": "invalid", "sentence": "linearizable: no", "keys": [{"counterexamples": [EXAMPLE]}],
-           "checks": [{"name": "linearizable", "verdict": "invalid"}]}  # fmt: skip
+           "checks": [{"name": "linearizable", "verdict": "invalid", "findings": [STALE]}]}  # fmt: skip
 
 Go = Callable[..., Attempt]
 
@@ -188,7 +189,8 @@ def test_what_clients_saw_is_known_only_beside_the_proof_of_the_defect(
 
 
 def test_a_known_kind_hides_no_other_of_the_same_check(go: Go) -> None:
-    ledgers = {"name": "ledgers", "verdict": "invalid", "details": {"kind": "lost-add", "kinds": ["lost-add", "hole"]}}
+    kinds = [{"type": "Finding", "check": "ledgers", "kind": kind} for kind in ("lost-add", "hole")]
+    ledgers = {"name": "ledgers", "verdict": "invalid", "findings": kinds}
     found = go(1, {**INVALID, "keys": [], "checks": [ledgers]}, cell("a", 1, Expectation(("invalid",), ("lost-add",))))
     assert (found.outcome, found.kinds) == ("violation", ("lost-add", "hole"))
     assert found.sentence.startswith("hole beside what is expected")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from harness.workloads import sessions_check
-from history import Counterexample, Operation
+from history import Operation
 from history.records.operations import NEW_SESSION
 from tests.support.draws import draws
 
@@ -82,7 +82,7 @@ def test_the_last_reads_see_what_was_acknowledged(value: int, verdict: str) -> N
 def test_a_session_that_went_back_is_shown_by_what_it_had_seen() -> None:
     seen, back = operation(2, 0, "write", 9), operation(4, 0, "peek", None, [7, 0])
     found = judged(*WRITTEN, seen, operation(3, 1, "peek", None, [9, 2]), back)
-    (shown,) = [Counterexample.from_json(record) for record in found.details["counterexamples"]]
+    (shown,) = found.counterexamples
     assert (shown.kind, shown.operations, shown.suspects) == ("session-went-back", (seen, back), (back,))
     assert [role.says for role in shown.roles] == ["version 2", "version 0"]
 
@@ -92,7 +92,11 @@ OTHERS = (operation(0, 0, "write", 7), operation(1, 3, "write", 8))
 
 def kinds(*operations: Operation) -> list[str]:
     found = judged(*operations)
-    return list(found.details["kinds"]) if found.verdict == "invalid" else [found.verdict]
+    return (
+        list(dict.fromkeys(one.kind for one in found.counterexamples))
+        if found.verdict == "invalid"
+        else [found.verdict]
+    )
 
 
 @pytest.mark.parametrize(
@@ -297,4 +301,4 @@ def simulated(rng: random.Random) -> list[Operation]:
 
 @pytest.mark.parametrize("seed", range(draws(40, 2000)))
 def test_a_store_that_keeps_its_promises_is_never_accused(seed: int) -> None:
-    assert not judged(*simulated(random.Random(seed))).details
+    assert not judged(*simulated(random.Random(seed))).findings

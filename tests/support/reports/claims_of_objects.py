@@ -54,10 +54,9 @@ def shown(raw: Raw) -> tuple[list[dict[str, Any]], int]:
     examples = [one for key in raw.results["keys"] for one in key["counterexamples"]]
     count = sum(key["violations"] for key in raw.results["keys"])
     for check in raw.results["checks"]:
-        details = check.get("details") or {}
         if check["verdict"] == "invalid" and not count:
-            examples += details.get("counterexamples") or []
-            count += details.get("violations") or 0
+            examples += check.get("counterexamples") or []
+            count += sum(one.get("count", 0) for one in check.get("findings") or ())
     return examples, count
 
 

@@ -9,7 +9,9 @@ from typing import Any
 
 from history import Check, Counterexample, Event, Header, KeyVerdict, Operation, Probe, Results, RunFiles, Verdict
 from history.records.events import Type
+from history.records.finding import contradictions_of_keys
 from history.records.probes import Role, probes_header
+from history.records.verdicts import count_kinds
 from reports.analysis.faults import fault_windows
 from reports.analysis.node_timeline import timelines_of
 from reports.load.run import read_run
@@ -177,6 +179,7 @@ def results_of(
                 0.01,
                 1 if mine else 0,
                 (example,) if mine and example else (),
+                kinds=count_kinds([(example.kind, example.completed_at)], 1) if mine and example else (),
             )
         )
     stuck = shape.kind == "no-recovery"
@@ -187,6 +190,7 @@ def results_of(
             linear,
             "every key linearizable",
             f"{len(operations)} operations, 5 keys" + (", 1 violation" if example else ""),
+            findings=contradictions_of_keys("linearizability", ((one.key, one.kinds, one.more) for one in keys)),
         ),
         Check(
             "recovery",

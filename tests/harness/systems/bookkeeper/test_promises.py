@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from harness.systems.api import Evidence, Setup
 from harness.systems.bookkeeper.fenced_ledgers import KINDS
 from harness.systems.bookkeeper.promises import WORDS, ledgers_keep_their_promises
-from history import Operation
-from history.records.violations import severity_of
+from history import Check, Operation
 
 S = 10**9
 
@@ -24,30 +23,28 @@ def ledger(key: str, start: int, entries: Sequence[int | None]) -> list[Operatio
     return [one(0, "create", None, 5), one(2, "window", [1, 2], [0, 1]), one(4, "read", None, read)]
 
 
-def checked(*operations: Operation) -> tuple[str, dict[str, object]]:
+def checked(*operations: Operation) -> Check:
     evidence = Evidence(
         setup=Setup(version="4.17.3"), nodes=("n1",), operations=operations, probes=(), receipts=(), moments={}
     )
-    found = ledgers_keep_their_promises(evidence)
-    return found.seen, found.details
+    return ledgers_keep_their_promises(evidence)
 
 
 def test_what_there_is_more_of_is_named() -> None:
     bad: list[list[int | None]] = [[None, 2], [None, None], [2, 1]]
     operations = [one for place, entries in enumerate(bad) for one in ledger(f"l{place}", 10 * place, entries)]
-    seen, details = checked(*operations)
-    further = int(str(details["violations"])) - 1
-    assert f"(and {further} more, violations of 3 ledgers, one of each kind and ledger); 3 ledgers" in seen
-    assert " more" not in checked(*ledger("l0", 0, [None, 2]))[0]
+    found = checked(*operations)
+    further = len(found.counterexamples) - 1
+    assert f"(and {further} more, violations of 3 ledgers, one of each kind and ledger); 3 ledgers" in found.seen
+    assert " more" not in checked(*ledger("l0", 0, [None, 2])).seen
 
 
 def test_words_are_there_whether_or_not_anything_broke() -> None:
-    assert checked(*ledger("l0", 0, [1, 2]))[1]["words"] == WORDS
-    broken = checked(*ledger("l0", 0, [None, 2]))[1]["words"]
+    assert checked(*ledger("l0", 0, [1, 2])).details["words"] == WORDS
+    broken = checked(*ledger("l0", 0, [None, 2])).details["words"]
     assert broken == {**WORDS, "unreadable-entry": KINDS["unreadable-entry"]}
 
 
 def test_an_acknowledged_entry_that_is_not_found_is_data_lost() -> None:
-    _, details = checked(*ledger("l0", 0, [None, 2]))
-    assert details["severities"] == {"unreadable-entry": "data lost"}
-    assert severity_of("ledgers", str(details["kind"]), details) == "data lost"
+    found = checked(*ledger("l0", 0, [None, 2])).findings
+    assert [(one.kind, one.severity) for one in found] == [("unreadable-entry", "data lost")]

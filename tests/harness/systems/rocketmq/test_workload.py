@@ -15,7 +15,7 @@ from harness.systems.api import Evidence, Scale
 from harness.systems.rocketmq import SYSTEM
 from harness.systems.rocketmq.client import LAW
 from harness.systems.rocketmq.workload import epochs_check
-from history import Check, Counterexample, Operation, RunFiles, pair, read_history
+from history import Check, Operation, RunFiles, pair, read_history
 from tests.support.reports.recorded_runs import recorded_run
 
 SETUP = Setup(version="5.3.3", options={option.name: option.default for option in SYSTEM.options})
@@ -149,7 +149,7 @@ SECOND = op(10, "alter", [1, 1, 1, [1, 2]], 2)
 def test_epochs(more: list[Operation], wrong: str | None) -> None:
     found = judged([FIRST, SECOND, *more])
     assert found.verdict == ("valid" if wrong is None else "invalid")
-    examples = [Counterexample.from_json(record) for record in found.details.get("counterexamples", ())]
+    examples = found.counterexamples
     assert (examples[0].sentence if examples else None) == (wrong and f"broker-0: {wrong}")
     words = found.details["words"]
     assert {"alter", "elect", "epoch"} <= set(words)
@@ -178,7 +178,7 @@ def test_epochs_of_one_master_come_one_by_one_from_changes_that_expect_them(
     """However many changes had been asked for."""
     read = op(30, "read", None, [1, 1, [1, 3], 4])
     found = judged([FIRST, SECOND, *changes, read, op(40, "read", None, [1, 1, [1, 3], 4])])
-    examples = [Counterexample.from_json(record) for record in found.details.get("counterexamples", ())]
+    examples = found.counterexamples
     said = f"broker-0: epoch 4 was seen by process 30, and no change that expects {missing} was asked for"
     assert [one.sentence for one in examples] == ([] if missing is None else [said])
     assert [one.suspects for one in examples] == ([] if missing is None else [(read,)])
@@ -188,8 +188,8 @@ def test_an_answer_with_too_low_an_epoch_says_nothing_of_right_ones_before_it() 
     """By it alone epoch 3 of master 2 would be one that no change led to, and that would be dated before it."""
     low = op(30, "read", None, [2, 2, [2], 1])
     found = judged([FIRST, SECOND, op(20, "elect", 2, ["elected", 2, 2, [2], 3]), low])
-    examples = [Counterexample.from_json(record) for record in found.details["counterexamples"]]
-    assert found.details["violations"] == 2
+    examples = found.counterexamples
+    assert [(one.kind, getattr(one, "count", 0)) for one in found.findings] == [("wrong-epoch", 2)]
     assert all(one.suspects == (low,) for one in examples)
 
 

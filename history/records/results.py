@@ -1,0 +1,106 @@
+"""Checks with their findings, and ``results.json``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+import msgspec
+
+from history.records.finding import Finding
+from history.records.verdicts import Counterexample, KeyVerdict, Verdict
+
+RESULTS_VERSION: Final = 2
+#: At most this many counterexamples of one check are recorded.
+MAX_SHOWN: Final = 20
+#: What stands in place of the verdict of a run in which the harness failed.
+HARNESS_FAILURE: Final = "harness failure"
+#: How headlines of a run with a planted bug begin: found by a check that looks for the bug, or by another.
+BY_CANARY: Final = "Intended: "
+BESIDE_CANARY: Final = "Also found: "
+
+
+def verdict_of(results: Mapping[str, Any], failure: object) -> str:
+    """The verdict in a run's results, or :data:`HARNESS_FAILURE`: a violation is proven whatever failed on our side."""
+    verdict = results.get("verdict")
+    if verdict == "invalid" or not failure:
+        return str(verdict) if verdict in ("valid", "invalid") else "unknown"
+    return HARNESS_FAILURE
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One line of the result: what was asked, what was seen, and the verdict that follows.
+
+    ``kind`` is ``check`` (the system's: can be invalid) or ``gate`` (ours: can only make a run unknown).  ``findings``
+    are what it found, as data, and ``counterexamples`` show its violations, the gravest first.
+    """
+
+    name: str
+    kind: Literal["check", "gate"]
+    verdict: Verdict
+    asked: str
+    seen: str
+    details: dict[str, Any] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
+    counterexamples: tuple[Counterexample, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.kind == "gate" and self.verdict == "invalid":
+            raise ValueError(f"the gate {self.name} cannot make a run invalid")
+
+    def to_json(self) -> dict[str, Any]:
+        record = {name: getattr(self, name) for name in self.__slots__}
+        record["findings"] = [msgspec.to_builtins(one) for one in self.findings]
+        record["counterexamples"] = [one.to_json() for one in self.counterexamples[:MAX_SHOWN]]
+        return record
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """``results.json``: everything that was concluded from one run.
+
+    ``windows`` are the faults with what they cost, each by kind of operation (``kinds``) and by node (``caught_up``,
+    ``behind``, ``silent``);
+    ``fault_figures`` are the distributions over all windows of one fault (see ``docs/nemeses.md``).
+    ``headlines`` says what broke, the worst first, as the page does on top; lists of runs and the summary show it.
+    ``next_step`` is what to look at next, of the same page.
+    """
+
+    verdict: Verdict
+    sentence: str
+    checks: tuple[Check, ...]
+    keys: tuple[KeyVerdict, ...]
+    counts: dict[str, Any]
+    receipts: tuple[dict[str, Any], ...]
+    windows: tuple[dict[str, Any], ...]
+    fault_figures: dict[str, Any] = field(default_factory=dict)
+    harness_failure: str | None = None
+    environment: dict[str, Any] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    timings: dict[str, float] = field(default_factory=dict)
+    headlines: tuple[str, ...] = ()
+    next_step: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        record = {name: getattr(self, name) for name in self.__slots__}
+        record["checks"] = [check.to_json() for check in self.checks]
+        record["keys"] = [key.to_json() for key in self.keys]
+        return {"format": "harness-results", "version": RESULTS_VERSION, **record}
+
+
+def headlines_of(results: Mapping[str, Any], plan: Mapping[str, Any]) -> list[str]:
+    """List the sentences about what broke, by ``results.json``; empty where none are recorded.
+
+    Of a run with a planted bug the first says what became of that, as the verdict's sentence does; earlier releases
+    recorded headlines that do not say what is the bug's, and of those none are listed.
+    """
+    found = results.get("headlines")
+    listed = [str(one) for one in found] if isinstance(found, list | tuple) else []
+    if not plan.get("canary"):
+        return listed
+    if not listed or not all(one.startswith((BY_CANARY, BESIDE_CANARY)) for one in listed):
+        return []
+    became = str(results.get("sentence") or "").partition(";")[0]
+    return [f"{became[:1].upper()}{became[1:]}.", *listed]
