@@ -165,7 +165,7 @@ def _of_variant(graph: Graph, whole: Nodes, variant: int) -> Iterator[_Named]:
     yield _through(graph, known, circular, k.WR, "G1c")
     read = _counting(k.WW, k.WR, k.RW, k.CONT, k.CONT_COMMITTED, *orders, *guessed)
     layers = graph.components(read, whole, layered=True)
-    yield from _without_neighbours(graph, read, whole, layers)
+    yield from _without_neighbours(graph, read, whole, layers, circular >= 0)
     explained = (circular >= 0) | (layers[::2] >= 0) | (layers[1::2] >= 0)
     yield _with_neighbours(graph, read, graph.components(read, whole), explained)
 
@@ -182,10 +182,13 @@ def _through(graph: Graph, counts: Flags, component: Nodes, kind: int, name: str
     return name, [cycle for cycle in shown if cycle is not None], len(parts)
 
 
-def _without_neighbours(graph: Graph, read: Flags, whole: Nodes, layers: Nodes) -> Iterator[_Named]:
+def _without_neighbours(
+    graph: Graph, read: Flags, whole: Nodes, layers: Nodes, circular: Flags
+) -> Iterator[_Named]:  # fmt: skip
     """The components with a cycle that has an edge rw, and no two of them beside each other.
 
-    G-single: with one edge rw alone.
+    G-single: with one edge rw alone.  A component without any ``circular`` node, on a cycle of ww and wr, certainly has
+    such a cycle, also where the search gave up before it found one.
     """
     others = read.copy()
     others[k.RW] = False
@@ -199,14 +202,16 @@ def _without_neighbours(graph: Graph, read: Flags, whole: Nodes, layers: Nodes) 
         cycle = _simple(nodes, (*kinds, k.RW))
         return None if cycle is None else FoundCycle("G-nonadjacent", *cycle)
 
-    single, several = list[FoundCycle](), list[FoundCycle]()
+    single, several, unfound = list[FoundCycle](), list[FoundCycle](), 0
     for edges in graph.inside(layers, k.RW, layered=True):
         if (cycle := graph.shortest(edges, with_one)) is not None:
             single.append(cycle)
         elif (cycle := graph.shortest(edges, with_several)) is not None:
             several.append(cycle)
+        elif not circular[np.flatnonzero(layers == layers[2 * edges[0][0]]) // 2].any():
+            unfound += 1
     yield "G-single", single[:MOST_SHOWN], len(single)
-    yield "G-nonadjacent", several[:MOST_SHOWN], len(several)
+    yield "G-nonadjacent", several[:MOST_SHOWN], len(several) + unfound
 
 
 def _simple(nodes: tuple[int, ...], kinds: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
@@ -238,12 +243,17 @@ def _with_neighbours(graph: Graph, read: Flags, component: Nodes, explained: Fla
         )
         return FoundCycle("G2-item", nodes, (*kinds, k.RW)) if nodes else None
 
+    def through(source: int, target: int, most: int) -> FoundCycle | None:
+        nodes, kinds = graph.path(read, component, target, source, most)
+        return FoundCycle("G2-item", nodes, (*kinds, k.RW)) if nodes else None
+
     other_names = set(component[explained].tolist())
     shown, number = list[FoundCycle](), 0
     for edges in graph.inside(component, k.RW):
         cycle = graph.shortest(edges, search)
-        if cycle is not None or component[edges[0][0]] not in other_names:
-            number += 1
+        if cycle is None and component[edges[0][0]] not in other_names:
+            cycle = graph.shortest(edges, through)
+        number += cycle is not None
         if cycle is not None and len(shown) < MOST_SHOWN:
             shown.append(cycle)
     return "G2-item", shown, number
