@@ -28,8 +28,8 @@ from nemesis.schedule.steps import fault_names
 MIN_SHARE: Final = 0.01
 #: The least number of them; every fifth where fewer than five times as many were asked for.
 MIN_OPERATIONS: Final = 5
-#: So many operations must have been due in a third of a fault for none of them to mean something: of fewer, chance may
-#: give none.
+#: A third of a fault is judged only if at least this many operations were due in it.  With fewer, it may be
+#: mere chance that none was ok.
 TELLING: Final = 10
 _THIRDS: Final = ("first", "second", "last")
 #: The highest 99th percentile (ms) of how late operations may be issued by the harness.
@@ -39,9 +39,9 @@ STILL_SHARE: Final = 0.1
 #: The share of an open loop's operations that may still wait for a client at the end of the main phase.
 QUEUED_SHARE: Final = 0.1
 _LISTED: Final = 4
-#: Of a fault that came to stand when no operation was issued any more: a schedule may lag behind the main phase.
+#: A fault that came to stand after the last operation was issued: a schedule may lag behind the main phase.
 _LATE: Final = "installed after the load"
-#: Of a fault that stopped processes, and the system went on answering.
+#: A fault that should have stopped processes that went on answering.
 _UNFELT: Final = "not felt"
 
 
@@ -211,10 +211,10 @@ def _shares(recorded: Recorded) -> dict[str, float]:
 
 def _kinds_short(recorded: Recorded, windows: Sequence[Window], inside: dict[int, list[Operation]]) -> list[str]:
     """Name the kinds of which too few were ok under a fault, where so many were due that chance does not decide."""
-    parts = []
+    parts, shares = [], _shares(recorded)
     for window in windows:
         ok = Counter(op.f for op in inside[window.id])
-        for kind, share in _shares(recorded).items():
+        for kind, share in shares.items():
             if recorded.plan.rate * window.answerable_s * share < MIN_OPERATIONS**2:
                 continue
             if ok[kind] < (least := required_count(recorded, window.answerable_s, share)):
@@ -229,7 +229,7 @@ def _empty_thirds(recorded: Recorded, windows: Sequence[Window], inside: dict[in
     were due in it.
     """
     main = [op for op in recorded.operations if op.phase == "main"]
-    rate, parts = recorded.plan.rate, []
+    rate, shares, parts = recorded.plan.rate, _shares(recorded), []
     for window in windows:
         for name, third in zip(_THIRDS, window.thirds, strict=False):
             under_way = any(op.invoked < third.end and (op.returned or math.inf) > third.begin for op in main)
@@ -237,7 +237,7 @@ def _empty_thirds(recorded: Recorded, windows: Sequence[Window], inside: dict[in
                 parts.append(f"no operation was under way in the {name} third of {window.describe()}")
                 continue
             begun = {op.f for op in inside[window.id] if third.begin <= op.invoked < third.end}
-            due = [kind for kind, share in _shares(recorded).items() if rate * third.ready_s * share >= TELLING]
+            due = [kind for kind, share in shares.items() if rate * third.ready_s * share >= TELLING]
             if missing := [kind for kind in due if kind not in begun]:
                 parts.append(f"no {' and no '.join(missing)} was ok in the {name} third of {window.describe()}")
     return _few(parts)

@@ -36,7 +36,7 @@ TRIED: Final = "the attempt to heal"
 LOAD: Final = "the load"
 RESTART: Final = "the restart"
 
-#: What is asked for in vain must be so for the time to recover, less at most this (s): workers wait for their answers.
+#: Clients must have asked in vain for the time to recover, less at most this (s), in which workers wait for answers.
 PAUSE_S: Final = 5.0
 
 Rule: TypeAlias = Literal["own", "indexes", "operations"]
@@ -123,12 +123,12 @@ class Recovery:
 
     @property
     def failed(self) -> bool:
-        """Whether something did not come back that could be seen to."""
+        """Whether something that could be observed did not come back."""
         return bool(self.unserved) or not (self.nodes_back or self.undecidable)
 
     @property
     def open(self) -> list[str]:
-        """Why not everything could be seen."""
+        """Why not everything could be observed."""
         return [why for why in (self.undecidable, self.unproven) if why]
 
     @property

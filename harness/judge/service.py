@@ -1,9 +1,9 @@
-"""Tell whether clients are served: what they must be served with, and when they were since some moment.
+"""Tell whether clients are served: what they must be served with, and since when they are.
 
-Availability is judged for each kind of operation: a server that answers reads and refuses every write serves nobody.
-Two more conditions stand beside the workload's kinds.  Some change must succeed, of whatever kind: where nothing can
-be created, nothing is ever added in vain.  And where nothing else shows that a node takes part, the operations of its
-own clients do, reads and changes apart.
+Availability is judged for each kind of operation: a server that answers reads and refuses every write has not come
+back.  Two conditions are added to the workload's kinds.  Some change must succeed, of any kind: where nothing can be
+created, no add is ever asked for in vain.  And where nothing else shows that a node takes part, its own clients decide,
+separately for reads and for changes.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def was_granted(f: str, outcome: str, error: str | None, answer: Any) -> bool:
 def wants_of(workload: Workload, calls: Iterable[Call], nodes: Collection[str] = ()) -> list[Want]:
     """Everything that clients must be served with, the kinds first.
 
-    Of ``nodes`` that is reads and changes, each where ``calls`` (those of the whole run) show that it is ever asked.
+    The own clients of each of ``nodes`` want reads and changes, if ``calls`` (those of the whole run) have any.
     """
     calls = set(calls)
     ever = {(_side(workload, f), node) for f, node in calls if node in nodes}
@@ -57,7 +57,7 @@ def wants_of(workload: Workload, calls: Iterable[Call], nodes: Collection[str] =
 
 
 def met_by(workload: Workload, call: Call) -> tuple[Want, ...]:
-    """The wants that an operation is of."""
+    """The wants that an operation meets."""
     f, node = call
     side = _side(workload, f)
     return ((f, None), (side, None), (side, node))
@@ -68,7 +68,7 @@ def _side(workload: Workload, f: str) -> str:
 
 
 def services_since(moment: int, operations: Sequence[Operation], workload: Workload) -> dict[Want, Service]:
-    """How each want was served that was asked for since a moment (ns), by the operations that were invoked since."""
+    """How each want was served by the operations that were invoked since a moment (ns); none that was not asked for."""
     found: dict[Want, Service] = {}
     end = max((op.ended for op in operations), default=moment)
     for op in operations:

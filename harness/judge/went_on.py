@@ -1,7 +1,7 @@
-"""Victims that went on answering: a kill or a pause under which the system does that was none.
+"""Find victims that went on answering: a kill or a pause that they did not feel does not count.
 
-Decided where nothing else can have answered: nodes that run one process of the system each.  Where faults leave other
-processes on a node (a gateway, a metadata server), an answer does not show whose it was.
+This is decided only where nothing else can have answered, on nodes that run one process of the system each.  Where a
+node has other processes (a gateway, a metadata server), an answer does not show whose it was.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Final
 from harness.judge.fault_windows import stops
 from harness.judge.recorded import Recorded
 from history import Probe
+from history.records.operations import NEVER_MADE
 from history.records.text import counted
 
 _FAMILIES: Final = frozenset({"kill", "pause"})
@@ -41,17 +42,18 @@ def went_on(recorded: Recorded) -> dict[int, str]:
 
 
 def _operations(recorded: Recorded, begin: int, end: int) -> int:
-    """Count the operations that were both invoked and answered ok between two moments."""
+    """Count the operations that the system was both asked and answered ok between two moments."""
     return sum(
-        op.outcome == "ok" and op.returned is not None and begin <= op.invoked and op.returned <= end
+        begin <= op.invoked and op.returned is not None and op.returned <= end
         for op in recorded.operations
+        if op.outcome == "ok" and op.error != NEVER_MADE
     )
 
 
 def _answered(probes: Iterable[Probe], node: str, begin: int, end: int) -> bool:
     """Whether a node answered a probe between two moments that was also asked between them.
 
-    A node is asked when its last answer came: the first answer after ``begin`` may be to an earlier question.
+    A node is asked again when its last answer comes: the first answer after ``begin`` may be to an earlier question.
     """
     inside = sorted((one.time, one.answered) for one in probes if one.node == node and begin <= one.time <= end)
     return any(answered for _, answered in inside[1:])

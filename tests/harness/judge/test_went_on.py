@@ -9,6 +9,7 @@ import pytest
 
 from harness.judge.recorded import Recorded
 from harness.judge.went_on import went_on
+from history.records.operations import NEVER_MADE, UNAPPLIED
 from tests.support.harness.good_run import NODES, S, check_named, good, judged, operation, probe, receipt
 
 ONE = dict.fromkeys(NODES, "server")
@@ -34,6 +35,9 @@ DOWN = tuple(replace(probe(at, "n1", -1), error="timed out") for at in (20.5, 24
             run_with(ONE, operations=(operation(25, "read", outcome="fail"), operation(25, "write", outcome="info"))),
             False,
         ),
+        # An object that was never made is not asked for; an entry that was not applied was acknowledged all the same.
+        (run_with(ONE, operations=(replace(operation(25, "read"), error=NEVER_MADE),)), False),
+        (run_with(ONE, operations=(replace(operation(25, "write"), error=UNAPPLIED),)), True),
         # Asked before it stood; answered when it was healed.
         (run_with(ONE, operations=(operation(19.95, "read"), operation(29.95, "read"))), False),
         # The third node, or another process on one of them, may have answered.
