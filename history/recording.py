@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 def digest_of(file: BinaryIO) -> bytes:
-    """The SHA-256 of what follows in a file."""
+    """The SHA-256 of the rest of an open file."""
     return file_digest(file, "sha256").digest()  # type: ignore[arg-type]  # mypy does not know that it can be read into
 
 
@@ -55,7 +55,7 @@ class _Once(Generic[T]):
         if self._name not in run.kept:
             try:
                 run.kept[self._name] = (self._make(run), None)
-            except Exception as error:  # noqa: BLE001 (whoever asks next is told the same)
+            except Exception as error:  # noqa: BLE001 (raised again for every later reader)
                 run.kept[self._name] = (None, error)
         value, failure = run.kept[self._name]
         if failure is not None:
@@ -67,10 +67,10 @@ class _Once(Generic[T]):
 class Recording:
     """The files of one run.
 
-    Nothing is read before it is asked for, and nothing is read twice: judge, tables, pages and lists share one
-    recording.  Below the run's directory only regular files of bounded size are read, and no link is followed
-    (``history.safe_open``).  A document that is absent is empty; one that cannot be read raises FormatError,
-    ValueError or OSError each time, so that every reader decides what it makes of that.
+    Each file is read when it is first needed, and only once: judge, tables, pages and lists share one recording.  Below
+    the run's directory only regular files of bounded size are read, and no link is followed (``history.safe_open``).
+    A document that is absent is empty; one that cannot be read raises FormatError, ValueError or OSError each time, so
+    that every reader decides what to make of that.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -132,7 +132,7 @@ class Recording:
         return self._document(self.files.results)
 
     def conclude(self, content: bytes) -> None:
-        """Take this for the content of ``results.json`` from now on, written or not."""
+        """Use this as the content of ``results.json`` from now on, whether it was written or not."""
         self._digests[self.files.results] = sha256(content).digest()
         self.kept["results"] = (load_object(content), None)
 
@@ -164,13 +164,13 @@ class Recording:
 
     @_Once
     def _outline(self) -> tuple[Header, list[tuple[int, bytes]]]:
-        """The header and the lines of the nemesis, with their numbers: the many lines of clients are passed over."""
+        """The header and the numbered lines of the nemesis, without the many lines of clients."""
         with open_below(self.files.root, self.files.history) as file:
             return outline(file, self.files.history)
 
     @property
     def header(self) -> Header:
-        """The history's first line.  Raises as :attr:`history` does, but not for what stands below."""
+        """The history's first line.  Raises as :attr:`history` does, but not for later lines."""
         return self.history.header if self.has_read("history") else self._outline[0]
 
     @property

@@ -113,7 +113,7 @@ def append_below(root: Path, path: Path, content: bytes) -> None:
 def require_plain(root: Path) -> None:
     """Check that everything below a directory is a regular file or a directory.
 
-    Raises UnsafeFileError for the first that is not.  What cannot be listed cannot be read either, and is passed over.
+    Raises UnsafeFileError for the first that is not.  Directories that cannot be listed are skipped.
     """
     folders = [root]
     for folder in folders:  # which grows

@@ -1,15 +1,15 @@
 """All processes of a role on its node.
 
-A role's processes are those in its control group.  A process leaves it neither by a session of its own, nor by
-outliving its parent, nor by another title, which empties its environment in /proc (PostgreSQL and Redis do that).  The
-group needs no controller, so it is always one of version 2: machines with version 1 have that hierarchy beside theirs.
+A role's processes are those in its control group.  A process stays in it even if it starts a session of its own,
+outlives its parent, or rewrites its title, which empties its environment in /proc (PostgreSQL and Redis do that).  The
+group needs no controller, so it is always one of version 2: machines with version 1 have that hierarchy as well.
 Its name has the node's process namespace (nodes may be parts of one machine), home and role, as in
 ``harness-4026532200:data:harness@server``; the processes that a limit was put on are in one with its kind behind,
 ``…@server@cpu`` (``nemesis.faults.resources``).
 
-On a node whose control groups cannot be written, processes are found by what they cannot all lose: the environment that
-they were started with (``HARNESS_HOME``, ``HARNESS_ROLE``), pid and start time of the first one, their parents and
-their sessions.  That misses a process with another title whose parent has ended.
+On a node whose control groups cannot be written, processes are found by the environment that they were started with
+(``HARNESS_HOME``, ``HARNESS_ROLE``), by pid and start time of the first one, and by their parents and sessions.  That
+misses a process that rewrote its title and whose parent has ended.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from nemesis.core.ports import Command
 
 Signal = Literal["KILL", "STOP", "CONT"]
 
-#: ``members HOME ROLE`` prints the pids of a role's processes, of all roles without ROLE; zombies are none.
+#: ``members HOME ROLE`` prints the pids of a role's processes, of all roles without ROLE; zombies do not count.
 #: ``main_of HOME ROLE`` prints the pid of the process that was started for a role, and fails when it has ended.
 #: ``name_of HOME ROLE`` prints the name of a role's control group, ``group_of`` its path, nothing where there is none.
 FIND: Final = r"""name_of() { echo "harness-$(readlink /proc/self/ns/pid | tr -dc 0-9)$(echo "$1" | tr / :)@$2"; }
@@ -78,8 +78,8 @@ done; exit 0"""
 )
 
 #: Sends a signal to all processes of a role, and ends when it has had its effect: all stopped, or all gone.  A process
-#: that waits for the kernel may take longer.  Before they are killed they are stopped: nothing is forked any more that
-#: would have lost its parent, and nothing notices the end of another.
+#: that waits for the kernel may take longer.  They are stopped before they are killed, so that none of them forks
+#: meanwhile or notices that another has ended.
 SIGNAL: Final = (
     FIND
     + r"""uptime() { read -r up rest </proc/uptime; echo "${up%.*}"; }

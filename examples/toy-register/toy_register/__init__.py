@@ -102,7 +102,7 @@ SYSTEM = System(
     clients=clients,
     prober=prober,
     law=LAW,
-    every_node_serves=True,  # all pass on what they are asked to the one that holds it
+    every_node_serves=True,  # each passes requests on to the node that holds the register
     workloads=(
         Workload(
             name="register",
