@@ -8,9 +8,13 @@ nothing, and is left out there.
 
 A drain takes out its items one after the other, anywhere between its begin and its end, and then finds the queue empty.
 So what was acknowledged before it began was taken by something that began before it ended: by as many answers with
-that value, or by a dequeue or drain in doubt, of which a drain may have taken anything and a dequeue one item.
+that value, or by a dequeue or drain in doubt, of which a drain may have taken anything and a dequeue one item.  If
+the same holds of what was acknowledged before it ended, the queue may have been empty at its very end, whatever the
+values.
 
-A dequeue that found the queue empty ties all values together: such histories are left to the search.
+Otherwise the moment at which it was empty ties the values together, as a dequeue that found it empty does.  Then the
+search decides.  It takes drains for single steps, and assumes that calls in doubt took nothing.  An order that it finds
+is one; if it finds none, that proves something only in a history without drains and without calls in doubt.
 """
 
 from __future__ import annotations
@@ -26,11 +30,14 @@ from checker.core.result import EngineResult, Limits
 from checker.core.scene import CoreWords, Scene
 from checker.core.wording import shown
 from checker.models.multisets import TotalQueue, UniqueIds, UnorderedQueue
+from checker.search.compiled import compiled_search
+from checker.search.jit import search
 from history import Counterexample
 from history.records.verdicts import MAX_COUNTEREXAMPLES
 
 BAG: Final = "bag sweep"
 IDS: Final = "identifiers"
+_TIED: Final = "no order was found, but not every moment was tried at which drains and calls in doubt may take items"
 
 
 _ByItem: TypeAlias = Mapping[Any, list[Call]]
@@ -47,6 +54,9 @@ def decide_bag(calls: Sequence[Call], model: Model, limits: Limits) -> EngineRes
             taken[item].append(call)
     wrong = [*_too_many(enqueues, taken, again=isinstance(model, TotalQueue)), *_lost(calls, enqueues, taken)]
     if not wrong:
+        if _finds_empty(model, calls) or not all(_ends_empty(calls, one, enqueues, taken) for one in _drains(calls)):
+            found = compiled_search(calls, model, limits) or search(calls, model, limits)
+            return found if found.verdict == "valid" else EngineResult("unknown", BAG, reason=found.reason or _TIED)
         # The items of a drain leave at moments of their own, which no place of the whole call in an order shows.
         ordered = all(call.f == "enqueue" or call.pending or _is_plain(call) for call in calls)
         moments = [(call.invoke if call.f == "enqueue" else call.ret, call) for call in calls if not _is_idle(call)]
@@ -55,7 +65,13 @@ def decide_bag(calls: Sequence[Call], model: Model, limits: Limits) -> EngineRes
     wrong.sort(key=lambda core: max(call.ret for call in core if not call.pending))
     cores = tuple(tuple(sorted(core, key=lambda call: call.invoke)) for core in wrong[:MAX_COUNTEREXAMPLES])
     last = max(call.ret for call in cores[0] if not call.pending)
-    return EngineResult("invalid", BAG, cores=cores, violations=len(wrong), last=last)
+    more = _finds_empty(model, calls)
+    return EngineResult("invalid", BAG, cores=cores, violations=len(wrong), last=last, more=more)
+
+
+def _finds_empty(model: Model, calls: Sequence[Call]) -> bool:
+    """Whether a dequeue found the queue empty, which a queue that may deliver again does not promise."""
+    return type(model) is UnorderedQueue and any(call.f == "dequeue" and call.result is None for call in calls)
 
 
 def _is_plain(call: Call) -> bool:
@@ -81,19 +97,47 @@ def _too_many(enqueues: _ByItem, taken: _ByItem, *, again: bool) -> Iterator[lis
 
 def _lost(calls: Sequence[Call], enqueues: _ByItem, taken: _ByItem) -> Iterator[list[Call]]:
     """For the earliest drain that misses something: what was acknowledged before it and never taken."""
-    for drain in sorted((call for call in calls if call.f == "drain" and not call.pending), key=lambda call: call.ret):
-        doubts = [call for call in calls if _is_idle(call) and call.invoke < drain.ret]
-        if any(call.f == "drain" for call in doubts):
-            continue
-        missed: list[Call] = []
-        for item, begun in enqueues.items():
-            done = sorted((call for call in begun if call.ret < drain.invoke), key=lambda call: call.ret)
-            out = sum(call.invoke < drain.ret for call in taken.get(item, ()))
-            missed += done[: max(0, len(done) - out)]
-        if len(missed) > len(doubts):
-            for lost in missed[len(doubts) :]:
+    for drain in _drains(calls):
+        missed = _missed(drain, drain.invoke, enqueues, taken)
+        if not _fits(calls, drain, missed):
+            for lost in missed[len(_doubts(calls, drain)) :]:
                 yield [lost, drain]
             return
+
+
+def _ends_empty(calls: Sequence[Call], drain: Call, enqueues: _ByItem, taken: _ByItem) -> bool:
+    """Whether the queue may have been empty at the very end of a drain."""
+    missed = _missed(drain, drain.ret, enqueues, taken)
+    # What a call in doubt has taken is not there for a later dequeue.
+    spare = {item: len(begun) - len(taken.get(item, ())) for item, begun in enqueues.items()}
+    needed = Counter(call.value for call in missed)
+    return _fits(calls, drain, missed) and all(number <= spare[item] for item, number in needed.items())
+
+
+def _drains(calls: Sequence[Call]) -> list[Call]:
+    return sorted((call for call in calls if call.f == "drain" and not call.pending), key=lambda call: call.ret)
+
+
+def _missed(drain: Call, moment: int, enqueues: _ByItem, taken: _ByItem) -> list[Call]:
+    """What was acknowledged before a moment, and taken by nothing that is known and began before the drain's end."""
+    missed: list[Call] = []
+    for item, begun in enqueues.items():
+        done = sorted((call for call in begun if call.ret < moment), key=lambda call: call.ret)
+        out = sum(call.invoke < drain.ret for call in taken.get(item, ()))
+        missed += done[: max(0, len(done) - out)]
+    return missed
+
+
+def _doubts(calls: Sequence[Call], drain: Call) -> list[Call]:
+    return [call for call in calls if _is_idle(call) and call.invoke < drain.ret]
+
+
+def _fits(calls: Sequence[Call], drain: Call, missed: Sequence[Call]) -> bool:
+    """Whether dequeues and drains in doubt may have taken what the drain missed."""
+    if not missed:
+        return True
+    doubts = _doubts(calls, drain)
+    return len(missed) <= len(doubts) or any(call.f == "drain" for call in doubts)
 
 
 def explain_bag(core: Sequence[Call], scene: Scene, result: EngineResult) -> Counterexample:  # noqa: ARG001
@@ -155,11 +199,11 @@ def explain_ids(core: Sequence[Call], scene: Scene, result: EngineResult) -> Cou
     return words.example("duplicate", f"{said}: an identifier that was given out before is not unique.", words.core[-1])
 
 
-_EMPTY: Final = ("dequeue", None)
 QUEUES_WITHOUT_ORDER: Final = Engine(
-    "bag", BAG, "queues without an order, unless a dequeue found one empty", "O(n log n)",
+    "bag", BAG, "queues without an order; one that was found empty, beside drains or calls in doubt, with the search",
+    "O(n log n)",
     lambda model, calls: type(model) in (UnorderedQueue, TotalQueue)
-    and (type(model) is TotalQueue or all((call.f, call.result) != _EMPTY for call in calls)),
+    and (not _finds_empty(model, calls) or any(call.f == "drain" or _is_idle(call) for call in calls)),
     lambda calls, model, limits, _proof: decide_bag(calls, model, limits),
     explain_bag, finds_all=True,
 )  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -10,6 +12,7 @@ import pytest
 from checker import ModelError, check
 from checker.core.calls import calls_of, freeze
 from checker.core.definition import linearizable
+from checker.core.model import ILLEGAL, State
 from checker.foreign import fitting, take
 from checker.models.bank import Bank
 from checker.models.multisets import UniqueIds, UnorderedQueue
@@ -51,6 +54,90 @@ def test_verdicts_are_those_of_the_definition(model: Any, f: list[str]) -> None:
             assert not linearizable(calls_of(example.operations, model), model)
         seen[key.verdict] += 1
     assert min(seen.values()) > samples / 10
+
+
+class Gradually(UnorderedQueue):
+    """A queue whose drains are single takes, each with the drain's number, and then the moment that finds nothing."""
+
+    def admit(self, f: str, value: Any, result: Any) -> None: ...
+
+    def step(self, state: State, f: str, value: Any, result: Any) -> State:
+        bag, taken = state or (frozenset(), frozenset())
+        so_far = dict(taken)
+        if f == "empty":
+            number, size = value
+            return ILLEGAL if bag or so_far.get(number, 0) < size else state
+        after = super().step(bag, f, value, result)
+        if f == "dequeue" and value is not None:
+            so_far[value] = so_far.get(value, 0) + 1
+        return ILLEGAL if after is ILLEGAL else (after, frozenset(so_far.items()))
+
+
+def gradually(operations: list[Operation]) -> Iterator[Operation]:
+    for number, one in enumerate(operations):
+        if one.f == "drain":
+            yield from (replace(one, f="dequeue", value=number, result=item) for item in one.result)
+            yield replace(one, f="empty", value=[number, len(one.result)], result=None)
+        else:
+            yield one
+
+
+def test_no_verdict_on_drains_contradicts_the_definition() -> None:
+    random, seen = Random(11), {"valid": 0, "invalid": 0, "unknown": 0}
+    for _ in range(samples := draws(150, 20_000)):
+        drawn = sample(random, ["enqueue", "enqueue", "enqueue", "dequeue", "drain"])
+        certain = [one for one in drawn if one.outcome == "ok" or one.f == "enqueue"]
+        operations = [
+            replace(one, result=random.sample(range(3), random.randint(0, 2))) if one.f == "drain" else one
+            for one in certain
+        ]
+        if not any(one.outcome == "ok" for one in operations):
+            continue
+        verdict = check(operations, "unordered-queue", engine="bag").verdict
+        seen[verdict] += 1
+        model = Gradually()
+        truth = "valid" if linearizable(calls_of([*gradually(operations)], model), model) else "invalid"
+        assert verdict in ("unknown", truth)
+    assert min(seen["valid"], seen["invalid"]) > samples / 10 > seen["unknown"]
+
+
+def test_a_drain_ties_values_together() -> None:
+    """1 is there until 8 and 2 from 4 on, so no drain from 2 to 11 finds the queue empty."""
+    operations = [
+        op(1, "enqueue", 1, None, 0, 1), op(0, "drain", None, [], 2, 11), op(2, "enqueue", 2, None, 3, 4),
+        op(3, "dequeue", None, 1, 8, 12), op(4, "dequeue", None, 2, 20, 21),
+    ]  # fmt: skip
+    assert check(operations, "unordered-queue", engine="bag").verdict == "unknown"
+    before = [*operations[:2], op(2, "enqueue", 2, None, 3, 15), *operations[3:]]
+    assert check(before, "unordered-queue", engine="bag").verdict == "valid"
+
+
+def test_an_item_that_is_dequeued_later_was_not_taken_before_by_one_in_doubt() -> None:
+    operations = [
+        op(0, "enqueue", 1, None, 0, 1), op(1, "dequeue", None, None, 2, 3, "info"), op(2, "drain", None, [], 4, 5),
+        op(3, "dequeue", None, 1, 6, 7),
+    ]  # fmt: skip
+    assert check(operations, "unordered-queue", engine="bag").verdict == "unknown"
+
+
+@pytest.mark.parametrize("f", ["dequeue", "drain"])
+def test_a_call_in_doubt_may_have_emptied_the_queue(f: str) -> None:
+    operations = [
+        op(0, "enqueue", 1, None, 0, 1), op(1, f, None, None, 2, 3, "info"), op(2, "dequeue", None, None, 4, 5),
+    ]  # fmt: skip
+    assert check(operations, "unordered-queue").verdict == "unknown"
+    none_lost = [*operations, op(3, "dequeue", None, 1, 6, 7)]
+    assert check([none_lost[0], none_lost[1], none_lost[3]], "unordered-queue").verdict == "valid"
+    assert check([*operations, op(3, "dequeue", None, 2, 6, 7)], "unordered-queue").verdict == "invalid"
+
+
+def test_a_queue_may_be_found_empty_during_a_drain() -> None:
+    operations = [
+        op(0, "drain", None, [1, 2], 0, 9), op(1, "enqueue", 1, None, 1, 2), op(3, "dequeue", None, None, 3, 4),
+        op(2, "enqueue", 2, None, 5, 6),
+    ]  # fmt: skip
+    assert check(operations, "unordered-queue").verdict == "unknown"
+    assert check([*operations[:2], *operations[3:]], "unordered-queue").verdict == "valid"
 
 
 def test_what_a_drain_takes_leaves_one_by_one() -> None:
