@@ -115,7 +115,7 @@ def is_null_read(operation: Operation) -> bool:
 
 
 def first_misfit(operations: Sequence[Operation], model: Model) -> tuple[Operation, str] | None:
-    """The first operation that is none of the model's, and why; None if there is none."""
+    """The first operation that the model does not have, and why; None if it has all of them."""
     for operation in operations:
         if (why := _misfit(operation, model)) is not None:
             return operation, why
@@ -141,7 +141,7 @@ def _misfit(operation: Operation, model: Model) -> str | None:
     return None
 
 
-#: Of each function this many operations are looked at, by outcome.
+#: At most this many operations of each function and outcome are looked at.
 _LOOKED_AT: Final = 20
 
 

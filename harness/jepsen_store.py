@@ -1,4 +1,4 @@
-"""A directory of Jepsen's store (``store/NAME/TIME``): the history in it, and what Jepsen said of it."""
+"""A directory of Jepsen's store (``store/NAME/TIME``): its history, and Jepsen's own results."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from history.records.text import and_listed
 #: The files that hold a history, the best first: EDN has values as they were; a log has them as people read them.
 HISTORIES: Final = ("history.edn", "history.edn.gz", "history.txt", "history.txt.gz", "jepsen.log", "jepsen.log.gz")
 _RESULTS: Final = "results.edn"
-#: Bytes of results that are read: what Jepsen says of a history is short beside it.
+#: At most this many bytes of results are read: they are short beside a history.
 _MOST: Final = 64 << 20
 _VERDICTS: Final = {True: "valid", False: "invalid", "unknown": "unknown"}
 _MOST_NAMED: Final = 8

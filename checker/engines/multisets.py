@@ -57,7 +57,7 @@ def decide_bag(calls: Sequence[Call], model: Model, limits: Limits) -> EngineRes
         if _finds_empty(model, calls) or not all(_ends_empty(calls, one, enqueues, taken) for one in _drains(calls)):
             found = compiled_search(calls, model, limits) or search(calls, model, limits)
             return found if found.verdict == "valid" else EngineResult("unknown", BAG, reason=found.reason or _TIED)
-        # The items of a drain leave at moments of their own, which no place of the whole call in an order shows.
+        # The items of a drain leave at different moments, so no order of whole calls can show a drain.
         ordered = all(call.f == "enqueue" or call.pending or _is_plain(call) for call in calls)
         moments = [(call.invoke if call.f == "enqueue" else call.ret, call) for call in calls if not _is_idle(call)]
         order = [call for _, call in sorted(moments, key=lambda moment: moment[0])]

@@ -106,7 +106,7 @@ def split(anomaly: str) -> tuple[str, int]:
 
 
 def holding(refuted: Iterable[str]) -> tuple[str, ...]:
-    """The levels that none of the refuted ones takes down."""
+    """The levels that are not refuted along with any of the given ones."""
     fallen = frozenset[str]().union(*map(as_strong, refuted))
     return tuple(level for level in LEVELS if level not in fallen)
 

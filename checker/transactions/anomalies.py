@@ -27,7 +27,7 @@ ABORTED: Final = "either it was aborted, and then T1 read what never was, or its
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """What cannot be, whatever the order: the rows of its transactions, and a sentence with T1, T2, … for them."""
+    """A contradiction in any order: the rows of its transactions, and a sentence that calls them T1, T2, …"""
 
     name: str
     rows: tuple[int, ...]
@@ -63,7 +63,7 @@ def loops_for(steps: int) -> ModuleType:
 
 
 class Contradictions:
-    """Collects what cannot be: all are counted, the first ones of each name are kept."""
+    """Collects contradictions: counts all of them, and keeps the first ones of each name."""
 
     def __init__(self) -> None:
         self.counts: dict[str, int] = {}

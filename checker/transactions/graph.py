@@ -18,9 +18,9 @@ from checker.models.levels import DATA, PROCESS, REALTIME, SUFFIXES
 
 Nodes = NDArray[np.int32]
 Flags = NDArray[np.bool_]
-#: Of one name so many cycles are shown.
+#: At most this many cycles of each name are shown.
 MOST_SHOWN: Final = 8
-#: A search for a short cycle looks at about so many nodes, over all edges that it begins with.
+#: A search for a short cycle visits about this many nodes, summed over all edges that it begins with.
 _EFFORT: Final = 20_000_000
 _FEWEST, _MOST = 4, 300
 #: Finds a cycle through an edge (source, target), of at most so many transactions.

@@ -19,7 +19,7 @@ from checker.transactions.graph import KINDS, Graph
 from history.codes import FAIL, OK, READ, WRITE
 from history.readers.transactions import TransactionColumns
 
-#: So many of the last elements of a list are shown.
+#: At most this many of the last elements of a list are shown.
 _LONGEST: Final = 8
 _LOST: Final = "it was lost, or it was appended after all of them"
 
@@ -59,7 +59,7 @@ class ListAppend:
         self.unknown = self.order < 0
         place = np.arange(self.order.size) - self.start[self.order_key]
         self.position = np.full(c.kind.size, -1, np.int32)
-        # Of an element that stands there twice the first place counts.
+        # The first place counts for an element that is there twice.
         self.position[self.order[::-1]] = place[::-1]
         self.repeated = ~self.unknown & (self.position[self.order] != place)
         self.order = np.where(self.repeated, -1, self.order)

@@ -66,7 +66,7 @@ class IsolationReport:
 
 
 def refutes(anomaly: Anomaly, level: str) -> bool:
-    """Does the anomaly take this level down?"""
+    """Whether the anomaly refutes this level."""
     return any(level in as_strong(weakest) for weakest in anomaly.refutes)
 
 

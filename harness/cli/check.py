@@ -33,13 +33,13 @@ DEADLINE_S: Final = 60.0
 @file_options
 @click.option(
     "--level", shell_complete=complete_levels,
-    help="The isolation level that the transactions of a FILE are to keep.  [default: serializable]",
+    help="Isolation level that the transactions of a FILE must keep.  [default: serializable]",
 )  # fmt: skip
 @click.option("--engine", help="Force one of the checker's engines on a FILE.")
 @click.option(
     "--deadline", type=float, help=f"Seconds for a FILE; beyond it the verdict is unknown.  [default: {DEADLINE_S:g}]"
 )
-@click.option("--explain-format", is_flag=True, help="Say what was recognized in a FILE and how it is read, and end.")
+@click.option("--explain-format", is_flag=True, help="Report the format of a FILE and how it is read, then exit.")
 @json_option
 @spark_option
 @spark_options

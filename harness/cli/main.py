@@ -71,7 +71,7 @@ class Verbs(click.Group):
 @click.option("--no-defaults", is_flag=True, help="Take no defaults from the environment, nor from harness.toml.")
 @click.option(
     "--defaults", type=click.Path(path_type=Path, dir_okay=False),
-    help="Take defaults from this file, also one that other users can write.  [default: harness.toml, if there is one]",
+    help="Take defaults from this file, even if other users can write it.  [default: harness.toml, if there is one]",
     show_default=False,
 )  # fmt: skip
 @click.pass_context
@@ -108,7 +108,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 class Interrupt:
-    """Ctrl-C in this process: 130 is the exit code once it was heard, whatever became of the exception.
+    """Ctrl-C in this process: once received, the exit code is 130, whatever happens to the exception.
 
     A library may turn a KeyboardInterrupt into an exception of its own, and in a destructor or a callback of C it is
     lost: then it is raised anew.  After the block there is nothing left to be put in order.

@@ -89,7 +89,7 @@ _FILE_OPTIONS: Final = (
     click.option(
         "--model",
         shell_complete=complete_models,
-        help="The object that a history FILE is of.  [default: what the file names, else register]",
+        help="Model of the object in a history FILE.  [default: the one that the file names, else register]",
     ),
     click.option(
         "--initial",
