@@ -52,9 +52,12 @@ def decide_bag(calls: Sequence[Call], model: Model, limits: Limits) -> EngineRes
             enqueues[call.value].append(call)
         for item in _items(call):
             taken[item].append(call)
-    wrong = [*_too_many(enqueues, taken, again=isinstance(model, TotalQueue)), *_lost(calls, enqueues, taken)]
+    again = isinstance(model, TotalQueue)
+    wrong = [*_too_many(enqueues, taken, again=again), *_lost(calls, enqueues, taken)]
     if not wrong:
-        if _finds_empty(model, calls) or not all(_ends_empty(calls, one, enqueues, taken) for one in _drains(calls)):
+        if _finds_empty(model, calls) or not all(
+            _ends_empty(calls, one, enqueues, taken, again=again) for one in _drains(calls)
+        ):
             found = compiled_search(calls, model, limits) or search(calls, model, limits)
             return found if found.verdict == "valid" else EngineResult("unknown", BAG, reason=found.reason or _TIED)
         # The items of a drain leave at different moments, so no order of whole calls can show a drain.
@@ -105,8 +108,10 @@ def _lost(calls: Sequence[Call], enqueues: _ByItem, taken: _ByItem) -> Iterator[
             return
 
 
-def _ends_empty(calls: Sequence[Call], drain: Call, enqueues: _ByItem, taken: _ByItem) -> bool:
-    """Whether the queue may have been empty at the very end of a drain."""
+def _ends_empty(calls: Sequence[Call], drain: Call, enqueues: _ByItem, taken: _ByItem, *, again: bool) -> bool:
+    """Whether the queue may have been empty at the very end of a drain; False also where that is not known."""
+    if again and any(len(begun) > 1 for begun in enqueues.values()):
+        return False  # the same copy may have been delivered twice
     missed = _missed(drain, drain.ret, enqueues, taken)
     # What a call in doubt has taken is not there for a later dequeue.
     spare = {item: len(begun) - len(taken.get(item, ())) for item, begun in enqueues.items()}

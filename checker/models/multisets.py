@@ -62,26 +62,29 @@ class UnorderedQueue(Model):
 
 
 class TotalQueue(UnorderedQueue):
-    """A queue that may deliver a value again; the state is which values were enqueued and not yet delivered."""
+    """A queue that may deliver a value again; the state is the values enqueued, and those not yet delivered."""
 
     name = "total-queue"
 
     def step(self, state: State, f: str, value: Any, result: Any) -> State:
         known, waiting = state or (frozenset(), frozenset())
+        left = Counter(dict(waiting))
         if f == "enqueue":
-            return known | {value}, waiting | {value}
+            left[value] += 1
+            return known | {value}, frozenset(left.items())
         if result is UNKNOWN or (f == "dequeue" and result is None):
             return state
-        taken = {result} if f == "dequeue" else set(result)
-        if not taken <= known or (f == "drain" and not waiting <= taken):
+        taken = Counter([result] if f == "dequeue" else result)
+        left -= taken
+        if not taken.keys() <= known or (f == "drain" and left):
             return ILLEGAL
-        return known, waiting - taken
+        return known, frozenset(left.items())
 
     def about(self, f: str, value: Any, result: Any) -> frozenset[Any]:  # noqa: ARG002
         return frozenset()
 
     def describe(self, state: State) -> str:
-        return f"a queue of {counted(len((state or ((), ()))[1]), 'item')}"
+        return f"a queue of {counted(sum(dict((state or ((), ()))[1]).values()), 'item')}"
 
 
 class UniqueIds(Model):

@@ -172,6 +172,25 @@ def test_a_total_queue_may_deliver_again() -> None:
     assert (example.kind, len(example.operations)) == ("duplicate", 3)
 
 
+@pytest.mark.parametrize("engine", ["bag", "search"])
+def test_a_value_that_was_enqueued_twice_is_owed_twice(engine: str) -> None:
+    operations = [
+        op(0, "enqueue", 1, None, 0, 1), op(0, "enqueue", 1, None, 2, 3), op(1, "dequeue", None, 1, 4, 5),
+    ]  # fmt: skip
+    for drained, verdict in (([], "invalid"), ([1], "valid"), ([1, 1], "valid")):
+        assert (
+            check([*operations, op(2, "drain", None, drained, 6, 7)], "total-queue", engine=engine).verdict == verdict
+        )
+
+
+def test_one_copy_that_was_delivered_twice_does_not_stand_for_the_other() -> None:
+    operations = [
+        op(0, "enqueue", 1, None, 0, 1), op(1, "dequeue", None, 1, 2, 3), op(1, "dequeue", None, 1, 4, 5),
+        op(0, "enqueue", 1, None, 6, 7), op(2, "drain", None, [], 8, 9),
+    ]  # fmt: skip
+    assert check(operations, "total-queue").verdict == "unknown"
+
+
 def test_a_queue_that_is_found_empty_is_left_to_the_search() -> None:
     operations = [op(0, "enqueue", 1, None, 0, 1), op(1, "dequeue", None, None, 2, 3), op(2, "dequeue", None, 1, 4, 5)]
     assert check(operations, "unordered-queue").verdict == "invalid"
