@@ -157,7 +157,7 @@ def explain_bag(core: Sequence[Call], scene: Scene, result: EngineResult) -> Cou
         return words.example(
             "lost-element",
             f"{said} {words.by(drain, f'drained {words.name} until it was empty')}, and nothing that began before the "
-            "end of that ever took it out.",
+            "end of that was answered with it.",
             drain,
         )
     item = next(item for item, count in counts.most_common() if all(item in _items(call) for call in takers))
