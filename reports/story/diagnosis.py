@@ -26,6 +26,7 @@ from history.records.violations import (
     counts_of,
     losses_of,
     severity_of,
+    violations_of,
 )
 from reports.analysis.faults import when
 from reports.analysis.findings import (
@@ -347,7 +348,7 @@ def _other(drawn: Drawn, row: Mapping[str, Any], about: Mapping[str, Any], place
     if onset is None and logged:
         onset, nodes = logged[0].seconds, (logged[0].node,)
     dated = "" if onset is None else f"; first seen at {when(onset, drawn.windows)}"
-    severity = severity_of(row["name"], str(about.get("kind") or ""))
+    severity = next(one.severity for one in violations_of(drawn.run.results) if one.check == row["name"])
     if onset is None and logged:
         dated = f"; line {number(logged[0].number)} of {logged[0].node}'s {logged[0].file}, which has no dates"
     return Break(severity, f"{row['name']}: {row['seen']}{dated}.", onset, place, (row["name"],), nodes)

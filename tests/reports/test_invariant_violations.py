@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 import reports
-from history import RunFiles
+from history import Check, Counterexample, RunFiles
+from history.records.finding import contradictions
 from reports.analysis.findings import prepare
 from reports.analysis.invariant_violations import MAX_MOMENTS, invariant_violations
 from reports.analysis.marks import marks_of
@@ -295,8 +296,9 @@ def test_what_nodes_say_of_their_state_is_reported_with_its_moment(
 
 @pytest.mark.parametrize(("kind", "severity"), [("lost-element", "data lost"), ("duplicate", "inconsistent")])
 def test_a_check_that_found_something_lost_says_so_first(fresh: Maker, kind: str, severity: str) -> None:
-    own = {"name": "elements", "kind": "check", "verdict": "invalid", "seen": "5 of 7", "details": {"kind": kind}}
-    diagnosed = diagnosis_of(with_checks(fresh("valid"), own))
+    found = contradictions("elements", [Counterexample(kind, "", ())])
+    own = Check("elements", "check", "invalid", "asked", "5 of 7", {}, found)
+    diagnosed = diagnosis_of(with_checks(fresh("valid"), own.to_json()))
     assert diagnosed is not None
     assert [(one.severity, one.place, one.checks) for one in diagnosed.breaks] == [
         (severity, "invariant-1", ("elements",))

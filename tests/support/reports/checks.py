@@ -5,7 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from history import RunFiles
+import msgspec
+
+from history import Counterexample, RunFiles
+from history.records.finding import contradictions_of_keys
+from history.records.verdicts import count_kinds
+from history.records.violations import LINEARIZABLE
 from reports.analysis.findings import Drawn, prepare
 from reports.load.run import read_run
 
@@ -18,6 +23,17 @@ def with_checks(files: RunFiles, *checks: dict[str, Any]) -> Drawn:
     results.update(verdict="invalid", checks=[{**plain, **check} for check in checks])
     files.results.write_text(json.dumps(results))
     return prepare(read_run(files))
+
+
+def count_again(results: dict[str, Any]) -> None:
+    """Count the violations of all keys, of which a test changed the counterexamples, as the judge does."""
+    counted = []
+    for key in results["keys"]:
+        dated = [(one.kind, one.completed_at) for one in map(Counterexample.from_json, key["counterexamples"])]
+        counted.append((key["key"], count_kinds(dated, len(dated)), False))
+        key["violations"] = len(dated)
+    (check,) = (one for one in results["checks"] if one["name"] in LINEARIZABLE)
+    check["findings"] = msgspec.to_builtins(contradictions_of_keys(check["name"], counted))
 
 
 DELETED: dict[str, Any] = {
