@@ -77,7 +77,7 @@ def _violations(results: Mapping[str, Any]) -> Iterator[Violation]:
     for check in check_records(results):
         if check.get("verdict") != "invalid":
             continue
-        name, details = str(check.get("name", "")), check_details(check)
+        name, details = str(check.get("name") or ""), check_details(check)
         found = [one for one in findings_in(check) if one.verdict == "invalid"]
         logged = details.get("objects")
         for one in found:

@@ -305,6 +305,12 @@ def test_a_check_that_found_something_lost_says_so_first(fresh: Maker, kind: str
     ]
 
 
+def test_a_failed_check_without_a_name_is_a_break_too(fresh: Maker) -> None:
+    diagnosed = diagnosis_of(with_checks(fresh("valid"), {"name": None}))
+    assert diagnosed is not None
+    assert [one.severity for one in diagnosed.breaks] == ["inconsistent"]
+
+
 def test_of_very_many_moments_the_later_ones_are_marked_by_parts_of_the_run(fresh: Maker) -> None:
     moments: list[dict[str, Any]] = [
         {"node": "n1", "time": S + place * 10**6, "log_end": 5, "committed": 90} for place in range(300)
