@@ -50,7 +50,8 @@ class Clone:
     def __init__(self, root: Path) -> None:
         self.root, self.farm, self.calls = root / "clone", root / "farm", root / "calls"
         (self.root / "scripts").mkdir(parents=True)
-        shutil.copy(SCRIPTS / "bootstrap", self.root / "scripts")
+        for name in ("bootstrap", "launcher.py"):
+            shutil.copy(SCRIPTS / name, self.root / "scripts")
         self.write("requirements/lock.txt", "click==1\n")
         self.write("pyproject.toml", "")
         self.write("checker/kernels/search.py", "")

@@ -41,7 +41,7 @@ LEFT_OUT: Mapping[type, Mapping[str, str]] = {
         "recovered": "a function of the probes: figures under our names decide",
         "invariants": "functions of all that was recorded",
     },
-    Option: {"name": "its key", "before": "plans have known a file's options by one name only"},
+    Option: {"name": "its key"},
     Canary: {"name": "its key"},
     Surface: {"store": "the data directory of the role", "transfer_leader": "a function, which speaks to the server"},
     Role: {"node": "nodes, as one table is for several", "data": "{data}, one for each role"},
