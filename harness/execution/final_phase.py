@@ -4,7 +4,8 @@
    served again and every node has caught up, or the recovery time is over
 2. *quiescence*: no operations until no node's state changes any more; contents can be compared then
 3. *final reads*: a client of each node reads each object, and the system decides which node serves it
-4. *restart* (on request): all servers are killed and started again; recovery, final reads and quiescence again
+4. *restart* (on request): all servers are killed and started again; reads of each object, before a change can hide
+   that the restart lost it; then recovery, final reads and quiescence again
 
 Where the leader alone serves them, final reads show that the cluster holds what it acknowledged,
 not that every node does.  What each node holds is compared by the digests in its answers (check ``replicas-agree``).
@@ -17,6 +18,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from itertools import cycle
+from math import inf
 from typing import TYPE_CHECKING, Final, Protocol
 
 from msgspec.structs import replace
@@ -188,10 +190,10 @@ class FinalPhase:
     def _reads(self) -> Sequence[Invocation]:
         return self._plan.load.final(self._plan.scale(self._load.keys))
 
-    async def _read_everything(self) -> None:
+    async def _read_everything(self, within: float = inf) -> None:
         """Have a worker of each node read each object."""
         reads = self._reads()
-        late = self._standstills.deadline(FINAL_READS_S + FINAL_READ_EACH_S * len(reads))
+        late = self._standstills.deadline(min(within, FINAL_READS_S + FINAL_READ_EACH_S * len(reads)))
         everything = each_worker(until_applied(reads, ASK_AGAIN_S))
         await follow(self._load, on(range(len(self._nodes)), everything), late)
 
@@ -209,6 +211,8 @@ class FinalPhase:
         self._reach("restarted")
         moments = self._state.moments
         before = committed_by(self._probes.all, moments["restarting"])
+        self._tally.note = "reading what the restart left"
+        await self._read_everything(self._plan.recovery_time / 2)  # which has begun: the rest is for changes
         await self._recover("restarted-recovered", [moments["restarted"]], before)
         self._tally.note = "final reads after the restart"
         self._reach("restarted-reads")

@@ -228,6 +228,8 @@ def test_all_are_killed_started_and_read_again(tmp_path: Path, register: ToyRegi
     assert tuple(scene.state.moments) == (*REACHED, *RESTART)
     again = [op for op in scene.operations if op.invoked >= scene.state.moments["restarted"]]
     assert {(op.f, op.phase) for op in again} == {("read", "final"), ("write", "final")}
+    first = min(op.invoked for op in again if op.f == "write")  # later reads cannot show what it hides
+    assert {op.key for op in again if op.outcome == "ok" and op.ended < first} == {"k0", "k1", "k2"}
     # One that a busy machine answers too late has failed, and is asked again.
     assert {op.key for op in again if op.outcome == "ok"} == {"k0", "k1", "k2"}
     assert scene.verdicts() == {"valid"}
