@@ -23,6 +23,7 @@ from history.codes import ABSENT
 from history.errors import FormatError
 from history.readers.formats import BY_ROWS, FORMATS, LARGE, MODELS, format_of, read_text, too_large
 from history.readers.jepsen_events import HALF_KEYED, check_record, event_of, may_be_keyed, names_key
+from history.readers.jepsen_log import DOUBTED
 from history.readers.porcupine_kv import FUNCTIONS, misfit
 from history.readers.scanned import LARGEST, Ints, NotColumnarError
 from history.readers.text_columns import TextScan
@@ -104,9 +105,12 @@ def _by_pieces(path: Path, history: Path, size: int) -> Line:
 def _written(path: Path, kind: str, file: BinaryIO, size: int, *, keyed: bool) -> list[_Start]:
     """Write all events; ``keyed``: as if all values were ``[k v]``.  Raises _UnkeyedError at the first that is not."""
     starts: list[_Start] = []
+    asked: dict[int, Any] = {}
     line, events, index = 1, 0, -1
     for byte, data in _pieces(path, size):
         piece = _Piece(data, str(path), kind, line)
+        if kind == "jepsen-log":
+            piece.repeat_values(asked)
         index = piece.check_order(index)
         if keyed and not piece.may_be_keyed():
             raise _UnkeyedError
@@ -188,6 +192,31 @@ class _Piece(TextScan):
     def wrong(self, row: int, message: str) -> FormatError:
         return FormatError(self.source, f"line {self.line(row)}", message)
 
+    def repeat_values(self, asked: dict[int, Any]) -> None:
+        """Give ``:info`` and ``:fail`` without a value that of their invocation, as ``parse_jepsen_log`` does.
+
+        ``asked`` has the value of each process' last invocation before this piece, and afterwards before the next one.
+        """
+        k, rows = self.kernel, self.rows
+        empty = self.plain & (rows[:, k.SHAPE] == k.NULL)
+        for row, record in self.irregular.items():
+            process = record["process"]
+            rows[row, k.PROCESS] = k.NEMESIS if process == NEMESIS else process
+            rows[row, k.TYPE], empty[row] = self.hash(record["type"]), record["value"] is None
+        invoked = rows[:, k.TYPE] == self.hash("invoke")
+        empty &= np.isin(rows[:, k.TYPE], [self.hash(name) for name in DOUBTED]) & (rows[:, k.PROCESS] != k.NEMESIS)
+        begun: dict[int, int] = {}
+        for row in np.flatnonzero(invoked | empty).tolist():
+            process = int(rows[row, k.PROCESS])
+            if invoked[row]:
+                begun[process] = row
+                continue
+            value = self._fields(begun[process])["value"] if process in begun else asked.get(process)
+            if value is not None:
+                self.irregular[row], self.plain[row] = {**self._fields(row), "value": value}, False
+        self.irregular = dict(sorted(self.irregular.items()))
+        asked |= {process: self._fields(row)["value"] for process, row in begun.items()}
+
     def check_order(self, last: int) -> int:
         """The last ``:index``, if they grow from ``last`` on.  Raises FormatError."""
         index = self.rows[:, self.kernel.INDEX].copy()
@@ -234,9 +263,12 @@ class _Piece(TextScan):
                 raise self.wrong(row, complaint)
 
     def _event(self, row: int, events: int, *, keyed: bool) -> Event:
+        return event_of(events + row, row, self._fields(row), keyed, self.wrong)
+
+    def _fields(self, row: int) -> dict[str, Any]:
         record = self.irregular[row] if row in self.irregular else self.record(row)
         assert record is not None
-        return event_of(events + row, row, record, keyed, self.wrong)
+        return record
 
     def event(self, row: int) -> Event:
         return self._event(row, 0, keyed=False)

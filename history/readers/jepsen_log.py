@@ -23,7 +23,7 @@ _EVENT: Final = re.compile(
 _LIKE_ONE: Final = re.compile(rf"{_LOGGER}((\d+|:nemesis)\s+:|\S+\s+:(invoke|ok|fail|info)\b)")
 _INTEGER: Final = re.compile(r"-?(0|[1-9]\d{0,17})", re.ASCII)
 #: Types whose value is that of the invocation, and which may carry an error.
-_DOUBTED: Final = ("info", "fail")
+DOUBTED: Final = ("info", "fail")
 _EXAMPLES: Final = "'jepsen.util: 3 :invoke :write 2' or '3 :invoke :write 2'"
 
 
@@ -41,7 +41,7 @@ def parse_jepsen_log(text: str, source: str) -> Records:
         process = record["process"]
         if record["type"] == "invoke":
             asked[process] = record["value"]
-        elif record["type"] in _DOUBTED and record["value"] is None and process != NEMESIS:
+        elif record["type"] in DOUBTED and record["value"] is None and process != NEMESIS:
             record["value"] = asked.get(process)
         records.append((number, record))
     if not records:
@@ -82,15 +82,15 @@ def _value(type_: str, text: str, source: str, number: int) -> tuple[Any, Any]:
     try:
         value = next(reader.forms()).value
     except (FormatError, StopIteration) as bad:
-        if type_ in _DOUBTED:
+        if type_ in DOUBTED:
             return None, text
         message = bad.message if isinstance(bad, FormatError) else "expected a value, found a comment"
         raise FormatError(source, f"line {number}", message) from None
     rest = text[reader.place :].strip()
-    if rest and type_ not in _DOUBTED:
+    if rest and type_ not in DOUBTED:
         raise FormatError(source, f"line {number}", f"expected one value, found more in {text[:60]!r}")
     error = _describe(rest, source) if rest else None
     # The value of an operation that was answered ``:timed-out`` is not known; nor is one of plain words.
-    if type_ in _DOUBTED and isinstance(value, str) and not text.startswith('"'):
+    if type_ in DOUBTED and isinstance(value, str) and not text.startswith('"'):
         return None, text.lstrip(":") if rest else value
     return value, error

@@ -19,7 +19,7 @@ from history.errors import FormatError
 from history.readers.columns import OperationColumns
 from history.readers.edn import EdnReader
 from history.readers.jepsen_events import check_record, event_of
-from history.readers.jepsen_log import record_of
+from history.readers.jepsen_log import DOUBTED, record_of
 from history.readers.porcupine_kv import FUNCTIONS
 from history.readers.scanned import LARGEST, Ints, NotColumnarError, Scanned, read_only
 from history.records.events import NEMESIS, Event
@@ -140,6 +140,11 @@ class _Lines(TextScan):
         shape, of_pairs = rows[:, k.SHAPE], np.isin(rows[:, k.F], [self.hash("cas"), self.hash("txn")])
         lists = (shape == k.PAIR) | (shape == self.texts.ODD)
         unkeyed = ~lists | (rows[:, k.KEY] != -1) | (of_pairs & (shape == k.PAIR) & (rows[:, k.VALUE] != ABSENT))
+        if self.is_log:
+            # These repeat the value of their invocation, which may be a pair.
+            unsaid = clients & (shape == k.NULL) & np.isin(rows[:, k.TYPE], [self.hash(name) for name in DOUBTED])
+            if unsaid.any() and not unkeyed[clients & ~unsaid].any():
+                raise NotColumnarError("answers without their keys")
         if not clients.any() or unkeyed[clients].any():
             asked = (rows[:, k.TYPE] == self.hash("invoke")) & (rows[:, k.F] == self.hash("read"))
             if (asked & lists & clients).any():

@@ -436,7 +436,7 @@ def test_a_history_file_has_the_verdict_that_its_check_has(name: str, dress: str
 @pytest.mark.parametrize(
     ("content", "error"),
     [
-        (b'[{"index": 0}]', "byte 0: expected one JSON object a line, found a JSON array"),
+        (b'[{"index": 0}]', 'line 1: expected events or operations, found {"index": 0}; understood: index from '),
         (b"PAR1", "byte 0: expected a history, found a table; give the directory of its run"),
         (BOM_UTF8 + b"{:process 0, :type :invoke, :f :get}\r\n{:process 0, :key\r\n",
          "line 3: expected '}', found the end of the file"),

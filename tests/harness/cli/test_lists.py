@@ -41,7 +41,9 @@ def test_workloads_and_models(capsys: pytest.CaptureFixture[str]) -> None:
     models = json.loads(said(capsys, "list-models", "--json"))["models"]
     assert [one["name"] for one in models] == sorted(model_names())
     summaries = {one["name"]: one["summary"] for one in models}
-    assert all(re.match(r"(An? |Accounts: |Several ).*[.]$", summary) for summary in summaries.values()), "what it is"
+    assert all(
+        re.match(r"(An? |Accounts: |Lists |Registers |Several ).*[.]$", summary) for summary in summaries.values()
+    ), "what it is"
     assert len({*summaries.values()}) == len(summaries)
     assert summaries["register-unknown"] == summaries["register"] + " What it held before the history is not known."
 

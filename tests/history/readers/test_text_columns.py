@@ -230,6 +230,13 @@ def test_keys_in_the_values_and_nemesis_lines_are_no_obstacle(tmp_path: Path) ->
     same(tmp_path / "history", JEPSEN)
 
 
+@pytest.mark.parametrize("answer", [b":info :write nil", b":info :write :timed-out", b":fail :write nil"])
+def test_an_answer_without_a_value_has_the_key_of_its_invocation(answer: bytes, tmp_path: Path) -> None:
+    data = b"jepsen.util: 0 :invoke :write [7 3]\njepsen.util: 0 %s\njepsen.util: 1 :invoke :write [8 3]\n" % answer
+    _, _, operations = same(tmp_path / "history", data)
+    assert [(one.key, one.value) for _, one in operations] == [(7, 3), (8, 3)]
+
+
 def test_other_functions_are_operations(tmp_path: Path) -> None:
     found = quick(tmp_path / "history", JEPSEN.replace(b":f :write", b":f :add"), "edn")
     assert isinstance(found, list)
