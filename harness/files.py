@@ -365,6 +365,8 @@ def write_plainly(path: Path, asked: FileCheckOptions, target: Path) -> None:
         name = asked.model or history.model or "register"
         initial = history.initial if asked.initial is None else json_or_word(asked.initial)
         taken = take(history, name, initial)
+        if asked.null == "unknown":
+            taken = replace(taken, history=without_null_reads(taken.history))
         if found := first_misfit(taken.history.operations or [], taken.model):
             raise _misfit(ModelError(found[1]), taken, path, path)
         model = _name_of(taken.model, name)

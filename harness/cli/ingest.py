@@ -79,10 +79,7 @@ def ingest(
             session_for(choice, spark_master, app="harness ingest", settings=spark_conf) as session,
             _by_conventions(chosen, asked, store) as (plain, failed),
         ):
-            outcomes = [
-                *failed,
-                *(bring(plain, store / WAREHOUSE, deadline_s=deadline, spark=session) if plain else ()),
-            ]
+            outcomes = [*failed, *bring(plain, store / WAREHOUSE, deadline_s=deadline, spark=session)]
     except (FormatError, PipelineError) as error:
         raise StoreError(f"the runs were not brought into the warehouse: {error}") from None
     return _print(outcomes, store / WAREHOUSE)

@@ -85,7 +85,9 @@ def test_a_file_that_is_no_json_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize("record", [[], None, {}, {"format": "harness-run", "version": 1}, {"format": "harness-run"}])
 def test_another_file_is_refused(tmp_path: Path, record: object) -> None:
     (tmp_path / "run.json").write_text(json.dumps(record))
-    with pytest.raises(ValueError, match=r"run\.json: expected (harness-run version 1|a JSON object, found)"):
+    with pytest.raises(
+        ValueError, match=r"run\.json: (the file: )?expected (harness-run version 1|a JSON object, found)"
+    ):
         RunState.read(tmp_path / "run.json")
 
 

@@ -228,7 +228,7 @@ def test_what_is_for_a_file_is_refused_for_a_run(
 ) -> None:
     record(tmp_path)
     assert run_command(["check", "latest", *option, "--store", str(tmp_path)]) == 254
-    assert "are for a history file; latest is none" in capsys.readouterr().err
+    assert f"{option[0]}: for a history file, and latest is a run" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("option", [["--spark"], ["--spark-conf", "spark.ui.enabled=true"]])
@@ -421,7 +421,7 @@ def test_a_run_that_was_killed_before_its_first_operation_is_reported_as_that(
     assert run_command([*verb.format("latest").split(), "--store", str(tmp_path)]) == 254
     (said,) = capsys.readouterr().err.splitlines()
     assert "broke off before its first operation, or is still starting: there is nothing to judge" in said
-    assert f"run it again: {PLAN.command()}" in said
+    assert f"run it again: harness run --plan {run.plan}" in said
     assert run_command(["ingest", "--no-spark", "--store", str(tmp_path)]) == 0
 
 

@@ -7,10 +7,12 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 from harness.cli.main import run_command
+from harness.files import FileCheckOptions, check_file, write_plainly
 from harness.judge.conclude import append_to_warehouse
 from history.recording import Recording
 from history.tables.warehouse import read_runs, read_trends
@@ -115,3 +117,16 @@ def test_a_file_is_brought_by_its_model_or_counts_as_failed(tmp_path: Path, caps
     assert run_command(command) == 0
     assert capsys.readouterr().out.startswith("0 added, 1 unchanged, 0 failed")
     assert [verdict for _, verdict in runs(Path(store))] == ["valid"]
+
+
+@pytest.mark.parametrize(("null", "verdict"), [("absent", "invalid"), ("unknown", "valid")])
+def test_a_file_is_written_by_the_convention_for_null(
+    tmp_path: Path, null: Literal["absent", "unknown"], verdict: str
+) -> None:
+    path, target = tmp_path / "register.edn", tmp_path / "history.jsonl"
+    path.write_text(
+        "{:type :invoke :process 0 :f :write :value 5}\n{:type :ok :process 0 :f :write :value 5}\n"
+        "{:type :invoke :process 0 :f :read :value nil}\n{:type :ok :process 0 :f :read :value nil}\n"
+    )
+    write_plainly(path, FileCheckOptions(null=null), target)
+    assert check_file(target, FileCheckOptions()).report.verdict == verdict
