@@ -15,7 +15,7 @@ from harness.errors import StoreError, UsageError
 from history import RunFiles
 from history.json_object import read_object
 from history.records.layout import name_of_start
-from history.safe_open import UnsafeFileError, replacing, require_plain
+from history.safe_open import UnsafeFileError, open_below, replacing, require_plain
 from history.under_way import is_under_way
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def require_ended(run: RunFiles) -> None:
 
 def has_history(run: RunFiles) -> bool:
     """Whether a run came to its first operation, by its history, or by its probes if the history was lost."""
-    return _has_line(run.history) or _has_line(run.probes)
+    return _has_line(run.root, run.history) or _has_line(run.root, run.probes)
 
 
 def require_history(run: RunFiles) -> None:
@@ -124,11 +124,13 @@ def require_history(run: RunFiles) -> None:
         )
 
 
-def _has_line(path: Path) -> bool:
-    """Whether a file has a whole line."""
+def _has_line(root: Path, path: Path) -> bool:
+    """Whether a file of a run has a whole line, or is one that its reader refuses by its name."""
     try:
-        with path.open("rb") as file:
+        with open_below(root, path) as file:
             return b"\n" in file.read(1 << 16)
+    except UnsafeFileError:
+        return True
     except OSError:
         return False
 
