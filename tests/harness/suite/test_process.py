@@ -301,8 +301,8 @@ def test_the_run_of_another_plan_with_the_same_seed_is_not_taken_for_ours(tmp_pa
 def test_a_cell_is_run_by_the_command_that_its_plan_prints(tmp_path: Path) -> None:
     one = cell("a", 5, nemesis=("bridge",), cluster="netns:x")
     words = words_of(one, tmp_path)
-    assert words[:3] == [sys.executable, "-m", "harness"]
-    assert " ".join(words[4:]) == one.plan.command().removeprefix("harness ") + f" --store {tmp_path} --keep-cluster"
+    assert words[:4] == [sys.executable, "-P", "-m", "harness"]
+    assert " ".join(words[5:]) == one.plan.command().removeprefix("harness ") + f" --store {tmp_path} --keep-cluster"
 
 
 def test_a_script_is_named_in_place_of_its_faults(tmp_path: Path) -> None:
@@ -310,7 +310,7 @@ def test_a_script_is_named_in_place_of_its_faults(tmp_path: Path) -> None:
     words = words_of(one, tmp_path)
     assert words[words.index("--schedule") + 1] == "/suites/x.toml"
     assert "--nemesis" not in words
-    assert " ".join(words[4:]) == one.command.removeprefix("harness ") + f" --store {tmp_path} --keep-cluster"
+    assert " ".join(words[5:]) == one.command.removeprefix("harness ") + f" --store {tmp_path} --keep-cluster"
 
 
 def test_the_module_is_a_program() -> None:
