@@ -72,6 +72,16 @@ def decide_bag(calls: Sequence[Call], model: Model, limits: Limits) -> EngineRes
     return EngineResult("invalid", BAG, cores=cores, violations=len(wrong), last=last, more=more)
 
 
+def is_bag(model: Model) -> bool:
+    """Is it a queue without an order?  Not a class derived from one, which may do anything."""
+    return type(model) in (UnorderedQueue, TotalQueue)
+
+
+def takes_over_time(calls: Sequence[Call]) -> bool:
+    """Whether items may leave a queue at moments that the model's steps do not show: in drains, and in doubt."""
+    return any(call.f == "drain" or _is_idle(call) for call in calls)
+
+
 def _finds_empty(model: Model, calls: Sequence[Call]) -> bool:
     """Whether a dequeue found the queue empty, which a queue that may deliver again does not promise."""
     return type(model) is UnorderedQueue and any(call.f == "dequeue" and call.result is None for call in calls)
@@ -207,8 +217,7 @@ def explain_ids(core: Sequence[Call], scene: Scene, result: EngineResult) -> Cou
 QUEUES_WITHOUT_ORDER: Final = Engine(
     "bag", BAG, "queues without an order; one that was found empty, beside drains or calls in doubt, with the search",
     "O(n log n)",
-    lambda model, calls: type(model) in (UnorderedQueue, TotalQueue)
-    and (not _finds_empty(model, calls) or any(call.f == "drain" or _is_idle(call) for call in calls)),
+    lambda model, calls: is_bag(model) and (not _finds_empty(model, calls) or takes_over_time(calls)),
     lambda calls, model, limits, _proof: decide_bag(calls, model, limits),
     explain_bag, finds_all=True,
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The searches as engines, which decide any model; the compiled one also by columns, without an object a call.
+"""The searches as engines, which decide nearly any model; the compiled one also by columns, without an object a call.
 
 Operations are judged by columns where only the search can, and only the verdict is asked for.
 """
@@ -13,6 +13,7 @@ from checker.core.engine import BY_NAME_ONLY, PLAIN_SEARCH_CALLS, ByColumns, Eng
 from checker.core.intervals import intervals_of
 from checker.core.model import UNKNOWN, Model, ModelError
 from checker.core.result import EngineResult, Limits, not_begun
+from checker.engines.multisets import is_bag, takes_over_time
 from checker.engines.zones_columns import ValueNames
 from checker.search.compiled import RegisterColumns, compiled_search, decide_columns, search_numbers
 from checker.search.encoding import Numbers, numbers_of, numbers_of_lists
@@ -41,17 +42,18 @@ def decide_operations(
     if proof or model.one_value or len(operations) <= PLAIN_SEARCH_CALLS:
         return None
     part = [one for one in operations if one.outcome == "ok" or (one.outcome != "fail" and one.f not in model.reads)]
+    count = len(part)
     if model.only_values:
         part = _useful(part, model)
     if len(part) <= PLAIN_SEARCH_CALLS:
         return None
     if limits.over():
-        return ByColumns(not_begun(ENGINE, len(part)), len(part))
+        return ByColumns(not_begun(ENGINE, count), count)
     spans = intervals_of(part)
     if spans is None or (spans[0][1:] <= spans[0][:-1]).any() or (numbers := _numbers(part, model)) is None:
         return None
     result = decide_columns(numbers, *spans, limits)
-    return None if result is None else ByColumns(result, len(part))
+    return None if result is None else ByColumns(result, count)
 
 
 def _useful(part: list[Operation], model: Model) -> list[Operation]:
@@ -64,7 +66,12 @@ def _useful(part: list[Operation], model: Model) -> list[Operation]:
         for operation in part:
             if operation.outcome == "ok":
                 asked.update(model.asked(operation.f, freeze(operation.value), freeze(operation.result)))
-        dropped = {id(one) for one in pending if asked.isdisjoint(model.made(one.f, freeze(one.value), UNKNOWN))}
+        dropped = set()
+        for one in pending:
+            value = freeze(one.value)
+            model.admit(one.f, value, UNKNOWN)
+            if asked.isdisjoint(model.made(one.f, value, UNKNOWN)):
+                dropped.add(id(one))
     except (ModelError, RecursionError, TypeError, ValueError):
         return part  # none of the model's, which the search over calls says
     return [operation for operation in part if id(operation) not in dropped]
@@ -86,13 +93,14 @@ def _numbers(part: Sequence[Operation], model: Model) -> Numbers | None:
     return numbers
 
 
-def _always(_model: Model, _calls: Sequence[Call]) -> bool:
-    return True
+def _applies(model: Model, calls: Sequence[Call]) -> bool:
+    """Any model, but not queues whose items leave at moments that no step of the model shows."""
+    return not is_bag(model) or not takes_over_time(calls)
 
 
 SEARCH: Final = Engine(
-    "search", ENGINE, "any model; of counters and multi-registers it knows more", "exponential in concurrency only",
-    _always,
+    "search", ENGINE, "any model, but not all unordered queues; of counters and multi-registers it knows more",
+    "exponential in concurrency only", _applies,
     lambda calls, model, limits, proof: (
         compiled_search(calls, model, limits, proof=proof) or search(calls, model, limits)
     ),
@@ -100,9 +108,9 @@ SEARCH: Final = Engine(
 )  # fmt: skip
 PYTHON_SEARCH: Final = Engine(
     "python-search", ENGINE, "the same in plain Python; what the compiled one has no room for goes there", "the same",
-    _always, lambda calls, model, limits, _proof: search(calls, model, limits), unasked=BY_NAME_ONLY,
+    _applies, lambda calls, model, limits, _proof: search(calls, model, limits), unasked=BY_NAME_ONLY,
 )  # fmt: skip
 WGL: Final = Engine(
     "wgl", WGL_TITLE, "the reference, only where it is asked for", "exponential",
-    _always, lambda calls, model, limits, _proof: wgl(calls, model, limits), unasked=BY_NAME_ONLY,
+    _applies, lambda calls, model, limits, _proof: wgl(calls, model, limits), unasked=BY_NAME_ONLY,
 )  # fmt: skip

@@ -81,9 +81,7 @@ class MultiRegister(Model):
     def admit(self, f: str, value: Any, result: Any) -> None:
         if f != "txn":
             raise ModelError(f"a multi-register has no operation {f!r}")
-        for steps in (value, result):
-            if steps is UNKNOWN or (steps is None and steps is result):
-                continue
+        for steps in (value,) if result is UNKNOWN or result is None else (value, result):
             if not isinstance(steps, tuple):
                 raise ModelError(f"a txn is a list of [f, key, value], found {thaw(steps)!r}")
             for step in steps:

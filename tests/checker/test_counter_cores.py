@@ -14,6 +14,7 @@ from checker import Counter, check_operations
 from checker.core.calls import calls_of
 from checker.core.definition import linearizable
 from checker.core.result import EngineResult, Limits
+from checker.counterexamples import counters
 from checker.counterexamples.counters import find_in_counter
 from checker.engines.counter_sums import PartOfCounter, out_of_bounds, refute
 from checker.search.compiled import compiled_search
@@ -195,11 +196,14 @@ def odd_answers(times: int) -> list[Operation]:
     return [*tens, *(read(10 * place + 5, 10 * place + 3, 10 * place + 4) for place in range(times))]
 
 
-def test_of_very_many_violations_the_first_ones_are_shown() -> None:
+def test_of_very_many_violations_the_first_ones_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     verdict = check_operations(odd_answers(8), "counter")
     assert (verdict.violations, len(verdict.counterexamples), verdict.reason) == (8, 8, None)
     verdict = check_operations(odd_answers(12), "counter")
-    assert (verdict.violations, len(verdict.counterexamples)) == (8, 8)
+    assert (verdict.violations, len(verdict.counterexamples), verdict.reason) == (12, 8, None)
+    monkeypatch.setattr(counters, "MAX_EXPLAINED", 8)
+    verdict = check_operations(odd_answers(12), "counter")
+    assert (verdict.violations, len(verdict.counterexamples), verdict.more) == (8, 8, True)
     assert verdict.reason == "there may be more than the first 8 violations: the rest was not looked for"
     beyond = check_operations([read(100 + place, 2 * place, 2 * place + 1) for place in range(12)], "counter")
     assert (beyond.violations, len(beyond.counterexamples), beyond.reason) == (12, 8, None)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from checker import MODELS, Register, check_operations
+from checker.counterexamples import enumerate as enumeration
 from history import Counterexample, Operation
 from tests.support.checker.counterexamples import (
     OF_THE_WHOLE,
@@ -183,7 +184,7 @@ def test_all_violations_are_reported_earliest_first(name: str, engine: str | Non
     assert ends == sorted(ends)
 
 
-def test_a_stuck_replica_is_one_violation_and_the_number_is_capped() -> None:
+def test_a_stuck_replica_is_one_violation_and_the_number_is_capped(monkeypatch: pytest.MonkeyPatch) -> None:
     """A thousand reads of one overwritten swap, then so many different lies that not all of them are looked for."""
     stuck = [op(0, "cas", [None, 1], 0, 1), op(0, "cas", [1, 2], 2, 3)]
     stuck += [op(1, "read", 1, 4 + 2 * n, 5 + 2 * n) for n in range(1000)]
@@ -191,7 +192,10 @@ def test_a_stuck_replica_is_one_violation_and_the_number_is_capped() -> None:
     assert (verdict.violations, len(verdict.counterexamples), verdict.reason) == (1, 1, None)
     history, _ = apart("cas-register", 12)
     verdict = check_operations(history, "cas-register", engine="search")
-    assert (verdict.violations, len(verdict.counterexamples)) == (8, 8)
+    assert (verdict.violations, len(verdict.counterexamples), verdict.more) == (12, 8, False)
+    monkeypatch.setattr(enumeration, "MAX_EXPLAINED", 8)
+    verdict = check_operations(history, "cas-register", engine="search")
+    assert (verdict.violations, len(verdict.counterexamples), verdict.more) == (8, 8, True)
     assert "there may be more than the first 8 violations" in str(verdict.reason)
 
 

@@ -27,7 +27,10 @@ from tests.support.checker.oracle import Sampler, is_linearizable
 from tests.support.checker.oracle_objects import object_history
 
 ROOT = Path(__file__).resolve().parents[2]
-MODEL_OF = {"log": "log", "set": "set", "queue": "queue", "kv": "kv", "chains": "cas-register"}
+MODEL_OF = {
+    "log": "log", "set": "set", "queue": "queue", "bag": "unordered-queue", "ids": "unique-ids",
+    "kv": "kv", "chains": "cas-register",
+}  # fmt: skip
 
 
 def calls_for(engine: str, size: int) -> tuple[list[Call], Model]:
@@ -35,8 +38,11 @@ def calls_for(engine: str, size: int) -> tuple[list[Call], Model]:
     model = model_named(name)
     if name == "kv":
         return calls_of([text_operation(number) for number in range(size)], model), model
-    if name == "queue":
+    if name in ("queue", "unordered-queue"):
         return calls_of([queue_operation(number) for number in range(size)], model), model
+    if name == "unique-ids":
+        given = (Operation(0, "generate", None, None, n, "ok", 2 * n, 2 * n + 1, 2 * n, 2 * n + 1) for n in range(size))
+        return calls_of([*given], model), model
     if name in ("log", "set"):
         return calls_of(object_history(Random(1), name, 60, 3, 1.0), model), model
     values = None if engine in ("zones", "chains") else 3

@@ -13,6 +13,7 @@ from checker import ModelError, check_operations, per_key
 from checker.core.calls import calls_of
 from checker.core.definition import is_linearization, linearizable
 from checker.core.result import Limits
+from checker.counterexamples import enumerate as enumeration
 from checker.engines.set_columns import is_set_linearization, levels, linearization, set_columns
 from checker.engines.sets import decide_by_set_sweep
 from checker.models.objects import GrowSet
@@ -144,8 +145,14 @@ def test_more_violations_than_are_shown(monkeypatch: pytest.MonkeyPatch) -> None
     """A replica that is stuck: a read early, then those which miss one add more each."""
     adds = [op(0, "add", place, None, 4 * place, 4 * place + 1) for place in range(40)]
     stuck = [op(1, "read", None, [0], 4 * place + 2, 4 * place + 3) for place in range(40)]
-    columns, calls = both(sorted([*adds, *stuck], key=lambda o: o.invoke_index), monkeypatch)
+    operations = sorted([*adds, *stuck], key=lambda one: one.invoke_index)
+    columns, calls = both(operations, monkeypatch)
     assert columns == calls
+    assert (columns.violations, len(columns.counterexamples), columns.more) == (39, 8, False)
+    monkeypatch.setattr(enumeration, "MAX_EXPLAINED", 8)
+    columns, calls = both(operations, monkeypatch)
+    assert columns == calls
+    assert columns.more
     assert columns.reason == "there may be more than the first 8 violations: the rest was not looked for"
 
 
