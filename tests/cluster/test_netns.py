@@ -336,7 +336,10 @@ class TestWhatTheyMay:
     def test_a_node_has_no_capability_that_reaches_beyond_it_and_sees_no_home(self, make_cluster: MakeCluster) -> None:
         cluster = make_cluster(nodes=1)
         cluster.up()
-        script = "sed -n 's/^Cap...:\t//p' /proc/self/status; stat -f -c %T /root /home; find /root /home -mindepth 1; touch /root/x"
+        script = (
+            "sed -n 's/^Cap...:\t//p' /proc/self/status; stat -f -c %T /root /home; "
+            "find /root /home -mindepth 1; touch /root/x"
+        )
         *masks, root, home = outputs(cluster, script)["n1"].split()
         named = {"sys_module": 16, "sys_rawio": 17, "sys_boot": 22, "sys_time": 25, "syslog": 34, "bpf": 39}
         for mask in masks:
