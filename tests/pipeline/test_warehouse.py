@@ -592,8 +592,8 @@ def test_what_is_staged_for_the_workers_of_a_cluster_is_in_the_warehouse(spark, 
     warehouse, seen = tmp_path / "warehouse", []
     (foreign := tmp_path / "history.edn").write_text(EDN)
 
-    def watched(session: Any, run: RunFiles, **options: Any) -> Tables:
-        seen.append(run.root.parent)
+    def watched(session: Any, run: Recording, **options: Any) -> Tables:
+        seen.append(run.files.root.parent)
         return run_tables(session, run, **options)
 
     monkeypatch.setattr("pipeline.warehouse.ingest.is_local", lambda _: False)
