@@ -31,9 +31,10 @@ from checker.per_key import by_key, check_operations
 from harness.errors import StoreError, UsageError
 from harness.jepsen_store import history_in, notes_on
 from history import Counterexample, Event, FormatError, Header, HistoryWriter, KeyVerdict, worst
-from history.codes import FAIL, OK
+from history.codes import CAS, FAIL, OK
 from history.readers import Foreign, OperationColumns, read_any
-from history.readers.formats import FORMATS
+from history.readers.formats import FORMATS, LARGE, format_of, kind_of
+from history.readers.formats import MODELS as FORMAT_MODELS
 from history.readers.mapping import FieldMap, MappingError
 from history.readers.read import unpacked
 from history.records.events import INITIAL, load_json, read_header
@@ -89,6 +90,15 @@ class FileCheckOptions:
     format: str | None = None
     fields: str | None = None
 
+    def given(self) -> dict[str, Any]:
+        """The options that say how a file is read, by their names, where they are not the defaults."""
+        default = FileCheckOptions()
+        options = {
+            "--model": "model", "--initial": "initial", "--null": "null", "--format": "format", "--map": "fields",
+        }  # fmt: skip
+        values = {option: getattr(self, name) for option, name in options.items()}
+        return {option: value for option, value in values.items() if value != getattr(default, options[option])}
+
 
 @dataclass(frozen=True, slots=True)
 class Checked:
@@ -115,8 +125,6 @@ def check_file(path: Path, asked: FileCheckOptions) -> Checked:
 
     Raises UsageError for a file that is no history, or no history of that model.
     """
-    if not 0 < asked.deadline_s < float("inf"):
-        raise UsageError(f"--deadline must be above 0, not {asked.deadline_s:g}")
     if (stored := history_in(path)) is not None:
         checked = check_file(stored, asked)
         return replace(checked, notes=(*notes_on(path, stored, checked.report), *checked.notes))
@@ -373,6 +381,22 @@ def write_plainly(path: Path, asked: FileCheckOptions, target: Path) -> None:
         if initial is not None and isinstance(taken.model, Bank):
             model, initial = f"{model}-unknown", balances(initial)
         _write(as_plain_events(taken, initial), Header(test=path.name, model=model), target)
+
+
+def needs_convention(path: Path) -> bool:
+    """Whether a history file must be written plainly before it is judged by the model that it names.
+
+    Not so our own histories, and large files that hold nothing but reads and writes, or porcupine's texts.
+    """
+    try:
+        if path.stat().st_size < LARGE:
+            return True
+        if kind_of(path) == "jsonl" or format_of(path) in FORMAT_MODELS:
+            return False
+        columns = read_any(path).columns
+    except (FormatError, OSError):
+        return True
+    return not isinstance(columns, OperationColumns) or bool((columns.kind == CAS).any())
 
 
 def _name_of(model: Model, name: str) -> str:

@@ -7,15 +7,16 @@ import shutil
 import stat
 import time
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from harness.cli.completion import complete_levels, complete_runs
 from harness.cli.json_output import json_line, json_option, progress_of, run_document
-from harness.cli.shared_options import file_options, spark_option, spark_options, store_option
+from harness.cli.shared_options import DEADLINE_S, file_options, spark_option, spark_options, store_option
 from harness.errors import UsageError
 from harness.execution.progress import Progress
 from harness.spark_choice import choose
@@ -24,8 +25,6 @@ from history.extras import require
 if TYPE_CHECKING:
     from harness.files import FileCheckOptions
     from history import RunFiles
-
-DEADLINE_S: Final = 60.0
 
 
 @click.command("check")
@@ -36,9 +35,6 @@ DEADLINE_S: Final = 60.0
     help="Isolation level that the transactions of a FILE must keep.  [default: serializable]",
 )  # fmt: skip
 @click.option("--engine", help="Force one of the checker's engines on a FILE.")
-@click.option(
-    "--deadline", type=float, help=f"Seconds for a FILE; beyond it the verdict is unknown.  [default: {DEADLINE_S:g}]"
-)
 @click.option("--explain-format", is_flag=True, help="Report the format of a FILE and how it is read, then exit.")
 @json_option
 @spark_option
@@ -46,14 +42,9 @@ DEADLINE_S: Final = 60.0
 @store_option
 def check(
     target: str,
-    model: str | None,
-    initial: str | None,
-    null: Literal["absent", "unknown"] | None,
-    format_: str | None,
-    fields: str | None,
+    asked: FileCheckOptions,
     level: str | None,
     engine: str | None,
-    deadline: float | None,
     explain_format: bool,
     as_json: bool,
     spark: bool | None,
@@ -67,7 +58,7 @@ def check(
     store directories, porcupine's logs, JSON and CSV of other tools, all of them also gzipped.  FILE may be a pipe;
     - is standard input.
     """
-    from harness.files import FileCheckOptions, describe_format, file_type
+    from harness.files import describe_format, file_type
     from harness.jepsen_store import history_in
     from harness.store import LATEST, find_run_or_file
 
@@ -76,21 +67,20 @@ def check(
         if spark or spark_conf:
             raise UsageError(f"--spark and --spark-conf are for a run; {target} is a file, judged in this process")
         if level is not None:
-            if model is None:
+            if asked.model is None:
                 raise UsageError("--level is for transactions: name --model list-append or --model rw-register, too")
-            model = f"{model}:{level}"
-        limit = DEADLINE_S if deadline is None else deadline
-        asked = FileCheckOptions(model, initial, engine, limit, null or "absent", format_, fields)
+            asked = replace(asked, model=f"{asked.model}:{level}")
+        asked = replace(asked, engine=engine)
         if explain_format:
             click.echo("\n".join(describe_format(Path(target), asked)))
             return 0
         return _check_file(Path(target), asked, as_json=as_json)
     files = find_run_or_file(target, store)
     of_files = {
-        "--model": model, "--initial": initial, "--null": null, "--format": format_, "--map": fields,
-        "--level": level, "--engine": engine, "--deadline": deadline, "--explain-format": explain_format or None,
+        **asked.given(), "--level": level, "--engine": engine, "--explain-format": explain_format,
+        "--deadline": asked.deadline_s != DEADLINE_S,
     }  # fmt: skip
-    if given := [name for name, value in of_files.items() if value is not None]:
+    if given := [name for name, value in of_files.items() if value]:
         raise UsageError(f"{', '.join(given)}: for a history file, and {target} is a run")
     start = {"master": spark_master, "settings": spark_conf}
     return _check_run(files, store, start, spark=spark, as_json=as_json)

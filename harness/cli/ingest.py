@@ -7,7 +7,7 @@ import tempfile
 from collections import Counter
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -25,22 +25,19 @@ if TYPE_CHECKING:
     from harness.files import FileCheckOptions
     from pipeline import Outcome
 
+#: A history file cannot be judged, so that it is not in the warehouse.
+EXIT_UNJUDGED: Final = 1
+
 
 @click.command("ingest")
 @click.argument("places", nargs=-1, metavar="[RUN|FILE|URI]...", shell_complete=complete_runs)
 @file_options
-@click.option("--deadline", type=float, default=60.0, help="Seconds a run for the checker, where none has judged it.")
 @spark_option
 @spark_options
 @store_option
 def ingest(
     places: tuple[str, ...],
-    model: str | None,
-    initial: str | None,
-    null: Literal["absent", "unknown"] | None,
-    format_: str | None,
-    fields: str | None,
-    deadline: float,
+    asked: FileCheckOptions,
     spark: bool | None,
     spark_master: str,
     spark_conf: dict[str, str],
@@ -52,8 +49,6 @@ def ingest(
     all others are brought; a history file that is none of the model's cannot be judged, and counts as failed.  Prints
     the open regressions.
     """
-    from harness.files import FileCheckOptions
-
     require("report")
     from history import FormatError
     from history.records.layout import WAREHOUSE
@@ -62,9 +57,6 @@ def ingest(
     from pipeline.spark.hadoop_fs import is_remote
     from pipeline.warehouse.staging import staged_size
 
-    if not 0 < deadline < float("inf"):
-        raise UsageError(f"--deadline must be above 0 and finite, not {deadline:g}")
-    asked = FileCheckOptions(model, initial, None, deadline, null or "absent", format_, fields)
     chosen = [_place(place, store) for place in places] or _runs_of(store)
     remote = any(map(is_remote, chosen))
     if spark is False and remote:
@@ -79,10 +71,11 @@ def ingest(
             session_for(choice, spark_master, app="harness ingest", settings=spark_conf) as session,
             _by_conventions(chosen, asked, store) as (plain, failed),
         ):
-            outcomes = [*failed, *bring(plain, store / WAREHOUSE, deadline_s=deadline, spark=session)]
+            brought = bring(plain, store / WAREHOUSE, deadline_s=asked.deadline_s, spark=session)
     except (FormatError, PipelineError) as error:
         raise StoreError(f"the runs were not brought into the warehouse: {error}") from None
-    return _print(outcomes, store / WAREHOUSE)
+    _print([*failed, *brought], store / WAREHOUSE)
+    return EXIT_UNJUDGED if failed else EXIT_FAILURE if any(one.error for one in brought) else 0
 
 
 @contextmanager
@@ -91,10 +84,9 @@ def _by_conventions(
 ) -> Iterator[tuple[list[str], list[Outcome]]]:
     """The places, with history files written plainly for as long as this lasts; and the files that cannot be.
 
-    Large files that no option is for are brought as they are, in pieces.
+    Large files that need no convention are brought as they are, in pieces.
     """
-    from harness.files import FileCheckOptions, file_type, write_plainly
-    from history.readers.formats import LARGE
+    from harness.files import file_type, needs_convention, write_plainly
     from pipeline import Outcome
     from pipeline.spark.hadoop_fs import is_remote
 
@@ -105,8 +97,7 @@ def _by_conventions(
         for number, place in enumerate(places):
             path = Path(place)
             is_file = not is_remote(place) and file_type(path) == stat.S_IFREG and path.name != "history.jsonl"
-            said = asked != FileCheckOptions(deadline_s=asked.deadline_s)
-            if not is_file or (path.stat().st_size >= LARGE and not said):
+            if not is_file or not (asked.given() or needs_convention(path)):
                 plain.append(place)
                 continue
             # The run is named by the last two parts of the path.
@@ -149,7 +140,7 @@ def _runs_of(store: Path) -> list[str]:
     return sorted(str(root) for root in found if root not in going)
 
 
-def _print(outcomes: Sequence[Outcome], warehouse: Path) -> int:
+def _print(outcomes: Sequence[Outcome], warehouse: Path) -> None:
     from history.metrics.regressions import open_regressions
     from history.tables.warehouse import read_trends
 
@@ -162,4 +153,3 @@ def _print(outcomes: Sequence[Outcome], warehouse: Path) -> int:
     for trend in read_trends(warehouse).to_pylist():
         for regression in open_regressions(trend["regressions"]):
             out.result(f"worse: {regression}")
-    return EXIT_FAILURE if counts["failed"] else 0

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import wraps
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import click
 
@@ -85,6 +86,7 @@ _SUITE_OPTIONS: Final = (
 )
 
 
+DEADLINE_S: Final = 60.0
 _FILE_OPTIONS: Final = (
     click.option(
         "--model",
@@ -99,7 +101,8 @@ _FILE_OPTIONS: Final = (
     click.option(
         "--null",
         type=click.Choice(("absent", "unknown")),
-        help="What an ok read of nil means: nothing was there, or (as to Knossos) the answer is not known.  "
+        default="absent",
+        help="What an ok read of nil means in a FILE: nothing was there, or (as to Knossos) the answer is not known.  "
         "[default: absent]",
     ),
     click.option(
@@ -114,12 +117,35 @@ _FILE_OPTIONS: Final = (
         metavar="FIELD=THEIRS,…",
         help="Fields of a foreign FILE that are process, type, f, value, …, and words in them: f=method,f.get=read.",
     ),
+    click.option(
+        "--deadline",
+        type=float,
+        default=DEADLINE_S,
+        help=f"Seconds for the checker; beyond them the verdict is unknown.  [default: {DEADLINE_S:g}]",
+    ),
 )
 
 
 def file_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Put the options that say how a history file is to be read on a command."""
-    return _with(_FILE_OPTIONS, command)
+    """Put the options that say how a history file is read and judged on a command, which gets them as ``asked``."""
+
+    @wraps(command)
+    def with_asked(
+        model: str | None,
+        initial: str | None,
+        null: Literal["absent", "unknown"],
+        format_: str | None,
+        fields: str | None,
+        deadline: float,
+        **others: Any,
+    ) -> Any:
+        from harness.files import FileCheckOptions
+
+        if not 0 < deadline < float("inf"):
+            raise UsageError(f"--deadline must be above 0 and finite, not {deadline:g}")
+        return command(asked=FileCheckOptions(model, initial, None, deadline, null, format_, fields), **others)
+
+    return _with(_FILE_OPTIONS, with_asked)
 
 
 def suite_options(command: Callable[..., Any]) -> Callable[..., Any]:

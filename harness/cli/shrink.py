@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import stat
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,22 +13,19 @@ from harness.cli.shared_options import file_options, store_option
 from harness.errors import UsageError
 from history.records.text import counted
 
+if TYPE_CHECKING:
+    from harness.files import FileCheckOptions
+
 
 @click.command("shrink")
 @click.argument("target", metavar="RUN|FILE", shell_complete=complete_runs)
 @click.option("--output", "-o", type=click.Path(path_type=Path), help="[default: HISTORY.shrunk.jsonl]")
 @file_options
-@click.option("--deadline", type=float, default=60.0, help="Seconds.")
 @store_option
 def shrink(
     target: str,
     output: Path | None,
-    model: str | None,
-    initial: str | None,
-    null: Literal["absent", "unknown"] | None,
-    format_: str | None,
-    fields: str | None,
-    deadline: float,
+    asked: FileCheckOptions,
     store: Path,
 ) -> int:
     """Write the minimal counterexample of a history as a history file of its own.
@@ -36,7 +33,7 @@ def shrink(
     RUN is a run's directory, or `latest`; FILE may be a pipe, and - is standard input.
     """
     from checker.core.wording import plain
-    from harness.files import FileCheckOptions, file_type, shrink_file, wording_of
+    from harness.files import file_type, shrink_file, wording_of
     from harness.store import LATEST, find_run_or_file
     from reports.text.text_diagram import draw
 
@@ -46,7 +43,6 @@ def shrink(
     if output is None and file_type(history) == stat.S_IFIFO:
         raise UsageError(f"{history} is a pipe: name the file to write with --output")
     shrunk = output or history.with_name(history.stem + ".shrunk.jsonl")
-    asked = FileCheckOptions(model, initial, None, deadline, null or "absent", format_, fields)
     first, written = shrink_file(history, asked, shrunk)
     click.echo(plain(f"{first.kind}: {first.sentence}"))
     click.echo(draw(first, wording=wording_of(shrunk)))

@@ -35,12 +35,16 @@ def parse_json(text: str, source: str, chosen: FieldMap | None = None) -> Record
 def records_of(items: Sequence[Record], chosen: FieldMap | None, wrong: Wrong) -> Records:
     """The records of objects, or rows of a table, with their lines.  Raises FormatError as ``parse_json`` does."""
     sample = [record for _, record in items[:_SAMPLE]]
-    mapped = Mapped(chosen or FieldMap(), sample)
-    if all(name in mapped.fields for name in _EVENT) and any(mapped(one).get("type") == "invoke" for one in sample):
-        return _events(items, mapped, wrong)
-    if all(name in mapped.fields for name in _OPERATION):
-        return _operations(items, mapped, wrong)
-    raise wrong(items[0][0], _unknown(sample, mapped.fields))
+    mapped, processes = Mapped(chosen or FieldMap(), sample), Processes()
+    of_events = all(name in mapped.fields for name in _EVENT)
+    of_events = of_events and any(mapped(one).get("type") == "invoke" for one in sample)
+    if not of_events and not all(name in mapped.fields for name in _OPERATION):
+        raise wrong(items[0][0], _unknown(sample, mapped.fields))
+    records = [(line, processes.numbered(mapped(item))) for line, item in items]
+    if of_events:
+        return Records([_event(*one, wrong) for one in records], wrong, mapped.fields, processes.notes())
+    notes = (*processes.notes(), "each object is a whole operation: the order is that of their times")
+    return Records(events_of_operations(records, wrong), wrong, mapped.fields, notes)
 
 
 def shortened(text: str, most: int = 200) -> str:
@@ -127,34 +131,25 @@ def _list_in(value: Mapping[str, Any]) -> list[dict[str, Any]] | None:
     return lists[0] if len(lists) == 1 else None
 
 
-# -- events -----------------------------------------------------------------------------------------------------------
-
-
-def _events(items: Sequence[Record], mapped: Mapped, wrong: Wrong) -> Records:
-    processes = Processes()
-    records: list[Record] = []
-    for line, item in items:
-        record = mapped(item)
-        if "process" in record:
-            record["process"] = processes.number(record["process"])
-        if record.get("type") not in TYPES and "type" in record:
-            raise wrong(
-                line,
-                f"type must be one of {', '.join(TYPES)}, found {record['type']!r}: say what it means, with "
-                f"--map 'type.{record['type']}=info' (or ok, fail, invoke)",
-            )
-        if record.get("type") == "ok" and record.get("error") is not None:
-            raise wrong(line, f"an event that is ok and has the error {str(record['error'])[:60]!r}: which is it?")
-        if "result" in record:
-            result = record.pop("result")
-            if record.get("type") == "ok":
-                record["value"] = result
-        if isinstance(record.get("time"), str):
-            record["time"] = moment_of(record["time"])
-            if record["time"] is None:
-                del record["time"]
-        records.append((line, record))
-    return Records(records, wrong, mapped.fields, processes.notes())
+def _event(line: int, record: dict[str, Any], wrong: Wrong) -> Record:
+    """One event, with its result as its value.  Raises FormatError for what may mean two things."""
+    if record.get("type") not in TYPES and "type" in record:
+        raise wrong(
+            line,
+            f"type must be one of {', '.join(TYPES)}, found {record['type']!r}: say what it means, with "
+            f"--map 'type.{record['type']}=info' (or ok, fail, invoke)",
+        )
+    if record.get("type") == "ok" and record.get("error") is not None:
+        raise wrong(line, f"an event that is ok and has the error {str(record['error'])[:60]!r}: which is it?")
+    if "result" in record:
+        result = record.pop("result")
+        if record.get("type") == "ok":
+            record["value"] = result
+    if isinstance(record.get("time"), str):
+        record["time"] = moment_of(record["time"])
+        if record["time"] is None:
+            del record["time"]
+    return line, record
 
 
 class Processes:
@@ -163,7 +158,13 @@ class Processes:
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
 
-    def number(self, name: Any) -> Any:
+    def numbered(self, record: dict[str, Any]) -> dict[str, Any]:
+        """A record with a number for its process, if it has one."""
+        if "process" in record:
+            record["process"] = self._number(record["process"])
+        return record
+
+    def _number(self, name: Any) -> Any:
         """A number as it is, also in a text; of any other name the next free one from a million on."""
         if not isinstance(name, str):
             return name
@@ -179,20 +180,3 @@ class Processes:
             return ()
         named = ", ".join(f"{number} is {name}" for name, number in list(self._numbers.items())[:8])
         return (f"processes have numbers here: {named}{', …' if len(self._numbers) > 8 else ''}",)
-
-
-# -- operations -------------------------------------------------------------------------------------------------------
-
-
-def _operations(items: Sequence[Record], mapped: Mapped, wrong: Wrong) -> Records:
-    processes = Processes()
-    operations: list[Record] = []
-    for line, item in items:
-        record = mapped(item)
-        if "process" in record:
-            record["process"] = processes.number(record["process"])
-        operations.append((line, record))
-    return Records(
-        events_of_operations(operations, wrong), wrong, mapped.fields,
-        (*processes.notes(), "each object is a whole operation: the order is that of their times"),
-    )  # fmt: skip

@@ -67,6 +67,14 @@ def integer_at(data, place, end):  # type: ignore[no-untyped-def]
 
 
 @compiled_part
+def blanks(data, place, end):  # type: ignore[no-untyped-def]
+    """Find the next byte that is no blank."""
+    while place < end and (data[place] == 32 or data[place] == 9 or data[place] == 13):
+        place += 1
+    return place
+
+
+@compiled_part
 def string_end(data, place, end):  # type: ignore[no-untyped-def]
     """Find the end of the string that starts after ``place``; -1 for an escape, for more than ASCII, or no end."""
     place += 1

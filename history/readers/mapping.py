@@ -98,6 +98,8 @@ class Mapped:
         return found
 
     def _word(self, ours: str, value: Any) -> Any:
+        if ours == "error" and not value:
+            return None  # an empty text, a code of 0: no error
         words = self.chosen.words.get(ours)
         if words and (text := value if isinstance(value, str) else json.dumps(value, default=str)) in words:
             return words[text]

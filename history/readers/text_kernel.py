@@ -28,6 +28,7 @@ from history.readers.jsonl_kernel import (
     TYPE,
     VALUE,
     F,
+    blanks,
     integer_at,
     name_hash,
     string_end,
@@ -53,13 +54,6 @@ _MAX_PROCESS: Final = 10**18
 def _skip(data, place, end):  # type: ignore[no-untyped-def]
     """The next byte that is no blank and no comma."""
     while place < end and (data[place] == 32 or data[place] == 44 or data[place] == 9 or data[place] == 13):
-        place += 1
-    return place
-
-
-@compiled_part
-def _blanks(data, place, end):  # type: ignore[no-untyped-def]
-    while place < end and (data[place] == 32 or data[place] == 9 or data[place] == 13):
         place += 1
     return place
 
@@ -277,11 +271,11 @@ def _log_start(data, start, end):  # type: ignore[no-untyped-def]
         bare = start < end and (48 <= data[start] <= 57 or data[start] == 58)
         return start if bare else end
     colon = place < end and data[place] == 58
-    stop = _blanks(data, place + colon, end)
+    stop = blanks(data, place + colon, end)
     if stop == place:
         return -1
     if not colon and stop < end and data[stop] == 45:
-        stop = _blanks(data, stop + 1, end)
+        stop = blanks(data, stop + 1, end)
     return stop if stop < end else -1
 
 
@@ -298,7 +292,7 @@ def _log_line(data, start, end, row, names):  # type: ignore[no-untyped-def]
     if place < 0:
         return False
     for column in (TYPE, F):
-        stop = _blanks(data, place, end)
+        stop = blanks(data, place, end)
         if stop == place or stop >= end or data[stop] != 58:
             return False
         place = _word_end(data, stop + 1, end)
@@ -307,7 +301,7 @@ def _log_line(data, start, end, row, names):  # type: ignore[no-untyped-def]
         row[column] = name_hash(data, stop + 1, place)
     if not _is_type(row[TYPE], names):
         return False
-    stop = _blanks(data, place, end)
+    stop = blanks(data, place, end)
     if stop == end:
         row[SHAPE] = NULL
         return True
@@ -315,7 +309,7 @@ def _log_line(data, start, end, row, names):  # type: ignore[no-untyped-def]
         return False
     place = _value_at(data, stop, end, row)
     # A text may be an error instead of a value: the line is read by itself.
-    return place >= 0 and row[SHAPE] != TEXT and _blanks(data, place, end) == end
+    return place >= 0 and row[SHAPE] != TEXT and blanks(data, place, end) == end
 
 
 @compiled

@@ -12,7 +12,7 @@ import numpy as np
 
 from history.codes import ABSENT, READ, WRITE
 from history.compiled import compiled, compiled_part
-from history.readers.jsonl_kernel import integer_at, is_null, name_hash, string_end
+from history.readers.jsonl_kernel import blanks, integer_at, is_null, name_hash, string_end
 
 # Places in the array of the hashes of names: fields, types, and steps.
 F_INDEX, F_TIME, F_TYPE, F_PROCESS, F_F, F_VALUE, F_KEY = range(7)
@@ -33,13 +33,6 @@ OTHER: Final = -1
 _LARGEST_KEY: Final = 1 << 60
 # What a read of each kind of object is answered.
 LISTS, VALUES = 0, 1
-
-
-@compiled_part
-def _blanks(data, place, end):  # type: ignore[no-untyped-def]
-    while place < end and (data[place] == 32 or data[place] == 9 or data[place] == 13):
-        place += 1
-    return place
 
 
 @compiled_part
@@ -115,13 +108,13 @@ def _line(data, start, end, row, names):  # type: ignore[no-untyped-def]
         return False
     row[PROCESS_NAME], row[F] = 0, 0
     more = True
-    place = _blanks(data, start + 1, end)
+    place = blanks(data, start + 1, end)
     while more:
         which, place = _string(data, place, end, names)
-        place = _blanks(data, place, end)
+        place = blanks(data, place, end)
         if place < 0 or data[place] != 58:
             return False
-        place = _blanks(data, place + 1, end)
+        place = blanks(data, place + 1, end)
         if 0 <= which <= F_KEY:
             if seen >> which & 1:
                 return False
@@ -131,10 +124,10 @@ def _line(data, start, end, row, names):  # type: ignore[no-untyped-def]
             place = _value_end(data, place, end)
         if place < 0:
             return False
-        place = _blanks(data, place, end)
+        place = blanks(data, place, end)
         more = data[place] == 44
         if more:
-            place = _blanks(data, place + 1, end)
+            place = blanks(data, place + 1, end)
     if place != end - 1 or seen & _NEEDED != _NEEDED:
         return False
     if row[PROCESS_NAME] == NEMESIS_NAME:
@@ -207,7 +200,7 @@ def _key_at(data, place, end):  # type: ignore[no-untyped-def]
 @compiled_part
 def _items(data, place, end, elements, used):  # type: ignore[no-untyped-def]
     """Parse a list of integers: (where it ends, -1 if it is none; how many elements there are then)."""
-    place = _blanks(data, place + 1, end)
+    place = blanks(data, place + 1, end)
     if data[place] == 93:
         return place + 1, used
     while True:
@@ -215,12 +208,12 @@ def _items(data, place, end, elements, used):  # type: ignore[no-untyped-def]
         used += 1
         if place < 0:
             return -1, used
-        place = _blanks(data, place, end)
+        place = blanks(data, place, end)
         if data[place] == 93:
             return place + 1, used
         if data[place] != 44:
             return -1, used
-        place = _blanks(data, place + 1, end)
+        place = blanks(data, place + 1, end)
 
 
 @compiled_part
@@ -240,16 +233,16 @@ def _head(data, place, end, names, writes, key):  # type: ignore[no-untyped-def]
     """Parse a step up to its value: (READ or WRITE, where the value starts, -1 if it is not plain); and its key."""
     if data[place] != 91:
         return READ, -1
-    name, place = _string(data, _blanks(data, place + 1, end), end, names)
-    place = _blanks(data, place, end)
+    name, place = _string(data, blanks(data, place + 1, end), end, names)
+    place = blanks(data, place, end)
     reads = S_READ <= name < S_READ + 2
     if place < 0 or data[place] != 44 or not (reads or (name >= S_READ + 2 and writes[name - S_READ - 2])):
         return READ, -1
-    key[0], place = _key_at(data, _blanks(data, place + 1, end), end)
-    place = _blanks(data, place, end)
+    key[0], place = _key_at(data, blanks(data, place + 1, end), end)
+    place = blanks(data, place, end)
     if place < 0 or data[place] != 44:
         return READ, -1
-    return (READ if reads else WRITE), _blanks(data, place + 1, end)
+    return (READ if reads else WRITE), blanks(data, place + 1, end)
 
 
 @compiled
@@ -271,7 +264,7 @@ def scan_steps(data, begin, stop, known, names, writes, holds):  # type: ignore[
     while plain < begin.size:
         place, end = begin[plain], stop[plain]
         more = data[place] == 91
-        place = _blanks(data, place + 1, end) if more else -1
+        place = blanks(data, place + 1, end) if more else -1
         if more and data[place] == 93:
             more = False
         while more:
@@ -287,14 +280,14 @@ def scan_steps(data, begin, stop, known, names, writes, holds):  # type: ignore[
                 value[steps], place = ABSENT, _value_end(data, place, end)
             length[steps] = used - start[steps]
             steps += 1
-            place = _blanks(data, place, end)
+            place = blanks(data, place, end)
             if place < 0 or data[place] != 93:
                 place = -1
                 break
-            place = _blanks(data, place + 1, end)
+            place = blanks(data, place + 1, end)
             more = data[place] == 44
             if more:
-                place = _blanks(data, place + 1, end)
+                place = blanks(data, place + 1, end)
         if place < 0 or data[place] != 93:
             break
         plain += 1

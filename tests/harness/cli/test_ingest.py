@@ -109,7 +109,7 @@ def test_a_file_is_brought_by_its_model_or_counts_as_failed(tmp_path: Path, caps
         "{:type :invoke :process 0 :f :transfer :value {:from 0 :to 1 :amount 2}}\n"
         "{:type :ok :process 0 :f :transfer :value {:from 0 :to 1 :amount 2}}\n"
     )
-    assert run_command(["ingest", "--no-spark", "--store", store, str(path)]) == 255
+    assert run_command(["ingest", "--no-spark", "--store", store, str(path)]) == 1
     assert "line 4: a register has no operation 'transfer'" in capsys.readouterr().err
     command = ["ingest", "--no-spark", "--store", store, "--model", "bank", "--initial", '{"0": 6, "1": 4}', str(path)]
     assert run_command(command) == 0
@@ -117,6 +117,20 @@ def test_a_file_is_brought_by_its_model_or_counts_as_failed(tmp_path: Path, caps
     assert run_command(command) == 0
     assert capsys.readouterr().out.startswith("0 added, 1 unchanged, 0 failed")
     assert [verdict for _, verdict in runs(Path(store))] == ["valid"]
+
+
+@pytest.mark.parametrize(("f", "code"), [("write", 0), ("cas", 1)])
+def test_a_large_file_is_brought_by_the_same_conventions(
+    f: str, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("harness.files.LARGE", 1)
+    path = tmp_path / "history.edn"
+    value = "[1 2]" if f == "cas" else "2"
+    path.write_text(
+        f"{{:type :invoke :process 0 :f :{f} :value {value}}}\n{{:type :ok :process 0 :f :{f} :value {value}}}\n"
+    )
+    assert run_command(["ingest", "--no-spark", "--store", str(tmp_path / "store"), str(path)]) == code
+    assert ("line 2: a register has no operation 'cas'" in capsys.readouterr().err) == bool(code)
 
 
 @pytest.mark.parametrize(("null", "verdict"), [("absent", "invalid"), ("unknown", "valid")])

@@ -16,6 +16,7 @@ from harness.cli.main import run_command
 from history import FormatError
 from history.readers import Foreign, read_any
 from history.readers.mapping import FieldMap, MappingError
+from tests.support.history.foreign_files import TEXTS, story_of
 
 Record = dict[str, Any]
 
@@ -304,6 +305,17 @@ def test_an_unknown_shape_ends_with_a_mapping_that_can_be_pasted(
     assert run_command(["check", str(bad), "--map", mapping]) == 1
 
 
+@pytest.mark.parametrize(("error", "reads"), [("", True), (None, True), (0, True), (False, True), ("no", False)])
+def test_an_ok_event_has_no_error(error: Any, reads: bool, tmp_path: Path) -> None:
+    records = [{**record, "error": error} for record in events()]
+    path = written(tmp_path, json.dumps(records))
+    if reads:
+        assert verdict(path) == "valid"
+    else:
+        with pytest.raises(FormatError, match="line 1: an event that is ok and has the error 'no'"):
+            read_any(path)
+
+
 @pytest.mark.parametrize("type_", ["error", "failed", "failure", "aborted", "return", "done"])
 def test_a_word_that_may_mean_two_things_is_asked_about(type_: str, tmp_path: Path) -> None:
     records = events()
@@ -390,17 +402,35 @@ def test_a_cas_of_key_old_new(answer: str, tmp_path: Path) -> None:
 # -- bad files --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["array", "lines", "indented", "wrapped", "table"])
+PREFIXED: dict[str, str] = {
+    **{name: TEXTS[name](story_of(name)).decode() for name in TEXTS},
+    **{name: dress(events()) for name, dress in DRESSES.items()},
+    **{f"operations, {name}": dress(operations()) for name, dress in SPANS.items()},
+    "EDN with all it has": (
+        '; a comment\n[{:type :invoke, :f :read, :value [1 nil], :process 0, :time 1.5, :index 0}\n'
+        ' #jepsen.history.Op{:type :ok, :f :read, :value #{1 2}, :process 0, :error [:a "\\u00e9\\n"]}\n'
+        ' #_{:gone 1} {:type :info, :f :start, :process :nemesis, :value {:a (1 \\c ##NaN)}}]\n'
+    ),
+    **{
+        f"a log, {number}": "\n".join([
+            *OTHER_LINES, f"{begin}0\t:invoke\t:write\t[1 7]", f"{begin}:nemesis\t:info\t:kill\t{{n1 #{{n2}}}}",
+            f"{begin}0\t:info\t:write\t[1 7]\t[:timeout x y 3s", "  and more }", "",
+        ])
+        for number, begin in enumerate(BEGINS)
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PREFIXED)
 def test_every_prefix_is_read_or_named_by_its_line(name: str, tmp_path: Path) -> None:
-    text = DRESSES[name](events()) if name in DRESSES else SPANS[name](operations())
-    places = []
+    text = PREFIXED[name]
+    path = tmp_path / "history"
     for end in range(1, len(text)):
+        path.write_text(text[:end])
         try:
-            read_any(written(tmp_path, text[:end]))
+            read_any(path)
         except FormatError as error:
-            places.append(error.place)
-    assert places
-    assert all(place.startswith(("line ", "byte 0")) for place in places)
+            assert error.place.startswith("line "), (text[:end], str(error))
 
 
 @pytest.mark.parametrize(
