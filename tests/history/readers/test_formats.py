@@ -425,12 +425,14 @@ PREFIXED: dict[str, str] = {
 def test_every_prefix_is_read_or_named_by_its_line(name: str, tmp_path: Path) -> None:
     text = PREFIXED[name]
     path = tmp_path / "history"
+    unnamed = []
     for end in range(1, len(text)):
         path.write_text(text[:end])
         try:
             read_any(path)
         except FormatError as error:
-            assert error.place.startswith("line "), (text[:end], str(error))
+            unnamed += [] if error.place.startswith("line ") else [(text[:end], str(error))]
+    assert not unnamed
 
 
 @pytest.mark.parametrize(
