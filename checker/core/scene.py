@@ -11,11 +11,12 @@ from checker.core.calls import Call, freeze, thaw
 from checker.core.model import Model
 from checker.core.wording import Clock, plain, shown, who
 from history import Counterexample, Linearization, Operation
+from history.records.text import and_listed
 
 
 @dataclass(frozen=True, slots=True)
 class InPart(Sequence[Operation]):
-    """Operations, some reduced to what a core knows of them: pending, or a CAS as a write."""
+    """Operations as they were recorded, but of a core that knows a CAS as a write that one as a write."""
 
     operations: Sequence[Operation]
     known: Mapping[int, Call]
@@ -31,17 +32,19 @@ class InPart(Sequence[Operation]):
         if isinstance(place, slice):
             return [self[number] for number in range(*place.indices(len(self)))]
         operation, call = self.operations[place], self.known.get(place)
-        if call is None:
-            return operation
-        if call.f == "write" and operation.f == "cas":
-            operation = replace(operation, f="write", value=thaw(call.value), result=None)
-        if call.pending:
-            operation = replace(operation, outcome="info", result=None, returned=None, return_index=None)
-        return operation
+        return operation if call is None else replace(operation, f="write", value=thaw(call.value), result=None)
 
 
-def _less_known(call: Call, operation: Operation) -> bool:
-    return (call.pending and operation.outcome == "ok") or (call.f == "write" and operation.f == "cas")
+def _is_written(call: Call, operation: Operation) -> bool:
+    return call.f == "write" and operation.f == "cas"
+
+
+def set_aside(core: Sequence[Call], operations: Sequence[Operation]) -> list[Call]:
+    """Find the calls of a core that were answered, and count in it as if they had not been.
+
+    An earlier counterexample contradicts such an answer, or it came after those that contradict each other here.
+    """
+    return [call for call in core if call.pending and operations[call.source].outcome == "ok"]
 
 
 def _written(operation: Operation) -> Any:
@@ -104,13 +107,8 @@ class Scene:
         return any(value != besides and value in self._read for value in map(_written, later) if value is not None)
 
     def as_known(self, core: Sequence[Call]) -> Scene:
-        """The scene with the core's calls reduced to what the core knows of them.
-
-        Another violation may have made some of them pending, and a CAS counts as a write where the old value plays no
-        part.
-        """
-        recorded = {call.source: (call, self.operations[call.source]) for call in core}
-        known = {source: call for source, (call, operation) in recorded.items() if _less_known(call, operation)}
+        """The scene with a CAS as a write where the core counts it as one, since the old value plays no part."""
+        known = {call.source: call for call in core if _is_written(call, self.operations[call.source])}
         if not known:
             return self
         self._collect()
@@ -124,13 +122,21 @@ class Scene:
         return (operations.operations if isinstance(operations, InPart) else operations)[call.source]
 
     def aside(self, core: Sequence[Call]) -> str:
-        """A note on each CAS that is shown as a write; empty if there is none."""
-        replaced = [self.recorded(call) for call in core if call.f == "write" and self.recorded(call).f == "cas"]
-        if not replaced:
-            return ""
-        listed = ", ".join(f"{shown(cas.value[0])} to {shown(cas.value[1])} by {who(cas)}" for cas in replaced)
-        found = "it" if len(replaced) == 1 else "they"
-        return f" (What {found} found plays no part, so shown as a write: the cas of {listed}.)"
+        """Notes on each CAS that is shown as a write, and on answers that are set aside; empty if there is neither."""
+        replaced = [self.recorded(call) for call in core if _is_written(call, self.recorded(call))]
+        notes = []
+        if replaced:
+            listed = ", ".join(f"{shown(cas.value[0])} to {shown(cas.value[1])} by {who(cas)}" for cas in replaced)
+            found = "it" if len(replaced) == 1 else "they"
+            notes.append(f"What {found} found plays no part, so shown as a write: the cas of {listed}.")
+        if aside := [self.recorded(call) for call in set_aside(core, self.operations)]:
+            clock, many = Clock.of(aside), len(aside) > 1
+            listed = and_listed(f"{who(operation)} ({clock.span(operation)})" for operation in aside)
+            notes.append(
+                f"Set aside, because the others contradict each other without {'them' if many else 'it'}: the "
+                f"answer{'s' if many else ''} of {listed}."
+            )
+        return "".join(f" ({note})" for note in notes)
 
     def failed_write(self, value: Any) -> Operation | None:
         self._collect()

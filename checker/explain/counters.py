@@ -27,7 +27,6 @@ _SEARCH_BYTES: Final = 1 << 20
 
 def explain_counter(one: Shown, scene: Scene) -> Counterexample:
     """Explain one violation of a counter; the read that completes it is the one that cannot be placed."""
-    scene = scene.as_known(one.core)
     read = latest_read(one)
     legal: tuple[float, ...] = ()
     if isinstance(one, Part):

@@ -10,7 +10,7 @@ from checker.core.calls import Call, calls_of
 from checker.core.definition import linearizable
 from checker.core.engine import ByColumns
 from checker.core.result import CertificateError, EngineResult, Limits
-from checker.core.scene import Scene
+from checker.core.scene import Scene, set_aside
 from checker.counterexamples.counters import find_in_counter
 from checker.counterexamples.enumerate import (
     MAX_TRIED_CORE,
@@ -140,16 +140,20 @@ def explain_findings(found: Findings, result: EngineResult, scene: Scene) -> Exp
         if has_linearization(finding, scene.model):
             raise _false(result)
     examples = [_example(finding.core, scene, finding.result) for finding in found.held]
-    shown = [with_points(example, scene.model) for example in examples[:MAX_COUNTEREXAMPLES]]
+    pairs = zip(examples[:MAX_COUNTEREXAMPLES], found.held, strict=False)
+    shown = [with_points(example, finding.core, scene.model) for example, finding in pairs]
     return Explanation.of([*shown, *examples[MAX_COUNTEREXAMPLES:]], found, result, scene)
 
 
 def _example(core: Sequence[Call], scene: Scene, result: EngineResult) -> Counterexample:
     scene = scene.as_known(core)
     if (own := EXPLAINERS.get(result.engine)) is not None:
-        return own(core, scene, result)
-    example = registers.explain(core, scene) or explain_generic(core, scene, result)
-    return replace(example, sentence=example.sentence + scene.aside(core))
+        example = own(core, scene, result)
+    else:
+        example = registers.explain(core, scene) or explain_generic(core, scene, result)
+    aside = {call.invoke for call in set_aside(core, scene.operations)}
+    places = (place for place, one in enumerate(example.operations) if one.invoke_index in aside)
+    return replace(example, sentence=example.sentence + scene.aside(core), set_aside=tuple(places))
 
 
 def _kv(result: EngineResult, calls: Sequence[Call], scene: Scene, limits: Limits) -> Explanation | None:
@@ -157,7 +161,7 @@ def _kv(result: EngineResult, calls: Sequence[Call], scene: Scene, limits: Limit
     found = None if pieces is None else find_in_kv(calls, pieces, limits)
     if pieces is None or found is None:
         return None
-    examples = (explain_kv(one.core, scene.as_known(one.core), one.result, pieces) for one in found.held)
+    examples = (explain_kv(one.core, scene, one.result, pieces) for one in found.held)
     return Explanation.of(examples, found, result, scene)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from checker.core.calls import Call, asked_by, calls_of, made_by, thaw
+from checker.core.calls import Call, asked_by, made_by, thaw
 from checker.core.definition import linearizable, linearization
 from checker.core.model import ANY, UNKNOWN, Model, State
 from history import Counterexample, Linearization, Operation, Point
@@ -15,11 +15,12 @@ from history import Counterexample, Linearization, Operation, Point
 _MAX_OPERATIONS: Final = 9
 
 
-def with_points(example: Counterexample, model: Model) -> Counterexample:
-    """Add the linearization of all operations but the suspects to a counterexample of a register."""
+def with_points(example: Counterexample, core: Sequence[Call], model: Model) -> Counterexample:
+    """Add the linearization of all operations but the suspects to a counterexample of a register, made of this core."""
     if not model.one_value or len(example.operations) > _MAX_OPERATIONS:
         return example
-    calls = calls_of(example.operations, model)
+    places = {one.invoke_index: place for place, one in enumerate(example.operations)}
+    calls = [replace(call, source=places[call.invoke]) for call in core]
     if (found := _without_suspects(calls, model)) is None:
         return example
     suspects, order = found

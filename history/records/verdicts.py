@@ -88,6 +88,8 @@ class Counterexample:
     """A few operations that cannot all be true, with the kind of the anomaly and a sentence for people.
 
     ``linearization`` is None where no operation can be singled out, and in files older than the field.
+    ``set_aside`` are operations, by their places, that count as if they had not been answered: another counterexample
+    contradicts that answer, or it came after those that contradict each other here.
     ``roles`` has one for each operation if a promise other than linearizability was broken, else none.
     ``dependencies`` are the edges of a cycle of transactions, in its order.
     """
@@ -98,6 +100,7 @@ class Counterexample:
     linearization: Linearization | None = None
     roles: tuple[Role, ...] = ()
     dependencies: tuple[Dependency, ...] = ()
+    set_aside: tuple[int, ...] = ()
 
     @classmethod
     def of_promise(cls, kind: str, sentence: str, *said: tuple[Operation, str]) -> Counterexample:
@@ -127,7 +130,7 @@ class Counterexample:
     @property
     def completing(self) -> Operation | None:
         """The operation whose answer leaves no order: the suspect that returned last, or else the last of all."""
-        among = self.suspects or self.operations
+        among = self.suspects or [one for place, one in enumerate(self.operations) if place not in self.set_aside]
         answered = [one for one in among if one.outcome != "info" and one.returned is not None]
         return max(answered or among, key=attrgetter("ended"), default=None)
 
@@ -152,6 +155,8 @@ class Counterexample:
             record["roles"] = [asdict(role) for role in self.roles]
         if self.dependencies:
             record["dependencies"] = [asdict(dependency) for dependency in self.dependencies]
+        if self.set_aside:
+            record["set_aside"] = list(self.set_aside)
         return record
 
     @classmethod
@@ -160,7 +165,8 @@ class Counterexample:
         found = Linearization.from_json(record["linearization"]) if record.get("linearization") else None
         roles = tuple(Role(role["says"], role["contradicts"]) for role in record.get("roles") or ())
         dependencies = tuple(Dependency(**dependency) for dependency in record.get("dependencies") or ())
-        return cls(record["kind"], record["sentence"], operations, found, roles, dependencies)
+        aside = tuple(record.get("set_aside") or ())
+        return cls(record["kind"], record["sentence"], operations, found, roles, dependencies, aside)
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,6 +47,7 @@ class Box:
     """One operation: ``x`` to ``x + width`` in row ``y``; ``open_end``: it may take effect at any later time.
 
     ``contradicted``: what it says is contradicted by the culprit; ``beside``: it is none of the counterexample's.
+    ``aside``: the counterexample does not rest on its answer.
     """
 
     label: str
@@ -60,6 +61,7 @@ class Box:
     culprit: bool
     contradicted: bool
     beside: bool
+    aside: bool
     point: float | None
     index: int
     anchor: str
@@ -182,13 +184,15 @@ class _Part:
     culprit: bool
     contradicted: bool
     beside: bool
+    aside: bool
 
     @classmethod
     def of(cls, example: Counterexample, suspects: Sequence[Operation], place: int) -> _Part:
         beside = place >= len(example.operations)
         role = example.roles[place] if example.roles and not beside else None
         culprit = not beside and example.operations[place] in suspects
-        return cls(role.says if role else "", culprit, role is not None and not culprit, beside)
+        aside = place in example.set_aside
+        return cls(role.says if role else "", culprit, role is not None and not culprit, beside, aside)
 
 
 def labels_by_elements(example: Counterexample, wording: Wording = by_values) -> Wording:
@@ -249,7 +253,8 @@ def _box(
     wording: Wording,
 ) -> Box:
     x = axis.x(operation.invoked)
-    width, times = max(axis.x(end) - x, 4.0), _times(operation, digits)
+    width, aside = max(axis.x(end) - x, 4.0), ", set aside" if part.aside else ""
+    times = _times(operation, digits) + aside
     if part.says:
         label, title = (f"{short(operation.f, 16)}: {short(part.says, most)}" for most in (80, WHOLE))
     else:
@@ -270,13 +275,15 @@ def _box(
         culprit=part.culprit,
         contradicted=part.contradicted,
         beside=part.beside,
-        point=point,
+        aside=part.aside,
+        # Without its answer it may take effect after it.
+        point=None if point is None or (part.aside and point > x + width) else point,
         index=operation.invoke_index,
         anchor=anchor,
         label_x=label_x,
         whole=whole,
         title=title,
-        narrow_times=_times(operation, digits, named=False),
+        narrow_times=_times(operation, digits, named=False) + aside,
     )
 
 

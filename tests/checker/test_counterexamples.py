@@ -12,6 +12,8 @@ import pytest
 from checker import MODELS, Register, check_operations
 from checker.counterexamples import enumerate as enumeration
 from history import Counterexample, Operation
+from history.records.operations import Outcome
+from reports.analysis.counterexample import picture_of
 from tests.support.checker.counterexamples import (
     OF_THE_WHOLE,
     assert_good,
@@ -205,3 +207,38 @@ def test_swaps_in_doubt_that_only_need_each_other_are_left_out() -> None:
     stale = [op(20, "write", 30, 0, 1), *circle, op(20, "write", 31, 40, 41), op(21, "read", 30, 42, 43)]
     (example,) = check_operations(stale, "cas-register").counterexamples
     assert [operation.f for operation in example.operations] == ["write", "write", "read"]
+
+
+def after_a_contradiction(outcome: Outcome) -> tuple[list[Operation], list[Counterexample]]:
+    """Two swaps of one value, and then a swap that a write in between rules out; the second ended in this outcome."""
+    history = [
+        op(0, "write", 3, 0, 1),
+        op(1, "cas", [3, 4], 2, 3),
+        op(2, "cas", [3, 5], 4, 5, outcome),
+        op(3, "write", 6, 6, 7),
+        op(4, "cas", [5, 8], 8, 9),
+    ]
+    return history, list(check_operations(history, "cas-register").counterexamples)
+
+
+def test_an_answer_that_an_earlier_counterexample_contradicts_is_shown_as_recorded_and_set_aside() -> None:
+    history, (first, second) = after_a_contradiction("ok")
+    assert (first.set_aside, first.completing) == ((), history[2])
+    assert [second.operations[place] for place in second.set_aside] == [history[2]]
+    assert all(operation in history for operation in second.operations)
+    assert second.completing == history[4]
+    assert "answer of process 2 on n1 (0.004–0.005 s)" in second.sentence
+    assert Counterexample.from_json(second.to_json()) == second
+    picture = picture_of(second)
+    assert picture is not None
+    assert [(box.aside, box.open_end) for box in picture.boxes] == [(o is history[2], False) for o in second.operations]
+
+
+def test_an_operation_that_was_never_answered_is_shown_as_that_and_not_set_aside() -> None:
+    history, (example,) = after_a_contradiction("info")
+    assert (history[2] in example.operations, example.set_aside) == (True, ())
+    picture = picture_of(example)
+    assert picture is not None
+    assert [(box.aside, box.open_end) for box in picture.boxes] == [
+        (False, o is history[2]) for o in example.operations
+    ]

@@ -8,10 +8,10 @@ from random import Random
 import pytest
 
 from checker import Register, check, check_operations
-from checker.explain.points import with_points
 from checker.explain.report import render
 from history import Counterexample, Operation
 from reports.text.text_diagram import draw
+from tests.support.checker.counterexamples import placed
 from tests.support.checker.oracle import Sampler
 
 
@@ -22,7 +22,7 @@ def op(process: int, f: str, value: object, start: int, end: int, outcome: str =
 
 def test_a_stale_read() -> None:
     operations = (op(1, "write", 7, 1, 2), op(3, "write", 9, 3, 4), op(5, "read", 7, 5, 6))
-    example = with_points(Counterexample("stale-read", "", operations), Register())
+    example = placed(Counterexample("stale-read", "", operations), Register())
     assert [line.rstrip() for line in draw(example, 80).splitlines()] == [
         "                 write 7 0.001 – 0.002 s",
         "process 1 · n1   ├─────●─────┤",

@@ -13,6 +13,7 @@ from checker.core.calls import calls_of
 from checker.core.definition import linearizable
 from checker.models.objects import MultiRegister
 from history import Operation
+from tests.support.checker.counterexamples import as_counted
 from tests.support.checker.oracle_objects import object_history, transaction_history
 from tests.support.draws import draws
 
@@ -48,7 +49,7 @@ def test_no_operation_of_a_counterexample_can_be_left_out(drawn: str) -> None:
         assert (verdict.verdict == "valid") == possible(history)
         assert bool(verdict.counterexamples) == (verdict.verdict == "invalid")
         for example in verdict.counterexamples:
-            operations = example.operations
+            operations = as_counted(example).operations
             assert not possible(operations), (history, operations)
             for place, operation in enumerate(operations):
                 rest = [*operations[:place], *operations[place + 1 :]]

@@ -13,6 +13,7 @@ from checker.core.calls import freeze
 from checker.engines.zones import crossing
 from history import Operation
 from history.records.operations import Outcome
+from tests.support.checker.counterexamples import as_counted
 from tests.support.checker.oracle import Sampler, is_linearizable
 from tests.support.draws import draws
 
@@ -81,9 +82,10 @@ def test_counterexamples_are_invalid_and_minimal_and_their_moments_are_real() ->
         history = Sampler(random, values=random.choice([None, None, 3]), cas=random.random() < 0.3).history(8, 4)
         for example in check_operations(history, "cas-register").counterexamples:
             found += 1
-            assert not is_linearizable(example.operations)
-            for left_out in example.operations:
-                fewer = [other for other in example.operations if other is not left_out]
+            operations = as_counted(example).operations
+            assert not is_linearizable(operations)
+            for left_out in operations:
+                fewer = [other for other in operations if other is not left_out]
                 orphan = left_out.f != "read" and any(asks(other, left_out) for other in fewer)
                 assert orphan or is_linearizable(fewer), (example, left_out)
             moments = {t for o in history for t in (o.invoked, o.returned)}

@@ -13,13 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from checker import ANY, CasRegister, Log
-from checker.explain.points import with_points
 from history import Counterexample, Operation
 from history.records.verdicts import Linearization, Point
 from reports.analysis.counterexample import LEFT, RIGHT, TICK, WIDTH, Picture, label_of, picture_of
 from reports.analysis.responder import missed_write
 from reports.analysis.rows import LAST, MAX_ROWS
 from reports.text import text_diagram
+from tests.support.checker.counterexamples import placed
 from tests.support.draws import draws
 
 MODEL = CasRegister()
@@ -50,7 +50,7 @@ def explained(operations: Sequence[Operation]) -> Counterexample:
         replace(o, invoke_index=ranks[place, True], return_index=ranks[place, False])
         for place, o in enumerate(operations)
     )
-    return with_points(Counterexample("kind", "sentence", tuple(ranked)), MODEL)
+    return placed(Counterexample("kind", "sentence", tuple(ranked)), MODEL)
 
 
 def test_the_stale_read_is_the_culprit_and_what_it_could_have_read_is_reported() -> None:
@@ -78,10 +78,10 @@ def test_the_read_of_a_value_that_was_not_written_is_the_culprit() -> None:
     """Unless the register may have held anything at the start; but then not twice."""
     one = (operation("read", 7, 0, 10), operation("write", 1, 20, 30))
     assert explained(one).suspects[0].result == 7
-    anywhere = with_points(Counterexample("kind", "sentence", one), CasRegister(ANY)).linearization
+    anywhere = placed(Counterexample("kind", "sentence", one), CasRegister(ANY)).linearization
     assert anywhere is not None
     assert (anywhere.initial, anywhere.suspects) == (7, ())
-    again = with_points(Counterexample("kind", "sentence", (*one, operation("read", 7, 40, 50))), CasRegister(ANY))
+    again = placed(Counterexample("kind", "sentence", (*one, operation("read", 7, 40, 50))), CasRegister(ANY))
     assert again.suspects == (operation("read", 7, 40, 50),)
 
 
@@ -103,8 +103,8 @@ def test_a_refused_cas_has_seen_a_value_and_changed_nothing() -> None:
 
 def test_too_many_operations_and_other_objects_are_not_explained() -> None:
     assert explained([operation("write", n, n, n + 1) for n in range(10)]).linearization is None
-    log = Counterexample("kind", "sentence", (operation("append", 1, 0, 1),))
-    assert with_points(log, Log()) == log
+    log = Counterexample("kind", "sentence", (replace(operation("append", 1, 0, 1), result=0),))
+    assert placed(log, Log()) == log
 
 
 drawn = st.builds(

@@ -14,6 +14,7 @@ from checker.core.calls import calls_of
 from checker.core.definition import linearizable
 from checker.core.wording import who
 from checker.counterexamples.enumerate import part_of_log, part_of_set
+from checker.explain.points import with_points
 from checker.models.objects import GrowSet, Log, SparseLog
 from history import Counterexample, Operation
 from tests.support.checker.oracle import is_linearizable
@@ -24,6 +25,11 @@ OF_THE_WHOLE = ("never-written", "failed-write-read", "log-hole")
 
 #: What the sentence says of one operation: who, where, and from when to when.
 SPAN = re.compile(r"process (\d+)(?: on (\w+))?[^()]*? \((\d+\.\d+)–(\d+\.\d+) s\)")
+
+
+def placed(example: Counterexample, model: Model) -> Counterexample:
+    """The counterexample with linearization points, made of calls that all count as they were answered."""
+    return with_points(example, calls_of(example.operations, model), model)
 
 
 def contradicts(operations: Sequence[Operation], model: Model) -> bool:
@@ -47,12 +53,15 @@ def unanswered(operation: Operation) -> Operation:
 
 
 def in_part(operation: Operation) -> list[Operation]:
-    """An operation, or what may be left of it in a counterexample."""
-    forms = [operation, unanswered(operation)]
-    if operation.f == "cas":
-        written = replace(operation, f="write", value=operation.value[1], result=None)
-        forms += [written, unanswered(written)]
-    return forms
+    """An operation as it was recorded; a CAS may be shown as a write."""
+    written = [replace(operation, f="write", value=operation.value[1], result=None)] if operation.f == "cas" else []
+    return [operation, *written]
+
+
+def as_counted(example: Counterexample) -> Counterexample:
+    """The counterexample without the answers that are set aside."""
+    counted = (unanswered(o) if place in example.set_aside else o for place, o in enumerate(example.operations))
+    return replace(example, operations=tuple(counted))
 
 
 def _none(operations: Sequence[Operation], model: Model) -> bool:
@@ -105,6 +114,9 @@ def assert_good(example: Counterexample, history: list[Operation], model: Model)
     whole = {o.invoke_index: o for o in history}
     assert all(is_part_of(o, whole[o.invoke_index]) if o.f == "txn" else o in in_part(whole[o.invoke_index])
                for o in example.operations)  # fmt: skip
+    assert all(example.operations[place].outcome == "ok" for place in example.set_aside), example
+    assert ("Set aside" in example.sentence) == bool(example.set_aside), example
+    recorded, example = example, as_counted(example)
     if example.kind in OF_THE_WHOLE:
         assert len(example.operations) <= 2, example
     else:
@@ -112,6 +124,7 @@ def assert_good(example: Counterexample, history: list[Operation], model: Model)
         # ``test_counter_cores`` and ``test_one_register`` leave out what may go of counters and transactions.
         assert model.name in ("counter", "multi-register") or not smaller(example, model), example
         assert contradicts(with_what_explains(example, history), model), example
+    example = recorded
     moments = {moment for o in example.operations for moment in (o.invoked, o.returned) if moment is not None}
     moments |= {o.invoked for o in history if example.kind == "failed-write-read"}
     answered = {round(float(text) * 1e9) for text in re.findall(r"(\d+\.\d{3,})", example.sentence)}

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from checker import Register
-from checker.explain.points import with_points
 from history import Counterexample, Operation, RunFiles
+from tests.support.checker.counterexamples import placed
 from tests.support.reports.run_files import (
     results_of,
     windows_of,
@@ -210,5 +210,5 @@ def _break(operations: list[Operation], rng: random.Random) -> Counterexample:
                     f"{(late.invoked - (seen[0].returned or 0)) / S:.3f} s earlier"
                 )
                 found = Counterexample("stale read", sentence, (old, new, seen[0], operations[place]))
-                return with_points(found, Register())
+                return placed(found, Register())
     raise AssertionError("no place for a stale read")
