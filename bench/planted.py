@@ -23,7 +23,7 @@ from bench.series import MAX_FAILURES, ROOT, Row, counts, known, options, run_on
 from harness.systems.dledger import SYSTEM
 
 #: Each bug that the server can be made to have, and the checks that look for it.
-PLANTED_BUGS: Final = {canary.name: canary.found_by for canary in SYSTEM.canaries}
+PLANTED_BUGS: Final = {bug.name: bug.found_by for bug in SYSTEM.planted_bugs}
 PAGE: Final = ROOT / "docs" / "planted-bugs.md"
 COMMAND: Final = "python -m bench.planted"
 #: The name of the runs without a planted bug.
@@ -49,7 +49,7 @@ class Trial:
 
     def words(self, cluster: str) -> list[str]:
         """The command line of one run, without the program, the seed and the store."""
-        planted = ("--unsafe-test-mode", "--canary", self.bug) if self.bug != NONE else ()
+        planted = ("--unsafe-test-mode", "--planted-bug", self.bug) if self.bug != NONE else ()
         turns = ("--nemesis", self.nemesis) if self.nemesis else ()
         return [
             "run", *planted, "--dledger-version", self.version,

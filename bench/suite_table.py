@@ -46,7 +46,7 @@ def row_of(store: Path, attempt: Mapping[str, Any]) -> Row:
         "run": attempt["run"].rpartition("/")[2],
         "cell": title if named else "",
         "faults": ", ".join(f"`{turn}`" for turn in plan.nemesis) or "none",
-        "options": " ".join(f"{name}={value}" for name, value in {**chosen, **_canary(plan)}.items()),
+        "options": " ".join(f"{name}={value}" for name, value in {**chosen, **_planted_bug(plan)}.items()),
         "version": plan.version,
         "verdict": attempt["verdict"],
         "kinds": list(attempt["kinds"]),
@@ -54,8 +54,8 @@ def row_of(store: Path, attempt: Mapping[str, Any]) -> Row:
     }
 
 
-def _canary(plan: Plan) -> dict[str, str]:
-    return {"canary": plan.canary} if plan.canary else {}
+def _planted_bug(plan: Plan) -> dict[str, str]:
+    return {"planted_bug": plan.planted_bug} if plan.planted_bug else {}
 
 
 def table(rows: Sequence[Row]) -> str:

@@ -37,12 +37,12 @@ def option_types() -> Mapping[str, Any]:
 
 
 def _chosen_types() -> dict[str, Any]:
-    """Versions, workloads and canaries of all systems; which of them go together is for the plan to say."""
+    """Versions, workloads and planted bugs of all systems; which of them go together is for the plan to say."""
     versions = dict.fromkeys(version for system in usable_systems()[0] for version in system.versions)
     workloads = dict.fromkeys(one.name for system in usable_systems()[0] for one in system.workloads)
-    canaries = dict.fromkeys(one.name for system in usable_systems()[0] for one in system.canaries)
+    planted_bugs = dict.fromkeys(one.name for system in usable_systems()[0] for one in system.planted_bugs)
     return {"version": _literal[tuple(versions)], "workload": _literal[tuple(workloads)],
-            "canary": _literal[("", *canaries)]}  # fmt: skip
+            "planted_bug": _literal[("", *planted_bugs)]}  # fmt: skip
 
 
 def _system_types() -> dict[str, Any]:

@@ -15,7 +15,7 @@ from harness.errors import UsageError
 from harness.names import test_name
 from harness.spark_settings import require_recordable
 from harness.systems import DEFAULT, Machine, Setup, System, find_system, installed
-from harness.systems.api import Canary, OptionValue, Scale, Workload
+from harness.systems.api import OptionValue, PlantedBug, Scale, Workload
 from harness.systems.choices import check_options, choices, with_defaults
 from harness.systems.declared import require_able
 from history.json_object import load_object
@@ -126,8 +126,8 @@ class Plan:
     spark: bool = option(default=True, help="Judge through Spark, or in this process by the same functions.")
     spark_master: str = option("local[*]", "Where the pipeline's jobs run.")
     spark_conf: dict[str, str] = option({}, "A setting of Spark, over spark-defaults.conf; may be given again.")
-    unsafe_test_mode: bool = option(default=False, help="Permit --canary.")
-    canary: str = option("", "A bug planted in the system, which the run has to find.")
+    unsafe_test_mode: bool = option(default=False, help="Permit --planted-bug.")
+    planted_bug: str = option("", "A bug planted in the system, which the run has to find.")
 
     def __post_init__(self) -> None:
         """Take the defaults of the system; of one that is not installed here nothing is known."""
@@ -169,7 +169,7 @@ class Plan:
             value = self.options.get(option.name, option.default)
             if option.marks_runs and value != option.default:
                 words.append(option.name if value is True else f"{option.name} {value}")
-        return [*words, *([f"canary {self.canary}"] if self.canary else [])]
+        return [*words, *([f"planted-bug {self.planted_bug}"] if self.planted_bug else [])]
 
     @property
     def under_test(self) -> System:
@@ -179,7 +179,7 @@ class Plan:
     def setup(self, nodes: Iterable[Machine] = ()) -> Setup:
         """The choices that the plan made for the system, on these machines."""
         return Setup(
-            version=self.version, options=self.options, canary=self.canary, nodes=tuple(nodes),
+            version=self.version, options=self.options, planted_bug=self.planted_bug, nodes=tuple(nodes),
             client_timeout=self.client_timeout, workload=self.workload,
         )  # fmt: skip
 
@@ -201,15 +201,15 @@ class Plan:
         return model if isinstance(model := self.load.model, str) else None
 
     @property
-    def declared_canary(self) -> Canary | None:
-        """The canary, a planted bug, as its system declares it; None without one, or if the system is not installed."""
-        canaries = system.canaries if (system := installed(self.system)) is not None else ()
-        return next((one for one in canaries if one.name == self.canary), None)
+    def declared_planted_bug(self) -> PlantedBug | None:
+        """The planted bug as its system declares it; None without one, or if the system is not installed."""
+        planted_bugs = system.planted_bugs if (system := installed(self.system)) is not None else ()
+        return next((one for one in planted_bugs if one.name == self.planted_bug), None)
 
     @property
     def found_by(self) -> tuple[str, ...]:
         """The checks that look for the planted bug; none without one, and of a system that is not installed here."""
-        return self.declared_canary.found_by if self.declared_canary is not None else ()
+        return self.declared_planted_bug.found_by if self.declared_planted_bug is not None else ()
 
     def rng(self, purpose: str) -> random.Random:
         """A generator of its own for each purpose, so that one consumer's draws never shift another's."""
@@ -222,7 +222,7 @@ class Plan:
             "test": self.test,
             "command": self.command(),
             "label": self.label,
-            **({"canary_found_by": list(self.found_by)} if self.canary else {}),
+            **({"planted_bug_found_by": list(self.found_by)} if self.planted_bug else {}),
             **asdict(self),
         }
 
@@ -327,7 +327,7 @@ def validate(plan: Plan) -> Plan:
     if plan.restart_at_end and (why := plan.under_test.surface(plan.setup()).memory_only):
         raise UsageError(f"--restart-at-end {why}")
     require_able(plan.under_test, plan.setup())
-    _validate_canary(plan)
+    _validate_planted_bug(plan)
     require_recordable(plan.spark_conf)
     return plan if plan.schedule else _validate_turns(plan)
 
@@ -371,8 +371,8 @@ def _watchable(workload: Workload) -> bool:
 
 
 def _validate_choices(plan: Plan) -> None:
-    """Check what the system decides: its version, workload, canary and options."""
-    chosen = {"version": plan.version, "workload": plan.workload, "canary": plan.canary}
+    """Check what the system decides: its version, workload, planted bug and options."""
+    chosen = {"version": plan.version, "workload": plan.workload, "planted_bug": plan.planted_bug}
     spelled = {"version": f"--system {plan.system}@VERSION"}
     try:
         convert(chosen, choices(plan.under_test), lambda name: spelled.get(name) or option_of(name))
@@ -381,18 +381,19 @@ def _validate_choices(plan: Plan) -> None:
         raise UsageError(str(error)) from None
 
 
-def _validate_canary(plan: Plan) -> None:
-    if plan.canary and not plan.unsafe_test_mode:
+def _validate_planted_bug(plan: Plan) -> None:
+    if plan.planted_bug and not plan.unsafe_test_mode:
         raise UsageError(
-            f"--canary {plan.canary} makes the server wrong on purpose: give --unsafe-test-mode too, or neither"
+            f"--planted-bug {plan.planted_bug} makes the server wrong on purpose: "
+            "give --unsafe-test-mode too, or neither"
         )
-    for canary in plan.under_test.canaries if plan.canary else ():
-        missing = {name: value for name, value in canary.options.items() if plan.options[name] != value}
-        if canary.name == plan.canary and missing:
+    for bug in plan.under_test.planted_bugs if plan.planted_bug else ():
+        missing = {name: value for name, value in bug.options.items() if plan.options[name] != value}
+        if bug.name == plan.planted_bug and missing:
             words = shlex.join(word for name, value in missing.items() for word in option_words(name, value))
-            raise UsageError(f"--canary {plan.canary} does nothing without {words}: give {words} too")
-    if plan.unsafe_test_mode and not plan.canary:
-        raise UsageError("--unsafe-test-mode is for --canary, and does nothing without one: leave it out")
+            raise UsageError(f"--planted-bug {plan.planted_bug} does nothing without {words}: give {words} too")
+    if plan.unsafe_test_mode and not plan.planted_bug:
+        raise UsageError("--unsafe-test-mode is for --planted-bug, and does nothing without one: leave it out")
 
 
 def option_of(field: str) -> str:

@@ -15,8 +15,8 @@ from reports.analysis.findings import Drawn, prepare
 from reports.errors import ReportOutcome
 from reports.load.run import read_run
 from reports.page import page
-from reports.story.canary import grouped, led_by
 from reports.story.diagnosis import diagnosis_of
+from reports.story.planted_bug import grouped, led_by
 from reports.style.wording import Wording, by_values
 from reports.text import junit, terminal
 from reports.text.summary import render_summary

@@ -122,7 +122,7 @@ def test_a_system(tmp_path: Path) -> None:
     shown = installed.harness("list-systems", "toy-register").stdout
     assert all(word in shown for word in ("unlogged", "retried", "survives the loss of power"))
     planned = installed.harness(
-        "run", "--system", "toy-register@1.0", "--canary", "stale", "--unsafe-test-mode", "--dry-run"
+        "run", "--system", "toy-register@1.0", "--planted-bug", "stale", "--unsafe-test-mode", "--dry-run"
     )
     assert planned.returncode == 0, planned.stderr
     artifact = "import toy_register; print(toy_register.SERVER.key)"

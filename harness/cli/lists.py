@@ -69,7 +69,7 @@ def _all_about(system: System) -> dict[str, list[tuple[str, ...]]]:
         "versions": [(", ".join(system.versions), "the first is the default")],
         "workloads": [(one.name, one.summary) for one in system.workloads],
         "options": [(one.name, f"{one.help} {_values(one)}") for one in system.options],
-        "planted bugs": [(one.name, one.help) for one in system.canaries],
+        "planted bugs": [(one.name, one.help) for one in system.planted_bugs],
         "answers": [(rule.answer, rule.words()) for rule in system.law.rules.values()],
         "promises": [(str(number), str(promise)) for number, promise in enumerate(system.promises, 1)],
     }
@@ -92,7 +92,7 @@ def _document(system: System) -> dict[str, Any]:
             for option in system.options
         ],
         "workloads": [_workload_document(workload) for workload in system.workloads],
-        "canaries": [{"name": canary.name, "help": canary.help} for canary in system.canaries],
+        "planted_bugs": [{"name": bug.name, "help": bug.help} for bug in system.planted_bugs],
         "promises": list(map(str, system.promises)),
     }
 

@@ -74,12 +74,13 @@ def check(name: str, cluster: str, workload: str, interval: float, seed: int, st
     )
     length = 2 * interval * len(FAULTS) + interval  # a restart on a slow machine takes its time
     faulty = validate(replace(calm, nemesis=FAULTS, interval=interval, time_limit=length))
-    canaries = calm.under_test.canaries
-    options = {**calm.options, **canaries[0].options} if canaries else {}
+    planted_bugs = calm.under_test.planted_bugs
+    options = {**calm.options, **planted_bugs[0].options} if planted_bugs else {}
     # One client after another: a read that is over before its key is written shows what the run before had left.
     plans = [faulty, replace(calm, concurrency=1)]
-    if canaries:
-        plans.append(validate(replace(faulty, canary=canaries[0].name, unsafe_test_mode=True, options=options)))
+    if planted_bugs:
+        planted = replace(faulty, planted_bug=planted_bugs[0].name, unsafe_test_mode=True, options=options)
+        plans.append(validate(planted))
     where, progress = store or Path(mkdtemp(prefix="harness-system-check-")), Progress()
     nodes = open_cluster(cluster, nodes=calm.nodes, say=progress.say)
     was_up = nodes.status().is_up
@@ -93,7 +94,7 @@ def check(name: str, cluster: str, workload: str, interval: float, seed: int, st
     finally:
         if not was_up:
             nodes.down()
-    rows = findings(calm.under_test, trials[0], trials[1], trials[2] if canaries else None, calm.client_timeout)
+    rows = findings(calm.under_test, trials[0], trials[1], trials[2] if planted_bugs else None, calm.client_timeout)
     _show(rows, where)
     return worst_code(EXIT_OF_VERDICT[row.verdict] for row in rows)
 

@@ -330,7 +330,7 @@ def environment(plan: Plan, system: Deployment, remote: Remote) -> dict[str, Any
     """The facts about the machines that the results record."""
     name = plan.under_test.title or plan.under_test.name
     return {
-        "system": f"{name} {plan.version}" + (f" with the planted bug {plan.canary}" if plan.canary else ""),
+        "system": f"{name} {plan.version}" + (f" with the planted bug {plan.planted_bug}" if plan.planted_bug else ""),
         **system.describe(),
         "machine": machine(),
         "kernel": platform.release(),

@@ -70,7 +70,7 @@ def judge(
     failures = [*recorded.state.failures, *setup_failures(recorded), *_checker_failures(keys)]
     return Results(
         verdict=verdict,
-        sentence=canary_prefix(recorded.plan, checks) + sentence(checks, keys, recovery, failures),
+        sentence=planted_bug_prefix(recorded.plan, checks) + sentence(checks, keys, recovery, failures),
         checks=checks,
         keys=tuple(keys),
         counts=counts(recorded.operations),
@@ -95,7 +95,7 @@ def _of_system(plan: Plan, checks: Sequence[Check]) -> dict[str, Any]:
     What the planted bug does; how many lower bits of indexes count within an epoch; what it promises of the operations
     and to checks; what its log lines and its options mean.
     """
-    bug = {"planted_bug": plan.declared_canary.help} if plan.declared_canary is not None else {}
+    bug = {"planted_bug": plan.declared_planted_bug.help} if plan.declared_planted_bug is not None else {}
     bits = {"epoch_bits": plan.under_test.epoch_bits} if plan.under_test.epoch_bits else {}
     options = {"words": {one.name: one.help for one in plan.under_test.options}} if plan.under_test.options else {}
     logs = plan.under_test.log_words.to_environment()
@@ -234,13 +234,13 @@ def counts(operations: Sequence[Operation]) -> dict[str, Any]:
     return {"phases": table, "ok": total["ok"], "fail": total["fail"], "info": total["info"], "all": len(operations)}
 
 
-def canary_prefix(plan: Plan, checks: Sequence[Check]) -> str:
+def planted_bug_prefix(plan: Plan, checks: Sequence[Check]) -> str:
     """The prefix of all texts on a run with a planted bug."""
-    if not plan.canary:
+    if not plan.planted_bug:
         return ""
     if any(check.verdict == "invalid" for check in checks if check.name in plan.found_by):
-        return f"the planted bug {plan.canary} was found, as intended; "
-    return f"the planted bug {plan.canary} was not found; "
+        return f"the planted bug {plan.planted_bug} was found, as intended; "
+    return f"the planted bug {plan.planted_bug} was not found; "
 
 
 def sentence(

@@ -31,7 +31,7 @@ from harness.suite.expectation import Outcome, compare
 from harness.suite.known_defects import Defect, unexplained
 from history import FormatError, RunFiles
 from history.records.check_records import check_records
-from history.records.violations import LINEARIZABLE, Violation, canary_outcome, violations_of
+from history.records.violations import LINEARIZABLE, Violation, planted_bug_outcome, violations_of
 
 #: Seconds beyond what the plan itself allows: start, collecting, tables, drawing, on a busy machine.
 GRACE_S: Final = 180.0
@@ -233,7 +233,7 @@ def _attempt(
 
 def _missed(cell: Cell, results: Mapping[str, Any]) -> bool:
     """Whether what was found is at most what may come beside a planted bug."""
-    return canary_outcome(cell.plan.to_json(), results) == "missed"
+    return planted_bug_outcome(cell.plan.to_json(), results) == "missed"
 
 
 def _undecided(results: Mapping[str, Any], *, stopped: bool) -> list[str]:

@@ -18,7 +18,7 @@ from harness.spark_choice import choose, session_for
 from harness.suite.retention import Limits, describe, old_suites, removals, remove, remove_suite, stored, sweep
 from harness.suite.session import SuiteOptions, list_cells, run_suite, site
 from history.records.layout import WAREHOUSE
-from history.records.plans import has_canary
+from history.records.plans import has_planted_bug
 from reports.load.store_index import runs_of
 
 #: Seconds for the verdicts of one run that has no tables yet.
@@ -109,7 +109,7 @@ def trends(warehouse: Path) -> Iterator[str]:
     from history.tables.warehouse import read_trends
 
     for row in read_trends(warehouse).to_pylist():
-        planted = " with the bug planted" if has_canary(row["system_version"]) else ""
+        planted = " with the bug planted" if has_planted_bug(row["system_version"]) else ""
         verdicts = ", ".join(f"{count} {verdict}" for verdict, count in row["verdict_counts"])
         name = " ".join(part for part in (row["workload"], row["nemesis"] or "no fault", row["system_version"]) if part)
         yield f"{name}: {row['runs']} runs{planted}, {verdicts}; {_figure(row, 'rate_median', 'ok/s')}"

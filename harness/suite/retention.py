@@ -1,8 +1,8 @@
 """Retention: which old runs may be removed, by age, then by size, oldest first.
 
 A failed run stays until it was acknowledged (``harness ack``).  A run failed if it was not judged valid, was never
-judged, or broke off through a failure of the harness; an expected violation, such as a canary's, is no failure.  A run
-that is under way has no results yet, so it counts as failed and stays.  What is in the warehouse stays there.
+judged, or broke off through a failure of the harness; an expected violation, such as a planted bug's, is no failure.
+A run that is under way has no results yet, so it counts as failed and stays.  What is in the warehouse stays there.
 """
 
 from __future__ import annotations

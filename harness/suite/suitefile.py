@@ -233,7 +233,7 @@ class _Matrix:
     def _name(self, plan: Plan, options: dict[str, Any]) -> str:
         """The test's name, and the settings in which the cells of this matrix differ."""
         marks = (option.name for option in plan.under_test.options if option.marks_runs)
-        shown = {"workload", "nemesis", "system", "version", "canary", "unsafe_test_mode", *marks}
+        shown = {"workload", "nemesis", "system", "version", "planted_bug", "unsafe_test_mode", *marks}
         more = [f"{key} {options[key]}" for key, values in self._axes.items() if len(values) > 1 and key not in shown]
         return self._prefix + " ".join([plan.test, *more])
 

@@ -1,7 +1,7 @@
 """The seam between the harness and what it tests: one :class:`System`, in one place, found by its name.
 
-A system is a value: declarations (versions, options, canaries, workloads, promises, alarms) and a few functions of a
-:class:`Setup`, which is what a plan chose of them and the machines it runs on::
+A system is a value: declarations (versions, options, planted bugs, workloads, promises, alarms) and a few functions of
+a :class:`Setup`, which is what a plan chose of them and the machines it runs on::
 
     SYSTEM = System(
         name="toy", summary="a register that one node holds", versions=("1",),
@@ -15,7 +15,7 @@ request refuses the fault that needs it.  A package announces such a value by an
 ``harness.systems`` (``toy = "my_package.toy:SYSTEM"``); nothing else in the harness knows it.
 
 =====================  =================================================================================================
-declarations           :class:`Option`, :class:`Canary`, :class:`Alarm`, :class:`Surface` (what faults may rely on)
+declarations           :class:`Option`, :class:`Planted bug`, :class:`Alarm`, :class:`Surface` (what faults may rely on)
 what runs              :class:`Artifact` (files, fetched once), :class:`Role` (one process on one node), :data:`Ready`
 what clients see       :class:`Client`, :class:`Outcome`, :class:`Law` (which answer proves what), :class:`Workload`
 what nodes say         :class:`Prober`; :data:`FIGURES` and :data:`COUNTS` are the names that everything understands
@@ -66,7 +66,7 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Canary:
+class PlantedBug:
     """A bug that the system can be ordered to have, so that a harness that finds nothing is found out itself.
 
     ``found_by`` are the checks that must find it, the surest first; without ``options`` it does nothing.
@@ -116,14 +116,14 @@ class Machine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
-    """The choices for a run: version, options (all of them), canary (empty: none), machines, name of the workload.
+    """The choices for a run: version, options (all of them), planted bug (empty: none), machines, name of the workload.
 
     ``nodes`` is empty where a plan is only read or validated.  ``client_timeout`` is in seconds, for one operation.
     """
 
     version: str
     options: Mapping[str, OptionValue] = field(default_factory=dict)
-    canary: str = ""
+    planted_bug: str = ""
     nodes: tuple[Machine, ...] = ()
     client_timeout: float = 4.0
     workload: str = ""
@@ -374,16 +374,15 @@ class System:
     """A system under test.
 
     The first of ``versions`` and of ``workloads`` is the default.  ``refuse`` returns why a combination of version,
-    options and canary cannot be run, with the mend, or None.  ``leads`` is asked again and again after the start until
-    it returns who leads, or another word for "the cluster serves".  ``clients`` makes all clients of a run at once, so
-    that they can share a process.  ``describe`` adds facts to what the results record of the environment.  Without
-    ``recovered`` the nodes' ``committed`` and ``applied`` decide where probes report them, else that operations succeed
-    again.  A node may answer damage to files of the classes in ``may_refuse`` by not starting.
-    ``every_node_serves``: clients of any node must be served once all faults are healed, by it or through it.  False:
-    they need not be, as where a backup refuses.  None: it is not known, so a run in which some are not is unknown.
-    ``promises``: what it claims.
-    ``epoch_bits``: so many lower bits of an index count within an epoch, which the upper ones are (0: no epochs).
-    ``log_words`` say what lines of its logs mean.
+    options and planted bug cannot be run, with the mend, or None.  ``leads`` is asked again and again after the start
+    until it returns who leads, or another word for "the cluster serves".  ``clients`` makes all clients of a run at
+    once, so that they can share a process.  ``describe`` adds facts to what the results record of the environment.
+    Without ``recovered`` the nodes' ``committed`` and ``applied`` decide where probes report them, else that
+    operations succeed again. A node may answer damage to files of the classes in ``may_refuse`` by not starting.
+    ``every_node_serves``: clients of any node must be served once all faults are healed, by it or through it. False:
+    they need not be, as where a backup refuses. None: it is not known, so a run in which some are not is unknown.
+    ``promises``: what it claims.  ``epoch_bits``: so many lower bits of an index count within an epoch, which the
+    upper ones are (0: no epochs).  ``log_words`` say what lines of its logs mean.
     """
 
     name: str
@@ -395,7 +394,7 @@ class System:
     surface: Callable[[Setup], Surface]
     law: Law
     options: tuple[Option, ...] = ()
-    canaries: tuple[Canary, ...] = ()
+    planted_bugs: tuple[PlantedBug, ...] = ()
     refuse: Callable[[Setup], str | None] = lambda _setup: None
     artifacts: Callable[[Setup], Sequence[Artifact]] = lambda _setup: ()
     leads: Callable[[Setup], str | None] = lambda _setup: "the cluster"

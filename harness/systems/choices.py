@@ -30,11 +30,11 @@ def type_of(option: Option) -> Any:
 
 
 def choices(system: System) -> type[Struct]:
-    """The type of a table of version, workload and canary."""
-    none = None if system.canaries else Meta(description=f"{system.name} has no canaries")
-    canaries = _annotated[_literal["", *(canary.name for canary in system.canaries)], none]
+    """The type of a table of version, workload and planted bug."""
+    none = None if system.planted_bugs else Meta(description=f"{system.name} has no planted bugs")
+    planted_bugs = _annotated[_literal["", *(bug.name for bug in system.planted_bugs)], none]
     names = tuple(workload.name for workload in system.workloads)
-    found = {"version": _literal[system.versions], "workload": _literal[names], "canary": canaries}
+    found = {"version": _literal[system.versions], "workload": _literal[names], "planted_bug": planted_bugs}
     return table("Choices", found)
 
 

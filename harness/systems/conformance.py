@@ -77,7 +77,7 @@ def findings(system: System, faulty: Trial, calm: Trial, planted: Trial | None, 
         _probes(system, faulty),
         _collect(faulty),
         _wipe(faulty, calm),
-        _canary(system, planted),
+        _planted_bug(system, planted),
     ]
 
 
@@ -169,11 +169,11 @@ def _looked_for_leftovers(earlier: Trial, trial: Trial) -> bool:
     )
 
 
-def _canary(system: System, trial: Trial | None) -> Finding:
+def _planted_bug(system: System, trial: Trial | None) -> Finding:
     if trial is None:
-        return Finding("canary", "unknown", "there is none: whether a broken system would be noticed is not known")
-    canary = system.canaries[0]
-    caught = [name for name in canary.found_by if trial.check(name)["verdict"] == "invalid"]
+        return Finding("planted bug", "unknown", "there is none: whether a broken system would be noticed is not known")
+    planted_bug = system.planted_bugs[0]
+    caught = [name for name in planted_bug.found_by if trial.check(name)["verdict"] == "invalid"]
     if caught:
-        return Finding("canary", "valid", f"{canary.name} was found by {', '.join(caught)}")
-    return Finding("canary", "invalid", f"{canary.name} was not found by {' or '.join(canary.found_by)}")
+        return Finding("planted bug", "valid", f"{planted_bug.name} was found by {', '.join(caught)}")
+    return Finding("planted bug", "invalid", f"{planted_bug.name} was not found by {' or '.join(planted_bug.found_by)}")

@@ -32,11 +32,11 @@ def check_declared(system: System) -> None:
     _check_names("versions", system.versions, _VERSION)
     _check_names("workloads", [one.name for one in system.workloads])
     _check_names("options", [one.name for one in system.options])
-    _check_names("canaries", [one.name for one in system.canaries])
+    _check_names("planted_bugs", [one.name for one in system.planted_bugs])
     for option in system.options:
         _check_option(f"options.{option.name}", option)
-    for canary in system.canaries:
-        _check_canary(f"canaries.{canary.name}", canary.options, {one.name: one for one in system.options})
+    for bug in system.planted_bugs:
+        _check_planted_bug(f"planted_bugs.{bug.name}", bug.options, {one.name: one for one in system.options})
 
 
 def _check_names(place: str, names: Iterable[Any], allowed: re.Pattern[str] = _NAME) -> None:
@@ -67,8 +67,8 @@ def _check_option(place: str, option: Option) -> None:
         raise ValueError(f"{place}.default is not within its bounds: {default}")
 
 
-def _check_canary(place: str, needs: Mapping[str, Any], options: Mapping[str, Any]) -> None:
-    """Check that the system has each option that a canary needs.  Raises ValueError."""
+def _check_planted_bug(place: str, needs: Mapping[str, Any], options: Mapping[str, Any]) -> None:
+    """Check that the system has each option that a planted bug needs.  Raises ValueError."""
     if unknown := set(needs) - set(options):
         raise ValueError(f"{place}.options: there is no option {min(unknown)!r}; {hint(min(unknown), options)}")
 

@@ -12,9 +12,9 @@ def system_version(plan: Mapping[str, Any]) -> str:
     return str(plan.get("label") or plan.get("version") or "")
 
 
-def has_canary(version: str) -> bool:
+def has_planted_bug(version: str) -> bool:
     """Whether runs of a version, as :func:`system_version` names it, had a bug planted."""
-    return " canary " in f" {version} "
+    return " planted-bug " in f" {version} "
 
 
 def nemesis_name(plan: Mapping[str, Any]) -> str:

@@ -17,8 +17,8 @@ MAX_SHOWN: Final = 20
 #: What stands in place of the verdict of a run in which the harness failed.
 HARNESS_FAILURE: Final = "harness failure"
 #: How headlines of a run with a planted bug begin: found by a check that looks for the bug, or by another.
-BY_CANARY: Final = "Intended: "
-BESIDE_CANARY: Final = "Also found: "
+BY_PLANTED_BUG: Final = "Intended: "
+BESIDE_PLANTED_BUG: Final = "Also found: "
 
 
 def verdict_of(results: Mapping[str, Any], failure: object) -> str:
@@ -98,9 +98,9 @@ def headlines_of(results: Mapping[str, Any], plan: Mapping[str, Any]) -> list[st
     """
     found = results.get("headlines")
     listed = [str(one) for one in found] if isinstance(found, list | tuple) else []
-    if not plan.get("canary"):
+    if not plan.get("planted_bug"):
         return listed
-    if not listed or not all(one.startswith((BY_CANARY, BESIDE_CANARY)) for one in listed):
+    if not listed or not all(one.startswith((BY_PLANTED_BUG, BESIDE_PLANTED_BUG)) for one in listed):
         return []
     became = str(results.get("sentence") or "").partition(";")[0]
     return [f"{became[:1].upper()}{became[1:]}.", *listed]

@@ -19,7 +19,7 @@ LINEARIZABLE: Final = frozenset({"linearizable", "linearizability"})
 #: The name of that check beside the counterexamples of the keys.
 OF_KEYS: Final = "linearizable"
 #: Whether the harness found the bug that was planted in the server; empty: none was.
-CanaryOutcome: TypeAlias = Literal["", "found", "missed"]
+PlantedBugOutcome: TypeAlias = Literal["", "found", "missed"]
 
 #: The verdict that is shown of a run whose planted bug no check found, in place of *valid*.
 MISSED: Final = "missed"
@@ -223,25 +223,25 @@ def is_outage(details: Mapping[str, Any]) -> bool:
     return silent and end - committed >= OUTAGE_S * 1e9
 
 
-def finding_name(severity: str, kind: str, canary: str = "", beside: str = "") -> str:
+def finding_name(severity: str, kind: str, planted_bug: str = "", beside: str = "") -> str:
     """Name what was found in a run wherever runs are listed: how bad it is, and the kind where that says more.
 
     Without a ``severity`` there is no violation, and the ``kind`` is what kept the run from proving anything.
-    ``beside`` names what was found beside a planted bug (:func:`beside_canary`), and is said in place of the bug.
+    ``beside`` names what was found beside a planted bug (:func:`beside_planted_bug`), and is said in place of the bug.
     """
     plain = not severity or kind == "no-recovery"
     named = (severity or kind) if plain else f"{severity}: {kind}"
-    if canary == "missed":
+    if planted_bug == "missed":
         return f"planted bug not found; {named}" if severity else "planted bug not found"
-    if canary:
+    if planted_bug:
         return f"{MORE_FOUND}: {beside}" if beside else f"{AS_INTENDED}: {named}"
     return named
 
 
-def beside_canary(plan: Mapping[str, Any], results: Mapping[str, Any]) -> str:
+def beside_planted_bug(plan: Mapping[str, Any], results: Mapping[str, Any]) -> str:
     """Name the worst finding that a planted bug, which was found, may or may not explain; or empty."""
     looking = checks_looking(plan)
-    if canary_outcome(plan, results) != "found":
+    if planted_bug_outcome(plan, results) != "found":
         return ""
     worst = next((one for one in violations_of(results) if one.check not in looking), None)
     return finding_name(worst.severity, worst.kind) if worst else ""
@@ -249,44 +249,44 @@ def beside_canary(plan: Mapping[str, Any], results: Mapping[str, Any]) -> str:
 
 def checks_looking(plan: Mapping[str, Any]) -> frozenset[str]:
     """Name the checks that must find the planted bug, if there is one; those of the clients where a plan names none."""
-    if not plan.get("canary"):
+    if not plan.get("planted_bug"):
         return frozenset()
-    named = plan.get("canary_found_by")
+    named = plan.get("planted_bug_found_by")
     looking = frozenset(name for name in named if isinstance(name, str)) if isinstance(named, list) else LINEARIZABLE
     return looking | LINEARIZABLE if looking & LINEARIZABLE else looking
 
 
-def canary_outcome(plan: Mapping[str, Any], results: Mapping[str, Any]) -> CanaryOutcome:
+def planted_bug_outcome(plan: Mapping[str, Any], results: Mapping[str, Any]) -> PlantedBugOutcome:
     """Say whether a check that looks for the planted bug failed.
 
     Empty where no bug was planted, and where the run was not judged.
     """
-    if not plan.get("canary") or not results:
+    if not plan.get("planted_bug") or not results:
         return ""
     failed = {check.get("name") for check in check_records(results) if check.get("verdict") == "invalid"}
     return "found" if checks_looking(plan) & failed else "missed"
 
 
-def shown_verdict(verdict: str, canary: str) -> str:
+def shown_verdict(verdict: str, planted_bug: str) -> str:
     """The verdict as it is shown wherever runs are: one that is valid though a bug was planted is *missed*."""
-    return MISSED if (verdict, canary) == ("valid", "missed") else verdict
+    return MISSED if (verdict, planted_bug) == ("valid", "missed") else verdict
 
 
-def listed_verdict(verdict: str, canary: str, beside: str) -> str:
+def listed_verdict(verdict: str, planted_bug: str, beside: str) -> str:
     """The verdict as lists and trends show it: also *as intended* in place of invalid where a planted bug was found.
 
-    Not where something was found ``beside`` it (:func:`beside_canary`), which the bug may not explain.
+    Not where something was found ``beside`` it (:func:`beside_planted_bug`), which the bug may not explain.
     """
-    if (verdict, canary, beside) == ("invalid", "found", ""):
+    if (verdict, planted_bug, beside) == ("invalid", "found", ""):
         return AS_INTENDED
-    return shown_verdict(verdict, canary)
+    return shown_verdict(verdict, planted_bug)
 
 
 def verdict_words(verdict: str, plan: Mapping[str, Any], results: Mapping[str, Any]) -> str:
     """Write the verdict as a page, a summary and a terminal begin: with what became of a planted bug."""
-    canary = canary_outcome(plan, results)
-    if not canary or verdict not in ("valid", "invalid", "unknown"):
+    planted_bug = planted_bug_outcome(plan, results)
+    if not planted_bug or verdict not in ("valid", "invalid", "unknown"):
         return verdict
-    if canary == "missed":
-        return f"{shown_verdict(verdict, canary)}: the planted bug was not found"
-    return f"{verdict}, {MORE_FOUND if beside_canary(plan, results) else AS_INTENDED}"
+    if planted_bug == "missed":
+        return f"{shown_verdict(verdict, planted_bug)}: the planted bug was not found"
+    return f"{verdict}, {MORE_FOUND if beside_planted_bug(plan, results) else AS_INTENDED}"

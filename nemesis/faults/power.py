@@ -2,7 +2,7 @@
 
 The system's process is frozen first, so that it cannot answer from memory any more; then the filesystem is shut down
 without a flush of its log (XFS_IOC_GOINGDOWN, EXT4_IOC_SHUTDOWN), then the process is killed.  The witness mounts the
-filesystem anew, which replays its journal: our canary file, written just before the cut and not synced, must be gone.
+filesystem anew, which replays its journal: our witness file, written just before the cut and not synced, must be gone.
 It compares the store with what the process saw when it was frozen, and says how many bytes of it were lost.  None is a
 power cut, too: the system had synced everything.  Healing starts the process.
 """
@@ -19,7 +19,7 @@ from nemesis.core.ports import Command
 from nemesis.core.roles import SIGNAL
 from nemesis.faults.processes import ProcessFault, all_nodes, pids_of, random_subset, restart, see_gone, send, states
 
-CANARY: Final = ".harness-unsynced"
+WITNESS: Final = ".harness-unsynced"
 REPORT: Final = "/run/harness-cut.json"
 #: How long the cut waits for a moment when the store has something that is not synced.
 MOMENT_S: Final = 1.0
@@ -40,7 +40,7 @@ _LOOK: Final = _MOUNT + 'mount_of "$0"'
 #: also its time limit, lets the processes go on.
 _CUT: Final = """
 import ctypes, glob, hashlib, json, os, signal, subprocess, sys, time
-data, home, role, script, canary, store, patterns, report, within_s = sys.argv[1:]
+data, home, role, script, witness, store, patterns, report, within_s = sys.argv[1:]
 patterns, deadline = json.loads(patterns), time.monotonic() + float(within_s)
 libc = ctypes.CDLL(None)
 def files():
@@ -76,7 +76,7 @@ def cut():
                 sectors[at] = hashlib.md5(sector).hexdigest()
         seen[path] = [len(content), sectors]
     open(report, "w").write(json.dumps({"unsynced_pages": pages, "files": seen}))
-    open(os.path.join(data, canary), "w").write("lost")
+    open(os.path.join(data, witness), "w").write("lost")
     if subprocess.run(["xfs_io", "-x", "-c", "shutdown", data]).returncode:
         sys.exit("error: the filesystem was not shut down")
 signal.signal(signal.SIGTERM, lambda *_: sys.exit("error: it took too long"))
@@ -147,7 +147,7 @@ if [ ! -e "$note" ] && ! (: >"$0/.harness-write") 2>/dev/null; then
 fi
 [ ! -e "$note" ] || put_back "$0" || exit
 rm -f "$0/.harness-write"
-if [ -s "$0/$1" ]; then echo "canary kept"; else echo "canary lost"; fi
+if [ -s "$0/$1" ]; then echo "witness kept"; else echo "witness lost"; fi
 rm -f "$0/$1"
 """
 )
@@ -159,12 +159,12 @@ if grep -q " $2 " /proc/self/mounts; then refused=$( (: >"$2/.harness-write") 2>
 case "$refused" in *"No space left"*) refused=;; esac
 if [ -n "$refused" ] || [ -e {UNMOUNTED} ]; then
   for pid in $(members "$1" ""); do end "$pid" && echo "ended pid $pid, whose data filesystem was shut down"; done
-  if said=$(sh -c '{_REMOUNT.replace("'", "'" + chr(92) + "''")}' "$2" {CANARY} {UNMOUNTED} 2>&1)
+  if said=$(sh -c '{_REMOUNT.replace("'", "'" + chr(92) + "''")}' "$2" {WITNESS} {UNMOUNTED} 2>&1)
   then echo "remounted the data filesystem"
   else wrong "$2 stays shut down: $said"
   fi
 fi
-rm -f "$2/.harness-write" "$2/{CANARY}" {REPORT}
+rm -f "$2/.harness-write" "$2/{WITNESS}" {REPORT}
 """
 
 
@@ -213,14 +213,14 @@ class PowerCut(ProcessFault):
         cuts = {}
         for node in targets.nodes:
             place = (ctx.settings.data_dir(node), *ctx.settings.role(node))
-            words = (*place, SIGNAL, CANARY, ctx.settings.store_dir(node), patterns, REPORT, f"{MOMENT_S:g}")
+            words = (*place, SIGNAL, WITNESS, ctx.settings.store_dir(node), patterns, REPORT, f"{MOMENT_S:g}")
             cuts[node] = Command(("python3", "-c", _CUT, *words), timeout=30.0)
         ctx.run_checked(cuts)
 
     def witness(self, ctx: Context, targets: Targets) -> Witness:
         """Read what was lost, by node and file, from the remounted filesystem; the process stays down."""
         cut = {**see_gone(ctx, pids_of(targets)), **refused_writes(ctx, targets)}
-        kept = [node for node, said in self.remount(ctx, targets).items() if "canary kept" in said]
+        kept = [node for node, said in self.remount(ctx, targets).items() if "witness kept" in said]
         if kept:
             raise FaultError(f"what was not synced is still there on {', '.join(kept)}")
         stores = {node: ctx.settings.store_dir(node) for node in targets.nodes}
@@ -238,7 +238,7 @@ class PowerCut(ProcessFault):
 
     def remount(self, ctx: Context, targets: Targets) -> dict[str, str]:
         """Mount anew where writes are refused; return the output of each node."""
-        commands = ctx.at_data(targets.nodes, _REMOUNT, CANARY, UNMOUNTED, timeout=30.0)
+        commands = ctx.at_data(targets.nodes, _REMOUNT, WITNESS, UNMOUNTED, timeout=30.0)
         return {node: one.stdout for node, one in ctx.run_checked(commands).items()}
 
     def heal(self, ctx: Context, targets: Targets) -> Witness:

@@ -24,7 +24,7 @@ import pyarrow as pa
 
 from history.metrics.regressions import Baseline, Measured, find_regressions
 from history.metrics.survival import Times, log_rank, quantile, two_sided
-from history.records.plans import has_canary
+from history.records.plans import has_planted_bug
 from history.records.settings import series_names
 from history.tables.schemas import TRENDS
 
@@ -54,7 +54,8 @@ def _trend(kind: _Kind, rows: _Rows, baselines: Sequence[Baseline]) -> dict[str,
     recovery = _recovery(judged)
     seen = sorted(recovery.seen)
     # What a planted bug breaks or slows says nothing of the system.
-    regressions = [] if has_canary(rows[0]["system_version"]) else find_regressions(map(_measured, judged), baselines)
+    planted = has_planted_bug(rows[0]["system_version"])
+    regressions = [] if planted else find_regressions(map(_measured, judged), baselines)
     return {
         **dict(zip(KIND, kind, strict=True)),
         "runs": len(rows),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from history.metrics import regressions
-from history.records.plans import has_canary
+from history.records.plans import has_planted_bug
 from history.records.violations import listed_verdict
 
 #: Title, unit, and the factor to it.
@@ -24,19 +24,19 @@ INVALID: Final = "verdict became invalid"
 class Sample:
     """One run; ``place`` is its directory below the store.
 
-    ``canary`` is what became of a planted bug, if it is known, and ``beside`` the worst that was found beside it.
+    ``planted_bug`` is what became of a planted bug, if it is known, and ``beside`` the worst that was found beside it.
     """
 
     place: str
     verdict: str
     recovery_s: float | None
-    canary: str = ""
+    planted_bug: str = ""
     beside: str = ""
 
     @property
     def shown(self) -> str:
         """The verdict as lists show it."""
-        return listed_verdict(self.verdict, self.canary, self.beside)
+        return listed_verdict(self.verdict, self.planted_bug, self.beside)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +67,9 @@ class Group:
     least: bool = False
 
     @property
-    def has_canary(self) -> bool:
+    def has_planted_bug(self) -> bool:
         """Whether a bug was planted in the server: what is found then is no failure of the system."""
-        return has_canary(self.version)
+        return has_planted_bug(self.version)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ def drawn(nemesis: str, version: str, workload: str, found: regressions.Regressi
 
 def open_first(found: Sequence[Regression]) -> tuple[Regression, ...]:
     """The open ones before the closed ones, the newest of each first; runs with a planted bug have none."""
-    real = [one for one in found if not has_canary(one.version)]
+    real = [one for one in found if not has_planted_bug(one.version)]
     newest = sorted(real, key=lambda one: one.found.rpartition("/")[2], reverse=True)
     return tuple(sorted(newest, key=lambda one: one.closed is not None))
 

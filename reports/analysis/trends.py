@@ -42,19 +42,19 @@ def trends_of(store: Path, rows: Sequence[RunRow]) -> Trends:
     if isinstance(found, Trends):
         least = {kind for kind, members in _kinds(rows).items() if any(row.least for row in members)}
         groups = [replace(group, least=_kind(group) in least) for group in found.groups]
-        return replace(found, groups=tuple(_with_canaries(group, rows) for group in groups))
+        return replace(found, groups=tuple(_with_planted_bugs(group, rows) for group in groups))
     return Trends(tuple(groups_of(rows)), regressions_of(rows), found)
 
 
-def _with_canaries(group: Group, rows: Sequence[RunRow]) -> Group:
+def _with_planted_bugs(group: Group, rows: Sequence[RunRow]) -> Group:
     """Add what became of planted bugs, which the warehouse does not hold; of runs that are gone as by their verdict."""
-    if not group.has_canary:
+    if not group.has_planted_bug:
         return group
-    known = {row.place: (row.canary, row.beside) for row in rows}
+    known = {row.place: (row.planted_bug, row.beside) for row in rows}
     by_verdict = {"valid": "missed", "invalid": "found"}
     outcomes = (known.get(one.place, (by_verdict.get(one.verdict, ""), "")) for one in group.samples)
     samples = zip(group.samples, outcomes, strict=True)
-    return replace(group, samples=tuple(replace(one, canary=canary, beside=more) for one, (canary, more) in samples))
+    return replace(group, samples=tuple(replace(one, planted_bug=bug, beside=more) for one, (bug, more) in samples))
 
 
 def groups_of(rows: Sequence[RunRow]) -> list[Group]:
@@ -83,7 +83,7 @@ def _group(nemesis: str, version: str, workload: str, rows: list[RunRow]) -> Gro
         nemesis=nemesis,
         version=version,
         workload=workload,
-        samples=tuple(Sample(row.place, row.verdict, row.recovery_s, row.canary, row.beside) for row in rows),
+        samples=tuple(Sample(row.place, row.verdict, row.recovery_s, row.planted_bug, row.beside) for row in rows),
         verdicts={verdict: sum(row.verdict == verdict for row in rows) for verdict in VERDICTS},
         flaky="flaky" if len(recent) > 1 else "",
         recovery_s=quantile(back, 0.5),
@@ -141,7 +141,7 @@ def strip(group: Group) -> tuple[list[Dot], float]:
     for number, sample in enumerate(samples):
         y = None if sample.recovery_s is None else HEIGHT - 6 - (HEIGHT - 12) * sample.recovery_s / top
         back = "no time until the rate was back" if y is None else f"rate back after {sample.recovery_s:.2f} s"
-        text = f"{sample.place}: {_SAID.get((sample.shown, sample.canary), sample.verdict)}, {back}"
+        text = f"{sample.place}: {_SAID.get((sample.shown, sample.planted_bug), sample.verdict)}, {back}"
         dots.append(Dot(6 + step * number, y, sample.shown, sample.place, text))
     return dots, top
 

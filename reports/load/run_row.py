@@ -26,12 +26,12 @@ from history.records.results import headlines_of
 from history.records.settings import machine_of, options_of, settings_of
 from history.records.violations import (
     Violation,
-    beside_canary,
-    canary_outcome,
+    beside_planted_bug,
     checks_looking,
     counts_of,
     finding_name,
     listed_verdict,
+    planted_bug_outcome,
     violations_of,
 )
 from history.safe_open import UnsafeFileError, require_plain
@@ -48,7 +48,7 @@ class RunRow:
     """One run.  Seconds, operations a second; None where it is not recorded.
 
     ``verdict`` is valid, invalid, unknown or "harness failure".  ``severity`` and ``kind`` are those of the worst
-    violation; where there is none ``kind`` names the unknown check, or says why there is no verdict.  ``canary``:
+    violation; where there is none ``kind`` names the unknown check, or says why there is no verdict.  ``planted_bug``:
     whether a planted bug was found, and ``beside`` the worst finding that it does not explain.
     ``recovery_s`` is the longest time until the rate was back after a fault, ``never`` after how many it was not,
     ``gap_s`` the longest stretch without an ok around any fault.  ``checks`` holds (name, verdict).  ``settings`` is a
@@ -82,7 +82,7 @@ class RunRow:
     system: str = ""
     workload: str = ""
     severity: str = ""
-    canary: str = ""
+    planted_bug: str = ""
     beside: str = ""
     least: bool = False
     failure: str = ""
@@ -94,18 +94,18 @@ class RunRow:
     @property
     def shown(self) -> str:
         """The verdict as lists show it, with what became of a planted bug."""
-        return listed_verdict(self.verdict, self.canary, self.beside)
+        return listed_verdict(self.verdict, self.planted_bug, self.beside)
 
     @property
     def finding(self) -> str:
         """The finding in a few words: the worst violation, or what kept the run from proving anything."""
-        return finding_name(self.severity, self.kind, self.canary, self.beside)
+        return finding_name(self.severity, self.kind, self.planted_bug, self.beside)
 
     @property
     def group(self) -> str:
         """The kind of finding by which runs are filtered; a planted bug is no finding about the system."""
-        if self.canary:
-            return f"planted bug {'not ' * (self.canary == 'missed')}found{', and more' * bool(self.beside)}"
+        if self.planted_bug:
+            return f"planted bug {'not ' * (self.planted_bug == 'missed')}found{', and more' * bool(self.beside)}"
         return self.severity or self.kind
 
     @property
@@ -177,8 +177,8 @@ def _row(files: RunFiles, plan: dict[str, Any], state: dict[str, Any], results: 
         system=one_line(plan.get("system") or "", 200),
         workload=one_line(plan.get("workload") or "", 60),
         severity=worst.severity if worst else "",
-        canary="" if broke else canary_outcome(plan, results),
-        beside="" if broke else beside_canary(plan, results),
+        planted_bug="" if broke else planted_bug_outcome(plan, results),
+        beside="" if broke else beside_planted_bug(plan, results),
         least=is_least(results),
         failure=one_line(failure or "", 400),
     )
@@ -194,7 +194,7 @@ def _bare(files: RunFiles, sentence: str = "not readable") -> RunRow:
         "verdict": "unknown",
     }
     names = ("kind", "nemesis", "version", "seed", "options", "settings", "system", "workload")
-    texts = dict.fromkeys((*names, "severity", "canary", "beside"), "")
+    texts = dict.fromkeys((*names, "severity", "planted_bug", "beside"), "")
     known = {"sentence": one_line(sentence, 400), "never": 0, "violations": 0, "checks": (), "files": _present(files)}
     return RunRow(**{**empty, **named, **texts, **known})
 

@@ -42,9 +42,18 @@ from reports.page.series import data_of
 from reports.page.words import words_of
 from reports.story.aftermath import outages_text
 from reports.story.breaks import Break
-from reports.story.canary import bug_of, failed_beside, grouped, longer, meaning_of, next_step, verdict_shown, word_of
 from reports.story.caveats import caveats_text
 from reports.story.diagnosis import Diagnosis, diagnosis_of
+from reports.story.planted_bug import (
+    bug_of,
+    failed_beside,
+    grouped,
+    longer,
+    meaning_of,
+    next_step,
+    verdict_shown,
+    word_of,
+)
 from reports.style.format import compact, leaves, short
 from reports.text import recovery as recovery_text
 
@@ -75,7 +84,7 @@ CHECK_PLACES: Final = {
 
 
 #: Settings whose names in the files read as something else.
-_SAID: Final = {"canary_found_by": "canary looked for by"}
+_SAID: Final = {"planted_bug_found_by": "planted bug looked for by"}
 
 
 def head_context(drawn: Drawn) -> dict[str, Any]:
@@ -226,7 +235,7 @@ def facts_of(run: Run) -> list[tuple[str, str]]:
         ("nemesis", (", ".join(map(str, nemesis)) or "none") if isinstance(nemesis, list) else nemesis),
         ("system", system or run.plan.get("version")),
         ("options", options_of(run.plan)),
-        ("planted bug", run.plan.get("canary")),
+        ("planted bug", run.plan.get("planted_bug")),
         ("seed", run.seed),
         ("started", run.started),
         ("length", f"{run.end / 1e9:.1f} s" if run.recorded else ""),
@@ -332,9 +341,10 @@ def _network(laid: topology.Topology, leader: str | None) -> dict[str, Any]:
 def settings_of(run: Run) -> list[tuple[str, list[tuple[str, str]]]]:
     """List plan, environment and timings as flat rows: a group's name and its (name, value) pairs."""
     groups = []
-    plan = {**run.plan, "canary_found_by": sorted(checks_looking(run.plan) & {row["name"] for row in checks_of(run)})}
+    looking = checks_looking(run.plan) & {row["name"] for row in checks_of(run)}
+    plan = {**run.plan, "planted_bug_found_by": sorted(looking)}
     for title, record in (
-        ("plan", plan if run.plan.get("canary_found_by") else run.plan),
+        ("plan", plan if run.plan.get("planted_bug_found_by") else run.plan),
         ("environment", run.environment),
         ("timings", run.results.get("timings") or {}),
     ):

@@ -2,7 +2,7 @@
 
 ===================  =======================================================================================
 ``diagnosis``        all of them; each is one of ``breaks``
-``canary``           what a verdict means, also with a planted bug
+``planted_bug``           what a verdict means, also with a planted bug
 ``headline``         the answer of a counterexample; ``other_reads``: whether another node has what it lacks
 ``lost_elements``    what nodes' last reads of sets lack
 ``no_recovery``      a cluster that did not recover

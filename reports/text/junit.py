@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from history.records.violations import (
-    beside_canary,
-    canary_outcome,
+    beside_planted_bug,
     checks_looking,
     finding_name,
+    planted_bug_outcome,
     shown_verdict,
     violations_of,
 )
@@ -35,7 +35,7 @@ def junit_of(run: Run) -> ET.Element:
     properties = {
         "run": run.name,
         "seed": run.seed,
-        "verdict": shown_verdict(run.verdict, canary_outcome(run.plan, run.results)),
+        "verdict": shown_verdict(run.verdict, planted_bug_outcome(run.plan, run.results)),
         "finding": _finding(run),
         "command": quoted_command(run.plan.get("command")),
     }
@@ -54,9 +54,9 @@ def _finding(run: Run) -> str:
     """Name the worst violation, or that a planted bug was missed."""
     worst = next(iter(violations_of(run.results, checks_looking(run.plan))), None)
     broke = run.verdict == HARNESS_FAILURE
-    canary = "" if broke else canary_outcome(run.plan, run.results)
-    beside = "" if broke else beside_canary(run.plan, run.results)
-    return finding_name(worst.severity if worst else "", worst.kind if worst else "", canary, beside)
+    planted_bug = "" if broke else planted_bug_outcome(run.plan, run.results)
+    beside = "" if broke else beside_planted_bug(run.plan, run.results)
+    return finding_name(worst.severity if worst else "", worst.kind if worst else "", planted_bug, beside)
 
 
 def _case(suite: ET.Element, check: dict[str, Any], run: Run) -> None:

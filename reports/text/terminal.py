@@ -26,9 +26,18 @@ from reports.load.run import HARNESS_FAILURE, Run, commands_of
 from reports.load.staleness import STALE, is_stale
 from reports.load.standstills import still_texts
 from reports.story.aftermath import outages_text
-from reports.story.canary import bug_of, failed_beside, grouped, longer, meaning_of, next_step, verdict_shown, word_of
 from reports.story.caveats import caveats_text
 from reports.story.diagnosis import diagnosis_of
+from reports.story.planted_bug import (
+    bug_of,
+    failed_beside,
+    grouped,
+    longer,
+    meaning_of,
+    next_step,
+    verdict_shown,
+    word_of,
+)
 from reports.style.format import number, one_line, printable, seconds
 from reports.style.wording import Wording
 from reports.text import recovery as recovery_text
@@ -102,7 +111,7 @@ def _verdict(drawn: Drawn, columns: int, paint: Paint) -> str:
     cut = run.notes.attempt("counts", lambda: cut_of(run), "")
     lines += [*heads, *after, *out, *then, *([wrapped(cut, columns)] if cut else []), *undecided]
     where = one_line(f"{run.test}/{run.name}", columns)
-    if run.plan.get("canary"):
+    if run.plan.get("planted_bug"):
         said = [meaning_of(run), f"Planted: {bug_of(run)}."]
         lines[int(broke) : int(broke)] = [wrapped(text, columns) for text in said]
     if run.failure and not broke:

@@ -46,7 +46,7 @@ def test_a_kill_of_all_costs_nothing_acknowledged(make_cluster: MakeCluster, tmp
 
 
 def test_without_a_journal_it_does(make_cluster: MakeCluster, tmp_path: Path) -> None:
-    planted = ("--canary", "unjournaled", "--unsafe-test-mode")
+    planted = ("--planted-bug", "unjournaled", "--unsafe-test-mode")
     words = ("--nemesis", "kill-all", "--interval", "4", "--time-limit", "10", *planted)
     check = ledgers(make_cluster().name, tmp_path, *words)
     assert check["verdict"] == "invalid", check["seen"]

@@ -23,11 +23,11 @@ REFUSED = {"leader-transfer", "isolate-until-snapshot", "clock-skew", "clock-jum
 #: As the tutorial finds them.
 TUTORIAL = ("--interval", "6", "--rate", "200")
 TWINS = [
-    ("toy-register", "kill-all", ("--canary", "unlogged", "--unsafe-test-mode")),
-    ("toy-register", "crash-all", ("--canary", "unsynced", "--unsafe-test-mode")),
-    ("toy-register", "partition-random-node@n1", ("--canary", "stale", "--unsafe-test-mode")),
+    ("toy-register", "kill-all", ("--planted-bug", "unlogged", "--unsafe-test-mode")),
+    ("toy-register", "crash-all", ("--planted-bug", "unsynced", "--unsafe-test-mode")),
+    ("toy-register", "partition-random-node@n1", ("--planted-bug", "stale", "--unsafe-test-mode")),
     ("file", "partition-leader-minority", ("--replication", "async", *TUTORIAL)),
-    ("file", "partition-leader-minority", ("--canary", "backup-reads", "--unsafe-test-mode", *TUTORIAL)),
+    ("file", "partition-leader-minority", ("--planted-bug", "backup-reads", "--unsafe-test-mode", *TUTORIAL)),
 ]
 
 

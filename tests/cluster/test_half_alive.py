@@ -31,7 +31,7 @@ def test_what_comes_back_by_half_has_not_recovered(
     cluster = f"netns:{make_cluster().name}"
     done = subprocess.run(
         [sys.executable, "-m", "harness", "--no-defaults", "run", "--system", FILE, "--cluster", cluster,
-         "--store", tmp_path, "--canary", bug, *WORDS],
+         "--store", tmp_path, "--planted-bug", bug, *WORDS],
         text=True, capture_output=True, check=False,
     )  # fmt: skip
     said = " ".join((done.stdout + done.stderr).split())

@@ -20,7 +20,7 @@ CLUSTER = f"netns:t-{os.getpid()}-stop"
 
 def test_a_planted_bug_ends_the_run_where_it_first_shows(tmp_path: Path) -> None:
     words = ["run", "--cluster", CLUSTER, "--nodes", "3", "--store", str(tmp_path), "--seed", "7", "--no-spark"]
-    planted = ["--canary", "stale-reads", "--unsafe-test-mode", "--stop-on-violation", "--time-limit", "60"]
+    planted = ["--planted-bug", "stale-reads", "--unsafe-test-mode", "--stop-on-violation", "--time-limit", "60"]
     try:
         job = subprocess.run([HARNESS, *words, *planted], capture_output=True, text=True, timeout=PATIENCE_S)
     finally:

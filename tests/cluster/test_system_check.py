@@ -20,6 +20,7 @@ def test_every_part_of_the_toy_register_is_seen(make_cluster: MakeCluster, tmp_p
     words = ("--cluster", name, "--store", str(tmp_path / "store"), "--interval", "2", "--seed", "2")
     done = toy.harness("system", "check", "toy-register", *words)
     seen = {row[1]: row[2] for row in re.finditer(r"^(\S.*?) +(yes|WRONG|missing) ", done.stdout, re.M)}
-    assert set(seen) == {"start, ready", "outcomes", *FAULTS, "heal", "promises", "probes", "collect", "wipe", "canary"}
+    parts = {"start, ready", "outcomes", *FAULTS, "heal", "promises", "probes", "collect", "wipe", "planted bug"}
+    assert set(seen) == parts
     assert set(seen.values()) == {"yes"}, done.stdout + done.stderr
     assert (done.returncode, done.stdout.splitlines()[-1]) == (0, f"runs: {tmp_path / 'store'}")

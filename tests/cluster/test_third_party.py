@@ -36,6 +36,6 @@ def test_the_right_one_stands_it(toy: Installed, make_cluster: MakeCluster, faul
 @pytest.mark.parametrize("twin", TWINS)
 def test_a_broken_twin_is_found_out(toy: Installed, make_cluster: MakeCluster, twin: tuple[str, str]) -> None:
     bug, nemesis = twin
-    words = ("--nemesis", nemesis, "--time-limit", "14", "--canary", bug, "--unsafe-test-mode")
+    words = ("--nemesis", nemesis, "--time-limit", "14", "--planted-bug", bug, "--unsafe-test-mode")
     code, said = verdict(toy, make_cluster().name, *words)
     assert (code, "✕ linearizable " in said) == (1, True), said

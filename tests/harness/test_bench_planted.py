@@ -20,7 +20,7 @@ def test_every_bug_has_its_kind_of_run_and_that_can_be_asked_for() -> None:
     for trial in planted.TRIALS:
         words = trial.words("netns:x")
         context = run.make_context("run", words[1:])
-        assert context.params["canary"] == (trial.bug if trial.bug != planted.NONE else "")
+        assert context.params["planted_bug"] == (trial.bug if trial.bug != planted.NONE else "")
     assert len({trial.name for trial in planted.TRIALS}) == len(planted.TRIALS)
 
 

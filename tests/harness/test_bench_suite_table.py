@@ -53,8 +53,8 @@ def row(version: str, verdict: str, *kinds: str, cell: str = "", options: str = 
 
 def test_the_table_counts_by_version_and_says_what_was_broken() -> None:
     rows = [row("2", "valid"), row("2", "invalid", "a", "b"), row("2", "unknown"), row("1", "valid")]
-    lines = suite_table.table([*rows, row("1", "invalid", "c", cell="control", options="canary=x")]).splitlines()
+    lines = suite_table.table([*rows, row("1", "invalid", "c", cell="control", options="planted_bug=x")]).splitlines()
     assert lines[0] == "| cell | options | faults | 1 | 2 |"
     assert "|  |  | `bridge` | 0 of 1 | 1 of 3: a 1, b 1; unknown 1 |" in lines
-    assert "| control | canary=x | `bridge` | 1 of 1: c 1 |  |" in lines
+    assert "| control | planted_bug=x | `bridge` | 1 of 1: c 1 |  |" in lines
     assert lines[-1] == "| all |  |  | 0 of 1 | 1 of 3: a 1, b 1; unknown 1 |", "controls are no evidence of the system"

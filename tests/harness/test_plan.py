@@ -52,7 +52,7 @@ OTHERS: dict[str, Any] = {
     "spark_master": "local[2]",
     "spark_conf": {"spark.executor.memory": "2g", "spark.jars.packages": "org.a:a:1,org.b:b:2"},
     "unsafe_test_mode": True,
-    "canary": "stale-reads",
+    "planted_bug": "stale-reads",
 }
 
 
@@ -137,21 +137,21 @@ def test_the_defaults_are_valid_and_every_field_has_its_twin_here() -> None:
             {"nemesis": ("a", "b"), "weights": {"a": 1e308}},
             "--weights.a must be a number above 0 and at most 1000000",
         ),
-        ({"canary": "stale-reads"}, "wrong on purpose: give --unsafe-test-mode too"),
-        ({"canary": "stale-reads", "schedule": ({"fault": "bridge"},)}, "give --unsafe-test-mode too"),
+        ({"planted_bug": "stale-reads"}, "wrong on purpose: give --unsafe-test-mode too"),
+        ({"planted_bug": "stale-reads", "schedule": ({"fault": "bridge"},)}, "give --unsafe-test-mode too"),
         (
-            {"canary": "typo", "unsafe_test_mode": True},
+            {"planted_bug": "typo", "unsafe_test_mode": True},
             "must be one of '', 'ack-before-commit', 'apply-twice', ",
         ),
         (
-            {"canary": "forget-in-snapshot", "unsafe_test_mode": True},
+            {"planted_bug": "forget-in-snapshot", "unsafe_test_mode": True},
             "does nothing without --snapshot: give --snapshot too",
         ),
         (
-            {"canary": "snapshot-wrong-index", "unsafe_test_mode": True},
+            {"planted_bug": "snapshot-wrong-index", "unsafe_test_mode": True},
             "does nothing without --snapshot: give --snapshot too",
         ),
-        ({"unsafe_test_mode": True}, "--unsafe-test-mode is for --canary"),
+        ({"unsafe_test_mode": True}, "--unsafe-test-mode is for --planted-bug"),
         ({"version": "0.5.0"}, "--system dledger@VERSION must be one of '0.3.2', '0.4.0', not '0.5.0'"),
         (
             {"system": "zookeeper", "version": "3.9.9"},
@@ -206,14 +206,14 @@ def test_json_round_trip(tmp_path: Path) -> None:
     plan = Plan(seed=5, options=OPTIONS, **OTHERS)
     (tmp_path / "plan.json").write_text(json.dumps(plan.to_json()))
     assert Plan.read(tmp_path / "plan.json") == plan
-    assert plan.to_json()["test"] == "cas-register-kill-one+pause-all-0.3.2-snapshot-canary-stale-reads"
+    assert plan.to_json()["test"] == "cas-register-kill-one+pause-all-0.3.2-snapshot-planted-bug-stale-reads"
 
 
 def test_of_every_planted_bug_it_is_known_who_must_name_it() -> None:
-    for canary in SYSTEM.canaries:
-        plan = validate(Plan(seed=1, canary=canary.name, unsafe_test_mode=True, options=dict(canary.options)))
-        assert plan.to_json()["canary_found_by"] == list(canary.found_by) != []
-    assert "canary_found_by" not in Plan(seed=1).to_json()
+    for bug in SYSTEM.planted_bugs:
+        plan = validate(Plan(seed=1, planted_bug=bug.name, unsafe_test_mode=True, options=dict(bug.options)))
+        assert plan.to_json()["planted_bug_found_by"] == list(bug.found_by) != []
+    assert "planted_bug_found_by" not in Plan(seed=1).to_json()
 
 
 def test_a_plan_with_fields_of_a_later_release_is_read() -> None:
@@ -255,8 +255,8 @@ def test_the_command_gives_the_same_plan_again(name: str, monkeypatch: pytest.Mo
     needed: dict[str, Any] = {}
     if name in ("interval", "weights", "tracks"):
         needed = {"nemesis": ("kill-one", "pause-all")}
-    if name in ("canary", "unsafe_test_mode"):
-        needed = {"canary": OTHERS["canary"], "unsafe_test_mode": True}
+    if name in ("planted_bug", "unsafe_test_mode"):
+        needed = {"planted_bug": OTHERS["planted_bug"], "unsafe_test_mode": True}
     plan = Plan.of({"seed": 9, **needed, name: {**OTHERS, **OPTIONS}[name]})
     assert parsed(plan.command(), monkeypatch) == plan
 

@@ -12,7 +12,7 @@ from history.records.plans import nemesis_name, system_version
 @pytest.mark.parametrize(
     ("plan", "words"),
     [
-        ({"version": "0.4.0", "label": "0.4.0 snapshot canary stale-reads"}, "0.4.0 snapshot canary stale-reads"),
+        ({"version": "0.4.0", "label": "0.4.0 planted-bug stale-reads"}, "0.4.0 planted-bug stale-reads"),
         ({"version": "0.4.0"}, "0.4.0"),
         ({}, ""),
         ({"version": None}, ""),

@@ -32,7 +32,7 @@ class Obedient(FakeNodes):
 
     def _one(self, node: str, command: Command) -> tuple[int, str, str]:
         self.done[node].add((command.argv, "delete" in command.stdin))
-        answers = {power._WRITE: "refused", disks._TRY: "written", power._REMOUNT: "remounted\ncanary lost"}
+        answers = {power._WRITE: "refused", disks._TRY: "written", power._REMOUNT: "remounted\nwitness lost"}
         if known := answers.keys() & set(command.argv):
             return 0, answers[known.pop()], ""
         code, out, err = super()._one(node, command)

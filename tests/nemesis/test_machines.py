@@ -45,12 +45,12 @@ LOST = {"unsynced_pages": 2, "lost": {"data/0": FILE}}
 KEPT = {"unsynced_pages": 0, "lost": {}}
 
 
-def cut_world(writes="refused", canary="canary lost", mount="7:3 ext4 /dev/loop3 rw,noatime", lost=LOST):
+def cut_world(writes="refused", witness="witness lost", mount="7:3 ext4 /dev/loop3 rw,noatime", lost=LOST):
     ctx, fault, targets = ready(
         "crash-random-nodes",
         {
             power._WRITE: lambda *_: writes,
-            power._REMOUNT: lambda *_: canary,
+            power._REMOUNT: lambda *_: witness,
             power._LOOK: lambda *_: mount,
             power._LOST: lambda node, _: json.dumps(lost(node) if callable(lost) else lost),
             "rm": lambda *_: "",
@@ -88,7 +88,7 @@ def test_a_power_cut_of_a_system_that_had_synced_everything_is_one_and_notes_tha
 
 
 def test_a_filesystem_that_kept_what_was_not_synced_was_not_cut():
-    ctx, fault, targets = cut_world(canary="canary kept")
+    ctx, fault, targets = cut_world(witness="witness kept")
     fault.inject(ctx, targets)
     with pytest.raises(FaultError, match="still there"):
         fault.witness(ctx, targets)
@@ -109,7 +109,7 @@ def cut_shell(
     while not (home / "up").exists() or len(local_states(home)) < 2:
         assert time.monotonic() < deadline, "the server did not start"
         time.sleep(0.005)
-    arguments = [directory / "data", home, "server", SIGNAL, "canary", store, '["**"]', directory / "report", "0"]
+    arguments = [directory / "data", home, "server", SIGNAL, "witness", store, '["**"]', directory / "report", "0"]
     environment = {**os.environ, "PATH": f"{directory}:{os.environ['PATH']}", "ITS_HOME": str(home)}
     try:
         done = subprocess.run(
@@ -179,8 +179,8 @@ def test_what_was_lost_is_reported_by_file(tmp_path):
     store.mkdir()
     for name in ("whole", "changed", "short", "gone"):
         (store / name).write_bytes(bytes(range(256)) * 8 + bytes(4096))
-    program = power._CUT[: power._CUT.index("    open(os.path.join(data, canary)")] + "cut()"
-    arguments = [tmp_path, tmp_path / "home", "server", "exit 0", "canary", store, '["**"]', report, "0"]
+    program = power._CUT[: power._CUT.index("    open(os.path.join(data, witness)")] + "cut()"
+    arguments = [tmp_path, tmp_path / "home", "server", "exit 0", "witness", store, '["**"]', report, "0"]
     subprocess.run(["python3", "-c", program, *map(str, arguments)], check=True)
     with (store / "changed").open("r+b") as file:
         file.seek(1024)
@@ -202,7 +202,7 @@ def test_a_failing_disk_leaves_the_process_and_is_healed_by_a_new_one():
         "disk-error",
         {
             power._WRITE: lambda *_: "refused",
-            power._REMOUNT: lambda *_: "canary lost",
+            power._REMOUNT: lambda *_: "witness lost",
             "shutdown -f": lambda *_: "",
             "rm": lambda *_: "",
         },
@@ -225,7 +225,7 @@ def test_a_process_whose_pid_cannot_be_read_from_the_failed_disk_is_ended_all_th
     def remount(node, command):
         assert not ctx.nodes.states[node, targets.detail["pids"][node]], "umount: target is busy"
         system.pids = reported
-        return "canary lost"
+        return "witness lost"
 
     ctx.nodes.answers[power._REMOUNT] = remount
     fault.inject(ctx, targets)
@@ -241,7 +241,7 @@ def test_a_disk_that_still_takes_writes_was_not_cut():
 
 
 def test_the_process_is_frozen_before_and_killed_after_the_cut():
-    steps = ['send("STOP")', "pages = unsynced()", "open(os.path.join(data, canary)", '"shutdown"', 'send("KILL")']
+    steps = ['send("STOP")', "pages = unsynced()", "open(os.path.join(data, witness)", '"shutdown"', 'send("KILL")']
     places = [power._CUT.index(step) for step in steps]
     assert places == sorted(places)
     assert "shutdown -f" not in power._CUT

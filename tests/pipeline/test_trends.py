@@ -109,7 +109,7 @@ def test_a_regression_comes_with_its_runs() -> None:
 def test_runs_with_a_planted_bug_have_no_regressions() -> None:
     worse = [*nights(200, 0, 60), *nights(170, 60, 5)]
     assert open_ones(worse) == [("rate", "t/060")]
-    assert open_ones([{**one, "system_version": "0.4.0 canary stale-reads"} for one in worse]) == []
+    assert open_ones([{**one, "system_version": "0.4.0 planted-bug stale-reads"} for one in worse]) == []
 
 
 def test_a_new_baseline_acknowledges_it() -> None:

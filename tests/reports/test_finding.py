@@ -48,7 +48,7 @@ def test_it_is_the_first_thing_on_the_page(store: Path, name: str) -> None:
     assert diagnosed is not None
     row = row_of(files)
     assert row.finding == FOUND[name]
-    assert row.canary or row.sentence.startswith(diagnosed.breaks[0].checks[0])
+    assert row.planted_bug or row.sentence.startswith(diagnosed.breaks[0].checks[0])
     assert row.severity == diagnosed.breaks[0].severity
 
 
@@ -62,7 +62,7 @@ def test_lists_show_it(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["ls", "--store", str(store), "--json"]) == 0
     runs = {Path(run["run"]).name: run for run in json.loads(capsys.readouterr().out)["runs"]}
     assert (runs["data-lost"]["severity"], runs["data-lost"]["kind"]) == ("missing on nodes", "leader-lacks-committed")
-    assert (runs["stale-reads"]["canary"], runs["logs-cut"]["canary"]) == ("found", "")
+    assert (runs["stale-reads"]["planted_bug"], runs["logs-cut"]["planted_bug"]) == ("found", "")
 
 
 def test_junit_names_it(store: Path, tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_a_planted_bug_that_was_missed_is_the_finding(fresh: Maker, capsys: pyte
         return "planted bug not found" in capsys.readouterr().out
 
     assert (listed("missed"), listed("valid")) == (False, False)
-    files.plan.write_text(json.dumps({**json.loads(files.plan.read_text()), "canary": "stale-reads"}))
+    files.plan.write_text(json.dumps({**json.loads(files.plan.read_text()), "planted_bug": "stale-reads"}))
     assert row_of(files).finding == "planted bug not found"
     assert (listed("missed"), listed("valid"), listed("invalid")) == (True, False, False)
 
@@ -100,11 +100,11 @@ def test_a_planted_bug_that_was_found_is_listed_as_intended_and_not_among_the_in
         return {name: len(listed("--verdict", name).splitlines()) for name in ("as-intended", "invalid", "valid")}
 
     assert verdicts() == {"as-intended": 0, "invalid": 1, "valid": 0}
-    files.plan.write_text(json.dumps({**json.loads(files.plan.read_text()), "canary": "stale-reads"}))
+    files.plan.write_text(json.dumps({**json.loads(files.plan.read_text()), "planted_bug": "stale-reads"}))
     assert verdicts() == {"as-intended": 1, "invalid": 0, "valid": 0}
     assert re.search(r"^ *as intended +as intended: ", listed())
     (run,) = json.loads(listed("--json"))["runs"]
-    assert (run["verdict"], run["canary"]) == ("invalid", "found"), "what programs read stays"
+    assert (run["verdict"], run["planted_bug"]) == ("invalid", "found"), "what programs read stays"
     row = row_of(files)
     assert '<td class="verdict as-intended nowrap">as intended</td>' in site.list_page([row])
     assert site.packed_row(row)["verdict"] == "as intended"

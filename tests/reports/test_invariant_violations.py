@@ -18,8 +18,8 @@ from reports.load.check_rows import undecided_of
 from reports.load.run import read_run
 from reports.load.run_row import row_of
 from reports.page.series import marks_data
-from reports.story.canary import failed_beside, meaning_of
 from reports.story.diagnosis import diagnosis_of
+from reports.story.planted_bug import failed_beside, meaning_of
 from reports.text.junit import junit_of
 from tests.support.reports.checks import DELETED, S, with_checks
 from tests.support.reports.made import Maker

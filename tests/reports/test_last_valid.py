@@ -29,7 +29,7 @@ def test_it_is_the_newest_valid_one_before_it_with_the_same_system_faults_and_se
     run_of(tmp_path, "20260303T000000.000Z-1", "invalid")
     run_of(tmp_path, "20260304T000000.000Z-1", rate=20.0)
     run_of(tmp_path, "20260305T000000.000Z-1", nemesis=["pause"])
-    run_of(tmp_path, "20260306T000000.000Z-1", canary="stale-reads", label="0.4.0 canary stale-reads")
+    run_of(tmp_path, "20260306T000000.000Z-1", planted_bug="stale-reads", label="0.4.0 planted-bug stale-reads")
     mine = run_of(tmp_path, "20260307T000000.000Z-1", "invalid")
     run_of(tmp_path, "20260308T000000.000Z-1")
     (tmp_path / "t" / "20260306T900000.000Z-1").symlink_to(tmp_path / "t" / "20260301T000000.000Z-1")

@@ -51,7 +51,7 @@ names = st.sampled_from(
         "seed",
         "timers",
         "snapshot",
-        "canary",
+        "planted_bug",
         "version",
         "command",
         "failures",

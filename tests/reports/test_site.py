@@ -276,7 +276,7 @@ def test_a_cell_of_the_coverage_shows_the_last_result_and_leads_to_its_runs() ->
 
 def test_lost_data_is_seen_above_the_list() -> None:
     lost = row(3, verdict="invalid", severity="data lost", kind="lost-write")
-    page = site.list_page([lost, row(2), replace(lost, canary="found")])
+    page = site.list_page([lost, row(2), replace(lost, planted_bug="found")])
     assert '<a href="#group=data+lost">1 run lost data</a>' in page
     assert page.count('<td class="lost">data lost: lost-write</td>') == 1
     assert "as intended: data lost: lost-write" in page

@@ -49,7 +49,7 @@ def test_the_list_and_the_summary_lead_with_what_broke(tmp_path: Path) -> None:
 def test_a_planted_bug_is_reported_first_and_an_earlier_release_recorded_no_story(tmp_path: Path) -> None:
     planted = with_story("stale-reads", tmp_path)
     results, plan = json.loads(planted.results.read_text()), json.loads(planted.plan.read_text())
-    assert plan["canary"]
+    assert plan["planted_bug"]
     assert results["headlines"]
     said = reports.render_summary(results, None, plan)
     for sentence in (row_of(planted).sentence, said.partition("\n")[2]):

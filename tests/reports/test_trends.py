@@ -183,7 +183,7 @@ def test_a_warehouse_that_cannot_be_read_is_named_and_the_results_are_drawn(stor
 
 def test_a_planted_bug_that_was_found_is_reported_as_that_and_is_no_regression() -> None:
     """No failure of the system either: only what other checks found is red, and a bug that was missed."""
-    version = "0.4.0 canary stale-reads"
+    version = "0.4.0 planted-bug stale-reads"
     one = Regression("kill", version, "", INVALID, "", "a/1", "a/2", None, None, None, (), ())
     slower = replace(one, metric="rate")
     real = replace(one, version="0.4.0")
@@ -216,11 +216,11 @@ def test_the_warehouse_has_no_regressions_of_planted_bugs_and_the_page_takes_the
     store: Path,
 ) -> None:
     rows = StoreIndex(store, remember=False).rows()
-    planted = "0.4.0 canary stale-reads"
+    planted = "0.4.0 planted-bug stale-reads"
     records = [{**run_record(1), "run": rows[0].place, "verdict": "invalid", "system_version": planted}]
     write(store, records, [trend_record(system_version=planted)])
-    for canary in ("found", "missed"):
-        (group,) = trends.trends_of(store, [replace(rows[0], canary=canary)]).groups
-        assert [sample.canary for sample in group.samples] == [canary]
-    (group,) = trends.trends_of(store, [replace(rows[0], canary="found", beside="data lost: odd")]).groups
+    for planted_bug in ("found", "missed"):
+        (group,) = trends.trends_of(store, [replace(rows[0], planted_bug=planted_bug)]).groups
+        assert [sample.planted_bug for sample in group.samples] == [planted_bug]
+    (group,) = trends.trends_of(store, [replace(rows[0], planted_bug="found", beside="data lost: odd")]).groups
     assert [(sample.shown, sample.beside) for sample in group.samples] == [("invalid", "data lost: odd")]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.clients.wire import NoAnswerError, Wire
-from harness.systems.api import Canary, Machine, Role, Setup, Shell, Surface, System, Workload
+from harness.systems.api import Machine, PlantedBug, Role, Setup, Shell, Surface, System, Workload
 from harness.systems.artifacts import LocalFiles, on_node
 from harness.systems.law import Law, Outcome, Rule
 from harness.systems.ready import listening
@@ -75,7 +75,7 @@ def roles(setup: Setup) -> list[Role]:
             node=node.name,
             command=("/usr/bin/python3", f"{on_node(node, SERVER)}/server.py",
                      "self" if node is setup.nodes[0] else setup.nodes[0].address,
-                     setup.canary or "none", f"{node.home}/store/log"),
+                     setup.planted_bug or "none", f"{node.home}/store/log"),
             ready=listening(PORT),
         )
         for node in setup.nodes
@@ -113,11 +113,11 @@ SYSTEM = System(
             written_once=True,
         ),
     ),
-    canaries=(
-        Canary(name="unlogged", help="writes are acknowledged before they reach the log's file"),
-        Canary(name="unsynced", help="the log is written and not synced"),
-        Canary(name="stale", help="when the holder cannot be reached, reads are answered from what was last seen"),
-        Canary(name="retried", help="a request that takes long is sent again, and the holder carries both out"),
+    planted_bugs=(
+        PlantedBug(name="unlogged", help="writes are acknowledged before they reach the log's file"),
+        PlantedBug(name="unsynced", help="the log is written and not synced"),
+        PlantedBug(name="stale", help="when the holder cannot be reached, reads are answered from what was last seen"),
+        PlantedBug(name="retried", help="a request that takes long is sent again, and the holder carries both out"),
     ),
     promises=("reads and writes are linearizable, and what was acknowledged survives the loss of power",),
 )

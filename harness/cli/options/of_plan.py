@@ -15,7 +15,7 @@ from harness.cli.shared_options import SPARK_OPTIONS
 from harness.plan import Plan, option_of
 
 #: Fields that the options of the system under test set: see ``harness.cli.options.of_system``.
-_OF_SYSTEM: Final = frozenset({"version", "options", "workload", "canary"})
+_OF_SYSTEM: Final = frozenset({"version", "options", "workload", "planted_bug"})
 #: What the command line adds to a field: another form of the value, a short name, a completion.
 _FORMS: Final[dict[str, dict[str, Any]]] = {
     "seed": {"default": None},

@@ -92,13 +92,14 @@ class _Choice(click.Choice[str]):
 def system_params(system: System) -> list[click.Parameter]:
     """The options of a system: its workloads, versions and planted bugs, and what it declares itself."""
     workloads = [workload.name for workload in system.workloads]
-    canaries = [canary.name for canary in system.canaries]
+    planted_bugs = [bug.name for bug in system.planted_bugs]
     found: list[click.Parameter] = [
         click.Option(["--workload"], type=click.Choice(workloads), default=workloads[0], help="What clients do."),
         *(_param(option) for option in system.options if is_free(option.name)),
         click.Option(
-            ["--canary"], type=_Choice(["", *canaries], f"{system.name} has no canaries"), metavar="BUG", default="",
-            help=f"Plant a bug in the server that the run has to find: {', '.join(canaries) or 'it has none'}.",
+            ["--planted-bug"], metavar="BUG", default="",
+            type=_Choice(["", *planted_bugs], f"{system.name} has no planted bugs"),
+            help=f"Plant a bug in the server that the run has to find: {', '.join(planted_bugs) or 'it has none'}.",
         ),
     ]  # fmt: skip
     versions, is_default = find_system(DEFAULT).versions, system.name == DEFAULT

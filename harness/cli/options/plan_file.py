@@ -104,11 +104,11 @@ def defaults_of(content: Mapping[str, Any], where: str) -> dict[str, Any]:
 
 
 #: What every system has names of its own for.
-_CHOSEN: Final = ("version", "workload", "canary")
+_CHOSEN: Final = ("version", "workload", "planted_bug")
 
 
 def _check_chosen(content: Mapping[str, Any], where: str) -> None:
-    """Check that the system of a table has the version, workload and canary that it chooses.  Raises UsageError."""
+    """Check that a table's system has the version, workload and planted bug that it chooses.  Raises UsageError."""
     if not isinstance(named := content.get("system"), str):
         return
     chosen = {name: content[name] for name in _CHOSEN if name in content}

@@ -20,7 +20,7 @@ from typing import Final
 from harness.generators import Generator
 from harness.systems.api import Scale, System, Workload
 from harness.systems.bookkeeper.client import Prober, clients
-from harness.systems.bookkeeper.options import CANARIES, OPTIONS, VERSIONS
+from harness.systems.bookkeeper.options import OPTIONS, PLANTED_BUGS, VERSIONS
 from harness.systems.bookkeeper.outcomes import LAW
 from harness.systems.bookkeeper.processes import artifacts, leads, roles, surface
 from harness.systems.bookkeeper.promises import PROMISES, ledgers_keep_their_promises
@@ -40,7 +40,7 @@ SYSTEM: Final = System(
     summary="Apache BookKeeper: ledgers that are fenced and recovered while entries are added",
     versions=VERSIONS,
     options=OPTIONS,
-    canaries=CANARIES,
+    planted_bugs=PLANTED_BUGS,
     artifacts=artifacts,
     roles=roles,
     leads=leads,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from harness.errors import UsageError
-from harness.systems.api import Canary, Machine, Option, Setup
+from harness.systems.api import Machine, Option, PlantedBug, Setup
 
 VERSIONS: Final = ("4.17.3", "4.18.0")
 #: Ensemble, write quorum, ack quorum.
@@ -39,17 +39,17 @@ OPTIONS: Final = (
     Option(name="recovery_batch", default=3, least=1, most=64, reason="no ledger is read further ahead",
            help="Entries that a recovery reads at once (recoveryReadBatchSize)."),
 )  # fmt: skip
-CANARIES: Final = (
-    Canary(
+PLANTED_BUGS: Final = (
+    PlantedBug(
         name="wiped-bookies", found_by=("ledgers",), options={"quorum": "3-1-1"},
         help="a bookie that starts again has lost its disk, and its cookie with it, so that it does not know",
     ),
-    Canary(
+    PlantedBug(
         name="replaced-bookies", found_by=("ledgers",), options={"quorum": "2-2-2", "late_writers": 20},
         help="a bookie that starts again is another one in its place, with its name, address and cookie and an empty "
              "disk, and so knows of no fence",
     ),
-    Canary(
+    PlantedBug(
         name="unjournaled", found_by=("ledgers",),
         help="journalWriteData=false: entries are acknowledged from memory",
     ),

@@ -119,10 +119,10 @@ def _bookie(setup: Setup, node: Machine, *, slow: bool) -> Role:
     storage = "gateway.SlowStorage" if slow else "org.apache.bookkeeper.bookie.SortedLedgerStorage"
     conf = (_uri(setup), _BOOKIE, f"bookieId={node.name}\n", f"advertisedAddress={node.address}\n",
             f"ledgerStorageClass={storage}\n",
-            f"journalWriteData={'false' if setup.canary == 'unjournaled' else 'true'}\n")  # fmt: skip
+            f"journalWriteData={'false' if setup.planted_bug == 'unjournaled' else 'true'}\n")  # fmt: skip
     words = _java(setup, node, "bookie", (*_BOOKIE_FLAGS, *([f"-Dslow.ms={setup.options['slow_ms']}"] if slow else [])))
     usual = ("java", *words, "org.apache.bookkeeper.server.Main", "-c", "bookie.conf")
-    emptied = _EMPTIED.get(setup.canary)
+    emptied = _EMPTIED.get(setup.planted_bug)
     return Role(
         node=node.name, name="bookie", stage=2, data=(STORE,), ready=listening(BOOKIE_PORT),
         files={"bookie.conf": "".join(conf), "bookie.properties": _LOGGING.format(name="bookie")},

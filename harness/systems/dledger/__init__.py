@@ -21,7 +21,7 @@ from typing import Final
 from harness.systems.api import System
 from harness.systems.dledger.alarms import ALARMS, LOG_WORDS
 from harness.systems.dledger.client import clients
-from harness.systems.dledger.options import CANARIES, OPTIONS, VERSIONS, refuse
+from harness.systems.dledger.options import OPTIONS, PLANTED_BUGS, VERSIONS, refuse
 from harness.systems.dledger.outcomes import LAW
 from harness.systems.dledger.processes import artifacts, describe, leads, roles, surface
 from harness.systems.dledger.status import prober
@@ -37,7 +37,7 @@ SYSTEM: Final = System(
     summary="a register on OpenMessaging DLedger, the Raft library of RocketMQ",
     versions=VERSIONS,
     options=OPTIONS,
-    canaries=CANARIES,
+    planted_bugs=PLANTED_BUGS,
     refuse=refuse,
     artifacts=artifacts,
     roles=roles,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from harness.systems.api import Canary, Option, Setup
+from harness.systems.api import Option, PlantedBug, Setup
 
 VERSIONS: Final = ("0.4.0", "0.3.2")
 
@@ -32,44 +32,44 @@ OPTIONS: Final = (
 )  # fmt: skip
 
 _IN_SNAPSHOTS: Final = {"snapshot": True}
-CANARIES: Final = (
-    Canary(name="stale-reads", help="log reads are answered from the node's own memory, on any node"),
-    Canary(
+PLANTED_BUGS: Final = (
+    PlantedBug(name="stale-reads", help="log reads are answered from the node's own memory, on any node"),
+    PlantedBug(
         name="ack-before-commit",
         help="all that changes the state is acknowledged as soon as the leader has appended it",
     ),
-    Canary(
+    PlantedBug(
         name="apply-twice",
         help="one write, add, transfer or acquire in fifty is applied again, thirty entries later, on every node",
         found_by=("linearizable", "elements"),
     ),
-    Canary(
+    PlantedBug(
         name="skip-entry",
         help="the last of the peers by name skips one write, add, transfer or acquire in twenty",
         found_by=("replicas-agree", "linearizable"),
     ),
-    Canary(
+    PlantedBug(
         name="lose-write",
         help="one write, add, transfer or acquire in a thousand is acknowledged and not applied, on every node",
     ),
-    Canary(
+    PlantedBug(
         name="forget-in-snapshot",
         help="a snapshot lacks the least recently written register",
         found_by=("replicas-agree", "linearizable"),
         options=_IN_SNAPSHOTS,
     ),
-    Canary(
+    PlantedBug(
         name="snapshot-wrong-index",
         help="a snapshot's state lacks the last twenty changes before its index",
         found_by=("replicas-agree", "linearizable"),
         options=_IN_SNAPSHOTS,
     ),
-    Canary(
+    PlantedBug(
         name="vote-twice",
         help="a node forgets its vote within a millisecond, on disk too, and votes again in that term",
         found_by=("election-safety",),
     ),
-    Canary(name="deposed-reads", help="a node that has once led answers log reads from its own memory"),
+    PlantedBug(name="deposed-reads", help="a node that has once led answers log reads from its own memory"),
 )
 
 

@@ -88,7 +88,7 @@ def java_command(setup: Setup, name: str) -> tuple[str, ...]:
         "--min-vote-ms", str(vote_min), "--max-vote-ms", str(vote_max),
         "--data-file-size", str(16 << 20), "--index-file-size", str(5 << 20), "--store", str(options["store_type"]),
         "--log-file", f"{node.home}/log/register.log",
-        *(("--unsafe-test-mode", "--canary", setup.canary) if setup.canary else ()),
+        *(("--unsafe-test-mode", "--planted-bug", setup.planted_bug) if setup.planted_bug else ()),
     )  # fmt: skip
 
 

@@ -108,8 +108,8 @@ class OptionTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
     )
 
 
-class CanaryTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A bug that the program has when {canary} in its command names it."""
+class PlantedBugTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A bug that the program has when {planted_bug} in its command names it."""
 
     help: Text
     found_by: Annotated[tuple[CheckName, ...], Meta(min_length=1, description="the checks that must find it")] = (
@@ -190,7 +190,7 @@ class SystemFile(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     files: tuple[Text, ...] = ()
     workloads: Annotated[tuple[WorkloadName, ...], Meta(min_length=1)] = ("register",)
     options: dict[Placeholder, OptionTable] = {}
-    canaries: dict[Placeholder, CanaryTable] = {}
+    planted_bugs: dict[Placeholder, PlantedBugTable] = {}
     probe: ProbeTable | None = None
     faults: FaultsTable = FaultsTable()
     alarms: tuple[AlarmTable, ...] = ()
@@ -214,9 +214,9 @@ def store_files(found: SystemFile) -> dict[FileClass, tuple[str, ...]]:
 
 
 #: What may stand for values in a role's command, besides the options.
-OF_A_NODE: Final = ("node", "index", "address", "peers", "others", "files", "data", "home", "version", "canary")
+OF_A_NODE: Final = ("node", "index", "address", "peers", "others", "files", "data", "home", "version", "planted_bug")
 #: The same of the client's and the probe's; where there is one process a worker, or a node, also its node's.
-OF_A_CLIENT: Final = ("peers", "version", "canary")
+OF_A_CLIENT: Final = ("peers", "version", "planted_bug")
 OF_A_PEER: Final = ("node", "index", "address")
 
 

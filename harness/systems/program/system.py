@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 
 from msgspec.structs import asdict
 
-from harness.systems.api import Alarm, Canary, Machine, Option, Prober, Ready, Role, Setup, Shell, Surface, System
+from harness.systems.api import Alarm, Machine, Option, PlantedBug, Prober, Ready, Role, Setup, Shell, Surface, System
 from harness.systems.artifacts import LocalFiles, on_node
 from harness.systems.program.child import LineProgram, Program
 from harness.systems.program.client import LAW, ProgramClient
@@ -48,7 +48,7 @@ class _FromFile:
             summary=file.summary,
             versions=file.versions,
             options=tuple(Option(name=name, **asdict(one)) for name, one in file.options.items()),
-            canaries=tuple(Canary(name=name, **asdict(one)) for name, one in file.canaries.items()),
+            planted_bugs=tuple(PlantedBug(name=name, **asdict(one)) for name, one in file.planted_bugs.items()),
             refuse=self.refuse,
             roles=self.roles,
             artifacts=self.artifacts,
@@ -80,7 +80,7 @@ class _FromFile:
         programs = {"client": self.file.client.command, **({"probe": probe.command} if probe is not None else {})}
         for name, command in programs.items():
             try:
-                word = fill(words_of(command)[0], {**_options(setup), "version": setup.version, "canary": ""})
+                word = fill(words_of(command)[0], {**_options(setup), "version": setup.version, "planted_bug": ""})
             except KeyError:  # a program by the name of a node
                 continue
             path = str(self.directory / word) if "/" in word else word
@@ -217,7 +217,7 @@ def _filled(command: Command, values: Mapping[str, str]) -> tuple[str, ...]:
 def _of_the_run(setup: Setup, role: RoleTable) -> dict[str, str]:
     """The values that are the same on every node."""
     peers = ",".join(_peers(setup, role))
-    return {**_options(setup), "version": setup.version, "canary": setup.canary, "peers": peers}
+    return {**_options(setup), "version": setup.version, "planted_bug": setup.planted_bug, "peers": peers}
 
 
 def _options(setup: Setup) -> dict[str, str]:

@@ -25,7 +25,7 @@ def test_systems_are_listed_with_their_versions(capsys: pytest.CaptureFixture[st
 
 def test_a_system_says_all_that_can_be_chosen_and_what_its_answers_prove(capsys: pytest.CaptureFixture[str]) -> None:
     system, text = find_system(DEFAULT), said(capsys, "list-systems", DEFAULT)
-    names = [option.name for option in system.options] + [canary.name for canary in system.canaries]
+    names = [option.name for option in system.options] + [bug.name for bug in system.planted_bugs]
     names += [workload.name for workload in system.workloads]
     assert [name for name in (*names, *map(str, system.promises)) if name not in text] == []
     assert all(rule.answer in text for rule in system.law.rules.values())

@@ -91,10 +91,10 @@ def test_a_system_is_run_three_times_and_what_it_lacks_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code, plans, nodes = checked(
-        monkeypatch, tmp_path, lambda plan: made(tmp_path, "invalid" if plan.canary else "valid")
+        monkeypatch, tmp_path, lambda plan: made(tmp_path, "invalid" if plan.planted_bug else "valid")
     )
     assert (code, nodes.downs) == (0, 1)
-    assert [(plan.nemesis, plan.canary) for plan in plans] == [(FAULTS, ""), ((), ""), (FAULTS, "stale-reads")]
+    assert [(plan.nemesis, plan.planted_bug) for plan in plans] == [(FAULTS, ""), ((), ""), (FAULTS, "stale-reads")]
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["start,", "ready", "yes", "1", "nodes", "served"]
     assert lines[-1] == f"runs: {tmp_path}"

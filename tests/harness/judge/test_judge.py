@@ -14,7 +14,7 @@ import pytest
 from harness.judge.damage import NONE
 from harness.judge.fault_windows import quorum_left, windows_of
 from harness.judge.gates import required_count
-from harness.judge.judge import canary_prefix
+from harness.judge.judge import planted_bug_prefix
 from harness.judge.logs.committed_prefix import check_committed_prefix, falls
 from harness.judge.recorded import Recorded
 from harness.judge.recovery import last_heal
@@ -53,7 +53,7 @@ def without(moment: str) -> Recorded:
 
 
 def test_every_word_on_a_run_with_a_planted_bug_begins_with_it() -> None:
-    plan = replace(good().plan, canary="stale-reads", unsafe_test_mode=True)
+    plan = replace(good().plan, planted_bug="stale-reads", unsafe_test_mode=True)
     wrong = replace(good(), plan=plan)
     missed = "the planted bug stale-reads was not found; linearizable: yes"
     assert judged(wrong).sentence.startswith(missed)
@@ -62,16 +62,17 @@ def test_every_word_on_a_run_with_a_planted_bug_begins_with_it() -> None:
 
 
 def test_a_planted_bug_is_found_by_a_check_that_looks_for_it_and_by_no_other() -> None:
-    twice = replace(good().plan, canary="vote-twice", unsafe_test_mode=True)
+    twice = replace(good().plan, planted_bug="vote-twice", unsafe_test_mode=True)
     lost = Check("linearizable", "check", "invalid", "", "")
     two = Check("election-safety", "check", "invalid", "", "")
-    assert canary_prefix(twice, (lost,)) == "the planted bug vote-twice was not found; "
-    assert canary_prefix(twice, (lost, two)) == "the planted bug vote-twice was found, as intended; "
-    assert canary_prefix(twice, (lost, replace(two, verdict="unknown"))) == "the planted bug vote-twice was not found; "
+    assert planted_bug_prefix(twice, (lost,)) == "the planted bug vote-twice was not found; "
+    assert planted_bug_prefix(twice, (lost, two)) == "the planted bug vote-twice was found, as intended; "
+    unknown = replace(two, verdict="unknown")
+    assert planted_bug_prefix(twice, (lost, unknown)) == "the planted bug vote-twice was not found; "
 
 
 def test_the_results_say_what_a_planted_bug_does() -> None:
-    run = replace(good(), plan=replace(good().plan, canary="vote-twice", unsafe_test_mode=True))
+    run = replace(good(), plan=replace(good().plan, planted_bug="vote-twice", unsafe_test_mode=True))
     does = judged(run).environment["planted_bug"]
     assert does == "a node forgets its vote within a millisecond, on disk too, and votes again in that term"
     assert "planted_bug" not in judged(good()).environment

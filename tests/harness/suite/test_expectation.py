@@ -78,7 +78,7 @@ def test_an_expectation_survives_the_journal() -> None:
         assert convert(record_of(one), Expectation) == one
 
 
-def test_a_canary_that_stays_green_fails() -> None:
+def test_a_planted_bug_that_stays_green_fails() -> None:
     outcome, _ = compare(PLANTED, "valid", (), nothing_is_explained)
     assert CODE_OF[outcome] == 1
 

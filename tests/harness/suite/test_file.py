@@ -172,7 +172,7 @@ def test_a_script_that_does_not_fit_into_shorter_runs_is_skipped(tmp_path: Path)
             "[[matrix]]\n[[matrix.override]]\nwhere = {keys = 5}\nrates = 5",
             "override[0]: there is no key 'rates'",
         ),
-        ("[[matrix]]\ncanary = 'stale-reads'", "give --unsafe-test-mode too"),
+        ("[[matrix]]\nplanted_bug = 'stale-reads'", "give --unsafe-test-mode too"),
         ("[[matrix]]\nnemesis = 'bridge'\ntime_limit = 5", "--time-limit 5 leaves no room"),
     ],
 )

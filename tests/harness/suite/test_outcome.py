@@ -21,14 +21,14 @@ from tests.support.harness.suite_toys import EXAMPLE, attempt, begun, cell, leav
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 #: What removes the three lines of the status.
 ERASED = "\r\x1b[2K" + 2 * "\x1b[1A\x1b[2K"
-CANARY = Expectation(("invalid",), ("stale-read",), "planted")
+PLANTED_BUG = Expectation(("invalid",), ("stale-read",), "planted")
 
 
 @pytest.fixture
 def journal(tmp_path: Path) -> Journal:
     """One cell of every outcome."""
-    cells = (cell("good"), cell("bad", 2), cell("green", 3, CANARY), cell("doubt", 4), cell("ours", 5),
-             cell("left"), cell("never", skip="too slow"), cell("known", 8, CANARY))  # fmt: skip
+    cells = (cell("good"), cell("bad", 2), cell("green", 3, PLANTED_BUG), cell("doubt", 4), cell("ours", 5),
+             cell("left"), cell("never", skip="too slow"), cell("known", 8, PLANTED_BUG))  # fmt: skip
     journal = begin(tmp_path, begun(*cells), NOW)
     run = leave_run(tmp_path, cells[1].plan, verdict="invalid", keys=[{"counterexamples": [EXAMPLE] * 5}])
     for one in (

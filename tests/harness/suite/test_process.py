@@ -65,9 +65,9 @@ def test_a_violation_has_its_kinds(go: Go) -> None:
 
 
 def test_an_expected_violation_passes_and_a_missing_one_does_not(go: Go, tmp_path: Path) -> None:
-    canary = Expectation(("invalid",), ("stale-read",))
-    assert go(1, INVALID, cell("a", 1, canary)).outcome == "passed"
-    found = go(0, VALID, cell("b", 2, canary))
+    planted_bug = Expectation(("invalid",), ("stale-read",))
+    assert go(1, INVALID, cell("a", 1, planted_bug)).outcome == "passed"
+    found = go(0, VALID, cell("b", 2, planted_bug))
     assert found.outcome == "missing-violation"
     assert "expected violation did not appear: invalid (stale-read)" in found.sentence
 
@@ -75,7 +75,7 @@ def test_an_expected_violation_passes_and_a_missing_one_does_not(go: Go, tmp_pat
 def test_a_planted_bug_that_only_other_checks_could_have_met_is_missing(go: Go) -> None:
     """Its kinds name what may come beside it, such as no recovery, which has many causes."""
     expected = Expectation(("invalid",), ("two-leaders", "no-recovery"))
-    planted = cell("a", 1, expected, version="0.3.2", canary="vote-twice", unsafe_test_mode=True)
+    planted = cell("a", 1, expected, version="0.3.2", planted_bug="vote-twice", unsafe_test_mode=True)
     stuck = {"name": "recovery", "verdict": "invalid", "details": {"kind": "no-recovery"}}
     found = go(1, {**INVALID, "checks": [stuck], "keys": []}, planted)
     assert (found.outcome, found.retryable) == ("missing-violation", False)
@@ -158,7 +158,7 @@ def test_a_known_violation_beside_our_own_failure_is_tried_again(go: Go) -> None
 def test_beside_our_own_failure_other_checks_prove_no_planted_bug(go: Go) -> None:
     beside = {**VALID, "verdict": "invalid", "checks": [{"name": "recovery", "verdict": "invalid"}]}
     planted = Expectation(("invalid",), ("recovery", "no-recovery"))
-    found = go(255, {**beside, "harness_failure": "disk full"}, cell("a", 1, planted, canary="stale-reads"))
+    found = go(255, {**beside, "harness_failure": "disk full"}, cell("a", 1, planted, planted_bug="stale-reads"))
     assert (found.outcome, found.proven, found.sentence) == ("harness-failure", False, "disk full")
 
 
@@ -206,7 +206,7 @@ def test_a_violation_whose_marks_cannot_be_read_is_not_known(go: Go) -> None:
 
 def test_a_planted_bug_may_be_expected_to_leave_a_run_unknown(go: Go) -> None:
     expected = Expectation(("invalid", "unknown"), ("stale-read",))
-    planted = cell("a", 1, expected, version="0.3.2", canary="vote-twice", unsafe_test_mode=True)
+    planted = cell("a", 1, expected, version="0.3.2", planted_bug="vote-twice", unsafe_test_mode=True)
     assert go(2, {**VALID, "verdict": "unknown"}, planted).outcome == "passed"
 
 

@@ -12,7 +12,7 @@ from harness.suite.cells import Cell, likely_seconds
 from harness.suite.runner import OVERHEAD_S
 from harness.suite.suitefile import Suite, read_suite
 from harness.systems import DEFAULT
-from harness.systems.dledger.options import CANARIES as DECLARED
+from harness.systems.dledger.options import PLANTED_BUGS as DECLARED
 from history import RunFiles
 from history.metrics.recovery import Load
 from history.recording import Recording
@@ -23,7 +23,7 @@ from nemesis.schedule.steps import fault_names
 from pipeline.tables.run_row import run_row
 from reports.load.run_row import row_of
 
-CANARIES = tuple(canary.name for canary in DECLARED)
+PLANTED_BUGS = tuple(bug.name for bug in DECLARED)
 FOLDER = Path(__file__).resolve().parents[3] / "suites"
 UPSTREAM = {
     "partition-random-node", "partition-random-halves", "kill-random-processes", "crash-random-nodes", "hammer-time",
@@ -65,8 +65,8 @@ LOST_BY_A_RESTART = {"unjournaled", "wiped-bookies", "replaced-bookies"}
 def test_all_nodes_are_restarted_at_the_end_and_read_again(path: Path) -> None:
     restarted = {True: set[str](), False: set[str]()}
     for cell in suite(path.stem)[1]:
-        restarted[cell.plan.restart_at_end].add(cell.plan.canary)
-    assert "" in restarted[True] or path.stem == "canary"
+        restarted[cell.plan.restart_at_end].add(cell.plan.planted_bug)
+    assert "" in restarted[True] or path.stem == "planted-bugs"
     assert path.stem == "smoke" or restarted[False] <= LOST_BY_A_RESTART
     assert not restarted[True] & LOST_BY_A_RESTART
 
@@ -78,11 +78,11 @@ def test_smoke_is_short_and_has_both_twins() -> None:
     assert planted.verdicts == ("invalid",)
     for good in (control, snapshots):
         assert (good.verdicts, good.kinds) == (("valid", "invalid"), ()), "invalid only by a known defect"
-    assert any(cell.plan.canary for cell in cells)
+    assert any(cell.plan.planted_bug for cell in cells)
     assert any(cell.plan.options["snapshot"] for cell in cells)
 
 
-def test_nightly_has_every_nemesis_on_both_versions_with_and_without_snapshots_and_the_canaries() -> None:
+def test_nightly_has_every_nemesis_on_both_versions_with_and_without_snapshots_and_the_planted_bugs() -> None:
     found, cells = suite("nightly")
     assert found.budget_s is not None
     assert found.budget_s < 3 * 3600
@@ -94,8 +94,8 @@ def test_nightly_has_every_nemesis_on_both_versions_with_and_without_snapshots_a
         ]
         there = set(fault_names(turn for plan in mode for turn in plan.nemesis))
         assert there >= set(FAULTS) - (set() if snapshot else snapshots_only), (version, snapshot)
-    assert {cell.plan.canary for cell in cells} >= SEEN_BY_CLIENTS
-    assert [cell.expected.verdicts for cell in cells if cell.plan.canary] == [("invalid",)] * 2
+    assert {cell.plan.planted_bug for cell in cells} >= SEEN_BY_CLIENTS
+    assert [cell.expected.verdicts for cell in cells if cell.plan.planted_bug] == [("invalid",)] * 2
 
 
 def test_upstream_has_the_seven_with_the_options_that_upstream_uses() -> None:
@@ -106,18 +106,18 @@ def test_upstream_has_the_seven_with_the_options_that_upstream_uses() -> None:
 
 
 def test_every_planted_bug_must_be_found() -> None:
-    _, cells = suite("canary")
-    assert {cell.plan.canary for cell in cells} == SHOWN_AT_ONCE
+    _, cells = suite("planted-bugs")
+    assert {cell.plan.planted_bug for cell in cells} == SHOWN_AT_ONCE
     assert {cell.expected.verdicts for cell in cells} == {("invalid",)}
 
 
-@pytest.mark.parametrize("canary", ["", *CANARIES])
-def test_runs_with_a_planted_bug_are_a_kind_of_their_own_in_every_trend(tmp_path: Path, canary: str) -> None:
-    plan = Plan(seed=1, version="0.3.2", options={"snapshot": True}, canary=canary).to_json()
+@pytest.mark.parametrize("planted_bug", ["", *PLANTED_BUGS])
+def test_runs_with_a_planted_bug_are_a_kind_of_their_own_in_every_trend(tmp_path: Path, planted_bug: str) -> None:
+    plan = Plan(seed=1, version="0.3.2", options={"snapshot": True}, planted_bug=planted_bug).to_json()
     root = tmp_path / "toy" / "20260101T000000.000Z-1"
     root.mkdir(parents=True)
     (root / "plan.json").write_text(json.dumps(plan))
-    wanted = f"0.3.2 snapshot canary {canary}" if canary else "0.3.2 snapshot"
+    wanted = f"0.3.2 snapshot planted-bug {planted_bug}" if planted_bug else "0.3.2 snapshot"
     assert row_of(RunFiles(root)).version == wanted
     empty = {name: schema.empty_table() for name, schema in ALL_TABLES.items()}
     assert run_row(Recording(root), "toy/1", ({}, Load(0, 0, 0)), empty, "x", 0)["system_version"] == wanted

@@ -17,10 +17,10 @@ from harness.systems.choices import check_options
 BARE = replace(find_system("zookeeper"), options=(Option(name="colour", default="", choices=("",), help="None yet."),))
 
 
-def test_a_plan_with_a_canary_of_a_system_that_has_none() -> None:
+def test_a_plan_with_a_planted_bug_of_a_system_that_has_none() -> None:
     with pytest.raises(UsageError) as refused:
-        validate(Plan(seed=1, system="zookeeper", canary="x", unsafe_test_mode=True))
-    assert str(refused.value) == "--canary must be left out, not 'x': zookeeper has no canaries"
+        validate(Plan(seed=1, system="zookeeper", planted_bug="x", unsafe_test_mode=True))
+    assert str(refused.value) == "--planted-bug must be left out, not 'x': zookeeper has no planted bugs"
 
 
 def test_an_option_whose_only_choice_is_nothing() -> None:
@@ -33,7 +33,7 @@ def test_an_option_whose_only_choice_is_nothing() -> None:
     ("words", "why"),
     [
         (["--colour", "red"], "there is nothing to choose, so leave it out, not 'red'"),
-        (["--canary", "x"], "zookeeper has no canaries, so leave it out, not 'x'"),
+        (["--planted-bug", "x"], "zookeeper has no planted bugs, so leave it out, not 'x'"),
     ],
 )
 def test_the_command_line_says_it_too(words: list[str], why: str) -> None:

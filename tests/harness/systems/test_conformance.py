@@ -57,7 +57,7 @@ def test_a_system_that_has_all_lacks_nothing(good: Trial) -> None:
     assert {part: row.verdict for part, row in rows.items() if row.verdict != "valid"} == {}
     assert rows["probes"].seen == "role, term, log_end; of its own: queue"
     assert rows["outcomes"].seen == "1 ok, 0 fail, 2 info"
-    assert rows["canary"].seen == f"{SYSTEM.canaries[0].name} was found by linearizable"
+    assert rows["planted bug"].seen == f"{SYSTEM.planted_bugs[0].name} was found by linearizable"
     assert set(FAULTS) <= set(rows)
 
 
@@ -145,6 +145,6 @@ def test_what_was_overwritten_before_it_was_read_does_not_show_whether_it_was_wi
 
 
 def test_a_planted_bug_that_is_missing_or_not_found(good: Trial) -> None:
-    assert found(good, planted=good)["canary"].verdict == "invalid"
-    rows = findings(replace(SYSTEM, canaries=()), good, good, None, 4.0)
+    assert found(good, planted=good)["planted bug"].verdict == "invalid"
+    rows = findings(replace(SYSTEM, planted_bugs=()), good, good, None, 4.0)
     assert rows[-1].verdict == "unknown"

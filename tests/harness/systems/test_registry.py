@@ -19,7 +19,7 @@ from history.system_entry_points import GROUP, of_source_tree
 #: A system of another package: a register that one node holds, as short as it can be.
 OTHER = """
 from checker import CasRegister
-from harness.systems.api import Canary, Option, Role, Surface, System, Workload
+from harness.systems.api import Option, PlantedBug, Role, Surface, System, Workload
 from harness.systems.law import Law, Outcome
 from harness.systems.ready import listening
 from harness.workloads import Register
@@ -45,7 +45,7 @@ def broken():
 SYSTEM = System(
     name="other", summary="a system of another package", versions=("2", "1"), law=Law(),
     options=(Option(name="colour", default="red", choices=("red", "blue"), help="What it looks like."),),
-    canaries=(Canary(name="forgets", help="forgets every write"),),
+    planted_bugs=(PlantedBug(name="forgets", help="forgets every write"),),
     roles=lambda setup: [Role(node=node.name, command=("sleep", "60"), ready=listening(7)) for node in setup.nodes],
     clients=lambda setup, number: [Client() for _ in range(number)],
     surface=lambda setup: Surface(peer_ports=(7,), client_port=8),
@@ -67,7 +67,7 @@ WRONG = [
     ("options=(Option(name='a', default='x', choices=('y',), help=''),)", "options.a.default must be one of its choi"),
     ("options=(Option(name='a', default=9, most=3, help=''),)", "options.a.default is not within its bounds: 9"),
     ("options=(Option(name='a', default=None, help=''),)", "options.a.default must be true or false, a number or a t"),
-    ("canaries=(Canary(name='c', help='', options={'colr': 1}),)", "canaries.c.options: there is no option 'colr'; d"),
+    ("planted_bugs=(PlantedBug(name='c', help='', options={'colr': 1}),)", "bugs.c.options: there is no option 'colr'"),
     ("options=('colour',)", "'str' object has no attribute 'name'"),
 ]
 WRONG_IN_A_RUN = [
@@ -107,7 +107,7 @@ def test_the_system_of_another_package_is_one_of_them(wheel: Path) -> None:
     (system,) = json.loads(done.stdout)["systems"]
     assert (system["name"], system["versions"]) == ("other", ["2", "1"])
     assert [option["name"] for option in system["options"]] == ["colour"]
-    assert [one["name"] for one in system["canaries"]] == ["forgets"]
+    assert [one["name"] for one in system["planted_bugs"]] == ["forgets"]
     assert [one["model"] for one in system["workloads"]] == ["register"]
 
 
@@ -158,7 +158,7 @@ REFUSED = [
     (["--system", "other", "--snapshot"], "No such option"),
     (["--system", "other@2", "--dledger-version", "0.4.0"], "name two versions"),
     (["--system", "other", "--stop-on-violation"], "leave the option out"),
-    (["--system", "other", "--canary", "forgets"], "give --unsafe-test-mode too"),
+    (["--system", "other", "--planted-bug", "forgets"], "give --unsafe-test-mode too"),
     (["--colour", "red"], "No such option"),
 ]
 #: Each command line of standard input, and on standard output its code and what it said.

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from harness.systems.dledger.options import CANARIES as DECLARED
+from harness.systems.dledger.options import PLANTED_BUGS as DECLARED
 
-CANARIES = tuple(canary.name for canary in DECLARED)
-SNAPSHOT_CANARIES = tuple(canary.name for canary in DECLARED if canary.options)
+PLANTED_BUGS = tuple(bug.name for bug in DECLARED)
+SNAPSHOT_PLANTED_BUGS = tuple(bug.name for bug in DECLARED if bug.options)
 ROOT = Path(__file__).resolve().parents[3]
 SOURCES = ROOT / "dledger_register" / "core" / "src" / "main" / "java" / "register"
 
@@ -18,10 +18,10 @@ def labels(text: str) -> tuple[str, ...]:
 
 
 def test_the_server_knows_every_planted_bug_by_its_name() -> None:
-    text = (SOURCES / "options" / "Canary.java").read_text()
-    assert labels(" ".join(re.findall(r"^    ([A-Z_]+)[,;]$", text, re.M))) == CANARIES
+    text = (SOURCES / "options" / "PlantedBug.java").read_text()
+    assert labels(" ".join(re.findall(r"^    ([A-Z_]+)[,;]$", text, re.M))) == PLANTED_BUGS
     (needing,) = re.findall(r"boolean needsSnapshots.*?\{(.*?)\}", text, re.S)
-    assert labels(needing) == SNAPSHOT_CANARIES
+    assert labels(needing) == SNAPSHOT_PLANTED_BUGS
 
 
 def test_every_line_that_the_server_counts_is_one_that_the_harness_judges() -> None:

@@ -16,11 +16,13 @@ from harness.systems.bookkeeper.options import OPTIONS
 ADDRESS = f"127.{1 + os.getpid() // 65536 % 250}.{os.getpid() // 256 % 256}.{1 + os.getpid() % 254}"
 
 
-def setup_of(version: str = "4.17.3", nodes: int = 5, canary: str = "", timeout: float = 2.0, **options: Any) -> Setup:
+def setup_of(
+    version: str = "4.17.3", nodes: int = 5, planted_bug: str = "", timeout: float = 2.0, **options: Any
+) -> Setup:
     """The defaults, and what a test says; the nodes' addresses are those of documentation."""
     chosen = {option.name: option.default for option in OPTIONS} | options
     machines = tuple(Machine(f"n{number}", f"192.0.2.{number}") for number in range(1, nodes + 1))
-    return Setup(version=version, options=chosen, canary=canary, nodes=machines, client_timeout=timeout)
+    return Setup(version=version, options=chosen, planted_bug=planted_bug, nodes=machines, client_timeout=timeout)
 
 
 class Gateway:

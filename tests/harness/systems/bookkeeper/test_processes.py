@@ -75,15 +75,15 @@ def test_slow_bookies_have_a_storage_that_sleeps() -> None:
 
 
 def test_planted_bugs() -> None:
-    assert "journalWriteData=false" in roles(canary="unjournaled")["n2", "bookie"].files["bookie.conf"]
-    wiped = roles(canary="wiped-bookies")["n2", "bookie"].command
+    assert "journalWriteData=false" in roles(planted_bug="unjournaled")["n2", "bookie"].files["bookie.conf"]
+    wiped = roles(planted_bug="wiped-bookies")["n2", "bookie"].command
     assert wiped[:2] == ("sh", "-c")
     assert "-deleteCookie" in wiped[2]
     assert "-deleteCookie" not in " ".join(roles()["n2", "bookie"].command)
 
 
 def test_a_replaced_bookie_has_its_cookie_and_nothing_else_from_its_second_start_on(tmp_path: Path) -> None:
-    command = roles(canary="replaced-bookies")["n2", "bookie"].command
+    command = roles(planted_bug="replaced-bookies")["n2", "bookie"].command
     (tmp_path / "java").write_text('#!/bin/sh\nfind bookie -type f 2>/dev/null | sort >found\necho "$@" >asked\n')
     (tmp_path / "java").chmod(0o755)
 

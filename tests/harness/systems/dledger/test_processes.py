@@ -53,7 +53,7 @@ def test_the_command_line_of_a_server() -> None:
         ({"timers": "stock"}, "--heartbeat-ms 2000 --heartbeat-leak 3 --min-vote-ms 300 --max-vote-ms 1000"),
         ({"snapshot": True, "snapshot_threshold": 50}, "--snapshot --snapshot-threshold 50"),
         ({"store_type": "MEMORY"}, "--store MEMORY"),
-        ({"canary": "stale-reads", "unsafe_test_mode": True}, "--unsafe-test-mode --canary stale-reads"),
+        ({"planted_bug": "stale-reads", "unsafe_test_mode": True}, "--unsafe-test-mode --planted-bug stale-reads"),
     ],
 )
 def test_the_plan_reaches_the_command_line(changes: dict[str, Any], words: str) -> None:

@@ -122,12 +122,12 @@ WRONG = [
     ("name = 'dledger'\n" + FILE, "name: dledger is an installed system: give the file another name"),
     ("workloads = ['set', 'set']\n" + FILE, "workloads: set comes twice"),
     (FILE + "[faults.refused]\nkil-leader = 'x'", "faults.refused: there is no nemesis 'kil-leader'; did you mean kil"),
-    (FILE + "[canaries.a]\nhelp = 'x'\nfound_by = ['nope']", r"found_by\[0\] must be one of .*'linearizable', .*, not"),
-    (FILE + "[canaries.a]\nhelp = 'x'\noptions = {mod = 1}", "canaries.a.options: there is no option 'mod'; did you"),
+    (FILE + "[planted_bugs.a]\nhelp = 'x'\nfound_by = ['nope']", r"found_by\[0\] must be one of .*'linearizable', .*"),
+    (FILE + "[planted_bugs.a]\nhelp = 'x'\noptions = {mod = 1}", "planted_bugs.a.options: there is no option 'mod'"),
     (FILE.replace('["safe", "quick"]', "[1, 2]"), r"options\.mode\.choices\[0\] must be a text, not 1"),
     (FILE.replace("default = true", "default = [1]"), r"options\.sync\.default must be true or false or .*, not \[1\]"),
     (FILE.replace("options.sync", 'options."a b"'), "options must have names of small letters, .*, not 'a b'"),
-    (FILE + "[canaries.'a b']\nhelp = 'x'", "canaries must have names of small letters, .*, not 'a b'"),
+    (FILE + "[planted_bugs.'a b']\nhelp = 'x'", "planted_bugs must have names of small letters, .*, not 'a b'"),
     (FILE.replace("default = true", "help = 'x'"), r"options\.sync\.default is missing: it must be true or false or a"),
     ("{", "it is JSON, not TOML|not TOML"),
 ]  # fmt: skip
@@ -184,10 +184,10 @@ def test_the_page_names_every_key_and_every_placeholder() -> None:
     assert {name for name in (*OF_A_NODE, *OF_A_CLIENT, *OF_A_PEER) if f"`{{{name}}}`" not in PAGE} == set()
 
 
-CANARY = """
-[canaries.late]
+PLANTED_BUG = """
+[planted_bugs.late]
 help = "it answers too late"
-[canaries.early]
+[planted_bugs.early]
 help = "it answers too early"
 found_by = ["replicas-agree"]
 options = {mode = "quick"}
@@ -195,14 +195,14 @@ options = {mode = "quick"}
 
 
 def test_a_planted_bug_reaches_the_commands_by_its_name(tmp_path: Path) -> None:
-    system = system_of(written(tmp_path, FILE.replace("{version}", "--bug={canary}") + CANARY))
-    assert {canary.name: (canary.found_by, canary.options) for canary in system.canaries} == {
+    system = system_of(written(tmp_path, FILE.replace("{version}", "--bug={planted_bug}") + PLANTED_BUG))
+    assert {bug.name: (bug.found_by, bug.options) for bug in system.planted_bugs} == {
         "late": (("linearizable",), {}), "early": (("replicas-agree",), {"mode": "quick"}),
     }  # fmt: skip
     options = {option.name: option.default for option in system.options}
-    for canary in ("", "late"):
-        setup = Setup(version="local", options=options, canary=canary, nodes=NODES, client_timeout=1.0)
-        assert {role.command[-1] for role in system.roles(setup)} == {f"--bug={canary}"}
+    for planted_bug in ("", "late"):
+        setup = Setup(version="local", options=options, planted_bug=planted_bug, nodes=NODES, client_timeout=1.0)
+        assert {role.command[-1] for role in system.roles(setup)} == {f"--bug={planted_bug}"}
 
 
 def test_an_option_may_mark_its_runs(tmp_path: Path) -> None:

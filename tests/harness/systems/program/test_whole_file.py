@@ -15,7 +15,7 @@ import pytest
 
 from harness.errors import UsageError
 from harness.plan import Plan, validate
-from harness.systems.api import Alarm, Canary, Machine, Option, Role, Surface, System
+from harness.systems.api import Alarm, Machine, Option, PlantedBug, Role, Surface, System
 from harness.systems.program import file_type
 from harness.systems.program.file_type import SystemFile
 from harness.systems.promise import Promise
@@ -42,7 +42,7 @@ LEFT_OUT: Mapping[type, Mapping[str, str]] = {
         "invariants": "functions of all that was recorded",
     },
     Option: {"name": "its key"},
-    Canary: {"name": "its key"},
+    PlantedBug: {"name": "its key"},
     Surface: {"store": "the data directory of the role", "transfer_leader": "a function, which speaks to the server"},
     Role: {"node": "nodes, as one table is for several", "data": "{data}, one for each role"},
     Alarm: {},
@@ -51,7 +51,8 @@ LEFT_OUT: Mapping[type, Mapping[str, str]] = {
 }
 #: The table of a file for each declaration; of a workload it has the name.
 TABLES = {
-    System: SystemFile, Option: file_type.OptionTable, Canary: file_type.CanaryTable, Surface: file_type.FaultsTable,
+    System: SystemFile, Option: file_type.OptionTable, PlantedBug: file_type.PlantedBugTable,
+    Surface: file_type.FaultsTable,
     Role: file_type.RoleTable, Alarm: file_type.AlarmTable, Promise: file_type.PromiseTable,
     LogWords: file_type.LogWordsTable,
 }  # fmt: skip
@@ -105,8 +106,8 @@ def test_it_is_planned_with(whole: Path) -> None:
     assert (plan.label, plan.version, plan.workload) == ("whole 2 mode async", "2", "register")
     assert Plan.from_json(plan.to_json()) == plan
     assert {"--window 4", "--share 0.25", "--mode async"} <= {f"{a} {b}" for a, b in _pairs(plan.command().split())}
-    canary = validate(plan_of(whole, canary="backup-reads", unsafe_test_mode=True))
-    assert canary.found_by == ("linearizable",)
+    planted_bug = validate(plan_of(whole, planted_bug="backup-reads", unsafe_test_mode=True))
+    assert planted_bug.found_by == ("linearizable",)
 
 
 def _pairs(words: list[str]) -> Iterator[tuple[str, str]]:

@@ -19,7 +19,7 @@ import picocli.CommandLine.TypeConversionException;
  * The command line. All times are in milliseconds, all sizes in bytes.
  *
  * @param peers  the whole group, {@code n1-10.0.0.11:20911;n2-…}, as DLedger wants it
- * @param canary what the server does wrong on purpose; null for nothing
+ * @param plantedBug what the server does wrong on purpose; null for nothing
  */
 public record Options(
         String id,
@@ -38,7 +38,7 @@ public record Options(
         Store store,
         boolean fastCommit,
         Path logFile,
-        Canary canary) {
+        PlantedBug plantedBug) {
 
     /** Where DLedger keeps its log. */
     public enum Store {
@@ -83,9 +83,9 @@ public record Options(
                 valued("--store", "STORE", "where the log is kept: ${COMPLETION-CANDIDATES}")
                         .type(Store.class).defaultValue("FILE"),
                 flag("--fast-commit", "0.4.0: commit old terms at election; the default", true),
-                option("--unsafe-test-mode", "allow --canary"),
-                valued("--canary", "BUG", "be wrong on purpose, to test the harness: ${COMPLETION-CANDIDATES}")
-                        .type(Canary.class),
+                option("--unsafe-test-mode", "allow --planted-bug"),
+                valued("--planted-bug", "BUG", "be wrong on purpose, to test the harness: ${COMPLETION-CANDIDATES}")
+                        .type(PlantedBug.class),
                 option("--help", "print this").usageHelp(true),
                 option("--version", "print the version of DLedger").versionHelp(true))) {
             spec.addOption(option.build());
@@ -170,7 +170,7 @@ public record Options(
                 value(line, "--store"),
                 value(line, "--fast-commit"),
                 logFile == null ? dataDir.resolve("register.log") : logFile,
-                value(line, "--canary"));
+                value(line, "--planted-bug"));
         String wrong = options.wrong(Boolean.TRUE.equals(value(line, "--unsafe-test-mode")));
         if (wrong != null) {
             throw new ParameterException(line, wrong);
@@ -193,16 +193,16 @@ public record Options(
         if (indexFileSize % INDEX_UNIT != 0) {
             return "--index-file-size: a multiple of " + INDEX_UNIT + ", not " + indexFileSize;
         }
-        if (canary != null && !unsafe) {
-            return "--canary: makes the server wrong on purpose; give --unsafe-test-mode too";
+        if (plantedBug != null && !unsafe) {
+            return "--planted-bug: makes the server wrong on purpose; give --unsafe-test-mode too";
         }
-        if (canary != null && canary.needsSnapshots() && !snapshot) {
-            return "--canary: " + canary + " does nothing without --snapshot; give it too";
+        if (plantedBug != null && plantedBug.needsSnapshots() && !snapshot) {
+            return "--planted-bug: " + plantedBug + " does nothing without --snapshot; give it too";
         }
         return null;
     }
 
-    /** Whether this node's id is the last of all peers' in alphabetical order; for canaries of one node alone. */
+    /** Whether this node's id is the last of all peers' in alphabetical order; for planted bugs of one node alone. */
     public boolean isLastPeer() {
         return Arrays.stream(peers.split(";")).map(peer -> peer.split("-")[0]).allMatch(peer -> peer.compareTo(id) <= 0);
     }

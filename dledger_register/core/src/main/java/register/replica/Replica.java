@@ -17,7 +17,7 @@ public interface Replica {
     /** What the node reports about itself. Takes no lock and never blocks. */
     ReplicaStatus status();
 
-    /** Forgets whom this node voted for in its current term, which a node must never do; for {@link CanaryReplica}. */
+    /** Forgets whom this node voted for in its current term, which a node must never do; for {@link PlantedBugReplica}. */
     void forgetVote();
 
     void stop();

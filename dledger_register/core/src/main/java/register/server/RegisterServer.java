@@ -9,10 +9,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import register.options.Options;
 import register.port.ClientPort;
-import register.replica.CanaryReplica;
+import register.replica.PlantedBugReplica;
 import register.replica.Replica;
 import register.replica.ReplicaFactory;
-import register.state.CanaryMachine;
+import register.state.PlantedBugMachine;
 import register.state.Health;
 import register.state.RegisterMachine;
 
@@ -36,11 +36,11 @@ public final class RegisterServer implements AutoCloseable {
 
     public RegisterServer(Options options, ReplicaFactory factory, Health health) {
         this.options = options;
-        RegisterMachine machine = options.canary() == null
+        RegisterMachine machine = options.plantedBug() == null
                 ? new RegisterMachine(health)
-                : new CanaryMachine(health, options.canary(), options.isLastPeer());
+                : new PlantedBugMachine(health, options.plantedBug(), options.isLastPeer());
         Replica plain = factory.create(options, machine);
-        this.replica = options.canary() == null ? plain : new CanaryReplica(plain, machine, options.canary());
+        this.replica = options.plantedBug() == null ? plain : new PlantedBugReplica(plain, machine, options.plantedBug());
         this.service = new Service(
                 options.id(), factory.version(), replica, machine, health, System::currentTimeMillis);
     }

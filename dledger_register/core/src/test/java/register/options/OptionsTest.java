@@ -37,7 +37,7 @@ class OptionsTest {
         assertEquals(2000, options.heartbeatMs());
         assertEquals(Options.Store.FILE, options.store());
         assertTrue(options.fastCommit());
-        assertNull(options.canary());
+        assertNull(options.plantedBug());
     }
 
     @Test
@@ -46,22 +46,22 @@ class OptionsTest {
                 "--group", "g", "--snapshot", "--snapshot-threshold", "500", "--heartbeat-ms", "250",
                 "--heartbeat-leak", "4", "--min-vote-ms", "100", "--max-vote-ms", "300", "--data-file-size", "1048576",
                 "--index-file-size", "3200", "--store", "MEMORY", "--log-file", "/x/y.log", "--no-fast-commit",
-                "--unsafe-test-mode", "--canary", "ack-before-commit");
+                "--unsafe-test-mode", "--planted-bug", "ack-before-commit");
         assertEquals(
                 new Options(
                         "n1", "g", "n1-10.0.0.11:20911;n2-host-b:20912", Path.of("/data/register"), 20912, true, 500, 250,
                         4, 100, 300, 1048576, 3200, Options.Store.MEMORY, false, Path.of("/x/y.log"),
-                        Canary.ACK_BEFORE_COMMIT),
+                        PlantedBug.ACK_BEFORE_COMMIT),
                 options);
-        assertEquals(Canary.STALE_READS, parse("--unsafe-test-mode", "--canary", "stale-reads").canary());
+        assertEquals(PlantedBug.STALE_READS, parse("--unsafe-test-mode", "--planted-bug", "stale-reads").plantedBug());
     }
 
     @Test
-    void everyCanaryHasItsNameAndIsInTheHelp() {
+    void everyPlantedBugHasItsNameAndIsInTheHelp() {
         String help = Options.commandLine().getUsageMessage(Ansi.OFF).replaceAll("\\s+", " ");
-        for (Canary canary : Canary.values()) {
-            assertEquals(canary, parse("--snapshot", "--unsafe-test-mode", "--canary", canary.toString()).canary());
-            assertTrue(help.contains(canary.toString()), canary.toString());
+        for (PlantedBug plantedBug : PlantedBug.values()) {
+            assertEquals(plantedBug, parse("--snapshot", "--unsafe-test-mode", "--planted-bug", plantedBug.toString()).plantedBug());
+            assertTrue(help.contains(plantedBug.toString()), plantedBug.toString());
         }
     }
 
@@ -93,11 +93,11 @@ class OptionsTest {
             --snapshot --no-snapshot          | option '--snapshot' should be specified only once
             --min-vote-ms 300 --max-vote-ms 300 | --min-vote-ms: must be less than --max-vote-ms
             --index-file-size 100             | --index-file-size: a multiple of 32
-            --canary stale-reads              | --canary: makes the server wrong on purpose
-            --unsafe-test-mode=false --canary stale-reads | --canary: makes the server wrong on purpose
-            --unsafe-test-mode --canary x     | Invalid value for option '--canary': expected one of [STALE_READS, stale-reads
-            --unsafe-test-mode --canary forget-in-snapshot | --canary: forget-in-snapshot does nothing without --snapshot
-            --unsafe-test-mode --canary snapshot-wrong-index --no-snapshot | --canary: snapshot-wrong-index does nothing
+            --planted-bug stale-reads              | --planted-bug: makes the server wrong on purpose
+            --unsafe-test-mode=false --planted-bug stale-reads | --planted-bug: makes the server wrong on purpose
+            --unsafe-test-mode --planted-bug x     | Invalid value for option '--planted-bug': expected one of [STALE_READS, stale-reads
+            --unsafe-test-mode --planted-bug forget-in-snapshot | --planted-bug: forget-in-snapshot does nothing without --snapshot
+            --unsafe-test-mode --planted-bug snapshot-wrong-index --no-snapshot | --planted-bug: snapshot-wrong-index does nothing
             """)
     void bad(String words, String message) {
         ParameterException error = assertThrows(ParameterException.class, () -> parse(words.split(" ")));

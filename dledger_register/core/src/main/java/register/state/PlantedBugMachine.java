@@ -7,10 +7,10 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
-import register.options.Canary;
+import register.options.PlantedBug;
 
 /** A state machine with a bug on purpose. Which entries it hits depends on the entry alone, so that replicas agree. */
-public final class CanaryMachine extends RegisterMachine {
+public final class PlantedBugMachine extends RegisterMachine {
 
     private static final int SKIP_ONE_IN = 20;
     private static final int LOSE_ONE_IN = 1000;
@@ -20,7 +20,7 @@ public final class CanaryMachine extends RegisterMachine {
     /** How many changes a snapshot lacks. */
     private static final int TOO_OLD = 20;
 
-    private final Canary canary;
+    private final PlantedBug plantedBug;
     private final boolean lastPeer;
     private Entry again;
     private long againAt;
@@ -30,15 +30,15 @@ public final class CanaryMachine extends RegisterMachine {
     private record Change(String key, Long before) {
     }
 
-    public CanaryMachine(Health health, Canary canary, boolean lastPeer) {
+    public PlantedBugMachine(Health health, PlantedBug plantedBug, boolean lastPeer) {
         super(health);
-        this.canary = canary;
+        this.plantedBug = plantedBug;
         this.lastPeer = lastPeer;
     }
 
     @Override
     protected Result perform(long index, Entry entry) {
-        return switch (canary) {
+        return switch (plantedBug) {
             case APPLY_TWICE -> performSomeAgain(index, entry);
             case SKIP_ENTRY -> lastPeer && hits(entry, SKIP_ONE_IN) ? without(index, entry) : super.perform(index, entry);
             case LOSE_WRITE -> hits(entry, LOSE_ONE_IN) ? without(index, entry) : super.perform(index, entry);
@@ -95,9 +95,9 @@ public final class CanaryMachine extends RegisterMachine {
     @Override
     protected Map<String, Long> all() {
         Map<String, Long> all = new TreeMap<>(super.all());
-        if (canary == Canary.FORGET_IN_SNAPSHOT) {
+        if (plantedBug == PlantedBug.FORGET_IN_SNAPSHOT) {
             longestUnwrittenFirst.stream().findFirst().ifPresent(all::remove);
-        } else if (canary == Canary.SNAPSHOT_WRONG_INDEX) {
+        } else if (plantedBug == PlantedBug.SNAPSHOT_WRONG_INDEX) {
             for (Change change : newest) {
                 if (change.before() == null) {
                     all.remove(change.key());

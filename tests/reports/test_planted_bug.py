@@ -20,17 +20,17 @@ from reports.load.run import read_run
 from reports.load.run_row import row_of
 from reports.page.context import sections_of
 from reports.site import site
-from reports.story.canary import grouped, meaning_of, verdict_shown, word_of
 from reports.story.diagnosis import Diagnosis, diagnosis_of
+from reports.story.planted_bug import grouped, meaning_of, verdict_shown, word_of
 from reports.text import junit
 from tests.support.reports.checks import DELETED
 from tests.support.reports.made import Maker
 from tests.support.reports.recorded_runs import recorded_run
 
 
-def with_canary(files: RunFiles) -> RunFiles:
+def with_planted_bug(files: RunFiles) -> RunFiles:
     plan = json.loads(files.plan.read_text())
-    files.plan.write_text(json.dumps({**plan, "canary": "stale-reads"}))
+    files.plan.write_text(json.dumps({**plan, "planted_bug": "stale-reads"}))
     return files
 
 
@@ -48,7 +48,7 @@ def test_what_a_verdict_means_when_the_bug_is_planted(fresh: Maker, kind: str, w
     files = fresh(kind)
     plain = read_run(files)
     assert ("planted" in word_of(plain), "planted" in meaning_of(plain)) == (False, False)
-    planted = read_run(with_canary(files))
+    planted = read_run(with_planted_bug(files))
     assert word_of(planted) == word
     assert meaning_of(planted).startswith(meaning)
     assert "broke a promise" not in meaning_of(planted)
@@ -64,7 +64,7 @@ def test_what_a_verdict_means_when_the_bug_is_planted(fresh: Maker, kind: str, w
 
 def test_every_text_begins_with_what_the_planted_bug_alone_does_not_explain(fresh: Maker) -> None:
     """Its next step is there, too; the twin in which only the planted bug was found leads to its counterexample."""
-    files = with_canary(fresh("invalid"))
+    files = with_planted_bug(fresh("invalid"))
     alone = read_run(files)
     assert word_of(alone) == "Invalid, as intended"
     assert diagnosed(files).place == "counterexample"
@@ -79,7 +79,7 @@ def test_every_text_begins_with_what_the_planted_bug_alone_does_not_explain(fres
     assert verdict_words(run.verdict, run.plan, run.results) == words
     assert (row.beside, row.group) == ("data lost: committed-entries-deleted", "planted bug found, and more")
     assert row.shown == "invalid", "what else was found may be about the system"
-    (group,) = groups_of([replace(row, version="0.4.0 canary stale-reads")])
+    (group,) = groups_of([replace(row, version="0.4.0 planted-bug stale-reads")])
     (dot,) = strip(group)[0]
     assert (dot.verdict, f"planted bug found, {MORE_FOUND}, " in dot.text) == ("invalid", True)
     assert group.samples[0].shown == "invalid"
@@ -94,12 +94,12 @@ def test_every_text_begins_with_what_the_planted_bug_alone_does_not_explain(fres
     assert (found.place, found.breaks[0].place) == ("invariant-1", "counterexample")
     junit.write(read_run(files), files.junit)
     assert f'name="finding" value="{row.finding}"' in files.junit.read_text()
-    files.plan.write_text(json.dumps({**run.plan, "canary": ""}))
+    files.plan.write_text(json.dumps({**run.plan, "planted_bug": ""}))
     assert (row_of(files).beside, row_of(files).finding) == ("", "data lost: committed-entries-deleted")
 
 
 def test_of_a_run_that_was_not_judged_nothing_is_said_to_be_missed(fresh: Maker) -> None:
-    files = with_canary(fresh("valid"))
+    files = with_planted_bug(fresh("valid"))
     assert "was not found" in meaning_of(read_run(files))
     files.results.unlink()
     run = read_run(files)
@@ -108,15 +108,15 @@ def test_of_a_run_that_was_not_judged_nothing_is_said_to_be_missed(fresh: Maker)
 
 
 def test_what_was_found_though_not_the_planted_bug_is_named(fresh: Maker) -> None:
-    row = row_of(with_canary(fresh("no-recovery")))
+    row = row_of(with_planted_bug(fresh("no-recovery")))
     assert (row.shown, row.finding) == ("invalid", "planted bug not found; replica behind")
-    assert row_of(with_canary(fresh("unknown"))).finding == "planted bug not found"
+    assert row_of(with_planted_bug(fresh("unknown"))).finding == "planted bug not found"
 
 
 def test_a_missed_bug_is_shown_as_missed_everywhere_and_blames_no_blindness_that_is_not_known(fresh: Maker) -> None:
-    files = with_canary(fresh("valid"))
+    files = with_planted_bug(fresh("valid"))
     plan = json.loads(files.plan.read_text())
-    files.plan.write_text(json.dumps({**plan, "canary_found_by": ["linearizable", "replicas-agree"]}))
+    files.plan.write_text(json.dumps({**plan, "planted_bug_found_by": ["linearizable", "replicas-agree"]}))
     run, row = read_run(files), row_of(files)
     assert (run.verdict, verdict_shown(run), row.verdict, row.shown) == ("valid", "missed", "valid", "missed")
     assert "either it did not, or the harness is blind" in meaning_of(run)
@@ -125,18 +125,18 @@ def test_a_missed_bug_is_shown_as_missed_everywhere_and_blames_no_blindness_that
     assert 'class="banner missed"' in page
     assert "Valid" not in page.partition("<main>")[2].partition("<table")[0]
     assert "<strong>Next:</strong> Run it again with other seeds and for longer; while no" in page
-    assert 'canary looked for by</th><td class="mono">[&#34;linearizability&#34;]</td>' in page
-    assert "canary_found_by" not in page
+    assert 'planted bug looked for by</th><td class="mono">[&#34;linearizability&#34;]</td>' in page
+    assert "planted_bug_found_by" not in page
     text = reports.render_run(files, colour=True)
     assert text.startswith("\x1b[31mMISSED: THE PLANTED BUG WAS NOT FOUND\x1b[0m")
     assert "\nNext: Run it again with other seeds" in text
     assert '<td class="verdict missed nowrap">missed</td>' in site.list_page([row])
-    (group,) = groups_of([replace(row, version="0.4.0 canary stale-reads")])
+    (group,) = groups_of([replace(row, version="0.4.0 planted-bug stale-reads")])
     assert [dot.verdict for dot in strip(group)[0]] == ["missed"]
 
 
 def test_faults_that_did_not_stand_are_named_where_the_bug_was_missed(fresh: Maker) -> None:
-    run = read_run(with_canary(fresh("valid")))
+    run = read_run(with_planted_bug(fresh("valid")))
     skipped = replace(run.receipts[0], state="skipped", witness={})
     reported = meaning_of(replace(run, receipts=[skipped, *run.receipts[1:]]))
     assert f"Of {len(run.receipts)} fault 1 was skipped (#{skipped.id} {skipped.fault} skipped)" in reported
@@ -150,7 +150,7 @@ def test_faults_that_did_not_stand_are_named_where_the_bug_was_missed(fresh: Mak
 
 def test_what_the_planted_bug_was_not_to_break_is_distinguished(fresh: Maker) -> None:
     """Committed entries that are gone from a log are worse, and no stale read removes them."""
-    files = with_canary(fresh("invalid"))
+    files = with_planted_bug(fresh("invalid"))
     results = json.loads(files.results.read_text())
     assert "this says nothing about the system under test" in meaning_of(read_run(files))
     assert [title for title, _ in grouped(read_run(files), diagnosed(files).breaks)] == ["Intended"]
@@ -214,7 +214,7 @@ def test_when_violations_were_seen_is_reported_where_it_was_counted(fresh: Maker
 
 
 def test_the_terminal_says_so_too(fresh: Maker) -> None:
-    text = reports.render_run(with_canary(fresh("invalid")))
+    text = reports.render_run(with_planted_bug(fresh("invalid")))
     assert text.startswith("INVALID, AS INTENDED\nThe planted bug stale-reads was found, as intended")
     assert "planted" not in reports.render_run(fresh("no-recovery"))
 
@@ -222,13 +222,13 @@ def test_the_terminal_says_so_too(fresh: Maker) -> None:
 def test_the_page_says_what_the_bug_does_and_how_to_look_for_longer(fresh: Maker) -> None:
     """Of one that was missed; one that was found needs no other run, and without a bug there is none to tell of."""
 
-    def head(kind: str, canary: str) -> str:
+    def head(kind: str, planted_bug: str) -> str:
         files = fresh(kind)
         plan = json.loads(files.plan.read_text())
-        command = "harness run --seed 7 --nemesis kill --time-limit 40 --unsafe-test-mode --canary lose-write"
-        files.plan.write_text(json.dumps({**plan, "canary": canary, "command": command, "time_limit": 40}))
+        command = "harness run --seed 7 --nemesis kill --time-limit 40 --unsafe-test-mode --planted-bug lose-write"
+        files.plan.write_text(json.dumps({**plan, "planted_bug": planted_bug, "command": command, "time_limit": 40}))
         results = json.loads(files.results.read_text())
-        reported = {"planted_bug": "one write in a thousand is not applied"} if canary else {}
+        reported = {"planted_bug": "one write in a thousand is not applied"} if planted_bug else {}
         environment = {**results["environment"], **reported}
         files.results.write_text(json.dumps({**results, "environment": environment}))
         assert reports.write_report(files).warnings == []
@@ -236,7 +236,7 @@ def test_the_page_says_what_the_bug_does_and_how_to_look_for_longer(fresh: Maker
         shutil.rmtree(files.root)
         return text
 
-    longer = "<code>harness run --nemesis kill --unsafe-test-mode --canary lose-write --time-limit 200</code>"
+    longer = "<code>harness run --nemesis kill --unsafe-test-mode --planted-bug lose-write --time-limit 200</code>"
     does = "Planted: lose-write: one write in a thousand is not applied."
     missed, found, plain = head("valid", "lose-write"), head("invalid", "lose-write"), head("valid", "")
     assert (does in missed, longer in missed) == (True, True)

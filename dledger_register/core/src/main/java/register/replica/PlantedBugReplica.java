@@ -2,7 +2,7 @@ package register.replica;
 
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicBoolean;
-import register.options.Canary;
+import register.options.PlantedBug;
 import register.state.Operation;
 import register.state.RegisterMachine;
 import register.state.Result;
@@ -11,24 +11,24 @@ import register.state.Result;
  * A replica with a bug on purpose, so that a test can check that the harness finds it. Never on by default: it needs
  * {@code --unsafe-test-mode} too.
  */
-public final class CanaryReplica implements Replica {
+public final class PlantedBugReplica implements Replica {
 
     private final Replica replica;
     private final RegisterMachine machine;
-    private final Canary canary;
+    private final PlantedBug plantedBug;
     private volatile boolean hasLed;
     private volatile boolean stopped;
 
-    public CanaryReplica(Replica replica, RegisterMachine machine, Canary canary) {
+    public PlantedBugReplica(Replica replica, RegisterMachine machine, PlantedBug plantedBug) {
         this.replica = replica;
         this.machine = machine;
-        this.canary = canary;
+        this.plantedBug = plantedBug;
     }
 
     @Override
     public void start() {
         replica.start();
-        if (canary == Canary.VOTE_TWICE) {
+        if (plantedBug == PlantedBug.VOTE_TWICE) {
             Thread forgetting = new Thread(this::forgetVotes, "forget-votes");
             forgetting.setDaemon(true);
             forgetting.start();
@@ -40,7 +40,7 @@ public final class CanaryReplica implements Replica {
         boolean read = operation instanceof Operation.Query || operation instanceof Operation.Get;
         if (operation instanceof Operation.Query query && readsFromMemory()) {
             completion.ok(machine.answer(query), true);
-        } else if (!read && canary == Canary.ACK_BEFORE_COMMIT) {
+        } else if (!read && plantedBug == PlantedBug.ACK_BEFORE_COMMIT) {
             acknowledgeEarly(operation, completion);
         } else {
             replica.submit(operation, completion);
@@ -48,10 +48,10 @@ public final class CanaryReplica implements Replica {
     }
 
     private boolean readsFromMemory() {
-        if (canary == Canary.DEPOSED_READS && !hasLed) {
+        if (plantedBug == PlantedBug.DEPOSED_READS && !hasLed) {
             hasLed = "leader".equals(replica.status().role());
         }
-        return canary == Canary.STALE_READS || hasLed;
+        return plantedBug == PlantedBug.STALE_READS || hasLed;
     }
 
     private synchronized void acknowledgeEarly(Operation operation, Completion completion) {

@@ -3,7 +3,7 @@ package register.options;
 import java.util.Locale;
 
 /** A bug that the server has on purpose, so that a test can check that the harness finds it. */
-public enum Canary {
+public enum PlantedBug {
     /** Log reads are answered from local memory, on any node. */
     STALE_READS,
     /** What changes the state is acknowledged as soon as the leader has appended them to its own log. */

@@ -6,9 +6,9 @@ import shlex
 from collections.abc import Sequence
 from typing import Final
 
-from history.records.results import BESIDE_CANARY, BY_CANARY
+from history.records.results import BESIDE_PLANTED_BUG, BY_PLANTED_BUG
 from history.records.text import counted
-from history.records.violations import MISSED, canary_outcome, checks_looking, shown_verdict, verdict_words
+from history.records.violations import MISSED, checks_looking, planted_bug_outcome, shown_verdict, verdict_words
 from reports.load.check_rows import checks_of
 from reports.load.run import HARNESS_FAILURE, Run, beside_violation, quoted_command
 from reports.story.breaks import Break
@@ -28,7 +28,7 @@ _NAMED: Final = 3
 
 def verdict_shown(run: Run) -> str:
     """Return the verdict as lists and the page show it, in words and colour."""
-    return shown_verdict(run.verdict, canary_outcome(run.plan, run.results))
+    return shown_verdict(run.verdict, planted_bug_outcome(run.plan, run.results))
 
 
 def word_of(run: Run) -> str:
@@ -39,12 +39,12 @@ def word_of(run: Run) -> str:
 
 def meaning_of(run: Run) -> str:
     """Write what the verdict says of the system under test, or of the harness."""
-    bug = str(run.plan.get("canary") or "")
+    bug = str(run.plan.get("planted_bug") or "")
     if not bug or run.verdict == HARNESS_FAILURE:
         return MEANINGS[run.verdict]
     if not run.results:
         return f"The bug {bug} is planted in the server; whether it was found is not known, as the run was not judged."
-    if canary_outcome(run.plan, run.results) == "found":
+    if planted_bug_outcome(run.plan, run.results) == "found":
         failed = {row["name"] for row in checks_of(run) if row["state"] == "invalid"}
         about = "this says nothing about the system under test"
         if failed - checks_looking(run.plan):
@@ -81,7 +81,7 @@ def grouped(run: Run, breaks: Sequence[Break]) -> list[tuple[str, list[Break]]]:
 
 def led_by(title: str) -> str:
     """Write what a headline begins with in a list, by the title of its group on the page."""
-    return "" if not title else BY_CANARY if title == _INTENDED else BESIDE_CANARY
+    return "" if not title else BY_PLANTED_BUG if title == _INTENDED else BESIDE_PLANTED_BUG
 
 
 def _not_installed(run: Run) -> str:
@@ -100,7 +100,7 @@ def _not_installed(run: Run) -> str:
 
 def bug_of(run: Run) -> str:
     """Say in one line what the planted bug does, as the judge recorded it, or where it is said; empty without one."""
-    bug, system = run.plan.get("canary"), run.plan.get("system")
+    bug, system = run.plan.get("planted_bug"), run.plan.get("system")
     if not bug:
         return ""
     does = run.environment.get("planted_bug")

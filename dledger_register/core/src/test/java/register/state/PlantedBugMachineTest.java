@@ -12,10 +12,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
-import register.options.Canary;
+import register.options.PlantedBug;
 
 /** Every planted bug has its effect, and a bug of all nodes has the same effect on each. */
-class CanaryMachineTest {
+class PlantedBugMachineTest {
 
     private static final int WRITES = 5000;
 
@@ -25,8 +25,8 @@ class CanaryMachineTest {
     private final Health health = new Health();
     private final RegisterMachine right = new RegisterMachine(health);
 
-    private RegisterMachine wrong(Canary canary, boolean lastPeer) {
-        return new CanaryMachine(health, canary, lastPeer);
+    private RegisterMachine wrong(PlantedBug plantedBug, boolean lastPeer) {
+        return new PlantedBugMachine(health, plantedBug, lastPeer);
     }
 
     /** One write to a new register with each entry. */
@@ -47,22 +47,22 @@ class CanaryMachineTest {
 
     @Test
     void aWriteInAThousandIsLostByAllAlike() {
-        List<Integer> lost = missing(wrong(Canary.LOSE_WRITE, false));
+        List<Integer> lost = missing(wrong(PlantedBug.LOSE_WRITE, false));
         assertTrue(lost.size() >= 1 && lost.size() <= 15, lost.toString());
-        assertEquals(lost, missing(wrong(Canary.LOSE_WRITE, true)));
+        assertEquals(lost, missing(wrong(PlantedBug.LOSE_WRITE, true)));
     }
 
     @Test
     void theLastPeerAloneSkipsEntries() {
-        int skipped = missing(wrong(Canary.SKIP_ENTRY, true)).size();
+        int skipped = missing(wrong(PlantedBug.SKIP_ENTRY, true)).size();
         assertTrue(skipped > WRITES / 40 && skipped < WRITES / 10, "" + skipped);
-        assertEquals(List.of(), missing(wrong(Canary.SKIP_ENTRY, false)));
+        assertEquals(List.of(), missing(wrong(PlantedBug.SKIP_ENTRY, false)));
     }
 
     @Test
     void aWriteComesBackAfterNewerOnesOnAllNodesAlike() {
-        RegisterMachine first = wrong(Canary.APPLY_TWICE, false);
-        RegisterMachine second = wrong(Canary.APPLY_TWICE, true);
+        RegisterMachine first = wrong(PlantedBug.APPLY_TWICE, false);
+        RegisterMachine second = wrong(PlantedBug.APPLY_TWICE, true);
         int older = 0;
         for (int i = 0; i < WRITES; i++) {
             Entry entry = new Entry(17, i, new Operation.Write("k", i));
@@ -75,12 +75,12 @@ class CanaryMachineTest {
 
     @Test
     void anAddAndATransferCountTwice() {
-        RegisterMachine adding = wrong(Canary.APPLY_TWICE, false);
+        RegisterMachine adding = wrong(PlantedBug.APPLY_TWICE, false);
         for (int i = 0; i < WRITES; i++) {
             adding.apply(i, new Entry(17, i, new Operation.Add("c", 1)));
         }
         assertTrue(adding.get("c") > WRITES + 20 && adding.get("c") < WRITES + 200, "" + adding.get("c"));
-        RegisterMachine moving = wrong(Canary.APPLY_TWICE, false);
+        RegisterMachine moving = wrong(PlantedBug.APPLY_TWICE, false);
         for (int i = 0; i < WRITES; i++) {
             moving.apply(i, new Entry(17, i, new Operation.Transfer("a", "b", 1)));
         }
@@ -90,7 +90,7 @@ class CanaryMachineTest {
 
     @Test
     void aLockIsGivenAwayThoughItIsHeld() {
-        RegisterMachine machine = wrong(Canary.LOSE_WRITE, false);
+        RegisterMachine machine = wrong(PlantedBug.LOSE_WRITE, false);
         int given = 0;
         for (int i = 0; i < WRITES; i++) {
             given += machine.apply(i, new Entry(17, i, new Operation.Acquire("l"))).swapped() ? 1 : 0;
@@ -116,14 +116,14 @@ class CanaryMachineTest {
 
     @Test
     void aSnapshotForgetsTheRegisterThatWasNotWrittenForLongest() {
-        RegisterMachine loaded = reloaded(wrong(Canary.FORGET_IN_SNAPSHOT, false), 100);
+        RegisterMachine loaded = reloaded(wrong(PlantedBug.FORGET_IN_SNAPSHOT, false), 100);
         assertNull(loaded.get("k1"));
         assertEquals(99, loaded.mark().registers());
     }
 
     @Test
     void theStateInASnapshotIsTooOld() {
-        RegisterMachine loaded = reloaded(wrong(Canary.SNAPSHOT_WRONG_INDEX, false), 100);
+        RegisterMachine loaded = reloaded(wrong(PlantedBug.SNAPSHOT_WRONG_INDEX, false), 100);
         assertEquals(0, loaded.get("k0"), "written over since");
         assertNull(loaded.get("k99"));
         assertNull(loaded.get("k81"));
@@ -132,8 +132,8 @@ class CanaryMachineTest {
 
     @ParameterizedTest
     @EnumSource(names = {"STALE_READS", "ACK_BEFORE_COMMIT", "VOTE_TWICE", "DEPOSED_READS"})
-    void bugsOfTheReplicaLeaveTheStateMachineAlone(Canary canary) {
-        RegisterMachine machine = wrong(canary, true);
+    void bugsOfTheReplicaLeaveTheStateMachineAlone(PlantedBug plantedBug) {
+        RegisterMachine machine = wrong(plantedBug, true);
         assertEquals(List.of(), missing(machine));
         missing(right);
         assertEquals(right.mark(), machine.mark());
