@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
 from harness.judge.recorded import Recorded
 from history import Receipt
@@ -68,6 +69,7 @@ def windows_of(recorded: Recorded) -> list[Window]:
     first = moments.get("main", 0)
     last = moments.get("main-end", max((op.ended for op in recorded.operations), default=first))
     clock = recorded.clock
+    stretches = _stretches(recorded, first, last)
     notices = recorded.plan.under_test.surface(recorded.plan.setup()).notices_s
     found = []
     for receipt in recorded.receipts:
@@ -76,9 +78,10 @@ def windows_of(recorded: Recorded) -> list[Window]:
         begin = max(first, receipt.stood)
         end = min((last, *_ends(receipt)))
         if end >= begin:
-            answerable, stood = _answerable_s(recorded, begin, end, clock), (clock.at(end) - clock.at(begin)) / 1e9
+            parts, stood = _within(stretches, begin, end), (clock.at(end) - clock.at(begin)) / 1e9
+            answerable = _answerable_s(parts, clock)
             exempt = _exempt(answerable, stood, notices)
-            thirds = _thirds(recorded, begin, end, clock) if stood >= THIRDS_S else ()
+            thirds = _thirds(parts, begin, end, clock, notices) if stood >= THIRDS_S else ()
             found.append(Window(receipt.id, receipt.fault, begin, end, exempt, answerable, thirds=thirds))
     short = [window for window in found if window.exempt and window.answerable_s]
     if sum(window.answerable_s for window in short) >= notices or not any(window.asked for window in found):
@@ -103,23 +106,41 @@ def _exempt(answerable: float, stood: float, notices: float) -> str:
     return f"a quorum could have answered for only {answerable:.1f} s of it" if answerable < notices else ""
 
 
-def _answerable_s(recorded: Recorded, begin: int, end: int, clock: AwakeClock) -> float:
+class Stretch(NamedTuple):
+    """A time in which no fault begins or ends, and whether a quorum was left in it."""
+
+    low: int
+    high: int
+    answerable: bool
+
+
+def _stretches(recorded: Recorded, first: int, last: int) -> list[Stretch]:
+    """Cut a time where a fault begins or ends: faults that overlap another need not overlap each other."""
+    edges = (edge for one in recorded.receipts for edge in (one.started, one.healed) if edge is not None)
+    return [
+        Stretch(low, high, quorum_left(recorded.members, _standing(recorded, low, high)))
+        for low, high in pairwise(sorted({first, last, *(edge for edge in edges if first < edge < last)}))
+    ]
+
+
+def _within(stretches: Sequence[Stretch], begin: int, end: int) -> list[Stretch]:
+    """The parts of stretches that a window holds."""
+    clipped = (Stretch(max(low, begin), min(high, end), answerable) for low, high, answerable in stretches)
+    return [part for part in clipped if part.low < part.high]
+
+
+def _answerable_s(parts: Sequence[Stretch], clock: AwakeClock) -> float:
     """Seconds without an interruption for which a quorum was left: the longest such part of a window."""
     longest = lasted = 0.0
-    for low, high in _stretches(recorded, begin, end):
-        left = quorum_left(recorded.members, _standing(recorded, low, high))
-        lasted = lasted + (clock.at(high) - clock.at(low)) / 1e9 if left else 0.0
+    for low, high, answerable in parts:
+        lasted = lasted + (clock.at(high) - clock.at(low)) / 1e9 if answerable else 0.0
         longest = max(longest, lasted)
     return longest
 
 
-def _thirds(recorded: Recorded, begin: int, end: int, clock: AwakeClock) -> tuple[Third, ...]:
-    notice = round(2e9 * recorded.plan.under_test.surface(recorded.plan.setup()).notices_s)
-    ready = [
-        (clock.at(low) + notice, clock.at(high))
-        for low, high in _stretches(recorded, begin, end)
-        if quorum_left(recorded.members, _standing(recorded, low, high))
-    ]
+def _thirds(parts: Sequence[Stretch], begin: int, end: int, clock: AwakeClock, notices: float) -> tuple[Third, ...]:
+    notice = round(2e9 * notices)
+    ready = [(clock.at(low) + notice, clock.at(high)) for low, high, answerable in parts if answerable]
     edges = [begin + (end - begin) * number // 3 for number in range(4)]
 
     def third(low: int, high: int) -> Third:
@@ -128,12 +149,6 @@ def _thirds(recorded: Recorded, begin: int, end: int, clock: AwakeClock) -> tupl
         return Third(low, high, (until - since) / 1e9, able / 1e9)
 
     return tuple(third(low, high) for low, high in pairwise(edges))
-
-
-def _stretches(recorded: Recorded, begin: int, end: int) -> Iterator[tuple[int, int]]:
-    """Cut a window where another fault begins or ends: faults that overlap it need not overlap each other."""
-    edges = (edge for one in recorded.receipts for edge in (one.started, one.healed) if edge is not None)
-    return pairwise(sorted({begin, end, *(edge for edge in edges if begin < edge < end)}))
 
 
 def _standing(recorded: Recorded, low: int, high: int) -> list[Receipt]:
@@ -155,14 +170,16 @@ def quorum_left(members: Sequence[str], receipts: Iterable[Receipt]) -> bool:
         if stops(receipt.fault)
         for node in (*receipt.nodes, *receipt.witness.get("pids_gone", ()))
     }
-    cut = {
-        frozenset((node, str(peer)))
-        for receipt in standing
-        for node, peers in receipt.targets.get("grudge", {}).items()
-        for peer in peers
-    }
+    drops = defaultdict[str, set[str]](set)
+    for receipt in standing:
+        for node, peers in receipt.targets.get("grudge", {}).items():
+            drops[node].update(map(str, peers))
     up = [node for node in members if node not in down]
-    reached = (1 + sum(frozenset((node, other)) not in cut for other in up if other != node) for node in up)
+
+    def exchange(one: str, other: str) -> bool:
+        return other not in drops[one] and one not in drops[other]
+
+    reached = (1 + sum(exchange(node, other) for other in up if other != node) for node in up)
     return max(reached, default=0) > len(members) // 2
 
 

@@ -47,8 +47,9 @@ NETWORK_LEGEND: Final = (
     "bold ring: leader at the start; red ring: killed, paused or shaped"
 )
 MAX_TOPOLOGIES: Final = 12
-#: Limit of links in one of them, those that a fault changed first: each is a patch of its own, a few ms to draw.
-MAX_LINKS: Final = 240
+#: Limit of links in all of them together, those that a fault changed first: each is a patch of its own, and takes 4 ms.
+#: Twelve networks of nine nodes are drawn whole.
+MAX_LINKS: Final = 480
 #: Above this many points of an outcome the scatter has one in each cell of a grid.
 MAX_POINTS: Final = 60_000
 #: Cells of that grid across and up, each about a third of a marker wide.
@@ -301,17 +302,17 @@ def networks(drawn: Drawn, marks: Marks) -> Figure | None:  # noqa: ARG001 (one 
     for axes in grid.flat:
         axes.set_axis_off()
     for axes, window in zip(grid.flat, shown, strict=False):
-        _network(axes, window, topology.topology_of(window, drawn.run.nodes, drawn.windows))
+        _network(axes, window, topology.topology_of(window, drawn.run.nodes, drawn.windows), MAX_LINKS // len(shown))
     figure.supxlabel(NETWORK_LEGEND, fontsize=7, color="#5b6470")
     return figure
 
 
-def _network(axes: Axes, window: FaultWindow, network: topology.Topology) -> None:
+def _network(axes: Axes, window: FaultWindow, network: topology.Topology, most: int) -> None:
     nodes = list(network.positions)
     graph: Any = nx.DiGraph()
     graph.add_nodes_from(nodes)
     places = {node: (x, 1 - y) for node, (x, y) in network.positions.items()}
-    shown = sorted(network.links, key=lambda link: link.state == "kept")[:MAX_LINKS]
+    shown = sorted(network.links, key=lambda link: link.state == "kept")[:most]
     for state, style, colour, arrows in (
         ("kept", "-", "#5b6470", "-"),
         ("cut", ":", "#E2A5A0", "-"),

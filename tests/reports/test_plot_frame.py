@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
+from matplotlib.patches import FancyArrowPatch
 
 from history import Receipt, RunFiles
 from history.columns.operations import from_operations
@@ -222,3 +223,33 @@ def test_of_very_many_points_each_cell_has_one_so_that_none_is_alone_where_nothi
     width, height = np.ptp(begun) / 20, np.ptp(np.log(ok)) / 10
     for at, took in zip(begun, np.log(ok), strict=True):
         assert ((np.abs(x - at) <= width) & (np.abs(np.log(y) - took) <= height)).any()
+
+
+@pytest.mark.parametrize(("nodes", "whole"), [(9, True), (70, False)])
+def test_networks_are_drawn_with_a_bounded_number_of_links(tmp_path: Path, nodes: int, whole: bool) -> None:
+    """A patch each, which takes milliseconds: what is left out is said, and cut links are drawn first."""
+    names = [f"n{number}" for number in range(nodes)]
+    cut = {names[0]: names[1:4]}
+    spans = [(number * S, number * S + S // 2) for number in range(plots.MAX_TOPOLOGIES + 3)]
+    receipts = [
+        Receipt(
+            number, "bridge", "installed", start, targets={"grudge": cut}, stood=start, healed=stop, witness={"a": 1}
+        )
+        for number, (start, stop) in enumerate(spans)
+    ]
+    run = SimpleNamespace(
+        operations=from_operations([]), receipts=receipts, end=20 * S, fault_rows={}, state={}, nodes=tuple(names),
+        members=tuple(names),
+    )  # fmt: skip
+    windows = faults.fault_windows(run, [])  # type: ignore[arg-type]
+    drawn = SimpleNamespace(run=run, windows=windows)
+    figure = plots.networks(drawn, Marks((), (), 0))  # type: ignore[arg-type]
+    assert figure is not None
+    panels = [axes for axes in figure.axes if axes.get_title()]
+    assert len(panels) == plots.MAX_TOPOLOGIES
+    links = [[patch for patch in axes.patches if isinstance(patch, FancyArrowPatch)] for axes in panels]
+    assert sum(map(len, links)) <= plots.MAX_LINKS
+    assert {("links" in axes.get_title(), len(mine)) for axes, mine in zip(panels, links, strict=True)} == {
+        (not whole, nodes * (nodes - 1) // 2 if whole else plots.MAX_LINKS // plots.MAX_TOPOLOGIES)
+    }
+    assert all(sum(to_hex(patch.get_edgecolor()) == "#1b1f24" for patch in mine) == 3 for mine in links)

@@ -6,11 +6,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
 import pytest
 
+from harness.judge import fault_windows
 from harness.judge.damage import NONE
 from harness.judge.fault_windows import quorum_left, windows_of
 from harness.judge.gates import required_count
@@ -707,6 +710,20 @@ def test_gate_under_fault_counts_as_down_only_who_is_down_at_the_same_time() -> 
     asked = short(4, "n1", 5, 15)
     nearly = replace(in_turn, receipts=(long, short(2, "n2", 20, 48), short(3, "n3", 20, 48), asked))
     assert windows_of(nearly)[0].exempt == "a quorum could have answered for only 2.0 s of it"
+
+
+def test_quorums_are_counted_once_for_each_stretch_however_many_faults_overlap(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A received run may have any number of faults, each over all the others."""
+    calls = count()
+
+    def counted(members: Sequence[str], receipts: Iterable[Receipt]) -> bool:
+        next(calls)
+        return quorum_left(members, receipts)
+
+    monkeypatch.setattr(fault_windows, "quorum_left", counted)
+    many = tuple(receipt(id=n, started=(5 + n) * S // 4, stood=(5 + n) * S // 4, healed=45 * S) for n in range(60))
+    assert len(windows_of(replace(good(), receipts=many))) == 60
+    assert next(calls) <= 2 * 60 + 1
 
 
 @pytest.mark.parametrize(
