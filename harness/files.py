@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -30,6 +30,7 @@ from checker.models.registry import MODELS, model_named
 from checker.per_key import by_key, check_operations
 from harness.errors import StoreError, UsageError
 from harness.jepsen_store import history_in, notes_on
+from harness.store import LATEST
 from history import Counterexample, Event, FormatError, Header, HistoryWriter, KeyVerdict, worst
 from history.codes import CAS, FAIL, OK
 from history.readers import Foreign, OperationColumns, read_any
@@ -60,8 +61,14 @@ def file_type(path: Path) -> int:
         return 0
 
 
+def is_history_file(target: str) -> bool:
+    """Whether a target is a file, a pipe or a directory of Jepsen's store, and not a run of ours."""
+    path = Path(target)
+    return target != LATEST and (history_in(path) is not None or file_type(path) in (stat.S_IFREG, stat.S_IFIFO))
+
+
 @contextmanager
-def _at_rest(path: Path) -> Iterator[Path]:
+def at_rest(path: Path) -> Iterator[Path]:
     """The file itself, or a copy of a pipe's content, because readers read a file more than once."""
     if file_type(path) != stat.S_IFIFO:
         yield path
@@ -128,7 +135,7 @@ def check_file(path: Path, asked: FileCheckOptions) -> Checked:
     if (stored := history_in(path)) is not None:
         checked = check_file(stored, asked)
         return replace(checked, notes=(*notes_on(path, stored, checked.report), *checked.notes))
-    with _errors_named(path), _at_rest(path) as file:
+    with _errors_named(path), at_rest(path) as file:
         history = read_foreign(file, asked)
         if asked.model is None and history.model is None and history.format == "jsonl":
             raise UsageError(
@@ -160,7 +167,7 @@ def check_file(path: Path, asked: FileCheckOptions) -> Checked:
 def describe_format(path: Path, asked: FileCheckOptions) -> list[str]:
     """What is recognized in a history file and how it is read, as lines.  Raises UsageError."""
     path = history_in(path) or path
-    with _errors_named(path), _at_rest(path) as file:
+    with _errors_named(path), at_rest(path) as file:
         history = read_foreign(file, asked)
     title = FORMATS[history.format].title if history.format in FORMATS else "our own"
     lines = [f"format: {history.format} ({title})"]
@@ -200,12 +207,12 @@ def _errors_named(path: Path) -> Iterator[None]:
         raise UsageError(f"{path}: {error.strerror or error}") from None
 
 
-def read_foreign(file: Path, asked: FileCheckOptions) -> Foreign:
+def read_foreign(file: Path, asked: FileCheckOptions, large: int = LARGE) -> Foreign:
     """Read a history file as the options say.  Raises FormatError, MappingError, OSError."""
     if asked.format is not None and asked.format not in FORMATS:
         raise UsageError(f"--format: {hint(asked.format, tuple(FORMATS))}, not {asked.format!r}")
     fields = None if asked.fields is None else FieldMap.parse(asked.fields)
-    return read_any(file, model=asked.model, name=asked.format, fields=fields)
+    return read_any(file, model=asked.model, large=large, name=asked.format, fields=fields)
 
 
 def _misfit(error: ModelError, taken: Taken, file: Path, path: Path) -> UsageError:
@@ -326,7 +333,7 @@ def shrink_file(path: Path, asked: FileCheckOptions, target: Path) -> tuple[Coun
     with tempfile.TemporaryDirectory(prefix="harness-") as directory:
         for number, whole in enumerate(_parts(example, history, model_named(name))):
             written = Path(directory, f"{number}.jsonl")
-            _write(as_events(whole), header, written)
+            write_events(as_events(whole), header, written)
             if check_file(written, FileCheckOptions(deadline_s=asked.deadline_s)).report.verdict == "invalid":
                 break
         else:
@@ -360,13 +367,22 @@ def _parts(example: Counterexample, history: Foreign, model: Model) -> Iterator[
     yield replace(example, operations=tuple(mine))
 
 
-def write_plainly(path: Path, asked: FileCheckOptions, target: Path) -> None:
-    """Write a history file as a ``history.jsonl`` that needs nothing but the name of its model, which it names.
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """A history as one that needs nothing but the name of its model; ``notes`` name what was assumed."""
 
-    Raises UsageError for a file that is no history, or no history of that model, and OSError.
+    header: Header
+    events: list[Event]
+    notes: tuple[str, ...] = ()
+
+
+def plainly(path: Path, asked: FileCheckOptions, large: int = LARGE) -> tuple[Plain, Foreign]:
+    """Read a history file and take it as its model does; also as it was read, from ``large`` bytes on as columns.
+
+    Raises UsageError for a file that is no history, or no history of that model.
     """
     with _errors_named(path):
-        history = read_foreign(path, asked)
+        history = read_foreign(path, asked, large)
         if (columns := history.columns) is not None:
             rows = [columns.operation(row) for row in range(columns.invoke.size)]
             history = replace(history, operations=rows, columns=None)
@@ -380,7 +396,14 @@ def write_plainly(path: Path, asked: FileCheckOptions, target: Path) -> None:
         model = _name_of(taken.model, name)
         if initial is not None and isinstance(taken.model, Bank):
             model, initial = f"{model}-unknown", balances(initial)
-        _write(as_plain_events(taken, initial), Header(test=path.name, model=model), target)
+        header = Header(test=path.name, model=model)
+        return Plain(header, as_plain_events(taken, initial), (*history.assumed, *taken.notes)), history
+
+
+def write_plainly(path: Path, asked: FileCheckOptions, target: Path) -> None:
+    """Write a history file as :func:`plainly` has it.  Raises UsageError, and OSError."""
+    plain, _ = plainly(path, asked)
+    write_events(plain.events, plain.header, target)
 
 
 def needs_convention(path: Path) -> bool:
@@ -404,11 +427,14 @@ def _name_of(model: Model, name: str) -> str:
     return name if model.name in (name, model_named(name).name) else model.name
 
 
-def _write(events: list[Event], header: Header, path: Path) -> None:
+def write_events(events: Sequence[Event], header: Header, path: Path) -> None:
+    """Write a ``history.jsonl``; the places of the events become their indexes.  Raises OSError."""
     times = iter([event.time for event in events])
     writer = HistoryWriter(path, header, started_ns=0, clock=lambda: next(times))
     for event in events:
-        writer.append(event.type, event.process, event.f, value=event.value, key=event.key, node=event.node)
+        writer.append(
+            event.type, event.process, event.f, value=event.value, key=event.key, node=event.node, error=event.error
+        )
     writer.close()
 
 

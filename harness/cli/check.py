@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import stat
 import time
 from contextlib import suppress
 from dataclasses import replace
@@ -16,7 +15,14 @@ import click
 
 from harness.cli.completion import complete_levels, complete_runs
 from harness.cli.json_output import json_line, json_option, progress_of, run_document
-from harness.cli.shared_options import DEADLINE_S, file_options, spark_option, spark_options, store_option
+from harness.cli.shared_options import (
+    DEADLINE_S,
+    file_options,
+    refuse_of_file,
+    spark_option,
+    spark_options,
+    store_option,
+)
 from harness.errors import UsageError
 from harness.execution.progress import Progress
 from harness.spark_choice import choose
@@ -58,12 +64,10 @@ def check(
     store directories, porcupine's logs, JSON and CSV of other tools, all of them also gzipped.  FILE may be a pipe;
     - is standard input.
     """
-    from harness.files import describe_format, file_type
-    from harness.jepsen_store import history_in
-    from harness.store import LATEST, find_run_or_file
+    from harness.files import describe_format, is_history_file
+    from harness.store import find_run_or_file
 
-    is_stored = history_in(Path(target)) is not None
-    if target != LATEST and (is_stored or file_type(Path(target)) in (stat.S_IFREG, stat.S_IFIFO)):
+    if is_history_file(target):
         if spark or spark_conf:
             raise UsageError(f"--spark and --spark-conf are for a run; {target} is a file, judged in this process")
         if level is not None:
@@ -76,12 +80,8 @@ def check(
             return 0
         return _check_file(Path(target), asked, as_json=as_json)
     files = find_run_or_file(target, store)
-    of_files = {
-        **asked.given(), "--level": level, "--engine": engine, "--explain-format": explain_format,
-        "--deadline": asked.deadline_s != DEADLINE_S,
-    }  # fmt: skip
-    if given := [name for name, value in of_files.items() if value]:
-        raise UsageError(f"{', '.join(given)}: for a history file, and {target} is a run")
+    of_files = {"--level": level, "--engine": engine, "--explain-format": explain_format}
+    refuse_of_file({**asked.given(), **of_files, "--deadline": asked.deadline_s != DEADLINE_S}, target)
     start = {"master": spark_master, "settings": spark_conf}
     return _check_run(files, store, start, spark=spark, as_json=as_json)
 

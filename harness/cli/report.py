@@ -3,34 +3,47 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from harness.cli.completion import complete_runs
-from harness.cli.shared_options import Directory, store_option
-from harness.errors import StoreError
+from harness.cli.shared_options import Directory, file_options, refuse_of_file, store_option
+from harness.errors import StoreError, UsageError
 from history.extras import require
+
+if TYPE_CHECKING:
+    from harness.files import FileCheckOptions
 
 _FORMATS: Final = ("perfetto", "csv", "parquet")
 
 
 @click.command("report")
-@click.argument("run_path", metavar="RUN", default="latest", shell_complete=complete_runs)
+@click.argument("target", metavar="RUN|FILE", default="latest", shell_complete=complete_runs)
 @click.option("--site", type=Directory(), help="Write the site over the store there.")
+@click.option(
+    "--output", "-o", type=click.Path(path_type=Path, dir_okay=False),
+    help="The page of a FILE.  [default: FILE.report.html]",
+)  # fmt: skip
+@file_options
 @store_option
-def report(run_path: str, site: Path | None, store: Path) -> int:
+def report(target: str, site: Path | None, output: Path | None, asked: FileCheckOptions, store: Path) -> int:
     """Draw report.html, plots and junit.xml of RUN (a run's directory; the latest one if not given).
 
-    With --site, write the pages over all runs of the store as static files instead.
+    Or judge the history in FILE, as harness check does, and draw its page. With --site, write the pages over all runs
+    of the store as static files instead.
     """
     if site is not None:
         return _write_site(store, site)
+    from harness.files import is_history_file
     from harness.judge.conclude import draw
-    from harness.store import find_run, require_history
+    from harness.store import find_run_or_file, require_history
     from history.recording import Recording
 
-    files = find_run(run_path, store)
+    if is_history_file(target):
+        return _draw_file(Path(target), output, asked)
+    files = find_run_or_file(target, store)
+    refuse_of_file({**asked.given(), "--output": output}, target)
     if not (files.results.exists() or files.state.exists()):
         require_history(files)
     drawn = draw(Recording(files.root))
@@ -39,6 +52,19 @@ def report(run_path: str, site: Path | None, store: Path) -> int:
     if files.report not in drawn.paths:
         raise StoreError(f"{files.report} was not written")
     click.echo(files.report)
+    return 0
+
+
+def _draw_file(path: Path, output: Path | None, asked: FileCheckOptions) -> int:
+    require("report")
+    from harness.file_report import draw_file
+
+    if output is None and (str(path) == "-" or path.is_fifo()):
+        raise UsageError(f"{path} is a pipe: name the page to write with --output")
+    page = output or (path / "report.html" if path.is_dir() else path.with_name(f"{path.name}.report.html"))
+    for warning in draw_file(path, asked, page):
+        click.echo(f"warning: {warning}", err=True)
+    click.echo(page)
     return 0
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -146,6 +146,12 @@ def file_options(command: Callable[..., Any]) -> Callable[..., Any]:
         return command(asked=FileCheckOptions(model, initial, None, deadline, null, format_, fields), **others)
 
     return _with(_FILE_OPTIONS, with_asked)
+
+
+def refuse_of_file(options: Mapping[str, Any], target: str) -> None:
+    """Refuse options of history files where the target is a run.  Raises UsageError naming those that were given."""
+    if given := [name for name, value in options.items() if value]:
+        raise UsageError(f"{', '.join(given)}: for a history file, and {target} is a run")
 
 
 def suite_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -243,6 +243,16 @@ def planted_bug_prefix(plan: Plan, checks: Sequence[Check]) -> str:
     return f"the planted bug {plan.planted_bug} was not found; "
 
 
+def answer_to_clients(of_clients: Check, keys: Sequence[KeyVerdict]) -> str:
+    """The verdict on what clients saw, with the first counterexample: ``linearizable: no (stale-read: …)``."""
+    text = f"{of_clients.name}: {_ANSWERS[of_clients.verdict]}"
+    if of_clients.name != "linearizable" and of_clients.verdict != "valid":
+        text += f", {of_clients.seen}"
+    examples = [example for key in keys for example in key.counterexamples]
+    example = min(examples, key=attrgetter("completed_at"), default=None)
+    return text if example is None else f"{text} ({example.kind}: {example.sentence.rstrip('.')})"
+
+
 def sentence(
     checks: Sequence[Check],
     keys: Sequence[KeyVerdict],
@@ -251,13 +261,7 @@ def sentence(
 ) -> str:
     """The verdict in one sentence, of checks of which the first is that of the clients and the second recovery."""
     of_clients, back, *others = checks
-    parts = [f"{of_clients.name}: {_ANSWERS[of_clients.verdict]}"]
-    if of_clients.name != "linearizable" and of_clients.verdict != "valid":
-        parts[0] += f", {of_clients.seen}"
-    examples = [example for key in keys for example in key.counterexamples]
-    example = min(examples, key=attrgetter("completed_at"), default=None)
-    if example is not None:
-        parts[0] += f" ({example.kind}: {example.sentence.rstrip('.')})"
+    parts = [answer_to_clients(of_clients, keys)]
     if recovery is not None:
         parts.append(f"recovery: {_ANSWERS[back.verdict]}, {back.seen}")
     parts += [f"{check.name}: {check.seen}" for check in others if check.verdict != "valid"]

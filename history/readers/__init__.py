@@ -13,6 +13,7 @@ module              reads
 ``records``         the form that all of these are parsed into; ``mapping`` gives fields our names, ``intervals`` makes
                     events of whole operations
 ``jepsen_events``   conventions: from records to events
+``nemesis``         what another tool's nemesis did, as faults
 ``porcupine_kv``    what a key-value log of porcupine's may hold
 ``text_columns``    EDN and logs by their lines, for millions of operations
 ``parquet``         our ``tables/operations.parquet``

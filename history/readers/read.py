@@ -6,7 +6,7 @@ import gzip
 import os
 import tempfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +21,8 @@ from history.readers.scanned import NotColumnarError
 from history.readers.transactions.columns import TRANSACTION_OBJECTS, TransactionColumns
 from history.records.events import (
     INITIAL,
+    NEMESIS,
+    Event,
     Header,
     line_of_event,
     parse_header,
@@ -41,7 +43,8 @@ class Foreign:
     ``initial`` is the value with which the file says that its registers start (None: absent).
     ``torn``: the last line was incomplete and was left out.  ``note`` says so, or what else is strange at the end.
     ``line`` gives the place of an event by its index, where that is known.  ``mapping`` says from which fields of the
-    file ours are, ``assumed`` what else was assumed.
+    file ours are, ``assumed`` what else was assumed.  ``nemesis`` are the events of the nemesis, of a text that was
+    read event by event.
     """
 
     format: str
@@ -54,6 +57,7 @@ class Foreign:
     line: Callable[[int], str] | None = None
     mapping: Mapping[str, str] = field(default_factory=dict)
     assumed: tuple[str, ...] = ()
+    nemesis: tuple[Event, ...] = ()
 
 
 def read_any(
@@ -158,8 +162,12 @@ def _text(path: Path, model: str | None, large: int, name: str | None, fields: F
     operations = pair(read.history.events, str(path), line)
     return Foreign(
         name, operations, model=read.model, note=_unended(path, name), line=line, mapping=read.records.mapping,
-        assumed=read.records.notes,
+        assumed=read.records.notes, nemesis=_of_nemesis(read.history.events),
     )  # fmt: skip
+
+
+def _of_nemesis(events: Iterable[Event]) -> tuple[Event, ...]:
+    return tuple(event for event in events if event.process == NEMESIS)
 
 
 def _unended(path: Path, name: str) -> str | None:
@@ -187,8 +195,9 @@ def _jsonl(path: Path, model: str | None, large: int) -> Foreign:
     operations = pair(events, str(path), line_of_event)
     header = history.header
     return Foreign(
-        "jsonl", operations, None, header.model, history.torn, torn_end(path), _initial(header), line_of_event
-    )
+        "jsonl", operations, None, header.model, history.torn, torn_end(path), _initial(header), line_of_event,
+        nemesis=_of_nemesis(history.events),
+    )  # fmt: skip
 
 
 def _transactions(path: Path, model: str | None) -> Foreign | None:

@@ -1,0 +1,65 @@
+"""Draw the page of a history file: the same page as that of a run, from what a file can say."""
+
+from __future__ import annotations
+
+import tempfile
+from heapq import merge
+from operator import attrgetter
+from pathlib import Path
+from typing import Final
+
+from harness.errors import StoreError
+from harness.files import Checked, FileCheckOptions, at_rest, check_file, plainly, write_events
+from harness.jepsen_store import history_in, notes_on
+from harness.judge.judge import answer_to_clients, counts, linearizability
+from harness.judge.violation_times import violation_times
+from harness.store import json_bytes
+from history import Results, RunFiles
+from history.readers.nemesis import fault_events
+from history.recording import Recording
+
+#: Beyond any size: the page needs the events of the nemesis, which only the reader by events keeps.
+_BY_EVENTS: Final = 1 << 62
+
+
+def draw_file(path: Path, asked: FileCheckOptions, target: Path) -> list[str]:
+    """Judge a history file and write its page to ``target``; returns warnings.
+
+    Raises UsageError for a file that is no history, StoreError for a page that cannot be written.
+    """
+    import reports
+
+    stored = history_in(path)
+    with at_rest(stored or path) as file, tempfile.TemporaryDirectory(prefix="harness-") as directory:
+        plain, history = plainly(file, asked, large=_BY_EVENTS)
+        files = RunFiles(Path(directory, "file", path.name))
+        files.root.mkdir(parents=True)
+        events = list(merge(plain.events, fault_events(history.nemesis), key=attrgetter("time")))
+        write_events(events, plain.header, files.history)
+        checked = check_file(files.history, FileCheckOptions(engine=asked.engine, deadline_s=asked.deadline_s))
+        notes = (*(notes_on(path, stored, checked.report) if stored else ()), *plain.notes, *checked.notes)
+        files.results.write_bytes(json_bytes(_results(checked, Recording(files.root), notes).to_json()))
+        outcome = reports.write_report(Recording(files.root), checked.wording)
+        if not outcome.paths:
+            raise StoreError(f"{target} was not drawn: {'; '.join(outcome.warnings)}")
+        try:
+            target.write_bytes(files.report.read_bytes())
+        except OSError as error:
+            raise StoreError(f"cannot write {target}: {error.strerror}") from None
+        return outcome.warnings
+
+
+def _results(checked: Checked, run: Recording, notes: tuple[str, ...]) -> Results:
+    keys, operations = checked.report.keys, run.rows
+    check = linearizability(keys, len(operations), violation_times(operations, keys, run.receipts))
+    return Results(
+        verdict=check.verdict,
+        sentence=answer_to_clients(check, keys),
+        checks=(check,),
+        keys=tuple(keys),
+        counts=counts(operations),
+        receipts=tuple(receipt.to_json() for receipt in run.receipts),
+        windows=(),
+        harness_failure=checked.failure,
+        warnings=notes,
+    )

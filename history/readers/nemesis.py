@@ -1,0 +1,101 @@
+"""What another tool's nemesis did, as the faults of our own histories.
+
+Other tools record single operations: one that begins a fault, and maybe one that ends it.  Jepsen records each twice,
+as ``:info`` both when it begins and when it is done.  The faults are indeterminate, because no file has a witness.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from history.records.events import Event
+
+#: The first words of operations that end faults, and the first words of those faults.
+_ENDS: Final = {
+    "stop": ("start",), "start": ("stop", "kill", "crash"), "restart": ("kill", "crash", "stop"),
+    "resume": ("pause", "stop"), "unpause": ("pause",), "reset": ("bump", "strobe", "skew"),
+    "heal": ("start", "partition", "isolate", "split"), "recover": ("kill", "crash", "partition", "start"),
+}  # fmt: skip
+#: Families by words in the name of an operation, or in what it says of itself.
+_FAMILIES: Final = {
+    "partition": "partition|isolat|majorit|halves|bridge|split|cut off", "kill": "kill|crash", "pause": "pause",
+    "clock": "clock|bump|strobe|skew", "packet": "packet|delay|slow|flaky", "disk": "disk|file|bitflip|truncate",
+}  # fmt: skip
+
+
+@dataclass(slots=True)
+class _Fault:
+    name: str
+    value: Any
+    began: int
+    stood: int
+    ending: int | None = None
+    ended: int | None = None
+
+
+def fault_events(events: Sequence[Event]) -> list[Event]:
+    """The nemesis' events with receipts of its faults (``history.records.receipts``), in the order of their times.
+
+    A fault stands until an operation that ends it, or until the next one of its name.  One that nothing could end, such
+    as a jump of a clock, is over at once.  Events that have receipts stay as they are.
+    """
+    if any(isinstance(event.value, dict) and "action" in event.value for event in events):
+        return list(events)
+    faults: list[_Fault] = []
+    standing: list[_Fault] = []
+    for begun, done in _operations(events):
+        over = [one for one in standing if one.name == begun.f or _ends(begun.f, one.name)]
+        for fault in over:
+            fault.ending, fault.ended = begun.time, done.time
+            standing.remove(fault)
+        if over and over[0].name != begun.f:
+            continue
+        fault = _Fault(begun.f, done.value, begun.time, done.time)
+        faults.append(fault)
+        if _word(begun.f) in _STANDING:
+            standing.append(fault)
+        else:
+            fault.ending = fault.ended = done.time
+    made = [event for number, fault in enumerate(faults) for event in _receipt(number, fault)]
+    return sorted(made, key=lambda event: event.time)
+
+
+_STANDING: Final = frozenset(word for words in _ENDS.values() for word in words)
+
+
+def _operations(events: Sequence[Event]) -> Iterable[tuple[Event, Event]]:
+    """When each operation began and was done: two events of one name in a row, or a single one."""
+    place = 0
+    while place < len(events):
+        twice = place + 1 < len(events) and events[place + 1].f == events[place].f
+        yield events[place], events[place + twice]
+        place += 1 + twice
+
+
+def _word(name: str) -> str:
+    return re.split("[-_]", name)[0]
+
+
+def _ends(name: str, fault: str) -> bool:
+    """Whether an operation ends a fault: ``stop-partition`` that of ``start-partition``, ``heal-x`` that of ``x``."""
+    word, of = _word(name), name[len(_word(name)) :]
+    return word in _ENDS and (of[1:] == fault or (_word(fault) in _ENDS[word] and fault[len(_word(fault)) :] == of))
+
+
+def _receipt(number: int, fault: _Fault) -> Iterable[Event]:
+    said = "" if fault.value is None else json.dumps(fault.value, ensure_ascii=False, default=str)
+    text = f"{fault.name} {said}".lower()
+    family = next((name for name, words in _FAMILIES.items() if re.search(words, text)), "")
+    asked = {"id": number, "action": "inject", "family": family, "summary": said[:200]}
+    reason = "the file says that it was done, and has no witness"
+    moments: list[tuple[int, Any, dict[str, Any]]] = [
+        (fault.began, "invoke", asked), (fault.stood, "info", {**asked, "reason": reason}),
+    ]  # fmt: skip
+    if fault.ending is not None:
+        heal = {"id": number, "action": "heal"}
+        moments += [(fault.ending, "invoke", heal), (fault.ended or fault.ending, "ok", heal)]
+    return [Event(0, time, type_, "nemesis", fault.name, value) for time, type_, value in moments]
