@@ -16,6 +16,7 @@
 ``runstate``                       ``run.json``: how far a run came
 ``jepsen_store``                   a directory of Jepsen's store: its history, and what Jepsen said of it
 ``store``, ``files``, ``options``  the run store, history files that users name, options in files
+``file_report``                    the page of a history file
 ``plan``, ``names``                the plan of a run, fixed before anything starts, and the name of its folder
 ``spark_choice``                   what is judged through Spark, and what in this process
 ``spark_settings``                 settings of Spark that a user may give

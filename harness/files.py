@@ -30,7 +30,6 @@ from checker.models.registry import MODELS, model_named
 from checker.per_key import by_key, check_operations
 from harness.errors import StoreError, UsageError
 from harness.jepsen_store import history_in, notes_on
-from harness.store import LATEST
 from history import Counterexample, Event, FormatError, Header, HistoryWriter, KeyVerdict, worst
 from history.codes import CAS, FAIL, OK
 from history.readers import Foreign, OperationColumns, read_any
@@ -59,12 +58,6 @@ def file_type(path: Path) -> int:
         return stat.S_IFIFO if str(path) == "-" else stat.S_IFMT(path.stat().st_mode)
     except (OSError, ValueError):
         return 0
-
-
-def is_history_file(target: str) -> bool:
-    """Whether a target is a file, a pipe or a directory of Jepsen's store, and not a run of ours."""
-    path = Path(target)
-    return target != LATEST and (history_in(path) is not None or file_type(path) in (stat.S_IFREG, stat.S_IFIFO))
 
 
 @contextmanager

@@ -6,6 +6,7 @@ import json
 import os
 import shlex
 import shutil
+import stat
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -86,6 +87,15 @@ def find_run(text: str, store: Path) -> RunFiles:
                 raise UsageError(f"{error.source}: {error.message}") from None
             return run
     raise UsageError(f"{text}: no run there; give a run's directory, or `latest` (the store is {store})")
+
+
+def is_history_file(text: str) -> bool:
+    """Whether a user named a file, a pipe or a directory of Jepsen's store, and not a run of ours."""
+    from harness.files import file_type  # here, because the checker comes with it
+    from harness.jepsen_store import history_in
+
+    path = Path(text)
+    return text != LATEST and (history_in(path) is not None or file_type(path) in (stat.S_IFREG, stat.S_IFIFO))
 
 
 def find_run_or_file(text: str, store: Path) -> RunFiles:

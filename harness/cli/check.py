@@ -64,8 +64,8 @@ def check(
     store directories, porcupine's logs, JSON and CSV of other tools, all of them also gzipped.  FILE may be a pipe;
     - is standard input.
     """
-    from harness.files import describe_format, is_history_file
-    from harness.store import find_run_or_file
+    from harness.files import describe_format
+    from harness.store import find_run_or_file, is_history_file
 
     if is_history_file(target):
         if spark or spark_conf:

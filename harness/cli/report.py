@@ -35,9 +35,8 @@ def report(target: str, site: Path | None, output: Path | None, asked: FileCheck
     """
     if site is not None:
         return _write_site(store, site)
-    from harness.files import is_history_file
     from harness.judge.conclude import draw
-    from harness.store import find_run_or_file, require_history
+    from harness.store import find_run_or_file, is_history_file, require_history
     from history.recording import Recording
 
     if is_history_file(target):

@@ -246,10 +246,10 @@ def test_a_directory_without_a_run_is_254(tmp_path: Path, capsys: pytest.Capture
     assert f"{tmp_path}: no run there" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("verb", ["show", "report"])
-def test_no_such_run_is_254(tmp_path: Path, verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(("verb", "missing"), [("show", "no run there"), ("report", "there is no such file or run")])
+def test_no_such_run_is_254(tmp_path: Path, verb: str, missing: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command([verb, "nowhere", "--store", str(tmp_path)]) == 254
-    assert "nowhere: no run there" in capsys.readouterr().err
+    assert f"nowhere: {missing}" in capsys.readouterr().err
 
 
 def test_show_prints_a_judged_run_and_says_what_to_do_with_another(
