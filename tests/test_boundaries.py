@@ -45,8 +45,8 @@ LAYERS = {
         "errors exits terminal spark_choice names jepsen_store", "ownership", "generators spark_settings", "workloads",
         "clients",
         "remote files",
-        "systems", "plan", "options store", "runstate", "clusters", "judge testing", "execution", "doctor file_report", "suite",
-        "cli", "schemas start", "__main__ __init__",
+        "systems", "plan", "options store", "runstate", "clusters", "judge testing", "execution", "doctor file_report",
+        "suite", "cli", "schemas start", "__main__ __init__",
     ],
 }  # fmt: skip
 MOST_WITHOUT_A_MAP = 10
