@@ -145,7 +145,7 @@ class Counterexample:
         return max((operation.invoked for operation in self.operations), default=0)
 
     def to_json(self) -> dict[str, Any]:
-        record = {
+        record: dict[str, Any] = {
             "kind": self.kind,
             "sentence": self.sentence,
             "operations": [operation.to_json() for operation in self.operations],
