@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
-from typing import Any, overload
+from itertools import islice
+from typing import Any, Final, overload
 
 from checker.core.calls import Call, freeze, thaw
 from checker.core.model import Model
 from checker.core.wording import Clock, plain, shown, who
 from history import Counterexample, Linearization, Operation
 from history.records.text import and_listed
+
+#: At most this many of the last operations on an object are searched for final reads.
+MAX_LATEST: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,7 @@ class Scene:
     key: str | int | None = None
     _read: set[Any] = field(default_factory=set)
     _failed: dict[Any, Operation] = field(default_factory=dict)
+    _writers: dict[Any, list[Operation]] = field(default_factory=dict)
     _collected: bool = False
 
     def _collect(self) -> None:
@@ -86,6 +91,8 @@ class Scene:
                 self._failed.setdefault(freeze(operation.value), operation)
             elif operation.outcome == "fail" and operation.f == "cas" and _is_pair(operation.value):
                 self._failed.setdefault(freeze(operation.value)[1], operation)
+            if operation.outcome != "fail" and not operation.refused and (value := _written(operation)) is not None:
+                self._writers.setdefault(value, []).append(operation)
 
     @property
     def name(self) -> str:
@@ -105,6 +112,46 @@ class Scene:
         moment = self.operations[since.source].invoked
         later = (o for o in self.operations if o.returned is None or o.returned > moment)
         return any(value != besides and value in self._read for value in map(_written, later) if value is not None)
+
+    def gone(self, value: Any, since: Operation) -> bool:
+        """Check whether a value that was current when ``since`` returned is gone for good, by the final reads.
+
+        That is so if these return only what had been overwritten before the value was written, or nothing at all.
+        """
+        reads, writers = self.final_reads(), self.writers(value)
+        if not reads or not writers or since.return_index is None:
+            return False
+        made, known = min(one.invoke_index for one in writers), since.return_index
+        return all(read.invoke_index > known and self._older(freeze(read.result), made) for read in reads)
+
+    def _older(self, value: Any, index: int) -> bool:
+        """Check whether every write of a value had returned by a place in the history, or it was never there."""
+        writers = self.writers(value)
+        if not writers:
+            return value is None
+        return all(one.return_index is not None and one.return_index < index for one in writers)
+
+    def final_reads(self) -> list[Operation]:
+        """The last read of each node in the run's final phase; none unless all nodes that answered anything gave one.
+
+        An answer that its node had not applied is no such read.
+        """
+        nodes, last = set[str | None](), dict[str | None, Operation]()
+        for operation in islice(self.latest(), MAX_LATEST):
+            if operation.outcome == "ok":
+                nodes.add(operation.node)
+            if operation.phase == "final" and operation.f in self.model.reads and operation.served:
+                last.setdefault(operation.node, operation)
+        return list(last.values()) if None not in nodes and nodes <= last.keys() else []
+
+    def latest(self) -> Iterator[Operation]:
+        """Iterate over the operations on the object from the last one backwards."""
+        return reversed(self.operations)
+
+    def writers(self, value: Any) -> Sequence[Operation]:
+        """The operations that wrote a value, or may have written it."""
+        self._collect()
+        return self._writers.get(value, ())
 
     def as_known(self, core: Sequence[Call]) -> Scene:
         """The scene with a CAS as a write where the core counts it as one, since the old value plays no part."""

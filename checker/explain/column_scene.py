@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from checker.core.calls import Call, thaw
 from checker.core.model import Model
 from checker.core.scene import Scene
 from checker.engines.zones_columns import Rows
+from history import Operation
 from history.codes import ABSENT, FAIL, OK, READ, WRITE
 from history.readers.columns import OperationColumns
 
@@ -41,6 +43,15 @@ class ColumnScene(Scene):
         shown = np.where(columns.kind == READ, columns.value, columns.old)
         read = shown[mine & (columns.kind != WRITE) & (columns.outcome == OK)]
         return bool(np.isin(written[written != (ABSENT if besides is None else thaw(besides))], read).any())
+
+    def latest(self) -> Iterator[Operation]:
+        rows = np.flatnonzero(self.columns.key == self.number)
+        return (self.columns.operation(int(row)) for row in rows[::-1])
+
+    def writers(self, value: Any) -> list[Operation]:
+        columns = self.columns
+        made = self._rows(thaw(value)) & (columns.kind != READ) & (columns.outcome != FAIL)
+        return [columns.operation(int(row)) for row in np.flatnonzero(made)]
 
     def failed_write(self, value: Any) -> Any:
         columns = self.columns

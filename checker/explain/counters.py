@@ -118,7 +118,8 @@ class _Sentences(CoreWords):
         elif wrong.before is None and not wrong.against:
             kind, why = self._missed()
         else:
-            kind, why = "stale-read", f"{self._bound()}: a stale read"
+            kind, name = self._lost_or("stale-read", "a stale read")
+            why = f"{self._bound()}: {name}"
         return kind, f"{answer} {why}."
 
     def _had(self, before: Call) -> str:
@@ -137,15 +138,33 @@ class _Sentences(CoreWords):
 
     def _inverted(self, before: Call) -> tuple[str, str]:
         since = f"{self._most()} can have been {self.towards} {self.name} since"
-        return "read-inversion", f"{self._had(before)} before that, and {since}: a read inversion"
+        kind, name = self._lost_or("read-inversion", "a read inversion")
+        return kind, f"{self._had(before)} before that, and {since}: {name}"
 
     def _missed(self) -> tuple[str, str]:
         wrong, sign = self.wrong, self.sign
         why = self._sure(f"{wrong.sure} had been {self.away} {self.name} before it began")
         if any(sign * answer >= wrong.sure for answer in self._answers()):
-            return "stale-read", f"{why}: a stale read"
+            kind, name = self._lost_or("stale-read", "a stale read")
+            return kind, f"{why}: {name}"
         shown_so = f"{sign * wrong.sure} or {'more' if wrong.low else 'less'}"
         return "lost-write", f"{why}, and no read ever returned {shown_so}: a lost add"
+
+    def _lost_or(self, kind: str, name: str) -> tuple[str, str]:
+        """Return kind and name, or those of a loss where the final reads are short of it, too, and nothing undid it."""
+        final, wrong = self.scene.final_reads(), self.wrong
+        began = self.scene.operations[wrong.read.source].invoke_index
+        bound = self._least()
+        adds = (one.value for one in self.scene.operations if one.f == "add" and one.outcome != "fail")
+        short = (read.invoke_index >= began and self.sign * (read.result - bound) < 0 for read in final)
+        if final and all(short) and all(self.sign * add >= 0 for add in adds):
+            return "lost-write", f"a lost add, as no final read returned {'more' if wrong.low else 'less'} either"
+        return kind, name
+
+    def _least(self) -> int:
+        """What the counter was at least then, or at most where the answer is too high."""
+        before = self.wrong.before
+        return (0 if before is None else before.result) + self.sign * (self.wrong.sure - self.wrong.against)
 
     def _answers(self) -> list[int]:
         return [one.result for one in self.scene.operations if one.f == "read" and one.outcome == "ok"]
@@ -159,7 +178,7 @@ class _Sentences(CoreWords):
         if wrong.against:
             until = "by its end" if before is None else "since"
             reasons.append(f"at most {wrong.against} can have been {towards} {until}")
-        bound = (0 if before is None else before.result) + self.sign * (wrong.sure - wrong.against)
+        bound = self._least()
         why = f"{', '.join(reasons[:-1])}, and {reasons[-1]}"
         return f"{self.name} was at {'least' if wrong.low else 'most'} {bound} then, for {why}"
 

@@ -228,11 +228,14 @@ class _Sentences(CoreWords):
         return self.example(kind, f"{said}, so {shown(thaw(outer.value))} cannot be current again: {name}.")
 
     def _kind(self, inner: _Cluster) -> tuple[str, str]:
+        assert inner.first is not None
+        if self.scene.gone(inner.value, self.op(inner.first)):
+            lost = f"{shown(thaw(inner.value))} is lost"
+            return "lost-write", f"{lost}, as no final read returned it, nor anything that was written after it"
         if any(call.f == "read" for call in inner.calls):
             return "read-inversion", "a read went back in time"
         if self.scene.was_read(inner.value):
             return "stale-read", "a stale read"
-        assert inner.first is not None
         missed = f"that answer missed the write of {shown(thaw(inner.value))}"
         if self.scene.went_on(inner.first, inner.value):
             return "stale-read", f"{missed}, which others may have overwritten since"

@@ -26,14 +26,19 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from checker import check_operations
+from checker import Register
+from checker.core.calls import calls_of
+from checker.core.result import Limits
+from checker.core.scene import Scene
+from checker.dispatch import decide
+from checker.explain.explain import explain
 from history import Counterexample, KeyVerdict, Operation
 from history.codes import NEVER
 from history.columns.events import key_of, operations_of
 from history.columns.pairing import PLAIN_OPERATIONS
 from history.records.events import load_json
 from history.records.text import counted
-from history.records.verdicts import MAX_COUNTEREXAMPLES
+from history.records.verdicts import MAX_COUNTEREXAMPLES, MAX_EXPLAINED, Verdict, count_kinds
 from history.tables.operations import json_text
 from history.tables.schemas import OPERATIONS
 from pipeline.spark.actions import run_action
@@ -45,6 +50,8 @@ if TYPE_CHECKING:
 ENGINE: Final = "zones-distributed"
 _RANGES: Final = 64
 _RANGE: Final = 1_000_000
+#: Seconds in which one violation is explained.
+_EXPLAIN_S: Final = 10.0
 
 #: An unkeyed object gets the key '' here, which is no JSON and so the key of none.
 _CALLED: Final = """
@@ -64,7 +71,8 @@ SELECT key, value, count(*) AS calls, count_if(f = 'write') AS writes, count_if(
   count_if(value IS NULL) AS odd,
   CASE WHEN value = 'null' THEN -1 ELSE min(CASE WHEN f = 'write' THEN invoked END) END AS written,
   CASE WHEN value = 'null' THEN -1 ELSE min(returned) END AS first,
-  min_by(invoked, returned) AS first_at, max(invoked) AS last
+  min_by(invoked, returned) AS first_at, max(invoked) AS last, max(CASE WHEN f = 'write' THEN returned END) AS done,
+  max(CASE WHEN f = 'read' THEN invoked END) AS read_at
 FROM {calls} GROUP BY key, value
 """
 
@@ -107,10 +115,27 @@ WITH broken AS (
   SELECT *, row_number() OVER (PARTITION BY key ORDER BY at, outer) AS number, count(*) OVER (PARTITION BY key) AS total
   FROM broken
 )
-SELECT numbered.key, number, total, written, first_at, last
+SELECT numbered.key, number, total, written, first_at, last, read_at
 FROM numbered JOIN {clusters} AS clusters
   ON clusters.key = numbered.key AND (clusters.value = numbered.outer OR clusters.value = numbered.inner)
 WHERE number <= {shown}
+"""
+
+#: Operations that a sentence about a key refers to: of what was read, what was written last and a read of it; final
+#: reads, what wrote what they returned, and the last answer of every node.
+_BESIDE: Final = """
+SELECT key, inline(array(struct(max_by(written, done) AS at), struct(max_by(read_at, done) AS at)))
+FROM {clusters} WHERE read_at IS NOT NULL AND written >= 0 GROUP BY key
+UNION ALL
+SELECT final.key, clusters.written AS at FROM {final} AS final JOIN {clusters} AS clusters
+  ON clusters.key = final.key AND clusters.value = final.value WHERE clusters.written >= 0
+UNION ALL SELECT key, at FROM {final}
+UNION ALL
+SELECT coalesce(key, '') AS key, max(invoke_index) AS at FROM {operations} WHERE outcome = 'ok' GROUP BY 1, node
+"""
+_FINAL: Final = """
+SELECT coalesce(key, '') AS key, 'read' AS f, invoke_index AS invoked, result AS value, return_index AS returned
+FROM {operations} WHERE phase = 'final' AND f = 'read' AND outcome = 'ok'
 """
 
 
@@ -132,10 +157,16 @@ def judge_big_keys(
         places = (end or 0) + 1
         width = places // (ranges or max(_RANGES, places // _RANGE)) + 1
         conflicts = spark.sql(_CONFLICTS, clusters=clusters, never=NEVER, width=width)
-        broken = run_action(
-            spark.sql(_VIOLATIONS, clusters=clusters, conflicts=conflicts, shown=MAX_COUNTEREXAMPLES).collect
-        )
-        shown = _counterexamples(operations, broken, {row.key for row in keys if _misfit(row, model) is None})
+        broken = run_action(spark.sql(_VIOLATIONS, clusters=clusters, conflicts=conflicts, shown=MAX_EXPLAINED).collect)
+        fit = {row.key for row in keys if _misfit(row, model) is None}
+        beside: defaultdict[str, set[int]] = defaultdict(set)
+        if any(row.key in fit for row in broken):
+            final = spark.sql(_FINAL, operations=operations).mapInArrow(_with_canonical_values, _CALLS)
+            final = final.withColumnRenamed("invoked", "at")
+            near = spark.sql(_BESIDE, clusters=clusters, final=final, operations=operations)
+            for row in run_action(near.collect):
+                beside[row.key].add(row.at)
+        shown = _counterexamples(operations, [row for row in broken if row.key in fit], beside)
     finally:
         clusters.unpersist()
     totals = {row.key: int(row.total) for row in broken}
@@ -191,27 +222,35 @@ def _verdict(row: Any, model: str, violations: int, examples: tuple[Counterexamp
     key, calls, reason = key_of(row.key or None), int(row.calls), _misfit(row, model)
     if reason is not None:
         return KeyVerdict(key, "unknown", ENGINE, calls, seconds, reason=reason)
-    return KeyVerdict(key, "invalid" if violations else "valid", ENGINE, calls, seconds, violations, examples)
+    kinds = count_kinds(((one.kind, one.completed_at) for one in examples), violations)
+    verdict: Verdict = "invalid" if violations else "valid"
+    shown = examples[:MAX_COUNTEREXAMPLES]
+    return KeyVerdict(key, verdict, ENGINE, calls, seconds, violations, shown, kinds=kinds)
 
 
 def _counterexamples(
-    operations: DataFrame, broken: list[Any], fit: set[str]
+    operations: DataFrame, broken: list[Any], beside: defaultdict[str, set[int]]
 ) -> defaultdict[str, tuple[Counterexample, ...]]:
-    """Check the few operations that carry each violation, and return the counterexamples."""
+    """Check the few operations that carry each violation, and return the counterexamples; ``beside`` are named too."""
     cores: dict[tuple[str, int], set[int]] = defaultdict(set)
     for row in broken:
-        if row.key in fit:
-            cores[row.key, row.number] |= {row.first_at, row.last} | ({row.written} - {None, -1})
+        cores[row.key, row.number] |= {row.first_at, row.last} | ({row.written} - {None, -1})
+        beside[row.key] |= {row.read_at} - {None}
     shown: defaultdict[str, tuple[Counterexample, ...]] = defaultdict(tuple)
     if not cores:
         return shown
-    wanted = sorted(set().union(*cores.values()))
+    wanted = sorted(set().union(*cores.values(), *beside.values()))
     found = run_action(operations.where(operations["invoke_index"].isin(wanted)).select(*OPERATIONS.names).toArrow)
     by_index = {operation.invoke_index: operation for operation in operations_of(found.cast(PLAIN_OPERATIONS))}
     for (key, _), core in sorted(cores.items()):
-        shown[key] += _explain([by_index[index] for index in sorted(core)])
+        shown[key] += _explain(core, [by_index[index] for index in sorted(core | beside[key])])
     return shown
 
 
-def _explain(core: list[Operation]) -> tuple[Counterexample, ...]:
-    return check_operations(core, "register", deadline_s=10).counterexamples[:1]
+def _explain(core: set[int], operations: list[Operation]) -> tuple[Counterexample, ...]:
+    """Explain the violation of the core, which holds places in the history, in the scene of these operations."""
+    now = time.monotonic()
+    model, limits = Register(), Limits(time.monotonic, now + _EXPLAIN_S, started=now)
+    calls = [call for call in calls_of(operations, model) if call.invoke in core]
+    scene = Scene(operations, model, operations[0].key)
+    return explain(decide(calls, model, limits), calls, scene, limits).examples[:1]

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from checker import check_operations
 from checker.core.calls import freeze
 from history import KeyVerdict, Operation
+from history.records.events import Phase
 from history.tables.operations import json_text, operations_table
 from pipeline.spark.big_keys import CANONICAL, canonical, judge_big_keys
 from tests.support.draws import draws
@@ -47,6 +48,7 @@ def test_random_histories_of_many_keys(spark) -> None:
     for key, verdict in found.items():
         assert (verdict.operations, verdict.violations) == (expected[key].operations, expected[key].violations)
         assert bool(verdict.counterexamples) == (verdict.verdict == "invalid")
+        assert verdict.kinds == expected[key].kinds
     assert {verdict.verdict for verdict in found.values()} == {"valid", "invalid"}
 
 
@@ -150,6 +152,33 @@ def test_what_zones_do_not_decide_is_unknown_with_a_reason(spark) -> None:
 def test_an_unkeyed_object(spark) -> None:
     verdict = judged(spark, [write(1, 0)])
     assert (verdict.key, verdict.verdict, verdict.engine) == (None, "valid", "zones-distributed")
+
+
+@pytest.mark.spark
+def test_final_reads_decide_whether_a_value_is_lost(spark) -> None:
+    """Both nodes return an older value at the end, or the one still has the newer one; a third key never changes."""
+
+    def history(key: str, start: int, final: list[int]) -> list[Operation]:
+        seen = [write(1, start, key), write(2, start + 2, key)]
+        reads = [2, *final]
+        seen += [Operation(1, "read", key, None, value, "ok", at, at + 1, at, at + 1)
+                 for at, value in zip(range(start + 4, start + 10, 2), reads, strict=True)]  # fmt: skip
+        nodes = ("n1", "n1", "n2", "n1", "n2")
+        phases: tuple[Phase, ...] = ("main", "main", "main", "final", "final")
+        return [dataclasses.replace(one, node=node, phase=phase)
+                for one, node, phase in zip(seen, nodes, phases, strict=True)]  # fmt: skip
+
+    keys = [history("gone", 0, [1, 1]), history("stale", 20, [1, 2]), history("whole", 40, [2, 2])]
+    table = operations_table([operation for key in keys for operation in key])
+    found = {verdict.key: verdict for verdict in judge_big_keys(spark, spark.createDataFrame(table))}
+    assert {name: [one.kind for one in verdict.kinds] for name, verdict in found.items()} == {
+        "gone": ["lost-write"],
+        "stale": ["stale-read"],
+        "whole": [],
+    }
+    for key in keys:
+        expected = check_operations(key, "register").kinds
+        assert [(one.kind, one.count) for one in found[key[0].key].kinds] == [(one.kind, one.count) for one in expected]
 
 
 @pytest.mark.spark
