@@ -13,8 +13,17 @@ from history.readers.edn import EdnReader
 from history.readers.read import unpacked
 from history.records.text import and_listed
 
-#: The files that hold a history, the best first: EDN has values as they were; a log has them as people read them.
-HISTORIES: Final = ("history.edn", "history.edn.gz", "history.txt", "history.txt.gz", "jepsen.log", "jepsen.log.gz")
+#: The files that hold a history, the best first: EDN and blocks have values as they were; a log has them as people read
+#: them.
+HISTORIES: Final = (
+    "history.edn",
+    "history.edn.gz",
+    "test.jepsen",
+    "history.txt",
+    "history.txt.gz",
+    "jepsen.log",
+    "jepsen.log.gz",
+)
 _RESULTS: Final = "results.edn"
 #: At most this many bytes of results are read: they are short beside a history.
 _MOST: Final = 64 << 20

@@ -154,7 +154,7 @@ class EdnReader:
     def _map(self, items: list[Any], start: int) -> dict[Any, Any]:
         if len(items) % 2:
             raise self.wrong(start, "a map has a key without a value")
-        keys = [key if type(key) is str else _name(key) for key in items[::2]]
+        keys = [key if type(key) is str else name_of_key(key) for key in items[::2]]
         found = dict(zip(keys, items[1::2], strict=True))
         if len(found) < len(keys):
             twice = next(key for place, key in enumerate(keys) if key in keys[:place])
@@ -176,7 +176,7 @@ def _flat_item(text: str) -> Any:
     return text[1:-1] if text[0] == '"' else _atom(text)
 
 
-def _name(key: Any) -> Any:
+def name_of_key(key: Any) -> Any:
     """A map's key as JSON can have it."""
     return repr(key) if isinstance(key, (list, dict)) else key
 

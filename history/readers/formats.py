@@ -7,12 +7,13 @@ from codecs import BOM_UTF8
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from history.errors import FormatError
 from history.file_signatures import recognized_format
 from history.readers.csv_records import is_header, parse_csv
 from history.readers.edn import parse_edn
+from history.readers.jepsen_blocks import MAGIC, parse_blocks
 from history.readers.jepsen_events import TextHistory, events_of
 from history.readers.jepsen_log import parse_jepsen_log
 from history.readers.json_records import parse_json
@@ -30,15 +31,17 @@ BY_ROWS: Final = 256 << 20
 class Format:
     """A foreign format: how its text becomes records, an example line, and the model that it implies, if any.
 
-    ``by_lines``: large files are read by a compiled scanner.  ``mapped``: its fields have no names of their own.
+    ``by_lines``: large files are read by a compiled scanner.  ``mapped``: its fields have no names of their own.  A
+    ``binary`` one is parsed from bytes.
     """
 
     title: str
     example: str
-    parse: Callable[[str, str, FieldMap | None], Records]
+    parse: Callable[[Any, str, FieldMap | None], Records]
     model: str | None = None
     by_lines: bool = False
     mapped: bool = False
+    binary: bool = False
 
 
 FORMATS: Final = {
@@ -53,6 +56,9 @@ FORMATS: Final = {
     "porcupine-kv": Format(
         "porcupine's key-value logs", '{:process 0, :type :invoke, :f :get, :key "3", :value nil}',
         lambda text, source, _: parse_edn(text, source), model="kv", by_lines=True,
+    ),
+    "test-jepsen": Format(
+        "Jepsen's test.jepsen", "JEPSEN, then blocks", lambda data, source, _: parse_blocks(data, source), binary=True
     ),
     "json": Format(
         "JSON of other tools, events or operations", '{"process": 0, "type": "invoke", "f": "write", "value": 3}',
@@ -104,6 +110,8 @@ def kind_of(path: Path) -> Kind:
     head = head.removeprefix(BOM_UTF8)
     if _OURS.match(head):
         return "jsonl"
+    if head.startswith(MAGIC):
+        return "text"
     if size := _nuls(path):
         end = path.stat().st_size - size
         raise FormatError(
@@ -136,13 +144,9 @@ def read_text(
     ``fields`` says how the fields of formats that are ``mapped`` become ours.  Raises FormatError with the line, and
     OSError.
     """
+    name = name or format_of(path, model)
     data = path.read_bytes()
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise FormatError(str(path), f"byte {error.start}", "expected UTF-8 text") from None
-    name = name or _text_format(text[:_HEAD], model)
-    records = FORMATS[name].parse(text.replace("\r\n", "\n"), str(path), fields)
+    records = FORMATS[name].parse(data if FORMATS[name].binary else _decoded(data, path), str(path), fields)
     if fields is not None and not FORMATS[name].mapped:
         mapped = Mapped(fields, [record for _, record in records.records])
         records = replace(
@@ -152,6 +156,13 @@ def read_text(
     if name == "porcupine-kv":
         check_kv(records, history)
     return ForeignText(name, history, FORMATS[name].model, records)
+
+
+def _decoded(data: bytes, path: Path) -> str:
+    try:
+        return data.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        raise FormatError(str(path), f"byte {error.start}", "expected UTF-8 text") from None
 
 
 def format_of(path: Path, model: str | None = None) -> str:
@@ -166,6 +177,8 @@ def too_large(path: Path, why: str, limit: int) -> FormatError:
 
 
 def _text_format(start: str, model: str | None) -> str:
+    if start.startswith(MAGIC.decode()):
+        return "test-jepsen"
     if _JSON.match(start):
         return "json"
     code = "\n".join(line for line in start.split("\n") if not line.lstrip().startswith(";")).lstrip()

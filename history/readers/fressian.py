@@ -1,0 +1,215 @@
+"""Fressian, as far as Jepsen's tests need it: the values of one block.
+
+As in EDN here, keywords and symbols become their names, sets sorted lists, maps dicts, and what has no counterpart in
+JSON becomes a text.  See github.com/Datomic/fressian, and ``jepsen.store.fressian`` for the tags of Jepsen's own.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from history.readers.edn import name_of_key
+
+#: (first code, code of zero, bytes that follow) of the integers whose high bits are in their code.
+_PACKED: Final = ((0x40, 0x50, 1), (0x60, 0x68, 2), (0x70, 0x72, 3), (0x74, 0x76, 4), (0x78, 0x7A, 5), (0x7C, 0x7E, 6))
+_CONSTANTS: Final = {0xF5: True, 0xF6: False, 0xF7: None, 0xFB: 0.0, 0xFC: 1.0, 0xFF: -1}
+#: Tags that have a code of their own, and how many fields they have.
+_TAGS: Final = {
+    0xC0: ("map", 1), 0xC1: ("set", 1), 0xC3: ("uuid", 1), 0xC4: ("regex", 2), 0xC5: ("uri", 1), 0xC6: ("bigint", 1),
+    0xC7: ("bigdec", 2), 0xC8: ("inst", 1), 0xC9: ("sym", 2), 0xCA: ("key", 2),
+}  # fmt: skip
+#: A count and as many items: arrays of long, double, boolean, int, float, Object.
+_ARRAYS: Final = range(0xB0, 0xB6)
+_DEEPEST: Final = 100
+
+
+class FressianError(ValueError):
+    """Raised for bytes that are no Fressian; ``place`` is where they are."""
+
+    def __init__(self, place: int, message: str) -> None:
+        super().__init__(message)
+        self.place = place
+
+
+@dataclass(frozen=True, slots=True)
+class BlockRef:
+    """Jepsen's reference to another block of the file."""
+
+    block: int
+
+
+class _EndError(Exception):
+    """The end of a list, where a value could have been."""
+
+
+class FressianReader:
+    """Reads the values in ``data`` one after the other.  Raises FressianError."""
+
+    def __init__(self, data: bytes, start: int, end: int) -> None:
+        self.data, self.place, self.end = data, start, end
+        self._cached: list[Any] = []
+        self._structs: list[tuple[str, int]] = []
+        self._depth = 0
+
+    def values(self) -> Iterator[Any]:
+        while self.place < self.end:
+            yield self.value()
+
+    def value(self) -> Any:
+        """The next value."""
+        start = self.place
+        try:
+            return self._value(self._byte())
+        except _EndError:
+            raise FressianError(start, "expected a value, found the end of a list") from None
+
+    def _bytes(self, size: int) -> bytes:
+        if size < 0 or self.place + size > self.end:
+            raise FressianError(self.place, f"expected {size} bytes, found the end of the block")
+        self.place += size
+        return self.data[self.place - size : self.place]
+
+    def _byte(self) -> int:
+        return self._bytes(1)[0]
+
+    def _count(self) -> int:
+        start, found = self.place, self.value()
+        if type(found) is not int or not 0 <= found <= self.end:
+            raise FressianError(start, f"expected a count, found {found!r}")
+        return found
+
+    def _value(self, code: int) -> Any:
+        if code < 0x40:
+            return code
+        if code in _CONSTANTS:
+            return _CONSTANTS[code]
+        if code < 0x80:
+            zero, size = next((zero, size) for first, zero, size in reversed(_PACKED) if code >= first)
+            return ((code - zero) << 8 * size) | int.from_bytes(self._bytes(size), "big")
+        if code == 0xF8:
+            return int.from_bytes(self._bytes(8), "big", signed=True)
+        if code in (0xF9, 0xFA):
+            return struct.unpack(">f" if code == 0xF9 else ">d", self._bytes(4 if code == 0xF9 else 8))[0]
+        if 0xD0 <= code <= 0xD9:
+            return self._whole(code, 0xD0, 0xD8, 0xD9)
+        if 0xDA <= code <= 0xE3:
+            return _text(self._whole(code, 0xDA, 0xE2, 0xE3))
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            raise FressianError(self.place, f"expected values that are nested at most {_DEEPEST} deep")
+        found = self._compound(code)
+        self._depth -= 1
+        return found
+
+    def _whole(self, code: int, packed: int, chunk: int, counted: int) -> bytes:
+        """Bytes or a text, whose length is in the code or before them, maybe in chunks."""
+        parts = []
+        while code == chunk:
+            parts.append(self._bytes(self._count()))
+            code = self._byte()
+        if not (packed <= code < chunk or code == counted):
+            raise FressianError(self.place, f"expected another chunk, found the code {code:#x}")
+        return b"".join([*parts, self._bytes(code - packed if code < chunk else self._count())])
+
+    def _compound(self, code: int) -> Any:
+        if code < 0xA0:
+            return self._of(self._cached, code - 0x80)
+        if code < 0xB0:
+            return self._tagged(*self._of(self._structs, code - 0xA0))
+        if code in _TAGS:
+            return self._tagged(*_TAGS[code])
+        if 0xE4 <= code <= 0xEC or code in _ARRAYS:
+            return self._list(code - 0xE4 if 0xE4 <= code < 0xEC else self._count())
+        if code in (0xED, 0xEE):
+            return self._until_end(open_ended=code == 0xEE)
+        if code == 0xFD:
+            raise _EndError
+        return self._cache(code)
+
+    def _cache(self, code: int) -> Any:
+        if code == 0xCC:
+            return self._of(self._cached, self._count())
+        if code == 0xCD:
+            place = len(self._cached)
+            self._cached.append(None)
+            self._cached[place] = self.value()
+            return self._cached[place]
+        if code == 0xEF:
+            self._structs.append((str(self.value()), self._count()))
+            return self._tagged(*self._structs[-1])
+        if code == 0xF0:
+            return self._tagged(*self._of(self._structs, self._count()))
+        if code == 0xFE:
+            self._cached, self._structs = [], []
+            return self.value()
+        raise FressianError(self.place - 1, f"expected a value, found the code {code:#x}")
+
+    def _of(self, cache: list[Any], place: int) -> Any:
+        if place >= len(cache):
+            raise FressianError(self.place, f"expected one of {len(cache)} earlier values, found number {place}")
+        return cache[place]
+
+    def _list(self, count: int) -> list[Any]:
+        return [self.value() for _ in range(count)]
+
+    def _until_end(self, *, open_ended: bool) -> list[Any]:
+        found: list[Any] = []
+        while not (open_ended and self.place == self.end):
+            try:
+                found.append(self._value(self._byte()))
+            except _EndError:
+                self._depth -= 1
+                break
+        return found
+
+    def _tagged(self, tag: str, count: int) -> Any:
+        start, fields = self.place, self._list(count)
+        make = _MADE.get(tag)
+        if make is None:
+            return fields[0] if count == 1 else fields
+        try:
+            return make(*fields)
+        except (TypeError, ValueError, OverflowError, AttributeError):
+            raise FressianError(start, f"expected the fields of {tag}, found {str(fields)[:60]}") from None
+
+
+def _text(data: bytes) -> str:
+    """A text of Java: characters beyond 16 bits are two of three bytes each."""
+    return data.decode("utf-8", "surrogatepass").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _map(items: list[Any]) -> dict[Any, Any]:
+    return dict(zip(map(name_of_key, items[::2]), items[1::2], strict=True))
+
+
+def _operation(*fields: Any) -> dict[str, Any]:
+    """An operation; its last field is a map of what the record has no place for, such as the error."""
+    index, time, type_, process, f, value, more = fields
+    return {**(more or {}), "index": index, "time": time, "type": type_, "process": process, "f": f, "value": value}
+
+
+def _integer(data: bytes) -> int:
+    return int.from_bytes(data, "big", signed=True)
+
+
+#: What becomes of the fields of a tag; those of any other stay as they are, a single one without the list.
+_MADE: Final[dict[str, Callable[..., Any]]] = {
+    "map": _map,
+    "set": lambda items: sorted(items, key=repr),
+    "persistent-hash-set": lambda items: sorted(items or [], key=repr),
+    "persistent-sorted-set": lambda items: list(items or []),
+    "vec": list,
+    "key": lambda space, name: name if space is None else f"{space}/{name}",
+    "sym": lambda space, name: name if space is None else f"{space}/{name}",
+    "char": chr,
+    "bigint": _integer,
+    "bigdec": lambda data, scale: _integer(data) / 10**scale,
+    "ratio": lambda over, under: f"{over}/{under}",
+    "uuid": bytes.hex,
+    "record": lambda name, fields: fields,  # noqa: ARG005
+    "jepsen.history.Op": _operation,
+    "block-ref": BlockRef,
+}
