@@ -128,7 +128,8 @@ VALUES: list[tuple[Raw | Any, Any]] = [
     (Raw(b"\x4f\x00"), -256), (Raw(b"\x50\x05"), 5), (Raw(b"\x51\x00"), 256), (Raw(b"\x67\xff\xff"), -1),
     (Raw(b"\x73\x00\x00\x01"), (1 << 24) + 1), (Raw(b"\x7e\x00\x00\x00\x00\x00\x07"), 7), (Raw(b"\xff"), -1),
     (Raw(b"\xfb"), 0.0), (Raw(b"\xf9\x3f\x80\x00\x00"), 1.0), (Raw(b"\xc6\xd2\x01\x00"), 256),
-    (Raw(b"\xc1\xe7\x02\x01\x03"), [1, 2, 3]), (Raw(b"\xb0\x03\x03\x04\x05"), [3, 4, 5]), (Raw(b"\xef\xdemore\x01\x09"), 9),
+    (Raw(b"\xc1\xe7\x02\x01\x03"), [1, 2, 3]), (Raw(b"\xb0\x03\x03\x04\x05"), [3, 4, 5]),
+    (Raw(b"\xef\xdemore\x01\x09"), 9),
     (Raw(b"\xc9\xdcaa\xdcbb"), "aa/bb"), ("é" * 9, "é" * 9), (Raw(b"\xef\xdechar\x01\x50\x78"), "x"),
     (Raw(b"\xe0\xed\xa0\xbd\xed\xb8\x80"), "😀"),
 ]  # fmt: skip
