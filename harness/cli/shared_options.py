@@ -109,7 +109,7 @@ _FILE_OPTIONS: Final = (
         "--format",
         "format_",
         metavar="NAME",
-        help="The format of a foreign FILE: edn, jepsen-log, test-jepsen, porcupine-kv, json or csv.  [default: detected]",
+        help="The format of a foreign FILE, such as edn or json (docs/formats.md lists them).  [default: detected]",
     ),
     click.option(
         "--map",
