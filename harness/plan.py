@@ -42,9 +42,7 @@ _LONG: Final = "waiting longer does not help"
 Seed: TypeAlias = Annotated[int, Meta(ge=0, le=2**63 - 1, description="it is kept in 64 bits")]
 Weight: TypeAlias = Annotated[float, Meta(gt=0, le=1_000_000, description="leave out the faults that you do not want")]
 Tracks: TypeAlias = Annotated[int, Meta(ge=1, le=20, description="more faults at once leave no cluster to look at")]
-Nodes: TypeAlias = Annotated[
-    int, Meta(ge=3, le=99, description="two nodes have no minority to lose, and names end at n99")
-]
+Nodes: TypeAlias = Annotated[int, Meta(ge=1, le=99, description="names end at n99")]
 Clients: TypeAlias = Annotated[
     int, Meta(ge=1, le=1000, description="one process drives all clients, and more of them only wait for each other")
 ]
@@ -198,7 +196,7 @@ class Plan:
     @property
     def model(self) -> str | None:
         """The checker's model for this workload; None where the workload has a check of its own."""
-        return model if isinstance(model := self.load.model, str) else None
+        return self.load.model_of(self.setup())
 
     @property
     def declared_planted_bug(self) -> PlantedBug | None:

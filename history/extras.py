@@ -30,6 +30,7 @@ EXTRAS: Final = {
     "spark": Extra(
         "Spark", ("pandas", "py4j", "pyspark"), ("report",), ", or leave it out: --no-spark, or spark = false in a file"
     ),
+    "postgresql": Extra("the client of PostgreSQL", ("psycopg",), ("run",)),
     "zookeeper": Extra("the client of ZooKeeper", ("kazoo",), ("run",)),
 }
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from checker.core.model import ILLEGAL, UNKNOWN, Model, ModelError, State
-from checker.models.levels import level_named
+from checker.models.levels import as_strong, level_named
 from checker.models.objects import MultiRegister
 from history import Operation
 from history.readers.transactions.columns import DEFAULT_LEVEL, READS, TXN, WRITES, TransactionObject
@@ -24,6 +24,11 @@ class Transactions(Model):
 
     def __init__(self, level: str = DEFAULT_LEVEL) -> None:
         self.level = level_named(level)
+
+    @property
+    def exact(self) -> bool:
+        """Whether every violation of the level is found, and not only those that the reads show."""
+        return self.holds == "list-append" and self.level in as_strong("serializable")
 
     def steps(self, f: str, value: Any, result: Any) -> tuple[Any, ...]:
         """What a transaction did.  Raises ModelError for what is none."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,6 +15,7 @@ from harness.generators import Context, Invocation
 from harness.judge.service import Call, was_granted
 from harness.systems.law import LOST, Outcome
 from history import Event, HistoryWriter
+from history.readers.transactions.columns import TXN
 from history.records.events import Phase
 from history.records.writer import UnwritableError
 
@@ -130,8 +131,7 @@ class Load:
         if phase == "main":
             self._count_wait(worker, invocation.time, now)
         f, key, process = invocation.f, invocation.key, worker.process
-        if key is not None:
-            self.keys[key] = None
+        self.keys.update(dict.fromkeys(_keys_of(invocation)))
         invoked = history.append(
             "invoke", process, f, value=invocation.value, key=key, node=client.home, phase=phase, due=due
         )
@@ -215,3 +215,10 @@ class Load:
             "lag_p99_ms": lags.quantile_ms(0.99),
             "lag_max_ms": lags.most_ms,
         }
+
+
+def _keys_of(invocation: Invocation) -> Iterable[str | int]:
+    """The keys of an operation: several, if it is a transaction."""
+    if invocation.key is None and invocation.f == TXN:
+        return [step[1] for step in invocation.value]
+    return () if invocation.key is None else (invocation.key,)

@@ -13,6 +13,9 @@ from typing import Any, Final
 
 from msgspec import structs
 
+from checker.models.levels import strongest
+from checker.models.registry import model_named
+from checker.models.transactions import Transactions
 from harness.judge.damage import Voided, damages_of
 from harness.judge.fault_figures import by_fault, with_details
 from harness.judge.gates import gates
@@ -27,7 +30,8 @@ from harness.runstate import RunState
 from harness.systems.promise import Promise
 from history import Check, KeyVerdict, Operation, Results, worst
 from history.records.finding import Elements, Finding, contradictions_of_keys
-from history.records.text import counted
+from history.records.text import and_listed, counted
+from history.records.violations import LINEARIZABLE
 
 #: A verdict names a stretch without a successful read, though clients asked, from this length on (ns).
 UNREAD_NS: Final = 10_000_000_000
@@ -55,7 +59,10 @@ def judge(
     model, since = recorded.plan.load.model, unread(recorded)
     if isinstance(model, str):
         times = violation_times(recorded.operations, keys, recorded.receipts)
-        of_clients = linearizability(keys, len(recorded.operations), times, since)
+        if recorded.plan.load.level is None:
+            of_clients = linearizability(keys, len(recorded.operations), times, since)
+        else:
+            of_clients = isolation(keys, str(recorded.plan.model), recorded.operations, times, since)
     else:
         (of_clients,) = own_checks([model], evidence, [*common, *ours])
         of_clients = _untested(of_clients, since)
@@ -149,6 +156,31 @@ def linearizability(keys: Sequence[KeyVerdict], recorded: int, when: dict[str, A
     details = {"engines": engines, **({"seen": when} if when else {})}
     wrong = contradictions_of_keys("linearizable", ((key.key, key.kinds, key.more) for key in keys if key.kinds))
     return Check("linearizable", "check", verdict, asked, seen, details, wrong)
+
+
+def isolation(
+    keys: Sequence[KeyVerdict], model: str, operations: Sequence[Operation], when: dict[str, Any], unread: str = ""
+) -> Check:
+    """The verdict on transactions, by the isolation level in the name of their ``model``."""
+    transactions = model_named(model)
+    assert isinstance(transactions, Transactions)
+    verdict = worst(key.verdict for key in keys)
+    failed = counted(sum(one.outcome == "fail" for one in operations), "failed one")
+    seen = f"{counted(len(operations), 'transaction')}, {failed} among them"
+    if verdict == "invalid":
+        levels = strongest(level for key in keys for level in key.levels)
+        seen += f", {counted(sum(key.violations for key in keys), 'violation')}: {describe(when)}; "
+        seen += f"what holds: {and_listed(levels)}, and all weaker levels" if levels else "no isolation level holds"
+    elif verdict == "unknown":
+        seen += f", undecided: {'; '.join(str(key.reason) for key in keys if key.verdict == 'unknown')}"
+    elif not keys:
+        verdict = "unknown"
+    else:
+        seen += unread
+        seen += "" if transactions.exact else "; not every violation of this level can be seen in what was read"
+    wrong = contradictions_of_keys("isolation", ((key.key, key.kinds, key.more) for key in keys if key.kinds))
+    asked = f"the transactions keep the isolation level {transactions.level}"
+    return Check("isolation", "check", verdict, asked, seen, {"seen": when} if when else {}, wrong)
 
 
 def _checker_failures(keys: Sequence[KeyVerdict]) -> list[str]:
@@ -246,7 +278,7 @@ def planted_bug_prefix(plan: Plan, checks: Sequence[Check]) -> str:
 def answer_to_clients(of_clients: Check, keys: Sequence[KeyVerdict]) -> str:
     """The verdict on what clients saw, with the first counterexample: ``linearizable: no (stale-read: …)``."""
     text = f"{of_clients.name}: {_ANSWERS[of_clients.verdict]}"
-    if of_clients.name != "linearizable" and of_clients.verdict != "valid":
+    if of_clients.name not in LINEARIZABLE and of_clients.verdict != "valid":
         text += f", {of_clients.seen}"
     examples = [example for key in keys for example in key.counterexamples]
     example = min(examples, key=attrgetter("completed_at"), default=None)

@@ -281,6 +281,7 @@ class Workload:
     ``generator`` makes the operations of warm-up and main phase, ``final`` the reads that close a run (marked
     ``final``), each repeated by a worker of each node until it was answered by one that had applied it.  ``model`` is
     the name of a model of the checker, or a check of its own, from the evidence; ``checks`` come on top of it.
+    ``level`` is the isolation level that a model of transactions is asked for, by what the setup chose.
     ``kinds`` are the ``f`` of which the gates ask for completions, ``reads`` those that show what others did.
     ``written_once``: no value is written twice to a register, so that ``--stop-on-violation`` can follow.
     """
@@ -290,10 +291,17 @@ class Workload:
     generator: Callable[[Scale], Generator]
     final: Callable[[Scale], Sequence[Invocation]]
     model: str | Invariant
+    level: Callable[[Setup], str] | None = None
     kinds: tuple[str, ...] = ("read", "write")
     reads: frozenset[str] = frozenset({"read"})
     written_once: bool = False
     checks: tuple[Invariant, ...] = ()
+
+    def model_of(self, setup: Setup) -> str | None:
+        """The name of the model, with its level if it has one; None for a check of its own."""
+        if not isinstance(self.model, str) or self.level is None:
+            return self.model if isinstance(self.model, str) else None
+        return f"{self.model}:{self.level(setup)}"
 
 
 # -- what nodes say ---------------------------------------------------------------------------------------------------

@@ -76,11 +76,11 @@ def _check_planted_bug(place: str, needs: Mapping[str, Any], options: Mapping[st
 def require_able(system: System, setup: Setup) -> None:
     """Check that this setup of the system can be run.  Raises UsageError with the reason, and the mend."""
     for workload in system.workloads:
-        if workload.name == setup.workload and isinstance(workload.model, str):
+        if workload.name == setup.workload and (model := workload.model_of(setup)) is not None:
             from checker.models.registry import model_named  # it imports numpy, which no list needs
 
             try:
-                model_named(workload.model)
+                model_named(model)
             except ValueError as error:
                 raise UsageError(f"--workload {workload.name} of {system.name}: {error}") from None
     try:

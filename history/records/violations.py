@@ -14,8 +14,9 @@ from history.records.check_records import check_details, check_records
 from history.records.finding import SEVERITIES, Contradiction, Elements, Loss, Severity, findings_in
 from history.records.verdicts import Counterexample
 
-#: The check of what clients were answered; the first recordings call it by its second name.
-LINEARIZABLE: Final = frozenset({"linearizable", "linearizability"})
+#: The check of what clients were answered: the first recordings call it by its second name, and of transactions it is
+#: the third.
+LINEARIZABLE: Final = frozenset({"linearizable", "linearizability", "isolation"})
 #: The name of that check beside the counterexamples of the keys.
 OF_KEYS: Final = "linearizable"
 #: Whether the harness found the bug that was planted in the server; empty: none was.

@@ -120,7 +120,8 @@ def _faults(nemesis: str) -> tuple[str, ...]:
     return tuple(sorted(faults_of(nemesis)))
 
 
-FINE: Final = "linearizable: yes"
+#: How the sentence on a run begins whose clients saw nothing wrong.
+FINE: Final = ("linearizable: yes", "isolation: yes")
 #: Before the sentence of a run of which rate, gap and recovery are not given.
 _CUT: Final = "(its history was cut: no rates) "
 
@@ -223,7 +224,7 @@ def _unknown(results: Mapping[str, Any]) -> str:
 def _describe(results: Mapping[str, Any], plan: Mapping[str, Any], violations: Sequence[Violation]) -> str:
     """Return the headlines; where an earlier release recorded none, the sentence.
 
-    Of that failed checks come in front of "linearizable: yes", since a list shows only its beginning.
+    Of that failed checks come in front of what is fine, since a list shows only its beginning.
     """
     if headlines := headlines_of(results, plan):
         failure = results.get("harness_failure")
@@ -237,7 +238,7 @@ def _describe(results: Mapping[str, Any], plan: Mapping[str, Any], violations: S
     if not checks or not sentence.startswith(FINE):
         return sentence
     wrong = [f"{check.get('name')}: {_no(check)}{check.get('seen')}" for check in checks]
-    return "; ".join([*wrong, FINE])
+    return "; ".join([*wrong, sentence.partition(";")[0]])
 
 
 def _no(check: Mapping[str, Any]) -> str:

@@ -66,6 +66,7 @@ _SECTIONS: Final = {"violation": "counterexample"}
 BROKEN_SECTIONS: Final = ("counterexample", "invariant", "recovery")
 CHECK_PLACES: Final = {
     "linearizable": "coverage",
+    "isolation": "coverage",
     "recovery": "faults",
     "replicas-agree": "charts",
     "election-safety": "charts",

@@ -1,0 +1,66 @@
+"""PostgreSQL: transactions at the isolation level that is asked for, and rows as registers, sets and counters.
+
+=============  =====================================================================================
+``binaries``   where each version is from
+``server``     the processes, their settings, files on disk
+``schema``     the tables, and the statements of each operation
+``client``     one connection, without retries
+``outcomes``   the law of outcomes: what an answer proves
+``workloads``  transactions, and objects of one row
+=============  =====================================================================================
+"""
+
+from __future__ import annotations
+
+from itertools import cycle, islice
+from typing import Final
+
+from harness.systems.api import Alarm, Canary, Option, System
+from harness.systems.postgresql.binaries import VERSIONS, artifacts
+from harness.systems.postgresql.client import Client
+from harness.systems.postgresql.outcomes import LAW
+from harness.systems.postgresql.server import describe, leads, roles, surface
+from harness.systems.postgresql.workloads import LEVELS, WORKLOADS
+from harness.systems.promise import Promise
+
+_ISOLATION: Final = "https://www.postgresql.org/docs/18/transaction-iso.html"
+_WAL: Final = "https://www.postgresql.org/docs/18/wal-reliability.html"
+
+SYSTEM: Final = System(
+    name="postgresql",
+    title="PostgreSQL",
+    summary="PostgreSQL: transactions at the isolation level that is asked for; rows as registers, sets, counters",
+    versions=VERSIONS,
+    options=(
+        Option(name="isolation", default="serializable", choices=tuple(LEVELS), marks_runs=True,
+               help="The isolation level of all transactions, which they are judged by. PostgreSQL's repeatable read "
+                    "is snapshot isolation."),
+        Option(name="synchronous_commit", default="on", choices=("on", "off"), marks_runs=True,
+               help="off: a commit is acknowledged before it is on disk, and a crash may lose it."),
+    ),
+    canaries=(
+        Canary(name="no-fsync", help="nothing is synced, so that a power cut loses what was acknowledged"),
+    ),
+    artifacts=lambda setup: artifacts(setup.version),
+    roles=roles,
+    leads=leads,
+    surface=surface,
+    clients=lambda setup, number: [
+        Client(node, setup, str(setup.options["isolation"])) for node in islice(cycle(setup.nodes[:1]), number)
+    ],
+    describe=describe,
+    law=LAW,
+    every_node_serves=True,
+    workloads=WORKLOADS,
+    promises=(
+        Promise("transactions keep the isolation level that they ask for", ("txn",), _ISOLATION),
+        Promise("statements on one row take effect in one order, which respects real time",
+                ("add", "write", "cas", "read", "transfer")),
+        Promise("what was acknowledged survives a crash, unless synchronous_commit is off", source=_WAL),
+    ),
+    alarms=(
+        Alarm(pattern="PANIC:", meaning="the server gave up, and starts again", follows="note"),
+        Alarm(pattern="could not map", meaning="no shared memory", follows="harness"),
+    ),
+    may_refuse=frozenset({"data", "index", "term"}),
+)  # fmt: skip

@@ -1,0 +1,109 @@
+"""The client: one connection, transactions by hand, nothing sent twice."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from contextlib import suppress
+from typing import Any, Final
+
+import psycopg
+from psycopg.pq import TransactionStatus
+
+from harness.systems.api import Machine, Setup
+from harness.systems.law import NOT_SENT, Outcome
+from harness.systems.postgresql.outcomes import LAW, End, case_of
+from harness.systems.postgresql.schema import Rows, answer, statements
+from harness.systems.postgresql.server import connection_words
+from harness.workloads import Invocation
+
+#: How long a client waits (s) after it could not connect.
+_AGAIN_S: Final = 0.1
+
+
+class Client:
+    """One worker's connection to a node, in transactions of the isolation level ``isolation``."""
+
+    def __init__(self, node: Machine, setup: Setup, isolation: str) -> None:
+        self.home = node.name
+        level = isolation.replace("-", "\\ ")
+        self._words = {**connection_words(node), "options": f"-c default_transaction_isolation={level}"}
+        self._timeout, self._workload = setup.client_timeout, setup.workload
+        self._connection: Any = None
+
+    async def open(self) -> None:
+        with suppress(psycopg.Error, TimeoutError):
+            await self._connect()
+
+    async def close(self) -> None:
+        if self._connection is not None:
+            await self._connection.close()
+
+    async def _connect(self) -> None:
+        if self._connection is None or self._connection.closed:
+            self._connection = None
+            async with asyncio.timeout(self._timeout):
+                self._connection = await psycopg.AsyncConnection.connect(**self._words, autocommit=True)
+
+    async def perform(self, invocation: Invocation) -> Outcome:
+        began = asyncio.get_running_loop().time()
+        try:
+            await self._connect()
+        except (psycopg.Error, TimeoutError) as error:
+            await asyncio.sleep(_AGAIN_S)
+            return LAW.outcome(NOT_SENT, invocation, self.home, _text(error))
+        work = asyncio.ensure_future(self._carry_out(invocation))
+        try:
+            await asyncio.wait({work}, timeout=began + self._timeout - asyncio.get_running_loop().time())
+        finally:
+            if not work.done():
+                self._cut()
+        return await work
+
+    def _cut(self) -> None:
+        """End the connection's socket: what waits for an answer gets an error at once, also where nothing answers."""
+        with suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(self._connection.fileno())) as end:
+            end.shutdown(socket.SHUT_RDWR)
+
+    async def _carry_out(self, invocation: Invocation) -> Outcome:
+        work = statements(self._workload, invocation)
+        end = End(committing=len(work) == 1, writes=any(statement.writes for statement in work))
+        rows: list[Rows] = []
+        try:
+            if not end.committing:
+                await self._connection.execute("BEGIN")
+            for statement in work:
+                cursor = await self._connection.execute(statement.sql, statement.parameters)
+                if statement.writes and cursor.rowcount != 1:
+                    if invocation.f == "cas":
+                        return LAW.outcome("other-value", invocation, self.home)
+                    raise psycopg.DataError(f"{cursor.rowcount} rows were changed, not one")
+                rows.append([] if statement.writes else await cursor.fetchall())
+            if not end.committing:
+                end = end._replace(committing=True)
+                cursor = await self._connection.execute("COMMIT")
+            end = end._replace(tag=cursor.statusmessage)
+        except psycopg.Error as error:
+            end = end._replace(severity=error.diag.severity_nonlocalized, code=error.sqlstate)
+            await self._roll_back()
+            return LAW.outcome(case_of(end), invocation, self.home, _text(error))
+        case = case_of(end)
+        if case == "committed":
+            return LAW.outcome(case, invocation, self.home, value=answer(self._workload, invocation, rows))
+        return LAW.outcome(case, invocation, self.home, "COMMIT was answered with ROLLBACK")
+
+    async def _roll_back(self) -> None:
+        """End a transaction that is still open; a connection that cannot do that is given up."""
+        try:
+            if self._connection.info.transaction_status != TransactionStatus.IDLE:
+                await self._connection.execute("ROLLBACK")
+        except psycopg.Error:
+            await self._connection.close()
+
+
+def _text(error: Exception) -> str:
+    """The code and the first line of an error."""
+    code = getattr(error, "sqlstate", None)
+    line = str(error).partition("\n")[0] or type(error).__name__
+    return f"{code} {line}" if code else line

@@ -1,0 +1,51 @@
+"""The law of outcomes: what an answer proves about a transaction.
+
+A transaction that was not asked to commit cannot have committed, whatever became of its connection.  One that was is in
+doubt unless the answer says what became of it.  A statement alone is a transaction that is asked to commit at once.
+``COMMIT`` of a transaction that had failed before is answered with the command tag ``ROLLBACK``, and that is no error.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from harness.systems.law import LOST, Law, Rule
+
+LAW: Final = Law(
+    Rule("committed", "COMMIT answered with COMMIT, or a statement alone that was answered", "ok"),
+    Rule("rolled-back", "COMMIT answered with ROLLBACK", "fail"),
+    Rule("other-value", "no row has the value that the update expects", "fail"),
+    Rule("refused", "an ERROR before COMMIT was sent, or an answer to it that proves a rollback", "fail"),
+    Rule("cut-off", "FATAL, or the connection ended, before COMMIT was sent", "fail"),
+    Rule("doubted", "40003, PANIC, an internal error or an unknown one in answer to COMMIT", "info", read="fail"),
+    Rule("read-only", "no answer, and the transaction was to write nothing", "fail"),
+)  # fmt: skip
+#: Errors at COMMIT, or of a statement alone, that come before the transaction has committed: by code, or by its class.
+#: Serialization failures and deadlocks, constraints, lack of resources, and cancelled or impossible statements.
+_PROVEN: Final = ("22", "23", "25", "40001", "40002", "40P01", "42", "53", "54", "55", "57014")
+
+
+class End(NamedTuple):
+    """How a transaction ended: the ``tag`` of its last answer, or the error's severity and code, if it has any.
+
+    ``committing``: it had been asked to commit.  ``writes``: it has a statement that writes.
+    """
+
+    committing: bool
+    writes: bool
+    tag: str | None = None
+    severity: str | None = None
+    code: str | None = None
+
+
+def case_of(end: End) -> str:
+    """The case of the law."""
+    if end.tag is not None:
+        return "rolled-back" if end.tag == "ROLLBACK" else "committed"
+    if end.severity == "ERROR" and (not end.committing or (end.code or "").startswith(_PROVEN)):
+        return "refused"
+    if not end.committing:
+        return "cut-off"
+    if not end.writes:
+        return "read-only"
+    return "doubted" if end.severity in ("ERROR", "PANIC") else LOST

@@ -1,0 +1,110 @@
+"""The tables, and the statements of each operation with what their answers mean."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from harness.generators import Invocation
+
+#: Keys of transactions are spread over so many tables.
+_SPREAD: Final = 3
+TABLES: Final = (
+    *(f"CREATE TABLE IF NOT EXISTS txn{number} (id int PRIMARY KEY, val text)" for number in range(_SPREAD)),
+    "CREATE TABLE IF NOT EXISTS registers (id text PRIMARY KEY, val text)",
+    "CREATE TABLE IF NOT EXISTS counters (id text PRIMARY KEY, val bigint)",
+    "CREATE TABLE IF NOT EXISTS accounts (id int PRIMARY KEY, val bigint)",
+    "CREATE TABLE IF NOT EXISTS elements (id text, val int, PRIMARY KEY (id, val))",
+)
+_APPEND: Final = "INSERT INTO {} AS t VALUES (%s, %s) ON CONFLICT (id) DO UPDATE SET val = t.val || ',' || excluded.val"
+_PUT: Final = "INSERT INTO {} VALUES (%s, %s) ON CONFLICT (id) DO UPDATE SET val = excluded.val"
+_ADD: Final = "INSERT INTO {} AS t VALUES (%s, %s) ON CONFLICT (id) DO UPDATE SET val = t.val + excluded.val"
+_GET: Final = "SELECT val FROM {} WHERE id = %s"
+
+Rows: TypeAlias = Sequence[tuple[Any, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """SQL with its parameters; one that writes must change one row."""
+
+    sql: str
+    parameters: tuple[Any, ...] = ()
+
+    @property
+    def writes(self) -> bool:
+        return not self.sql.startswith("SELECT")
+
+
+def statements(workload: str, operation: Invocation) -> list[Statement]:
+    """The statements of an operation; several are one transaction."""
+    f, key, value = operation.f, operation.key, operation.value
+    if f == "txn":
+        return [_step(*step, lists=workload != "rw-register") for step in value]
+    if workload == "bank":
+        if f == "read":
+            return [Statement("SELECT id, val FROM accounts ORDER BY id")]
+        whence, whither, amount = value
+        add = _ADD.format("accounts")
+        return [Statement(add, (whence, -amount)), Statement(add, (whither, amount))]
+    if workload == "set":
+        if f == "add":
+            return [Statement("INSERT INTO elements VALUES (%s, %s)", (key, value))]
+        return [Statement("SELECT val FROM elements WHERE id = %s ORDER BY val", (key,))]
+    table = "counters" if workload == "counter" else "registers"
+    if f == "read":
+        return [Statement(_GET.format(table), (key,))]
+    if f == "add":
+        return [Statement(_ADD.format(table), (key, value))]
+    if f == "write":
+        return [Statement(_PUT.format(table), (key, json.dumps(value)))]
+    old, new = value
+    if old is None:
+        return [Statement("INSERT INTO registers VALUES (%s, %s) ON CONFLICT DO NOTHING", (key, json.dumps(new)))]
+    return [
+        Statement("UPDATE registers SET val = %s WHERE id = %s AND val = %s", (json.dumps(new), key, json.dumps(old)))
+    ]
+
+
+def _step(f: str, key: int, value: Any, *, lists: bool) -> Statement:
+    table = f"txn{key % _SPREAD}"
+    if f == "r":
+        return Statement(_GET.format(table), (key,))
+    return Statement((_APPEND if lists else _PUT).format(table), (key, str(value)))
+
+
+def answer(workload: str, operation: Invocation, rows: Sequence[Rows]) -> Any:
+    """The value of an operation that committed, from the rows of each of its statements."""
+    if operation.f == "txn":
+        read = _list if workload != "rw-register" else _first
+        return [
+            [f, key, read(mine) if f == "r" else value]
+            for (f, key, value), mine in zip(operation.value, rows, strict=True)
+        ]
+    if operation.f != "read":
+        return operation.value
+    if workload == "bank":
+        return [list(row) for row in rows[0]]
+    if workload == "set":
+        return [value for (value,) in rows[0]]
+    if workload == "counter":
+        return int(rows[0][0][0]) if rows[0] else 0
+    return _first(rows[0])
+
+
+def _first(rows: Rows) -> Any:
+    return _content(rows[0][0]) if rows else None
+
+
+def _list(rows: Rows) -> list[Any]:
+    return [_content(item) for item in rows[0][0].split(",")] if rows else []
+
+
+def _content(text: str) -> Any:
+    """The value that a text stands for; what no client of ours can have written stays a text, which the judge finds."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

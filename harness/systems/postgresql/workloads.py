@@ -1,0 +1,49 @@
+"""The workloads: transactions, judged by the level that they ask for, and single objects, which are linearizable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from harness.generators import Generator
+from harness.systems.api import Scale, Setup, Workload
+from harness.systems.workloads import BANK, CAS_REGISTER, COUNTER, REGISTER, SET
+from harness.workloads.transactions import last_transactions, long_forks, mixed, write_skews
+from history.readers.transactions.columns import TXN
+
+#: The levels of SQL, and what PostgreSQL keeps of each.
+LEVELS: Final = {
+    "serializable": "serializable", "repeatable-read": "snapshot-isolation", "read-committed": "read-committed",
+}  # fmt: skip
+
+
+def level(setup: Setup) -> str:
+    return LEVELS[str(setup.options["isolation"])]
+
+
+def _transactions(name: str, summary: str, generator: Callable[[Scale], Generator], model: str) -> Workload:
+    return Workload(
+        name=name, summary=summary, model=model, level=level, kinds=(TXN,), reads=frozenset({TXN}),
+        generator=generator, final=lambda scale: last_transactions(scale.used),
+    )  # fmt: skip
+
+
+WORKLOADS: Final = (
+    _transactions(
+        "list-append", "transactions of one to four steps append to lists and read them",
+        lambda scale: mixed(scale.keys, "append"), "list-append",
+    ),
+    _transactions(
+        "rw-register", "transactions of one to four steps write registers and read them",
+        lambda scale: mixed(scale.keys, "w"), "rw-register",
+    ),
+    _transactions(
+        "long-fork", "pairs of keys are written apart and read together",
+        lambda _: long_forks("append"), "list-append",
+    ),
+    _transactions(
+        "write-skew", "two transactions read the same two keys, and each writes one of them",
+        lambda _: write_skews("append"), "list-append",
+    ),
+    BANK, REGISTER, CAS_REGISTER, SET, COUNTER,
+)  # fmt: skip
