@@ -18,6 +18,7 @@
 ``dledger``     the register on DLedger
 ``rocketmq``    Apache RocketMQ's controller
 ``bookkeeper``  Apache BookKeeper
+``postgresql``  PostgreSQL
 ``zookeeper``   Apache ZooKeeper; ``zookeeper_server``: how one of its servers is started, also for others
 ==============  ========================================================================================================
 """
