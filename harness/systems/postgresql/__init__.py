@@ -39,7 +39,8 @@ SYSTEM: Final = System(
                help="off: a commit is acknowledged before it is on disk, and a crash may lose it."),
     ),
     canaries=(
-        Canary(name="no-fsync", help="nothing is synced, so that a power cut loses what was acknowledged"),
+        Canary(name="no-fsync", help="nothing is synced, so that a power cut loses what was acknowledged",
+               found_by=("isolation", "linearizable", "elements")),
     ),
     artifacts=lambda setup: artifacts(setup.version),
     roles=roles,
@@ -56,7 +57,9 @@ SYSTEM: Final = System(
         Promise("transactions keep the isolation level that they ask for", ("txn",), _ISOLATION),
         Promise("statements on one row take effect in one order, which respects real time",
                 ("add", "write", "cas", "read", "transfer")),
-        Promise("what was acknowledged survives a crash, unless synchronous_commit is off", source=_WAL),
+        Promise("what was acknowledged survives a crash, unless synchronous_commit is off", source=_WAL,
+                checks=("isolation", "linearizable", "elements"),
+                kinds=("incompatible-order", "lost-element", "lost-write", "stale-read")),
     ),
     alarms=(
         Alarm(pattern="PANIC:", meaning="the server gave up, and starts again", follows="note"),

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-psycopg = pytest.importorskip("psycopg", reason="needs the extra postgresql")
+pytest.importorskip("psycopg", reason="needs the extra postgresql")
 
+import psycopg
 from psycopg.pq import TransactionStatus
 
 from harness.systems import Machine, Setup
@@ -20,48 +21,48 @@ from harness.systems.postgresql.client import Client
 from harness.systems.postgresql.outcomes import LAW, End, case_of
 from harness.workloads import Invocation
 
-BEFORE, ASKED = {"committing": False, "writes": True}, {"committing": True, "writes": True}
-READS = {"committing": True, "writes": False}
+#: A transaction that writes, before COMMIT was sent and after; and one that only reads, after.
+BEFORE, ASKED, READS = (False, True), (True, True), (True, False)
 
 
 @pytest.mark.parametrize(
     ("end", "case", "outcome"),
     [
-        (End(**ASKED, tag="COMMIT"), "committed", "ok"),
-        (End(**ASKED, tag="INSERT 0 1"), "committed", "ok"),
-        (End(**ASKED, tag="ROLLBACK"), "rolled-back", "fail"),
+        (End(*ASKED, tag="COMMIT"), "committed", "ok"),
+        (End(*ASKED, tag="INSERT 0 1"), "committed", "ok"),
+        (End(*ASKED, tag="ROLLBACK"), "rolled-back", "fail"),
         # Before COMMIT was sent nothing can commit, whatever the server says and however the connection ends.
-        (End(**BEFORE, severity="ERROR", code="40001"), "refused", "fail"),
-        (End(**BEFORE, severity="ERROR", code="XX000"), "refused", "fail"),
-        (End(**BEFORE, severity="FATAL", code="57P01"), "cut-off", "fail"),
-        (End(**BEFORE, severity="FATAL", code="25P03"), "cut-off", "fail"),
-        (End(**BEFORE, severity="PANIC", code="XX000"), "cut-off", "fail"),
-        (End(**BEFORE), "cut-off", "fail"),
+        (End(*BEFORE, severity="ERROR", code="40001"), "refused", "fail"),
+        (End(*BEFORE, severity="ERROR", code="XX000"), "refused", "fail"),
+        (End(*BEFORE, severity="FATAL", code="57P01"), "cut-off", "fail"),
+        (End(*BEFORE, severity="FATAL", code="25P03"), "cut-off", "fail"),
+        (End(*BEFORE, severity="PANIC", code="XX000"), "cut-off", "fail"),
+        (End(*BEFORE), "cut-off", "fail"),
         # Errors in answer to COMMIT, or to a statement alone, that come before anything has committed.
         *(
-            (End(**ASKED, severity="ERROR", code=code), "refused", "fail")
+            (End(*ASKED, severity="ERROR", code=code), "refused", "fail")
             for code in ("40001", "40P01", "23505", "25P02", "25006", "55P03", "57014", "53200", "22012", "42P01")
         ),
         # Others prove nothing: the transaction may have committed before they came.
-        (End(**ASKED, severity="ERROR", code="40003"), "doubted", "info"),
-        (End(**ASKED, severity="ERROR", code="XX000"), "doubted", "info"),
-        (End(**ASKED, severity="ERROR", code="58030"), "doubted", "info"),
-        (End(**ASKED, severity="ERROR"), "doubted", "info"),
-        (End(**ASKED, severity="PANIC", code="40001"), "doubted", "info"),
-        (End(**ASKED, severity="FATAL", code="57P01"), LOST, "info"),
-        (End(**ASKED, severity="FATAL", code="57P02"), LOST, "info"),
-        (End(**ASKED), LOST, "info"),
+        (End(*ASKED, severity="ERROR", code="40003"), "doubted", "info"),
+        (End(*ASKED, severity="ERROR", code="XX000"), "doubted", "info"),
+        (End(*ASKED, severity="ERROR", code="58030"), "doubted", "info"),
+        (End(*ASKED, severity="ERROR"), "doubted", "info"),
+        (End(*ASKED, severity="PANIC", code="40001"), "doubted", "info"),
+        (End(*ASKED, severity="FATAL", code="57P01"), LOST, "info"),
+        (End(*ASKED, severity="FATAL", code="57P02"), LOST, "info"),
+        (End(*ASKED), LOST, "info"),
         # Nothing was to be written, so nothing is in doubt.
-        (End(**READS), "read-only", "fail"),
-        (End(**READS, severity="PANIC"), "read-only", "fail"),
-        (End(**READS, severity="FATAL", code="57P01"), "read-only", "fail"),
+        (End(*READS), "read-only", "fail"),
+        (End(*READS, severity="PANIC"), "read-only", "fail"),
+        (End(*READS, severity="FATAL", code="57P01"), "read-only", "fail"),
     ],
 )  # fmt: skip
 def test_an_end_is_of_one_case(end: End, case: str, outcome: str) -> None:
     assert (case_of(end), LAW.type_of(case_of(end), "txn")) == (case, outcome)
 
 
-class Refused(psycopg.Error):  # type: ignore[name-defined,misc]
+class Refused(psycopg.Error):
     """An error as the server sends it."""
 
     def __init__(self, severity: str | None, code: str | None) -> None:
