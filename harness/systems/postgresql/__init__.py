@@ -15,7 +15,7 @@ from __future__ import annotations
 from itertools import cycle, islice
 from typing import Final
 
-from harness.systems.api import Alarm, Canary, Option, System
+from harness.systems.api import Alarm, Option, PlantedBug, System
 from harness.systems.postgresql.binaries import VERSIONS, artifacts
 from harness.systems.postgresql.client import Client
 from harness.systems.postgresql.outcomes import LAW
@@ -38,8 +38,8 @@ SYSTEM: Final = System(
         Option(name="synchronous_commit", default="on", choices=("on", "off"), marks_runs=True,
                help="off: a commit is acknowledged before it is on disk, and a crash may lose it."),
     ),
-    canaries=(
-        Canary(name="no-fsync", help="nothing is synced, so that a power cut loses what was acknowledged",
+    planted_bugs=(
+        PlantedBug(name="no-fsync", help="nothing is synced, so that a power cut loses what was acknowledged",
                found_by=("isolation", "linearizable", "elements")),
     ),
     artifacts=lambda setup: artifacts(setup.version),

@@ -38,7 +38,7 @@ def settings(node: Machine, setup: Setup) -> dict[str, str]:
         "port": str(PORT),
         "hba_file": f"{node.home}/pg_hba.conf",
         "synchronous_commit": str(setup.options["synchronous_commit"]),
-        "fsync": "off" if setup.canary == "no-fsync" else "on",
+        "fsync": "off" if setup.planted_bug == "no-fsync" else "on",
     }
 
 
