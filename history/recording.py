@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Callable, Iterator
+from functools import partial
 from hashlib import file_digest, sha256
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
-from typing import Any, BinaryIO, Generic, TypeVar, overload
+from typing import Any, BinaryIO, Final, Generic, TypeVar, overload
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -23,9 +26,14 @@ from history.records.layout import RunFiles
 from history.records.operations import Operation
 from history.records.probes import Probe, probes_in
 from history.records.receipts import Receipt, receipts_of
-from history.safe_open import DOCUMENT, LOG, RECORDS, open_below, read_below
+from history.safe_open import LOG, open_below, read_below, require_short_lines
 
 T = TypeVar("T")
+
+#: The most bytes of logs that are kept in memory.
+_LOGS_KEPT: Final = 512 << 20
+#: The most characters of a log's line: what is longer is read as several lines.
+LOG_LINE: Final = 1 << 20
 
 
 def digest_of(file: BinaryIO) -> bytes:
@@ -79,6 +87,7 @@ class Recording:
         self.kept: dict[str, tuple[Any, Exception | None]] = {}
         self._digests: dict[Path, bytes] = {}
         self._logs: dict[Path, bytes] = {}
+        self._room_for_logs = _LOGS_KEPT
 
     @classmethod
     def of(cls, run: RunFiles | Recording) -> Recording:
@@ -104,8 +113,8 @@ class Recording:
                 self._digests[path] = digest_of(file)
         return self._digests[path]
 
-    def _content(self, path: Path, most: int = DOCUMENT) -> bytes:
-        content = read_below(self.files.root, path, most)
+    def _content(self, path: Path) -> bytes:
+        content = read_below(self.files.root, path)
         self._digests[path] = sha256(content).digest()
         return content
 
@@ -159,6 +168,7 @@ class Recording:
         """The whole history, paired.  Raises FormatError with the line for a bad one, FileNotFoundError without one."""
         path = self.files.history
         with open_below(self.files.root, path) as file:
+            require_short_lines(file, path)
             self._digests[path] = digest_of(file)
             return read_whole(file, path)
 
@@ -166,6 +176,7 @@ class Recording:
     def _outline(self) -> tuple[Header, list[tuple[int, bytes]]]:
         """The header and the numbered lines of the nemesis, without the many lines of clients."""
         with open_below(self.files.root, self.files.history) as file:
+            require_short_lines(file, self.files.history)
             return outline(file, self.files.history)
 
     @property
@@ -189,10 +200,30 @@ class Recording:
     @_Once
     def table(self) -> pa.Table:
         """The operations in the order of their invocations: the run's table if there is one and no history was read."""
-        table = self.files.table("operations")
-        if table.exists() and not self.has_read("history"):
-            return pq.read_table(table, schema=PLAIN_OPERATIONS).sort_by("invoke_index")
-        return self.history.operations
+        if self.has_read("history"):
+            return self.history.operations
+        try:
+            return self._table("operations", PLAIN_OPERATIONS).sort_by("invoke_index")
+        except FileNotFoundError:
+            return self.history.operations
+
+    @_Once
+    def fault_rows(self) -> dict[int, dict[str, Any]]:
+        """The table of faults by their numbers; none without a table."""
+        try:
+            return {int(row["id"]): row for row in self._table("faults").to_pylist()}
+        except FileNotFoundError:
+            return {}
+
+    def _table(self, name: str, schema: pa.Schema | None = None) -> pa.Table:
+        """A table from its parts.  Raises FileNotFoundError without any, UnsafeFileError, OSError, pyarrow's errors."""
+        directory, parts = self.files.table(name), list[pa.Table]()
+        for path in sorted(directory.glob("*.parquet")):
+            with open_below(self.files.root, path) as file:
+                parts.append(pq.read_table(file, schema=schema))
+        if not parts:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(directory))
+        return pa.concat_tables(parts)
 
     @_Once
     def operations(self) -> Operations:
@@ -202,21 +233,41 @@ class Recording:
     @_Once
     def probes(self) -> list[Probe]:
         """What the nodes said of themselves; none without a file.  Raises FormatError and OSError."""
+        path = self.files.probes
         try:
-            content = self._content(self.files.probes, RECORDS)
+            file = open_below(self.files.root, path)
         except FileNotFoundError:
             return []
-        return list(probes_in(BytesIO(content), self.files.probes))
+        with file:
+            require_short_lines(file, path)
+            self._digests[path] = digest_of(file)
+            file.seek(0)
+            return list(probes_in(file, path))
 
     # -- logs ----------------------------------------------------------------------------------------------------------
 
-    def log(self, path: Path) -> BytesIO:
-        """Open a log below the run; it is kept in memory, because readers look for many moments in it."""
+    def log(self, path: Path) -> BinaryIO:
+        """Open a log below the run; those that fit are kept in memory, because readers look for many moments in them.
+
+        Raises OSError and UnsafeFileError.
+        """
         if path not in self._logs:
-            self._logs[path] = read_below(self.files.root, path, LOG)
+            file = open_below(self.files.root, path, LOG)
+            size = os.fstat(file.fileno()).st_size
+            if size > self._room_for_logs:
+                return file
+            with file:
+                self._logs[path] = file.read(size)
+            self._room_for_logs -= size
         return BytesIO(self._logs[path])
 
     def log_lines(self, node: str) -> Iterator[str]:
         """Yield the lines of all logs in a node's directory.  Raises OSError and UnsafeFileError."""
         for path in sorted((self.files.nodes / node).glob("*.log*")):
-            yield from TextIOWrapper(self.log(path), "utf-8", "replace")
+            yield from self.lines_of(path)
+
+    def lines_of(self, path: Path) -> Iterator[str]:
+        """Yield the lines of a log, without their ends.  Raises OSError and UnsafeFileError."""
+        with TextIOWrapper(self.log(path), "utf-8", "replace") as file:
+            for line in iter(partial(file.readline, LOG_LINE), ""):
+                yield line.rstrip("\n")

@@ -21,6 +21,8 @@ from history.errors import FormatError
 DOCUMENT: Final = 64 << 20
 #: The most bytes of a log of a node.
 LOG: Final = 1 << 30
+#: The most bytes of a line: a reader takes three times as much memory to refuse one.
+LINE: Final = 64 << 20
 #: The most bytes of a history, of probes or of a table: about 30 million operations.
 RECORDS: Final = 8 << 30
 
@@ -66,6 +68,21 @@ def read_below(root: Path, path: Path, most: int = DOCUMENT) -> bytes:
     """Read the whole of a file.  Raises as :func:`open_below` does."""
     with open_below(root, path, most) as file:
         return file.read(most)
+
+
+def require_short_lines(file: BinaryIO, path: Path, most: int = LINE) -> None:
+    """Check that no line of a file is longer than ``most`` bytes, and go back to its beginning.
+
+    Raises FormatError with the line's number, and OSError.
+    """
+    length = lines = 0
+    while block := file.read(min(most, 1 << 20)):
+        head, newline, _ = block.partition(b"\n")
+        if length + len(head) > most:
+            raise FormatError(str(path), f"line {lines + 1}", f"expected at most {most} bytes, found more")
+        lines += block.count(b"\n")
+        length = len(block) - block.rfind(b"\n") - 1 if newline else length + len(head)
+    file.seek(0)
 
 
 @contextmanager
@@ -117,12 +134,18 @@ def require_plain(root: Path) -> None:
     """
     folders = [root]
     for folder in folders:  # which grows
-        with suppress(OSError), os.scandir(folder) as entries:
-            for entry in sorted(entries, key=lambda one: one.name):
-                if entry.is_dir(follow_symlinks=False):
+        try:
+            with os.scandir(folder) as listed:
+                entries = sorted(listed, key=lambda one: one.name)
+        except OSError:
+            continue
+        for entry in entries:
+            with suppress(OSError):
+                mode = entry.stat(follow_symlinks=False)
+                if stat.S_ISDIR(mode.st_mode):
                     folders.append(folder / entry.name)
-                elif not entry.is_file(follow_symlinks=False):
-                    _require_regular(entry.stat(follow_symlinks=False), folder / entry.name)
+                else:
+                    _require_regular(mode, folder / entry.name)
 
 
 def regular_files(root: Path) -> list[tuple[str, int]]:

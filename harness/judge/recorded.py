@@ -18,6 +18,7 @@ from harness.plan import Plan
 from harness.runstate import RunState
 from harness.store import require_history
 from harness.systems.api import Alarm, Evidence, Machine
+from harness.systems.registry import FILE
 from history import Operation, Probe, Receipt, RunFiles
 from history.json_object import load_object
 from history.metrics.awake_clock import AwakeClock
@@ -128,9 +129,12 @@ def plan_of(run: Recording) -> Plan:
         with suppress(FileNotFoundError):
             if read_below(run.files.root, kept):
                 return Plan.from_json({**run.plan, "system": str(kept)})
-        return Plan.from_json(run.plan)
+        plan = Plan.from_json(run.plan)
     except ValueError as error:
         raise CheckError(f"{path}: not a plan: {error}") from None
+    if plan.system.endswith(FILE):  # which is not a stranger's to name: it would be read from the working directory
+        raise CheckError(f"{path}: the run has no copy of its system's file: put {plan.system} there as {kept.name}")
+    return plan
 
 
 def _state_of(run: Recording) -> RunState:
@@ -187,7 +191,7 @@ def _counted(run: Recording, node: str) -> Counter[str] | None:
     counted: Counter[str] | None = None
     for path in sorted((run.files.nodes / node).glob("alarms-*.json")):
         try:
-            alarms = load_object(run.log(path).getvalue())["alarms"]
+            alarms = load_object(read_below(run.files.root, path))["alarms"]
             counts = Counter({str(pattern): int(count) for pattern, count in alarms.items()})
         except (ValueError, TypeError, KeyError, AttributeError) as error:  # cut off by a kill or a power cut
             log.warning("%s: not counts of alarms: %s", path, error)

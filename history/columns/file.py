@@ -50,7 +50,7 @@ def read_whole(file: BinaryIO, path: Path, piece: int = PIECE) -> History:
     size = file.seek(0, SEEK_END)
     for start in range(0, size, piece):
         blocks.append(block := Block(start))
-        events, faults = read_block(read_lines(file, start, start + piece), block)
+        events, faults = read_block(read_lines(file, start, min(start + piece, size)), block)
         paired = pair_events(events, last=start + piece >= size)
         nemesis += faults
         parts.append(paired.operations)

@@ -31,6 +31,7 @@ from history.records.events import (
     torn_end,
 )
 from history.records.operations import Operation, pair
+from history.safe_open import require_short_lines
 
 #: Bytes of the largest history that is unpacked.
 MOST_UNPACKED: Final = 8 << 30
@@ -178,6 +179,8 @@ def _unended(path: Path, name: str) -> str | None:
 
 
 def _jsonl(path: Path, model: str | None, large: int) -> Foreign:
+    with path.open("rb") as file:
+        require_short_lines(file, path)
     if path.stat().st_size >= large:
         if (transactions := _transactions(path, model)) is not None:
             return transactions

@@ -30,6 +30,7 @@ from history.columns.pairing import Seams
 from history.metrics.recovery import Times
 from history.recording import Recording
 from history.records.events import header_of
+from history.safe_open import open_below, require_short_lines
 from history.tables.schemas import OPERATIONS, VERDICTS, WINDOWS
 from pipeline.spark.actions import require_visible, run_action
 from pipeline.spark.big_keys import judge_big_keys
@@ -102,6 +103,8 @@ def run_tables(
     recording = Recording.of(run)
     run = recording.files
     if history is None:
+        with open_below(run.root, run.history) as file:
+            require_short_lines(file, run.history)
         source = Source(run.history.resolve().as_uri(), run.history.stat().st_size, str(run.history))
     else:
         (found,) = listing(spark, history).values()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -40,14 +40,19 @@ def alarm_lines(run: Run) -> list[AlarmLine]:
     return dated[:MAX_SHOWN]
 
 
-def _in_file(run: Run, node: str, path: Path, patterns: list[tuple[str, Any]]) -> Iterator[AlarmLine]:
-    lines = run.recording.log(path).getvalue().decode("utf-8", "replace").splitlines()
-    found = 0
-    for place, line in enumerate(lines):
-        if found < MAX_SHOWN and any(
+def _in_file(run: Run, node: str, path: Path, patterns: list[tuple[str, Any]]) -> list[AlarmLine]:
+    found = list[tuple[int, str, list[str]]]()
+    before = deque[str](maxlen=AROUND[0])
+    for number, line in enumerate(run.recording.lines_of(path), start=1):
+        for place, _, around in found:
+            if number - place <= AROUND[1]:
+                around.append(line)
+        if len(found) < MAX_SHOWN and any(
             text in line and not (unless and str(unless) in line) for text, unless in patterns
         ):
-            found += 1
-            around = lines[max(place - AROUND[0], 0) : place + AROUND[1] + 1]
-            seconds = logs.seconds_of(line, run.started)
-            yield AlarmLine(node, path.name, place + 1, line.strip(), tuple(around), seconds)
+            found.append((number, line, [*before, line]))
+        before.append(line)
+    return [
+        AlarmLine(node, path.name, number, line.strip(), tuple(around), logs.seconds_of(line, run.started))
+        for number, line, around in found
+    ]

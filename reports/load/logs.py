@@ -13,13 +13,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import groupby
 from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple
 
 from history import RunFiles
-from history.recording import Recording
+from history.recording import LOG_LINE, Recording
 from history.records.log_words import LogWords
 from reports.load.log_times import stamp_of
 
@@ -198,7 +198,9 @@ def log_files(files: RunFiles, *, rotated: bool = True) -> list[tuple[str, Path]
 
 def tail(recording: Recording, path: Path, lines: int) -> list[str]:
     """Read the last lines of a log.  Raises OSError and UnsafeFileError."""
-    return [_text(line) for line in recording.log(path).getvalue()[-_TAIL_BYTES:].splitlines()[-lines:]]
+    with recording.log(path) as source:
+        source.seek(max(source.seek(0, os.SEEK_END) - _TAIL_BYTES, 0))
+        return [_text(line) for line in source.read(_TAIL_BYTES).splitlines()[-lines:]]
 
 
 def seconds_of(line: str, started: str) -> float | None:
@@ -242,10 +244,10 @@ def _between(
 ) -> Iterator[LogLine]:
     words = _words(recording)
     with recording.log(path) as source:
-        source.seek(_bisect(source, source.getbuffer().nbytes, origin, origin + start_s))
+        source.seek(_bisect(source, source.seek(0, os.SEEK_END), origin, origin + start_s))
         now: float | None = None
         meanings: dict[str, _Meaning | None] = {}
-        for line in source:
+        for line in _lines(source):
             stamped = stamp_of(line, origin)
             now = stamped.moment if stamped else now
             if now is None or now < origin + start_s:
@@ -286,8 +288,8 @@ def _bisect(source: BinaryIO, size: int, origin: float, moment: float) -> int:
     while high - low > 65536:
         middle = (low + high) // 2
         source.seek(middle)
-        source.readline()
-        stamp = next((found for line in source if (found := stamp_of(line, origin)) is not None), None)
+        source.readline(LOG_LINE)
+        stamp = next((found for line in _lines(source) if (found := stamp_of(line, origin)) is not None), None)
         if stamp is None or stamp.moment >= moment:
             high = middle
         else:
@@ -297,8 +299,12 @@ def _bisect(source: BinaryIO, size: int, origin: float, moment: float) -> int:
 
 def _line_start(source: BinaryIO, place: int) -> int:
     source.seek(place, os.SEEK_SET)
-    source.readline()
+    source.readline(LOG_LINE)
     return source.tell()
+
+
+def _lines(source: BinaryIO) -> Iterator[bytes]:
+    return iter(partial(source.readline, LOG_LINE), b"")
 
 
 def _text(line: bytes) -> str:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-import pyarrow.parquet as pq
 
 from history import SECOND, Probe, Receipt, RunFiles
 from history.columns.operations import Operations, from_operations
@@ -163,7 +162,7 @@ def read_run(run: RunFiles | Recording, wording: Wording = by_values) -> Run:
         operations=_operations(recording, notes),
         receipts=_receipts(recording, results, notes),
         probes=notes.attempt("probes.jsonl", lambda: recording.probes, []),
-        fault_rows=notes.attempt("tables/faults.parquet", lambda: _fault_rows(recording.files), {}),
+        fault_rows=notes.attempt("tables/faults.parquet", lambda: recording.fault_rows, {}),
         notes=notes,
         wording=wording,
     )
@@ -213,13 +212,6 @@ def _receipts(recording: Recording, results: Mapping[str, Any], notes: Notes) ->
         return [Receipt.from_json(record) for record in results.get("receipts", ())]
 
     return notes.attempt_list("history.jsonl: faults", recorded) or notes.attempt_list("fault receipts", concluded)
-
-
-def _fault_rows(files: RunFiles) -> dict[int, dict[str, Any]]:
-    path = files.table("faults")
-    if not path.exists():
-        return {}
-    return {int(row["id"]): row for row in pq.read_table(path).to_pylist()}
 
 
 def commands_of(plan: Mapping[str, Any], *, faults: bool = True) -> list[tuple[str, str]]:

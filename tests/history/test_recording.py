@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
-from history import FormatError, RunFiles, pair, read_history, read_probes, receipts_of
+from history import FormatError, RunFiles, pair, read_history, read_probes, receipts_of, recording
 from history.columns import file as columns
+from history.columns.pairing import PLAIN_OPERATIONS
 from history.recording import Recording
-from history.safe_open import UnsafeFileError
+from history.safe_open import LINE, UnsafeFileError
 from history.tables.operations import operations_table
 from tests.support.opens import watched
 from tests.support.reports.recorded_runs import recorded_run
@@ -114,3 +117,42 @@ def test_operations_are_those_of_the_table_until_the_history_is_read(root: Path,
     assert len(Recording(tmp_path).operations) == 3
     judged = Recording(tmp_path)
     assert judged.history.operations.num_rows == len(judged.operations) > 3
+
+
+def test_a_log_is_kept_only_if_there_is_room_and_a_long_line_is_read_in_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recording, "_LOGS_KEPT", 10)
+    monkeypatch.setattr(recording, "LOG_LINE", 4)
+    for name, text in (("a.log", "12345\n7"), ("b.log", "123\n5\n")):
+        path = tmp_path / "nodes" / "n9" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    run = Recording(tmp_path)
+    with watched(tmp_path) as seen:
+        for _ in range(2):
+            assert list(run.log_lines("n9")) == ["1234", "5", "7", "123", "5"]
+    assert seen.opened == {"nodes/n9/a.log": 1, "nodes/n9/b.log": 2}
+
+
+@pytest.mark.parametrize("name", ["history.jsonl", "probes.jsonl"])
+def test_a_line_without_an_end_is_refused_before_it_is_read(root: Path, tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_bytes((root / name).read_bytes())
+    number = path.read_bytes().count(b"\n") + 1
+    os.truncate(path, path.stat().st_size + LINE + 1)
+    for _ in range(2):
+        with pytest.raises(FormatError, match=f"line {number}: expected at most {LINE} bytes"):
+            _ = Recording(tmp_path).probes if name == "probes.jsonl" else Recording(tmp_path).header
+
+
+def test_a_table_is_read_through_no_link(root: Path, tmp_path: Path) -> None:
+    whole = Recording(root).history.operations
+    part = RunFiles(tmp_path).table("operations") / "part-00000.parquet"
+    part.parent.mkdir(parents=True)
+    pq.write_table(whole.cast(PLAIN_OPERATIONS), part)
+    assert Recording(tmp_path).table.num_rows == whole.num_rows
+    outside = part.rename(tmp_path / "outside")
+    part.symlink_to(outside)
+    with pytest.raises(UnsafeFileError, match="a symbolic link"):
+        _ = Recording(tmp_path).table

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
 import pytest
 
+from history.errors import FormatError
 from history.safe_open import (
     DOCUMENT,
     UnsafeFileError,
@@ -19,6 +21,7 @@ from history.safe_open import (
     regular_files,
     replacing,
     require_plain,
+    require_short_lines,
     write_below,
 )
 
@@ -194,3 +197,44 @@ def test_only_plain_files_with_plain_names_are_listed(root: Path) -> None:
     for number, plant in enumerate(PLANTED):
         plant(root / f"planted-{number}", root)
     assert regular_files(root) == [("b.txt", 2), ("other", 5), ("nodes/n1/a.log", 1)]
+
+
+@pytest.mark.parametrize(
+    ("content", "wrong"),
+    [(b"", 0), (b"1234\n" * 9, 0), (b"1234", 0), (b"1\n12345\n", 2), (b"1\n1234\n12345", 3), (b"\n\n" + b"\0" * 99, 3)],
+)
+def test_a_line_is_bounded_before_anybody_reads_it(root: Path, content: bytes, wrong: int) -> None:
+    path = root / "history.jsonl"
+    path.write_bytes(content)
+    with open_below(root, path) as file:
+        if not wrong:
+            require_short_lines(file, path, most=4)
+            assert file.read() == content
+            return
+        with pytest.raises(FormatError) as refused:
+            require_short_lines(file, path, most=4)
+    assert refused.value.place == f"line {wrong}"
+
+
+def test_an_entry_that_cannot_be_looked_at_hides_no_other(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("a", "b"):
+        (root / name).write_text("")
+    (root / "c").symlink_to(outside(root))
+    listed = os.scandir
+
+    class Vanished:
+        """An entry that was removed after the directory was listed."""
+
+        name = "a"
+
+        def stat(self, *, follow_symlinks: bool) -> os.stat_result:
+            raise FileNotFoundError(self.name, follow_symlinks)
+
+    @contextmanager
+    def scandir(folder: Path) -> Iterator[list[object]]:
+        with listed(folder) as entries:
+            yield [Vanished() if entry.name == "a" else entry for entry in entries]
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    with pytest.raises(UnsafeFileError, match=r"c: .*a symbolic link"):
+        require_plain(root)

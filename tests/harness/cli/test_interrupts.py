@@ -112,3 +112,22 @@ def test_one_that_a_library_made_an_error_of_is_no_bug(
 
 def test_a_verdict_without_an_interrupt_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ended(monkeypatch, lambda: 1) == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        ("ctypes.CDLL(None).exit(1)", 255),  # as OpenBLAS does without memory
+        ("sys.exit(1)", 1),
+        ("sys.exit(0)", 0),
+        ("1 / 0", 255),
+    ],
+)
+def test_a_library_that_ends_the_process_claims_no_violation(body: str, code: int) -> None:
+    program = (
+        "import ctypes, sys, harness.cli.main as command; from harness.start import main\n"
+        f"def body(): {body}\n"
+        "command.main = body; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, check=False)
+    assert done.returncode == code

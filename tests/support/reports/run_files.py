@@ -261,11 +261,11 @@ def write_tables(files: RunFiles, operations: list[Operation]) -> None:
 
     from history.tables.schemas import OPERATIONS
 
-    files.tables.mkdir()
+    files.table("operations").mkdir(parents=True)
     rows = [asdict(operation) for operation in operations]
     for row, operation in zip(rows, operations, strict=True):
         row["key"] = json.dumps(row["key"])
         row["value"] = json.dumps(row["value"])
         row["result"] = json.dumps(row["result"]) if operation.outcome == "ok" else None
     plain = pa.schema([pa.field(field.name, field.type) for field in OPERATIONS])
-    pq.write_table(pa.Table.from_pylist(rows, schema=plain), files.table("operations"))
+    pq.write_table(pa.Table.from_pylist(rows, schema=plain), files.table("operations") / "part-00000.parquet")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from harness.errors import HarnessError
+from harness.errors import CheckError, HarnessError
 from harness.judge.recorded import plan_of
 from harness.plan import Plan
 from harness.store import create_run
@@ -78,9 +79,20 @@ def test_an_installed_system_is_kept_by_its_name(tmp_path: Path) -> None:
     assert judged(run).system == "dledger"
 
 
-def test_a_run_without_a_kept_file_is_judged_by_the_system_s_own(file: Path) -> None:
+def test_a_run_without_a_kept_file_is_judged_by_no_other(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its plan may be a stranger's, who would choose which file of this machine is read."""
     run = recorded(file)
+    text = run.system.read_text()
     run.system.unlink()
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("mine.toml")
+    for name in (str(file), "mine.toml"):
+        run.plan.write_text(json.dumps({**json.loads(run.plan.read_text()), "system": name}))
+        with pytest.raises(CheckError, match=f"no copy of its system's file: put {name} there as {run.system.name}"):
+            judged(run)
+    run.system.write_text(text)
     assert judged(run).under_test.may_refuse == {"data"}
 
 
