@@ -33,7 +33,7 @@ STARTED = datetime(2026, 11, 26, tzinfo=UTC)
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    path = tmp_path / "here.toml"
+    path = tmp_path / "mine.toml"
     path.write_text(TEXT)
     return path
 
@@ -87,8 +87,8 @@ def test_a_run_without_a_kept_file_is_judged_by_no_other(
     text = run.system.read_text()
     run.system.unlink()
     monkeypatch.chdir(tmp_path)
-    os.mkfifo("here.toml")
-    for name in (str(file), "here.toml"):
+    os.mkfifo("pipe.toml")
+    for name in (str(file), "pipe.toml"):
         run.plan.write_text(json.dumps({**json.loads(run.plan.read_text()), "system": name}))
         with pytest.raises(CheckError, match=f"no copy of its system's file: put {name} there as {run.system.name}"):
             judged(run)
