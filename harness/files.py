@@ -29,7 +29,7 @@ from checker.models.bank import Bank, balances
 from checker.models.registry import MODELS, model_named
 from checker.per_key import by_key, check_operations
 from harness.errors import StoreError, UsageError
-from harness.jepsen_store import history_in, notes_on
+from harness.jepsen_store import client_files, history_in, notes_on
 from history import Counterexample, Event, FormatError, Header, HistoryWriter, KeyVerdict, worst
 from history.codes import CAS, FAIL, OK
 from history.readers import Foreign, OperationColumns, read_any
@@ -62,13 +62,18 @@ def file_type(path: Path) -> int:
 
 @contextmanager
 def at_rest(path: Path) -> Iterator[Path]:
-    """The file itself, or a copy of a pipe's content, because readers read a file more than once."""
-    if file_type(path) != stat.S_IFIFO:
+    """The file itself, or a copy of a pipe's content, because readers read a file more than once.
+
+    Of a report of etcd's robustness tests it is the files of all clients, one after the other.
+    """
+    of_clients = client_files(path)
+    if file_type(path) != stat.S_IFIFO and not of_clients:
         yield path
         return
     with tempfile.NamedTemporaryFile(prefix="harness-") as copy:
-        with nullcontext(sys.stdin.buffer) if str(path) == "-" else path.open("rb") as pipe:
-            shutil.copyfileobj(pipe, copy)
+        for part in of_clients or [path]:
+            with nullcontext(sys.stdin.buffer) if str(part) == "-" else part.open("rb") as source:
+                shutil.copyfileobj(source, copy)
         copy.flush()
         yield Path(copy.name)
 

@@ -36,6 +36,14 @@ def history_in(directory: Path) -> Path | None:
     return next((path for name in HISTORIES if _is_regular(path := directory / name)), None)
 
 
+def client_files(directory: Path) -> list[Path]:
+    """The files with the operations of each client in a report of etcd's robustness tests; none if it is no report."""
+    try:
+        return sorted(path for path in directory.glob("client-*/operations.json") if _is_regular(path))
+    except (OSError, ValueError):  # an impossible name
+        return []
+
+
 def notes_on(directory: Path, chosen: Path, report: Report) -> Iterator[str]:
     """Say which file was read, and how Jepsen's own results compare with the report."""
     others = [name for name in HISTORIES if name != chosen.name and _is_regular(directory / name)]

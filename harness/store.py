@@ -90,12 +90,14 @@ def find_run(text: str, store: Path) -> RunFiles:
 
 
 def is_history_file(text: str) -> bool:
-    """Whether a user named a file, a pipe or a directory of Jepsen's store, and not a run of ours."""
+    """Whether a user named a file, a pipe or a directory of another tool, and not a run of ours."""
     from harness.files import file_type  # here, because the checker comes with it
-    from harness.jepsen_store import history_in
+    from harness.jepsen_store import client_files, history_in
 
     path = Path(text)
-    return text != LATEST and (history_in(path) is not None or file_type(path) in (stat.S_IFREG, stat.S_IFIFO))
+    if text == LATEST:
+        return False
+    return bool(history_in(path) or client_files(path)) or file_type(path) in (stat.S_IFREG, stat.S_IFIFO)
 
 
 def find_run_or_file(text: str, store: Path) -> RunFiles:

@@ -14,6 +14,7 @@ from typing import Final
 
 from checker.core.model import ANY, CasRegister, Model, ModelError, Register, StrictCasRegister
 from checker.models.bank import Bank, SolventBank
+from checker.models.etcd import Etcd
 from checker.models.fenced_lock import FencedLock
 from checker.models.ledger import Ledger
 from checker.models.multisets import TotalQueue, UniqueIds, UnorderedQueue
@@ -50,6 +51,7 @@ MODELS: Final[dict[str, Callable[[], Model]]] = {
     "total-queue": TotalQueue,
     "unique-ids": UniqueIds,
     "sync-state-set": SyncStateSet,
+    "etcd": Etcd,
 }
 
 

@@ -10,6 +10,7 @@ module              reads
 ``edn``             Jepsen's ``history.edn``, and porcupine's key-value logs
 ``jepsen_log``      Jepsen's logs and ``history.txt``: ``3 :invoke :write 2``
 ``jepsen_blocks``   Jepsen's ``test.jepsen``, whose values are ``fressian``
+``etcd_operations`` what etcd's robustness tests record
 ``json_records``    JSON of other tools, and ``csv_records`` tables: events, or whole operations
 ``records``         the form that all of these are parsed into; ``mapping`` gives fields our names, ``intervals`` makes
                     events of whole operations

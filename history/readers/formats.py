@@ -13,6 +13,7 @@ from history.errors import FormatError
 from history.file_signatures import recognized_format
 from history.readers.csv_records import is_header, parse_csv
 from history.readers.edn import parse_edn
+from history.readers.etcd_operations import parse_etcd
 from history.readers.jepsen_blocks import MAGIC, parse_blocks
 from history.readers.jepsen_events import TextHistory, events_of
 from history.readers.jepsen_log import parse_jepsen_log
@@ -60,6 +61,11 @@ FORMATS: Final = {
     "test-jepsen": Format(
         "Jepsen's test.jepsen", "JEPSEN, then blocks", lambda data, source, _: parse_blocks(data, source), binary=True
     ),
+    "etcd": Format(
+        "operations of etcd's robustness tests",
+        '{"ClientId": 1, "Input": {"Type": "range", …}, "Call": 10, "Output": {…}, "Return": 20}',
+        lambda text, source, _: parse_etcd(text, source), model="etcd",
+    ),
     "json": Format(
         "JSON of other tools, events or operations", '{"process": 0, "type": "invoke", "f": "write", "value": 3}',
         parse_json, mapped=True,
@@ -74,6 +80,7 @@ MODELS: Final = {name: one.model for name, one in FORMATS.items() if one.model i
 _HEAD: Final = 4096
 #: JSON has a colon after a name.  EDN may have a keyword there, whose name follows the colon at once.
 _JSON: Final = re.compile(r"""[\s\[]*\{\s*(\}|"(?:[^"\\]|\\.)*"\s*:(\s|["\d\[{-]|(true|false|null)\b))""")
+_ETCD: Final = re.compile(r'"Input"\s*:\s*\{\s*"Type"\s*:\s*"(range|txn|leaseGrant|leaseRevoke|compact|defragment)"')
 _OURS: Final = re.compile(rb"""\s*\{\s*"format"\s*:""")
 #: Porcupine's events have these fields and no other.  Jepsen's have times and indexes, and other values.
 _KV_EVENT: Final = re.compile(
@@ -180,7 +187,7 @@ def _text_format(start: str, model: str | None) -> str:
     if start.startswith(MAGIC.decode()):
         return "test-jepsen"
     if _JSON.match(start):
-        return "json"
+        return "etcd" if _ETCD.search(start) else "json"
     code = "\n".join(line for line in start.split("\n") if not line.lstrip().startswith(";")).lstrip()
     if code.startswith(("{", "[", "(", "#")):
         is_kv = model in (None, FORMATS["porcupine-kv"].model) and _KV_EVENT.match(code)

@@ -26,7 +26,7 @@ _SAMPLE: Final = 100
 
 def parse_json(text: str, source: str, chosen: FieldMap | None = None) -> Records:
     """The records of a text.  Raises FormatError with the line, for an unknown shape with a mapping to paste."""
-    objects = _Objects(text, source)
+    objects = Objects(text, source)
     if not objects.items:
         raise FormatError(source, "line 1", "expected a history, found no object")
     return records_of(objects.items, chosen, objects.wrong)
@@ -65,7 +65,7 @@ def _unknown(objects: Sequence[Mapping[str, Any]], fields: Mapping[str, str]) ->
     )
 
 
-class _Objects:
+class Objects:
     """The objects of a text with the lines on which they begin."""
 
     def __init__(self, text: str, source: str) -> None:
