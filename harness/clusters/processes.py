@@ -132,7 +132,7 @@ def _node_of_pid(pid: int, cluster: str) -> str | None:
 def _stat(pid: int) -> list[str]:
     """The fields of /proc/PID/stat from the state on; none when the process is gone."""
     try:
-        return (PROC / str(pid) / "stat").read_text().rpartition(") ")[2].split()
+        return (PROC / str(pid) / "stat").read_bytes().decode(errors="replace").rpartition(") ")[2].split()
     except OSError:
         return []
 

@@ -22,6 +22,7 @@ Signal = Literal["KILL", "STOP", "CONT"]
 
 #: ``members HOME ROLE`` prints the pids of a role's processes, of all roles without ROLE; zombies do not count.
 #: ``main_of HOME ROLE`` prints the pid of the process that was started for a role, and fails when it has ended.
+#: A process may have any name, also one with brackets and line ends: its state is behind the last bracket of its stat.
 #: ``name_of HOME ROLE`` prints the name of a role's control group, ``group_of`` its path, nothing where there is none.
 FIND: Final = r"""name_of() { echo "harness-$(readlink /proc/self/ns/pid | tr -dc 0-9)$(echo "$1" | tr / :)@$2"; }
 group_of() {
@@ -29,7 +30,8 @@ group_of() {
   [ -z "$groups" ] || echo "$groups/$(name_of "$1" "$2")"
 }
 state_of() {
-  read -r stat 2>/dev/null <"/proc/$1/stat" && set -- ${stat##*) } && echo "$1 ${20}"
+  stat=; { while read -r line; do stat=$line; done <"/proc/$1/stat"; } 2>/dev/null
+  [ -n "$stat" ] && set -- ${stat##*) } && echo "$1 ${20}"
 }
 main_of() {
   read -r pid since 2>/dev/null <"$1/run/$2.pid" || return
@@ -54,7 +56,7 @@ traced() {
   for file in "$1"/run/${2:-*}.pid; do
     role=${file##*/}; mine="$mine $(main_of "$1" "${role%.pid}")"
   done
-  cat /proc/[0-9]*/stat 2>/dev/null | awk -v mine="$(echo $mine)" '
+  grep -shza "" /proc/[0-9]*/stat | tr '\n\0' ' \n' | awk -v mine="$(echo $mine)" '
     { pid = $1; sub(/.*\) /, ""); state[pid] = $1; parent[pid] = $2; session[pid] = $4 }
     END {
       for (i = split(mine, pids, " "); i > 0; i--) if (pids[i] in state) found[pids[i]]

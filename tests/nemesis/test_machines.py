@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
 import threading
@@ -17,13 +18,14 @@ from unittest import mock
 
 import pytest
 
+from harness.clusters.processes import _stat
 from harness.systems.dledger.processes import STORE_FILES
 from harness.systems.node_scripts import KILL, START
 from harness.testing import Recorder, world
 from history import receipts_of
 from nemesis.core.errors import FaultError, SkippedError
 from nemesis.core.fault import Settings, Targets
-from nemesis.core.roles import SIGNAL, STATES
+from nemesis.core.roles import FIND, SIGNAL, STATES
 from nemesis.faults import disks, power
 from nemesis.faults.registry import find
 from nemesis.schedule.runner import Runner
@@ -451,3 +453,28 @@ def test_the_classes_of_the_librarys_store_leave_out_what_it_never_reads(tmp_pat
     for kind, patterns in STORE_FILES.items():
         found = {str(path.relative_to(store / "dledger-n1")) for one in patterns for path in store.glob(one)}
         assert found == set(names[kind])
+
+
+@pytest.mark.parametrize("name", ["plain", "a\nb", "x) S 1\n", "\n) R 1 (", ") Z 1 "])
+def test_a_process_has_its_state_whatever_name_it_gave_itself(tmp_path: Path, name: str) -> None:
+    """In ``/proc/PID/stat`` the name stands before the state, as it is."""
+    renamed = f"open('/proc/self/comm', 'w').write({name!r}); print(flush=True); input()"
+    environment = {"PATH": os.environ["PATH"], "HARNESS_HOME": str(tmp_path), "HARNESS_ROLE": "n1/server"}
+    with subprocess.Popen(
+        [sys.executable, "-c", renamed], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdout.readline()
+        started = Path(f"/proc/{process.pid}/stat").read_text().rpartition(") ")[2].split()[19]
+        state, since = run_local(FIND + 'state_of "$0"', process.pid).split()
+        assert (state in "RS", since) == (True, started)
+        assert run_local(FIND + 'traced "$0" server', tmp_path).split() == [str(process.pid)]
+        process.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
+        assert run_local(FIND + 'state_of "$0"', process.pid).split()[0] == "T"
+        assert _stat(process.pid)[0] == "T"
+        process.send_signal(signal.SIGCONT)
+        process.stdin.close()
+    assert run_local(FIND + 'state_of "$0" || echo none', process.pid) == "none\n"
+    assert run_local(FIND + 'traced "$0" server', tmp_path) == ""
