@@ -194,4 +194,5 @@ async def main():
     await asyncio.gather(server.stand_for_election(), server.serve_requests(), listening.serve_forever())
 
 
-asyncio.run(main())
+if __name__ == "__main__":
+    asyncio.run(main())

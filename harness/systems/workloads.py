@@ -10,6 +10,7 @@ from typing import Final
 from harness.generators import Invocation, operations, seeded
 from harness.systems.api import Evidence, Invariant, Workload
 from harness.workloads import (
+    AppendLog,
     Bank,
     CasRegister,
     Counters,
@@ -88,6 +89,15 @@ SESSIONS: Final = Workload(
     model=_sessions,
     kinds=("write", "peek"),
     reads=frozenset({"read", "peek"}),
+)
+APPEND_LOG: Final = Workload(
+    name="append-log",
+    summary="unique values are appended to one log, and got by the indexes that were answered; the whole log at the end",
+    generator=lambda scale: AppendLog().generator(),  # noqa: ARG005 (the one log there is)
+    final=lambda scale: AppendLog().final_reads(),  # noqa: ARG005
+    model="ledger",
+    kinds=("append", "get"),
+    reads=frozenset({"get", "list"}),
 )
 LOCK: Final = Workload(
     name="lock",

@@ -43,7 +43,9 @@ Placeholder: TypeAlias = Annotated[
 ]
 Command: TypeAlias = Text | Annotated[tuple[str, ...], Meta(min_length=1)]
 Port: TypeAlias = Annotated[int, Meta(ge=1, le=65535)]
-WorkloadName: TypeAlias = Literal["register", "cas-register", "mixed-registers", "set", "counter", "lock", "bank"]
+WorkloadName: TypeAlias = Literal[
+    "register", "cas-register", "mixed-registers", "set", "counter", "lock", "bank", "append-log"
+]
 #: The checks that can find a bug of such a program.
 CheckName: TypeAlias = Literal[
     "linearizable", "elements", "total", "recovery", "node-logs", "replicas-agree", "election-safety", "terms-kept",

@@ -7,9 +7,12 @@ from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
 
-from harness.systems.workloads import BANK, CAS_REGISTER, COUNTER, LOCK, MIXED_REGISTERS, REGISTER, SET
+from harness.systems.workloads import APPEND_LOG, BANK, CAS_REGISTER, COUNTER, LOCK, MIXED_REGISTERS, REGISTER, SET
 
-WORKLOADS: Final = {one.name: one for one in (REGISTER, CAS_REGISTER, MIXED_REGISTERS, SET, COUNTER, LOCK, BANK)}
+WORKLOADS: Final = {
+    workload.name: workload
+    for workload in (REGISTER, CAS_REGISTER, MIXED_REGISTERS, SET, COUNTER, LOCK, BANK, APPEND_LOG)
+}
 
 #: [[account, balance], …]; accounts at 0 may be left out.
 Balances: TypeAlias = list[tuple[int, int]]
@@ -43,6 +46,7 @@ class Free(Struct, tag="free", array_like=True, forbid_unknown_fields=True):
 ANSWERS: Final[Mapping[str, Mapping[str, Any]]] = {
     SET.name: {"read": list[int]},
     COUNTER.name: {"read": int},
+    APPEND_LOG.name: {"append": int, "get": int | None, "list": list[tuple[int, int]]},
     LOCK.name: {"acquire": Acquired | Held, "release": Released | Held | Free, "read": int | None},
     BANK.name: {"read": Balances, "transfer": Balances | None},
 }

@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+"""A client of the servers beside it: it asks its own node, and whom that names.
+
+    client.py n1=10.0.0.1:7000,… [BUG]
+
+With ``retried-add`` an add that is not answered within 30 ms is sent again: a bug that a test must find.
+"""
+
+import json
+import socket
+import sys
+import time
+
+PEERS = dict(peer.split("=") for peer in sys.argv[1].split(","))
+BUG = sys.argv[2] if len(sys.argv) > 2 else ""
+PATIENCE_S = 0.03
+LINKS = {}
+
+
+def ask(node, line, until):
+    """The answer of a node to one line.  Raises OSError and ValueError."""
+    LINKS[node].settimeout(max(until - time.monotonic(), 0.01))
+    LINKS[node].sendall(line)
+    return json.loads(LINKS[node].makefile().readline())
+
+
+def outcome(request):
+    asked = {name: request[name] for name in ("f", "key", "value") if name in request}
+    line = b"status\n" if request["f"] == "probe" else f"op {json.dumps(asked)}\n".encode()
+    node, until = request["node"], time.monotonic() + 0.9 * request["timeout"]
+    again = BUG == "retried-add" and request["f"] == "add"
+    hops = 0
+    while hops < 3:
+        try:
+            if node not in LINKS:
+                LINKS[node] = socket.create_connection(PEERS[node].split(":"), max(until - time.monotonic(), 0.01))
+        except OSError as error:
+            return {"type": "fail" if hops == 0 or not again else "info", "error": f"no connection to {node}: {error}"}
+        try:
+            answer = ask(node, line, min(until, time.monotonic() + PATIENCE_S) if again else until)
+        except (OSError, ValueError) as error:
+            LINKS.pop(node).close()
+            if again:
+                again, hops = False, hops + 1
+                continue
+            return {"type": "info", "error": f"no answer from {node}: {error}"}
+        if request["f"] == "probe":
+            return {"type": "ok", "value": answer}
+        if "ask" not in answer:
+            return answer
+        node, hops = answer["ask"], hops + 1
+    return {"type": "info" if BUG == "retried-add" else "fail", "error": "no primary"}
+
+
+for text in sys.stdin:
+    request = json.loads(text)
+    print(json.dumps({"id": request["id"], **outcome(request)}), flush=True)
