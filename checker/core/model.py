@@ -24,6 +24,7 @@ from enum import Enum
 from typing import Any, Final, Literal, TypeAlias, TypeGuard
 
 from history import Operation
+from history.records.verdicts import WITHOUT_KIND
 
 
 class _Sign(Enum):
@@ -123,6 +124,10 @@ class Model:
         It must do with any operation that was recorded, also with one that this object does not have.
         """
         return ""
+
+    def kind_of(self, suspect: Operation) -> str:  # noqa: ARG002 (for subclasses)
+        """The kind of a violation whose answer of ``suspect`` no order explains."""
+        return WITHOUT_KIND
 
     def because(self, operations: Sequence[Operation], suspect: Operation) -> str:  # noqa: ARG002 (for subclasses)
         """Why no order of all ``operations`` explains the answer of one of them, in plain words; empty: not known so.

@@ -214,6 +214,7 @@ class _Sentences(CoreWords):
                 f"{by_then}. With what was asked for and answered as failed it can be {wrong.against + failed}:"
                 f" {twice}the client's mapping of outcomes may be wrong"
             )
+        kind = "undercount" if wrong.low else "overcount"
         if asked <= sum(abs(one.value) for one in towards if one.outcome != "fail"):
-            return "future-read", f"{by_then}, and more of it only later: a read from the future"
-        return "never-written", f"{by_then}, and no process ever asked for so much: a sum out of nowhere"
+            return kind, f"{by_then}, and more of it only later"
+        return kind, f"{by_then}, and no process ever asked for so much"

@@ -42,7 +42,7 @@ def explain_generic(core: Sequence[Call], scene: Scene, result: EngineResult) ->
         f"{could} by then{given}: no order of these operations explains that answer."
     )
     alone = Linearization(None, (), (core.index(due),))
-    return Counterexample("not-linearizable", sentence, operations, alone)
+    return Counterexample(scene.model.kind_of(operation), sentence, operations, alone)
 
 
 def answered(operation: Operation, call: Call) -> str:

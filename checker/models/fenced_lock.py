@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from checker.core.model import ANY, ILLEGAL, UNKNOWN, Model, ModelError, State
+from history import Operation
 
 #: The holder's token while it is unknown: that of an acquire that never completed.  No answer is equal to it.
 UNKNOWN_TOKEN: Final = ANY
@@ -73,6 +74,11 @@ class FencedLock(Model):
     def respond(self, state: State, f: str, value: Any) -> Any:
         holder, last = state
         return ("acquired", last + 1) if f == "acquire" and holder is None else super().respond(state, f, value)
+
+    def kind_of(self, suspect: Operation) -> str:
+        result = suspect.result
+        granted = suspect.f == "acquire" and isinstance(result, (list, tuple)) and result[0] == "acquired"
+        return "granted-twice" if granted else super().kind_of(suspect)
 
     def describe(self, state: State) -> str:
         holder, last = state

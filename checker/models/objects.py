@@ -46,6 +46,9 @@ class Mutex(Model):
     def describe(self, state: State) -> str:
         return "held" if state else "free"
 
+    def kind_of(self, suspect: Operation) -> str:
+        return "granted-twice" if suspect.f == "acquire" else super().kind_of(suspect)
+
     def start_with(self, value: Any) -> Model | Sequence[Made]:
         if value not in ("held", "free"):
             raise ModelError(f"a mutex starts as held or free, not as {shape(value)}")

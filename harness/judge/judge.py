@@ -39,6 +39,7 @@ UNREAD_NS: Final = 10_000_000_000
 _NEVER_BY_LOSS: Final = frozenset(
     {"node-logs", "election-safety", "terms-kept", "recovery"}
     | {"never-written", "future-read", "failed-write-read", "wrong-total"}
+    | {"overcount", "undercount", "granted-twice"}
 )
 #: Checks whose moments are violations each; but a fall of a log beside a restart proves nothing alone.
 _DATED: Final = frozenset({"leader-complete", "log-order", "committed-kept"})

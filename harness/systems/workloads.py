@@ -92,7 +92,7 @@ SESSIONS: Final = Workload(
 )
 APPEND_LOG: Final = Workload(
     name="append-log",
-    summary="unique values are appended to one log, and got by the indexes that were answered; the whole log at the end",
+    summary="unique values are appended to one log, and got by the indexes answered; the whole log at the end",
     generator=lambda scale: AppendLog().generator(),  # noqa: ARG005 (the one log there is)
     final=lambda scale: AppendLog().final_reads(),  # noqa: ARG005
     model="ledger",

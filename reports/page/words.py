@@ -32,6 +32,7 @@ KINDS: Final[Mapping[str, str]] = {
     "duplicate": "what was asked for once is there twice",
     "failed-write-read": "a value was read that only an operation with the answer fail asked for",
     "future-read": "a read returned what was asked for only after it had ended",
+    "granted-twice": "a lock was granted while another held it, or with a token that is not greater than all before",
     "leader-lacks-committed": "a node led, and its log ended before what had been committed",
     "log-alarm": "a line of a node's log that is a violation by itself",
     "log-hole": "an entry stands at an index, and those before it cannot all exist",
@@ -46,6 +47,7 @@ KINDS: Final[Mapping[str, str]] = {
     "no-recovery": "after the last heal the cluster, or one of its nodes, did not catch up in the time that is given",
     "not-linearizable": "no order of the operations explains every answer and respects real time; no simpler kind is "
     "known",
+    "overcount": "a counter was read at more than can have been added to it by then: an add may count twice",
     "queue-order": "an item was dequeued before one that was enqueued earlier",
     "read-inversion": "a read returned an older state than one that had ended before it began",
     "replicas-differ": "two nodes had applied the same entries, and their contents differ",
@@ -55,6 +57,7 @@ KINDS: Final[Mapping[str, str]] = {
     "term-forgotten": "a node took part in a term earlier than one it had been in before",
     "two-leaders": "two nodes led in one term",
     "undecodable-entry": "a node could not decode an entry that was committed",
+    "undercount": "a counter was read at less than all that can have been taken away from it by then leaves",
     "version-order": "a write has no later version than one that was known of before it began",
     "version-twice": "one version of a register is that of two writes",
     "wrong-refusal": "a compare-and-swap was refused by the very value that it asked for",

@@ -23,4 +23,14 @@ def test_no_model_of_ours_has_words_of_its_own(name: str) -> None:
 def test_a_sentence_about_another_object_is_as_it_was() -> None:
     twice = [op(place, "acquire", None, ["acquired", 7]) for place in (0, 1)]
     (example,) = check_operations(twice, "fenced-lock").counterexamples
+    assert example.kind == "granted-twice"
     assert 'did acquire and was answered ["acquired", 7]' in example.sentence
+
+
+def test_a_lock_that_is_granted_while_it_is_held_is_called_that() -> None:
+    taken, released = op(0, "acquire", None, None), op(1, "release", None, None)
+    assert check_operations([taken, released, op(2, "acquire", None, None)], "mutex").verdict == "valid"
+    (example,) = check_operations([taken, op(2, "acquire", None, None)], "mutex").counterexamples
+    assert example.kind == "granted-twice"
+    (other,) = check_operations([released], "mutex").counterexamples
+    assert other.kind == "not-linearizable"

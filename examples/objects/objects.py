@@ -1,8 +1,9 @@
 """The tutorial's replicated server with more kinds of objects, and with bugs that a test must find.
 
-    objects.py --node n1 --peers n1=10.0.0.1:7000,… --data DIR [--bug=…]
+    objects.py --node n1 --peers n1=10.0.0.1:7000,… --data DIR [--arbiter n5] [--bug=…]
 
-A client sends ``op {"f": "add", "key": "s", "value": 3}``, and is answered by a line of JSON: the type and the value of
+An arbiter votes, and keeps the number of the newest copy without the copy.  A file that is damaged is refused.  A
+client sends ``op {"f": "add", "key": "s", "value": 3}``, and is answered by a line of JSON: the type and the value of
 the outcome, or ``{"ask": "n2"}``: nothing was done here.  What each bug does stands in objects.toml.
 """
 
@@ -11,6 +12,7 @@ import asyncio
 import contextlib
 import json
 import time
+import zlib
 from pathlib import Path
 
 from server import COPY_S, Server
@@ -23,11 +25,14 @@ REFUSED = {"type": "fail", "error": "refused"}
 class Objects(Server):
     """Registers, sets, counters, locks and a log, each in the copy by its key."""
 
-    def __init__(self, name, peers, file, bug):
-        self.again = file.exists()
+    def __init__(self, name, peers, file, bug, arbiter=False):
+        self.again, self.arbiter = file.exists(), arbiter
         super().__init__(name, peers, file, sync=True, bug=bug)
-        self.lease, self.connections, self.elections = 0.0, 0, 0
-        self.dirty, self.deposed, self.old = {}, ({}, 0.0), ({}, 0.0)
+        if self.again and self.held.pop("sum") != self.checksum():
+            raise SystemExit(f"{file} is damaged")
+        self.lease, self.connections = 0.0, 0
+        # ``agreed`` is the last copy that a majority held while this node led.
+        self.dirty, self.agreed, self.deposed, self.old = {}, {}, 0.0, ({}, 0.0)
 
     def do(self, _, text):
         request = json.loads(text)
@@ -90,27 +95,40 @@ class Objects(Server):
         return {**lock, "holder": None}, {"type": "ok", "value": ["released", token]}
 
     def hear(self, message):
-        leads, copy = self.leads, self.held["copy"]
+        leads = self.leads
+        if self.arbiter and "copy" in message:
+            message = {**message, "copy": None}
         answer = super().hear(message)
         if leads and not self.leads:
-            self.deposed = copy, time.monotonic()
+            self.deposed = time.monotonic()
         return answer
 
     async def majority(self, message):
-        leads, copy = self.leads, self.held["copy"]
+        leads = self.leads
         agreed = await super().majority(message)
         if agreed and self.leads:
-            self.lease = LEASE_S
+            self.lease, self.agreed = LEASE_S, message["copy"]
         if leads and not self.leads:
-            self.deposed = copy, time.monotonic()
+            self.deposed = time.monotonic()
+        if "copy" not in message and agreed:  # an election: the newest copy must be among those that were sent
+            newest = max(agreed, key=lambda one: (one["view"], one["seq"], one["copy"] is not None))
+            return [newest] if newest["copy"] is not None else []
         return agreed
 
     def save(self, **changes):
         if "view" in changes and "promised" not in changes:  # it was elected
-            self.elections += 1
-            if self.bug == "loses-everything":
-                changes["copy"] = {}
-        super().save(**changes)
+            changes["copy"] = {} if self.bug == "loses-everything" else changes["copy"]
+        self.held = {**self.held, **changes}
+        super().save(sum=self.checksum())
+        self.held.pop("sum")
+
+    def checksum(self):
+        return zlib.crc32(json.dumps(self.held).encode())
+
+    def status(self):
+        """An arbiter has no log."""
+        status = super().status()
+        return {"role": "follower", "term": status["term"]} if self.arbiter else status
 
     async def tick(self):
         """Let the lease run out, by a clock that stands still while the process does."""
@@ -135,10 +153,10 @@ class Objects(Server):
             if time.monotonic() - self.old[1] > OLD_S:
                 self.old = self.held["copy"], time.monotonic()
             return self.read(f, key, value, self.old[0])
-        if self.bug == "paused-lease" and self.leads and self.lease > 0:
-            return self.read(f, key, value, self.held["copy"])
-        if self.bug == "deposed-reads" and time.monotonic() - self.deposed[1] < DEPOSED_S:
-            return self.read(f, key, value, self.deposed[0])
+        if self.bug == "paused-lease" and self.lease > 0:
+            return self.read(f, key, value, self.agreed)
+        if self.bug == "deposed-reads" and time.monotonic() - self.deposed < DEPOSED_S:
+            return self.read(f, key, value, self.agreed)
         return None
 
     async def connected(self, reader, writer):
@@ -170,7 +188,7 @@ class Objects(Server):
         if answer != "unknown":
             return answer
         if self.bug == "deposed-reads" and request["f"] in READS and not self.leads:
-            return json.dumps(self.read(request["f"], request["key"], request["value"], self.deposed[0]))
+            return json.dumps(self.read(request["f"], request["key"], request["value"], self.agreed))
         return json.dumps({"type": "info", "error": "not copied to a majority"})
 
 
@@ -178,15 +196,17 @@ async def main():
     parser = argparse.ArgumentParser()
     for name in ("--node", "--peers", "--data"):
         parser.add_argument(name, required=True)
+    parser.add_argument("--arbiter", metavar="NODE", default="")
     parser.add_argument("--bug", default="")
     args = parser.parse_args()
     peers = dict(peer.split("=") for peer in args.peers.split(","))
     Path(args.data).mkdir(parents=True, exist_ok=True)
-    server = Objects(args.node, peers, Path(args.data) / "copy.json", args.bug)
+    server = Objects(args.node, peers, Path(args.data) / "copy.json", args.bug, args.node == args.arbiter)
     host, port = peers[args.node].split(":")
     listening = await asyncio.start_server(server.connected, host, port, limit=1 << 24)
     print(f"{args.node} listens on {peers[args.node]} and holds change {server.held['seq']}", flush=True)
-    await asyncio.gather(server.stand_for_election(), server.serve_requests(), server.tick(), listening.serve_forever())
+    tasks = [server.serve_requests(), server.tick(), listening.serve_forever()]
+    await asyncio.gather(*tasks, *([] if server.arbiter else [server.stand_for_election()]))
 
 
 asyncio.run(main())
