@@ -27,6 +27,7 @@ from checker.core.model import Model, Register
 from checker.foreign import Taken, as_plain_events, first_misfit, fitting, is_null_read, take, without_null_reads
 from checker.models.bank import Bank, balances
 from checker.models.registry import MODELS, model_named
+from checker.models.transactions import Transactions
 from checker.per_key import by_key, check_operations
 from harness.errors import StoreError, UsageError
 from harness.jepsen_store import client_files, history_in, notes_on
@@ -209,8 +210,19 @@ def read_foreign(file: Path, asked: FileCheckOptions, large: int = LARGE) -> For
     """Read a history file as the options say.  Raises FormatError, MappingError, OSError."""
     if asked.format is not None and asked.format not in FORMATS:
         raise UsageError(f"--format: {hint(asked.format, tuple(FORMATS))}, not {asked.format!r}")
-    fields = None if asked.fields is None else FieldMap.parse(asked.fields)
+    fields = None if asked.fields is None else FieldMap.parse(_mapping(asked.fields))
     return read_any(file, model=asked.model, large=large, name=asked.format, fields=fields)
+
+
+def _mapping(text: str) -> str:
+    """A mapping, or that in the file ``@NAME``: an item a line, and ``#`` begins a comment.  Raises UsageError."""
+    if not text.startswith("@"):
+        return text
+    try:
+        lines = Path(text[1:]).read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError) as error:
+        raise UsageError(f"--map {text}: {getattr(error, 'strerror', None) or error}") from None
+    return ",".join(line.partition("#")[0].strip() for line in lines)
 
 
 def _misfit(error: ModelError, taken: Taken, file: Path, path: Path) -> UsageError:
@@ -422,7 +434,9 @@ def needs_convention(path: Path) -> bool:
 
 def _name_of(model: Model, name: str) -> str:
     """The name of a model that was asked for by ``name``, which conventions may have replaced by a twin."""
-    return name if model.name in (name, model_named(name).name) else model.name
+    if model.name in (name, model_named(name).name):
+        return name
+    return f"{model.name}:{model.level}" if isinstance(model, Transactions) else model.name
 
 
 def write_events(events: Sequence[Event], header: Header, path: Path) -> None:

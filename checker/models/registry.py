@@ -19,8 +19,9 @@ from checker.models.fenced_lock import FencedLock
 from checker.models.ledger import Ledger
 from checker.models.multisets import TotalQueue, UniqueIds, UnorderedQueue
 from checker.models.objects import Counter, FifoQueue, GrowSet, KeyValue, Log, MultiRegister, Mutex
+from checker.models.replicated import ReplicatedCounter, ReplicatedSet
 from checker.models.sync_state_set import SyncStateSet
-from checker.models.transactions import ListAppend, RwRegister, Transactions
+from checker.models.transactions import ListAppend, LongFork, RwRegister, Transactions
 from history.schema import hint
 
 #: The entry points of models.
@@ -52,6 +53,9 @@ MODELS: Final[dict[str, Callable[[], Model]]] = {
     "unique-ids": UniqueIds,
     "sync-state-set": SyncStateSet,
     "etcd": Etcd,
+    "g-set": ReplicatedSet,
+    "pn-counter": ReplicatedCounter,
+    "long-fork": LongFork,
 }
 
 
@@ -67,8 +71,11 @@ def at_level(model: str | Model, level: str) -> Model:
     return type(chosen)(level)
 
 
-#: Second names: workloads of Jepsen's that are of the same object.
-SAME: Final = {"set-full": "set"}
+#: Second names: workloads of Jepsen's and Maelstrom's that are of the same object.
+SAME: Final = {
+    "set-full": "set", "lin-kv": "cas-register", "txn-list-append": "list-append", "txn-rw-register": "rw-register",
+    "broadcast": "g-set", "g-counter": "pn-counter",
+}  # fmt: skip
 
 
 def model_named(model: str | Model) -> Model:

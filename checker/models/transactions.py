@@ -6,9 +6,11 @@ effect as a whole.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-from checker.core.model import ILLEGAL, UNKNOWN, Model, ModelError, State
+from checker.core.model import ILLEGAL, UNKNOWN, Adopted, Model, ModelError, State
 from checker.models.levels import as_strong, level_named
 from checker.models.objects import MultiRegister
 from history import Operation
@@ -101,3 +103,20 @@ class RwRegister(Transactions):
 
     def respond(self, state: State, f: str, value: Any) -> Any:
         return MultiRegister().respond(state, f, value)
+
+
+class LongFork(RwRegister):
+    """Jepsen's long-fork: a ``write`` of one register, each once, and a ``read`` of several.
+
+    Reads that see two writes in opposite orders are what snapshot isolation excludes.
+    """
+
+    name = "long-fork"
+
+    def __init__(self, level: str = "snapshot-isolation") -> None:
+        super().__init__(level)
+
+    def adopt(self, operations: Sequence[Operation]) -> Adopted:
+        """Take reads and writes that are lists of steps for the transactions that they are."""
+        taken = [replace(one, f=TXN) if one.f in ("read", "write") else one for one in operations]
+        return Adopted(RwRegister(self.level), taken)

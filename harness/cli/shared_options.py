@@ -114,8 +114,9 @@ _FILE_OPTIONS: Final = (
     click.option(
         "--map",
         "fields",
-        metavar="FIELD=THEIRS,…",
-        help="Fields of a foreign FILE that are process, type, f, value, …, and words in them: f=method,f.get=read.",
+        metavar="FIELD=THEIRS,…|@FILE",
+        help="Fields of a foreign FILE that are process, type, f, value, …, and words in them: f=method,f.get=read; "
+        "@FILE has one of these a line.",
     ),
     click.option(
         "--deadline",

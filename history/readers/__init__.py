@@ -12,6 +12,7 @@ module              reads
 ``jepsen_blocks``   Jepsen's ``test.jepsen``, whose values are ``fressian``
 ``etcd_operations`` what etcd's robustness tests record
 ``json_records``    JSON of other tools, and ``csv_records`` tables: events, or whole operations
+``otlp_spans``      OpenTelemetry's spans of database calls
 ``records``         the form that all of these are parsed into; ``mapping`` gives fields our names, ``intervals`` makes
                     events of whole operations
 ``jepsen_events``   conventions: from records to events

@@ -19,6 +19,7 @@ from history.readers.jepsen_events import TextHistory, events_of
 from history.readers.jepsen_log import parse_jepsen_log
 from history.readers.json_records import parse_json
 from history.readers.mapping import FieldMap, Mapped
+from history.readers.otlp_spans import parse_otlp
 from history.readers.porcupine_kv import check_kv
 from history.readers.records import Records
 
@@ -66,6 +67,10 @@ FORMATS: Final = {
         '{"ClientId": 1, "Input": {"Type": "range", …}, "Call": 10, "Output": {…}, "Return": 20}',
         lambda text, source, _: parse_etcd(text, source), model="etcd",
     ),
+    "otlp": Format(
+        "OpenTelemetry's spans as OTLP JSON", '{"resourceSpans": [{"scopeSpans": [{"spans": [{"name": "SET", …}]}]}]}',
+        parse_otlp, mapped=True,
+    ),
     "json": Format(
         "JSON of other tools, events or operations", '{"process": 0, "type": "invoke", "f": "write", "value": 3}',
         parse_json, mapped=True,
@@ -81,6 +86,7 @@ _HEAD: Final = 4096
 #: JSON has a colon after a name.  EDN may have a keyword there, whose name follows the colon at once.
 _JSON: Final = re.compile(r"""[\s\[]*\{\s*(\}|"(?:[^"\\]|\\.)*"\s*:(\s|["\d\[{-]|(true|false|null)\b))""")
 _ETCD: Final = re.compile(r'"Input"\s*:\s*\{\s*"Type"\s*:\s*"(range|txn|leaseGrant|leaseRevoke|compact|defragment)"')
+_OTLP: Final = re.compile(r'[\s\[]*\{\s*"resourceSpans"')
 _OURS: Final = re.compile(rb"""\s*\{\s*"format"\s*:""")
 #: Porcupine's events have these fields and no other.  Jepsen's have times and indexes, and other values.
 _KV_EVENT: Final = re.compile(
@@ -187,7 +193,7 @@ def _text_format(start: str, model: str | None) -> str:
     if start.startswith(MAGIC.decode()):
         return "test-jepsen"
     if _JSON.match(start):
-        return "etcd" if _ETCD.search(start) else "json"
+        return "etcd" if _ETCD.search(start) else "otlp" if _OTLP.match(start) else "json"
     code = "\n".join(line for line in start.split("\n") if not line.lstrip().startswith(";")).lstrip()
     if code.startswith(("{", "[", "(", "#")):
         is_kv = model in (None, FORMATS["porcupine-kv"].model) and _KV_EVENT.match(code)

@@ -1,0 +1,64 @@
+"""Objects whose replicas may be behind for a while, such as those of Maelstrom's workloads.
+
+Only reads that were invoked when all adds had ended are judged: until then a replica may lack any of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from checker.core.model import Adopted, Model, ModelError
+from checker.models.objects import Counter, GrowSet
+from history import Operation
+
+
+def settled(operations: Sequence[Operation]) -> list[Operation]:
+    """The operations without the reads that replicas may have answered too early.
+
+    Raises ModelError if no other answered read is left, because nothing would be judged then.
+    """
+    last = max((one.return_index or one.invoke_index for one in operations if one.f == "add"), default=-1)
+    kept = [one for one in operations if one.f != "read" or one.invoke_index > last]
+    if not any(one.f == "read" and one.outcome == "ok" for one in kept):
+        raise ModelError(
+            "no read was answered after the last add: of replicas that may be behind, nothing can be judged"
+        )
+    return kept
+
+
+class ReplicatedSet(GrowSet):
+    """A set whose replicas converge: Maelstrom's ``g-set``, and its ``broadcast``."""
+
+    name = "g-set"
+    is_general = False
+
+    def adopt(self, operations: Sequence[Operation]) -> Adopted:
+        taken = [replace(one, f="add") if one.f == "broadcast" else one for one in operations if one.f != "topology"]
+        return Adopted(self, taken, (_note(taken),))
+
+    def judged_as(self, operations: Sequence[Operation]) -> tuple[Model, Sequence[Operation]]:
+        return GrowSet(), settled(operations)
+
+
+class ReplicatedCounter(Counter):
+    """A counter whose replicas converge: Maelstrom's ``g-counter`` and ``pn-counter``."""
+
+    name = "pn-counter"
+    is_general = False
+
+    def adopt(self, operations: Sequence[Operation]) -> Adopted:
+        adopted = super().adopt(operations)
+        taken, notes = (operations, ()) if adopted is None else (adopted.operations, adopted.notes)
+        return Adopted(self, taken, (*notes, _note(taken)))
+
+    def judged_as(self, operations: Sequence[Operation]) -> tuple[Model, Sequence[Operation]]:
+        return Counter(), settled(operations)
+
+
+def _note(operations: Sequence[Operation]) -> str:
+    early = len(operations) - len(settled(operations))
+    return (
+        f"replicas may be behind until all adds have ended: {early} reads before that are not judged; "
+        "--model set or --model counter judges all of them"
+    )
