@@ -10,6 +10,6 @@
 ``etcd``            etcd's store with revisions and leases
 ``ledger``          a log of which others use some indexes
 ``fenced_lock``     a lock that gives out growing tokens
-``sync_state_set``  the brokers in RocketMQ's controller
+``sync_state_set``  replicas that are in step, as a controller has them
 ==================  ========================================================================
 """
