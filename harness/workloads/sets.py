@@ -24,6 +24,8 @@ _ASKED: Final = "at the end every set holds what was added to it, once, and noth
 _NAMED: Final = 10_000
 #: At most this many elements, with their adds, are shown in a counterexample.
 _SHOWN: Final = 3
+#: Elements of two sets that were acknowledged so close together (ns) were lost at one moment.
+SAME_NS: Final = 1_000_000_000
 #: Class of elements -> kind of violation, and what a read does; the gravest first.
 _KINDS: Final = {
     "lost": ("lost-element", "does not hold {}"),
@@ -76,6 +78,26 @@ def _adds_and_reads(rng: random.Random, key: str, elements: Iterator[int]) -> It
 
 
 @dataclass(frozen=True, slots=True)
+class NodeLoss:
+    """What a node lost at one moment: the adds of these elements.
+
+    ``read`` was the first to show it, of the adds ``shown``: the others were acknowledged later.  The last reads of
+    other nodes have ``elsewhere`` of them.
+    """
+
+    adds: Sequence[Operation]
+    shown: Sequence[Operation]
+    read: Operation
+    elsewhere: int
+
+    @property
+    def acknowledged(self) -> tuple[int, int]:
+        """When the first and the last of the adds was answered (ns)."""
+        times = [add.ended for add in self.adds]
+        return min(times), max(times)
+
+
+@dataclass(frozen=True, slots=True)
 class SetAccount:
     """One set's elements by class, and counterexamples for each class that breaks a promise.
 
@@ -84,7 +106,7 @@ class SetAccount:
 
     classes: Mapping[str, list[Any]]
     wrong: Sequence[tuple[str, Counterexample]]
-    losses: Sequence[Loss] = ()
+    losses: Sequence[NodeLoss] = ()
     unread: bool = False
     #: Nodes of which no client was answered a read at the end, though some asked.
     silent: Sequence[str] = ()
@@ -96,7 +118,7 @@ class SetAccount:
 def account_of(operations: Sequence[Operation]) -> SetAccount:
     """Account for every element of one set, by the last read of the node that lacks the most.
 
-    What the last reads of other nodes lack beyond that is counted by node, and has a counterexample of its own.
+    Each loss, of a node at a moment, has a counterexample: the first read that showed it.
     """
     reads = [op for op in operations if op.f == "read" and op.applied and isinstance(op.result, list)]
     twice = {one: op for op in reversed(reads) for one, times in Counter(op.result).items() if times > 1}
@@ -119,18 +141,18 @@ def account_of(operations: Sequence[Operation]) -> SetAccount:
         if not unexpected.keys() >= {*mine}:
             wrong.append(_wrong("unexpected", mine, [adds[one] for one in mine if one in adds], read))
         unexpected |= dict.fromkeys(mine)
-    missing, known = [op.value for op in lost], set[Any]()
-    for lacks, read in lacking:
-        if not known.issuperset(mine := [op.value for op in lacks]):
-            wrong.append(_wrong("lost", mine, lacks, read))
-        known.update(mine)
+    missing = [op.value for op in lost]
+    known = {op.value for lacks, _ in lacking for op in lacks}
+    losses = [loss for lacks, read in lacking for loss in _losses(lacks, read, reads, lacking)]
+    losses.sort(key=lambda one: one.read.invoke_index)
+    wrong += [_wrong("lost", [op.value for op in one.shown], one.shown, one.read) for one in losses]
     ok, recovered = ([one for one in held if outcomes[one] in which] for which in (("ok", "info"), ("info",)))
     classes = {"ok": ok, "lost": missing, "recovered": recovered}
     classes |= {"unexpected": list(unexpected), "duplicated": list(twice)}
     gone = known.difference(*(read.result for _, read in lacking))
     asked = {op.node for op in operations if op.f == "read" and op.phase == "final" and op.node is not None}
     silent = sorted(asked.difference(op.node for op in finals))
-    return SetAccount(classes, wrong, _losses(reads, lacking), silent=silent, missing=len(known), gone=len(gone))
+    return SetAccount(classes, wrong, losses, silent=silent, missing=len(known), gone=len(gone))
 
 
 def _added_before(operations: Iterable[Operation], read: Operation) -> dict[Any, Operation]:
@@ -160,7 +182,7 @@ def elements_check(operations: Sequence[Operation]) -> Check:
     classes = [name for name in _KINDS if counts[name]]
     seen = ", ".join(f"{number} {name}" for name, number in counts.items())
     named = {name: tuple(sorted(found[name], key=_by_kind)[:_NAMED]) for name in classes}
-    losses = _by_node(loss for account in accounts.values() for loss in account.losses)
+    losses = _joined(loss for account in accounts.values() for loss in account.losses)
     gone = sum(account.gone for account in accounts.values())
     missing = sum(account.missing for account in accounts.values())
     if losses:
@@ -191,16 +213,21 @@ def elements_check(operations: Sequence[Operation]) -> Check:
 
 def _seen(counts: Mapping[str, int], losses: Sequence[Loss], missing: int, gone: int) -> str:
     """Say what the nodes lack, and whether others have it; then what the node holds that lacks the most."""
-    lacking = [f"the last read of {loss.node} lacks {loss.lost}" for loss in losses[:1]]
-    lacking += [f"that of {loss.node} {loss.lost}" for loss in losses[1:]]
-    whole = "all together " if len(losses) > 1 else ""
+    parts: dict[str, list[Loss]] = {}
+    for loss in losses:
+        parts.setdefault(loss.node, []).append(loss)
+    lost = {node: sum(loss.lost for loss in mine) for node, mine in parts.items()}
+    first, *rest = (f"{lost[node]}{_moments(mine)}" for node, mine in parts.items())
+    lacking = [f"the last read of {losses[0].node} lacks {first}"]
+    lacking += [f"that of {node} {text}" for node, text in zip(list(parts)[1:], rest, strict=True)]
+    whole = "all together " if len(parts) > 1 else ""
     if not gone:
         held = "another node's has it" if missing == 1 else "another node's has each of them"
     elif gone == missing:
         held = "no node's has it" if missing == 1 else "no node's has any of them"
     else:
         held = f"{gone} of them no node's has, the others another node's"
-    worst = max(losses, key=lambda loss: loss.lost).node
+    worst = max(lost, key=lambda node: lost[node])
     more = ", ".join(f"{counts[name]} {name}" for name in _OF_ONE if name != "ok")
     others = ", ".join(f"{counts[name]} {name}" for name in _OF_ALL)
     return (
@@ -219,39 +246,86 @@ def _lost(operations: Iterable[Operation], read: Operation) -> list[Operation]:
     ]  # fmt: skip
 
 
-def _losses(reads: Iterable[Operation], lacking: Iterable[tuple[Sequence[Operation], Operation]]) -> list[Loss]:
-    """What each node's last read lacks; ``lacking`` are those reads, each with the adds that it does not show."""
-    lacking, found = list(lacking), []
-    for adds, last in lacking:
-        if not adds or last.node is None:
-            continue
-        others = set[Any]().union(*(read.result for _, read in lacking if read.node != last.node))
-        mine = [op for op in reads if op.node == last.node]
-        found.append(Loss(last.node, len(adds), sum(op.value in others for op in adds), _since(adds, mine)))
-    return found
+def _moments(losses: Sequence[Loss]) -> str:
+    """Say how many elements a node lost when, where that was at several moments."""
+    if len(losses) == 1:
+        return ""
+    return f" ({', '.join(f'{loss.lost} seen since {loss.seen_ns / 1e9:.1f} s' for loss in losses)})"
 
 
-def _since(adds: Iterable[Operation], reads: Iterable[Operation]) -> int:
-    """When the first of a node's reads was answered (ns) that lacked one of these, which none of its later ones has."""
-    missing = {op.value: op.return_index or 0 for op in adds}
-    since: list[int] = []
-    for read in sorted(reads, key=lambda op: op.invoke_index, reverse=True):
-        held = set(read.result)
-        missing = {value: index for value, index in missing.items() if value not in held}
-        if read.returned is not None and any(index < read.invoke_index for index in missing.values()):
-            since.append(read.returned)
-    return min(since)
+def _losses(
+    lost: Sequence[Operation],
+    last: Operation,
+    reads: Iterable[Operation],
+    lacking: Iterable[tuple[Sequence[Operation], Operation]],
+) -> list[NodeLoss]:
+    """The losses of a node whose ``last`` read lacks these adds; ``lacking`` are the last reads of all nodes.
 
-
-def _by_node(losses: Iterable[Loss]) -> list[Loss]:
-    """Add the losses of all sets by node, in the order in which they were first seen."""
-    found: dict[str, Loss] = {}
-    for loss in losses:
-        known = found.get(loss.node, Loss(loss.node, 0, 0, loss.seen_ns))
-        found[loss.node] = Loss(
-            loss.node, known.lost + loss.lost, known.elsewhere + loss.elsewhere, min(known.seen_ns, loss.seen_ns)
+    An element is missed by the first read after which the node never shows it.  Losses are apart where a read between
+    them showed something new and missed nothing new: until then the node had kept up.
+    """
+    mine = sorted((op for op in reads if op.node == last.node), key=lambda op: op.invoke_index)
+    missed: dict[int, tuple[Operation, Operation]] = {}
+    left = list(lost)
+    for place in reversed(range(len(mine))):
+        held = set(mine[place].result)
+        left = [add for add in left if add.value not in held]
+        for add in left:
+            if add.end_index < mine[place].invoke_index:
+                missed[add.invoke_index] = add, mine[place]
+    others = set[Any]().union(*(read.result for _, read in lacking if read.node != last.node))
+    groups: list[tuple[int, list[Operation], Operation]] = []
+    places = {read.invoke_index: place for place, read in enumerate(mine)}
+    for add, read in sorted(missed.values(), key=lambda pair: pair[1].invoke_index):
+        place = places[read.invoke_index]
+        if not groups or _kept_up(mine[groups[-1][0] : place]):
+            groups.append((place, [add], read))
+        else:
+            groups[-1] = (place, [*groups[-1][1], add], groups[-1][2])
+    return [
+        NodeLoss(
+            adds,
+            [add for add in adds if missed[add.invoke_index][1] is read],
+            read,
+            sum(add.value in others for add in adds),
         )
-    return sorted(found.values(), key=lambda loss: (loss.seen_ns, loss.node))
+        for _, adds, read in groups
+    ]
+
+
+def _kept_up(reads: Sequence[Operation]) -> bool:
+    """Whether a read after the first, which missed something, holds anything that the first does not."""
+    return any(set(read.result).difference(reads[0].result) for read in reads[1:])
+
+
+def _joined(losses: Iterable[NodeLoss]) -> list[Loss]:
+    """Add up the losses of all sets by node and moment, in the order in which they were first seen.
+
+    Those of different sets are one where the elements were acknowledged at the same time.
+    """
+    found: list[list[NodeLoss]] = []
+    for new in sorted((one for one in losses if one.read.node), key=lambda one: one.acknowledged):
+        near = (
+            known
+            for known in found
+            if known[0].read.node == new.read.node
+            and all(one.read.key != new.read.key for one in known)
+            and new.acknowledged[0] <= max(one.acknowledged[1] for one in known) + SAME_NS
+        )
+        if (known := next(near, None)) is None:
+            found.append([new])
+        else:
+            known.append(new)
+    joined = (
+        Loss(
+            str(known[0].read.node),
+            sum(len(one.adds) for one in known),
+            sum(one.elsewhere for one in known),
+            min(one.read.ended for one in known),
+        )
+        for known in found
+    )
+    return sorted(joined, key=lambda loss: (loss.seen_ns, loss.node))
 
 
 def _by_kind(element: Any) -> tuple[bool, Any]:

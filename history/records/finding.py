@@ -6,6 +6,7 @@ is.  ``reports.words`` makes the English of them.  A system brings the kinds of 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
@@ -66,9 +67,10 @@ class Contradiction(Finding, frozen=True, kw_only=True):
 
 
 class Loss(Struct, frozen=True):
-    """What the last read of a ``node`` lacks: ``lost`` elements, ``elsewhere`` of which another node's has.
+    """One loss of a ``node``: ``lost`` elements that its last read lacks, ``elsewhere`` of which another node's has.
 
     ``seen_ns``: when that node answered the first read that lacked one of them and after which it never showed it.
+    What it lost at another moment, after reads that showed what was new by then, is another loss.
     """
 
     node: str
@@ -82,7 +84,7 @@ class Elements(Finding, frozen=True, kw_only=True):
 
     ``ok``: an element is there; ``lost``: it was acknowledged before, and is not; ``recovered``: it is there, though
     its add was in doubt; ``unexpected``: it was never added, or its add failed; ``duplicated``: it is there twice.
-    ``losses`` are of every node, in the order in which they were first seen: ``missing`` elements in all, of which
+    ``losses`` are of every node and moment, in the order in which they were seen: ``missing`` elements in all, of which
     ``gone`` are in no node's last read.  ``named`` has the elements of each class that breaks a promise, in part.
     ``unread`` sets were not read at the end; no client of ``silent`` nodes was answered then.
     """
@@ -100,6 +102,11 @@ class Elements(Finding, frozen=True, kw_only=True):
     gone: int = 0
     unread: tuple[str, ...] = ()
     silent: tuple[str, ...] = ()
+
+    @property
+    def lost_by_node(self) -> dict[str, int]:
+        """How many elements the last read of each node lacks, in the order of the losses."""
+        return dict(sum((Counter({one.node: one.lost}) for one in self.losses), Counter[str]()))
 
 
 def contradictions(

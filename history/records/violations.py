@@ -106,7 +106,8 @@ class Shown(NamedTuple):
 def counterexamples_of(results: Mapping[str, Any]) -> list[Shown]:
     """List the counterexamples of the keys, and then those of other checks that say more than these.
 
-    One of the same kind about the same key says no more, but where a check counts by node, if it is about another node.
+    One of the same kind about the same key says no more, but where a check tells losses apart, if it is about another
+    answer.
     """
     found = [
         Shown(OF_KEYS, key.get("key"), record)
@@ -114,15 +115,28 @@ def counterexamples_of(results: Mapping[str, Any]) -> list[Shown]:
         for record in key.get("counterexamples") or ()
     ]
     known = {(str(one.key), one.record.get("kind")) for one in found}
-    shown = {(str(one.key), one.record.get("kind"), answered_by(one.record)) for one in found}
+    shown = {(str(one.key), one.record.get("kind"), _answer(one.record)) for one in found}
     for check in check_records(results):
-        by_node = bool(losses_of(check))
+        by_loss = bool(losses_of(check))
         for record in _recorded(check):
             one = Shown(str(check.get("name", "")), Counterexample.from_json(record).key, record)
             said = (str(one.key), record.get("kind"))
-            if (*said, answered_by(record)) not in shown if by_node else said not in known:
+            if (*said, _answer(record)) not in shown if by_loss else said not in known:
                 found.append(one)
     return found
+
+
+def in_shown_order(results: Mapping[str, Any]) -> list[Shown]:
+    """Put the counterexamples into the order in which they are shown.
+
+    The earliest one of each check, and one of each loss, come first, so that none hides another; then the others,
+    earliest first.
+    """
+    by_time = sorted(counterexamples_of(results), key=lambda one: one.example.completed_at)
+    losses = {str(check.get("name")) for check in check_records(results) if losses_of(check)}
+    first = {one.check: place for place, one in reversed(list(enumerate(by_time)))}
+    leading = {*first.values(), *(place for place, one in enumerate(by_time) if one.check in losses)}
+    return [by_time[place] for place in sorted(range(len(by_time)), key=lambda place: place not in leading)]
 
 
 def losses_of(check: Mapping[str, Any]) -> list[Loss]:
@@ -130,13 +144,13 @@ def losses_of(check: Mapping[str, Any]) -> list[Loss]:
     return [loss for one in findings_in(check) if isinstance(one, Elements) for loss in one.losses]
 
 
-def answered_by(record: Mapping[str, Any]) -> str | None:
-    """Name the node whose answer leaves no order, by a counterexample's JSON that may be malformed."""
+def _answer(record: Mapping[str, Any]) -> int | None:
+    """The place of the operation whose answer leaves no order, by a counterexample's JSON that may be malformed."""
     try:
         last = Counterexample.from_json(dict(record)).completing
     except (AttributeError, KeyError, TypeError, ValueError):
         return None
-    return last.node if last else None
+    return last.invoke_index if last else None
 
 
 def counts_of(results: Mapping[str, Any]) -> dict[str, int]:

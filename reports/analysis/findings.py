@@ -13,7 +13,7 @@ from history.codes import INFO, OK
 from history.records.check_records import check_records, details_by_check
 from history.records.verdicts import MAX_COUNTEREXAMPLES
 from history.records.violation_times import violation_times_text
-from history.records.violations import LINEARIZABLE, Shown, counterexamples_of, counts_of
+from history.records.violations import LINEARIZABLE, Shown, counterexamples_of, counts_of, in_shown_order
 from reports.analysis import faults, node_timeline
 from reports.analysis.counterexample import Picture, label_of, labels_by_elements, picture_of
 from reports.analysis.failed_starts import FailedStart, failed_starts
@@ -189,14 +189,8 @@ def examples_of(run: Run) -> list[Shown]:
 
 
 def recorded_examples(run: Run) -> list[Shown]:
-    """List all counterexamples in the results.
-
-    The earliest one of each check comes first, so that no check hides another; then the others, earliest first.
-    """
-    by_time = sorted(counterexamples_of(run.results), key=lambda one: one.example.completed_at)
-    first = {one.check: place for place, one in reversed(list(enumerate(by_time)))}
-    order = sorted(range(len(by_time)), key=lambda place: place not in first.values())
-    return [by_time[place] for place in order]
+    """List all counterexamples in the results, in the order in which they are shown."""
+    return in_shown_order(run.results)
 
 
 def shown_as_counterexamples(run: Run) -> frozenset[str]:

@@ -68,7 +68,9 @@ def _elements_of(check: Mapping[str, Any]) -> list[tuple[str, str]]:
     elements = next((one for one in findings_in(check) if isinstance(one, Elements)), None)
     if elements is None:
         return []
-    worst = max(elements.losses, key=lambda one: one.lost, default=None)
+    lost = elements.lost_by_node
+    worst = max(lost, key=lambda node: lost[node], default=None)
+    held = any(one.elsewhere for one in elements.losses if one.node == worst)
     found = []
     for name, named in elements.named.items():
         if not named:
@@ -76,8 +78,8 @@ def _elements_of(check: Mapping[str, Any]) -> list[tuple[str, str]]:
         total = int(getattr(elements, name, len(named)))
         first = f", the first {len(named):,} of them" if total > len(named) else ""
         said = f"{total:,} {name}"
-        if name == "lost" and worst is not None and worst.elsewhere:
-            said = f"{total:,} that {worst.node if worst.lost == total else 'some node'} lacks"
+        if name == "lost" and worst is not None and held:
+            said = f"{total:,} that {worst if lost[worst] == total else 'some node'} lacks"
         found.append((f"{said}{first}", ", ".join(map(str, named))))
     return found
 

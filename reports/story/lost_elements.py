@@ -32,7 +32,9 @@ class Lost(NamedTuple):
 
 
 def lost_elements(losses: Sequence[Loss], windows: Sequence[FaultWindow]) -> Lost:
-    """Say what each node lacks, the first seen first, and whether last reads of other nodes hold it.
+    """Say what each node lacks since when, the first seen first, and whether last reads of other nodes hold it.
+
+    What one node lost at another moment is said for itself.
 
     There is at least one of ``losses``.
     """
@@ -41,16 +43,13 @@ def lost_elements(losses: Sequence[Loss], windows: Sequence[FaultWindow]) -> Los
     first, *others = ordered
     onset = first.seen_ns / 1e9
     elements = "element" if first.lost == 1 else "elements"
-    parts = [
-        f"{names[0]} lacks {number(first.lost)} acknowledged {elements}, seen since {when(onset, windows)}",
-        *(
-            f"{name} lacks {number(one.lost)}, seen since {one.seen_ns / 1e9:.1f} s"
-            for name, one in zip(names[1:], others, strict=True)
-        ),
-    ]
+    parts = [f"{names[0]} lacks {number(first.lost)} acknowledged {elements}, seen since {when(onset, windows)}"]
+    for place, one in enumerate(others, 1):
+        more = " more" if names[place] in names[:place] else ""
+        parts.append(f"{names[place]} lacks {number(one.lost)}{more}, seen since {one.seen_ns / 1e9:.1f} s")
     total = sum(one.lost for one in ordered)
     held = sum(one.elsewhere for one in ordered)
-    lost_on = tuple(sorted(names)) if held == total else ()
+    lost_on = tuple(sorted(set(names))) if held == total else ()
     return Lost("; ".join(parts), _held(total, held), onset, lost_on, names[0])
 
 
@@ -70,8 +69,8 @@ def history_of(drawn: Drawn, losses: Sequence[Loss]) -> str:
 def when_added(drawn: Drawn, losses: Sequence[Loss]) -> str:
     """Say when what each node lacks was acknowledged, and by which nodes; and that it was down then, if it was.
 
-    Of a node of which the operations show another number than the check counted nothing is said, nor of several sets.
-    Nodes that lack the same are named together.
+    Of a node of which the operations show another number than the check counted nothing is said, nor of several sets,
+    nor of a node with several losses.  Nodes that lack the same are named together.
     """
     operations, alike = drawn.run.operations, dict[tuple[int, ...], list[str]]()
     for one in sorted(losses, key=lambda one: one.seen_ns):

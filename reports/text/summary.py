@@ -11,7 +11,7 @@ from typing import Any, Final
 from history.records.caveats import caveats_of, violations_counted
 from history.records.indexes import epoch_bits_in
 from history.records.results import headlines_of
-from history.records.violations import counterexamples_of, verdict_words
+from history.records.violations import in_shown_order, verdict_words
 from reports.errors import Notes
 from reports.load.check_rows import DIFFER, check_rows, worst_first
 from reports.load.cut_record import counts_cut
@@ -139,7 +139,7 @@ def check_lines(checks: Sequence[Mapping[str, Any]], columns: int, paint: Paint 
 
 
 def _examples(results: Mapping[str, Any], columns: int | None, wording: Wording) -> str:
-    found = counterexamples_of(results)
+    found = in_shown_order(results)
     if not found:
         return ""
     head = f"Counterexamples: {violations_counted(results)}, {min(len(found), MAX_EXAMPLES)} shown"
