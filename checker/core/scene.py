@@ -132,17 +132,24 @@ class Scene:
         return all(one.return_index is not None and one.return_index < index for one in writers)
 
     def final_reads(self) -> list[Operation]:
-        """The last read of each node in the run's final phase; none unless all nodes that answered anything gave one.
+        """The last read of each client in the final phase; none unless several clients gave one, or the only node.
 
-        An answer that its node had not applied is no such read.
+        In that phase the clients of all nodes read; where a leader serves, it answers all of them.  An answer that its
+        node had not applied is no such read, and neither is any where another node answered without one.
         """
-        nodes, last = set[str | None](), dict[str | None, Operation]()
+        nodes, answered = set[str | None](), set[str | None]()
+        last: dict[Any, Operation] = {}
         for operation in islice(self.latest(), MAX_LATEST):
-            if operation.outcome == "ok":
-                nodes.add(operation.node)
+            if operation.outcome != "ok":
+                continue
+            nodes.add(operation.node)
+            if operation.phase == "final":
+                answered.add(operation.node)
             if operation.phase == "final" and operation.f in self.model.reads and operation.served:
-                last.setdefault(operation.node, operation)
-        return list(last.values()) if None not in nodes and nodes <= last.keys() else []
+                last.setdefault(operation.process, operation)
+        reads = list(last.values())
+        complete = None not in nodes and answered == {read.node for read in reads}
+        return reads if complete and (len(reads) > 1 or len(nodes) == 1) else []
 
     def latest(self) -> Iterator[Operation]:
         """Iterate over the operations on the object from the last one backwards."""

@@ -7,6 +7,7 @@
 ``counterexample``        its picture; ``rows``: which operations are drawn; ``responder``: the node that answered
 ``invariant_violations``  failed checks of the nodes; ``sketch``: the small chart beside them
 ``lagging_nodes``         replicas that fell behind; ``failed_starts``: nodes that do not start again
+``log_falls``             falls of logs behind the loss of an entry
 ``figures``               rate, latency, availability, counts, errors
 ``marks``                 where charts are marked
 ``trends``                figures over many runs; ``warehouse``: those of the pipeline; ``trend_rows``: what both give

@@ -36,6 +36,7 @@ from reports.analysis.findings import (
     shown_as_counterexamples,
 )
 from reports.analysis.lagging_nodes import AGE_S
+from reports.analysis.log_falls import LogFall, leading_since, lost_for_good
 from reports.analysis.node_timeline import SILENT, NodeTimeline, last_statuses
 from reports.load.check_rows import checks_of
 from reports.story.aftermath import after_onset
@@ -44,7 +45,7 @@ from reports.story.headline import headline_of
 from reports.story.lost_elements import alarm_before, history_of, lost_elements
 from reports.story.no_recovery import no_recovery
 from reports.story.other_reads import compare_other_reads
-from reports.story.where_next import Charts, dating_evidence, last_leadership, leads_without, next_step
+from reports.story.where_next import Charts, dating_evidence, leads_without, lost_evidence, next_step
 from reports.style.format import number
 
 
@@ -249,32 +250,31 @@ def _deleted(drawn: Drawn, found: Sequence[tuple[str, str, Mapping[str, Any]]]) 
     began = f"first on {node} by {when(at, drawn.windows)}{on}"
     severity = min((severity_of(name, str(about["kind"]), about) for name, _, about in found), key=SEVERITIES.index)
     short, highest = _short_at_the_end(drawn.timelines)
-    held_until, holder = _last_held(drawn.timelines, highest)
     entries = _entries_of(found)
     write = drawn.run.index
     text = f"Committed entries were deleted from logs; {began}."
+    loss: list[LogFall] = []
+    lost: tuple[int, int, float] | None = None
     if short and len(short) == len(drawn.timelines):
-        at, led = held_until, ""
-        held = f"The last log that held them was {holder}'s, until {at:.1f} s."
-        if (leading := last_leadership(moments, held_until)) is not None:
-            place, leader = leading
-            at, node = leader["time"] / 1e9, str(leader["node"])
-            led = f"since {node} led with a log that ended at {write(leader['log_end'])}, by {when(at, drawn.windows)}"
+        lost = max(short.values()) + 1, highest, drawn.run.end / 1e9
+    elif entries is not None and entries["fate"] == "lost":
+        lost = entries["longest"] + 1, entries["index"], entries["time"] / 1e9
+    if lost is not None:
+        lowest, last, gone = lost
+        loss = lost_for_good(drawn.timelines, lowest, gone)
+        if loss:
+            at, node = loss[0].at, loss[0].node
+            place = next((own for own, moment in moments if _shows(moment, loss[0])), place)
         text = (
-            f"Committed data lost: entries up to {write(highest)} were committed, and at the end no log goes beyond "
-            f"{write(max(short.values()))}, {led or f'since {when(at, drawn.windows)}'}."
+            f"Committed data lost: entries {write(lowest)} to {write(last)} went from {node}'s log by "
+            f"{when(at, drawn.windows)}, and {'in the end' if short else 'then'} from every other."
         )
-        detail = f"{held} Committed entries went from a log {began}."
+        detail = _course(drawn, loss, gone)
+        if first["time"] / 1e9 < at:
+            detail += f" Committed entries had gone from a log before, {began}."
+        detail += "" if short else " At the end logs are as long again, by other entries."
     elif entries is None:
         detail = "What became of them was not judged then: judge the run again."
-    elif entries["fate"] == "lost":
-        gone, lowest = entries["time"] / 1e9, entries["longest"] + 1
-        text = (
-            f"Entries {write(lowest)} to {write(entries['index'])} were committed, and by {when(gone, drawn.windows)}, "
-            "no node's log held them any more."
-        )
-        detail = f"Committed entries went from a log {began}."
-        detail += "" if short else " At the end logs are as long again, by other entries."
     else:
         detail = f"{_still_held(entries, drawn)}."
         if (pair := leads_without(drawn, moments, short)) is not None:
@@ -282,8 +282,11 @@ def _deleted(drawn: Drawn, found: Sequence[tuple[str, str, Mapping[str, Any]]]) 
             led = f"{pair[1]['node']} led without some of them by {since}, and at the end"
             text = f"{text.rstrip('.')}; {led}."
     section = next(name for name, own, _ in found if own == place)
-    are_gone = severity in ("data lost", "missing on nodes")
-    dated = dating_evidence(drawn, moments, short, held_until) if are_gone else None
+    dated = None
+    if loss:
+        dated = lost_evidence(drawn, place, loss[0])
+    elif severity in ("data lost", "missing on nodes"):
+        dated = dating_evidence(drawn, moments, short)
     return Break(severity, text, at, place, checks, (node,), section=section, detail=detail, evidence=dated)
 
 
@@ -307,13 +310,22 @@ def _still_held(entries: Mapping[str, Any], drawn: Drawn) -> str:
     return "At the end every log reaches as far again" + (seldom if len(holders) < entries["nodes"] else "")
 
 
-def _last_held(timelines: Sequence[NodeTimeline], index: int) -> tuple[float, str]:
-    """The last time that a log was seen to reach this index (s), and its node."""
-    found = []
-    for one in timelines:
-        rows = np.flatnonzero((one.role != SILENT) & (one.log_end >= index))
-        found += [(float(one.time[rows[-1]]), one.node)] if len(rows) else []
-    return max(found, default=(0.0, timelines[0].node))
+def _shows(moment: Mapping[str, Any], fall: LogFall) -> bool:
+    """Whether a check recorded this fall of a log as a moment of its own."""
+    return str(moment["node"]) == fall.node and moment["time"] / 1e9 == fall.at
+
+
+def _course(drawn: Drawn, loss: Sequence[LogFall], gone: float) -> str:
+    """Say when the other logs lost the entries, and who led when the first of them did."""
+    if not loss:
+        return f"By {gone:.1f} s no log held them."
+    first, *others = loss
+    parts = [f"{one.node} by {one.at:.1f} s" for one in others]
+    text = f"The other logs lost them later: {', '.join(parts)}." if parts else "No other log had held them."
+    if (led := leading_since(drawn.timelines, first.at)) is not None:
+        node, since = led
+        text += f" {node} led then, as was first seen at {when(since, drawn.windows)}."
+    return text
 
 
 def _short_at_the_end(timelines: Sequence[NodeTimeline]) -> tuple[dict[str, int], int]:

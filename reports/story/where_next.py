@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -12,6 +11,7 @@ from history.records.text import and_listed
 from reports.analysis.findings import Drawn, around
 from reports.analysis.invariant_violations import ROOM_S
 from reports.analysis.lagging_nodes import BEFORE_S, RECOVERY_S
+from reports.analysis.log_falls import LogFall
 from reports.analysis.node_timeline import have_indexes, have_roles, leader_at
 from reports.load import logs
 from reports.story.breaks import Break, Evidence
@@ -33,31 +33,30 @@ _SHOWN: Final = {
 _COUNTEREXAMPLE: Final = "Read the counterexample: operations that cannot all be true, the contradiction in red"
 
 
-def dating_evidence(
-    drawn: Drawn, moments: Sequence[Dated], short: Mapping[str, int], held_until: float
-) -> Evidence | None:
-    """Find the event by which lost entries are dated: the first log that lacked some, or the leader without them.
+def dating_evidence(drawn: Drawn, moments: Sequence[Dated], short: Mapping[str, int]) -> Evidence | None:
+    """Find the event by which entries that some logs lack are dated: the first log that lacked some, or the leader.
 
-    The leader, where all logs lack some at the end (``short``), or its own does and it leads.  ``moments`` are in the
-    order of their times, each with its section; ``held_until`` is when the last log held all (s).
+    The leader, where its own log lacks some at the end (``short``) and it leads.  ``moments`` are in the order of their
+    times, each with its section.
     """
-    of_all = len(short) == len(drawn.timelines)
-    leader = last_leadership(moments, held_until) if of_all else leads_without(drawn, moments, short)
-    chosen = leader or next(iter(moments), None)
+    chosen = leads_without(drawn, moments, short) or next(iter(moments), None)
     return None if chosen is None else _short_log(drawn, *chosen)
 
 
-def last_leadership(moments: Sequence[Dated], held_until: float = math.inf) -> Dated | None:
-    """The first moment of the leadership without committed entries under which the last log lost them.
+def lost_evidence(drawn: Drawn, place: str, fall: LogFall) -> Evidence:
+    """Point to the first log that lost entries for good."""
+    ended = f"ended at {drawn.run.index(fall.log_end)}" if fall.log_end >= 0 else "was empty"
+    held = f"and had held the lost entries until {fall.held:.1f} s"
+    return Evidence(place, f"Look at {fall.node}, whose log {ended} by {fall.at:.1f} s, {held}", fall.node, fall.at)
 
-    It is the last that had begun when that log still held all (``held_until``, s), else the first after.
-    """
+
+def last_leadership(moments: Sequence[Dated]) -> Dated | None:
+    """The first moment of the last leadership without committed entries."""
     began: dict[tuple[str, int], Dated] = {}
     for pair in moments:
         if "told_by" in pair[1]:
             began.setdefault(_leadership(pair[1]), pair)
-    before = [pair for pair in began.values() if pair[1]["time"] / 1e9 <= held_until]
-    return before[-1] if before else next(iter(began.values()), None)
+    return list(began.values())[-1] if began else None
 
 
 def leads_without(drawn: Drawn, moments: Sequence[Dated], short: Mapping[str, int]) -> Dated | None:

@@ -24,7 +24,7 @@ def on(node: str, operation: Operation, phase: Phase = "main") -> Operation:
 
 
 def final(node: str, value: Any, at: int) -> Operation:
-    return on(node, op(9, "read", value, at, at + 1), "final")
+    return on(node, op(int(node[1:]) + 8, "read", value, at, at + 1), "final")
 
 
 #: A value that was written, acknowledged and read on two nodes.
@@ -41,6 +41,11 @@ def kinds(history: Sequence[Operation], model: str = "register") -> set[str]:
     return {one.kind for one in verdict.kinds}
 
 
+def test_where_a_leader_answers_all_clients_its_final_reads_decide() -> None:
+    reads = [final("n1", 1, 6), replace(final("n2", 1, 8), node="n1")]
+    assert kinds([*SEEN, *reads]) == {"lost-write"}
+
+
 @pytest.mark.parametrize("old", [None, 1])
 def test_what_no_final_read_returns_is_lost(old: int | None) -> None:
     history = [*SEEN, final("n1", old, 6), final("n2", old, 8)]
@@ -53,7 +58,7 @@ def test_what_no_final_read_returns_is_lost(old: int | None) -> None:
     "reads",
     [
         pytest.param([final("n1", 1, 6), final("n2", 2, 8)], id="one node has it"),
-        pytest.param([final("n1", 1, 6)], id="a node gave no final read"),
+        pytest.param([final("n1", 1, 6)], id="a single client read at the end"),
         pytest.param([on("n1", op(9, "read", 1, 6, 7)), on("n2", op(9, "read", 1, 8, 9))], id="no final reads"),
         pytest.param([final("n1", 1, 6), replace(final("n2", 1, 8), error=UNAPPLIED)], id="not applied"),
         pytest.param(

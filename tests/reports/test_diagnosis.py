@@ -12,15 +12,16 @@ import pytest
 
 import reports
 from checker import check
-from history import Counterexample, RunFiles
+from history import Counterexample, Probe, RunFiles
 from reports.analysis.findings import prepare, recovery_of
 from reports.analysis.invariant_violations import invariant_violations
 from reports.analysis.lagging_nodes import lagging_nodes
+from reports.analysis.log_falls import LogFall, leading_since, lost_for_good
+from reports.analysis.node_timeline import timelines_of
 from reports.load.run import read_run
 from reports.page.context import places_of
 from reports.story.aftermath import outages_text
 from reports.story.diagnosis import Diagnosis, diagnosis_of
-from reports.story.where_next import last_leadership
 from tests.support.reports.raw import Raw, S
 from tests.support.reports.recorded_runs import recorded_run
 
@@ -159,15 +160,22 @@ def test_data_that_no_log_holds_is_lost_since_the_last_one_held_it(runs: dict[st
 
     raw = Raw(changed(runs["data-lost"], tmp_path, cut))
     highest = max(probe["committed"] for probe in raw.answers)
-    held = max((probe for probe in raw.answers if probe["ledger_end"] >= highest), key=lambda probe: probe["time"])
+    ends = {node: raw.of(node)[-1]["ledger_end"] for node in raw.nodes}
+    lowest = max(ends.values()) + 1
+    held = {node: max(probe["time"] for probe in raw.of(node) if probe["ledger_end"] >= lowest) for node in raw.nodes}
+    without = {
+        node: min(probe["time"] for probe in raw.of(node) if probe["time"] > last) for node, last in held.items()
+    }
+    first = min(without, key=lambda node: without[node])
     lost = diagnosis(tmp_path).breaks[0]
-    assert lost.text.startswith("Committed data lost: entries up to ")
-    assert f"The last log that held them was {held['node']}'s, until {held['time'] / S:.1f} s." in lost.detail
-    short = raw.checks["leader-complete"]["details"]["moments"]
-    last = next(one for one in short if (one["node"], one["term"]) == (short[-1]["node"], short[-1]["term"]))
-    led = f"{last['node']} led with a log that ended at {last['log_end']:,}, by {last['time'] / S:.1f} s, "
-    assert led in lost.text
-    assert lost.onset == last["time"] / S
+    assert lost.text.startswith(
+        f"Committed data lost: entries {lowest:,} to {highest:,} went from {first}'s log by {without[first] / S:.1f} s"
+    )
+    assert (lost.onset, lost.nodes) == (without[first] / S, (first,))
+    for node in sorted(raw.nodes):
+        assert node == first or f"{node} by {without[node] / S:.1f} s" in lost.detail
+    assert lost.evidence is not None
+    assert (lost.evidence.node, lost.evidence.at) == (first, without[first] / S)
 
 
 def test_a_node_that_reports_no_index_is_dated_by_its_role(runs: dict[str, Path], tmp_path: Path) -> None:
@@ -461,15 +469,16 @@ def test_of_a_fault_after_which_nothing_succeeded_no_gap_is_given_as_if_it_had_e
     assert gaps[1].startswith('<span class="red strong">never back</span>')
 
 
-@pytest.mark.parametrize(("held_until", "leader"), [(55.0, "n5"), (46.0, "n1"), (1.0, "n1"), (99.0, "n3")])
-def test_lost_entries_are_dated_by_who_led_when_the_last_log_lost_them(held_until: float, leader: str) -> None:
-    """Later leaders without them had none to take away."""
-    led = [("n1", 5, 46.5), ("n5", 6, 50.7), ("n5", 6, 51.7), ("n4", 7, 57.7), ("n3", 8, 83.8)]
-    moments = [
-        ("invariant-1", {"node": node, "term": term, "time": round(at * S), "told_by": "n2"}) for node, term, at in led
-    ]
-    found = last_leadership([("invariant-1", {"node": "n4", "time": 45 * S}), *moments], held_until)
-    assert found is not None
-    assert found[1]["node"] == leader
-    assert found == next(pair for pair in moments if pair[1]["node"] == leader)
-    assert last_leadership([]) is None
+def test_entries_are_lost_since_the_first_log_that_never_held_them_again() -> None:
+    """n1 and n2 were cut and filled again, then n2, n1 and n3 for good; n4 was never asked, n5 never held them."""
+
+    def log(node: str, *ends: int) -> list[Probe]:
+        return [Probe(at * 10**9, node, "follower", ledger_end=end, committed=9) for at, end in enumerate(ends, 1)]
+
+    probes = [*log("n1", 9, 2, 9, 9, 5, 9, 9), *log("n2", 9, 9, 3, 9, 4, 4, 4), *log("n3", 9, 9, 9, 9, 9, 6, 6)]
+    probes += log("n5", 4, 4, 4, 4, 4, 4, 4)
+    found = timelines_of(sorted(probes, key=lambda one: one.time), ["n1", "n2", "n3", "n4", "n5"])
+    assert lost_for_good(found, 7, 5.5) == [LogFall(5.0, "n1", 5, 4.0), LogFall(5.0, "n2", 4, 4.0)]
+    assert lost_for_good(found, 7, 7.0) == [LogFall(5.0, "n2", 4, 4.0), LogFall(6.0, "n3", 6, 5.0)]
+    assert lost_for_good(found, 99, 7.0) == []
+    assert leading_since(found, 7.0) is None

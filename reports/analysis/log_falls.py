@@ -1,0 +1,46 @@
+"""Falls of logs behind the loss of an entry, searched backwards from the moment at which no log held it any more.
+
+A log that was cut and is full again before that moment has nothing to do with the loss.  So of each node only the last
+fall below the entry counts, and the loss began with the first of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from reports.analysis.elections import leaderships_of
+from reports.analysis.node_timeline import SILENT, NodeTimeline
+
+
+@dataclass(frozen=True, slots=True)
+class LogFall:
+    """By ``at`` (s) the log of a ``node`` ended at ``log_end``, below an entry that it had at ``held`` (s)."""
+
+    at: float
+    node: str
+    log_end: int
+    held: float
+
+
+def lost_for_good(timelines: Sequence[NodeTimeline], index: int, until: float) -> list[LogFall]:
+    """The fall of each log below this index after which it never reached it again by a moment (s), the first first.
+
+    A node that never held the entry, or does not say where its log ends, has none.
+    """
+    found = []
+    for one in timelines:
+        answered = (one.role != SILENT) & (one.time <= until)
+        times, ends = one.time[answered], one.log_end[answered]
+        held = np.flatnonzero(ends >= index)
+        if len(held) and (after := int(held[-1]) + 1) < len(times):
+            found.append(LogFall(float(times[after]), one.node, int(ends[after]), float(times[held[-1]])))
+    return sorted(found, key=lambda fall: (fall.at, fall.node))
+
+
+def leading_since(timelines: Sequence[NodeTimeline], moment: float) -> tuple[str, float] | None:
+    """The node that had been elected last by a moment (s), and when it was first seen to lead; None without leaders."""
+    before = [(one.start, one.node) for one in leaderships_of(timelines) if one.start <= moment]
+    return max(before)[::-1] if before else None
