@@ -84,7 +84,7 @@ WRONG: Final = (
     Wrong("expired-lock", ("granted-twice",), "lock"),
     Wrong("retried-add", ("overcount",), "counter", "partition-one-way"),
     Wrong("dirty-reads", ("failed-write-read",)),
-    Wrong("loses-everything", ("lost-write",), nemesis="kill-leader"),
+    Wrong("loses-everything", ("lost-element",), "set", "kill-leader"),
     Wrong("old-snapshot", STALE),
     Wrong("duplicated-element", ("duplicate",), "set"),
 )
