@@ -48,10 +48,12 @@ def write_report(run: Source, wording: Wording = by_values) -> ReportOutcome:
     return _write_page(prepared(run, wording))
 
 
-def write_all(run: Source, wording: Wording = by_values) -> ReportOutcome:
-    """Write page, plots and ``junit.xml``; returns the warnings of all three."""
+def write_all(run: Source, wording: Wording = by_values, *, plots: bool = False) -> ReportOutcome:
+    """Write page, ``junit.xml`` and, if asked for or there already, ``plots``; returns the warnings of all three."""
     drawn = prepared(run, wording)
-    found = [_write_plots(drawn), _write_page(drawn)]
+    # Before the page, which links to them.  They take three quarters of the time, and few runs need them.
+    with_plots = plots or drawn.run.files.plots.exists()
+    found = [*([_write_plots(drawn)] if with_plots else []), _write_page(drawn)]
     paths = drawn.run.notes.attempt_list("junit.xml", lambda: _write_junit(drawn, drawn.run.files.junit))
     return ReportOutcome([path for part in found for path in part.paths] + paths, list(drawn.run.notes.warnings))
 

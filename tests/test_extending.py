@@ -239,7 +239,7 @@ def test_a_chart(tree: Path, tmp_path: Path) -> None:
     run = make(tmp_path / "run", Shape(operations=2400))
     follow("A chart", tree)
     program = "import sys, pathlib, history, reports\n"
-    program += "print(reports.write_all(history.RunFiles(pathlib.Path(sys.argv[1]))).warnings)"
+    program += "print(reports.write_all(history.RunFiles(pathlib.Path(sys.argv[1])), plots=True).warnings)"
     done = python(tree, "-c", program, str(run.root))
     assert done.stdout == "[]\n", done.stdout + done.stderr
     assert b"</svg>" in (run.plots / "open-operations.svg").read_bytes()

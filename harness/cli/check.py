@@ -58,7 +58,7 @@ def check(
     spark_conf: dict[str, str],
     store: Path,
 ) -> int:
-    """Judge RUN (a run's directory, or `latest`) again; writes its tables, results, page, plots and junit.xml anew.
+    """Judge RUN (a run's directory, or `latest`) again; writes its tables, results, page and junit.xml anew.
 
     Or decide whether the history in FILE is linearizable: our history.jsonl and Parquet, Jepsen's history.edn, logs and
     store directories, porcupine's logs, JSON and CSV of other tools, all of them also gzipped.  FILE may be a pipe;

@@ -25,10 +25,13 @@ _FORMATS: Final = ("perfetto", "csv", "parquet")
     "--output", "-o", type=click.Path(path_type=Path, dir_okay=False),
     help="The page of a FILE.  [default: FILE.report.html]",
 )  # fmt: skip
+@click.option("--plots", is_flag=True, help="Draw the static plots of RUN, too: PNG and SVG, for papers.")
 @file_options
 @store_option
-def report(target: str, site: Path | None, output: Path | None, asked: FileCheckOptions, store: Path) -> int:
-    """Draw report.html, plots and junit.xml of RUN (a run's directory; the latest one if not given).
+def report(
+    target: str, site: Path | None, output: Path | None, asked: FileCheckOptions, store: Path, *, plots: bool
+) -> int:
+    """Draw report.html and junit.xml of RUN (a run's directory; the latest one if not given).
 
     Or judge the history in FILE, as harness check does, and draw its page. With --site, write the pages over all runs
     of the store as static files instead.
@@ -40,12 +43,16 @@ def report(target: str, site: Path | None, output: Path | None, asked: FileCheck
     from history.recording import Recording
 
     if is_history_file(target):
+        if plots:
+            raise UsageError("--plots is for a run: a file has a page alone")
         return _draw_file(Path(target), output, asked)
     files = find_run_or_file(target, store)
     refuse_of_file({**asked.given(), "--output": output}, target)
+    if plots:
+        require("plots")
     if not (files.results.exists() or files.state.exists()):
         require_history(files)
-    drawn = draw(Recording(files.root))
+    drawn = draw(Recording(files.root), plots=plots)
     for warning in drawn.warnings:
         click.echo(f"warning: {warning}", err=True)
     if files.report not in drawn.paths:

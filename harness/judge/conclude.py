@@ -1,4 +1,4 @@
-"""Judge a run directory and write tables, ``results.json``, ``summary.txt``, plots and page.
+"""Judge a run directory and write tables, ``results.json``, ``summary.txt`` and page.
 
 It works on new and old runs alike; raw data is read, never changed.  A verdict does not depend on whether it can be
 written down.
@@ -129,12 +129,12 @@ def summary_of(run: Recording, results: Results, columns: int | None) -> str:
     return str(text).rstrip()
 
 
-def draw(run: Recording, drawn: Drawn | None = None) -> ReportOutcome:
-    """Report, plots and JUnit file.  A failure to draw is a warning and never changes a verdict."""
+def draw(run: Recording, drawn: Drawn | None = None, *, plots: bool = False) -> ReportOutcome:
+    """Report, JUnit file and, if asked for or there already, plots.  A failure to draw never changes a verdict."""
     import reports
 
     warnings: list[str] = []
-    outcome = _try("the report", lambda: reports.write_all(drawn or run, wording_of(run)), warnings)
+    outcome = _try("the report", lambda: reports.write_all(drawn or run, wording_of(run), plots=plots), warnings)
     return reports.ReportOutcome([], warnings) if outcome is None else outcome
 
 

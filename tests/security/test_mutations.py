@@ -15,7 +15,6 @@ import pytest
 from harness.cli.main import run_command
 from history import RunFiles
 from tests.support.harness.recorded_run import record
-from tests.support.harness.undrawn import plotted  # noqa: F401 (a fixture)
 
 #: What stands in place of a value: every type of JSON, and texts that are legal and odd.
 ODD: list[Any] = [
@@ -53,7 +52,6 @@ def run(whole: RunFiles, tmp_path: Path) -> RunFiles:
     return RunFiles(root)
 
 
-@pytest.mark.usefixtures("plotted")
 @pytest.mark.parametrize("every", [15, pytest.param(1, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("file", ["plan.json", "run.json"])
 def test_a_mutated_file_costs_a_sentence_and_no_traceback(

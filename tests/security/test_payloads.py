@@ -23,7 +23,6 @@ from history import Header, HistoryWriter, Probe, RunFiles
 from history.records.probes import probes_header
 from reports.site.site import write_site
 from tests.support.harness.recorded_run import MOMENTS, PLAN, S
-from tests.support.harness.undrawn import plotted  # noqa: F401 (a fixture)
 
 #: What a page could take for its own.
 HTML = [
@@ -164,7 +163,6 @@ def test_there_are_payloads_enough() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("plotted")
 def test_no_text_of_a_run_is_more_than_a_text(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -174,7 +172,7 @@ def test_no_text_of_a_run_is_more_than_a_text(
     monkeypatch.chdir(here)
     said = ""
     for words in (["check", str(run.root), "--no-spark"], ["show", str(run.root)], ["ls"], ["diff", str(run.root), str(run.root)],
-                  ["export", str(run.root), "--format", "csv", "-o", "x.csv"], ["report", str(run.root)],
+                  ["export", str(run.root), "--format", "csv", "-o", "x.csv"], ["report", "--plots", str(run.root)],
                   ["export", str(run.root), "--format", "perfetto", "-o", "x.trace"]):  # fmt: skip
         assert run_command([*words, "--store", str(tmp_path / "store")]) in (0, 1, 2), capsys.readouterr().err
         printed = capsys.readouterr()
@@ -189,6 +187,7 @@ def test_no_text_of_a_run_is_more_than_a_text(
     scripts = {sum(tag == "script" for tag, _ in Tags(page.read_text()).found) for page in pages}
     assert max(scripts) <= 3
     ET.parse(run.junit)
+    assert list(run.plots.glob("*.svg"))
     for picture in run.plots.glob("*.svg"):
         names = {element.tag.rpartition("}")[2] for element in ET.parse(picture).iter()}
         assert names.isdisjoint({"script", "foreignObject", "image", "a"})

@@ -25,12 +25,7 @@ from history.tables.warehouse import read_runs
 from pipeline import SessionError
 from reports.load.store_index import StoreIndex
 from tests.support.harness.recorded_run import PLAN, record
-from tests.support.harness.undrawn import plotted
 from tests.support.opens import watched
-
-__all__ = ["plotted"]
-
-pytestmark = pytest.mark.usefixtures("plotted")
 
 
 def check(store: Path, run: str = "latest") -> int:
@@ -90,7 +85,7 @@ def output(run: RunFiles, store: Path) -> set[str]:
     }
 
 
-def test_a_run_that_is_judged_again_is_reported_alike_everywhere(tmp_path: Path, plotted: list[str]) -> None:
+def test_a_run_that_is_judged_again_is_reported_alike_everywhere(tmp_path: Path) -> None:
     """Its verdict changes twice, with what stands in a node's log."""
     run = record(tmp_path)
     log = run.nodes / "n2" / "console.log"
@@ -99,7 +94,6 @@ def test_a_run_that_is_judged_again_is_reported_alike_everywhere(tmp_path: Path,
     assert (check(tmp_path), output(run, tmp_path)) == (1, {"invalid"})
     log.write_text("INFO fine\n")
     assert (check(tmp_path), output(run, tmp_path)) == (0, {"valid"})
-    assert plotted == ["valid", "invalid", "valid"]
 
 
 def test_a_page_that_cannot_be_drawn_is_a_warning_and_shows_that_it_is_an_earlier_one(

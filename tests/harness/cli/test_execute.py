@@ -39,11 +39,8 @@ from pipeline import SessionError
 from reports import ReportOutcome
 from tests.support.harness.toy_nemesis import ToyNemesis
 from tests.support.harness.toy_register import ToyRegister, quicken
-from tests.support.harness.undrawn import plotted
 
-__all__ = ["plotted"]
-
-pytestmark = pytest.mark.usefixtures("hangups", "plotted")
+pytestmark = pytest.mark.usefixtures("hangups")
 
 PLAN = Plan(
     seed=1, nodes=3, nemesis=("toy",), concurrency=5, rate=400.0, keys=2, warm_up=0.02, time_limit=0.5, interval=0.2,

@@ -17,11 +17,6 @@ from harness.judge.conclude import append_to_warehouse
 from history.recording import Recording
 from history.tables.warehouse import read_runs, read_trends
 from tests.support.harness.recorded_run import record
-from tests.support.harness.undrawn import plotted
-
-__all__ = ["plotted"]
-
-pytestmark = pytest.mark.usefixtures("plotted")
 
 
 def runs(store: Path) -> list[tuple[str, str]]:

@@ -20,11 +20,6 @@ from history.recording import Recording
 from history.tables.warehouse import read_runs, read_trends
 from tests.support.harness.recorded_run import record
 from tests.support.harness.suite_toys import begun
-from tests.support.harness.undrawn import plotted
-
-__all__ = ["plotted"]
-
-pytestmark = pytest.mark.usefixtures("plotted")
 
 
 class Nights:
