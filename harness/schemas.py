@@ -15,10 +15,10 @@ from typing import Any, Final
 import msgspec
 
 from harness.clusters.inventory import INVENTORY
+from harness.judge.known_defects import Defects
 from harness.options import plan_file
 from harness.plan import HELP, Plan, field_of
 from harness.suite.file_types import SUITE
-from harness.suite.known_defects import Defects
 from harness.systems import usable_systems
 from harness.systems.program.file_type import SystemFile
 from nemesis.schedule.script import Script

@@ -179,7 +179,7 @@ ALLOWED_WORDS: dict[str, tuple[set[str], str]] = {
         ("history/records/indexes.py", "web/src/epochs.js"),
         ({"zookeeper", "zxid"}, "an example of indexes that have epochs"),
     ),
-    "harness/suite/known_defects.py": ({"[push-"}, "an example of a defect's mark"),
+    "harness/judge/known_defects.py": ({"[push-"}, "an example of a defect's mark"),
     "checker/models/registry.py": ({"ledger", "sync-state-set", "sync_state_set", "syncstateset"}, _MODEL),
     "checker/models/__init__.py": ({"ledger", "sync_state_set"}, _MODEL),
     "checker/models/sync_state_set.py": (

@@ -13,6 +13,7 @@
 ``damage``              what faults of ours destroyed, and what that excuses
 ``answers_by_process``  answers of a node that come from one process
 ``fault_figures``       what each fault cost
+``known_defects``       defects of a system, recognised by their marks
 ``violation_times``     the phase and the faults of each violation
 ======================  ============================================================================================
 """

@@ -18,12 +18,15 @@ from typing import TYPE_CHECKING, Any, Final
 from harness.errors import CheckError
 from harness.files import wording_of
 from harness.judge.judge import judge
+from harness.judge.known_defects import defects_of, known_in, read_defects
 from harness.judge.recorded import read_recorded
 from harness.plan import Plan
 from harness.store import json_bytes
 from history import FormatError, Results
 from history.recording import Recording
+from history.records.finding import KnownDefect
 from history.records.layout import WAREHOUSE
+from history.records.violations import violations_of
 from history.safe_open import UnsafeFileError, replacing, write_below
 from pipeline import (
     PipelineError,
@@ -83,6 +86,10 @@ def conclude(run: Recording, session: Callable[[], SparkSession] | None) -> Conc
     run.conclude(json_bytes(results.to_json()))
     drawn = None
     if any(check.verdict == "invalid" for check in results.checks):
+        known = _try("the known defects", lambda: _known_defects(run, recorded.plan.system), [])
+        if known is not None:
+            results = replace(results, known_defects=known[0], not_known=known[1])
+            run.conclude(json_bytes(results.to_json()))
         drawn = _try("the headlines", lambda: _prepared(run), [])
         results = replace(results, **_headlines(drawn))
     content = json_bytes(results.to_json())
@@ -104,6 +111,14 @@ def _with_failure(results: Results, unwritten: Exception | None) -> Results:
         return results
     failures = [results.harness_failure, f"not written: {unwritten}"]
     return replace(results, harness_failure="; ".join(text for text in failures if text))
+
+
+def _known_defects(run: Recording, system: str) -> tuple[tuple[KnownDefect, ...], tuple[str, ...]]:
+    """The known defects of the system whose marks the run bears; none where no file of them is there."""
+    path = defects_of(system)
+    if path is None:
+        return (), ()
+    return known_in(run, list(read_defects(path).values()), violations_of(run.results))
 
 
 def _prepared(run: Recording) -> Drawn:

@@ -51,6 +51,7 @@ def with_details(
     what is read only at the end would seem never to have come back.  ``caught_up`` is empty where nothing was healed or
     no commit index was known; else it has ``target`` (the index to reach), ``nodes`` (node -> ms from the heal, None:
     not seen before the next fault) and ``last_ms`` (of all nodes, None unless all were seen).
+    Where the log of every node ends below the index to reach, nobody can catch up: that is ``gone`` then.
     ``behind`` are the nodes whose probes show that they had not caught up before the next fault, ``silent`` those that
     never answered a probe again after the heal, or after a fault that could not be healed, although they had before.
     All are taken by ``clock``, which leaves out the times in which the harness stood still.
@@ -121,6 +122,8 @@ class _Record:
             return {"caught_up": {}, "behind": []}
         ends = {probe.node: probe.ledger_end for probe in seen if probe.answered and probe.time >= healed}
         cut = {node for node, end in ends.items() if node in self._logs and end < recovery.target}
+        if ends.keys() == cut == {*self._nodes}:
+            return {"caught_up": {}, "behind": [], "gone": recovery.target}
         took = {node: None if moment is None else (moment - healed) / 1e6 for node, moment in recovery.reached.items()}
         known = [ms for ms in took.values() if ms is not None]
         last = max(known) if len(known) == len(took) and not cut else None

@@ -24,7 +24,7 @@ from history.records.text import and_listed, counted
 
 KIND: Final = "replicas-differ"
 _ASKED: Final = "every node that is at the same index holds the same contents"
-#: At most this many differences are listed, those that were seen first; all are counted.
+#: At most this many differences are listed, half of them those that were seen first, half the last; all are counted.
 MOMENTS: Final = 100
 #: So many characters of a digest stand in a sentence.
 SHOWN: Final = 8
@@ -228,8 +228,9 @@ def _differ(found: Sequence[Difference]) -> Check:
     so = "so" if all(one.blamed(suspects) == first.blamed(suspects) for one in found) else "contents differ"
     others = counted(len(found) - 1, "more index", "more indexes")
     more = f", and {so} at {others}" if len(found) > 1 else ""
-    earliest = sorted(range(len(found)), key=lambda place: found[place].time)[:MOMENTS]
-    listed = [found[place] for place in sorted(earliest)]
+    by_time = sorted(range(len(found)), key=lambda place: found[place].time)
+    chosen = by_time if len(found) <= MOMENTS else by_time[: MOMENTS // 2] + by_time[-MOMENTS // 2 :]
+    listed = [found[place] for place in sorted(chosen)]
     details = {
         "kind": KIND,
         "nodes": sorted(blamed),

@@ -6,7 +6,6 @@ module             subject
 ``suitefile``      the TOML file: strict reading, matrices, overrides
 ``file_types``     its fields: names, types, bounds
 ``packaged``       the suites and scripts of faults that come with the package
-``known_defects``  defects of a system, recognised by their marks
 ``cells``          cells, their seeds and their share of a shard
 ``expectation``    the outcomes that a cell may have, and the one it has
 ``cell_process``   one cell as a process of its own

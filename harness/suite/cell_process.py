@@ -24,11 +24,11 @@ from typing import Any, BinaryIO, Final
 
 from harness.errors import UsageError
 from harness.exits import EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_OF_VERDICT, EXIT_USAGE
+from harness.judge.known_defects import Defect, unexplained
 from harness.plan import Plan
 from harness.store import has_history, read_object_if_any
 from harness.suite.cells import Cell
 from harness.suite.expectation import Outcome, compare
-from harness.suite.known_defects import Defect, unexplained
 from history import FormatError, RunFiles
 from history.records.check_records import check_records
 from history.records.violations import LINEARIZABLE, Violation, planted_bug_outcome, violations_of

@@ -1,7 +1,7 @@
 """The verdicts that a cell may have, and its outcome.
 
 A *planted bug* is expected by the kinds of violation that it makes.  A *known defect* of a release is expected by its
-fingerprint (``harness.suite.known_defects``): a violation of the same kind without its marks is a new one.  What shows
+fingerprint (``harness.judge.known_defects``): a violation of the same kind without its marks is a new one.  What shows
 only now and then is written with both verdicts, ``expect = ["valid", "invalid"]``.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from harness.suite.known_defects import Defect
+from harness.judge.known_defects import Defect
 from history import Verdict
 from history.records.violations import Violation
 
@@ -53,7 +53,7 @@ class Expectation:
         return f"invalid ({names})" + (f" now and then, else {' or '.join(others)}" if others else "")
 
 
-#: The violations that bear the marks of none of the defects (``harness.suite.known_defects.unexplained``).
+#: The violations that bear the marks of none of the defects (``harness.judge.known_defects.unexplained``).
 Unexplained: TypeAlias = Callable[[Sequence[Violation], Sequence[Defect]], list[Violation]]
 
 

@@ -6,8 +6,8 @@ from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta
 
+from harness.judge.known_defects import Text
 from harness.options import option_types
-from harness.suite.known_defects import Text
 from history.schema import list_of, table
 
 LENGTH: Final = r"(?=\d)(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?"

@@ -6,13 +6,11 @@ from pathlib import Path
 from typing import Final
 
 from harness.errors import UsageError
+from harness.judge.known_defects import suites_folder
 from harness.ownership import require_own
 from harness.store import is_file
 from history.schema import hint
 
-#: Where they lie in an installed package, and in a source tree.
-_PACKAGED: Final = Path(__file__).resolve().parents[1] / "files" / "suites"
-_TREE: Final = Path(__file__).resolve().parents[2] / "suites"
 #: Where a project keeps its own; they come before those of this package, but for those that root must not trust.
 OWN: Final = Path("suites")
 
@@ -38,8 +36,7 @@ def find_scenario(text: str | Path) -> Path:
 
 
 def _found(pattern: str) -> dict[str, Path]:
-    ours = _PACKAGED if _PACKAGED.is_dir() else _TREE
-    return {path.stem: path for folder in (ours, OWN) for path in sorted(folder.glob(pattern))}
+    return {path.stem: path for folder in (suites_folder(), OWN) for path in sorted(folder.glob(pattern))}
 
 
 def _find(path: Path, known: dict[str, Path], noun: str) -> Path:

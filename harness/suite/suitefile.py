@@ -6,7 +6,7 @@
     budget = "2h50m"              # no cell is begun that would end after this; none: no limit
     retries = 1                   # of harness failures, for each cell; nothing else is ever tried again
     on_failure = "continue"       # or "stop" at the first cell that is not as expected
-    defects = "defects/raft.toml"         # what ``known`` names (see ``harness.suite.known_defects``), a file beside
+    defects = "defects/raft.toml"         # what ``known`` names (see ``harness.judge.known_defects``), a file beside
                                           # this one, or several
 
     [defaults]                    # options of every cell, named as in plan.json
@@ -50,13 +50,13 @@ from msgspec import to_builtins
 
 from harness.errors import UsageError
 from harness.execution.faults import Faults, scripted
+from harness.judge.known_defects import Defect, read_defects
 from harness.options import turns
 from harness.plan import FIELDS, Plan, validate
 from harness.spark_choice import choose
 from harness.suite.cells import Cell, likely_bytes, seed_of
 from harness.suite.expectation import Expectation
 from harness.suite.file_types import LENGTH, LENGTH_WORDS, OPTIONS, SUITE
-from harness.suite.known_defects import Defect, read_defects
 from history.schema import convert, hint
 from history.toml_file import read_toml
 

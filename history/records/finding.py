@@ -109,6 +109,32 @@ class Elements(Finding, frozen=True, kw_only=True):
         return dict(sum((Counter({one.node: one.lost}) for one in self.losses), Counter[str]()))
 
 
+class KnownDefect(Struct, frozen=True, kw_only=True):
+    """A known defect whose fingerprint a run bears, and the kinds of violations that it explains there.
+
+    ``why`` names the page about it.
+    """
+
+    name: str
+    kinds: tuple[str, ...]
+    why: str = ""
+
+    def describe(self) -> str:
+        """Text such as "Known defect deleted-logs: lost-write, stale-read (docs/findings.md: …)"."""
+        return f"Known defect {self.name}: {', '.join(self.kinds)}{f' ({self.why})' if self.why else ''}"
+
+
+def known_defects_in(results: Mapping[str, Any]) -> tuple[KnownDefect, ...]:
+    """The known defects in ``results.json``, without what is none."""
+    found = []
+    for record in results.get("known_defects") or ():
+        try:
+            found.append(msgspec.convert(record, KnownDefect))
+        except msgspec.ValidationError:
+            continue
+    return tuple(found)
+
+
 def contradictions(
     check: str, examples: Iterable[Counterexample], own: Iterable[Kind] = ()
 ) -> tuple[Contradiction, ...]:

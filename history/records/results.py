@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from history.records.finding import Finding
+from history.records.finding import Finding, KnownDefect
 from history.records.verdicts import Counterexample, KeyVerdict, Verdict
 
 RESULTS_VERSION: Final = 2
@@ -66,6 +66,8 @@ class Results:
     ``fault_figures`` are the distributions over all windows of one fault (see ``docs/nemeses.md``).
     ``headlines`` says what broke, the worst first, as the page does on top; lists of runs and the summary show it.
     ``next_step`` is what to look at next, of the same page.
+    ``known_defects`` are those whose fingerprints the run bears, and ``not_known`` the kinds of violations that none
+    of the known defects of the system explains; both are empty where none are known of it.
     """
 
     verdict: Verdict
@@ -82,9 +84,12 @@ class Results:
     timings: dict[str, float] = field(default_factory=dict)
     headlines: tuple[str, ...] = ()
     next_step: str = ""
+    known_defects: tuple[KnownDefect, ...] = ()
+    not_known: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         record = {name: getattr(self, name) for name in self.__slots__}
+        record["known_defects"] = [msgspec.to_builtins(one) for one in self.known_defects]
         record["checks"] = [check.to_json() for check in self.checks]
         record["keys"] = [key.to_json() for key in self.keys]
         return {"format": "harness-results", "version": RESULTS_VERSION, **record}

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from history.records.check_records import check_details, check_records
-from history.records.finding import SEVERITIES, Contradiction, Elements, Loss, Severity, findings_in
+from history.records.finding import LOST, SEVERITIES, Contradiction, Elements, Loss, Severity, findings_in
 from history.records.verdicts import Counterexample
 
 #: The check of what clients were answered: the first recordings call it by its second name, and of transactions it is
@@ -129,12 +129,13 @@ def counterexamples_of(results: Mapping[str, Any]) -> list[Shown]:
 def in_shown_order(results: Mapping[str, Any]) -> list[Shown]:
     """Put the counterexamples into the order in which they are shown.
 
-    The earliest one of each check, and one of each loss, come first, so that none hides another; then the others,
-    earliest first.
+    The earliest one of each check, the earliest one of something lost, and one of each loss come first, so that none
+    hides another; then the others, earliest first.
     """
     by_time = sorted(counterexamples_of(results), key=lambda one: one.example.completed_at)
     losses = {str(check.get("name")) for check in check_records(results) if losses_of(check)}
-    first = {one.check: place for place, one in reversed(list(enumerate(by_time)))}
+    kinds = ((one.check, one.record.get("kind") in LOST) for one in by_time)
+    first = {kind: place for place, kind in reversed(list(enumerate(kinds)))}
     leading = {*first.values(), *(place for place, one in enumerate(by_time) if one.check in losses)}
     return [by_time[place] for place in sorted(range(len(by_time)), key=lambda place: place not in leading)]
 

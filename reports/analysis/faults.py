@@ -248,6 +248,8 @@ def late_of(run: Run) -> dict[int, str]:
         until = "before the next" if _followed(window, windows) else "by the end"
         parts = [f"not caught up {until}: {' '.join(behind)}"] if behind else []
         parts += [f"{node} still under {others}" for node, others in struck.items()]
+        if isinstance(gone := window.get("gone"), int):
+            parts.append(f"no log reaches {run.index(gone)} any more")
         parts += [f"never answered again: {' '.join(silent)}"] if silent else []
         if parts:
             found[window["id"]] = "; ".join(parts)

@@ -17,7 +17,7 @@ from history.records.check_records import details_by_check
 from history.records.violations import LINEARIZABLE, OF_NODES
 from reports.analysis import node_timeline
 from reports.analysis.faults import FaultWindow, healed_before
-from reports.analysis.findings import Drawn, shown_as_counterexamples
+from reports.analysis.findings import Drawn, examples_of, shown_as_counterexamples
 from reports.analysis.node_timeline import NodeTimeline
 from reports.analysis.sketch import Sketch, sketch_of
 from reports.load import logs
@@ -212,14 +212,16 @@ def _answers(timeline: NodeTimeline, place: int) -> bool:
 
 def _invariant_violation(drawn: Drawn, row: Mapping[str, Any], details: Mapping[str, Any]) -> InvariantViolation:
     observed = _describe(drawn, details)
-    moments = [_moment(drawn, one) for one in _listed(observed)]
+    differ = details.get("kind") == "replicas-differ"
+    listed = _differences(drawn, details, observed) if differ else _listed(observed)
+    moments = [_moment(drawn, one) for one in listed]
     dated, count = {one.node for one in observed}, details.get("count")
     answers = sum(one.answers for one in observed)
     nodes = dated | {str(node) for node in details.get("nodes") or ()}
     return InvariantViolation(
         name=row["name"],
         asked=row["asked"],
-        facts=[clause for clause in row["seen"].split("; ") if clause],
+        facts=[*(clause for clause in row["seen"].split("; ") if clause), *_lost(drawn, row["name"], details)],
         moments=moments,
         nodes=tuple(sorted(nodes)),
         picture=None,
@@ -231,6 +233,39 @@ def _invariant_violation(drawn: Drawn, row: Mapping[str, Any], details: Mapping[
         what=_COUNTED.get(str(details.get("kind")), "moments"),
         unlisted=tuple(sorted(nodes - dated)) if observed else (),
     )
+
+
+def _lost(drawn: Drawn, check: str, details: Mapping[str, Any]) -> list[str]:
+    """Say which entries were in no log any more, where a check's own words do not."""
+    entries = details.get("entries")
+    if check == "committed-kept" or not isinstance(entries, Mapping) or entries.get("fate") != "lost":
+        return []
+    write = drawn.run.index
+    which = f"entries {write(entries['longest'] + 1)} to {write(entries['index'])}, which were committed"
+    return [f"{which}, were in no node's log at {entries['time'] / 1e9:.1f} s"]
+
+
+def _differences(drawn: Drawn, details: Mapping[str, Any], observed: Sequence[Observation]) -> list[Observation]:
+    """Choose what nodes held at the indexes that matter: the first difference, the last, and those next to the effect.
+
+    The effect is the first answer that contradicts others.  A difference is seen once the last side of it was reported.
+    """
+    sides: dict[int, dict[str, float]] = {}
+    rows: dict[int, list[Observation]] = {}
+    for moment, one in zip(_moments(details), observed, strict=True):
+        digests = sides.setdefault(moment["index"], {})
+        digests[moment["digest"]] = min(one.at, digests.get(moment["digest"], one.at))
+        rows.setdefault(moment["index"], []).append(one)
+    seen = {index: max(digests.values()) for index, digests in sides.items()}
+    order = sorted(seen, key=lambda index: seen[index])
+    effect = min((one.example.completed_at / 1e9 for one in examples_of(drawn.run)), default=0.0)
+    near = sorted(order, key=lambda index: abs(seen[index] - effect))
+    chosen: dict[int, None] = {}
+    for index in dict.fromkeys([*order[:1], *order[-1:], *near]):
+        if chosen and sum(len(rows[one]) for one in (*chosen, index)) > MAX_MOMENTS:
+            break
+        chosen[index] = None
+    return sorted(one for index in chosen for one in rows[index])
 
 
 def _listed(observed: Sequence[Observation]) -> list[Observation]:

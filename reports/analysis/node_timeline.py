@@ -225,6 +225,7 @@ def term_at(timelines: Sequence[NodeTimeline], seconds: float) -> int:
 class LastStatus:
     """The last answer of a node.  ``behind``: entries from its applied index to the highest commit index known then.
 
+    Where no node's log reaches that any more, to the end of the longest log: nobody can catch up with lost entries.
     Where its log ends before the applied index, the node holds no more than that: then from there (``cut``).  None: not
     known, as where no node ever said what it applied or what was committed, and where both are of different epochs;
     ``earlier``: its own is the earlier one.
@@ -256,6 +257,8 @@ def last_statuses(timelines: Sequence[NodeTimeline]) -> list[LastStatus]:
     allowed = max((_recently_committed(timeline, int(last)) for timeline, last in lasts), default=0) + 1
     end = max((float(timeline.time[-1]) for timeline, _ in lasts), default=0.0)
     compared = front >= 0 and any(bool((timeline.applied >= 0).any()) for timeline, _ in lasts)
+    ends = [int(timeline.log_end[last]) if logs(timeline) else front for timeline, last in lasts]
+    held_anywhere = max(ends, default=front)
     found = []
     for timeline, last in lasts:
         # Among nodes that name indexes one that names its role alone has applied nothing; of one that names neither
@@ -265,7 +268,7 @@ def last_statuses(timelines: Sequence[NodeTimeline]) -> list[LastStatus]:
         cut = logs(timeline) and log_end < applied
         held, at = log_end if cut else applied, float(timeline.time[last])
         # What others committed after its answer it may hold as well; a node that fell silent is asked no more.
-        target = _known_by(timelines, at) if end - at < GONE_S else front
+        target = min(_known_by(timelines, at) if end - at < GONE_S else front, held_anywhere)
         away = between(target, max(held, 0), timeline.epoch_bits) if known else None
         behind = None if away is None else max(away, 0)
         earlier = known and away is None and target > held

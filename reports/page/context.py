@@ -56,6 +56,7 @@ from reports.story.planted_bug import (
 )
 from reports.style.format import compact, leaves, short
 from reports.text import recovery as recovery_text
+from reports.text.summary import known_text
 
 _Part: TypeAlias = Callable[[str, Callable[[], Any], Any], Any]
 
@@ -108,6 +109,7 @@ def head_context(drawn: Drawn) -> dict[str, Any]:
         "invariant_violations": sections,
         "diagnosis": diagnosis,
         "still": part("standstills", lambda: still_texts(run), []),
+        "known_defects": known_text(run.results),
         "outage": part("outages", lambda: outages_text(drawn), ""),
         "undecided": part("headlines", lambda: undecided_of(run), []),
         "sections": sections_of(breaks),

@@ -264,7 +264,8 @@ def _deleted(drawn: Drawn, found: Sequence[tuple[str, str, Mapping[str, Any]]]) 
         loss = lost_for_good(drawn.timelines, lowest, gone)
         if loss:
             at, node = loss[0].at, loss[0].node
-            place = next((own for own, moment in moments if _shows(moment, loss[0])), place)
+            shown = [own for own, moment in moments if _shows(moment, loss[0])]
+            place = next((own for name, own, _ in found if name == "committed-kept" and own in shown), place)
         text = (
             f"Committed data lost: entries {write(lowest)} to {write(last)} went from {node}'s log by "
             f"{when(at, drawn.windows)}, and {'in the end' if short else 'then'} from every other."

@@ -9,6 +9,7 @@ from math import isnan
 from typing import Any, Final
 
 from history.records.caveats import caveats_of, violations_counted
+from history.records.finding import known_defects_in
 from history.records.indexes import epoch_bits_in
 from history.records.results import headlines_of
 from history.records.violations import in_shown_order, verdict_words
@@ -70,6 +71,14 @@ def render_summary(
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
+def known_text(results: Mapping[str, Any]) -> list[str]:
+    """Say which known defects a run shows, and which of its violations no known defect explains."""
+    known = known_defects_in(results)
+    strange = ", ".join(map(str, results.get("not_known") or ()))
+    more = [f"{'Explained by none' if known else 'By no known defect'}: {strange}."] if strange else []
+    return [*(f"{one.describe()}." for one in known), *more]
+
+
 def wrapped(text: str, columns: int | None, indent: str = "", hang: str = "") -> str:
     """Wrap each line of a text; what follows its first line stands further in by ``hang``."""
     if columns is None:
@@ -91,7 +100,8 @@ def _verdict(results: Mapping[str, Any], columns: int | None, plan: Mapping[str,
     word = verdict_words(verdict, plan, results).upper()
     sentences = [wrapped(str(text), columns, hang="  " if headlines else "") for text in texts if text]
     step = results.get("next_step") if headlines else None  # recorded with them
-    return "\n".join([word, *sentences, *([wrapped(f"Next: {step}.", columns)] if step else [])])
+    known = [wrapped(text, columns, hang="  ") for text in known_text(results)]
+    return "\n".join([word, *sentences, *known, *([wrapped(f"Next: {step}.", columns)] if step else [])])
 
 
 def table(

@@ -42,7 +42,7 @@ from reports.style.format import number, one_line, printable, seconds
 from reports.style.wording import Wording
 from reports.text import recovery as recovery_text
 from reports.text import text_diagram
-from reports.text.summary import MIN_COLUMNS, Paint, check_lines, spark, table, wrapped
+from reports.text.summary import MIN_COLUMNS, Paint, check_lines, known_text, spark, table, wrapped
 
 MAX_COLUMNS: Final = 160
 MAX_EXAMPLES: Final = 2
@@ -109,6 +109,7 @@ def _verdict(drawn: Drawn, columns: int, paint: Paint) -> str:
     out += [wrapped(text, columns) for text in run.notes.attempt_list("standstills", lambda: still_texts(run))]
     then = [wrapped(f"Next: {diagnosis.step}.", columns)] if diagnosis else []
     cut = run.notes.attempt("counts", lambda: cut_of(run), "")
+    heads += [wrapped(text, columns, hang="  ") for text in known_text(run.results)]
     lines += [*heads, *after, *out, *then, *([wrapped(cut, columns)] if cut else []), *undecided]
     where = one_line(f"{run.test}/{run.name}", columns)
     if run.plan.get("planted_bug"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -351,3 +352,29 @@ def test_what_a_node_shows_in_answer_after_answer_is_one_moment_that_lasts(tmp_p
     page = drawn.run.files.report.read_text()
     assert page.count("a log that loses entries falls") == 2, "one drawing, which has a name and a caption"
     assert "All 201 answers to probes are in the stretch that the row begins." in " ".join(page.split())
+
+
+def test_of_contents_that_differ_the_first_and_the_last_difference_are_listed(fresh: Maker) -> None:
+    """Each index was first reported long before the second side of it was: nothing differed then."""
+    files = fresh("invalid")
+    results = json.loads(files.results.read_text())
+    moments = []
+    for index in range(30):
+        for node, digest, at in (("n1", "a", index), ("n2", "a", index), ("n3", "b", 40 + index)):
+            moments.append({"node": node, "time": at * S, "of": "index", "index": index, "digest": digest})
+    details = {"kind": "replicas-differ", "nodes": ["n3"], "count": 30, "moments": moments, "since": 40 * S}
+    check = {
+        "name": "replicas-agree",
+        "kind": "check",
+        "verdict": "invalid",
+        "asked": "",
+        "seen": "",
+        "details": details,
+    }
+    results["checks"].append(check)
+    results["keys"] = []
+    files.results.write_text(json.dumps(results))
+    *_, broken = invariant_violations(prepare(read_run(files)))
+    listed = {int(re.search(r"index (\d+)", one.text)[1]) for one in broken.moments}  # type: ignore[index]
+    assert {0, 29} <= listed
+    assert len(broken.moments) == 3 * len(listed) <= MAX_MOMENTS

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from history import RunFiles
+from history import Probe, RunFiles
 from reports.analysis.findings import prepare
-from reports.analysis.node_timeline import last_statuses
+from reports.analysis.node_timeline import last_statuses, timelines_of
 from reports.load.run import read_run
 from reports.page.page import environment
 from tests.support.reports.raw import Raw, S
@@ -45,3 +45,15 @@ def test_a_leader_is_not_behind_by_what_was_committed_after_its_answer(name: str
     assert not leader.late
     assert leader.behind is not None
     assert leader.behind <= 2, "what it committed and had not applied"
+
+
+def test_nobody_is_behind_what_no_log_holds() -> None:
+    """Ten entries were committed, and every log ends at 4 or before; the good twin has one log with all of them."""
+
+    def behind(*ends: int) -> list[int | None]:
+        probes = [Probe(at * 10**9, node, "follower", committed=10, applied=2, ledger_end=end)
+                  for at in (1, 2) for node, end in zip(("n1", "n2"), ends, strict=True)]  # fmt: skip
+        return [one.behind for one in last_statuses(timelines_of(probes, ["n1", "n2"]))]
+
+    assert behind(4, 3) == [2, 2]
+    assert behind(10, 3) == [8, 8]

@@ -169,6 +169,18 @@ def test_a_log_that_was_cut_below_what_was_applied_has_no_way_back(end: int) -> 
     assert detailed(ok("read", (0, 40)), without)[0]["behind"] == []
 
 
+@pytest.mark.parametrize("whole", ["", "n2"])
+def test_nobody_is_behind_what_no_log_holds_any_more(whole: str) -> None:
+    """After the heal every log ends at 300 of 500; the good twin: n2's holds them, so that the others are behind."""
+    after = [probe(at, node, 300) for at in (20.2, 21.0) for node in ("n1", "n2", "n3")]
+    after = [replace(one, ledger_end=500 if one.node == whole else 300) for one in after]
+    (row,) = detailed(ok("read", (0, 40)), [probe(9.5, "n1", 500, "leader"), *after])
+    if whole:
+        assert ("gone" in row, row["behind"]) == (False, ["n1", "n2", "n3"])
+    else:
+        assert (row["gone"], row["behind"], row["caught_up"]) == (500, [], {})
+
+
 def test_a_server_that_was_probed_and_did_not_answer_is_behind() -> None:
     refused = [probe for probe in PROBES if probe.node != "n3"] + [Probe(round(20.3 * S), "n3", error="refused")]
     after = replace(RECEIPT, id=5, started=22 * S, stood=22 * S, heal_started=30 * S, healed=31 * S)

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from harness.exits import exit_code, worst_code
+from harness.judge.known_defects import Defect
 from harness.suite.expectation import CODE_OF, Expectation, Outcome, compare
-from harness.suite.known_defects import Defect
 from history.records.violations import Violation
 from history.schema import convert, record_of
 

@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
+from harness.judge.known_defects import Defect
 from harness.suite import cell_process
 from harness.suite.cell_process import Attempt, proof_of_cut_run, run_cell, words_of
 from harness.suite.cells import Cell
 from harness.suite.expectation import Expectation
-from harness.suite.known_defects import Defect
 from tests.support.harness.recorded_run import PLAN, record
 from tests.support.harness.suite_toys import EXAMPLE, cell, leave_run
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from harness.suite.known_defects import Defect, read_defects
+from harness.judge.known_defects import Defect, read_defects
 from history import Probe, RunFiles
 from history.recording import Recording
 from history.records.probes import probes_header

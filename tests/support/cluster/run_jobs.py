@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.suite.known_defects import read_defects, unexplained
+from harness.judge.known_defects import read_defects, unexplained
 from history import RunFiles
 from history.records.violations import violations_of
 from tests.support.cluster.machine import HARNESS, PATIENCE_S, await_nothing_left

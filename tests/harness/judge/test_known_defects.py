@@ -11,10 +11,11 @@ import pytest
 from msgspec.structs import replace as struct_replace
 
 from harness.errors import UsageError
-from harness.suite.known_defects import Defect, read_defects, unexplained
+from harness.judge.known_defects import Defect, defects_of, known_in, read_defects, unexplained
 from harness.suite.suitefile import read_suite
 from history import Probe, RunFiles
 from history.recording import Recording
+from history.records.finding import KnownDefect
 from history.records.probes import probes_header
 from history.records.violations import SHORT_LOGS, Violation, violations_of
 
@@ -383,3 +384,25 @@ def test_what_goes_with_lost_entries_counts_beside_them_alone(
     lost = read_defects(SUITES / "defects" / "bookkeeper.toml")["lost-entries"]
     found = [Violation("ledgers", kind) for kind in kinds]
     assert [one.kind for one in unexplained(found, [lost], run, (), kinds)] == strange
+
+
+def test_a_run_names_the_known_defects_whose_marks_it_bears_and_what_none_explains(run: RunFiles) -> None:
+    """n3 has the marks, n2 of the same violation has none; and nobody knows the kind of another violation."""
+    log(run, "n1", *["[Push-n3]Reset write index"] * 3)
+    run.results.write_text(json.dumps({"receipts": []}))
+    both, new = replace(N3, nodes=("n2", "n3")), Violation("linearizable", "stale-read")
+    known, strange = known_in(read(run), [CUT, replace_why(STUCK, "docs/findings.md")], [both, new])
+    assert known == (KnownDefect(name="stuck", kinds=("no-recovery",), why="docs/findings.md"),)
+    assert strange == ("no-recovery", "stale-read")
+    assert known_in(read(run), [STUCK], [N3])[1] == ()
+
+
+def replace_why(defect: Defect, why: str) -> Defect:
+    return struct_replace(defect, why=why)
+
+
+def test_known_defects_are_found_by_the_name_of_their_system() -> None:
+    path = defects_of("dledger")
+    assert path is not None
+    assert "deleted-logs" in read_defects(path)
+    assert defects_of("nobody") is None

@@ -45,11 +45,15 @@ from msgspec import Meta, Struct
 from harness.errors import UsageError
 from history import RunFiles
 from history.recording import Recording
+from history.records.finding import KnownDefect
 from history.records.violations import Violation
 from history.schema import convert, hint
 from history.toml_file import read_toml
 from reports.load.logs import seconds_of
 
+#: Where suites lie in an installed package, and in a source tree.
+_PACKAGED: Final = Path(__file__).resolve().parents[1] / "files" / "suites"
+_TREE: Final = Path(__file__).resolve().parents[2] / "suites"
 #: The group of a mark that is where a log ends.
 LOG_END: Final = "log_end"
 _NODE: Final = "{node}"
@@ -215,11 +219,40 @@ def unexplained(
     """
     recording, strange = Recording.of(run), list[Violation]()
     for violation in violations:
-        of_node = [replace(violation, nodes=(node,)) for node in violation.nodes] or [violation]
         strange += [
-            one for one in of_node if not any(defect.explains(one, recording, receipts, found) for defect in known)
+            one
+            for one in _of_each_node(violation)
+            if not any(defect.explains(one, recording, receipts, found) for defect in known)
         ]
     return strange
+
+
+def known_in(
+    run: Recording, known: Sequence[Defect], violations: Sequence[Violation]
+) -> tuple[tuple[KnownDefect, ...], tuple[str, ...]]:
+    """The known defects whose marks the violations of a run bear, and the kinds that none of them explains.
+
+    Raises OSError, and FormatError for records that cannot be read.
+    """
+    kinds = {one.kind for one in violations}
+    explained: dict[str, dict[str, None]] = {}
+    strange: dict[str, None] = {}
+    for one in (alone for violation in violations for alone in _of_each_node(violation)):
+        defect = next((other for other in known if other.explains(one, run, run.results["receipts"], kinds)), None)
+        if defect is None:
+            strange[one.kind] = None
+        else:
+            explained.setdefault(defect.name, {})[one.kind] = None
+    found = (
+        KnownDefect(name=one.name, kinds=tuple(explained[one.name]), why=one.why)
+        for one in known
+        if one.name in explained
+    )
+    return tuple(found), tuple(strange)
+
+
+def _of_each_node(violation: Violation) -> list[Violation]:
+    return [replace(violation, nodes=(node,)) for node in violation.nodes] or [violation]
 
 
 def _check(place: str, defect: Defect) -> None:
@@ -240,6 +273,17 @@ def _check(place: str, defect: Defect) -> None:
     for kind in defect.only_with:
         if kind not in defect.kinds:
             raise UsageError(f"{place}.only_with has {kind!r}, which is none of its kinds; {hint(kind, defect.kinds)}")
+
+
+def suites_folder() -> Path:
+    """The folder of the suites that this package brings."""
+    return _PACKAGED if _PACKAGED.is_dir() else _TREE
+
+
+def defects_of(system: str) -> Path | None:
+    """The file of the known defects of a system, if this package brings one."""
+    path = suites_folder() / "defects" / f"{system}.toml"
+    return path if path.is_file() else None
 
 
 def read_defects(path: Path) -> dict[str, Defect]:
