@@ -25,6 +25,7 @@ From the top down, as a history goes through it; nothing imports upwards:
 ``dispatch``         choose the engine, by the model and the history
 ``warmup``           compile or load the kernels, so that the first check is fast, and say whether that was done
 ``transactions``     isolation levels of transactions, by the graph of their dependencies
+``weak_levels``      levels of registers below linearizability
 ``engines``          one algorithm for each kind of object, next to its version on columns
 ``search``           the searches, which decide any model: just-in-time, compiled, and WGL
 ``kernels``          compiled code (numba) and nothing else

@@ -18,8 +18,10 @@ from checker.dispatch import decide, first_for
 from checker.explain.explain import explain, explain_columns, key_verdict, unexplained
 from checker.models.registry import model_named
 from checker.models.transactions import Transactions
+from checker.models.weak_register import SEQUENTIAL, STALENESS, WeakRegister
 from checker.transactions.check import check_isolation
 from checker.turns import in_turns
+from checker.weak_levels import as_stale, begun_earlier, check_weak, plain_register
 from history import Counterexample, KeyVerdict, Operation, worst
 
 
@@ -37,6 +39,11 @@ def check_object(operations: Sequence[Operation], model: Model, options: CheckOp
     """Check the operations on one object.  Raises ModelError as ``check_operations`` does."""
     if isinstance(model, Transactions):
         return check_isolation(operations, model, options)
+    if isinstance(model, WeakRegister):
+        if model.level != STALENESS:
+            return check_weak(operations, model, options)
+        shifted = begun_earlier(operations, model.bound)
+        return as_stale(_check(shifted, plain_register(model), options, shifted), model, shifted, operations)
     return _check(operations, model, options, operations)
 
 
@@ -113,6 +120,9 @@ def check_keys(
     """
     started, chosen = options.clock(), model_named(model)
     objects = list(by_key(operations).values())
+    if isinstance(chosen, WeakRegister) and chosen.level == SEQUENTIAL:
+        # Not local: keys that are sequentially consistent each need not be so together.
+        objects = [[one for mine in objects for one in mine]] if objects else []
     verdicts = in_turns(
         range(len(objects)), options, lambda number, mine: check_object(objects[number], chosen, mine), started=started
     )

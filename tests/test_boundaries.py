@@ -31,8 +31,8 @@ LAYERS = {
         "tables metrics readers", "columns", "recording", "__init__",
     ],
     "checker": [
-        "core", "models kernels turns", "foreign search", "engines transactions", "dispatch warmup", "counterexamples",
-        "explain",
+        "core", "models kernels turns", "foreign search", "engines transactions weak_levels",
+        "dispatch warmup", "counterexamples", "explain",
         "columnar", "per_key", "monitor", "check", "__init__",
     ],
     "nemesis": ["core", "faults", "schedule sweep", "deadman", "__init__"],

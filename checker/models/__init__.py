@@ -7,6 +7,7 @@
 ``replicated``      sets and counters whose replicas may be behind
 ``bank``            accounts that amounts are moved between
 ``transactions``    transactions on lists and registers; ``levels``: their isolation levels
+``weak_register``   registers that keep a level below linearizability
 ``etcd``            etcd's store with revisions and leases
 ``ledger``          a log of which others use some indexes
 ``fenced_lock``     a lock that gives out growing tokens

@@ -22,6 +22,7 @@ from checker.models.objects import Counter, FifoQueue, GrowSet, KeyValue, Log, M
 from checker.models.replicated import ReplicatedCounter, ReplicatedSet
 from checker.models.sync_state_set import SyncStateSet
 from checker.models.transactions import ListAppend, LongFork, RwRegister, Transactions
+from checker.models.weak_register import WeakRegister
 from history.schema import hint
 
 #: The entry points of models.
@@ -60,14 +61,16 @@ MODELS: Final[dict[str, Callable[[], Model]]] = {
 
 
 def at_level(model: str | Model, level: str) -> Model:
-    """The model of transactions that keep an isolation level, which is also named ``model:level``.
+    """Transactions that keep an isolation level, or registers a weaker one; also named ``model:level``.
 
     Raises ModelError for a model that has no levels, and for a level that is none.
     """
     chosen = model_named(model)
+    if type(chosen) is Register and chosen.initial is None:
+        return WeakRegister(level)
     if not isinstance(chosen, Transactions):
         able = ", ".join(name for name, make in MODELS.items() if isinstance(make(), Transactions))
-        raise ModelError(f"a {model} has no isolation level; models that have one are {able}")
+        raise ModelError(f"a {model} has no level; models that have one are register, {able}")
     return type(chosen)(level)
 
 

@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 @file_options
 @click.option(
     "--level", shell_complete=complete_levels,
-    help="Isolation level that the transactions of a FILE must keep.  [default: serializable]",
+    help="Level that a FILE must keep: an isolation level of transactions (--model list-append or rw-register), or of "
+    "registers sequential, monotonic-reads, read-your-writes or bounded-staleness=500ms.",
 )  # fmt: skip
 @click.option("--engine", help="Force one of the checker's engines on a FILE.")
 @click.option("--explain-format", is_flag=True, help="Report the format of a FILE and how it is read, then exit.")
@@ -71,9 +72,7 @@ def check(
         if spark or spark_conf:
             raise UsageError(f"--spark and --spark-conf are for a run; {target} is a file, judged in this process")
         if level is not None:
-            if asked.model is None:
-                raise UsageError("--level is for transactions: name --model list-append or --model rw-register, too")
-            asked = replace(asked, model=f"{asked.model}:{level}")
+            asked = replace(asked, model=f"{asked.model or 'register'}:{level}")
         asked = replace(asked, engine=engine)
         if explain_format:
             click.echo("\n".join(describe_format(Path(target), asked)))

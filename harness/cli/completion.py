@@ -97,10 +97,11 @@ def complete_models(_ctx: click.Context, _param: click.Parameter, incomplete: st
 
 
 def complete_levels(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The isolation levels of transactions."""
+    """The levels of transactions and of registers."""
     from checker.models.levels import LEVELS
+    from checker.models.weak_register import WEAK_LEVELS
 
-    return [CompletionItem(name) for name in LEVELS if name.startswith(incomplete)]
+    return [CompletionItem(name) for name in (*LEVELS, *WEAK_LEVELS) if name.startswith(incomplete)]
 
 
 def complete_suites(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:

@@ -1,0 +1,389 @@
+"""Registers by levels below linearizability.  None of them but bounded staleness asks for real time.
+
+``monotonic-reads``    There is an order of each key's values in which no session's reads go back.
+``read-your-writes``   There is an order in which no session reads a value before the one that it wrote last.
+``sequential``         All operations fit into one order that keeps the order of each session.
+``bounded-staleness``  Each read may answer what was there up to so long before it began.
+
+A session is a process.  The first two, and ``sequential`` of a single key, are decided in linear time where each value
+is written once: the values are nodes of a graph, an edge says that one was there before the other, and the level holds
+if and only if there is no cycle.  For a sequential register that is enough, because the write and the reads of a value
+stand next to each other in any order of one register; the values in the graph's order are then an order of all.  Of
+several keys, and where values repeat, a search over the sessions' positions decides ``sequential``: sequential
+consistency is NP-complete (Gibbons and Korach 1997).  Bounded staleness is linearizability of a history whose reads
+began earlier (Golab, Li and Shah 2011: delta-atomicity).
+
+An operation in doubt may never have happened, or at any time after the earlier operations of its session.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from operator import attrgetter
+from typing import Any, Final
+
+from checker.core.calls import freeze
+from checker.core.model import ModelError, Register
+from checker.core.options import CheckOptions
+from checker.core.result import LATE, Limits
+from checker.models.weak_register import MONOTONIC_READS, READ_YOUR_WRITES, SEQUENTIAL, WeakRegister
+from history import Counterexample, KeyVerdict, Operation, Verdict
+from history.records.verdicts import count_kinds
+
+_GRAPH: Final = "value graph"
+_SEARCH: Final = "session search"
+#: The most states of the search, some 300 bytes each.
+_MOST_STATES: Final = 1_000_000
+_NEVER: Final = "never-written"
+_START: Final = object()
+
+Edges = dict[tuple[Any, Any], tuple[Operation, Operation] | None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What was decided; ``core`` contradicts itself."""
+
+    verdict: Verdict
+    engine: str
+    core: Counterexample | None = None
+    reason: str | None = None
+
+
+def check_weak(operations: Sequence[Operation], model: WeakRegister, options: CheckOptions) -> KeyVerdict:
+    """Decide whether sessions keep the level; of ``sequential`` the operations may be on several keys."""
+    if options.engine is not None:
+        raise ModelError(f"only one engine decides {model.name}; leave the engine {options.engine} out")
+    limits = options.limits()
+    judged = sorted(
+        (one for one in operations if one.outcome == "ok" or (one.outcome == "info" and one.f == "write")),
+        key=attrgetter("invoke_index"),
+    )
+    for one in operations:
+        if one.f not in ("write", "read"):
+            raise ModelError(f"a register has no operation {one.f!r}")
+    found = _decide(judged, model, limits)
+    examples = () if found.core is None else (found.core,)
+    keys = {one.key for one in operations}
+    key, seconds = next(iter(keys)) if len(keys) == 1 else None, limits.clock() - limits.started
+    return KeyVerdict(
+        key, found.verdict, found.engine, len(judged), seconds, len(examples), examples, found.reason,
+        certificate=len(examples[0].operations) if examples else None,
+        kinds=count_kinds([(one.kind, one.completed_at) for one in examples], len(examples)), more=bool(examples),
+    )  # fmt: skip
+
+
+def _decide(operations: Sequence[Operation], model: WeakRegister, limits: Limits) -> _Found:
+    initial = freeze(model.initial)
+    by_key: dict[Any, list[Operation]] = {}
+    for one in operations:
+        by_key.setdefault(one.key, []).append(one)
+    once = True
+    for mine in by_key.values():
+        if (stray := _never_written(mine, initial)) is not None:
+            return _Found("invalid", _GRAPH, stray)
+        written = [freeze(one.value) for one in mine if one.f == "write"]
+        if len(set(written)) < len(written) or initial in written:
+            once = False
+        elif (core := _cycle_in(mine, initial, model.level)) is not None:
+            return _Found("invalid", _GRAPH, core)
+    if once and (model.level != SEQUENTIAL or len(by_key) < 2):
+        return _Found("valid", _GRAPH)
+    if model.level != SEQUENTIAL:
+        return _Found("unknown", _GRAPH, reason="a value was written twice: which write a read saw is not known")
+    return _search(operations, initial, limits)
+
+
+def _never_written(operations: Sequence[Operation], initial: Any) -> Counterexample | None:
+    written = {freeze(one.value) for one in operations if one.f == "write"} | {initial}
+    stray = next((one for one in operations if one.f == "read" and freeze(one.result) not in written), None)
+    if stray is None:
+        return None
+    return Counterexample.of_promise(_NEVER, f"{_did(stray)}, which nobody wrote", (stray, "read what nobody wrote"))
+
+
+# -- values as a graph -------------------------------------------------------------------------------------------------
+
+
+def _cycle_in(operations: Sequence[Operation], initial: Any, level: str) -> Counterexample | None:
+    """Operations of one key that ask for contradicting orders of its values, each of which was written once."""
+    edges: Edges = {}
+    for mine in _sessions(operations):
+        for before, after in _PAIRS[level](mine):
+            pair = (_node(before, initial), _node(after, initial))
+            if pair[0] != pair[1]:
+                edges.setdefault(pair, (before, after))
+            elif before.f == "read" and after.f == "write" and level == SEQUENTIAL:
+                return _contradiction(level, [(before, after)])
+    for one in operations:
+        if (node := _node(one, initial)) is not _START:
+            edges.setdefault((_START, node), None)
+    cycle = _shortest_cycle(edges)
+    return None if cycle is None else _contradiction(level, [edges[pair] for pair in cycle])
+
+
+def _node(operation: Operation, initial: Any) -> Any:
+    value = freeze(operation.value if operation.f == "write" else operation.result)
+    return _START if value == initial else value
+
+
+def _sessions(operations: Iterable[Operation]) -> list[list[Operation]]:
+    sessions: dict[int, list[Operation]] = {}
+    for one in operations:
+        sessions.setdefault(one.process, []).append(one)
+    return list(sessions.values())
+
+
+def _successive(session: Sequence[Operation]) -> Iterator[tuple[Operation, Operation]]:
+    """Each operation with the next: nothing comes after one in doubt, which may still be under way."""
+    last: Operation | None = None
+    for one in session:
+        if last is not None:
+            yield last, one
+        last = last if one.outcome == "info" else one
+
+
+def _reads(session: Sequence[Operation]) -> Iterator[tuple[Operation, Operation]]:
+    return _successive([one for one in session if one.f == "read"])
+
+
+def _own_writes(session: Sequence[Operation]) -> Iterator[tuple[Operation, Operation]]:
+    """Each read with the session's last write before it that was acknowledged."""
+    last: Operation | None = None
+    for one in session:
+        if one.f == "write":
+            last = one if one.outcome == "ok" else last
+        elif last is not None:
+            yield last, one
+
+
+_PAIRS: Final[Mapping[str, Callable[[Sequence[Operation]], Iterator[tuple[Operation, Operation]]]]] = {
+    SEQUENTIAL: _successive, MONOTONIC_READS: _reads, READ_YOUR_WRITES: _own_writes,
+}  # fmt: skip
+
+
+def _shortest_cycle(edges: Edges) -> list[tuple[Any, Any]] | None:
+    """The pairs along a short cycle; None if there is none."""
+    following: dict[Any, list[Any]] = {}
+    preceding: dict[Any, list[Any]] = {}
+    for before, after in edges:
+        following.setdefault(before, []).append(after)
+        preceding.setdefault(after, []).append(before)
+    missing = {node: len(preceding.get(node, ())) for node in {**following, **preceding}}
+    free = [node for node, count in missing.items() if not count]
+    while free:
+        node = free.pop()
+        del missing[node]
+        for after in following.get(node, ()):
+            missing[after] -= 1
+            if not missing[after]:
+                free.append(after)
+    if not missing:
+        return None
+    # Each node that is left comes after another one that is: going back leads into a cycle.
+    node, way = next(iter(missing)), dict[Any, None]()
+    while node not in way:
+        way[node] = None
+        node = next(before for before in preceding[node] if before in missing)
+    nodes = list(way)
+    around = nodes[nodes.index(node) :]
+    found = min((_way_back(one, following, missing) for one in around[:_TRIED]), key=len)
+    return list(pairwise(found))
+
+
+#: From so many nodes of a cycle a shorter one is looked for.
+_TRIED: Final = 200
+
+
+def _way_back(start: Any, following: Mapping[Any, Sequence[Any]], among: Mapping[Any, int]) -> list[Any]:
+    """The shortest way from a node on a cycle back to it."""
+    came: dict[Any, Any] = {}
+    waiting = deque([start])
+    while start not in came:
+        node = waiting.popleft()
+        for after in following.get(node, ()):
+            if after in among and after not in came:
+                came[after] = node
+                waiting.append(after)
+    way = [start, came[start]]
+    while way[-1] != start:
+        way.append(came[way[-1]])
+    return way[::-1]
+
+
+def _contradiction(level: str, pairs: Sequence[tuple[Operation, Operation] | None]) -> Counterexample:
+    known = [pair for pair in pairs if pair is not None]
+    said = [
+        f"process {before.process} {_did(before, named=False)} and then {_did(after, named=False)}"
+        for before, after in known
+    ]
+    if len(known) < len(pairs):
+        said.append("at the start none of these had been written")
+    words = [(one, _did(one, named=False)) for pair in known for one in pair]
+    return Counterexample.of_promise(level, f"{'; '.join(said)}: no order of the writes explains that", *words)
+
+
+def _did(operation: Operation, *, named: bool = True) -> str:
+    said = f"wrote {operation.value}" if operation.f == "write" else f"read {_shown(operation.result)}"
+    return f"process {operation.process} {said}" if named else said
+
+
+def _shown(value: Any) -> str:
+    return "nothing" if value is None else str(value)
+
+
+# -- all orders --------------------------------------------------------------------------------------------------------
+
+
+def _search(operations: Sequence[Operation], initial: Any, limits: Limits) -> _Found:
+    """Look for one order of all operations; of a history that has none, leave out what is not needed for that."""
+    fits = _has_order(operations, initial, limits)
+    if fits is None:
+        reason = LATE if limits.over() else f"no order was found in {_MOST_STATES:,} states"
+        return _Found("unknown", _SEARCH, reason=reason)
+    if fits:
+        return _Found("valid", _SEARCH)
+    kept = list(operations)
+    for one in operations:
+        # Without a read, or a write that nobody read, what had an order still has one.
+        less = [other for other in kept if other is not one]
+        read = any(o.f == "read" and o.key == one.key and freeze(o.result) == freeze(one.value) for o in less)
+        if (one.f == "read" or not read) and _has_order(less, initial, limits, most=_MOST_STATES // 100) is False:
+            kept = less
+    said = "; ".join(
+        f"process {mine[0].process} {', then '.join(_did(one, named=False) + _of(one) for one in mine)}"
+        for mine in _sessions(kept)
+    )
+    words = [(one, _did(one, named=False)) for one in kept]
+    return _Found(
+        "invalid", _SEARCH, Counterexample.of_promise(SEQUENTIAL, f"{said}: no one order explains all of that", *words)
+    )
+
+
+def _of(operation: Operation) -> str:
+    return "" if operation.key is None else f" in {operation.key}"
+
+
+def _has_order(operations: Sequence[Operation], initial: Any, limits: Limits, most: int = _MOST_STATES) -> bool | None:
+    """Whether an order exists that keeps that of each session; None: not known within the limits.
+
+    A state is how far each session is, which writes in doubt were used, and what each register holds.  A read that fits
+    is taken at once, because it changes nothing.
+    """
+    sessions = [[one for one in mine if one.outcome == "ok"] for mine in _sessions(operations)]
+    number = {mine[0].process: place for place, mine in enumerate(sessions) if mine}
+    doubtful = [(one, _before(one, operations)) for one in operations if one.outcome == "info"]
+    ends = tuple(map(len, sessions))
+    start = _forward((0,) * len(sessions), {}, sessions, initial)
+    seen = {(start, frozenset[int](), frozenset[tuple[Any, Any]]())}
+    stack = list(seen)
+    while stack:
+        places, used, held = stack.pop()
+        if places == ends:
+            return True
+        if len(seen) > most or (not len(seen) % 1024 and limits.over()):
+            return None
+        writes: list[tuple[Operation, int | None, int | None]] = [
+            (mine[place], number[mine[0].process], None)
+            for mine, place in zip(sessions, places, strict=True)
+            if place < len(mine) and mine[place].f == "write"
+        ]
+        writes += [
+            (one, None, which)
+            for which, (one, before) in enumerate(doubtful)
+            if which not in used and (one.process not in number or places[number[one.process]] >= before)
+        ]
+        for one, session, which in writes:
+            after = {**dict(held), one.key: freeze(one.value)}
+            moved = places if session is None else (*places[:session], places[session] + 1, *places[session + 1 :])
+            state = (
+                _forward(moved, after, sessions, initial), used if which is None else used | {which},
+                frozenset(after.items()),
+            )  # fmt: skip
+            if state not in seen:
+                seen.add(state)
+                stack.append(state)
+    return False
+
+
+def _before(one: Operation, operations: Iterable[Operation]) -> int:
+    """How many acknowledged operations its session had before it."""
+    mine = (other for other in operations if other.process == one.process and other.outcome == "ok")
+    return sum(other.invoke_index < one.invoke_index for other in mine)
+
+
+def _forward(
+    places: tuple[int, ...], held: Mapping[Any, Any], sessions: Sequence[Sequence[Operation]], initial: Any
+) -> tuple[int, ...]:
+    """Take all reads that fit."""
+    found = list(places)
+    for session, mine in enumerate(sessions):
+        while found[session] < len(mine):
+            one = mine[found[session]]
+            if one.f != "read" or freeze(one.result) != held.get(one.key, initial):
+                break
+            found[session] += 1
+    return tuple(found)
+
+
+# -- staleness ---------------------------------------------------------------------------------------------------------
+
+
+def begun_earlier(operations: Sequence[Operation], bound: int) -> list[Operation]:
+    """The operations with the order that they have if each read begins ``bound`` ns earlier; their times stay.
+
+    The linearizability of these is that each read answered what was there at some time from then on.  Raises ModelError
+    for operations that have no times but their places.
+    """
+    if all((one.invoked, one.returned) == (one.invoke_index, one.return_index) for one in operations):
+        raise ModelError("the history has no times, and bounded staleness needs them")
+    moments = sorted((one.invoke_index, one.invoked) for one in operations)
+    moments += [(one.return_index, one.ended) for one in operations if one.return_index is not None]
+    moments.sort()
+    latest, times = 0, []
+    for _, time in moments:
+        latest = max(latest, time)
+        times.append(latest)
+    places: list[tuple[int, int, int, int]] = []
+    for number, one in enumerate(operations):
+        begin = (one.invoke_index, 1)
+        if one.f == "read":
+            # Before all events of that moment: an invocation comes first.
+            place = bisect_left(times, one.invoked - bound)
+            begin = min(begin, (moments[place][0], 0)) if place < len(moments) else begin
+        places.append((*begin, number, 0))
+        if one.return_index is not None:
+            places.append((one.return_index, 1, number, 1))
+    places.sort()
+    begun: dict[int, int] = {}
+    ended: dict[int, int] = {}
+    for index, (_, _, number, is_end) in enumerate(places):
+        (ended if is_end else begun)[number] = index
+    return [
+        replace(one, invoke_index=begun[number], return_index=ended.get(number))
+        for number, one in enumerate(operations)
+    ]
+
+
+def as_stale(
+    verdict: KeyVerdict, model: WeakRegister, shifted: Sequence[Operation], recorded: Sequence[Operation]
+) -> KeyVerdict:
+    """The verdict on operations whose reads began earlier, as one on those that were recorded."""
+    original = {one.invoke_index: other for one, other in zip(shifted, recorded, strict=True)}
+    examples = tuple(
+        replace(
+            example, operations=tuple(original[one.invoke_index] for one in example.operations),
+            sentence=f"even if reads may be {model.bound / 1e9:g} s behind: {example.sentence}", linearization=None,
+        )
+        for example in verdict.counterexamples
+    )  # fmt: skip
+    return replace(verdict, counterexamples=examples)
+
+
+def plain_register(model: WeakRegister) -> Register:
+    """The register whose linearizability bounded staleness is."""
+    return Register(model.initial)
