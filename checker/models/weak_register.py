@@ -24,7 +24,7 @@ class WeakRegister(Register):
         if found is None and (level not in WEAK_LEVELS or level == STALENESS):
             raise ModelError(
                 f"a register has no level {level!r}; it has {', '.join(WEAK_LEVELS)}=500ms, "
-                "and isolation levels are for --model list-append and rw-register"
+                "and isolation levels are for --model list-append, rw-register"
             )
         self.level = level if found is None else STALENESS
         self.bound = 0 if found is None else round(float(found[1]) * (1e6 if found[2] == "ms" else 1e9))
