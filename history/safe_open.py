@@ -170,9 +170,10 @@ _APPEND: Final = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | _COMMO
 @contextmanager
 def _folder_of(root: Path, path: Path) -> Iterator[tuple[int, str]]:
     """Open the directory that a file is in, name by name from ``root`` down; yield it with the file's own name."""
-    *folders, name = path.relative_to(root).parts
-    if ".." in (*folders, name):
+    parts = path.relative_to(root).parts if path.is_relative_to(root) else ("..",)
+    if ".." in parts:
         raise UnsafeFileError(path, f"it leads out of {root}")
+    *folders, name = parts
     folder = -1
     try:
         with _naming(path):

@@ -15,11 +15,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field, fields, make_dataclass
 from functools import cache
 from reprlib import Repr
-from typing import Annotated, Any, Final, TypeVar, get_type_hints
+from typing import Annotated, Any, Final, TypeAlias, TypeVar, get_type_hints
 
 import msgspec
 
 T = TypeVar("T")
+#: What tables have room for.
+Int64: TypeAlias = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 
 # When the interpreter's last collection meets the types that msgspec 0.22 has made, freeing them ends the process by
 # SIGSEGV now and then (TypeNode_Free), after all was said and done.  What is frozen is not collected.

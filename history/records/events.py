@@ -223,6 +223,10 @@ def parse_header(record: dict[str, Any], path: Path) -> Header:
         raise FormatError(str(path), "line 1", f'expected {{"format":"{HISTORY_FORMAT}",…}}, found {str(record)[:80]}')
     if record.get("version") not in READ_VERSIONS:
         raise FormatError(str(path), "line 1", f"version {record.get('version')!r} is not one that this release reads")
+    for name in ("nodes", "members"):
+        names = record.get(name, [])
+        if not isinstance(names, list) or not all(isinstance(one, str) for one in names):
+            raise FormatError(str(path), "line 1", f"{name!r} must be a list of texts, found {str(names)[:80]}")
     known = {"format", "version", "test", "model", "seed", "started"}
     model = record.get("model", "register")
     return Header(

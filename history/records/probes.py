@@ -14,6 +14,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from history.errors import FormatError
 from history.json_object import load_object
+from history.schema import Int64, convert
 
 PROBES_FORMAT: Final = "harness-probes"
 PROBES_VERSION: Final = 2
@@ -46,26 +47,26 @@ class Probe:
     ``own`` are numbers and texts that the node said beyond these, under the system's own names.
     """
 
-    time: int
+    time: Int64
     node: str
     role: Role = "unknown"
-    term: int = -1
+    term: Int64 = -1
     leader: str | None = None
-    ledger_begin: int = -1
-    ledger_end: int = -1
-    committed: int = -1
-    applied: int = -1
-    snapshots_saved: int = 0
-    snapshots_loaded: int = 0
-    clock_ms: int = 0
-    state_index: int = -1
+    ledger_begin: Int64 = -1
+    ledger_end: Int64 = -1
+    committed: Int64 = -1
+    applied: Int64 = -1
+    snapshots_saved: Int64 = 0
+    snapshots_loaded: Int64 = 0
+    clock_ms: Int64 = 0
+    state_index: Int64 = -1
     digest: str | None = None
-    unapplied_oks: int = 0
-    apply_errors: int = 0
-    reapplied: int = 0
-    undecodable: int = 0
+    unapplied_oks: Int64 = 0
+    apply_errors: Int64 = 0
+    reapplied: Int64 = 0
+    undecodable: Int64 = 0
     fault: str | None = None
-    pid: int = 0
+    pid: Int64 = 0
     error: str | None = None
     own: Mapping[str, int | float | str] = field(default_factory=dict)
 
@@ -87,6 +88,9 @@ class Probe:
             return {"time": self.time, "node": self.node, "error": self.error}
         record = {name: getattr(self, name) for name in self.__slots__ if name not in ("error", "own")}
         return {**record, "own": dict(self.own)} if self.own else record
+
+
+_FIELDS: Final = frozenset(Probe.__slots__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +170,13 @@ def read_probes(path: Path) -> list[Probe]:
         return list(probes_in(file, path))
 
 
+def _probe(record: dict[str, Any]) -> Probe:
+    """The probe in a record.  Raises ValueError."""
+    if unknown := record.keys() - _FIELDS:
+        raise ValueError(f"there is no field {min(unknown)!r}")
+    return convert(record, Probe)
+
+
 def probes_in(lines: Iterable[bytes], path: Path) -> Iterator[Probe]:
     """The probes in the lines of a file, which ``path`` names; a torn last line is left out.  Raises FormatError."""
     for number, line in enumerate(lines, start=1):
@@ -174,7 +185,7 @@ def probes_in(lines: Iterable[bytes], path: Path) -> Iterator[Probe]:
         try:
             record = load_object(line)
             if number > 1:
-                yield Probe(**record)
+                yield _probe(record)
             elif record["format"] != PROBES_FORMAT or record["version"] not in READ_VERSIONS:
                 raise ValueError(f"expected {PROBES_FORMAT} version {' or '.join(map(str, READ_VERSIONS))}")
         except (ValueError, TypeError, KeyError) as error:

@@ -10,9 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
-from history.records.events import NEMESIS, Event
+from msgspec import Meta, Struct
+
+from history.errors import FormatError
+from history.records.events import NEMESIS, Event, line_of_event
+from history.schema import Int64, convert
 
 FaultState: TypeAlias = Literal["installed", "skipped", "indeterminate"]
 
@@ -60,16 +64,54 @@ class Receipt:
         return cls(**{**known, "nodes": tuple(known.get("nodes", ()))})
 
 
+_Duration: TypeAlias = Annotated[float, Meta(ge=0, le=1e12)]
+
+
+class _Targets(Struct, frozen=True):
+    """What readers rely on in targets."""
+
+    grudge: dict[str, list[str]] = {}
+    reserved: list[str] = []
+
+
+class _Witness(Struct, frozen=True):
+    """What readers rely on in a witness; times in ms."""
+
+    stood_ms: _Duration | None = None
+    lasted_ms: _Duration | None = None
+    pids_gone: dict[str, Any] | list[str] = {}
+    ended: dict[str, Any] | list[str] = {}
+    damaged: dict[str, dict[str, Any]] = {}
+
+
+class _Value(Struct, frozen=True):
+    """What readers rely on in the value of a nemesis event."""
+
+    id: Int64
+    action: str = ""
+    nodes: list[str] = []
+    targets: _Targets = _Targets()
+    leader: str | None = None
+    family: str = ""
+    summary: str = ""
+    witness: _Witness = _Witness()
+    reason: str | None = None
+
+
 def receipts_of(events: Iterable[Event]) -> list[Receipt]:
     """The receipts in a history's nemesis events, in the order in which the faults were started.
 
-    A fault whose injection never completed (the harness was killed) is indeterminate.
+    A fault whose injection never completed (the harness was killed) is indeterminate.  Raises FormatError with the line
+    of an event that our nemesis does not write.
     """
     receipts: dict[int, Receipt] = {}
     for event in events:
         if event.process == NEMESIS and isinstance(event.value, dict) and "id" in event.value:
-            number = event.value["id"]
-            receipts[number] = _advance(receipts.get(number), event)
+            try:
+                number = convert(event.value, _Value).id
+                receipts[number] = _advance(receipts.get(number), event)
+            except ValueError as error:
+                raise FormatError("history.jsonl", line_of_event(event.index), f"not a fault: {error}") from None
     return list(receipts.values())
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from harness.cli.main import run_command
 from history import RunFiles
-from tests.support.harness.recorded_run import record
+from tests.support.harness.recorded_run import NODES, record
 
 #: What stands in place of a value: every type of JSON, and texts that are legal and odd.
 ODD: list[Any] = [
@@ -50,6 +50,65 @@ def run(whole: RunFiles, tmp_path: Path) -> RunFiles:
     root = tmp_path / "store" / whole.root.parent.name / whole.root.name
     shutil.copytree(whole.root, root)
     return RunFiles(root)
+
+
+def with_fault(run: RunFiles) -> None:
+    """Add a partition to the end of the history."""
+    nodes, witness = list(NODES), {"stood_ms": 1.5, "lasted_ms": 9.0, "pids_gone": {"n1": 7}, "ended": ["n1"],
+                                   "damaged": {"n1": {"file": "log"}}}  # fmt: skip
+    events = [json.loads(line) for line in run.history.read_text().splitlines()]
+    aimed = {"nodes": nodes, "targets": {"grudge": {"n1": ["n2"]}, "reserved": ["n3"]}, "leader": "n1"}
+    for kind, value in (
+        ("invoke", {"action": "inject", "id": 1, **aimed, "family": "partition", "summary": "cut"}),
+        ("ok", {"action": "inject", "id": 1, "witness": witness, "reason": None}),
+        ("invoke", {"action": "heal", "id": 1}),
+        ("ok", {"action": "heal", "id": 1, "witness": {}}),
+    ):
+        last = events[-1]
+        events.append({"index": last["index"] + 1, "time": last["time"] + 10**7, "type": kind, "process": "nemesis",
+                       "f": "bridge", "value": value})  # fmt: skip
+    run.history.write_text("".join(f"{json.dumps(event)}\n" for event in events))
+
+
+def places(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The places of a JSON value, from outside to inside."""
+    yield place
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for name, inner in inside:
+        yield from places(inner, (*place, name))
+
+
+def changed_at(value: Any, place: tuple[Any, ...], odd: Any) -> Any:
+    if not place:
+        return odd
+    changed = copy.copy(value)
+    changed[place[0]] = changed_at(value[place[0]], place[1:], odd)
+    return changed
+
+
+@pytest.mark.parametrize("every", [40, pytest.param(3, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize(("file", "line"), [("history.jsonl", 0), ("history.jsonl", 3), ("history.jsonl", -4),
+                                            ("history.jsonl", -3), ("probes.jsonl", 1)])  # fmt: skip
+def test_a_mutated_line_costs_a_sentence_and_no_traceback(
+    run: RunFiles, file: str, line: int, every: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The header, an operation, both events of a fault, and a probe."""
+    with_fault(run)
+    path, wrong = run.root / file, list[str]()
+    assert run_command(["check", "--no-spark", str(run.root)]) in (0, 2), capsys.readouterr().err
+    lines = path.read_text().splitlines(keepends=True)
+    whole = json.loads(lines[line])
+    cases = [(place, odd) for place in places(whole) for odd in ODD]
+    for place, odd in cases[::every]:
+        changed = list(lines)
+        changed[line] = f"{json.dumps(changed_at(whole, place, odd))}\n"
+        path.write_text("".join(changed))
+        for verb in (["check", "--no-spark"], ["show"]):
+            code = run_command([*verb, str(run.root)])
+            said = capsys.readouterr()
+            if "Traceback" in said.err + said.out or "bug of the harness" in said.err:
+                wrong.append(f"{verb[0]}: {place}={str(odd)[:20]}: {code}: {said.err.strip().splitlines()[-2:]}")
+    assert wrong == []
 
 
 @pytest.mark.parametrize("every", [15, pytest.param(1, marks=pytest.mark.nightly)])
