@@ -14,6 +14,7 @@ from harness.execution.standstills import Standstills
 from harness.generators import Context, Invocation
 from harness.judge.service import Call, was_granted
 from harness.systems.law import LOST, Outcome
+from harness.workloads.transactions import called
 from history import Event, HistoryWriter
 from history.readers.transactions.columns import TXN
 from history.records.events import Phase
@@ -153,7 +154,7 @@ class Load:
         if self._see is not None:
             self._see(event)
         tally.completions[phase, f, type_] += 1
-        call = f, event.node or client.home
+        call = called(f, invocation.value), event.node or client.home
         self.asked.add(call)
         if type_ == "info":
             worker.process += len(self.workers)

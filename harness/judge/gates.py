@@ -19,6 +19,7 @@ from checker.per_key import by_key
 from harness.judge.fault_windows import Window, windows_of
 from harness.judge.recorded import Recorded
 from harness.judge.went_on import went_on
+from harness.workloads.transactions import called
 from history import Check, Operation
 from history.records.text import counted
 from history.records.violations import NOT_ACKNOWLEDGED
@@ -250,7 +251,7 @@ def _few(parts: list[str]) -> list[str]:
 def _acknowledged_before(recorded: Recorded, windows: Sequence[Window]) -> dict[int, tuple[int, int]]:
     """Map a fault that left no quorum to the writes acknowledged in the main phase before it, and how many are due."""
     main = [op for op in recorded.operations if op.phase == "main"]
-    writes = [op for op in main if op.f not in recorded.plan.load.reads]
+    writes = [op for op in main if called(op.f, op.value) not in recorded.plan.load.reads]
     first = recorded.state.moments.get("main", 0)
     share = len(writes) / len(main) if main else 1.0
     found = {}
@@ -291,7 +292,7 @@ def _read_back(recorded: Recorded, windows: Sequence[Window]) -> Check:
     asked = "writes acknowledged under a fault, and their keys read afterwards"
     reads = recorded.plan.load.reads
     main = [op for op in recorded.operations if op.phase == "main"]
-    writes = [op for op in main if op.f not in reads and not op.refused]
+    writes = [op for op in main if called(op.f, op.value) not in reads and not op.refused]
     acknowledged = [op for op in writes if op.outcome == "ok"]
     if not any(window.asked for window in windows) or not acknowledged:
         return _nothing_to_judge("read-back", asked, NOT_ACKNOWLEDGED)
@@ -305,7 +306,7 @@ def _read_back(recorded: Recorded, windows: Sequence[Window]) -> Check:
     read = {
         op.key
         for op in recorded.operations
-        if op.f in reads and op.applied and op.key in last and op.invoked >= last[op.key]
+        if called(op.f, op.value) in reads and op.applied and op.key in last and op.invoked >= last[op.key]
     }
     if not last:
         return _gate("read-back", met=False, asked=asked, seen="no write was acknowledged and applied under a fault")
@@ -379,7 +380,8 @@ def _unserved_nodes(
     asked: dict[str, set[Any]] = {}
     answered: dict[str, set[Any]] = {}
     for op in recorded.operations:
-        if op.f in recorded.plan.load.reads and op.node and op.invoked >= begin and (end is None or op.invoked < end):
+        of_reads = called(op.f, op.value) in recorded.plan.load.reads
+        if of_reads and op.node and op.invoked >= begin and (end is None or op.invoked < end):
             asked.setdefault(op.node, set()).add(op.key)
             answered.setdefault(op.node, set()).update([op.key] if op.applied else [])
     nodes = [node for node in recorded.serving if node in asked and node not in refused]
@@ -391,7 +393,8 @@ def _read_between(recorded: Recorded, begin: int | None, end: int | None) -> set
     if begin is None:
         return set()
     reads = recorded.plan.load.reads
-    answered = (op for op in recorded.operations if op.f in reads and op.applied and op.invoked >= begin)
+    later = (op for op in recorded.operations if op.applied and op.invoked >= begin)
+    answered = (op for op in later if called(op.f, op.value) in reads)
     return {op.key for op in answered if end is None or op.invoked < end}
 
 

@@ -28,6 +28,7 @@ from harness.judge.violation_times import describe, violation_times
 from harness.plan import Plan
 from harness.runstate import RunState
 from harness.systems.promise import Promise
+from harness.workloads.transactions import called
 from history import Check, KeyVerdict, Operation, Results, worst
 from history.records.finding import Elements, Finding, contradictions_of_keys
 from history.records.text import and_listed, counted
@@ -201,7 +202,8 @@ def unread(recorded: Recorded) -> str:
     """Say from when on no read succeeded, where clients went on to ask for long; else empty."""
     if not (reads := recorded.plan.load.reads) or not recorded.operations:
         return ""
-    served = [op.returned for op in recorded.operations if op.f in reads and op.served and op.returned]
+    of_reads = (op for op in recorded.operations if called(op.f, op.value) in reads)
+    served = [op.returned for op in of_reads if op.served and op.returned]
     if not served:
         return ", but no read succeeded"
     last, asked = max(served), max(op.invoked for op in recorded.operations)

@@ -35,6 +35,7 @@ from harness.judge.recovery import (
     silent_before,
 )
 from harness.judge.service import Service, Want, services_since, wants_of, wants_text
+from harness.workloads.transactions import called
 from history import SECOND, Check, Operation, Verdict
 from history.metrics.awake_clock import AwakeClock, gaps
 from history.records.indexes import index_text
@@ -137,7 +138,7 @@ def _found(
     nodes = [node for node in recorded.keepers if node not in refused]
     system, rule = recorded.plan.under_test, rule_of(recorded.plan.under_test, recorded.probes)
     with_clients = [node for node in recorded.serving if node not in refused]
-    calls = {(operation.f, operation.node) for operation in operations}
+    calls = {(called(operation.f, operation.value), operation.node) for operation in operations}
     wants = wants_of(recorded.plan.load, calls, with_clients if clients_decide(system, recorded.probes) else ())
 
     def assessed(moment: int, services: Mapping[Want, Service]) -> Recovery:

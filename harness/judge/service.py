@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from harness.systems.api import Workload
+from harness.workloads.transactions import called
 from history import Operation
 from history.records.operations import is_refusal, was_served
 from history.records.text import and_listed
 
 #: What is wanted: operations of a kind (or "changes", of any kind), or "reads" or "changes" of one node's own clients.
 Want: TypeAlias = tuple[str, str | None]
-#: An operation by its ``f`` and the node that answered it, or was asked.
+#: An operation by what it is :func:`called`, and the node that answered it, or was asked.
 Call: TypeAlias = tuple[str, str | None]
 
 CHANGES: Final = "changes"
@@ -76,7 +77,7 @@ def services_since(moment: int, operations: Sequence[Operation], workload: Workl
             continue
         granted = op.returned if was_granted(op.f, op.outcome, op.error, op.result) else None
         until = end if op.returned is None else op.returned
-        for want in met_by(workload, (op.f, op.node)):
+        for want in met_by(workload, (called(op.f, op.value), op.node)):
             before = found.get(want, Service(op.invoked, until, None))
             earlier = [moment for moment in (before.granted, granted) if moment is not None]
             found[want] = Service(before.asked, max(before.until, until), min(earlier, default=None))

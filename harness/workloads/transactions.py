@@ -12,7 +12,7 @@ from itertools import count
 from typing import Any, Final, Literal, TypeAlias
 
 from harness.generators import Generator, Invocation, operations, seeded
-from history.readers.transactions.columns import TXN
+from history.readers.transactions.columns import READS, TXN
 
 Write: TypeAlias = Literal["append", "w"]
 #: A transaction has at most this many steps.
@@ -23,6 +23,8 @@ MOST_WRITES: Final = 16
 READ_AT_ONCE: Final = 32
 #: How many transactions read both keys of a long fork.
 READERS: Final = 4
+#: What a transaction of reads alone is called, which changes nothing.
+READ_ONLY: Final = "read-only txn"
 _Steps: TypeAlias = list[list[Any]]
 
 
@@ -72,6 +74,11 @@ def write_skews(write: Write) -> Generator:
                 yield [*(["r", one, None] for one in pair), [write, key, 1]]
 
     return _generator(invocations)
+
+
+def called(f: str, value: Any) -> str:
+    """What kind of operation it is: its ``f``, but for a transaction of reads alone."""
+    return READ_ONLY if f == TXN and all(step[0] in READS for step in value) else f
 
 
 def _generator(invocations: Callable[[random.Random], Iterator[_Steps]]) -> Generator:

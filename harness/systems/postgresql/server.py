@@ -83,7 +83,7 @@ def surface(_setup: Setup) -> Surface:
         "data": ("pg_wal/0*", "base/*/*", "pg_xact/*"), "index": ("global/pg_filenode.map", "base/*/pg_filenode.map"),
         "term": ("global/pg_control",),
     }  # fmt: skip
-    return Surface(peer_ports=(PORT,), client_port=PORT, store=STORE, store_files=files, notices_s=2.0)
+    return Surface(peer_ports=(PORT,), client_port=PORT, store=STORE, store_files=files)
 
 
 def describe(setup: Setup, shell: Shell) -> Mapping[str, str]:

@@ -8,7 +8,7 @@ from typing import Final
 from harness.generators import Generator
 from harness.systems.api import Scale, Setup, Workload
 from harness.systems.workloads import BANK, CAS_REGISTER, COUNTER, REGISTER, SET
-from harness.workloads.transactions import last_transactions, long_forks, mixed, write_skews
+from harness.workloads.transactions import READ_ONLY, last_transactions, long_forks, mixed, write_skews
 from history.readers.transactions.columns import TXN
 
 #: The levels of SQL, and what PostgreSQL keeps of each.
@@ -23,7 +23,7 @@ def level(setup: Setup) -> str:
 
 def _transactions(name: str, summary: str, generator: Callable[[Scale], Generator], model: str) -> Workload:
     return Workload(
-        name=name, summary=summary, model=model, level=level, kinds=(TXN,), reads=frozenset({TXN}),
+        name=name, summary=summary, model=model, level=level, kinds=(TXN,), reads=frozenset({READ_ONLY}),
         generator=generator, final=lambda scale: last_transactions(scale.used),
     )  # fmt: skip
 
