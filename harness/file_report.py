@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterable
+from dataclasses import replace
 from heapq import merge
 from operator import attrgetter
 from pathlib import Path
 from typing import Final
+
+from msgspec import structs
 
 from harness.errors import StoreError
 from harness.files import Checked, FileCheckOptions, at_rest, check_file, plainly, write_events
@@ -14,7 +18,8 @@ from harness.jepsen_store import history_in, notes_on
 from harness.judge.judge import answer_to_clients, counts, linearizability
 from harness.judge.violation_times import violation_times
 from harness.store import json_bytes
-from history import Results, RunFiles
+from history import Event, Results, RunFiles
+from history.readers import Foreign
 from history.readers.nemesis import fault_events
 from history.recording import Recording
 
@@ -32,6 +37,10 @@ def draw_file(path: Path, asked: FileCheckOptions, target: Path) -> list[str]:
     stored = history_in(path)
     with at_rest(stored or path) as file, tempfile.TemporaryDirectory(prefix="harness-") as directory:
         plain, history = plainly(file, asked, large=_BY_EVENTS)
+        if not _has_times(history):
+            note = "the file has no times: on this page each event takes a millisecond"
+            plain = replace(plain, events=_spread(plain.events), notes=(*plain.notes, note))
+            history = replace(history, nemesis=tuple(_spread(history.nemesis)))
         files = RunFiles(Path(directory, "file", path.name))
         files.root.mkdir(parents=True)
         events = list(merge(plain.events, fault_events(history.nemesis), key=attrgetter("time")))
@@ -47,6 +56,16 @@ def draw_file(path: Path, asked: FileCheckOptions, target: Path) -> list[str]:
         except OSError as error:
             raise StoreError(f"cannot write {target}: {error.strerror}") from None
         return outcome.warnings
+
+
+def _has_times(history: Foreign) -> bool:
+    """Whether events have other times than their places."""
+    operations = history.operations or ()
+    return any((one.invoked, one.returned) != (one.invoke_index, one.return_index) for one in operations)
+
+
+def _spread(events: Iterable[Event]) -> list[Event]:
+    return [structs.replace(event, time=event.time * 1_000_000) for event in events]
 
 
 def _results(checked: Checked, run: Recording, notes: tuple[str, ...]) -> Results:

@@ -254,14 +254,54 @@ def _line_at(file: Path, place: str) -> str | None:
     return None if not line else line if len(line) <= _LONGEST_LINE else line[: _LONGEST_LINE - 1] + "…"
 
 
+#: The models of which a model asks more than other tools do, and the convention that it asks for.
+_STRICTER: Final = {
+    "set": (
+        "g-set",
+        "reads that lack an acknowledged element decide this verdict: here that is a violation; where replicas may be "
+        "behind until all adds have ended, as in Maelstrom and in Jepsen's set-full without :linearizable?",
+    ),
+    "counter": (
+        "pn-counter",
+        "reads before the last add decide this verdict: here each is judged; where replicas may be behind until then",
+    ),
+    "queue": (
+        "unordered-queue",
+        "the order of what was dequeued decides this verdict: here it is that of the enqueues; to Jepsen's queue, which "
+        "has no order",
+    ),
+    "unordered-queue": (
+        "total-queue",
+        "values that were dequeued again decide this verdict: here each is dequeued once; to Jepsen's total-queue",
+    ),
+    "bank-solvent": (
+        "bank", "balances below 0 decide this verdict: here they are violations; with Jepsen's :negative-balances?"
+    ),
+    "cas-register-strict": (
+        "cas-register",
+        "failed cas decide this verdict: here they say that the register held another value; if they say only that "
+        "nothing changed",
+    ),
+}  # fmt: skip
+
+
 def _deciding(report: Report, history: Foreign, model: Model, asked: FileCheckOptions, left_s: float) -> Iterator[str]:
     """Name the conventions without which an invalid history would be valid, and the option for each."""
-    if report.verdict != "invalid" or not isinstance(model, Register):
+    if report.verdict != "invalid":
         return
 
     def is_valid(history: Foreign, model: Model) -> bool:
-        return check(history, model, deadline_s=left_s / 2, proofs=False).verdict == "valid"
+        try:
+            return check(history, model, deadline_s=left_s / 2, proofs=False).verdict == "valid"
+        except ModelError:
+            return False
 
+    if model.name in _STRICTER:
+        twin, words = _STRICTER[model.name]
+        if is_valid(history, model_named(twin)):
+            yield f"{words}, this history is valid: --model {twin}"
+    if not isinstance(model, Register):
+        return
     shown = [operation for example in report.counterexamples for operation in example.operations]
     if asked.null == "absent" and any(map(is_null_read, shown)) and is_valid(without_null_reads(history), model):
         yield (

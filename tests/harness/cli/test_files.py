@@ -310,6 +310,36 @@ def test_a_convention_that_decides_is_named(
         assert ("note:" in said) == (code == 1)
 
 
+STRICTER = {
+    "set": ("g-set", [("add", 1, 1), ("read", None, []), ("add", 2, 2), ("read", None, [1, 2])]),
+    "counter": ("pn-counter", [("add", 1, 1), ("read", None, 0), ("add", 2, 2), ("read", None, 3)]),
+    "queue": ("unordered-queue", [("enqueue", 1, 1), ("enqueue", 2, 2), ("dequeue", None, 2), ("dequeue", None, 1)]),
+    "unordered-queue": ("total-queue", [("enqueue", 1, 1), ("dequeue", None, 1), ("dequeue", None, 1)]),
+    "bank-solvent": (
+        "bank",
+        [("read", None, {"a": 1, "b": 0}), ("transfer", ["a", "b", 2], None), ("read", None, {"a": -1, "b": 2})],
+    ),
+}
+
+
+@pytest.mark.parametrize("model", STRICTER)
+def test_a_model_that_asks_for_more_than_another_tool_names_the_other(
+    model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other, operations = STRICTER[model]
+    events = [
+        {"process": 0, "type": type_, "f": f, "value": value}
+        for f, *values in operations
+        for type_, value in zip(("invoke", "ok"), values, strict=True)
+    ]
+    path = tmp_path / "history.json"
+    path.write_text(json.dumps(events))
+    code, said = said_of(path, capsys, "--model", model)
+    named = f"--model {other}" in said
+    assert (code, named) == (1, True)
+    assert said_of(path, capsys, "--model", other)[0] == 0
+
+
 def test_what_the_register_held_before_is_asked_about(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = history(tmp_path / "history.jsonl", ("invoke", 0, "read", None), ("ok", 0, "read", 5))
     code, said = said_of(path, capsys)

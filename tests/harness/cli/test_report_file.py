@@ -45,6 +45,17 @@ def test_a_directory_of_jepsens_store_gets_its_page_and_the_comparison(tmp_path:
     assert "results.edn says valid, and here it is invalid" in (tmp_path / "report.html").read_text()
 
 
+def test_a_log_without_times_is_drawn_by_the_order_of_its_events(tmp_path: Path) -> None:
+    path = tmp_path / "history.txt"
+    path.write_text(
+        "0\t:invoke\t:write\t3\n:nemesis\t:info\t:kill\tnil\n0\t:ok\t:write\t3\n1\t:invoke\t:read\tnil\n1\t:ok\t:read\t4\n"
+    )
+    assert run_command(["report", str(path)]) == 0
+    text = (tmp_path / "history.txt.report.html").read_text()
+    assert "each event takes a millisecond" in text
+    assert "0.004 s" in text
+
+
 def test_options_are_those_of_check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, page = tmp_path / "history.edn", tmp_path / "page.html"
     path.write_text("{:type :invoke :f :acquire :process 0}{:type :ok :f :acquire :process 0}")
