@@ -18,6 +18,8 @@ from reports.style.format import number
 #: Seconds: a node is behind when it has not applied, or no more holds, what some node had
 #: committed that long ago.
 AGE_S: Final = 1.0
+#: What a node logged this often soon after a replica stopped is counted over the whole run: it may have begun before.
+REPEATED: Final = 100
 #: Seconds of log lines that are shown before and from when the first node that did not recover stopped.
 BEFORE_S: Final = 1.0
 RECOVERY_S: Final = 8.0
@@ -165,7 +167,10 @@ def _lagging_node(
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """Since when (``at``, s) nodes did not recover, and what all nodes logged from ``start`` to ``end`` around that."""
+    """Since when (``at``, s) nodes did not recover, and what all nodes logged from ``start`` to ``end`` around that.
+
+    Lines that were repeated then (:data:`REPEATED`) are counted and dated over the whole run.
+    """
 
     at: float
     start: float
@@ -195,7 +200,10 @@ def stopped_at(
     since = unserved if unserved is not None else min(moved, default=last_heal(windows))
     start, end = max(since - BEFORE_S, 0.0), since + RECOVERY_S
     lines = node_logs.excerpt(run.recording, run.started, start, end, limit=40)
-    return Stopped(since, start, end, [line for line in lines if line.weight] or lines, lagging)
+    shown = [line for line in lines if line.weight] or lines
+    often = [line for line in shown if line.times >= REPEATED]
+    whole = iter(node_logs.over_the_run(run.recording, run.started, often))
+    return Stopped(since, start, end, [next(whole) if line.times >= REPEATED else line for line in shown], lagging)
 
 
 def last_heal(windows: Sequence[FaultWindow]) -> float:

@@ -140,6 +140,71 @@ def excerpt(run: RunFiles | Recording, started: str, start_s: float, end_s: floa
     return sorted(found[:limit], key=lambda line: (-line.times if line.times >= OFTEN else 0, line.seconds, line.node))
 
 
+def over_the_run(run: RunFiles | Recording, started: str, lines: Sequence[LogLine]) -> list[LogLine]:
+    """Count lines over the whole run: how often their node logged the same, and when for the first and the last time.
+
+    One without a date stays as it is: when its like were logged is not known.
+    """
+    origin = _origin(started)
+    if origin is None:
+        return list(lines)
+    recording = Recording.of(run)
+    counted = _counted(recording.files)
+    shapes = {(line.node, _shape(line.text[line.stamp :], counted)): line for line in lines if line.stamp}
+    found = {
+        key: _Times(max(re.split("#", key[1]), key=len).encode(errors="replace")) for key in shapes if "…" not in key[1]
+    }
+    for node, path in log_files(recording.files):
+        mine = [(shape, times) for (of, shape), times in found.items() if of == node]
+        if mine:
+            with recording.log(path) as source:
+                _count_in(source, origin, counted, mine)
+    whole = {
+        id(shapes[key]): replace(
+            shapes[key], text=times.text, stamp=times.stamp, times=times.count, seconds=times.first, last=times.last
+        )
+        for key, times in found.items()
+        if times.count
+    }
+    return [whole.get(id(line), line) for line in lines]
+
+
+@dataclass(slots=True)
+class _Times:
+    """How often a shape with this ``fragment`` was logged, and when (s); ``text`` and ``stamp`` are of the first."""
+
+    fragment: bytes
+    text: str = ""
+    stamp: int = 0
+    count: int = 0
+    first: float = 0.0
+    last: float = 0.0
+
+
+def _count_in(source: BinaryIO, origin: float, counted: re.Pattern[str], shapes: Sequence[tuple[str, _Times]]) -> None:
+    known: dict[str, str] = {}
+    for line in _lines(source):
+        # A stuck node writes hundreds of thousands of lines, of which few have these words.
+        near = [one for one in shapes if one[1].fragment in line]
+        if not near or (stamp := stamp_of(line, origin)) is None:
+            continue
+        whole = _text(line)
+        text, seconds = whole[stamp.end :], stamp.moment - origin
+        shape = known.get(text) or known.setdefault(text, _shape(text, counted))
+        for own, times in near:
+            if own != shape:
+                continue
+            if not times.count or seconds < times.first:
+                times.first, times.text, times.stamp = seconds, whole, stamp.end
+            times.last = max(times.last, seconds)
+            times.count += 1
+
+
+def _shape(text: str, counted: re.Pattern[str]) -> str:
+    """A line without the numbers in which lines of one kind differ."""
+    return counted.sub(lambda found: "#" if found[1] else found[0], text)
+
+
 def by_second(run: RunFiles | Recording, started: str, start_s: float, end_s: float) -> list[LogLine]:
     """List the important lines of nodes and harness between two moments, each kind once a second, with its count."""
     origin = _origin(started)
@@ -176,7 +241,7 @@ def _collapsed(lines: Iterable[LogLine], rank: Callable[[LogLine], float], count
     for line in lines:
         text = line.text[line.stamp :]
         if text not in shapes:
-            shapes[text] = counted.sub(lambda found: "#" if found[1] else found[0], text)
+            shapes[text] = _shape(text, counted)
         shape = (line.node, f"{line.stamp > 0} {shapes[text]}")
         counts[shape] += 1
         last[shape] = max(line.seconds, last.get(shape, line.seconds))

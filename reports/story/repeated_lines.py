@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from typing import Final
 
 from history.records.text import and_listed
+from reports.analysis.faults import when
 from reports.analysis.findings import Drawn
+from reports.analysis.lagging_nodes import REPEATED
 from reports.load.logs import OFTEN, LogLine
 from reports.style.format import number, one_line, undated
 
-#: A warning that a node logs this often soon after a replica stopped is what it is stuck at.
-REPEATED: Final = 100
+#: Of what was logged for longer than this (s) the rate is said, and under which fault it began.
+LASTING_S: Final = 1.0
 
 
 def repeated_text(drawn: Drawn, nodes: Sequence[str]) -> tuple[str, float] | None:
@@ -23,7 +25,7 @@ def repeated_text(drawn: Drawn, nodes: Sequence[str]) -> tuple[str, float] | Non
     if (stopped := drawn.stopped) is None:
         return None
     line = _stuck_at(drawn, nodes) or max(_repeated(drawn), key=lambda line: line.times, default=None)
-    return None if line is None else (_often(line), stopped.at)
+    return None if line is None else (_often(drawn, line), stopped.at)
 
 
 def stuck_text(drawn: Drawn, nodes: Sequence[str]) -> str:
@@ -31,7 +33,7 @@ def stuck_text(drawn: Drawn, nodes: Sequence[str]) -> str:
     line = _stuck_at(drawn, nodes)
     if line is None:
         return ""
-    text = f"{_often(line)}: {one_line(undated(line.text), 200).rstrip('.')}"
+    text = f"{_often(drawn, line)}: {one_line(undated(line.text), 200).rstrip('.')}"
     same = {_about(other, nodes) for other in _repeated(drawn) if _alike(other, line, nodes)} - {_about(line, nodes)}
     more = f" {line.node} logged the same of {and_listed(sorted(same))}." if same else ""
     return (text if text.endswith("…") else f"{text}.") + more
@@ -69,9 +71,12 @@ def _word(name: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![A-Za-z0-9]){re.escape(name)}(?![A-Za-z0-9])")
 
 
-def _often(line: LogLine) -> str:
-    first, last = f"{line.seconds:.1f}", f"{line.last:.1f}"
+def _often(drawn: Drawn, line: LogLine) -> str:
+    first, last, lasted = f"{line.seconds:.1f}", f"{line.last:.1f}", line.last - line.seconds
     span = f"at {first} s" if first == last else f"from {first} s to {last} s"
+    if lasted > LASTING_S:
+        began = when(line.seconds, drawn.windows)
+        span = f"from {began}{'' if began == f'{first} s' else ','} to {last} s, {line.times / lasted:,.0f} a second"
     return f"{line.node} logged {number(line.times)} times {span}"
 
 

@@ -82,7 +82,7 @@ def test_next_opens_the_log_lines_of_the_node_that_leads_without_entries(runs: d
 
 @pytest.mark.slow
 def test_next_counts_a_repeated_line_as_the_section_shows_it(runs: dict[str, Path], tmp_path: Path) -> None:
-    """By the same count over the same time; those of nodes that are behind first, however often others repeat one."""
+    """By the same count over the whole run; those of nodes that are behind first, however often others repeat one."""
     behind, raw = runs["replica-behind"], Raw(runs["replica-behind"])
     stopped = min(raw.last_rise(node, "applied") for node in ("n3", "n5"))
     late = clock(behind, stopped + 3)
@@ -98,18 +98,19 @@ def test_next_counts_a_repeated_line_as_the_section_shows_it(runs: dict[str, Pat
         files = RunFiles(tmp_path / name)
         reports.write_report(files)
         section = files.report.read_text().partition('<section id="recovery"')[2].partition("</section>")[0]
-        if often := re.search(r"logged ([\d,]+) times at ([\d.]+) s$", found.step):
-            assert f"{often[1]} times</td>" in section
+        if often := re.search(r"logged ([\d,]+) times from ([\d.]+) s.* to ([\d.]+) s, [\d,]+ a second$", found.step):
+            assert f"{often[1]} times, until " in section
             assert abs(float(often[2]) - (stopped + 3)) < 1.05, "the dates of these lines are whole seconds"
+            assert abs(float(often[3]) - (raw.end - 5)) < 1.05
             assert found.place == "recovery"
         return found.step
 
     assert "n1" in raw.nodes
     assert "times" not in step(n3=99)
     mine = step(n3=100)
-    assert mine.startswith("Read what n3 logged 100 times at ")
-    assert step(n1=900, n5=200).startswith("Read what n5 logged 200 times")
-    assert step(n1=900).startswith("Read what n1 logged 900 times")
+    assert mine.startswith("Read what n3 logged 400 times from ")
+    assert step(n1=900, n5=200).startswith("Read what n5 logged 500 times")
+    assert step(n1=900).startswith("Read what n1 logged 1,200 times")
 
 
 def test_the_line_that_a_replica_repeated_when_it_stopped_stands_beside_that_it_stopped(

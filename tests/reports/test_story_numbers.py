@@ -180,7 +180,9 @@ CLAIMS: list[tuple[str, Claim]] = [
     (
         (
             r"(?P<node>n\d+) logged (?P<times>[\d,]+) times "
-            r"(?:from|at) (?P<from>[\d.]+) s(?: to (?P<to>[\d.]+) s)?(?:: (?P<line>.*?))?\.?$"
+            r"(?:from|at) (?P<from>[\d.]+) s(?:, (?P<off>[\d.]+) s (?P<way>into|after) #(?P<id>\d+) (?P<fault>[\w-]+)"
+            r"(?: was healed)?,|, before any fault,)?(?: to (?P<to>[\d.]+) s)?(?:, (?P<rate>[\d,]+) a second)?"
+            r"(?:: (?P<line>.*?))?\.?$"
         ),
         repeated,
     ),

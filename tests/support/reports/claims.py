@@ -244,10 +244,17 @@ def repeated(raw: Raw, match: re.Match[str]) -> None:
         and close(match["from"], mine[0][0])
         and close(match["to"] or match["from"], mine[-1][0])
         and (not match["line"] or mine[0][1] == quoted)
+        and (not match["rate"] or close(match["rate"].replace(",", ""), len(mine) / (mine[-1][0] - mine[0][0]), 0.51))
+        and sum(moment - 1 <= at <= moment + 8 for at, _ in mine) >= 100
         for moment in raw.confirmed.values()
         for shape in shapes
-        if (mine := [one for one in lines if _shape(one[1]) == shape and moment - 1 <= one[0] <= moment + 8])
-    ), "from one second before a replica stopped to eight after"
+        if (mine := sorted(one for one in lines if _shape(one[1]) == shape))
+    ), "over the whole run, and also from one second before a replica stopped to eight after"
+    if match["id"]:
+        fault, began, healed = raw.fault(int(match["id"]))
+        since = began if match["way"] == "into" else healed
+        assert fault == match["fault"]
+        assert close(match["off"], float(match["from"]) - since, 0.11)
 
 
 def _shape(text: str) -> str:
