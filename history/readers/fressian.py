@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, Final
 
 from history.readers.edn import name_of_key
@@ -24,6 +25,8 @@ _TAGS: Final = {
 #: A count and as many items: arrays of long, double, boolean, int, float, Object.
 _ARRAYS: Final = range(0xB0, 0xB6)
 _DEEPEST: Final = 100
+#: Bytes of the longest integer: some 400 digits.
+_LONGEST_NUMBER: Final = 166
 
 
 class FressianError(ValueError):
@@ -96,7 +99,7 @@ class FressianReader:
         if 0xD0 <= code <= 0xD9:
             return self._whole(code, 0xD0, 0xD8, 0xD9)
         if 0xDA <= code <= 0xE3:
-            return _text(self._whole(code, 0xDA, 0xE2, 0xE3))
+            return self._text(self._whole(code, 0xDA, 0xE2, 0xE3))
         self._depth += 1
         if self._depth > _DEEPEST:
             raise FressianError(self.place, f"expected values that are nested at most {_DEEPEST} deep")
@@ -113,6 +116,13 @@ class FressianReader:
         if not (packed <= code < chunk or code == counted):
             raise FressianError(self.place, f"expected another chunk, found the code {code:#x}")
         return b"".join([*parts, self._bytes(code - packed if code < chunk else self._count())])
+
+    def _text(self, data: bytes) -> str:
+        """A text of Java: characters beyond 16 bits are two of three bytes each."""
+        try:
+            return data.decode("utf-8", "surrogatepass").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        except UnicodeDecodeError:
+            raise FressianError(self.place - len(data), "expected a text in UTF-8") from None
 
     def _compound(self, code: int) -> Any:
         if code < 0xA0:
@@ -172,13 +182,8 @@ class FressianReader:
             return fields[0] if count == 1 else fields
         try:
             return make(*fields)
-        except (TypeError, ValueError, OverflowError, AttributeError):
+        except (TypeError, ValueError, ArithmeticError, AttributeError):
             raise FressianError(start, f"expected the fields of {tag}, found {str(fields)[:60]}") from None
-
-
-def _text(data: bytes) -> str:
-    """A text of Java: characters beyond 16 bits are two of three bytes each."""
-    return data.decode("utf-8", "surrogatepass").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _map(items: list[Any]) -> dict[Any, Any]:
@@ -192,7 +197,13 @@ def _operation(*fields: Any) -> dict[str, Any]:
 
 
 def _integer(data: bytes) -> int:
+    if len(data) > _LONGEST_NUMBER:
+        raise ValueError(f"a number of {len(data)} bytes")
     return int.from_bytes(data, "big", signed=True)
+
+
+def _decimal(data: bytes, scale: int) -> float:
+    return float(Decimal(_integer(data)).scaleb(-scale))
 
 
 #: What becomes of the fields of a tag; those of any other stay as they are, a single one without the list.
@@ -206,7 +217,7 @@ _MADE: Final[dict[str, Callable[..., Any]]] = {
     "sym": lambda space, name: name if space is None else f"{space}/{name}",
     "char": chr,
     "bigint": _integer,
-    "bigdec": lambda data, scale: _integer(data) / 10**scale,
+    "bigdec": _decimal,
     "ratio": lambda over, under: f"{over}/{under}",
     "uuid": bytes.hex,
     "record": lambda name, fields: fields,  # noqa: ARG005

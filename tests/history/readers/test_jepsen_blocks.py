@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import struct
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from checker import check
 from harness.jepsen_store import history_in
 from history import FormatError
 from history.readers import read_any
+from history.readers.fressian import FressianError, FressianReader
 from history.readers.jepsen_blocks import parse_blocks
+from tests.support.draws import draws
 from tests.support.history.jepsen_file import Fressian, Key, Raw, block, index, reference, vector
 
 #: As make.clj beside it wrote it.
@@ -173,6 +178,24 @@ def test_what_is_wrong_is_named_by_its_place(data: bytes, message: str, tmp_path
     with pytest.raises(FormatError) as caught:
         read_any(path)
     assert message in str(caught.value)
+
+
+CODES = st.one_of(
+    st.binary(max_size=8),
+    st.sampled_from([
+        b"\xc6\xd9\x50\xff" + b"\xff" * 255, b"\xc7\xd1\x07\xf8" + b"\x7f" * 8, b"\xc0",
+        b"\xe6", b"\xed", b"\xee", b"\xfd",
+        b"\xcd", b"\x80", b"\xef\xdbvec\x01", b"\xef\xdachar\x01", b"\xa0", b"\xca", b"\xe2", b"\xb0", b"\xc7", b"\xf7",
+    ]),
+)  # fmt: skip
+
+
+@given(pieces=st.lists(CODES, max_size=12))
+@settings(max_examples=draws(300, 10_000))
+def test_spoilt_values(pieces: list[bytes]) -> None:
+    data = b"".join(pieces)
+    with contextlib.suppress(FressianError):
+        list(FressianReader(data, 0, len(data)).values())
 
 
 @pytest.mark.parametrize(("valid", "word"), [(True, "valid"), (False, "invalid"), (Key("unknown"), "unknown")])
