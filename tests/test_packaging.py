@@ -116,7 +116,7 @@ def git(tree: Path, *words: str) -> None:
     subprocess.run(["git", *who, *words], cwd=tree, check=True, capture_output=True, env={**os.environ, **dates})
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_two_builds_of_a_commit_are_the_same_bytes(tmp_path: Path) -> None:
     """Whenever and under whatever umask the tree was checked out, and the wheel was built."""
     digests = set()

@@ -68,6 +68,7 @@ def actionlint(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(place / "actionlint")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
 def test_actionlint(path: Path, actionlint: str) -> None:
     done = subprocess.run([actionlint, "-no-color", path], capture_output=True, text=True)

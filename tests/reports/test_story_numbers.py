@@ -267,7 +267,7 @@ def test_every_number_of_the_story_is_what_the_raw_files_say(runs: dict[str, Pat
         assert unchecked(raw, sentence) == [], sentence
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", RUNS)
 def test_a_number_that_is_wrong_is_noticed(runs: dict[str, Path], name: str) -> None:
     """Each number of each story with another last digit."""
