@@ -18,12 +18,15 @@ from typing import Any, Final
 
 import numpy as np
 
+from history.safe_open import require_plain_if_any
+
 # numba takes from a file of the working directory (.numba_config.yaml) what the environment does not set, and these two
 # name code: what is kept there is unpickled, and imported.
+require_plain_if_any(Path(".numba_config.yaml"))
 os.environ.setdefault("NUMBA_CACHE_DIR", "")
 os.environ.setdefault("NUMBA_CACHE_LOCATOR_CLASSES", "")
 
-from numba import njit
+from numba import njit  # noqa: E402
 
 log = logging.getLogger("history.compiled")
 

@@ -148,6 +148,16 @@ def require_plain(root: Path) -> None:
                     _require_regular(mode, folder / entry.name)
 
 
+def require_plain_if_any(path: Path) -> None:
+    """Check that nothing but a regular file, or a link to one, has a name that a library opens by itself.
+
+    Such names are those of settings in the working directory: to open a named pipe would wait for ever.  Raises
+    UnsafeFileError.
+    """
+    with suppress(OSError):
+        _require_regular(path.stat(), path.absolute())
+
+
 def regular_files(root: Path) -> list[tuple[str, int]]:
     """List (path below ``root``, bytes) of every regular file whose path has no hidden name, in order."""
     found = []

@@ -1,1 +1,7 @@
 """Static plots by matplotlib."""
+
+from pathlib import Path
+
+from history.safe_open import require_plain_if_any
+
+require_plain_if_any(Path("matplotlibrc"))  # which matplotlib reads while it is imported

@@ -45,6 +45,21 @@ def test_numba_takes_no_code_from_the_working_directory(tmp_path: Path) -> None:
     assert done.stdout == "['', '']\n", done.stderr
 
 
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        (".numba_config.yaml", ("-c", "import history.compiled")),
+        ("matplotlibrc", ("-c", "import reports.plots.plots")),
+        ("harness.toml", ("-m", "harness", "ls")),
+    ],
+)
+def test_nobody_waits_for_a_pipe_of_the_working_directory(tmp_path: Path, name: str, words: tuple[str, ...]) -> None:
+    os.mkfifo(tmp_path / name)
+    done = python(sys.executable, "-P", *words, there=tmp_path)
+    assert done.returncode in (1, 255)
+    assert f"{name}: the file: it is a named pipe" in done.stderr, done.stderr
+
+
 def test_plots_are_drawn_without_the_settings_of_the_working_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

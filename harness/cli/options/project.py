@@ -28,6 +28,7 @@ import click
 from harness.cli.options import PROJECT_FILE
 from harness.errors import UsageError
 from harness.ownership import require_own
+from history.safe_open import require_plain_if_any
 from history.schema import hint
 from history.toml_file import read_toml
 
@@ -44,6 +45,7 @@ def take_project_defaults(ctx: click.Context, named: Path | None) -> None:
     group = ctx.command
     assert isinstance(group, click.Group)
     if named is None:
+        require_plain_if_any(PROJECT_FILE)
         require_own(PROJECT_FILE, f"name it with --defaults {PROJECT_FILE}, or leave it out with --no-defaults")
     tables = _read(named or PROJECT_FILE)
     verbs = group.list_commands(ctx)
