@@ -11,6 +11,7 @@ never applied shows nothing of the cluster's health.
 from __future__ import annotations
 
 import math
+import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, Final
@@ -71,7 +72,7 @@ def _nothing_to_judge(name: str, asked: str, why: str) -> Check:
 
 def required_count(recorded: Recorded, seconds: float, share: float = 1.0) -> int:
     """Return how many operations are required in so much time at the plan's rate, of a ``share`` of all."""
-    asked = recorded.plan.rate * seconds * share
+    asked = min(recorded.plan.rate * seconds * share, sys.float_info.max)  # a received plan may ask for anything
     return max(1, math.floor(MIN_SHARE * asked), min(MIN_OPERATIONS, math.ceil(asked / MIN_OPERATIONS)))
 
 

@@ -586,6 +586,12 @@ def test_a_gate_is_not_met_by_a_single_operation_unless_hardly_any_were_asked_fo
     assert required_count(replace(good(), plan=replace(good().plan, rate=rate)), 10.0) == needed
 
 
+def test_a_rate_beyond_all_numbers_requires_a_number() -> None:
+    """No operations can meet it, and the run is not judged worthy."""
+    endless = replace(good(), plan=replace(good().plan, rate=1e308))
+    assert required_count(endless, 1e9) > len(OPERATIONS)
+
+
 BOTH = ("read", "write")
 THREE = tuple(
     receipt(id=number, started=at * S, stood=at * S, heal_started=(at + 10) * S, healed=(at + 10) * S)
