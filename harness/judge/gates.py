@@ -23,7 +23,6 @@ from harness.judge.went_on import went_on
 from harness.workloads.transactions import called
 from history import Check, Operation
 from history.records.text import counted
-from history.records.violations import NOT_ACKNOWLEDGED
 from nemesis.schedule.steps import fault_names
 
 #: The least share of operations that must be ok: of each kind in the main phase, and of all under each fault.
@@ -115,7 +114,9 @@ def _operations(recorded: Recorded) -> Check:
     if silent:
         parts.append(f"nothing ok on {silent} of {counted(lasting, 'key')} that were asked throughout")
     met = all(ok[kind] >= enough for kind in kinds) and silent <= lasting / 2
-    return _gate("operations", met, asked, "; ".join(parts), {"least": enough})
+    return _gate(
+        "operations", met, asked, "; ".join(parts), {"least": enough, "ok": {kind: ok[kind] for kind in kinds}}
+    )
 
 
 def _silent_keys(main: Iterable[Operation], phase: tuple[int, int] | None) -> tuple[int, int]:
@@ -199,7 +200,8 @@ def _under_fault(recorded: Recorded, windows: Sequence[Window]) -> Check:
             {"id": w.id, "fault": w.fault, "ok": counts[w.id], "least": 0 if w.together else enough[w.id],
              "exempt": w.exempt}
             for w in windows
-        ]
+        ],
+        "before": {str(fault): number for fault, (number, _) in before.items()},
     }  # fmt: skip
     return _gate("under-fault", met, asked, "; ".join(parts), details)
 
@@ -296,7 +298,7 @@ def _read_back(recorded: Recorded, windows: Sequence[Window]) -> Check:
     writes = [op for op in main if called(op.f, op.value) not in reads and not op.refused]
     acknowledged = [op for op in writes if op.outcome == "ok"]
     if not any(window.asked for window in windows) or not acknowledged:
-        return _nothing_to_judge("read-back", asked, NOT_ACKNOWLEDGED)
+        return _nothing_to_judge("read-back", asked, "under no fault could one be acknowledged")
     enough = required_count(recorded, sum(w.answerable_s for w in windows if w.asked), len(writes) / len(main))
     last: dict[Any, int] = {}
     number = 0

@@ -40,8 +40,6 @@ Fate: TypeAlias = Literal["lost", "missing", "held"]
 _OF_ENTRIES: Final[Mapping[str, Severity]] = {
     "lost": "data lost", "missing": "missing on nodes", "held": "log truncated",
 }  # fmt: skip
-#: What the gate of reads sees where it has nothing to ask.
-NOT_ACKNOWLEDGED: Final = "under no fault could one be acknowledged"
 #: Seconds without a commit, until the end of the record, that are called an outage.
 OUTAGE_S: Final = 10.0
 
@@ -183,13 +181,13 @@ def state_of(check: Mapping[str, Any]) -> str:
 
 
 def _nothing_asked(check: Mapping[str, Any]) -> bool:
-    """Whether a check that passed had nothing to judge; releases before 24 November 2026 say so in words alone."""
-    details, seen = check_details(check), str(check.get("seen", ""))
-    if details.get("skipped") or seen.lower().startswith("skipped") or seen == NOT_ACKNOWLEDGED:
+    """Whether a check that passed had nothing to judge."""
+    details = check_details(check)
+    if details.get("skipped"):
         return True
     faults = details.get("faults") if check.get("name") == "under-fault" else None
     exempt = isinstance(faults, list) and all(isinstance(one, Mapping) and one.get("exempt") for one in faults)
-    return exempt and "acknowledged before #" not in seen
+    return exempt and not details.get("before")
 
 
 def contents_differ(checks: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -10,14 +9,12 @@ import numpy as np
 
 from history.codes import OK
 from history.metrics.awake_clock import AwakeClock
-from history.records.check_records import check_records
+from history.records.check_records import details_by_check
 from reports.load.run import Run
 from reports.style.format import number
 
 #: A share of the operations begun; of whole histories it is 1.
 _MIN_KEPT: Final = 0.5
-#: The counts in what the gate of operations saw: ``92 windows, 214 tails``, or ``1 window of at least 6 asked for``.
-_COUNTED: Final = re.compile(r"(?<!at least )\b(\d+) [a-z]")
 
 
 def is_cut(run: Run) -> bool:
@@ -47,9 +44,8 @@ def cut_of(run: Run) -> str:
 def judged_whole(run: Run) -> bool:
     """Check whether the gate that counts operations saw more of some kind than the history holds."""
     left = {_ok_in_main(run, kind) for kind in run.operations.f.names}
-    seen = (str(one.get("seen")) for one in check_records(run.results) if one.get("name") == "operations")
-    counts = {int(found) for text in seen for found in _COUNTED.findall(text.partition(";")[0])}
-    return bool(counts - left)
+    counted = details_by_check(run.results).get("operations", {}).get("ok")
+    return bool(set(counted.values() if isinstance(counted, Mapping) else ()) - left)
 
 
 def _held_of(run: Run) -> tuple[int, float]:
