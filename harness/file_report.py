@@ -13,7 +13,7 @@ from typing import Final
 from msgspec import structs
 
 from harness.errors import StoreError
-from harness.files import Checked, FileCheckOptions, at_rest, check_file, plainly, write_events
+from harness.files import Checked, FileCheckOptions, check_file, plainly, write_events
 from harness.jepsen_store import history_in, notes_on
 from harness.judge.judge import answer_to_clients, counts, linearizability
 from harness.judge.violation_times import violation_times
@@ -35,8 +35,8 @@ def draw_file(path: Path, asked: FileCheckOptions, target: Path) -> list[str]:
     import reports
 
     stored = history_in(path)
-    with at_rest(stored or path) as file, tempfile.TemporaryDirectory(prefix="harness-") as directory:
-        plain, history = plainly(file, asked, large=_BY_EVENTS)
+    with tempfile.TemporaryDirectory(prefix="harness-") as directory:
+        plain, history = plainly(stored or path, asked, large=_BY_EVENTS)
         if not _has_times(history):
             note = "the file has no times: on this page each event takes a millisecond"
             plain = replace(plain, events=_spread(plain.events), notes=(*plain.notes, note))

@@ -412,8 +412,8 @@ def plainly(path: Path, asked: FileCheckOptions, large: int = LARGE) -> tuple[Pl
 
     Raises UsageError for a file that is no history, or no history of that model.
     """
-    with _errors_named(path):
-        history = read_foreign(path, asked, large)
+    with _errors_named(path), at_rest(path) as file:
+        history = read_foreign(file, asked, large)
         if (columns := history.columns) is not None:
             rows = [columns.operation(row) for row in range(columns.invoke.size)]
             history = replace(history, operations=rows, columns=None)
@@ -423,7 +423,7 @@ def plainly(path: Path, asked: FileCheckOptions, large: int = LARGE) -> tuple[Pl
         if asked.null == "unknown":
             taken = replace(taken, history=without_null_reads(taken.history))
         if found := first_misfit(taken.history.operations or [], taken.model):
-            raise _misfit(ModelError(found[1]), taken, path, path)
+            raise _misfit(ModelError(found[1]), taken, file, path)
         model = _name_of(taken.model, name)
         if initial is not None and isinstance(taken.model, Bank):
             model, initial = f"{model}-unknown", balances(initial)

@@ -86,7 +86,8 @@ def _by_conventions(
 
     Large files that need no convention are brought as they are, in pieces.
     """
-    from harness.files import file_type, needs_convention, write_plainly
+    from harness.files import needs_convention, write_plainly
+    from harness.store import is_history_file
     from pipeline import Outcome
     from pipeline.spark.hadoop_fs import is_remote
 
@@ -96,7 +97,7 @@ def _by_conventions(
     with tempfile.TemporaryDirectory(prefix=".ingest-", dir=store) as directory:
         for number, place in enumerate(places):
             path = Path(place)
-            is_file = not is_remote(place) and file_type(path) == stat.S_IFREG and path.name != "history.jsonl"
+            is_file = not is_remote(place) and is_history_file(place) and path.name != "history.jsonl"
             if not is_file or not (asked.given() or needs_convention(path)):
                 plain.append(place)
                 continue
@@ -115,11 +116,14 @@ def _by_conventions(
 def _place(text: str, store: Path) -> str:
     """A URI or a history file unchanged, else the run of that name.  Raises UsageError when there is none."""
     from harness.files import file_type
-    from harness.store import LATEST, find_run, require_ended, require_history
+    from harness.jepsen_store import history_in
+    from harness.store import find_run, is_history_file, require_ended, require_history
     from pipeline.spark.hadoop_fs import is_remote
 
-    if is_remote(text) or (text != LATEST and file_type(Path(text)) == stat.S_IFREG):
+    if is_remote(text):
         return text
+    if is_history_file(text) and file_type(Path(text)) != stat.S_IFIFO:
+        return str(history_in(Path(text)) or text)
     run = find_run(text, store)
     require_ended(run)
     require_history(run)

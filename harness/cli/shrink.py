@@ -34,12 +34,12 @@ def shrink(
     """
     from checker.core.wording import plain
     from harness.files import file_type, shrink_file, wording_of
-    from harness.store import LATEST, find_run_or_file
+    from harness.jepsen_store import history_in
+    from harness.store import find_run_or_file, is_history_file
     from reports.text.text_diagram import draw
 
-    history = Path(target)
-    if target == LATEST or file_type(history) not in (stat.S_IFREG, stat.S_IFIFO):
-        history = find_run_or_file(target, store).history
+    path = Path(target)
+    history = (history_in(path) or path) if is_history_file(target) else find_run_or_file(target, store).history
     if output is None and file_type(history) == stat.S_IFIFO:
         raise UsageError(f"{history} is a pipe: name the file to write with --output")
     shrunk = output or history.with_name(history.stem + ".shrunk.jsonl")

@@ -114,6 +114,25 @@ def test_a_file_is_brought_by_its_model_or_counts_as_failed(tmp_path: Path, caps
     assert [verdict for _, verdict in runs(Path(store))] == ["valid"]
 
 
+def test_directories_of_other_tools_are_brought_and_shrunk(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    jepsen, etcd, store = tmp_path / "jepsen", tmp_path / "etcd", tmp_path / "store"
+    for directory in (jepsen, etcd / "client-1"):
+        directory.mkdir(parents=True)
+    events = [("invoke", "write", "1"), ("ok", "write", "1"), ("invoke", "read", "nil"), ("ok", "read", "2")]
+    text = "".join(f"{{:type :{type_} :process 0 :f :{f} :value {value}}}\n" for type_, f, value in events)
+    (jepsen / "history.edn").write_text(text)
+    asked = {"Type": "range", "Range": {"Start": "a", "End": "", "Revision": 0}}
+    answer = {"Range": {"KVs": [], "Count": 0}, "Revision": 7}
+    (etcd / "client-1" / "operations.json").write_text(
+        json.dumps({"ClientId": 1, "Input": asked, "Call": 1, "Output": answer, "Return": 2})
+    )
+    assert run_command(["ingest", "--no-spark", "--store", str(store), str(jepsen), str(etcd)]) == 0
+    assert [verdict for _, verdict in runs(store)] == ["invalid", "invalid"]
+    for directory, shrunk in ((jepsen, jepsen / "history.shrunk.jsonl"), (etcd, tmp_path / "etcd.shrunk.jsonl")):
+        assert run_command(["shrink", str(directory)]) == 0
+        assert run_command(["check", str(shrunk)]) == 1
+
+
 @pytest.mark.parametrize(("f", "code"), [("write", 0), ("cas", 1)])
 def test_a_large_file_is_brought_by_the_same_conventions(
     f: str, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
