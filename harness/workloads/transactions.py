@@ -11,18 +11,21 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from typing import Any, Final, Literal, TypeAlias
 
-from harness.generators import Generator, Invocation, operations, seeded
+from msgspec import Struct
+
+from harness.generators import Context, Generator, Invocation, Op, operations, seeded
+from history import Event
 from history.readers.transactions.columns import READS, TXN
 
 Write: TypeAlias = Literal["append", "w"]
 #: A transaction has at most this many steps.
 MOST_STEPS: Final = 4
 #: A key is written this often before a fresh one takes its place.
-MOST_WRITES: Final = 16
+MOST_WRITES: Final = 4
 #: A final transaction reads this many keys.
 READ_AT_ONCE: Final = 32
-#: How many transactions read both keys of a long fork.
-READERS: Final = 4
+#: Keys of a long fork, and as many transactions that read them all.
+GROUP: Final = 6
 #: What a transaction of reads alone is called, which changes nothing.
 READ_ONLY: Final = "read-only txn"
 _Steps: TypeAlias = list[list[Any]]
@@ -51,13 +54,13 @@ def mixed(keys: int, write: Write) -> Generator:
 
 
 def long_forks(write: Write) -> Generator:
-    """Pairs of keys, each written by a transaction of its own, while others read both."""
+    """Groups of keys, each key written by a transaction of its own, while others read the whole group."""
 
     def invocations(rng: random.Random) -> Iterator[_Steps]:
-        for first in count(0, 2):
-            pair = (first, first + 1)
-            group: list[_Steps] = [[[write, key, 1]] for key in pair]
-            group += [[["r", key, None] for key in rng.sample(pair, 2)] for _ in range(READERS)]
+        for first in count(0, GROUP):
+            keys = range(first, first + GROUP)
+            group: list[_Steps] = [[[write, key, 1]] for key in keys]
+            group += [[["r", key, None] for key in rng.sample(keys, GROUP)] for _ in keys]
             rng.shuffle(group)
             yield from group
 
@@ -83,6 +86,28 @@ def called(f: str, value: Any) -> str:
 
 def _generator(invocations: Callable[[random.Random], Iterator[_Steps]]) -> Generator:
     return seeded("operations", lambda rng: operations(Invocation(TXN, None, steps) for steps in invocations(rng)))
+
+
+class Beside(Struct, frozen=True):
+    """The child's transactions, but ``readers`` (workers of replicas that take no writes) read its ``latest`` keys."""
+
+    child: Generator
+    readers: frozenset[int]
+    latest: tuple[int, ...] = ()
+
+    def op(self, ctx: Context) -> tuple[Op, Generator]:
+        if not ctx.free or (ctx.free[0] in self.readers and not self.latest):
+            ctx = ctx.only({worker for worker in ctx.free if worker not in self.readers})
+        elif ctx.free[0] in self.readers:
+            steps: _Steps = [["r", key, None] for key in self.latest]
+            return Invocation(TXN, None, steps).by(ctx.free[0], ctx.time), self
+        op, child = self.child.op(ctx.only({worker for worker in ctx.workers if worker not in self.readers}))
+        keys = [step[1] for step in op.value] if isinstance(op, Invocation) else []
+        latest = tuple(dict.fromkeys([*reversed(keys), *self.latest]))[:GROUP]
+        return op, Beside(child, self.readers, latest)
+
+    def update(self, ctx: Context, event: Event) -> Generator:
+        return Beside(self.child.update(ctx, event), self.readers, self.latest)
 
 
 def last_transactions(keys: Sequence[Any]) -> list[Invocation]:

@@ -19,7 +19,7 @@ from harness.systems.api import Alarm, Option, PlantedBug, System
 from harness.systems.postgresql.binaries import VERSIONS, artifacts
 from harness.systems.postgresql.client import Client
 from harness.systems.postgresql.outcomes import LAW
-from harness.systems.postgresql.server import describe, leads, roles, surface
+from harness.systems.postgresql.server import describe, leads, refuse, roles, servers, surface
 from harness.systems.postgresql.workloads import LEVELS, WORKLOADS
 from harness.systems.promise import Promise
 
@@ -37,6 +37,8 @@ SYSTEM: Final = System(
                     "is snapshot isolation."),
         Option(name="synchronous_commit", default="on", choices=("on", "off"), marks_runs=True,
                help="off: a commit is acknowledged before it is on disk, and a crash may lose it."),
+        Option(name="standbys", default=0, least=0, most=8, marks_runs=True,
+               help="How many hot standbys follow the server, on the nodes after the first. Their clients only read."),
     ),
     planted_bugs=(
         PlantedBug(name="no-fsync", help="nothing is synced, so that a power cut loses what was acknowledged",
@@ -46,8 +48,9 @@ SYSTEM: Final = System(
     roles=roles,
     leads=leads,
     surface=surface,
+    refuse=refuse,
     clients=lambda setup, number: [
-        Client(node, setup, str(setup.options["isolation"])) for node in islice(cycle(setup.nodes[:1]), number)
+        Client(node, setup, str(setup.options["isolation"])) for node in islice(cycle(servers(setup)), number)
     ],
     describe=describe,
     law=LAW,

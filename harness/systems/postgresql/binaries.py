@@ -34,6 +34,8 @@ if [ -n "$2" ] && [ ! -d "$place" ]; then
 fi
 [ -x "$0/initdb" ] || {{ echo "there is no $0/initdb: apt-get install postgresql-{PACKAGED}"; exit 1; }}
 """
+#: Those that have pg_basebackup.
+WITH_BACKUP: Final = (*_WHEELS, PACKAGED)
 VERSIONS: Final = (*_WHEELS, PACKAGED, *reversed(_MAVEN))
 
 

@@ -8,17 +8,19 @@ from typing import Any, Final
 import psycopg
 
 from harness.systems.api import Machine, Role, Setup, Shell, Surface
-from harness.systems.postgresql.binaries import bin_directory, unpacking
+from harness.systems.postgresql.binaries import WITH_BACKUP, bin_directory, unpacking
 from harness.systems.postgresql.schema import TABLES
 from harness.systems.ready import listening
 from nemesis.core.ports import Command
 
 PORT: Final = 5432
+#: Workloads whose reads may be as old as a standby is.
+ON_STANDBYS: Final = ("list-append", "rw-register", "long-fork", "write-skew")
 STORE: Final = "store"
 #: The server refuses to run as root.
 _UNPRIVILEGED: Final = ("setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", "env", "HOME=/tmp")
 #: Makes the database, without syncing each file but all of them at the end.
-_INIT: Final = 'install -d -m 700 -o nobody -g nogroup "$0" && "$@" && sync -f "$0"'
+_MAKE: Final = 'install -d -m 700 -o nobody -g nogroup "$0" && "$@" && sync -f "$0"'
 _ACCESS: Final = "host all all all trust\nhost replication all all trust\n"
 #: Deadlocks of hot keys are found at once; without it they stop all clients for a second each.
 _SETTINGS: Final = {
@@ -39,26 +41,52 @@ def settings(node: Machine, setup: Setup) -> dict[str, str]:
     }
 
 
+def servers(setup: Setup) -> tuple[Machine, ...]:
+    """The primary's node, and those of its standbys."""
+    return setup.nodes[: 1 + int(setup.options["standbys"])]
+
+
 def roles(setup: Setup) -> list[Role]:
-    """A database on the first node."""
-    node = setup.nodes[0]
-    programs = bin_directory(node, setup.version)
+    """A database on the first node, and copies of it, which follow it, on those after it."""
+    return [role for stage, node in enumerate(servers(setup)) for role in _server(node, setup, stage)]
+
+
+def _server(node: Machine, setup: Setup, stage: int) -> list[Role]:
+    programs, primary = bin_directory(node, setup.version), setup.nodes[0]
     store = f"{node.home}/{STORE}"
-    initdb = (f"{programs}/initdb", "-D", store, "-U", "postgres", "-A", "trust", "--no-locale", "-E", "UTF8", "-N")
+    make: tuple[str, ...] = ("initdb", "-D", store, "-U", "postgres", "-A", "trust", "--no-locale", "-E", "UTF8", "-N")
+    if node is not primary:
+        make = ("pg_basebackup", "-D", store, "-h", primary.address, "-p", str(PORT), "-U", "postgres", "-R",
+                "-c", "fast", "-N")  # fmt: skip
     chosen = [word for name, value in settings(node, setup).items() for word in ("-c", f"{name}={value}")]
+    make = (f"{programs}/{make[0]}", *make[1:])
     return [
+        Role(node=node.name, name="unpack", task=True, data=(), stage=stage, command=unpacking(node, setup.version)),
         Role(
-            node=node.name, name="unpack", task=True, data=(), command=unpacking(node, setup.version),
+            node=node.name, name="make-store", task=True, data=(), stage=stage,
+            command=("sh", "-c", _MAKE, store, *_UNPRIVILEGED, *make),
         ),
         Role(
-            node=node.name, name="initdb", task=True, data=(),
-            command=("sh", "-c", _INIT, store, *_UNPRIVILEGED, *initdb),
-        ),
-        Role(
-            node=node.name, data=(STORE,), ready=listening(PORT), files={"pg_hba.conf": _ACCESS},
+            node=node.name, data=(STORE,), ready=listening(PORT), files={"pg_hba.conf": _ACCESS}, stage=stage,
             command=(*_UNPRIVILEGED, f"{programs}/postgres", "-D", store, *chosen),
         ),
     ]  # fmt: skip
+
+
+def refuse(setup: Setup) -> str | None:
+    """Why standbys cannot be had as asked for."""
+    standbys = int(setup.options["standbys"])
+    if not standbys:
+        return None
+    if setup.version not in WITH_BACKUP:
+        return f"-o standbys: the binaries of {setup.version} have no pg_basebackup: take {' or '.join(WITH_BACKUP)}"
+    if setup.options["isolation"] == "serializable":
+        return "-o standbys: a standby refuses SERIALIZABLE: take -o isolation=repeatable-read"
+    if setup.workload not in ON_STANDBYS:
+        return f"-o standbys: {setup.workload} promises more than a standby's reads: take {' or '.join(ON_STANDBYS)}"
+    if setup.nodes and len(setup.nodes) <= standbys:
+        return f"-o standbys={standbys}: it takes {standbys + 1} nodes: --nodes {standbys + 1}"
+    return None
 
 
 def connection_words(node: Machine) -> dict[str, Any]:
@@ -67,15 +95,18 @@ def connection_words(node: Machine) -> dict[str, Any]:
 
 
 def leads(setup: Setup) -> str | None:
-    """Make the tables; the node that has them."""
-    node = setup.nodes[0]
+    """Make the tables, and wait until every standby has them; the primary's node."""
+    primary, *standbys = servers(setup)
     try:
-        with psycopg.connect(**connection_words(node), autocommit=True) as connection:
+        with psycopg.connect(**connection_words(primary), autocommit=True) as connection:
             for table in TABLES:
                 connection.execute(table)
+        for node in standbys:
+            with psycopg.connect(**connection_words(node), autocommit=True) as connection:
+                connection.execute("SELECT FROM elements")  # the last of them
     except psycopg.Error:
         return None
-    return node.name
+    return primary.name
 
 
 def surface(_setup: Setup) -> Surface:

@@ -8,7 +8,7 @@ from typing import Final
 from harness.generators import Generator
 from harness.systems.api import Scale, Setup, Workload
 from harness.systems.workloads import BANK, CAS_REGISTER, COUNTER, REGISTER, SET
-from harness.workloads.transactions import READ_ONLY, last_transactions, long_forks, mixed, write_skews
+from harness.workloads.transactions import READ_ONLY, Beside, last_transactions, long_forks, mixed, write_skews
 from history.readers.transactions.columns import TXN
 
 #: The levels of SQL, and what PostgreSQL keeps of each.
@@ -21,10 +21,18 @@ def level(setup: Setup) -> str:
     return LEVELS[str(setup.options["isolation"])]
 
 
+def _with_standbys(scale: Scale, generator: Generator) -> Generator:
+    """Clients are at home at the servers in turn: those of the primary run the workload, all others read."""
+    servers = 1 + int(scale.setup.options["standbys"])
+    readers = frozenset(worker for worker in range(scale.workers) if worker % servers)
+    return Beside(generator, readers) if readers else generator
+
+
 def _transactions(name: str, summary: str, generator: Callable[[Scale], Generator], model: str) -> Workload:
     return Workload(
         name=name, summary=summary, model=model, level=level, kinds=(TXN,), reads=frozenset({READ_ONLY}),
-        generator=generator, final=lambda scale: last_transactions(scale.used),
+        generator=lambda scale: _with_standbys(scale, generator(scale)),
+        final=lambda scale: last_transactions(scale.used),
     )  # fmt: skip
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from harness.generators import Generator, simulate
-from harness.workloads.transactions import MOST_WRITES, last_transactions, long_forks, mixed, write_skews
+from harness.generators import PENDING, Context, Generator, simulate
+from harness.workloads.transactions import GROUP, MOST_WRITES, Beside, last_transactions, long_forks, mixed, write_skews
 
 
 def issued(generator: Generator, most: int, seed: int = 7) -> list[Any]:
@@ -40,12 +40,23 @@ def test_a_seed_decides_all() -> None:
 
 
 def test_the_keys_of_a_long_fork_are_written_apart_and_read_together() -> None:
-    for start in range(0, 60, 6):
-        group = issued(long_forks("append"), 60)[start : start + 6]
-        pair = {start // 3, start // 3 + 1}
-        assert sorted(len(steps) for steps in group) == [1, 1, 2, 2, 2, 2]
-        assert all({key for _, key, _ in steps} == pair for steps in group if len(steps) == 2)
-        assert {steps[0][1] for steps in group if len(steps) == 1} == pair
+    transactions = issued(long_forks("append"), 2 * GROUP * 5)
+    for number in range(5):
+        group = transactions[2 * GROUP * number :][: 2 * GROUP]
+        keys = {*range(GROUP * number, GROUP * (number + 1))}
+        assert sorted(len(steps) for steps in group) == [1] * GROUP + [GROUP] * GROUP
+        assert all({key for _, key, _ in steps} == keys for steps in group if len(steps) == GROUP)
+        assert {steps[0][1] for steps in group if len(steps) == 1} == keys
+
+
+def test_workers_of_replicas_read_what_was_last_written() -> None:
+    run = simulate(Beside(long_forks("append"), frozenset({1, 3})), workers=4, seed=7, most=300)
+    reading = {one.worker: set[str]() for one in run.issued}
+    for one in run.issued:
+        reading[one.worker].update(f for f, _, _ in one.value)
+    assert reading == {0: {"append", "r"}, 1: {"r"}, 2: {"append", "r"}, 3: {"r"}}
+    assert all(1 <= len(one.value) <= GROUP for one in run.issued)
+    assert Beside(long_forks("append"), frozenset({0})).op(Context(0, (0,), (0,), (0,)))[0] == PENDING
 
 
 def test_transactions_of_a_write_skew_read_both_keys_and_write_one() -> None:
