@@ -165,8 +165,8 @@ def test_final_reads_decide_whether_a_value_is_lost(spark) -> None:
                  for at, value in zip(range(start + 4, start + 10, 2), reads, strict=True)]  # fmt: skip
         nodes = ("n1", "n1", "n2", "n1", "n2")
         phases: tuple[Phase, ...] = ("main", "main", "main", "final", "final")
-        return [dataclasses.replace(one, node=node, phase=phase)
-                for one, node, phase in zip(seen, nodes, phases, strict=True)]  # fmt: skip
+        return [dataclasses.replace(one, node=node, phase=phase, process=process)
+                for process, (one, node, phase) in enumerate(zip(seen, nodes, phases, strict=True))]  # fmt: skip
 
     keys = [history("gone", 0, [1, 1]), history("stale", 20, [1, 2]), history("whole", 40, [2, 2])]
     table = operations_table([operation for key in keys for operation in key])
