@@ -40,8 +40,7 @@ def page() -> str:
 
 Every run directory has `tables/<name>.parquet`: directories of Parquet files, derived from `history.jsonl` and
 `probes.jsonl` by `harness run` and again by `harness check`. Version {TABLES_VERSION}, which every file carries in its
-schema's metadata (`harness.table`, `harness.version`). Schemas grow: a column that an older file lacks is null (in
-`windows`, `split` is `all`), what was a list as JSON text in it (`nodes` of version 2, now `target_nodes`) is a list,
+schema's metadata (`harness.table`, `harness.version`). Schemas grow: a column that an older file lacks is null,
 one of a later release is left out, and only a column of another type is refused, by name. All tables of a run appear at
 once, read back before, or not at all; `tables/manifest.json` says how many rows each has. Times are nanoseconds since
 the run's start unless a column says otherwise.

@@ -45,14 +45,5 @@ def machine_of(results: Mapping[str, Any]) -> str | None:
 
 
 def series_names(runs: Iterable[tuple[str, str | None]]) -> list[str]:
-    """The series of comparable runs that each run belongs to, by its settings and its machine; oldest first.
-
-    Runs of earlier releases recorded no machine: they belong to the first one that ran the same settings afterwards.
-    """
-    found = list(runs)
-    first: dict[str, str] = {}
-    for settings, machine in found:
-        if machine is not None:
-            first.setdefault(settings, machine)
-    named = [(settings, machine or first.get(settings)) for settings, machine in found]
-    return [f"{settings} machine={machine}".lstrip() if machine else settings for settings, machine in named]
+    """The series of comparable runs that each run belongs to, by its settings and its machine."""
+    return [f"{settings} machine={machine}".lstrip() if machine else settings for settings, machine in runs]

@@ -1,29 +1,25 @@
 """The name and version of a table in its Parquet files' metadata, and what a file of another release is read as.
 
-Schemas grow: a column that a file lacks is null (or what :data:`MISSING` says), and one that this release does not know
-is left out.  Only a column of another type is refused.
+Schemas grow: a column that a file lacks is null, and one that this release does not know is left out.  Only a column
+of another type is refused.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from history.errors import FormatError
-from history.tables.schemas import FORMERLY
 
 TABLE: Final = b"harness.table"
 VERSION: Final = b"harness.version"
 PIECE: Final = 1 << 17
-#: What a column holds in files that lack it, where that is not null.
-MISSING: Final[dict[str, dict[str, Any]]] = {"windows": {"split": "all"}}
 
 
 def add_metadata(schema: pa.Schema, name: str, version: int) -> pa.Schema:
@@ -63,7 +59,7 @@ def read_checked(path: Path, name: str, schema: pa.Schema) -> pa.Table:
 def read_pieces(path: Path, name: str, schema: pa.Schema) -> Iterator[pa.Table]:
     """Read a table in pieces of up to :data:`PIECE` rows.  Raises FormatError as :func:`read_checked` does."""
     with parquet(path), pq.ParquetFile(path) as file:
-        for batch in file.iter_batches(PIECE, columns=[*schema.names, *FORMERLY.get(name, {}).values()]):
+        for batch in file.iter_batches(PIECE, columns=schema.names):
             yield fit(pa.Table.from_batches([batch]), name, schema, path)
 
 
@@ -79,18 +75,13 @@ def fit(table: pa.Table, name: str, schema: pa.Schema, path: Path) -> pa.Table:
 
 
 def _column(table: pa.Table, name: str, field: pa.Field, path: Path) -> pa.ChunkedArray | pa.Array:
-    text = FORMERLY.get(name, {}).get(field.name)
     if field.name in table.column_names:
         found = table[field.name]
         if found.type != field.type:
             complaint = f"the column {field.name} of {name} is {found.type}, where this release has {field.type}"
             raise FormatError(str(path), "the schema", complaint)
         return found
-    if text in table.column_names:
-        cells = [None if cell is None else json.loads(cell) for cell in table[text].to_pylist()]
-        return pa.array(cells, field.type)
-    value = MISSING.get(name, {}).get(field.name)
-    return pa.repeat(pa.scalar(value, field.type), table.num_rows)
+    return pa.nulls(table.num_rows, field.type)
 
 
 @contextlib.contextmanager

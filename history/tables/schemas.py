@@ -6,20 +6,12 @@ results of operations (any JSON), and whole records that are kept for programs (
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
 import pyarrow as pa
 
-#: Version 1 had no splits in ``windows``; all its rows were what is now the split ``all``.
 TABLES_VERSION: Final = 4
 RUNS_VERSION: Final = 6
-#: The columns of a table that hold as lists or maps what older versions held as JSON text, and that text's column.
-FORMERLY: Final[Mapping[str, Mapping[str, str]]] = {
-    "faults": {"target_nodes": "nodes"},
-    "runs": {"recovery_times_ms": "recoveries_ms", "censored_times_ms": "unrecovered_ms"},
-    "trends": {"verdict_counts": "verdicts", "recovery_buckets": "recovery_histogram"},
-}
 TRENDS_VERSION: Final = 4
 
 #: By what the windows are split besides second, function and outcome.

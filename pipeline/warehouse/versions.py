@@ -29,7 +29,7 @@ import pyarrow.parquet as pq
 
 from history import FormatError
 from history.tables.metadata import PIECE, parquet, read_pieces, schema_of, version_in
-from history.tables.schemas import ALL_TABLES, FORMERLY
+from history.tables.schemas import ALL_TABLES
 from history.tables.warehouse import NEWEST, VERSIONS, files_of, newest_version, written_schema
 from pipeline.tables.storage import ABANDONED_S, appearing, remove, rows_in, sweep
 from pipeline.warehouse.landing import LANDING, Known, known_runs, month_in, write_month
@@ -167,10 +167,9 @@ def _rewrite(fresh: Path, table: str, month: str, sources: Sequence[Source]) -> 
 def _union(table: str, paths: Sequence[Path]) -> pa.Schema:
     """This release's columns, and those of a later one that some file has: nothing that was written is lost."""
     schema = written_schema(table)
-    formerly = FORMERLY.get(table, {}).values()
     for path in paths:
         for field in schema_of(path, table):
-            if field.name not in schema.names and field.name not in formerly:
+            if field.name not in schema.names:
                 schema = schema.append(pa.field(field.name, field.type, nullable=True))
     return schema
 

@@ -40,9 +40,3 @@ def test_a_series_is_named_by_both() -> None:
     assert machine_of({"environment": {"machine": "EPYC, 2 cores, 24 GiB"}}) == "EPYC, 2 cores, 24 GiB"
     assert series_names([("rate=1", None)]) == ["rate=1"]
     assert series_names([("rate=1", "EPYC"), ("", "EPYC")]) == ["rate=1 machine=EPYC", "machine=EPYC"]
-
-
-def test_a_run_without_a_machine_joins_the_first_that_has_one_with_the_same_settings() -> None:
-    runs = [("rate=1", None), ("rate=2", None), ("rate=1", "EPYC"), ("rate=1", "Xeon"), ("rate=1", None)]
-    joined, xeon = "rate=1 machine=EPYC", "rate=1 machine=Xeon"
-    assert series_names(runs) == [joined, "rate=2", joined, xeon, joined]

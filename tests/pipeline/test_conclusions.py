@@ -209,16 +209,13 @@ def test_cores_are_the_operations_of_the_details(values: list[list[Any]]) -> Non
         assert row["shown_at"] == 4 * max(len(cells) - 1, 0)
 
 
-# -- older files ------------------------------------------------------------------------------------------------------
-
-
-def test_a_table_of_faults_of_version_2_has_its_nodes_as_a_list(judged: RunFiles) -> None:
+def test_a_table_that_lacks_a_column_has_nulls_there_and_one_of_another_type_is_refused(judged: RunFiles) -> None:
     part = judged.table("faults") / "part-00000.parquet"
     now = pq.ParquetFile(part).read()
-    old = now.drop_columns(["family", "reason", "target_nodes"]).append_column("nodes", pa.array(['["n1","é"]']))
-    pq.write_table(old.replace_schema_metadata({**now.schema.metadata, b"harness.version": b"2"}), part)
+    old = now.drop_columns(["family", "reason"])
+    pq.write_table(old, part)
     (row,) = read_table(judged.table("faults"), "faults").to_pylist()
-    assert (row["target_nodes"], row["family"], row["started"]) == (["n1", "é"], None, SECOND)
+    assert (row["reason"], row["family"], row["started"]) == (None, None, SECOND)
     pq.write_table(old.set_column(0, "id", pa.array(["1"])).replace_schema_metadata(now.schema.metadata), part)
     with pytest.raises(FormatError, match="the column id of faults is string, where this release has int64"):
         read_table(judged.table("faults"), "faults")

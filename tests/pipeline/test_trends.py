@@ -127,14 +127,6 @@ def test_other_settings_or_another_machine_begin_a_new_series(change: dict[str, 
     assert open_ones([*nights(200, 0, 60, machine="EPYC"), *nights(170, 60, 30, **{"machine": "EPYC"} | change)]) == []
 
 
-def test_runs_of_earlier_releases_without_a_machine_are_what_later_ones_are_compared_with() -> None:
-    older = nights(200, 0, 60, machine=None)
-    assert open_ones([*older, *nights(170, 60, 5, machine="EPYC")]) == [("rate", "t/060")]
-    former = [row(n, system_version="0.3.2", machine=None, recoveries_ms="[400.0, 500.0]") for n in range(5)]
-    later = [row(n, machine="EPYC", recoveries_ms="[900.0, 1000.0]") for n in range(5, 10)]
-    assert trends([*former, *later])[1]["compared_with"] == "0.3.2"
-
-
 def test_a_run_after_which_the_rate_never_came_back_is_the_slowest() -> None:
     never = {"recovery_times_ms": [], "recovery_ms": None, "never_recovered": 3, "censored_times_ms": [9.0, 9.0, 9.0]}
     rows = [row(n, recovery_times_ms=[400.0 + n * 7 % 5]) for n in range(60)]

@@ -13,7 +13,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -22,7 +21,7 @@ from history import SECOND, FormatError, RunFiles
 from history.readers import read_any
 from history.readers.convert import convert_history
 from history.recording import Recording
-from history.tables.schemas import ALL_TABLES, RUNS, TABLES, WINDOWS
+from history.tables.schemas import ALL_TABLES, RUNS
 from history.tables.warehouse import read_runs
 from pipeline import Tables, append_run, ingest, local_tables, read_all, read_table, run_tables
 from pipeline.spark.hadoop_fs import listing
@@ -486,21 +485,6 @@ def test_what_is_wrong_with_a_foreign_history_is_reported_with_its_own_lines(tmp
         monkeypatch.setattr(staging, "convert_history", partial(convert_history, **options))
         (outcome,) = ingest([path], tmp_path / "warehouse", deadline_s=10)
         assert outcome.error == f"FormatError: {path}: line 5: process 1 has an open operation, invoked at line 2"
-
-
-def test_tables_of_version_1_are_brought_as_todays(judged, tmp_path) -> None:
-    run, warehouse = judged(1), tmp_path / "warehouse"
-    for name in TABLES:
-        table = read_table(run.table(name), name)
-        if name == "windows":
-            table = table.filter(pc.equal(table["split"], "all")).drop(["split", "key", "node"])
-        stamps = {**table.schema.metadata, b"harness.version": b"1"}
-        pq.write_table(table.replace_schema_metadata(stamps), run.table(name) / "part-00000.parquet")
-    (run.tables / "manifest.json").unlink()
-    assert append_run(warehouse, run)
-    (brought,) = (warehouse / "tables" / "windows").glob("month=2026-01/*.parquet")
-    assert pq.read_schema(brought).names == ["run", *WINDOWS.names]
-    assert set(read_all(warehouse, "windows")["split"].to_pylist()) == {"all"}
 
 
 def everything(warehouse: Path) -> dict[str, Any]:
