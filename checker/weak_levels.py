@@ -297,7 +297,8 @@ def _has_order(operations: Sequence[Operation], initial: Any, limits: Limits, mo
             for which, (one, before) in enumerate(doubtful)
             if which not in used and (one.process not in number or places[number[one.process]] >= before)
         ]
-        for one, session, which in writes:
+        # The last is taken first: in the order of real time, in which most systems take effect, and in doubt the last.
+        for one, session, which in sorted(writes, key=_latest_first):
             after = {**dict(held), one.key: freeze(one.value)}
             moved = places if session is None else (*places[:session], places[session] + 1, *places[session + 1 :])
             state = (
@@ -308,6 +309,10 @@ def _has_order(operations: Sequence[Operation], initial: Any, limits: Limits, mo
                 seen.add(state)
                 stack.append(state)
     return False
+
+
+def _latest_first(write: tuple[Operation, int | None, int | None]) -> tuple[bool, int]:
+    return write[1] is not None, -write[0].invoke_index
 
 
 def _before(one: Operation, operations: Iterable[Operation]) -> int:

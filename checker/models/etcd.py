@@ -7,7 +7,7 @@ revision, because the state does not hold what was.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -54,6 +54,23 @@ class Etcd(Model):
     initial: State = _Store()
     reads = frozenset({"range"})
 
+    def __init__(self, taken: frozenset[int] | None = None) -> None:
+        """``taken`` are the revisions that answered transactions made: nothing else made one of them."""
+        self.taken = taken
+
+    def judged_as(self, operations: Sequence[Operation]) -> tuple[Model, Sequence[Operation]] | None:
+        """The same with what is known of the revisions, without which each request in doubt may have made any."""
+        if self.taken is not None:
+            return None
+        return Etcd(frozenset(one.result[0] for one in operations if _has_changed(one))), operations
+
+    def witnesses(self, core: Sequence[Operation], operations: Iterable[Operation]) -> list[Operation]:
+        """The transactions that made the revisions which a request in doubt could have made otherwise."""
+        if all(one.outcome == "ok" for one in core):
+            return []
+        last = max((one.result[0] for one in core if one.outcome == "ok"), default=0)
+        return [one for one in operations if _has_changed(one) and one.result[0] <= last]
+
     def admit(self, f: str, value: Any, result: Any) -> None:
         if f not in _FUNCTIONS:
             raise ModelError(f"an etcd has no operation {f!r}")
@@ -66,6 +83,8 @@ class Etcd(Model):
         if f not in _FUNCTIONS:
             raise ModelError(f"an etcd has no operation {f!r}")
         after, answer = _STEPS[f](state, value)
+        if result is UNKNOWN and after.revision > state.revision and after.revision in (self.taken or ()):
+            return ILLEGAL
         return after if result is UNKNOWN or answer is None or _agree(answer, result) else ILLEGAL
 
     def describe(self, state: State) -> str:
@@ -77,6 +96,15 @@ class Etcd(Model):
             return _WORDS[operation.f](operation.value) + _answered(operation)
         except (KeyError, TypeError, ValueError, IndexError):
             return ""
+
+
+def _has_changed(operation: Operation) -> bool:
+    """Whether an answered transaction certainly made a revision: it put something, or says that it deleted."""
+    if operation.f != "transaction" or operation.outcome != "ok" or len(operation.result) != 3:
+        return False
+    _, failed, results = operation.result
+    steps = operation.value[2 if failed else 1]
+    return any(step[0] == "put" and not step[3] for step in steps) or any(result[0] for result in results)
 
 
 def _range(store: _Store, value: Any) -> tuple[_Store, Any]:

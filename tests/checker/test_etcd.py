@@ -37,6 +37,13 @@ def test_verdicts_are_those_of_all_orders(tmp_path: Path) -> None:
     assert min(seen.values()) > 20
 
 
+def test_dozens_of_requests_in_doubt_leave_a_verdict(tmp_path: Path) -> None:
+    """Each could have made any revision, were those not made by answered ones."""
+    operations = report(3, 400)
+    assert sum(bool(one["Output"]["Error"]) for one in operations) > 40
+    assert check(written(operations, tmp_path / "operations.json")).verdict == "valid"
+
+
 def operation(number: int, asked: dict[str, Any], output: dict[str, Any]) -> dict[str, Any]:
     return {"ClientId": 1, "Input": asked, "Call": 10 * number, "Output": output, "Return": 10 * number + 5}
 

@@ -191,6 +191,17 @@ def test_store_buffers_are_no_fault_of_one_key() -> None:
     )
 
 
+def test_many_keys_that_are_read_in_real_time_need_no_long_search() -> None:
+    random, held = Random(1), dict[str, int | None].fromkeys("xyz")
+    operations = []
+    for place in range(2000):
+        key = random.choice("xyz")
+        if random.random() < 0.5:
+            held[key] = place + 1
+        operations.append(op(place % 5, "write" if held[key] == place + 1 else "read", held[key], place, key))
+    assert check(operations, "register:sequential").verdict == "valid"
+
+
 def test_a_repeated_value_leaves_session_guarantees_undecided() -> None:
     operations = [op(0, "write", 1, 0), op(0, "write", 1, 1), op(1, "read", 1, 2)]
     report = check(operations, "register:monotonic-reads")
