@@ -37,6 +37,7 @@ LOAD: Final = "the load"
 RESTART: Final = "the restart"
 
 #: Clients must have asked in vain for the time to recover, less at most this (s), in which workers wait for answers.
+#: When they do not ask for longer than that, the gap does not count either.
 PAUSE_S: Final = 5.0
 
 Rule: TypeAlias = Literal["own", "indexes", "operations"]
@@ -147,13 +148,16 @@ class Recovery:
     @property
     def service_took(self) -> float:
         """The longest that clients asked before they were served (s)."""
-        waits = (one.granted - one.asked for one in self.services.values() if one.granted is not None)
+        waits = (one.waited for one in self.services.values() if one.granted is not None)
         return max(waits, default=0) / 1e9
 
     @property
     def took(self) -> float:
-        """Like ``seconds``, without the time that went by before clients asked: that is not the system's."""
-        moments = [self.together] if self.rule == "own" else self.reached.values()
+        """Like ``seconds``, without the time in which clients did not ask: that is not the system's.
+
+        Where something was left open, it took at least this long.
+        """
+        moments = [] if self.undecidable else [self.together] if self.rule == "own" else self.reached.values()
         nodes = max((moment - self.healed_at for moment in moments if moment is not None), default=0) / 1e9
         return max(nodes, self.service_took)
 

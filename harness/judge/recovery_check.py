@@ -176,9 +176,10 @@ def _services(
 ) -> tuple[dict[Want, Service], str]:
     """How clients were served since a moment, as far as that can be held against the system; and what cannot be."""
     load, system, limit = recorded.plan.load, recorded.plan.under_test, recorded.plan.recovery_time
-    found = services_since(moment, operations, load)
+    pause_s = min(PAUSE_S, limit / 4)
+    found = services_since(moment, operations, load, round(pause_s * SECOND))
     ever = services_since(0, recorded.operations, load)
-    enough = round((limit - min(PAUSE_S, limit / 4)) * SECOND)
+    enough = round((limit - pause_s) * SECOND)
     services: dict[Want, Service] = {}
     why: dict[str, list[Want]] = {}
     for want in wants:
@@ -192,7 +193,7 @@ def _services(
             services[want] = service
         elif want[1] is None and ever[want].granted is None:
             why.setdefault(NEVER, []).append(want)
-        elif service.until - service.asked < enough:
+        elif service.waited < enough:
             why.setdefault(BRIEFLY, []).append(want)
         else:
             services[want] = service
@@ -282,9 +283,15 @@ def _failure(found: RecoveryFindings, limit: float) -> tuple[Recovery, str] | No
     if load.failed:
         before = f"{heal.reached_sentence()}, but " if heal.seconds is not None and not heal.open else ""
         return load, f"{before}after the load {load.sentence()}"
-    if not (heal.open or load.open) and (slowest := max(heal, load, key=_took)).took > limit + SLACK_S:
+    slowest = max(heal, load, key=lambda recovery: recovery.took)
+    if slowest.took <= limit + SLACK_S:
+        return None
+    left = dict.fromkeys([*heal.open, *load.open])
+    if not left:
         return slowest, _time_sentence(found, limit)
-    return None
+    return slowest, "; ".join(
+        [_part_that_was_late(slowest, "the load" if slowest is load else heal.event, limit), *left]
+    )
 
 
 def _late(heal: Recovery, limit: float) -> str:
@@ -293,6 +300,13 @@ def _late(heal: Recovery, limit: float) -> str:
         return ""
     took = (heal.served_again - heal.healed_at) / SECOND
     return f"; operations succeeded again only {took:.1f} s after {heal.event}"
+
+
+def _part_that_was_late(recovery: Recovery, event: str, limit: float) -> str:
+    """Say what came back only after the limit, where not everything could be observed."""
+    if recovery.service_took > limit + SLACK_S:
+        return f"operations succeeded again only {recovery.service_took:.1f} s after clients asked for them"
+    return f"the nodes caught up only {recovery.took:.1f} s after {event}"
 
 
 def _took(recovery: Recovery) -> float:

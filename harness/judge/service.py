@@ -8,6 +8,7 @@ separately for reads and for changes.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
@@ -31,10 +32,12 @@ _UNCHANGED: Final[Mapping[str, tuple[str, ...]]] = {"acquire": ("held",), "relea
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """One want since some moment: when it was first asked for, until when (ns), and first granted (None: never)."""
+    """One want since some moment: how long clients asked for it until it was granted, and when that was (ns).
 
-    asked: int
-    until: int
+    What was never granted (None) was asked for in vain for that long.
+    """
+
+    waited: int
     granted: int | None
 
 
@@ -68,20 +71,40 @@ def _side(workload: Workload, f: str) -> str:
     return READS if f in workload.reads else CHANGES
 
 
-def services_since(moment: int, operations: Sequence[Operation], workload: Workload) -> dict[Want, Service]:
-    """How each want was served by the operations that were invoked since a moment (ns); none that was not asked for."""
-    found: dict[Want, Service] = {}
+def services_since(
+    moment: int, operations: Sequence[Operation], workload: Workload, pause: int = 0
+) -> dict[Want, Service]:
+    """How each want was served by the operations that were invoked since a moment (ns); none that was not asked for.
+
+    Clients that ask again within ``pause`` (ns) of an answer have asked all the time; a longer gap does not count.
+    """
+    asked: dict[Want, list[tuple[int, int]]] = {}
+    granted: dict[Want, int] = {}
     end = max((op.ended for op in operations), default=moment)
     for op in operations:
         if op.invoked < moment:
             continue
-        granted = op.returned if was_granted(op.f, op.outcome, op.error, op.result) else None
         until = end if op.returned is None else op.returned
         for want in met_by(workload, (called(op.f, op.value), op.node)):
-            before = found.get(want, Service(op.invoked, until, None))
-            earlier = [moment for moment in (before.granted, granted) if moment is not None]
-            found[want] = Service(before.asked, max(before.until, until), min(earlier, default=None))
-    return found
+            asked.setdefault(want, []).append((op.invoked, until))
+            if was_granted(op.f, op.outcome, op.error, op.result):
+                granted[want] = min(granted.get(want, until), until)
+    return {
+        want: Service(_covered(spans, granted.get(want, end), pause), granted.get(want))
+        for want, spans in asked.items()
+    }
+
+
+def _covered(spans: Iterable[tuple[int, int]], until: int, pause: int) -> int:
+    """The time (ns) that spans cover up to a moment, with the gaps between them that are no longer than a pause."""
+    total, reached = 0, -math.inf
+    for begin, end in sorted(spans):
+        if begin > until:
+            break
+        end = min(end, until)
+        total += max(0, end - (int(reached) if begin - reached <= pause else begin))
+        reached = max(reached, end)
+    return total
 
 
 def wants_text(wants: Iterable[Want]) -> str:

@@ -58,7 +58,7 @@ def test_a_node_that_answers_and_applied_nothing_is_not_silent() -> None:
 
 def test_a_kind_that_is_not_served_is_no_recovery_although_all_have_caught_up() -> None:
     probes = [LEADER, *(probe(1, node, 50) for node in NODES)]
-    read, write = Service(HEAL, HEAL + S, HEAL + S), Service(HEAL, HEAL + 60 * S, None)
+    read, write = Service(S, HEAL + S), Service(60 * S, None)
     recovery = assess(probes, NODES, HEAL, {("read", None): read, ("write", None): write, (CHANGES, None): write})
     assert (recovery.complete, recovery.finished_at, recovery.failed) == (False, None, True)
     assert recovery.sentence() == "no write succeeded after the heal"

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from harness.judge.damage import damages_of
 from harness.judge.judge import judge
 from harness.judge.recorded import Recorded
+from harness.judge.recovery_check import BRIEFLY, UNASKED
+from harness.judge.service import Service, services_since
 from harness.runstate import RunState
 from history import Check, KeyVerdict, Operation, Probe, Receipt
 from history.records.operations import NEVER_MADE, UNAPPLIED
@@ -294,6 +296,56 @@ def test_an_acknowledgement_of_what_was_never_applied_is_no_commit() -> None:
     swept = [replace(op, outcome="ok", error=UNAPPLIED) if op.phase == "final" else op for op in (*OPERATIONS, *vain)]
     check = check_of(replace(recorded(), operations=swept))
     assert (check.verdict, check.seen) == ("invalid", "no read and no write succeeded after the heal")
+
+
+def test_a_time_in_which_clients_did_not_ask_is_not_held_against_the_system() -> None:
+    """Asked at both ends of the time to recover, or all through it."""
+    begin, end = asked_in_vain(range(61, 63), "read", "write"), asked_in_vain(range(119, 122), "read", "write")
+    gap = check_of(replace(recorded(), operations=(*OPERATIONS[:3], *begin, *end)))
+    assert (gap.verdict, gap.seen) == ("unknown", f"read, write and changes {BRIEFLY}")
+    whole = asked_in_vain(range(61, 122), "read", "write")
+    assert check_of(replace(recorded(), operations=(*OPERATIONS[:3], *whole))).verdict == "invalid"
+
+
+def test_nor_does_it_make_an_answer_late() -> None:
+    def answered_at_101(asked: range) -> Check:
+        back = [operation(101, f, phase="final") for f in ("read", "write")]
+        vain = asked_in_vain(asked, "read", "write")
+        return check_of(replace(recorded(), operations=(*OPERATIONS[:3], *vain, *back)))
+
+    assert answered_at_101(range(31, 33)).verdict == "valid"
+    assert answered_at_101(range(31, 101)).verdict == "invalid"
+
+
+@pytest.mark.parametrize(("answered", "verdict"), [(101, "invalid"), (80, "unknown")])
+def test_what_came_back_late_is_judged_although_something_else_was_left_open(answered: int, verdict: str) -> None:
+    """Nobody asked for a write since the heal at 31 s; a read was asked for at once, and answered then."""
+    reads = (*asked_in_vain(range(31, answered), "read"), operation(answered, "read", phase="final"))
+    check = check_of(replace(recorded(), operations=(*OPERATIONS[:3], *reads)))
+    assert check.verdict == verdict
+    assert f"write and changes {UNASKED}" in check.seen
+
+
+@settings(max_examples=draws(100, 2000))
+@given(
+    st.lists(st.tuples(st.integers(0, 20), st.integers(0, 5)), min_size=1, max_size=5),
+    st.integers(0, 26), st.integers(0, 6),
+)  # fmt: skip
+def test_the_time_asked_is_what_operations_cover_and_short_gaps(
+    asked: list[tuple[int, int]], granted: int, pause: int
+) -> None:
+    spans = [(begin, begin + length) for begin, length in asked if begin <= granted]
+    vain = [replace(operation(0, "read", outcome="fail"), invoked=b, returned=e) for b, e in spans]
+    last = replace(operation(0, "read"), invoked=granted, returned=granted)
+    spans.append((granted, granted))
+
+    def counts(at: int) -> bool:
+        before, after = [end for _, end in spans if end <= at], [begin for begin, _ in spans if begin > at]
+        short = bool(before and after) and min(after) - max(before) <= pause
+        return short or any(begin <= at < end for begin, end in spans)
+
+    service = services_since(0, [*vain, last], good().plan.load, pause)[("read", None)]
+    assert service == Service(sum(map(counts, range(granted))), granted)
 
 
 def test_a_read_of_what_was_never_made_is_no_sign_of_a_cluster_that_serves() -> None:
