@@ -101,9 +101,9 @@ def _covered(spans: Iterable[tuple[int, int]], until: int, pause: int) -> int:
     for begin, end in sorted(spans):
         if begin > until:
             break
-        end = min(end, until)
-        total += max(0, end - (int(reached) if begin - reached <= pause else begin))
-        reached = max(reached, end)
+        stop = min(end, until)
+        total += max(0, stop - (int(reached) if begin - reached <= pause else begin))
+        reached = max(reached, stop)
     return total
 
 
