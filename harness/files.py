@@ -136,11 +136,7 @@ def check_file(path: Path, asked: FileCheckOptions) -> Checked:
         return replace(checked, notes=(*notes_on(path, stored, checked.report), *checked.notes))
     with _errors_named(path), at_rest(path) as file:
         history = read_foreign(file, asked)
-        if asked.model is None and history.model is None and history.format == "jsonl":
-            raise UsageError(
-                f"{path}: no model judges this history, but a check of its system: give the run's directory, or --model"
-            )
-        name = asked.model or history.model or "register"
+        name = _model_of(history, asked, path)
         initial = history.initial if asked.initial is None else json_or_word(asked.initial)
         taken = take(history, name, initial)
         name = _name_of(taken.model, name)
@@ -159,7 +155,7 @@ def check_file(path: Path, asked: FileCheckOptions) -> Checked:
             failure = f"the checker failed: {failure_text(error)}"
         left = max(asked.deadline_s - (time.monotonic() - started), 0.0)
         deciding = () if failure else _deciding(report, read, taken.model, asked, left)
-        notes = (*history.assumed, *taken.notes, *deciding)
+        notes = (*_assumed(history, path), *taken.notes, *deciding)
         return Checked(_worth(report, read, taken.model), name, read, failure, notes)
 
 
@@ -212,6 +208,26 @@ def read_foreign(file: Path, asked: FileCheckOptions, large: int = LARGE) -> For
         raise UsageError(f"--format: {hint(asked.format, tuple(FORMATS))}, not {asked.format!r}")
     fields = None if asked.fields is None else FieldMap.parse(_mapping(asked.fields))
     return read_any(file, model=asked.model, large=large, name=asked.format, fields=fields)
+
+
+def _model_of(history: Foreign, asked: FileCheckOptions, path: Path) -> str:
+    """The name of the model that judges a history.  Raises UsageError for one that none judges."""
+    if asked.model is None and history.model is None and history.format == "jsonl":
+        raise UsageError(
+            f"{path}: no model judges this history, but a check of its system: give the run's directory, or --model"
+        )
+    return asked.model or history.model or "register"
+
+
+def _assumed(history: Foreign, path: Path) -> tuple[str, ...]:
+    """What was assumed of a file; of etcd's operations in a single file also that it has those of all clients."""
+    if history.format != "etcd" or file_type(path) != stat.S_IFREG:
+        return history.assumed
+    note = (
+        "these must be the operations of all clients, because what another one put looks like a violation: give the "
+        "directory of the report, or `cat client-*/operations.json | harness check -`"
+    )
+    return (note, *history.assumed)
 
 
 def _mapping(text: str) -> str:
@@ -417,7 +433,7 @@ def plainly(path: Path, asked: FileCheckOptions, large: int = LARGE) -> tuple[Pl
         if (columns := history.columns) is not None:
             rows = [columns.operation(row) for row in range(columns.invoke.size)]
             history = replace(history, operations=rows, columns=None)
-        name = asked.model or history.model or "register"
+        name = _model_of(history, asked, path)
         initial = history.initial if asked.initial is None else json_or_word(asked.initial)
         taken = take(history, name, initial)
         if asked.null == "unknown":
@@ -428,7 +444,7 @@ def plainly(path: Path, asked: FileCheckOptions, large: int = LARGE) -> tuple[Pl
         if initial is not None and isinstance(taken.model, Bank):
             model, initial = f"{model}-unknown", balances(initial)
         header = Header(test=path.name, model=model)
-        return Plain(header, as_plain_events(taken, initial), (*history.assumed, *taken.notes)), history
+        return Plain(header, as_plain_events(taken, initial), (*_assumed(history, path), *taken.notes)), history
 
 
 def write_plainly(path: Path, asked: FileCheckOptions, target: Path) -> None:

@@ -38,6 +38,13 @@ def test_the_page_of_a_file(answer: str, word: str, tmp_path: Path, capsys: pyte
     assert sorted(one.name for one in tmp_path.iterdir()) == ["history.edn", "history.edn.report.html"]
 
 
+def test_a_history_that_no_model_judges_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "other.jsonl"
+    path.write_text('{"format":"harness-history","version":2,"model":null}\n')
+    assert run_command(["report", str(path)]) == 254
+    assert "no model judges this history" in capsys.readouterr().err
+
+
 def test_a_directory_of_jepsens_store_gets_its_page_and_the_comparison(tmp_path: Path) -> None:
     (tmp_path / "history.edn").write_text(edn("4"))
     (tmp_path / "results.edn").write_text("{:valid? true}")
