@@ -261,9 +261,13 @@ class Recording:
             self._room_for_logs -= size
         return BytesIO(self._logs[path])
 
+    def logs_of(self, node: str) -> list[Path]:
+        """The logs in a node's directory."""
+        return sorted((self.files.nodes / node).glob("*.log*"))
+
     def log_lines(self, node: str) -> Iterator[str]:
         """Yield the lines of all logs in a node's directory.  Raises OSError and UnsafeFileError."""
-        for path in sorted((self.files.nodes / node).glob("*.log*")):
+        for path in self.logs_of(node):
             yield from self.lines_of(path)
 
     def lines_of(self, path: Path) -> Iterator[str]:

@@ -9,7 +9,7 @@ logged, the kinds that prove it.  They are written once, in TOML, and suites ref
     name = "never-catches-up"
     kinds = ["no-recovery"]
     log = '\\[Push-{node}\\]Reset write index to \\d+'     # a regex; {node}: one that the check names; none: any logs
-    times = 100                       # so many lines at the least; 1 if left out
+    times = 100                       # so many lines at the least, of several expressions the first; 1 if left out
     faults = ["crash-all"]            # one of these was installed, on a node that the check names; none: any
     only_with = ["log-alarm"]         # some of the kinds: any other counts only beside one of these; none: by itself
     after_heal_s = 20                 # only lines count that were logged so long after the last heal; 0: all
@@ -23,19 +23,23 @@ A mark is a line that a healthy run never writes.  Where every run writes such l
 - ``log`` may be several expressions, each for a line of its own: together they count where groups of one name have the
   same text in all of them.  A line is preceded by its node, as in ``n1: …``, so that they can ask for the same one.
 - The group ``above`` must be a greater number than the group ``below``.
+- A line in which a named group took no part is no mark, nor one whose ``above``, ``below`` or ``log_end`` is no number.
 - ``{object}`` is the name by which logs call the object of the violation, and each object must bear the mark.
 - ``unless`` is an expression of a line that must not be there; the text of a group stands in it as ``{group}``.
 - ``workloads``: only in these the defect shows.
 
-Lines of the cluster's own start, before the run's first operation, are no marks.
+Lines of the cluster's own start, before the run's first operation, are no marks.  A line without a date is as old as
+the dated one before it in its file, or else as the first after it; in a file without any dates every line counts.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeAlias
@@ -119,28 +123,33 @@ class Defect(Struct, frozen=True, forbid_unknown_fields=True):
         patterns = [re.compile(_filled(one, words)) for one in self.lines]
         recorded = _Recorded(run)
 
-        def counts(node: str, line: str, groups: Mapping[str, str]) -> bool:
+        def counts(path: Path, number: int, line: str, groups: Mapping[str, str]) -> bool:
             logged = seconds_of(line, recorded.started)
             if logged is None:
-                return not self.after_heal_s and LOG_END not in groups
+                dated = self.after_heal_s or LOG_END in groups
+                return not dated and number >= recorded.lines_of_start(path)
             if logged < (since if self.after_heal_s else 0):
                 return False
-            return LOG_END not in groups or recorded.committed_above(node, logged, int(groups[LOG_END]))
+            return LOG_END not in groups or recorded.committed_above(path.parent.name, logged, int(groups[LOG_END]))
 
         def matches(pattern: re.Pattern[str]) -> Iterator[_Line]:
-            for node in searched:
-                for number, line in enumerate(run.log_lines(node)):
-                    found = pattern.search(f"{node}: {line}")
-                    if found is not None and counts(node, line, found.groupdict()):
-                        yield (node, number), found.groupdict()
+            for path in (path for node in searched for path in run.logs_of(node)):
+                for number, line in enumerate(run.lines_of(path)):
+                    groups = _groups(pattern.search(f"{path.parent.name}: {line}"))
+                    if groups is not None and counts(path, number, line, groups):
+                        yield (path, number), groups
 
-        def denied(groups: Mapping[str, str]) -> bool:
-            if self.unless is None:
-                return False
-            denies = re.compile(_filled(self.unless, {**words, **_braced(groups)}))
+        @cache
+        def appears(denying: str) -> bool:
+            denies = re.compile(denying)
             return any(denies.search(f"{node}: {line}") for node in searched for line in run.log_lines(node))
 
-        marks = (one for one in _together(map(matches, patterns)) if _in_order(one) and not denied(one))
+        def holds(groups: Mapping[str, str]) -> bool:
+            denied = self.unless is not None and appears(_filled(self.unless, {**words, **_braced(groups)}))
+            return _in_order(groups) and not denied
+
+        first, *others = patterns
+        marks = _completed(matches(first), list(map(matches, others)), holds)
         return sum(1 for _ in islice(marks, self.times))
 
 
@@ -157,6 +166,22 @@ class _Recorded:
         """Read when a run started.  Raises OSError, and FormatError for files that cannot be read."""
         self.started = run.header.started
         self._run = run
+        self._lines_of_start: dict[Path, float] = {}
+
+    def lines_of_start(self, path: Path) -> float:
+        """How many lines at the head of a log are of the cluster's own start, as far as dates show."""
+        if path not in self._lines_of_start:
+            early, lines = False, 0.0
+            for number, line in enumerate(self._run.lines_of(path)):
+                logged = seconds_of(line, self.started)
+                if logged is not None and logged >= 0:
+                    lines = number if early else 0
+                    break
+                early = early or logged is not None
+            else:
+                lines = math.inf if early else 0
+            self._lines_of_start[path] = lines
+        return self._lines_of_start[path]
 
     @cached_property
     def _probes(self) -> dict[str, list[tuple[float, int]]]:
@@ -172,24 +197,59 @@ class _Recorded:
 
 
 #: A line that one expression of a mark matches: which line, and its groups.
-_Line: TypeAlias = tuple[tuple[str, int], Mapping[str, str]]
-_Chosen: TypeAlias = tuple[frozenset[tuple[str, int]], Mapping[str, str]]
+_Line: TypeAlias = tuple[tuple[Path, int], Mapping[str, str]]
+#: Groups whose text is a number.
+_NUMBERS: Final = (LOG_END, "above", "below")
 
 
-def _together(found: Iterable[Iterable[_Line]]) -> Iterator[Mapping[str, str]]:
-    """The groups of each choice of different lines, one for each expression, that agree in groups of the same name."""
-    first, *others = found
-    chosen: Iterable[_Chosen] = ((frozenset({line}), groups) for line, groups in first)
-    for lines in others:
-        chosen = _beside(chosen, list(lines))
-    yield from (groups for _, groups in chosen)
+def _groups(found: re.Match[str] | None) -> dict[str, str] | None:
+    """The named groups of a line that is a mark; None of another."""
+    if found is None:
+        return None
+    groups = {name: text for name, text in found.groupdict().items() if text is not None}
+    whole = len(groups) == len(found.re.groupindex)
+    numbers = all(re.fullmatch(r"-?[0-9]+", groups[name]) for name in _NUMBERS if name in groups)
+    return groups if whole and numbers else None
 
 
-def _beside(chosen: Iterable[_Chosen], lines: Sequence[_Line]) -> Iterator[_Chosen]:
-    for taken, before in chosen:
-        for line, groups in lines:
-            if line not in taken and all(before.get(name, text) == text for name, text in groups.items()):
-                yield taken | {line}, {**before, **groups}
+def _completed(
+    first: Iterable[_Line], others: Sequence[Iterable[_Line]], holds: Callable[[Mapping[str, str]], bool]
+) -> Iterator[_Line]:
+    """The lines of the first expression that different lines of each other one complete to a mark that holds.
+
+    Groups of the same name must agree.  Lines with the same groups stand for each other: as many are kept as there are
+    expressions, so that one of them is always left.
+    """
+    kept = [_few_of_each(lines, 1 + len(others)) for lines in others]
+    known: dict[tuple[frozenset[tuple[str, str]], tuple[Path, int] | None], bool] = {}
+    shared = {place for lines in kept for place, _ in lines}
+
+    def completes(groups: Mapping[str, str], taken: frozenset[tuple[Path, int]], left: Sequence[list[_Line]]) -> bool:
+        if not left:
+            return holds(groups)
+        return any(
+            completes({**groups, **more}, taken | {place}, left[1:])
+            for place, more in left[0]
+            if place not in taken and all(groups.get(name, text) == text for name, text in more.items())
+        )
+
+    for place, groups in first:
+        like = frozenset(groups.items()), place if place in shared else None
+        if like not in known:
+            known[like] = completes(groups, frozenset({place}), kept)
+        if known[like]:
+            yield place, groups
+
+
+def _few_of_each(lines: Iterable[_Line], most: int) -> list[_Line]:
+    """At most so many lines of those with the same groups."""
+    number, kept = Counter[frozenset[tuple[str, str]]](), list[_Line]()
+    for place, groups in lines:
+        like = frozenset(groups.items())
+        number[like] += 1
+        if number[like] <= most:
+            kept.append((place, groups))
+    return kept
 
 
 def _in_order(groups: Mapping[str, str]) -> bool:

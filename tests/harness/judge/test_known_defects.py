@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from itertools import permutations
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from msgspec.structs import replace as struct_replace
 
 from harness.errors import UsageError
@@ -18,6 +22,7 @@ from history.recording import Recording
 from history.records.finding import KnownDefect
 from history.records.probes import probes_header
 from history.records.violations import SHORT_LOGS, Violation, violations_of
+from tests.support.draws import draws
 
 SUITES = Path(__file__).parents[3] / "suites"
 
@@ -227,6 +232,84 @@ def test_several_lines_may_be_of_one_node_and_agree_in_more(run: RunFiles, lines
     log(run, "n1", *lines)
     log(run, "n2", "ran 5", "ran 5")
     assert AGAIN.explains(Violation("epochs", "wrong-epoch"), read(run), (), ()) is known
+
+
+MANY = Defect("many", ("wrong-epoch",), ("a", "b|a", "c|a|b", r"d (?P<above>\d+)", r"e (?P<below>\d+)"), times=3)
+EPOCHS = Violation("epochs", "wrong-epoch")
+
+
+@pytest.mark.parametrize(("lines", "known"), [(["d 7", "e 7"], False), (["d 7", "e 7", "d 8"], True)])
+def test_lines_that_are_alike_are_not_tried_in_every_choice(run: RunFiles, lines: list[str], known: bool) -> None:
+    """Two hundred of each would be eight million choices."""
+    log(run, "n1", *["a", "b", "c"] * 200, *lines)
+    assert MANY.explains(EPOCHS, read(run), (), ()) is known
+
+
+@pytest.mark.parametrize(("lines", "known"), [("aaa", True), ("aa", False), ("aab", False), ("abc", False)])
+def test_each_expression_takes_a_line_of_its_own_and_those_of_the_first_are_counted(
+    run: RunFiles, lines: str, known: bool
+) -> None:
+    log(run, "n1", *lines)
+    thrice = Defect("thrice", ("wrong-epoch",), ("a", "a|b", "a|c"), times=3)
+    assert thrice.explains(EPOCHS, read(run), (), ()) is known
+    assert not struct_replace(thrice, times=4).explains(EPOCHS, read(run), (), ())
+
+
+@settings(max_examples=draws(60, 2000))
+@given(st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 2)), max_size=6), st.integers(1, 4))
+def test_marks_are_those_of_every_choice_of_lines(words: list[tuple[str, int]], times: int) -> None:
+    lines = [f"{word} {number}" for word, number in words]
+    patterns = (r"a (?P<above>\d)", r"[ab] (?P<x>\d)", r"[ab] (?P<x>\d)", r"b (?P<below>\d)")
+
+    def marks(first: str) -> bool:
+        """Whether any choice of different lines has a first line, twice the same number, and falls."""
+        rest = list(lines)
+        rest.remove(first)
+        return first[0] == "a" and any(
+            one[2] == other[2] and last[0] == "b" and first[2] > last[2] for one, other, last in permutations(rest, 3)
+        )
+
+    with TemporaryDirectory() as folder:
+        run = RunFiles(Path(folder))
+        run.history.write_text(json.dumps(HEADER) + "\n")
+        log(run, "n1", *lines)
+        defect = Defect("choice", ("wrong-epoch",), patterns, times=times)
+        assert defect.explains(EPOCHS, read(run), (), ()) is (sum(map(marks, lines)) >= times)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "line", "known"),
+    [
+        (r"cut( at (?P<log_end>\d+))?", "cut", False),
+        (r"above (?P<above>\S+) below( (?P<below>\d+))?", "above 7 below", False),
+        (r"above (?P<above>\S+) below( (?P<below>\d+))?", "above x below 5", False),
+        (r"above (?P<above>\S+) below( (?P<below>\d+))?", "above 7 below 5", True),
+    ],
+)
+def test_a_line_that_lacks_what_a_group_asks_for_is_no_mark(
+    run: RunFiles, pattern: str, line: str, known: bool
+) -> None:
+    log(run, "n1", f"2026-11-25 10:00:20,000 {line}")
+    defect = Defect("lacks", ("wrong-epoch",), pattern, unless="never")
+    assert defect.explains(EPOCHS, read(run), (), ()) is known
+
+
+@pytest.mark.parametrize(
+    ("lines", "known"),
+    [
+        (["09:59:58,000 starts", "[TRUNCATE]", "10:00:01,000 serves"], False),
+        (["[TRUNCATE]", "09:59:58,000 starts", "10:00:01,000 serves"], False),
+        (["09:59:58,000 starts", "[TRUNCATE]"], False),
+        (["09:59:58,000 starts", "10:00:01,000 serves", "[TRUNCATE]"], True),
+        (["[TRUNCATE]", "10:00:01,000 serves"], True),
+        (["no date anywhere", "[TRUNCATE]"], True),
+    ],
+)
+def test_a_line_without_a_date_is_of_the_start_where_its_neighbours_are(
+    run: RunFiles, lines: list[str], known: bool
+) -> None:
+    log(run, "n3", *(f"2026-11-25 {line}" if line[0].isdigit() else line for line in lines))
+    assert CUT.explains(N3, read(run), (), ()) is known
 
 
 def test_a_defect_that_shows_only_in_some_workloads(run: RunFiles) -> None:
