@@ -36,6 +36,8 @@ from history.records.verdicts import count_kinds
 
 _GRAPH: Final = "value graph"
 _SEARCH: Final = "session search"
+#: These keep no order.
+ENGINES: Final = (_GRAPH, _SEARCH)
 #: The most states of the search, some 300 bytes each.
 _MOST_STATES: Final = 1_000_000
 _NEVER: Final = "never-written"
@@ -223,13 +225,18 @@ def _contradiction(level: str, pairs: Sequence[tuple[Operation, Operation] | Non
     ]
     if len(known) < len(pairs):
         said.append("at the start none of these had been written")
-    words = [(one, _did(one, named=False)) for pair in known for one in pair]
+    words = [(one, _what(one)) for pair in known for one in pair]
     return Counterexample.of_promise(level, f"{'; '.join(said)}: no order of the writes explains that", *words)
 
 
 def _did(operation: Operation, *, named: bool = True) -> str:
     said = f"wrote {operation.value}" if operation.f == "write" else f"read {_shown(operation.result)}"
     return f"process {operation.process} {said}" if named else said
+
+
+def _what(operation: Operation) -> str:
+    """What was written or read, and where."""
+    return _shown(operation.value if operation.f == "write" else operation.result) + _of(operation)
 
 
 def _shown(value: Any) -> str:
@@ -258,7 +265,7 @@ def _search(operations: Sequence[Operation], initial: Any, limits: Limits) -> _F
         f"process {mine[0].process} {', then '.join(_did(one, named=False) + _of(one) for one in mine)}"
         for mine in _sessions(kept)
     )
-    words = [(one, _did(one, named=False)) for one in kept]
+    words = [(one, _what(one)) for one in kept]
     return _Found(
         "invalid", _SEARCH, Counterexample.of_promise(SEQUENTIAL, f"{said}: no one order explains all of that", *words)
     )

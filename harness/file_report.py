@@ -71,6 +71,8 @@ def _spread(events: Iterable[Event]) -> list[Event]:
 def _results(checked: Checked, run: Recording, notes: tuple[str, ...]) -> Results:
     keys, operations = checked.report.keys, run.rows
     check = linearizability(keys, len(operations), violation_times(operations, keys, run.receipts))
+    if ":" in checked.model:
+        check = replace(check, asked=f"{checked.model}: the operations keep this level")
     return Results(
         verdict=check.verdict,
         sentence=answer_to_clients(check, keys),

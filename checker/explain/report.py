@@ -11,6 +11,7 @@ from checker.core.result import Report
 from checker.core.wording import plain
 from checker.models.levels import strongest
 from checker.transactions.check import ENGINE as TRANSACTIONS
+from checker.weak_levels import ENGINES as WITHOUT_ORDER
 from history import Counterexample, KeyVerdict
 from history.records.caveats import violations_text
 from history.records.text import and_listed, counted
@@ -31,7 +32,7 @@ def render(report: Report, *, width: int = 100, draw: Draw | None = None) -> str
     operations = sum(key.operations for key in report.keys)
     engines = ", ".join(sorted({key.engine for key in report.keys})) or "none"
     lines = [f"{report.verdict}: {counted(operations, 'operation')}, {counted(len(report.keys), 'key')}, by {engines}"]
-    if good and not bad:
+    if good and not bad and good[0].engine not in WITHOUT_ORDER:
         lines.append(_levels(good[0]) if good[0].engine == TRANSACTIONS else _linearizations(good))
     for key in bad[:_MAX_LISTED]:
         lines += ["", *_key(key, width, draw)]

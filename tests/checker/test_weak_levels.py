@@ -214,7 +214,7 @@ def test_a_repeated_value_leaves_session_guarantees_undecided() -> None:
     [("sequential", 0), ("monotonic-reads", 0), ("read-your-writes", 0), ("bounded-staleness=5s", 0),
      ("bounded-staleness=1500ms", 1)],
 )  # fmt: skip
-def test_the_level_of_a_file(level: str, code: int, tmp_path: Path) -> None:
+def test_the_level_of_a_file(level: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A read that is two seconds behind."""
     rows = [
         ("invoke", 0, "write", 3, 0),
@@ -229,8 +229,11 @@ def test_the_level_of_a_file(level: str, code: int, tmp_path: Path) -> None:
     path = tmp_path / "history.json"
     path.write_text(json.dumps(events))
     assert run_command(["check", str(path)]) == 1
+    capsys.readouterr()
     assert run_command(["check", "--level", level, str(path)]) == code
+    assert "in the time that was left" not in capsys.readouterr().out
     assert run_command(["report", "--model", f"register:{level}", str(path)]) == 0
+    assert f"register:{level}: the operations keep this level" in Path(f"{path}.report.html").read_text()
 
 
 @pytest.mark.parametrize("level", ["serial", "bounded-staleness", "bounded-staleness=5", "sequential=3s"])
