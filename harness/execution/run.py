@@ -337,7 +337,7 @@ def environment(plan: Plan, system: Deployment, remote: Remote) -> dict[str, Any
         "python": sys.version.split()[0],
         "packages": package_versions(remote),
         "nodes": {name: remote.address(name) for name in remote.names},
-        "roles": {name: ", ".join(roles) for name, roles in system.processes.items()},
+        "roles": system.processes,
     }
 
 

@@ -11,6 +11,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
+
 from harness.clusters import netns_names
 from harness.errors import CheckError
 from harness.judge.damage import Damages, damages_of
@@ -60,10 +62,18 @@ class Recorded:
         return AwakeClock(self.state.standstills)
 
     @property
+    def roles(self) -> dict[str, list[str]] | None:
+        """The names of the roles that ran on each node; None of a run that does not say."""
+        try:
+            return msgspec.convert(self.state.environment.get("roles"), dict[str, list[str]] | None)
+        except msgspec.ValidationError:
+            return None
+
+    @property
     def serving(self) -> tuple[str, ...]:
         """The nodes on which some role ran: all, of a run that does not say."""
-        roles = self.state.environment.get("roles")
-        return tuple(node for node in self.nodes if not isinstance(roles, dict) or roles.get(node, True))
+        roles = self.roles
+        return tuple(node for node in self.nodes if roles is None or roles.get(node, True))
 
     @property
     def keepers(self) -> tuple[str, ...]:

@@ -20,11 +20,9 @@ _FAMILIES: Final = frozenset({"kill", "pause"})
 
 def went_on(recorded: Recorded) -> dict[int, str]:
     """Map an installed fault's id to what its victims answered while they were stopped, in words."""
-    roles = recorded.state.environment.get("roles")
-    if not isinstance(roles, dict):
-        return {}
+    roles = recorded.roles or {}
     running = {node for node, names in roles.items() if names}
-    alone = {node for node in running if ", " not in roles[node]}
+    alone = {node for node, names in roles.items() if len(names) == 1}
     found: dict[int, str] = {}
     for receipt in recorded.receipts:
         if receipt.state != "installed" or receipt.family not in _FAMILIES or not stops(receipt.fault):

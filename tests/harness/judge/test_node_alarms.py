@@ -193,11 +193,11 @@ def test_the_restart_at_the_end_explains_another_process() -> None:
 
 def test_only_a_node_on_which_something_runs_owes_logs() -> None:
     lacking = with_probes(probe(1), log_hits={node: {} for node in NODES if node != "n3"})
-    roles = {**dict.fromkeys(NODES, "server"), "n3": ""}
+    roles = {"n1": ["server"], "n2": ["server"], "n3": []}
     assert check_of(lacking).seen == "no logs were collected of n3"
     without = replace(lacking.state, environment={"roles": roles})
     assert check_of(replace(lacking, state=without)).verdict == "valid"
-    with_one = replace(lacking.state, environment={"roles": {**roles, "n3": "server"}})
+    with_one = replace(lacking.state, environment={"roles": {**roles, "n3": ["server"]}})
     assert check_of(replace(lacking, state=with_one)).verdict == "unknown"
 
 

@@ -133,7 +133,7 @@ def test_a_run_without_faults_has_no_heal() -> None:
 
 def test_a_node_on_which_nothing_runs_has_nothing_to_recover() -> None:
     probes = tuple(one for one in probes_of() if one.node != "n3")
-    roles = {**dict.fromkeys(NODES, "server"), "n3": ""}
+    roles = {"n1": ["server"], "n2": ["server"], "n3": []}
     assert check_of(recorded(probes, environment={"roles": roles})).verdict == "valid"
     assert check_of(recorded(probes)).verdict == "unknown"
 

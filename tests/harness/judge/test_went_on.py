@@ -12,10 +12,10 @@ from harness.judge.went_on import went_on
 from history.records.operations import NEVER_MADE, UNAPPLIED
 from tests.support.harness.good_run import NODES, S, check_named, good, judged, operation, probe, receipt
 
-ONE = dict.fromkeys(NODES, "server")
+ONE = {node: ["server"] for node in NODES}
 
 
-def run_with(roles: dict[str, str], nodes: tuple[str, ...] = NODES, **more: Any) -> Recorded:
+def run_with(roles: object, nodes: tuple[str, ...] = NODES, **more: Any) -> Recorded:
     """A pause of these nodes that stood from 20 to 30 s."""
     whole = good()
     pause = receipt("hammer-time", nodes=nodes, family="pause")
@@ -42,13 +42,17 @@ DOWN = tuple(replace(probe(at, "n1", -1), error="timed out") for at in (20.5, 24
         (run_with(ONE, operations=(operation(19.95, "read"), operation(29.95, "read"))), False),
         # The third node, or another process on one of them, may have answered.
         (run_with(ONE, nodes=("n1", "n2"), operations=(operation(25, "write"),)), False),
-        (run_with({**ONE, "n1": "server, gateway"}, operations=(operation(25, "write"),)), False),
-        (run_with({"n1": "server", "n2": "", "n3": ""}, nodes=("n1",), operations=(operation(25, "write"),)), True),
+        (run_with({**ONE, "n1": ["server", "gateway"]}, operations=(operation(25, "write"),)), False),
+        (run_with({"n1": ["server"], "n2": [], "n3": []}, nodes=("n1",), operations=(operation(25, "write"),)), True),
         (run_with(ONE, nodes=("n1",), probes=(*DOWN, probe(29.5, "n1", 7))), True),
         # The first answer may be to a question of before; others may answer as they like.
         (run_with(ONE, nodes=("n1",), probes=(probe(20.1, "n1", 7), *DOWN, probe(30.2, "n1", 7))), False),
         (run_with(ONE, nodes=("n1",), probes=(*DOWN, probe(25, "n2", 7), probe(26, "n2", 7))), False),
-        (run_with({**ONE, "n1": "server, agent"}, nodes=("n1",), probes=(*DOWN, probe(29.5, "n1", 7))), False),
+        (run_with({**ONE, "n1": ["server", "agent"]}, nodes=("n1",), probes=(*DOWN, probe(29.5, "n1", 7))), False),
+        # A role may have any name.
+        (run_with({**ONE, "n1": ["server, big"]}, nodes=("n1",), probes=(*DOWN, probe(29.5, "n1", 7))), True),
+        (run_with({**ONE, "n1": "server"}, nodes=("n1",), probes=(*DOWN, probe(29.5, "n1", 7))), False),
+        (run_with({**ONE, "n1": None}, operations=(operation(25, "write"),)), False),
     ],
 )
 def test_answers_count_where_only_the_victim_can_have_given_them(run: Recorded, answered: bool) -> None:
