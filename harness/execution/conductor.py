@@ -213,7 +213,11 @@ class Conductor:
         return stagger(plan.rate, Stream(plan.rng(f"pace {plan.rate}")), operations, open=plan.loop == "open")
 
     def _without_pace(self, arrivals: Generator) -> Generator:
-        """The workload's own operations, out of what is left of :meth:`_arrivals`."""
+        """The workload's own operations, out of what is left of :meth:`_arrivals`.
+
+        A generator is a value that another one takes the place of with each operation: what is left of an inner one is
+        nowhere but in the outer one, and only who put them together knows its shape.
+        """
         assert isinstance(arrivals, Paced)
         return arrivals.child.child if isinstance(arrivals.child, On) and self._spares_workers else arrivals.child
 

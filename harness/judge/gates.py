@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import math
 import sys
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
+from itertools import accumulate
 from typing import Any, Final
 
 from checker.per_key import by_key
@@ -232,12 +234,11 @@ def _empty_thirds(recorded: Recorded, windows: Sequence[Window], inside: dict[in
     Operations at the beginning of a fault show nothing of the rest of it.  A third counts if :data:`TELLING` operations
     were due in it.
     """
-    main = [op for op in recorded.operations if op.phase == "main"]
+    under_way = under_way_in(op for op in recorded.operations if op.phase == "main")
     rate, shares, parts = recorded.plan.rate, _shares(recorded), []
     for window in windows:
         for name, third in zip(_THIRDS, window.thirds, strict=False):
-            under_way = any(op.invoked < third.end and (op.returned or math.inf) > third.begin for op in main)
-            if not under_way and rate * third.seconds >= TELLING:
+            if not under_way(third.begin, third.end) and rate * third.seconds >= TELLING:
                 parts.append(f"no operation was under way in the {name} third of {window.describe()}")
                 continue
             begun = {op.f for op in inside[window.id] if third.begin <= op.invoked < third.end}
@@ -245,6 +246,24 @@ def _empty_thirds(recorded: Recorded, windows: Sequence[Window], inside: dict[in
             if missing := [kind for kind in due if kind not in begun]:
                 parts.append(f"no {' and no '.join(missing)} was ok in the {name} third of {window.describe()}")
     return _few(parts)
+
+
+def under_way_in(operations: Iterable[Operation]) -> Callable[[int, int], bool]:
+    """Return whether any operation was under way at some time between two moments; one that never returned still is."""
+    ops = sorted(operations, key=_invoked)
+    begins = [op.invoked for op in ops]
+    #: The last end of the operations up to each place.
+    ends = list(accumulate((math.inf if op.returned is None else op.returned for op in ops), max))
+
+    def under_way(begin: int, end: int) -> bool:
+        before = bisect_left(begins, end)
+        return before > 0 and ends[before - 1] > begin
+
+    return under_way
+
+
+def _invoked(op: Operation) -> int:
+    return op.invoked
 
 
 def _few(parts: list[str]) -> list[str]:
@@ -274,11 +293,12 @@ def _together(recorded: Recorded, windows: Sequence[Window], inside: dict[int, l
 
 def within(windows: Sequence[Window], operations: Iterable[Operation]) -> dict[int, list[Operation]]:
     """Map a fault's id to the operations that were invoked after it stood and returned before its healing began."""
-    found: dict[int, list[Operation]] = {window.id: [] for window in windows}
-    for op in operations:
-        for window in windows:
-            if op.returned is not None and window.begin <= op.invoked and op.returned <= window.end:
-                found[window.id].append(op)
+    ops = sorted(operations, key=_invoked)
+    found: dict[int, list[Operation]] = {}
+    for window in windows:
+        first = bisect_left(ops, window.begin, key=_invoked)
+        last = bisect_right(ops, window.end, key=_invoked)
+        found[window.id] = [op for op in ops[first:last] if op.returned is not None and op.returned <= window.end]
     return found
 
 
