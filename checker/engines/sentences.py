@@ -77,10 +77,22 @@ def _log_order(words: _Words, core: Sequence[Call]) -> Counterexample:
             "future-read" if before.f != "append" else "log-order",
             f"{said}But {words.did(after)}, which was begun only after that and stands at or before that entry{also}.",
         )
+    gone = _gone_from_log(words, before)
     return words.example(
-        "lost-write" if before.f == "append" else "read-inversion",
-        f"{said}But {who(later)} began to {later.f} at {words.clock.at(later.invoked)} and did not see it: "
-        f"the log went back in time.",
+        "lost-write" if gone or before.f == "append" else "read-inversion",
+        f"{said}But {who(later)} began to {later.f} at {words.clock.at(later.invoked)} and did not see it"
+        f"{', and no final list has it' if gone else ''}: the log went back in time.",
+    )
+
+
+def _gone_from_log(words: _Words, before: Call) -> bool:
+    """Check whether the final lists all end before an entry that a call had shown."""
+    shown_by, final = words.op(before), words.scene.final_reads()
+    index = shown_by.value if before.f == "get" else shown_by.result
+    index = len(index) - 1 if before.f == "list" else index
+    return bool(final) and all(
+        read.f == "list" and len(read.result) <= index and read.invoke_index > (shown_by.return_index or 0)
+        for read in final
     )
 
 

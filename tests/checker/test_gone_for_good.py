@@ -107,3 +107,14 @@ def test_a_counter_whose_final_reads_lack_an_add_lost_it() -> None:
     assert kinds([*history, final("n1", 0, 4), final("n1", 5, 6)], "counter") == {"stale-read"}
     taken = [*history, on("n1", op(0, "add", -2, 4, 5))]
     assert kinds([*taken, final("n1", 0, 6)], "counter") == {"stale-read"}
+
+
+def test_an_entry_of_a_log_that_no_final_list_has_is_lost() -> None:
+    def listed(node: str, at: int, *entries: int) -> Operation:
+        return on(node, op(int(node[1:]) + 8, "list", list(entries), at, at + 1), "final")
+
+    history = [on("n1", op(0, "append", 7, 0, 1, result=0)), on("n2", op(1, "get", None, 2, 3))]
+    history[1] = replace(history[1], value=0, result=7)
+    assert kinds([*history, listed("n1", 4), listed("n2", 6)], "log") == {"lost-write"}
+    found = check_operations([*history, listed("n1", 4), listed("n2", 6, 7)], "log").counterexamples
+    assert all("no final list" not in one.sentence for one in found)
