@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from msgspec import Struct
+
 from harness.errors import UsageError
 from harness.plan import Plan
 from harness.suite.expectation import Expectation
@@ -51,9 +53,19 @@ class Cell:
 
     @classmethod
     def from_json(cls, record: dict[str, Any]) -> Cell:
-        plan = Plan.from_json(record["plan"])
-        expected = convert(record["expected"], Expectation)
-        return cls(record["name"], plan, expected, record["skip"], record.get("script", ""))
+        """Read the record of a cell.  Raises ValueError and UsageError when it is none."""
+        found = convert(record, _Record)
+        return cls(found.name, Plan.from_json(found.plan), found.expected, found.skip, found.script)
+
+
+class _Record(Struct):
+    """What :class:`Cell` is written as."""
+
+    name: str
+    expected: Expectation
+    skip: str
+    script: str
+    plan: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

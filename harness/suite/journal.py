@@ -14,7 +14,10 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
+
+import msgspec
+from msgspec import Meta, Struct
 
 from harness.clusters.locks import FileLock
 from harness.errors import StoreError, UsageError
@@ -48,11 +51,24 @@ class Begun:
 
     @classmethod
     def from_json(cls, record: dict[str, Any]) -> Begun:
-        """Read the record of a begun suite.  Raises ValueError, KeyError, TypeError, UsageError when it is none."""
+        """Read the record of a begun suite.  Raises ValueError, KeyError and UsageError when it is none."""
         if (record["format"], record["version"]) != (FORMAT, VERSION):
             raise ValueError(f"expected {FORMAT} version {VERSION}")
-        fields = {name: record[name] for name in cls.__slots__ if name != "cells"}
-        return cls(**fields, cells=tuple(Cell.from_json(cell) for cell in record["cells"]))
+        found = convert(record, _Record)
+        fields = {name: getattr(found, name) for name in cls.__slots__ if name != "cells"}
+        return cls(**fields, cells=tuple(map(Cell.from_json, found.cells)))
+
+
+class _Record(Struct):
+    """What :class:`Begun` is written as."""
+
+    name: str
+    file: str
+    seed: int
+    shard: str
+    retries: Annotated[int, Meta(ge=0)]
+    cluster: str
+    cells: list[dict[str, Any]]
 
 
 @dataclass(slots=True)
@@ -130,7 +146,7 @@ def unfinished(store: Path, name: str) -> Journal | None:
 def read_journal(root: Path) -> Journal:
     """Read the journal of a suite; a torn last line is left out, so its cell runs again.  Raises UsageError."""
     try:
-        begun = Begun.from_json(load_object((root / "suite.json").read_bytes()))
+        begun = Begun.from_json(load_object((root / "suite.json").read_bytes(), msgspec.json.decode))
         path = root / "attempts.jsonl"
         lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
         attempts = [convert(load_object(line), Attempt) for line in lines if line.endswith(b"\n")]

@@ -2,42 +2,17 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import shutil
-from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from harness.cli.main import run_command
 from history import RunFiles
 from tests.support.harness.recorded_run import NODES, record
-
-#: What stands in place of a value: every type of JSON, and texts that are legal and odd.
-ODD: list[Any] = [
-    None, True, -1, 1e308, 10**40, "", "\ud800", "\x1b[2J", "../../etc/passwd", "x" * 5000, [], [None], {}, {"": None},
-    [[[]]], {"a": {"b": []}},
-]  # fmt: skip
-
-
-def mutations(whole: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Each field without and with other values, by turns so that each field meets several and each value many."""
-    turn = 0
-    for name in whole:
-        without = copy.deepcopy(whole)
-        del without[name]
-        yield f"without {name}", without
-        for _ in range(3):
-            changed = copy.deepcopy(whole)
-            changed[name] = ODD[turn % len(ODD)]
-            yield f"{name}={str(ODD[turn % len(ODD)])[:12]!r}", changed
-            turn += 1
-    for odd in ODD:
-        yield f"all {str(odd)[:12]!r}", odd
-    yield "more", {**whole, "\ud800": "\ud800", "new": {"deep": [1]}}
+from tests.support.mutations import ODD, changed_at, mutations, places
 
 
 @pytest.fixture(scope="module")
@@ -68,22 +43,6 @@ def with_fault(run: RunFiles) -> None:
         events.append({"index": last["index"] + 1, "time": last["time"] + 10**7, "type": kind, "process": "nemesis",
                        "f": "bridge", "value": value})  # fmt: skip
     run.history.write_text("".join(f"{json.dumps(event)}\n" for event in events))
-
-
-def places(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The places of a JSON value, from outside to inside."""
-    yield place
-    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for name, inner in inside:
-        yield from places(inner, (*place, name))
-
-
-def changed_at(value: Any, place: tuple[Any, ...], odd: Any) -> Any:
-    if not place:
-        return odd
-    changed = copy.copy(value)
-    changed[place[0]] = changed_at(value[place[0]], place[1:], odd)
-    return changed
 
 
 @pytest.mark.parametrize("every", [40, pytest.param(3, marks=pytest.mark.nightly)])
@@ -132,3 +91,28 @@ def test_a_mutated_file_costs_a_sentence_and_no_traceback(
     assert leftovers == []
     assert wrong == []
     assert count >= 100 / every
+
+
+NOTE = {"cell": "a", "expected": {"verdicts": ["valid"], "kinds": []}, "outcome": "passed", "as_expected": True}
+
+
+@pytest.mark.parametrize("every", [12, pytest.param(1, marks=pytest.mark.nightly)])
+def test_the_note_of_a_suite_beside_a_run_costs_a_sentence_and_no_traceback(
+    run: RunFiles, every: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run.suite.write_text(json.dumps(NOTE))
+    assert run_command(["check", "--no-spark", str(run.root)]) == 0, capsys.readouterr().err
+    store, wrong = str(run.root.parents[1]), list[str]()
+    cases = [json.dumps(changed_at(NOTE, place, odd)) for place in places(NOTE) for odd in ODD]
+    for number, text in enumerate([*cases[::every], "{", "", "[" * 9000]):
+        run.suite.write_text(text)
+        warehouse = str(tmp_path / f"warehouse{number}")
+        for words in (
+            ["show", str(run.root)], ["ls", "--store", store], ["report", str(run.root)],
+            ["ingest", "--no-spark", "--store", store, "--warehouse", warehouse],
+        ):  # fmt: skip
+            code = run_command(words)
+            said = capsys.readouterr()
+            if code not in (0, 2, 254) or "Traceback" in said.err + said.out or "bug of the harness" in said.err:
+                wrong.append(f"{words[0]}: {text[:60]}: {code}: {said.err.strip().splitlines()[-2:]}")
+    assert wrong == []

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
@@ -17,6 +19,7 @@ from harness.suite.cells import Cell
 from harness.suite.journal import alone
 from history import extras
 from tests.support.harness.suite_toys import attempt, leave_run
+from tests.support.mutations import ODD, changed_at, places
 
 SUITE = """\
 budget = "1h"
@@ -290,3 +293,32 @@ def test_dry_run_lists_the_cells_and_touches_nothing(world: World, capsys: pytes
     assert "register-bridge+hammer-time-0.4.0" in lines[5]
     assert lines[-1].endswith("budget 60 min; 0 judged through Spark, 6 in their own process")
     assert not (world.path / "store").exists()
+
+
+@pytest.mark.parametrize("every", [60, pytest.param(1, marks=pytest.mark.nightly)])
+def test_a_mutated_suite_costs_a_sentence_and_no_traceback_when_it_is_resumed(
+    world: World, every: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (world.path / "toy.toml").write_text('[[matrix]]\nnemesis = ["bridge"]\n')
+    world.ends = {"register-bridge-0.4.0": "interrupted"}
+    assert world("--no-site") == 130
+    assert world("--no-site", "--resume") == 130, capsys.readouterr().err
+    root = world.folder.resolve()
+    whole, wrong = json.loads((root / "suite.json").read_text()), list[str]()
+    top = [(place, odd) for place in places(whole) if len(place) < 3 and place[:1] != ("cells",) for odd in ODD]
+    inner = [(place, odd) for place in places(whole) if place[:1] == ("cells",) for odd in ODD]
+    texts = [json.dumps(changed_at(whole, *case)) for case in [*top[:: max(1, every // 10)], *inner[::every]]]
+    for text in [*texts, "{", "", "[" * 9000]:
+        (root / "suite.json").write_text(text)
+        for stream in (sys.stdout, sys.stderr):  # as the command does
+            assert isinstance(stream, io.TextIOWrapper)
+            stream.reconfigure(errors="backslashreplace")
+        code = world("--no-site", "--resume")
+        said = capsys.readouterr()
+        lines = said.err.strip().splitlines()
+        if code not in (0, 130, 254, 255) or "Traceback" in said.err or "bug of the harness" in said.err:
+            wrong.append(f"{text[:90]}: {code}: {lines[-2:]}")
+        if code == 254 and len(lines) != 1:
+            wrong.append(f"{text[:90]}: {lines}")
+        (root / "attempts.jsonl").unlink(missing_ok=True)
+    assert wrong == []
