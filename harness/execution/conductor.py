@@ -215,8 +215,8 @@ class Conductor:
     def _without_pace(self, arrivals: Generator) -> Generator:
         """The workload's own operations, out of what is left of :meth:`_arrivals`.
 
-        A generator is a value that another one takes the place of with each operation: what is left of an inner one is
-        nowhere but in the outer one, and only who put them together knows its shape.
+        No generator can note on the side what is left of it: it may be asked and its answer not be taken (``soonest``).
+        So that is only in the outer one, whose shape this class knows because it put them together.
         """
         assert isinstance(arrivals, Paced)
         return arrivals.child.child if isinstance(arrivals.child, On) and self._spares_workers else arrivals.child
