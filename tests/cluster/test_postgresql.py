@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.cluster, pytest.mark.skipif(not shutil.which("mvn"), r
 def run(make_cluster: MakeCluster, store: Path, version: str, *words: str) -> tuple[int, dict[str, Any], str]:
     cluster = make_cluster(nodes=1).name
     command = (HARNESS, "run", "--system", f"postgresql@{version}", "--nodes", "1", "--cluster", f"netns:{cluster}")
-    more = ("--no-spark", "--store", str(store), "--seed", "5", "--keys", "10", "--workload", "list-append", *words)
+    more = ("--no-spark", "--store", str(store), "--seed", "5", "--workload", "list-append", *words)
     done = subprocess.run([*command, *more], capture_output=True, text=True)
     return done.returncode, json.loads((store / "latest" / "results.json").read_text()), done.stdout + done.stderr
 
