@@ -16,7 +16,7 @@ def row(seed: int, code: int, *kinds: str, invalid: tuple[str, ...] = ("lineariz
 
 @pytest.mark.parametrize("program", [*programs.WRONG, *programs.RIGHT], ids=lambda program: program.name)
 def test_every_run_can_be_asked_for(program: programs.Wrong | programs.Right) -> None:
-    for number in range(programs.RIGHT_RUNS if isinstance(program, programs.Right) else 1):
+    for number in range(20 if isinstance(program, programs.Right) else 1):
         context = run.make_context("run", program.words(number)[1:])
         planted = program.name if isinstance(program, programs.Wrong) else ""
         assert context.params["planted_bug"] == planted
