@@ -77,7 +77,7 @@ class Plan:
     nemesis: tuple[str, ...] = option(
         (),
         "Faults: a,b take turns, a+b come at once, a@leader is aimed, all is every fault that can work on the "
-        "cluster; `harness list-nemeses` names them.",
+        "cluster; `harness list faults` names them.",
     )
     weights: dict[str, Weight] = option({}, "How often a turn comes: kill-leader=3,bridge=1.")
     tracks: Tracks = option(1, "Cycles of faults that run side by side.")
@@ -88,7 +88,7 @@ class Plan:
     cluster: str = option("netns", f"{CLUSTER_SPECS}.")
     nodes: Nodes = option(5, "Nodes of a netns cluster.")
     system: str = option(
-        DEFAULT, "What is tested; `harness list-systems` names them, and --system NAME --help shows their options."
+        DEFAULT, "What is tested; `harness list systems` names them, and --system NAME --help shows their options."
     )
     version: str = option("", "Version of the system.")
     options: dict[str, OptionValue] = option({}, "Options of the system, by their names.")

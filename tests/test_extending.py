@@ -117,9 +117,9 @@ def test_a_system(tmp_path: Path) -> None:
         assert (root / path.relative_to(EXAMPLE)).read_text() == path.read_text(), f"the page shows another {path.name}"
 
     installed = install(root, tmp_path / "there")
-    assert "toy-register" not in harness(ROOT, "list-systems").stdout
-    assert "toy-register" in installed.harness("list-systems").stdout
-    shown = installed.harness("list-systems", "toy-register").stdout
+    assert "toy-register" not in harness(ROOT, "list", "systems").stdout
+    assert "toy-register" in installed.harness("list", "systems").stdout
+    shown = installed.harness("list", "systems", "toy-register").stdout
     assert all(word in shown for word in ("unlogged", "retried", "survives the loss of power"))
     planned = installed.harness(
         "run", "--system", "toy-register@1.0", "--planted-bug", "stale", "--unsafe-test-mode", "--dry-run"
@@ -139,9 +139,9 @@ def test_an_edit_needs_its_place(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_nemesis(tree: Path) -> None:
-    before = harness(tree, "list-nemeses").stdout
+    before = harness(tree, "list", "faults").stdout
     follow("A nemesis", tree)
-    after = harness(tree, "list-nemeses").stdout
+    after = harness(tree, "list", "faults").stdout
     assert "lowest-priority" not in before
     assert re.search(r"^ +lowest-priority +niceness 19", after, re.M)
 

@@ -118,7 +118,7 @@ def test_the_checker_needs_no_extra_and_says_where_it_does(tmp_path: Path) -> No
         (["serve"], "report"),
         (["show"], "report"),
         (["ingest"], "report"),
-        (["list-nemeses"], "run"),
+        (["list", "faults"], "run"),
         (["run", "--no-spark"], "run"),
         (["replay", "latest"], "run"),
         (["suite", "any.toml"], "run"),
@@ -137,11 +137,11 @@ def test_a_verb_names_the_extra_that_it_needs(words: list[str], extra: str, tmp_
 
 @pytest.mark.slow
 def test_a_system_that_lacks_its_client_hides_no_other(tmp_path: Path) -> None:
-    listed = harness("list-systems", cwd=tmp_path, without={"kazoo"})
+    listed = harness("list", "systems", cwd=tmp_path, without={"kazoo"})
     assert listed.returncode == 0
     assert listed.stdout.startswith("dledger ")
     assert "pip install 'dledger-harness[zookeeper]'" in listed.stderr
-    for words in (["list-workloads"], ["run", "--dry-run", "--no-spark"], ["suite", "smoke", "--dry-run"]):
+    for words in (["list", "workloads"], ["run", "--dry-run", "--no-spark"], ["suite", "smoke", "--dry-run"]):
         done = harness(*words, cwd=tmp_path, without={"kazoo"})
         assert done.returncode == 0, done.stderr
     alone = harness("run", "--system", "zookeeper", "--dry-run", "--no-spark", cwd=tmp_path, without={"kazoo"})

@@ -99,7 +99,7 @@ def test_the_installed_package_works_without_the_tree(wheel: Path, tmp_path: Pat
     checked = harness("check", "history.jsonl")
     assert checked.returncode == 1, checked.stderr
     assert "lost-write" in checked.stdout
-    listed = harness("list-suites")
+    listed = harness("list", "suites")
     assert {"  smoke", "  lost-writes"} <= {line[: line.find("  ", 2)] for line in listed.stdout.splitlines()}
     assert "cells of smoke" in harness("suite", "smoke", "--dry-run").stdout
     # It was built without the jars: a run is refused before anything is touched, with the mend; that of a plain user is

@@ -1,4 +1,4 @@
-"""``harness list-nemeses``, ``list-systems``, ``list-workloads``, ``-models``, ``-suites``: what there is to choose."""
+"""``harness list``: the systems, faults, workloads, models and suites that there are to choose from."""
 
 from __future__ import annotations
 
@@ -20,9 +20,14 @@ from harness.terminal.tables import fitted
 from history.extras import require
 
 
-@click.command("list-nemeses")
+@click.group("list")
+def list_() -> None:
+    """List what there is to choose from."""
+
+
+@list_.command("faults")
 @json_option
-def list_nemeses(as_json: bool) -> int:
+def list_faults(as_json: bool) -> int:
     """Every fault that --nemesis knows, by family."""
     require("run")
     from nemesis.faults.registry import FAULTS
@@ -45,7 +50,7 @@ def _grouped(groups: Mapping[str, Iterable[Sequence[str]]]) -> Iterator[Sequence
         yield from ((f"  {first}", *more) for first, *more in rows)
 
 
-@click.command("list-systems")
+@list_.command("systems")
 @click.argument("name", required=False, shell_complete=complete_systems)
 @json_option
 def list_systems(name: str | None, as_json: bool) -> int:
@@ -103,7 +108,7 @@ def _workload_document(workload: Workload) -> dict[str, Any]:
     return {"name": workload.name, "summary": workload.summary, "model": model, "kinds": list(workload.kinds)}
 
 
-@click.command("list-workloads")
+@list_.command("workloads")
 @click.argument("name", metavar="[SYSTEM]", required=False, shell_complete=complete_systems)
 @json_option
 def list_workloads(name: str | None, as_json: bool) -> int:
@@ -120,7 +125,7 @@ def list_workloads(name: str | None, as_json: bool) -> int:
     return 0
 
 
-@click.command("list-suites")
+@list_.command("suites")
 @json_option
 def list_suites(as_json: bool) -> int:
     """Every suite, and every script of faults, that has a name: ours, and those in the directory suites."""
@@ -153,7 +158,7 @@ def _summary(path: Path) -> str:
     return words.partition(". ")[0].rstrip(".")
 
 
-@click.command("list-models")
+@list_.command("models")
 @json_option
 def list_models(as_json: bool) -> int:
     """Every model that histories can be checked against."""

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from types import FrameType
+from typing import Final
 
 import click
 
@@ -22,34 +23,41 @@ from harness.terminal.streams import restart_in_utf8, safe_streams
 from history.errors import FormatError
 from history.extras import missing_extra
 
-#: verb -> module of harness.cli that holds a click command of the verb's name with underscores.  Loaded on use:
-#: no verb pays for the imports of another.
-VERBS = {
-    "run": "run",
-    "suite": "suite",
-    "nightly": "nightly",
-    "ack": "nightly",
-    "replay": "replay",
-    "check": "check",
-    "ingest": "ingest",
-    "shrink": "shrink",
-    "report": "report",
-    "export": "report",
-    "serve": "serve",
-    "show": "show",
-    "ls": "runs",
-    "diff": "runs",
-    "heal": "heal",
-    "cluster": "cluster",
-    "doctor": "doctor",
-    "system": "system",
-    "list-nemeses": "lists",
-    "list-systems": "lists",
-    "list-workloads": "lists",
-    "list-models": "lists",
-    "list-suites": "lists",
-    "completion": "completion",
+#: The sections of the help, and in each by verb: the module of harness.cli that holds a click command of that name, and
+#: what the verb does.  A module is loaded when its verb is used: no verb pays for the imports of another.
+SECTIONS: Final[dict[str, dict[str, tuple[str, str]]]] = {
+    "Run and judge": {
+        "run": ("run", "Run a system under faults and judge what clients saw."),
+        "replay": ("replay", "Run a recorded plan again, with the same faults."),
+        "check": ("check", "Judge a run again, or the history in a file."),
+        "shrink": ("shrink", "Find the smallest part of a history that is a violation."),
+    },
+    "Look": {
+        "show": ("show", "Print the verdict, checks and figures of a run."),
+        "report": ("report", "Draw the page of a run, or of the history in a file."),
+        "serve": ("serve", "Show all runs in a browser."),
+        "ls": ("runs", "List runs, newest first."),
+        "diff": ("runs", "Print what differs between two runs."),
+        "export": ("report", "Write a run for Perfetto, or as CSV or Parquet."),
+    },
+    "Many runs": {
+        "suite": ("suite", "Run every cell of a suite."),
+        "nightly": ("nightly", "Run a suite, then bring trends and site up to date."),
+        "ack": ("nightly", "Acknowledge a failed run, so that it may be deleted."),
+        "ingest": ("ingest", "Add runs and histories to the warehouse."),
+    },
+    "Machines": {
+        "cluster": ("cluster", "Bring nodes up, take them down, look at them."),
+        "heal": ("heal", "Remove every fault from the nodes of a cluster."),
+        "doctor": ("doctor", "Show what this machine can do, and what it lacks."),
+    },
+    "Set up": {
+        "list": ("lists", "List systems, faults, workloads, models or suites."),
+        "system": ("system", "Begin a system of your own, or check one."),
+        "completion": ("completion", "Print the completion script of a shell."),
+    },
 }
+VERBS: Final = {verb: module for verbs in SECTIONS.values() for verb, (module, _) in verbs.items()}
 
 
 class Verbs(click.Group):
@@ -61,25 +69,34 @@ class Verbs(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if (module := VERBS.get(cmd_name)) is None:
             return None
-        command = getattr(import_module(f"harness.cli.{module}"), cmd_name.replace("-", "_"))
+        loaded = import_module(f"harness.cli.{module}")
+        # A verb that would hide a builtin has an underscore behind its name.
+        command = getattr(loaded, cmd_name, None) or getattr(loaded, f"{cmd_name}_")
         assert isinstance(command, click.Command)
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        for title, verbs in SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl(
+                    [(verb.ljust(max(map(len, VERBS))), summary) for verb, (_, summary) in verbs.items()]
+                )
 
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
 @click.version_option(package_name="dledger-harness", prog_name="harness")
-@click.option("--no-defaults", is_flag=True, help="Take no defaults from the environment, nor from harness.toml.")
+@click.option("--no-defaults", is_flag=True, help="Take no defaults from harness.toml, nor HARNESS_*.")
 @click.option(
     "--defaults", type=click.Path(path_type=Path, dir_okay=False),
-    help="Take defaults from this file, even if other users can write it.  [default: harness.toml, if there is one]",
+    help="Take defaults from FILE, whoever else can write it.",
     show_default=False,
 )  # fmt: skip
 @click.pass_context
 def harness(ctx: click.Context, *, no_defaults: bool, defaults: Path | None) -> None:
     """Test whether a replicated system loses data: real nodes, real faults, a proven verdict.
 
-    Options may have defaults of your own: in a file harness.toml of the working directory, a table for each verb
-    ([run] rate = 100), or in the environment (HARNESS_RUN_RATE=100), which comes before it.
+    Your own defaults stand in ./harness.toml ([run] rate = 100), or in the environment (HARNESS_RUN_RATE=100), which
+    comes first.
 
     Exit codes: 0 valid, 1 a violation (or no recovery), 2 unknown, 254 usage, 255 a failure of the harness itself,
     130 interrupted.

@@ -12,7 +12,7 @@ import click
 from harness.cli.completion import complete_options
 from harness.cli.json_output import json_line, json_option, progress_of, run_document
 from harness.cli.options.of_plan import plan_options
-from harness.cli.options.of_system import SystemCommand, given_options, refuse_twice
+from harness.cli.options.of_system import SystemCommand, given_options, help_all, refuse_twice
 from harness.cli.options.plan_file import take_defaults
 from harness.cli.shared_options import store_option
 from harness.errors import HarnessError
@@ -39,6 +39,7 @@ from history.extras import require
 @click.option("--dry-run", is_flag=True, help="Print the resolved plan and its schedule of faults; touch nothing.")
 @click.option("--test-count", type=int, default=1, help="Runs, one after the other; the worst decides the exit code.")
 @json_option
+@help_all
 @click.pass_context
 def run(
     ctx: click.Context,

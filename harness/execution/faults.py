@@ -191,7 +191,7 @@ class Faults:
             self._require_taken(self._refused(plan.under_test.surface(plan.setup())))
         except UnknownFaultError as error:
             option = "--schedule" if plan.schedule else "--nemesis"
-            raise UsageError(f"{option}: {error}; `harness list-nemeses` names them all") from None
+            raise UsageError(f"{option}: {error}; `harness list faults` names them all") from None
         except OptionError as error:
             raise UsageError(f"--fault-options: {error}") from None
         except ScheduleError as error:

@@ -65,7 +65,7 @@ def test_a_reader_that_goes_away_changes_no_exit_code(store: Path, stream: str) 
 
 @pytest.mark.slow
 def test_a_reader_that_goes_away_is_reported_nowhere(store: Path) -> None:
-    assert gone(["list-nemeses"], "stdout") == (0, b"")
+    assert gone(["list", "faults"], "stdout") == (0, b"")
 
 
 @pytest.mark.slow

@@ -215,7 +215,7 @@ def test_an_empty_store_has_a_page(tmp_path: Path) -> None:
     assert "harness ingest" in trend
     for page in (site.list_page(StoreIndex(tmp_path).rows()), site.coverage_page([]), trend):
         assert "no run in this store" in page
-        for command in ("harness doctor", "harness run --nemesis ", "harness list-nemeses", "harness serve --store"):
+        for command in ("harness doctor", "harness run --nemesis ", "harness list faults", "harness serve --store"):
             assert f"<code>{command}" in page
 
 

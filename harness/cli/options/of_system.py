@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 from click.core import ParameterSource
@@ -20,6 +20,10 @@ from harness.systems import DEFAULT, find_system, split_version, usable_systems
 from harness.systems.api import Option, OptionValue, System
 from history.schema import hint
 
+#: The options that a short help shows, beside those of a system that is named.
+_COMMON: Final = frozenset(
+    {"nemesis", "system", "workload", "time_limit", "interval", "rate", "concurrency", "cluster", "seed", "store"}
+)
 _TRUE_FALSE = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
@@ -46,6 +50,32 @@ class SystemCommand(click.Command):
         params = [*own[:place], *system_params(find_system(ctx.meta.get("system", DEFAULT))), *own[place:]]
         planned = ctx.meta.get("planned", ())
         return [_without_environment(param) if param.name in planned else param for param in params]
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        params, own = self.get_params(ctx), frozenset[str | None]()
+        if ctx.meta["system"] != DEFAULT:
+            own = frozenset(param.name for param in system_params(find_system(ctx.meta["system"])))
+        help_option = self.get_help_option(ctx)
+        shown = [
+            param for param in params
+            if ctx.meta.get("help_all") or param.name in _COMMON | own | {"help_all"} or param is help_option
+        ]  # fmt: skip
+        with formatter.section("Options"):
+            formatter.write_dl([row for param in shown if (row := param.get_help_record(ctx)) is not None])
+
+
+def _show_all(ctx: click.Context, _: click.Parameter, asked: object) -> None:
+    if asked and not ctx.resilient_parsing:
+        ctx.meta["help_all"] = True
+        click.echo(ctx.get_help())
+        ctx.exit()
+
+
+#: The option that shows every option of a :class:`SystemCommand`, whose help shows the common ones.
+help_all = click.option(
+    "--help-all", is_flag=True, is_eager=True, expose_value=False, callback=_show_all, show_default=False,
+    help="Show all options.",
+)  # fmt: skip
 
 
 def _check_given(ctx: click.Context, known: Sequence[str]) -> None:

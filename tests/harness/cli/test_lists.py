@@ -19,12 +19,12 @@ def said(capsys: pytest.CaptureFixture[str], *words: str) -> str:
 
 
 def test_systems_are_listed_with_their_versions(capsys: pytest.CaptureFixture[str]) -> None:
-    line = next(line for line in said(capsys, "list-systems").splitlines() if line.startswith(DEFAULT))
+    line = next(line for line in said(capsys, "list", "systems").splitlines() if line.startswith(DEFAULT))
     assert ", ".join(find_system(DEFAULT).versions) in line
 
 
 def test_a_system_says_all_that_can_be_chosen_and_what_its_answers_prove(capsys: pytest.CaptureFixture[str]) -> None:
-    system, text = find_system(DEFAULT), said(capsys, "list-systems", DEFAULT)
+    system, text = find_system(DEFAULT), said(capsys, "list", "systems", DEFAULT)
     names = [option.name for option in system.options] + [bug.name for bug in system.planted_bugs]
     names += [workload.name for workload in system.workloads]
     assert [name for name in (*names, *map(str, system.promises)) if name not in text] == []
@@ -32,13 +32,13 @@ def test_a_system_says_all_that_can_be_chosen_and_what_its_answers_prove(capsys:
 
 
 def test_workloads_and_models(capsys: pytest.CaptureFixture[str]) -> None:
-    found = json.loads(said(capsys, "list-workloads", "--json"))["workloads"]
+    found = json.loads(said(capsys, "list", "workloads", "--json"))["workloads"]
     assert {one["name"] for one in found if one["system"] == DEFAULT} == {
         one.name for one in find_system(DEFAULT).workloads
     }
     assert {one["model"] for one in found} - {None} <= set(model_names())
-    assert "  register" in said(capsys, "list-workloads")
-    models = json.loads(said(capsys, "list-models", "--json"))["models"]
+    assert "  register" in said(capsys, "list", "workloads")
+    models = json.loads(said(capsys, "list", "models", "--json"))["models"]
     assert [one["name"] for one in models] == sorted(model_names())
     summaries = {one["name"]: one["summary"] for one in models}
     assert all(
@@ -49,16 +49,16 @@ def test_workloads_and_models(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_workloads_of_one_system_or_of_a_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    lines = said(capsys, "list-workloads", "zookeeper").splitlines()
+    lines = said(capsys, "list", "workloads", "zookeeper").splitlines()
     assert lines[0] == "zookeeper:"
     assert len(lines) == 1 + len(find_system("zookeeper").workloads)
     path = tmp_path / "mine.toml"
     path.write_text('workloads = ["set"]\n[[roles]]\ncommand = "x"\nport = 70\n[client]\ncommand = "cat"\n')
-    assert [line.split()[0] for line in said(capsys, "list-workloads", str(path)).splitlines()] == ["mine:", "set"]
+    assert [line.split()[0] for line in said(capsys, "list", "workloads", str(path)).splitlines()] == ["mine:", "set"]
 
 
 def test_an_unknown_system_is_254(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command(["list-systems", "nothing"]) == 254
+    assert run_command(["list", "systems", "nothing"]) == 254
     assert "there is no system 'nothing'" in capsys.readouterr().err
 
 
@@ -66,7 +66,7 @@ def test_suites_and_scripts_are_found_by_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    found = json.loads(said(capsys, "list-suites", "--json"))
+    found = json.loads(said(capsys, "list", "suites", "--json"))
     assert {"smoke", "nightly"} <= {one["name"] for one in found["suites"]}
     assert all(one["summary"] and Path(one["file"]).is_file() for kind in found.values() for one in kind)
     assert "cells of smoke" in said(capsys, "suite", "smoke", "--dry-run")

@@ -147,7 +147,7 @@ def test_help_names_the_exit_codes_and_version_works(capsys: pytest.CaptureFixtu
 def test_list_nemeses_names_every_fault_with_its_summary(capsys: pytest.CaptureFixture[str]) -> None:
     from nemesis.faults.registry import FAULTS
 
-    assert run_command(["list-nemeses"]) == 0
+    assert run_command(["list", "faults"]) == 0
     lines = capsys.readouterr().out.splitlines()
     families = [line for line in lines if not line.startswith(" ")]
     assert families == [f"{family}:" for family in sorted({fault.family for fault in FAULTS.values()})]
@@ -159,7 +159,7 @@ def test_list_nemeses_names_every_fault_with_its_summary(capsys: pytest.CaptureF
 def test_list_nemeses_as_a_document(capsys: pytest.CaptureFixture[str]) -> None:
     from nemesis.faults.registry import FAULTS
 
-    assert run_command(["list-nemeses", "--json"]) == 0
+    assert run_command(["list", "faults", "--json"]) == 0
     output = json.loads(capsys.readouterr().out)["faults"]
     assert {fault["name"]: (fault["family"], fault["summary"]) for fault in output} == {
         name: (fault.family, fault.summary) for name, fault in FAULTS.items()
@@ -176,7 +176,7 @@ def test_a_list_fits_the_terminal(columns: int, monkeypatch: pytest.MonkeyPatch)
     screen = Terminal()
     monkeypatch.setenv("COLUMNS", str(columns))
     monkeypatch.setattr(sys, "stdout", screen)
-    assert run_command(["list-nemeses"]) == 0
+    assert run_command(["list", "faults"]) == 0
     lines = screen.getvalue().splitlines()
     assert columns - 10 < max(map(len, lines)) <= columns
 

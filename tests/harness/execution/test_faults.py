@@ -154,7 +154,7 @@ def test_a_plan_that_is_not_refused_gives_every_fault_its_turn(seed: int, count:
     [
         (("kil-all",), "--nemesis: there is no nemesis 'kil-all'; did you mean kill-all"),
         (("kill-all+",), "a fault's name is missing in 'kill-all+'"),
-        (("kill-all", "xyzzy"), "there is no nemesis 'xyzzy'; `harness list-nemeses` names them all"),
+        (("kill-all", "xyzzy"), "there is no nemesis 'xyzzy'; `harness list faults` names them all"),
     ],
 )
 def test_an_unknown_name_is_refused(nemesis: tuple[str, ...], message: str) -> None:

@@ -102,7 +102,7 @@ def harness(wheel: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_system_of_another_package_is_one_of_them(wheel: Path) -> None:
-    done = harness(wheel, "list-systems", "other", "--json")
+    done = harness(wheel, "list", "systems", "other", "--json")
     assert done.returncode == 0, done.stderr
     (system,) = json.loads(done.stdout)["systems"]
     assert (system["name"], system["versions"]) == ("other", ["2", "1"])
@@ -120,7 +120,7 @@ def test_a_source_tree_announces_what_was_just_added_to_it_and_an_installed_pack
 
 @pytest.mark.slow
 def test_a_system_brings_the_models_that_only_it_needs(wheel: Path, tmp_path: Path) -> None:
-    listed = json.loads(harness(wheel, "list-models", "--json").stdout)["models"]
+    listed = json.loads(harness(wheel, "list", "models", "--json").stdout)["models"]
     summaries = {one["name"]: one["summary"] for one in listed}
     assert summaries["odd"] == "A register that only this system has."
     assert summaries["half"] == "the model half: other_system:broken cannot be loaded: ImportError: half a package"
@@ -185,7 +185,7 @@ def test_what_a_system_does_not_take_is_254_in_one_line(wheel: Path) -> None:
 @pytest.mark.slow
 def test_one_that_cannot_be_loaded_is_named_and_no_traceback(wheel: Path) -> None:
     for name, why in (("broken", "RuntimeError: half a module"), ("misnamed", "is no System of that name")):
-        done = harness(wheel, "list-systems", name)
+        done = harness(wheel, "list", "systems", name)
         assert done.returncode == 254
         assert why in done.stderr
         assert "Traceback" not in done.stderr
@@ -199,7 +199,7 @@ def test_a_mistake_in_a_system_is_one_line_that_names_it(wheel: Path) -> None:
     with (wheel / "other_system-1.0.dist-info" / "entry_points.txt").open("a") as announced:
         announced.writelines(f"m{at} = wrong_systems:M{at}\n" for at in range(len(mistakes)))
     runs = [["run", "--system", f"m{at}", "--dry-run"] for at in range(len(mistakes))]
-    lists = [["list-systems", f"m{at}"] for at in range(len(WRONG))]
+    lists = [["list", "systems", f"m{at}"] for at in range(len(WRONG))]
     answers = json.loads(python(wheel, "-c", EACH, given=json.dumps(runs + lists)).stdout)
     for (changed, why), (code, said) in zip([*mistakes, *WRONG], answers, strict=True):
         assert (code, said.count("\n")) == (254, 1), (changed, said)
