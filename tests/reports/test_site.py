@@ -186,7 +186,8 @@ def test_without_a_warehouse_the_same_rule_finds_regressions() -> None:
     assert (recovery.metric, recovery.median_since) == ("time until the rate was back", 9.0)
     assert trends.regressions_of([*calm, *(replace(one, settings="another plan") for one in slow)]) == ()
     named = [replace(one, machine="EPYC") for one in slow]
-    assert [found.onset for found in trends.regressions_of([*calm, *named])] == ["t/r60", "t/r60"]
+    before = [replace(one, machine="EPYC") for one in calm]
+    assert [found.onset for found in trends.regressions_of([*before, *named])] == ["t/r60", "t/r60"]
     assert trends.regressions_of([*(replace(one, machine="Xeon") for one in calm), *named]) == ()
     never = [replace(one, never=1, recovery_s=None) for one in nights(60, 4)]
     (gone,) = trends.regressions_of([*calm, *never])

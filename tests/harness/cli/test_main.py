@@ -125,10 +125,12 @@ def test_a_mistyped_command_line_is_254_in_one_line(
     assert said.count("\n") == 1
 
 
-@pytest.mark.parametrize("arguments", [[], ["cluster"]])
-def test_nothing_asked_shows_what_there_is(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(("arguments", "heading"), [([], "Run and judge:"), (["cluster"], "Commands:")])
+def test_nothing_asked_shows_what_there_is(
+    arguments: list[str], heading: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run_command(arguments) == 254
-    assert "Commands:" in capsys.readouterr().err
+    assert heading in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("verb_name", list(VERBS))

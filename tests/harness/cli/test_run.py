@@ -180,7 +180,11 @@ def test_an_interrupted_run_ends_the_series(recorder: type[Recorder]) -> None:
 
 def test_help_shows_every_option_of_the_plan_with_its_default(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["run", "--help"]) == 0
-    said = " ".join(capsys.readouterr().out.split())
+    short = capsys.readouterr().out
+    assert run_command(["run", "--help-all"]) == 0
+    said = " ".join((whole := capsys.readouterr().out).split())
+    assert set(short.splitlines()) < set(whole.splitlines())
+    assert len(short.splitlines()) < 50
     defaults = {field.name: field.default for field in fields(Plan) if field.name != "options"}
     defaults |= {option.name: option.default for option in find_system(DEFAULT).options}
     for name, default in defaults.items():
