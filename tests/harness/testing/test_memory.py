@@ -106,7 +106,10 @@ def verdict(model: str, quirk: Quirk, seed: int, number: int) -> str:
 
 
 #: What files of other tools may be of, and no workload is.
-FROM_FILES = {"bank-solvent", "bank-unknown", "bank-solvent-unknown", "unordered-queue", "total-queue", "unique-ids"}
+FROM_FILES = {
+    "bank-solvent", "bank-unknown", "bank-solvent-unknown", "unordered-queue", "total-queue", "unique-ids",
+    "g-set", "pn-counter", "etcd", "long-fork",
+}  # fmt: skip
 
 
 def test_every_model_is_tried() -> None:
