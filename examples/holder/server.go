@@ -31,6 +31,9 @@ type holder struct {
 
 func main() {
 	node, address, data := os.Args[1], os.Args[2], os.Args[3]
+	if err := os.MkdirAll(data, 0o755); err != nil {
+		log.Fatal(err)
+	}
 	file, err := os.OpenFile(filepath.Join(data, "log"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		log.Fatal(err)

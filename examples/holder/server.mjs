@@ -2,7 +2,7 @@
 //
 //     node server.mjs NODE ADDRESS PORT DATA
 import { createServer } from "node:net";
-import { closeSync, fsyncSync, openSync, readFileSync, truncateSync, writeSync } from "node:fs";
+import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, truncateSync, writeSync } from "node:fs";
 import { createInterface } from "node:readline";
 
 const [node, address, port, data] = process.argv.slice(2);
@@ -16,6 +16,7 @@ function apply(line) {
 	writes += 1;
 }
 
+mkdirSync(data, { recursive: true });
 closeSync(openSync(path, "a"));
 const text = readFileSync(path, "utf8");
 // What follows the last whole line was never acknowledged, and goes.

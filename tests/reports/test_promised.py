@@ -117,7 +117,7 @@ def test_every_check_and_kind_that_a_promise_names_is_one() -> None:
         for one in system.promises:
             if isinstance(one, Promise):
                 assert set(one.checks) <= checks, one
-                assert set(one.kinds) <= {*KINDS, *OF_LEDGERS}, one
+                assert set(one.kinds) <= {*KINDS, *OF_LEDGERS, *REFUTES}, one
                 assert one.checks or not one.kinds, one
 
 
