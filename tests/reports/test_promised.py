@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import reports
+from checker.models.levels import REFUTES
 from harness.systems.bookkeeper.fenced_ledgers import KINDS as OF_LEDGERS
 from harness.systems.promise import Promise
 from harness.systems.registry import usable_systems
