@@ -79,7 +79,7 @@ class Client:
                     if invocation.f == "cas":
                         return LAW.outcome("other-value", invocation, self.home)
                     raise psycopg.DataError(f"{cursor.rowcount} rows were changed, not one")
-                rows.append([] if statement.writes else await cursor.fetchall())
+                rows.append(await cursor.fetchall() if statement.answers else [])
             if not end.committing:
                 end = end._replace(committing=True)
                 cursor = await self._connection.execute("COMMIT")

@@ -37,6 +37,11 @@ class Statement:
     def writes(self) -> bool:
         return not self.sql.startswith("SELECT")
 
+    @property
+    def answers(self) -> bool:
+        """Whether it is answered with rows."""
+        return not self.writes or "RETURNING" in self.sql
+
 
 def statements(workload: str, operation: Invocation) -> list[Statement]:
     """The statements of an operation; several are one transaction."""
@@ -47,7 +52,7 @@ def statements(workload: str, operation: Invocation) -> list[Statement]:
         if f == "read":
             return [Statement("SELECT id, val FROM accounts ORDER BY id")]
         whence, whither, amount = value
-        add = _ADD.format("accounts")
+        add = f"{_ADD.format('accounts')} RETURNING id, val"
         return [Statement(add, (whence, -amount)), Statement(add, (whither, amount))]
     if workload == "set":
         if f == "add":
@@ -83,10 +88,10 @@ def answer(workload: str, operation: Invocation, rows: Sequence[Rows]) -> Any:
             [f, key, read(mine) if f == "r" else value]
             for (f, key, value), mine in zip(operation.value, rows, strict=True)
         ]
+    if workload == "bank":
+        return [list(row) for mine in rows for row in mine]
     if operation.f != "read":
         return operation.value
-    if workload == "bank":
-        return [list(row) for row in rows[0]]
     if workload == "set":
         return [value for (value,) in rows[0]]
     if workload == "counter":

@@ -102,7 +102,11 @@ class Connection:
             return rows
 
         tag = answer if isinstance(answer, str) else "SELECT"
-        return SimpleNamespace(rowcount=1 if answer is None else answer, statusmessage=tag, fetchall=fetchall)
+        return SimpleNamespace(
+            rowcount=1 if answer is None else len(answer) if isinstance(answer, list) else answer,
+            statusmessage=tag,
+            fetchall=fetchall,
+        )
 
     async def close(self) -> None:
         self.closed = True
@@ -169,8 +173,8 @@ def test_how_a_transaction_ends(answers: list[Any], alive: bool, type_: str, end
         ("set", Invocation("read", "set-0"), [[(1,), (2,)]], "ok", [1, 2]),
         ("counter", Invocation("read", "c"), [[]], "ok", 0),
         ("bank", Invocation("read", "bank-0"), [[(0, -5), (1, 5)]], "ok", [[0, -5], [1, 5]]),
-        ("bank", Invocation("transfer", "bank-0", [0, 1, 5]), [None, None, "COMMIT"], "ok", [0, 1, 5]),
-        ("bank", Invocation("transfer", "bank-0", [0, 1, 5]), [None, CLOSED], "fail", [0, 1, 5]),
+        ("bank", Invocation("transfer", "bank-0", [0, 1, 5]), [[(0, -5)], [(1, 5)], "COMMIT"], "ok", [[0, -5], [1, 5]]),
+        ("bank", Invocation("transfer", "bank-0", [0, 1, 5]), [[(0, -5)], CLOSED], "fail", [0, 1, 5]),
     ],
 )
 def test_operations(workload: str, invocation: Invocation, answers: list[Any], type_: str, value: Any) -> None:
