@@ -72,60 +72,60 @@ def option(default: Any = MISSING, help: str = "") -> Any:  # noqa: A002 (click'
 class Plan:
     """One test: an immutable value, complete once it is made, as what is left out of the system's is its default."""
 
-    seed: Seed = option(help="Decides every random choice.  [default: drawn and printed]")
+    seed: Seed = option(help="Seed of every random choice.  [default: drawn and printed]")
     # Turns of ``nemesis.schedule.steps``.
     nemesis: tuple[str, ...] = option(
         (),
-        "Faults: a,b take turns, a+b come at once, a@leader is aimed, all is every fault that can work on the "
-        "cluster; `harness list faults` names them.",
+        "Faults: a,b take turns; a+b come at once; a@leader aims at the leader; all is every fault that can work on "
+        "the cluster. `harness list faults` names them.",
     )
-    weights: dict[str, Weight] = option({}, "How often a turn comes: kill-leader=3,bridge=1.")
-    tracks: Tracks = option(1, "Cycles of faults that run side by side.")
-    fault_options: dict[str, float] = option({}, "The faults' own figures: loss=0.4,delay_ms=100.")
+    weights: dict[str, Weight] = option({}, "How often each turn comes, relative to the others: kill-leader=3,bridge=1.")
+    tracks: Tracks = option(1, "Number of fault cycles that run in parallel.")
+    fault_options: dict[str, float] = option({}, "Parameters of the faults: loss=0.4,delay_ms=100.")
     beyond_quorum: bool = option(
-        default=False, help="All faults may stop, or damage, a majority, not only those made for it, such as kill-all."
+        default=False, help="Let every fault stop or damage a majority. Without this only faults made for it do, such as kill-all."
     )
     cluster: str = option("netns", f"{CLUSTER_SPECS}.")
-    nodes: Nodes = option(5, "Nodes of a netns cluster.")
+    nodes: Nodes = option(5, "Number of nodes of a netns cluster.")
     system: str = option(
-        DEFAULT, "What is tested; `harness list systems` names them, and --system NAME --help shows their options."
+        DEFAULT, "The system to test. `harness list systems` names all, and --system NAME --help shows the options of one."
     )
     version: str = option("", "Version of the system.")
-    options: dict[str, OptionValue] = option({}, "Options of the system, by their names.")
-    workload: str = option("", "What clients do.")
-    concurrency: Clients = option(10, "Clients.")
-    rate: Rate = option(200.0, "Operations a second, all clients together.")
+    options: dict[str, OptionValue] = option({}, "Options of the system, by name.")
+    workload: str = option("", "What the clients do.")
+    concurrency: Clients = option(10, "Number of clients.")
+    rate: Rate = option(200.0, "Operations per second, all clients together.")
     loop: Loop = option(
         "closed",
-        "open: operations are due at the rate, and wait where no client is free; closed: a client that waits for an "
-        "answer delays the next ones.",
+        "open: operations are due at the rate and wait until a client is free; closed: a client that waits for an "
+        "answer delays the operations after it.",
     )
-    keys: Keys = option(5, "Keys, or whatever else the workload has several of.")
-    time_limit: Length = option(60.0, "Seconds of the main phase.")
+    keys: Keys = option(5, "Number of keys, or of whatever else the workload has several of.")
+    time_limit: Length = option(60.0, "Length of the main phase, in seconds.")
     interval: Length = option(10.0, "Length of each calm and of each fault, in seconds.")
     shortest_fault: ShortestFault = option(
-        0.0, "Seconds: each fault's length is drawn between this and the interval; 0 is always the interval."
+        0.0, "Draw each fault's length between this and the interval, in seconds; 0: always the interval."
     )
-    warm_up: WarmUp = option(2.0, "Seconds of load before the main phase.")
-    client_timeout: Timeout = option(4.0, "Seconds in which an operation must be answered.")
-    recovery_time: RecoveryTime = option(60.0, "Seconds to recover in.")
-    ready_timeout: Timeout = option(60.0, "Seconds until a leader answers.")
-    check_deadline: Deadline = option(60.0, "Seconds a key for the checker.")
+    warm_up: WarmUp = option(2.0, "Length of the load before the main phase, in seconds.")
+    client_timeout: Timeout = option(4.0, "Seconds to wait for the answer to an operation.")
+    recovery_time: RecoveryTime = option(60.0, "Seconds allowed for recovery.")
+    ready_timeout: Timeout = option(60.0, "Seconds to wait until a leader answers.")
+    check_deadline: Deadline = option(60.0, "Seconds the checker may spend on each key.")
     # Steps of ``nemesis.schedule.steps`` as JSON, instead of the cycle.
     schedule: tuple[dict[str, Any], ...] = option(
-        (), "Faults from a script (TOML), by its path or its name, or as in a plan.json."
+        (), "Script of faults (TOML), by path or name, or its steps as plan.json has them."
     )
     stop_on_violation: bool = option(
-        default=False, help="End the run in order at the first violation; for workloads whose values are written once."
+        default=False, help="End the run in good order at the first violation; for workloads that write each value once."
     )
     restart_at_end: bool = option(
-        default=False, help="At the end kill all servers, start them, and read every key or object again."
+        default=False, help="At the end, kill and restart all servers, and read every key or object again."
     )
-    spark: bool = option(default=True, help="Judge through Spark, or in this process by the same functions.")
-    spark_master: str = option("local[*]", "Where the pipeline's jobs run.")
-    spark_conf: dict[str, str] = option({}, "A setting of Spark, over spark-defaults.conf; may be given again.")
-    unsafe_test_mode: bool = option(default=False, help="Permit --planted-bug.")
-    planted_bug: str = option("", "A bug planted in the system, which the run has to find.")
+    spark: bool = option(default=True, help="Judge with Spark, or with the same functions in this process.")
+    spark_master: str = option("local[*]", "The Spark master that runs the pipeline's jobs.")
+    spark_conf: dict[str, str] = option({}, "A Spark setting, which overrides spark-defaults.conf; repeatable.")
+    unsafe_test_mode: bool = option(default=False, help="Allow --planted-bug.")
+    planted_bug: str = option("", "A bug to plant in the system, which the run has to find.")
 
     def __post_init__(self) -> None:
         """Take the defaults of the system; of one that is not installed here nothing is known."""

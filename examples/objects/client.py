@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""A client of the servers beside it: it asks its own node, and whom that names.
+"""A client of the servers beside it. It asks its own node, and then the node that this one names.
 
     client.py n1=10.0.0.1:7000,… [BUG]
 
-With ``retried-add`` an add that is not answered within 30 ms is sent again: a bug that a test must find.
+With the BUG ``retried-add`` it resends an add that gets no answer within 30 ms. A test must find that.
 """
 
 import json
@@ -18,7 +18,7 @@ LINKS = {}
 
 
 def ask(node, line, until):
-    """The answer of a node to one line.  Raises OSError and ValueError."""
+    """Return a node's answer to one line.  Raises OSError and ValueError."""
     LINKS[node].settimeout(max(until - time.monotonic(), 0.01))
     LINKS[node].sendall(line)
     return json.loads(LINKS[node].makefile().readline())

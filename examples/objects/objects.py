@@ -2,9 +2,10 @@
 
     objects.py --node n1 --peers n1=10.0.0.1:7000,… --data DIR [--arbiter n5] [--bug=…]
 
-An arbiter votes, and keeps the number of the newest copy without the copy.  A file that is damaged is refused.  A
-client sends ``op {"f": "add", "key": "s", "value": 3}``, and is answered by a line of JSON: the type and the value of
-the outcome, or ``{"ask": "n2"}``: nothing was done here.  What each bug does stands in objects.toml.
+An arbiter votes.  It keeps the number of the newest copy, but no copy.  The server does not start from a damaged file.
+
+A client sends ``op {"f": "add", "key": "s", "value": 3}``.  The answer is a line of JSON: the type and value of the
+outcome, or ``{"ask": "n2"}`` if this node did nothing and n2 leads.  objects.toml describes each bug.
 """
 
 import argparse
@@ -23,7 +24,7 @@ REFUSED = {"type": "fail", "error": "refused"}
 
 
 class Objects(Server):
-    """Registers, sets, counters, locks and a log, each in the copy by its key."""
+    """Registers, sets, counters, locks and a log; the copy maps each key to its object."""
 
     def __init__(self, name, peers, file, bug, arbiter=False):
         self.again, self.arbiter = file.exists(), arbiter
@@ -43,7 +44,7 @@ class Objects(Server):
         return json.dumps(answer)
 
     def done(self, f, key, value):
-        """What becomes of the object (None: it stays), and the answer."""
+        """Return the new state of the object (None: unchanged) and the answer."""
         held = self.held["copy"].get(key)
         if f == "write":
             return value, {"type": "ok"}
@@ -110,7 +111,7 @@ class Objects(Server):
             self.lease, self.agreed = LEASE_S, message["copy"]
         if leads and not self.leads:
             self.deposed = time.monotonic()
-        if "copy" not in message and agreed:  # an election: the newest copy must be among those that were sent
+        if "copy" not in message and agreed:  # an election: somebody must have sent the newest copy
             newest = max(agreed, key=lambda one: (one["view"], one["seq"], one["copy"] is not None))
             return [newest] if newest["copy"] is not None else []
         return agreed
@@ -126,18 +127,18 @@ class Objects(Server):
         return zlib.crc32(json.dumps(self.held).encode())
 
     def status(self):
-        """An arbiter has no log."""
+        """Report the role and the term; an arbiter has no log to report."""
         status = super().status()
         return {"role": "follower", "term": status["term"]} if self.arbiter else status
 
     async def tick(self):
-        """Let the lease run out, by a clock that stands still while the process does."""
+        """Let the lease run out, by a clock that stops while the process is paused."""
         while True:
             await asyncio.sleep(COPY_S / 2)
             self.lease -= COPY_S / 2
 
     async def at_once(self, request, connection):
-        """What a bug answers without asking a majority; None for all else."""
+        """Return the answer that a bug gives without asking a majority, or None."""
         f, key, value = request["f"], request["key"], request["value"]
         if self.bug == "dirty-reads" and self.leads and f == "write" and value % 20 == 0:
             self.dirty[key] = value

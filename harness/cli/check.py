@@ -38,11 +38,11 @@ if TYPE_CHECKING:
 @file_options
 @click.option(
     "--level", shell_complete=complete_levels,
-    help="Level that a FILE must keep: an isolation level of transactions (--model list-append or rw-register), or of "
-    "registers sequential, monotonic-reads, read-your-writes or bounded-staleness=500ms.",
+    help="Level that a FILE must keep. Transactions (--model list-append or rw-register): an isolation level. "
+    "Registers: sequential, monotonic-reads, read-your-writes or bounded-staleness=500ms.",
 )  # fmt: skip
 @click.option("--engine", help="Force one of the checker's engines on a FILE.")
-@click.option("--explain-format", is_flag=True, help="Report the format of a FILE and how it is read, then exit.")
+@click.option("--explain-format", is_flag=True, help="Print the format of a FILE and how its fields are read, then exit.")
 @json_option
 @spark_option
 @spark_options
@@ -59,11 +59,11 @@ def check(
     spark_conf: dict[str, str],
     store: Path,
 ) -> int:
-    """Judge RUN (a run's directory, or `latest`) again; writes its tables, results, page and junit.xml anew.
+    """Judge RUN (a run's directory, or `latest`) again, and rewrite its tables, results, page and junit.xml.
 
-    Or decide whether the history in FILE is linearizable: our history.jsonl and Parquet, Jepsen's history.edn, logs and
-    store directories, porcupine's logs, JSON and CSV of other tools, all of them also gzipped.  FILE may be a pipe;
-    - is standard input.
+    Given a FILE, judge the history in it: our history.jsonl and Parquet; Jepsen's history.edn, test.jepsen, logs and
+    store directories; operations of porcupine and of etcd's robustness tests; OpenTelemetry's spans; JSON and CSV of
+    other tools. FILE may be gzipped, or a pipe; - is standard input.
     """
     from harness.files import describe_format
     from harness.store import find_run_or_file, is_history_file

@@ -22,13 +22,13 @@ from history.extras import require
 
 @click.group("list")
 def list_() -> None:
-    """List what there is to choose from."""
+    """List systems, faults, workloads, models or suites."""
 
 
 @list_.command("faults")
 @json_option
 def list_faults(as_json: bool) -> int:
-    """Every fault that --nemesis knows, by family."""
+    """List the faults that --nemesis takes, by family."""
     require("run")
     from nemesis.faults.registry import FAULTS
 
@@ -54,7 +54,7 @@ def _grouped(groups: Mapping[str, Iterable[Sequence[str]]]) -> Iterator[Sequence
 @click.argument("name", required=False, shell_complete=complete_systems)
 @json_option
 def list_systems(name: str | None, as_json: bool) -> int:
-    """Every system that is installed, or all about the one of this NAME."""
+    """List the installed systems, or describe NAME."""
     systems, unusable = ([find_system(name)], {}) if name else usable_systems()
     if as_json:
         document = [_document(system) for system in systems]
@@ -112,7 +112,10 @@ def _workload_document(workload: Workload) -> dict[str, Any]:
 @click.argument("name", metavar="[SYSTEM]", required=False, shell_complete=complete_systems)
 @json_option
 def list_workloads(name: str | None, as_json: bool) -> int:
-    """Every workload that --workload knows, by system, or those of this SYSTEM (a name, or a FILE.toml)."""
+    """List the workloads of each system.
+
+    Given a SYSTEM (a name or a FILE.toml), list only its own.
+    """
     systems = [find_system(name)] if name else usable_systems()[0]
     if as_json:
         document = [
@@ -128,7 +131,10 @@ def list_workloads(name: str | None, as_json: bool) -> int:
 @list_.command("suites")
 @json_option
 def list_suites(as_json: bool) -> int:
-    """Every suite, and every script of faults, that has a name: ours, and those in the directory suites."""
+    """List the suites and scripts of faults that have a name.
+
+    Some come with the harness; others are in the directory suites.
+    """
     from harness.suite.packaged import scenarios, suites
 
     found = {"suites": _described(suites()), "scenarios": _described(scenarios())}
@@ -161,7 +167,7 @@ def _summary(path: Path) -> str:
 @list_.command("models")
 @json_option
 def list_models(as_json: bool) -> int:
-    """Every model that histories can be checked against."""
+    """List the models to check a history against."""
     from checker.models.registry import model_names  # it imports numpy, which no other list needs
 
     summaries = {name: _summary_of_model(name) for name in sorted(model_names())}

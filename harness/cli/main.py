@@ -29,8 +29,8 @@ SECTIONS: Final[dict[str, dict[str, tuple[str, str]]]] = {
     "Run and judge": {
         "run": ("run", "Run a system under faults and judge what clients saw."),
         "replay": ("replay", "Run a recorded plan again, with the same faults."),
-        "check": ("check", "Judge a run again, or the history in a file."),
-        "shrink": ("shrink", "Find the smallest part of a history that is a violation."),
+        "check": ("check", "Judge a run again, or judge the history in a file."),
+        "shrink": ("shrink", "Reduce a violation to its smallest part."),
     },
     "Look": {
         "show": ("show", "Print the verdict, checks and figures of a run."),
@@ -42,18 +42,18 @@ SECTIONS: Final[dict[str, dict[str, tuple[str, str]]]] = {
     },
     "Many runs": {
         "suite": ("suite", "Run every cell of a suite."),
-        "nightly": ("nightly", "Run a suite, then bring trends and site up to date."),
+        "nightly": ("nightly", "Run a suite, then update the trends and the site."),
         "ack": ("nightly", "Acknowledge a failed run, so that it may be deleted."),
         "ingest": ("ingest", "Add runs and histories to the warehouse."),
     },
     "Machines": {
-        "cluster": ("cluster", "Bring nodes up, take them down, look at them."),
+        "cluster": ("cluster", "Start, stop and inspect nodes."),
         "heal": ("heal", "Remove every fault from the nodes of a cluster."),
-        "doctor": ("doctor", "Show what this machine can do, and what it lacks."),
+        "doctor": ("doctor", "Show what this machine can do and what it lacks."),
     },
     "Set up": {
         "list": ("lists", "List systems, faults, workloads, models or suites."),
-        "system": ("system", "Begin a system of your own, or check one."),
+        "system": ("system", "Create a system of your own, or check one."),
         "completion": ("completion", "Print the completion script of a shell."),
     },
 }
@@ -85,20 +85,20 @@ class Verbs(click.Group):
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
 @click.version_option(package_name="dledger-harness", prog_name="harness")
-@click.option("--no-defaults", is_flag=True, help="Take no defaults from harness.toml, nor HARNESS_*.")
+@click.option("--no-defaults", is_flag=True, help="Ignore defaults from harness.toml and HARNESS_*.")
 @click.option(
     "--defaults", type=click.Path(path_type=Path, dir_okay=False),
-    help="Take defaults from FILE, whoever else can write it.",
+    help="Take defaults from FILE, even if other users can write it.",
     show_default=False,
 )  # fmt: skip
 @click.pass_context
 def harness(ctx: click.Context, *, no_defaults: bool, defaults: Path | None) -> None:
     """Test whether a replicated system loses data: real nodes, real faults, a proven verdict.
 
-    Your own defaults stand in ./harness.toml ([run] rate = 100), or in the environment (HARNESS_RUN_RATE=100), which
-    comes first.
+    Put your own defaults into ./harness.toml ([run] rate = 100) or into the environment (HARNESS_RUN_RATE=100). The
+    environment wins.
 
-    Exit codes: 0 valid, 1 a violation (or no recovery), 2 unknown, 254 usage, 255 a failure of the harness itself,
+    Exit codes: 0 valid, 1 violation (or no recovery), 2 unknown, 254 wrong usage, 255 failure of the harness itself,
     130 interrupted.
     """
     if not no_defaults:

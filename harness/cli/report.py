@@ -20,21 +20,21 @@ _FORMATS: Final = ("perfetto", "csv", "parquet")
 
 @click.command("report")
 @click.argument("target", metavar="RUN|FILE", default="latest", shell_complete=complete_runs)
-@click.option("--site", type=Directory(), help="Write the site over the store there.")
+@click.option("--site", type=Directory(), help="Write the pages of all runs in the store to DIRECTORY.")
 @click.option(
     "--output", "-o", type=click.Path(path_type=Path, dir_okay=False),
-    help="The page of a FILE.  [default: FILE.report.html]",
+    help="Where to write the page of a FILE.  [default: FILE.report.html]",
 )  # fmt: skip
-@click.option("--plots", is_flag=True, help="Draw the static plots of RUN, too: PNG and SVG, for papers.")
+@click.option("--plots", is_flag=True, help="Also draw the static plots of RUN, as PNG and SVG.")
 @file_options
 @store_option
 def report(
     target: str, site: Path | None, output: Path | None, asked: FileCheckOptions, store: Path, *, plots: bool
 ) -> int:
-    """Draw report.html and junit.xml of RUN (a run's directory; the latest one if not given).
+    """Draw report.html and junit.xml of RUN (a run's directory; by default the latest).
 
-    Or judge the history in FILE, as harness check does, and draw its page. With --site, write the pages over all runs
-    of the store as static files instead.
+    Given a FILE, judge its history as harness check does, and draw its page. Given --site, write static pages of all
+    runs in the store instead.
     """
     if site is not None:
         return _write_site(store, site)
@@ -92,11 +92,11 @@ def _write_site(store: Path, target: Path) -> int:
 @click.option("--format", "name", type=click.Choice(_FORMATS), required=True, help="What to write.")
 @click.option(
     "--output", "-o", type=click.Path(path_type=Path, dir_okay=False),
-    help="The file; by default the run's name in the working directory.",
+    help="The file to write.  [default: the run's name, in the working directory]",
 )  # fmt: skip
 @store_option
 def export(run_path: str, name: str, output: Path | None, store: Path) -> int:
-    """Write RUN (a run's directory; the latest one if not given) for another tool.
+    """Write RUN (a run's directory; by default the latest) for another tool.
 
     perfetto is a trace for ui.perfetto.dev and trace_processor: operations by client, faults, leaders, the nodes with
     their indexes. csv and parquet hold the operations, with the columns of the run's own table.

@@ -27,17 +27,17 @@ from history.extras import require
 @click.command("run", cls=SystemCommand)
 @click.option(
     "--plan", type=click.Path(path_type=Path, dir_okay=False), is_eager=True, expose_value=False,
-    callback=take_defaults, help="Options from a file: TOML, or the plan.json of a run; the command line wins.",
+    callback=take_defaults, help="Read options from FILE: TOML, or a run's plan.json. The command line wins.",
 )  # fmt: skip
 @plan_options
 @click.option(
     "-o", "option", multiple=True, metavar="NAME=VALUE", shell_complete=complete_options,
-    help="An option of the system, by its name.",
+    help="Set an option of the system, by name.",
 )  # fmt: skip
 @click.option("--keep-cluster", is_flag=True, help="Leave the cluster up for the next run.")
 @store_option
-@click.option("--dry-run", is_flag=True, help="Print the resolved plan and its schedule of faults; touch nothing.")
-@click.option("--test-count", type=int, default=1, help="Runs, one after the other; the worst decides the exit code.")
+@click.option("--dry-run", is_flag=True, help="Print the resolved plan and its schedule of faults, and run nothing.")
+@click.option("--test-count", type=int, default=1, help="Number of runs, one after the other. The worst decides the exit code.")
 @json_option
 @help_all
 @click.pass_context
@@ -57,10 +57,10 @@ def run(
     as_json: bool,
     **options: Any,
 ) -> int:
-    """Run a system under faults, and judge what clients saw.
+    """Run a system under faults and judge what clients saw.
 
-    Each run ends with a verdict and a page, report.html, in its own directory of the store.  The result goes to
-    standard output, progress to standard error.
+    Each run ends with a verdict, and with a page, report.html, in its own directory of the store.  The result goes to
+    standard output, and progress to standard error.
     """
     require("run", *(("spark",) if options["spark"] else ()))
     from harness.execution.run import Run

@@ -31,7 +31,7 @@ store_option: Final = click.option("--store", type=Directory(), default=Path("st
 spark_option: Final = click.option(
     "--spark/--no-spark",
     default=None,
-    help="Through Spark, or in this process by the same functions.  [default: by size]",
+    help="Judge with Spark, or with the same functions in this process.  [default: by size]",
 )
 
 
@@ -63,26 +63,26 @@ _SUITE_OPTIONS: Final = (
     store_option,
     click.option("--cluster", default="netns", help="One cluster for all cells, as `harness run` takes it."),
     click.option(
-        "--seed", type=int, help="Decides the seeds of all cells that name none.  [default: drawn and printed]"
+        "--seed", type=int, help="Seed for all cells that name none.  [default: drawn and printed]"
     ),
-    click.option("--shard", default="1/1", help="Of N parallel jobs, the cells of the Ith: I/N."),
+    click.option("--shard", default="1/1", help="Run the cells of job I of N parallel jobs: I/N."),
     click.option(
         "--nemesis",
         "-n",
         multiple=True,
         shell_complete=complete_faults,
-        help="Only cells with these faults; may be given again.",
+        help="Run only cells with these faults; repeatable.",
     ),
     click.option(
         "--system",
         metavar="NAME[@VERSION]",
         shell_complete=complete_systems,
-        help="Only cells of this system, or of this version of it.",
+        help="Run only cells of this system, or of this version of it.",
     ),
-    click.option("--time-limit", type=float, help="Seconds of every cell's main phase, instead of the file's."),
+    click.option("--time-limit", type=float, help="Length of every cell's main phase, in seconds, instead of the file's."),
     spark_option,
-    click.option("--budget", help="Instead of the file's: no cell is begun that would end later, such as 2h50m."),
-    click.option("--resume", is_flag=True, help="Go on with the last run of this suite, where it was cut."),
+    click.option("--budget", help="Begin no cell that would end after this time, such as 2h50m, instead of the file's."),
+    click.option("--resume", is_flag=True, help="Resume the last run of this suite where it was cut off."),
 )
 
 
@@ -91,38 +91,37 @@ _FILE_OPTIONS: Final = (
     click.option(
         "--model",
         shell_complete=complete_models,
-        help="Model of the object in a history FILE.  [default: the one that the file names, else register]",
+        help="Model of the object in a FILE.  [default: the one the file names, else register]",
     ),
     click.option(
         "--initial",
         metavar="VALUE",
-        help="What the object of a FILE holds at the start, as JSON or a word.  [default: nothing]",
+        help="What the object in a FILE holds at the start, as JSON or a word.  [default: nothing]",
     ),
     click.option(
         "--null",
         type=click.Choice(("absent", "unknown")),
         default="absent",
-        help="What an ok read of nil means in a FILE: nothing was there, or (as to Knossos) the answer is not known.  "
-        "[default: absent]",
+        help="What an ok read of nil in a FILE means: nothing was there, or the answer is not known, as in Knossos.",
     ),
     click.option(
         "--format",
         "format_",
         metavar="NAME",
-        help="The format of a foreign FILE, such as edn or json (docs/formats.md lists them).  [default: detected]",
+        help="Format of a FILE from another tool, such as edn or json; docs/formats.md lists them.  [default: detected]",
     ),
     click.option(
         "--map",
         "fields",
         metavar="FIELD=THEIRS,…|@FILE",
-        help="Fields of a foreign FILE that are process, type, f, value, …, and words in them: f=method,f.get=read; "
-        "@FILE has one of these a line.",
+        help="Names that a FILE from another tool gives to our fields (process, type, f, value, …) and words: "
+        "f=method,f.get=read. @FILE holds one item per line.",
     ),
     click.option(
         "--deadline",
         type=float,
         default=DEADLINE_S,
-        help=f"Seconds for the checker; beyond them the verdict is unknown.  [default: {DEADLINE_S:g}]",
+        help="Seconds for the checker, after which the verdict is unknown.",
     ),
 )
 

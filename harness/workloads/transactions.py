@@ -32,7 +32,10 @@ _Steps: TypeAlias = list[list[Any]]
 
 
 def mixed(keys: int, write: Write) -> Generator:
-    """One to four steps, half of them reads, on ``keys`` keys at a time, of which each is half as busy as the last."""
+    """One to four steps, half of them reads, on ``keys`` keys at a time.
+
+    Each key gets a quarter fewer steps than the one before it; the last gets all that remain.
+    """
 
     def invocations(rng: random.Random) -> Iterator[_Steps]:
         fresh, active = count(keys), list(range(keys))

@@ -11,23 +11,23 @@ VERSIONS: Final = ("0.4.0", "0.3.2")
 OPTIONS: Final = (
     Option(name="snapshot", default=False, help="DLedger's snapshot mode.", marks_runs=True),
     Option(
-        name="snapshot_threshold", default=1000, help="Entries a snapshot.", least=1, most=2**31 - 1,
+        name="snapshot_threshold", default=1000, help="Number of entries between snapshots.", least=1, most=2**31 - 1,
         reason="the server takes a number of 32 bits",
     ),
     Option(
         name="timers", default="fast", choices=("fast", "stock"),
-        help="Raft timers: fast is a heartbeat of 250 ms, stock the library's own 2 s.",
+        help="Raft timers. fast: a heartbeat every 250 ms; stock: the library's default, every 2 s.",
     ),
     Option(
         name="store_type", default="FILE", choices=("FILE", "MEMORY"), help="Where the servers keep the log.",
     ),
     Option(
         name="read_mode", default="log", choices=("log", "unsafe"),
-        help="log: reads go through the Raft log; unsafe: each node answers from what it has (stale by design).",
+        help="log: reads go through the Raft log; unsafe: each node answers from its own state, which may be stale.",
     ),
     Option(
         name="client_follows", default="leader", choices=("leader", "node"),
-        help="leader: a client goes on to the leader that its node names; node: it asks its own node only.",
+        help="leader: a client follows its node to the leader; node: it asks only its own node.",
     ),
 )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""PostgreSQL: transactions at the isolation level that is asked for, and rows as registers, sets and counters.
+"""PostgreSQL: transactions at a chosen isolation level, and rows as registers, sets and counters.
 
 =============  =====================================================================================
 ``binaries``   where each version is from
@@ -29,19 +29,19 @@ _WAL: Final = "https://www.postgresql.org/docs/18/wal-reliability.html"
 SYSTEM: Final = System(
     name="postgresql",
     title="PostgreSQL",
-    summary="PostgreSQL: transactions at the isolation level that is asked for; rows as registers, sets, counters",
+    summary="PostgreSQL: transactions at a chosen isolation level; rows as registers, sets, counters, accounts",
     versions=VERSIONS,
     options=(
         Option(name="isolation", default="serializable", choices=tuple(LEVELS), marks_runs=True,
-               help="The isolation level of all transactions, which they are judged by. PostgreSQL's repeatable read "
+               help="Isolation level that all transactions ask for and are judged by. PostgreSQL's repeatable read "
                     "is snapshot isolation."),
         Option(name="synchronous_commit", default="on", choices=("on", "off"), marks_runs=True,
                help="off: a commit is acknowledged before it is on disk, and a crash may lose it."),
         Option(name="standbys", default=0, least=0, most=8, marks_runs=True,
-               help="How many hot standbys follow the server, on the nodes after the first. Their clients only read."),
+               help="Number of hot standbys, on the nodes after the first. Their clients only read."),
     ),
     planted_bugs=(
-        PlantedBug(name="no-fsync", help="nothing is synced: a power cut loses acknowledged commits, or all of it",
+        PlantedBug(name="no-fsync", help="the server syncs nothing: a power cut loses acknowledged commits, or the whole database",
                found_by=("isolation", "linearizable", "elements", "recovery")),
     ),
     artifacts=lambda setup: artifacts(setup.version),
@@ -65,7 +65,7 @@ SYSTEM: Final = System(
                 kinds=("incompatible-order", "lost-element", "lost-write", "stale-read")),
     ),
     alarms=(
-        Alarm(pattern="PANIC:", meaning="the server gave up, and starts again", follows="note"),
+        Alarm(pattern="PANIC:", meaning="the server crashed and restarts", follows="note"),
         Alarm(pattern="could not map", meaning="no shared memory", follows="harness"),
     ),
     may_refuse=frozenset({"data", "index", "term"}),

@@ -46,7 +46,7 @@ WORKLOADS: Final = (
         lambda scale: mixed(scale.keys, "w"), "rw-register",
     ),
     _transactions(
-        "long-fork", "pairs of keys are written apart and read together",
+        "long-fork", "six keys are written one by one and read together",
         lambda _: long_forks("append"), "list-append",
     ),
     _transactions(
