@@ -76,19 +76,23 @@ class Plan:
     # Turns of ``nemesis.schedule.steps``.
     nemesis: tuple[str, ...] = option(
         (),
-        "Faults: a,b take turns; a+b come at once; a@leader aims at the leader; all is every fault that can work on "
+        "Faults: a,b take turns; a+b come at once; a@leader aims at the leader; all is each fault that can work on "
         "the cluster. `harness list faults` names them.",
     )
-    weights: dict[str, Weight] = option({}, "How often each turn comes, relative to the others: kill-leader=3,bridge=1.")
+    weights: dict[str, Weight] = option(
+        {}, "How often each turn comes, relative to the others: kill-leader=3,bridge=1."
+    )
     tracks: Tracks = option(1, "Number of fault cycles that run in parallel.")
     fault_options: dict[str, float] = option({}, "Parameters of the faults: loss=0.4,delay_ms=100.")
     beyond_quorum: bool = option(
-        default=False, help="Let every fault stop or damage a majority. Without this only faults made for it do, such as kill-all."
+        default=False,
+        help="Let every fault stop or damage a majority. Without this only faults made for it do, such as kill-all.",
     )
     cluster: str = option("netns", f"{CLUSTER_SPECS}.")
     nodes: Nodes = option(5, "Number of nodes of a netns cluster.")
     system: str = option(
-        DEFAULT, "The system to test. `harness list systems` names all, and --system NAME --help shows the options of one."
+        DEFAULT,
+        "The system to test. `harness list systems` names all, and --system NAME --help shows the options of one.",
     )
     version: str = option("", "Version of the system.")
     options: dict[str, OptionValue] = option({}, "Options of the system, by name.")
@@ -116,7 +120,7 @@ class Plan:
         (), "Script of faults (TOML), by path or name, or its steps as plan.json has them."
     )
     stop_on_violation: bool = option(
-        default=False, help="End the run in good order at the first violation; for workloads that write each value once."
+        default=False, help="Wind the run down at the first violation; for workloads that write each value once."
     )
     restart_at_end: bool = option(
         default=False, help="At the end, kill and restart all servers, and read every key or object again."

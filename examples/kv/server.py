@@ -2,16 +2,16 @@
 
     server.py --node n1 --peers n1=10.0.0.1:7000,n2=10.0.0.2:7000,… --data DIR [--replication async] [--bug=…]
 
-Clients send lines: ``get x`` is answered ``ok 3``, or ``ok`` where there is nothing, ``set x 3`` by ``ok``.  ``no n2``:
-nothing was done, ask n2; ``unknown``: it may have been done.  ``status`` is answered by an object of JSON.
+Clients send lines.  The answer to ``get x`` is ``ok 3``, or ``ok`` if there is no x; to ``set x 3`` it is ``ok``.  ``no
+n2`` means that nothing was done: ask n2.  ``unknown`` means that it may have been done.  ``status`` returns JSON.
 
-The primary of view v is node number v modulo n.  It sends its copy to the others all the time; a backup that does not
-hear from it asks all for the next view of its own.  Who gives a view listens to no older one any more, and says what it
-holds: the newest copy among a majority becomes the new primary's.
+The primary of view v is node number v modulo n.  It sends its copy to the others all the time.  A backup that no longer
+hears from it asks all nodes for the next view that makes it the primary.  A node that agrees ignores older views from
+then on, and sends its copy: the newest copy among a majority becomes the new primary's.
 
 With ``--replication sync`` the primary answers when a majority holds the copy that the answer is from.  With ``async``
-it answers at once, and copies follow twice a second: quicker, and what was acknowledged and not copied can be lost.
-With ``--bug=backup-reads`` backups answer reads from their own copies: a bug that a test must find.
+it answers at once and sends copies twice a second, which is quicker but can lose acknowledged writes.  With
+``--bug=backup-reads`` backups answer reads from their own copies, a bug that a test must find.
 """
 
 import argparse

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     "Registers: sequential, monotonic-reads, read-your-writes or bounded-staleness=500ms.",
 )  # fmt: skip
 @click.option("--engine", help="Force one of the checker's engines on a FILE.")
-@click.option("--explain-format", is_flag=True, help="Print the format of a FILE and how its fields are read, then exit.")
+@click.option("--explain-format", is_flag=True, help="Print the format of a FILE and what its fields mean.")
 @json_option
 @spark_option
 @spark_options

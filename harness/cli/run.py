@@ -37,7 +37,9 @@ from history.extras import require
 @click.option("--keep-cluster", is_flag=True, help="Leave the cluster up for the next run.")
 @store_option
 @click.option("--dry-run", is_flag=True, help="Print the resolved plan and its schedule of faults, and run nothing.")
-@click.option("--test-count", type=int, default=1, help="Number of runs, one after the other. The worst decides the exit code.")
+@click.option(
+    "--test-count", type=int, default=1, help="Number of runs, one after the other. The worst decides the exit code."
+)
 @json_option
 @help_all
 @click.pass_context

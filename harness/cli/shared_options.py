@@ -63,7 +63,7 @@ _SUITE_OPTIONS: Final = (
     store_option,
     click.option("--cluster", default="netns", help="One cluster for all cells, as `harness run` takes it."),
     click.option(
-        "--seed", type=int, help="Seed for all cells that name none.  [default: drawn and printed]"
+        "--seed", type=int, help="Seed that decides those of cells that name none.  [default: drawn and printed]"
     ),
     click.option("--shard", default="1/1", help="Run the cells of job I of N parallel jobs: I/N."),
     click.option(
@@ -79,9 +79,13 @@ _SUITE_OPTIONS: Final = (
         shell_complete=complete_systems,
         help="Run only cells of this system, or of this version of it.",
     ),
-    click.option("--time-limit", type=float, help="Length of every cell's main phase, in seconds, instead of the file's."),
+    click.option(
+        "--time-limit", type=float, help="Length of every cell's main phase, in seconds, instead of the file's."
+    ),
     spark_option,
-    click.option("--budget", help="Begin no cell that would end after this time, such as 2h50m, instead of the file's."),
+    click.option(
+        "--budget", help="Begin no cell that would end after this time, such as 2h50m, instead of the file's."
+    ),
     click.option("--resume", is_flag=True, help="Resume the last run of this suite where it was cut off."),
 )
 
@@ -102,13 +106,13 @@ _FILE_OPTIONS: Final = (
         "--null",
         type=click.Choice(("absent", "unknown")),
         default="absent",
-        help="What an ok read of nil in a FILE means: nothing was there, or the answer is not known, as in Knossos.",
+        help="What an ok read of nil in a FILE means: nothing was there, or the answer is unknown, as in Knossos.",
     ),
     click.option(
         "--format",
         "format_",
         metavar="NAME",
-        help="Format of a FILE from another tool, such as edn or json; docs/formats.md lists them.  [default: detected]",
+        help="Format of a FILE from another tool, such as edn or json (see docs/formats.md).  [default: detected]",
     ),
     click.option(
         "--map",

@@ -41,7 +41,7 @@ SYSTEM: Final = System(
                help="Number of hot standbys, on the nodes after the first. Their clients only read."),
     ),
     planted_bugs=(
-        PlantedBug(name="no-fsync", help="the server syncs nothing: a power cut loses acknowledged commits, or the whole database",
+        PlantedBug(name="no-fsync", help="nothing is synced: a power cut loses acknowledged commits or the database",
                found_by=("isolation", "linearizable", "elements", "recovery")),
     ),
     artifacts=lambda setup: artifacts(setup.version),
