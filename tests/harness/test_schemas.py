@@ -11,6 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from harness.options import plan_file
+from harness.plan import HELP
 from harness.schemas import FOLDER, schemas
 from harness.suite.file_types import SUITE
 from history.schema import convert
@@ -77,7 +78,7 @@ def test_so_does_that_of_plans(plan: dict[str, Any]) -> None:
 
 def test_an_option_says_what_the_command_line_says_of_it() -> None:
     properties = json.loads(schemas()["plan.schema.json"])["$defs"]["Plan"]["properties"]
-    assert properties["rate"]["description"].startswith("Operations a second, all clients together.")
+    assert properties["rate"]["description"].startswith(HELP["rate"])
 
 
 def reads(record: dict[str, Any], wanted: type) -> bool:
