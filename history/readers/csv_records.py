@@ -1,5 +1,7 @@
 """Tables of operations or events as CSV: a line of names, then a row each; also what ``harness export`` writes.
 
+Columns are separated by commas, semicolons or tabs, as the line of names has them.
+
 The cells of ``value``, ``result`` and ``key`` are JSON, or else the text itself; an empty cell is null.
 """
 
@@ -28,7 +30,7 @@ def parse_csv(text: str, source: str, chosen: FieldMap | None = None) -> Records
         return FormatError(source, f"line {line}", message)
 
     csv.field_size_limit(_LONGEST_CELL)
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True, delimiter=_separator(text.partition("\n")[0]))
     items: list[Record] = []
     names: list[str] = []
     try:
@@ -65,7 +67,12 @@ def _is_plain(text: str) -> bool:
     return text.replace("-", "", 1).replace(".", "", 1).isdigit()
 
 
+def _separator(header: str) -> str:
+    """What stands between the names of the columns: a comma, or what spreadsheets write in its place."""
+    return max(",;\t", key=header.count)
+
+
 def is_header(line: str) -> bool:
     """Whether a line may be the names of columns that a history has."""
-    names = {name.strip().strip('"').lower() for name in line.split(",")}
+    names = {name.strip().strip('"').lower() for name in line.split(_separator(line))}
     return len(names) > 2 and bool(names & {"f", "op", "operation", "method", "function"})

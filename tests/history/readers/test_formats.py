@@ -227,6 +227,13 @@ SPANS: dict[str, Callable[[list[Record]], str]] = {
     "table": lambda records: "f,value,result,start,end\n" + "".join(
         f"{r['f']},{_cell(r.get('value'))},{_cell(r.get('result'))},{r['start']},{_cell(r['end'])}\n" for r in records
     ),
+    "table with semicolons": lambda records: "f;value;result;start;end\n" + "".join(
+        f"{r['f']};{_cell(r.get('value'))};{_cell(r.get('result'))};{r['start']};{_cell(r['end'])}\n" for r in records
+    ),
+    "table with tabs": lambda records: "f\tvalue\tresult\tstart\tend\r\n" + "".join(
+        f"{r['f']}\t{_cell(r.get('value'))}\t{_cell(r.get('result'))}\t{r['start']}\t{_cell(r['end'])}\r\n"
+        for r in records
+    ),
     "table with processes": lambda records: "process,op,key,value,output,call,return\n" + "".join(
         f"{n},{r['f']},x,{_cell(r.get('value'))},{_cell(r.get('result'))},{r['start']},{_cell(r['end'])}\n"
         for n, r in enumerate(records)
