@@ -10,7 +10,6 @@ from __future__ import annotations
 import atexit
 import difflib
 import gc
-import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field, fields, make_dataclass
@@ -70,9 +69,6 @@ def convert(record: Any, wanted: type[T], spell: Callable[[str], str] = str) -> 
     """
     try:
         return msgspec.convert(record, wanted)
-    except UnicodeEncodeError:  # half of a surrogate pair, which JSON permits and UTF-8 does not
-        text = json.dumps(record, ensure_ascii=False).encode("utf-8", "replace")
-        return convert(json.loads(text), wanted, spell)
     except msgspec.ValidationError as error:
         raise ValueError(_explained(str(error), record, wanted, spell)) from None
 

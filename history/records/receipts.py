@@ -8,6 +8,7 @@ what is about to be done and to whom, written before the first command goes out,
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal, TypeAlias
@@ -108,7 +109,9 @@ def receipts_of(events: Iterable[Event]) -> list[Receipt]:
     for event in events:
         if event.process == NEMESIS and isinstance(event.value, dict) and "id" in event.value:
             try:
-                number = convert(event.value, _Value).id
+                # JSON permits half of a surrogate pair, which no text of a Struct may hold.
+                text = json.dumps(event.value, ensure_ascii=False).encode("utf-8", "replace")
+                number = convert(json.loads(text), _Value).id
                 receipts[number] = _advance(receipts.get(number), event)
             except ValueError as error:
                 raise FormatError("history.jsonl", line_of_event(event.index), f"not a fault: {error}") from None
