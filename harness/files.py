@@ -38,6 +38,7 @@ from history.readers.formats import FORMATS, LARGE, format_of, kind_of
 from history.readers.formats import MODELS as FORMAT_MODELS
 from history.readers.mapping import FieldMap, MappingError
 from history.readers.read import unpacked
+from history.readers.transactions.columns import DEFAULT_LEVEL
 from history.records.events import INITIAL, load_json, read_header
 from history.records.verdicts import failure_text
 from history.schema import hint
@@ -155,7 +156,7 @@ def check_file(path: Path, asked: FileCheckOptions) -> Checked:
             failure = f"the checker failed: {failure_text(error)}"
         left = max(asked.deadline_s - (time.monotonic() - started), 0.0)
         deciding = () if failure else _deciding(report, read, taken.model, asked, left)
-        notes = (*_assumed(history, path), *taken.notes, *deciding)
+        notes = (*_assumed(history, path), *taken.notes, *deciding, *_level(report, taken.model, asked, history))
         return Checked(_worth(report, read, taken.model), name, read, failure, notes)
 
 
@@ -256,8 +257,11 @@ def _misfit(error: ModelError, taken: Taken, file: Path, path: Path) -> UsageErr
         if (text := _line_at(file, place)) is not None:
             why = f"{why}, in {text}"
     models = [f"--model {name}" for name in fitting(operations)]
-    fits = f"; what fits: {', '.join(models)}" if models else ""
-    return UsageError(f"{path}: {where}{why}{fits}")
+    fits = (
+        f"what fits: {', '.join(models)}" if models
+        else f"no model has all operations of this file, and --map 'f.{operation.f}=…' gives this one another name"
+    )  # fmt: skip
+    return UsageError(f"{path}: {where}{why}; {fits}")
 
 
 def _line_at(file: Path, place: str) -> str | None:
@@ -270,6 +274,8 @@ def _line_at(file: Path, place: str) -> str | None:
     return None if not line else line if len(line) <= _LONGEST_LINE else line[: _LONGEST_LINE - 1] + "…"
 
 
+#: The level of transactions that looks at real time.
+_STRICT: Final = "strict-serializable"
 #: Models that ask for more than another one, and the convention that makes the difference.
 _STRICTER: Final = {
     "set": (
@@ -310,6 +316,18 @@ def _deciding(report: Report, history: Foreign, model: Model, asked: FileCheckOp
         yield (
             "what the register held at the start decides this verdict: here nothing was there; with another value "
             f"this history is valid: --initial VALUE, or --model {unknown}"
+        )
+
+
+def _level(report: Report, model: Model, asked: FileCheckOptions, history: Foreign) -> Iterator[str]:
+    """Name the level by which transactions are valid, if nobody chose it and real time breaks a stronger one."""
+    chosen = ":" in (asked.model or history.model or "")
+    if report.verdict != "valid" or chosen or not isinstance(model, Transactions) or model.level != DEFAULT_LEVEL:
+        return
+    if any(_STRICT not in key.levels for key in report.keys):
+        yield (
+            f"the level decides this verdict: {DEFAULT_LEVEL} is asked, and {_STRICT}, which Jepsen's and "
+            f"Maelstrom's tests ask by default, does not hold: --level {_STRICT}"
         )
 
 

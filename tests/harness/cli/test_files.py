@@ -336,6 +336,25 @@ def test_a_model_that_asks_for_more_than_another_tool_names_the_other(
     assert said_of(path, capsys, "--model", other)[0] == 0
 
 
+def test_the_level_that_transactions_are_judged_by_is_named_where_it_decides(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A read that misses an acknowledged append is serializable."""
+    path = tmp_path / "history.edn"
+    for answer, codes in (("[]", (0, 0, 1)), ("[7]", (0, 0, 0))):
+        steps = ("[:append 1 7]", "[:append 1 7]", "[:r 1 nil]", f"[:r 1 {answer}]")
+        path.write_text("".join(
+            f"{{:type :{('invoke', 'ok')[place % 2]} :process {place // 2} :f :txn :value [{step}]}}\n"
+            for place, step in enumerate(steps)
+        ))  # fmt: skip
+        found = [
+            said_of(path, capsys, "--model", "list-append", *options)
+            for options in ((), ("--level", "serializable"), ("--level", "strict-serializable"))
+        ]
+        assert tuple(code for code, _ in found) == codes
+        assert ["--level strict-serializable" in said for _, said in found] == [codes[2] == 1, False, False]
+
+
 def test_what_the_register_held_before_is_asked_about(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = history(tmp_path / "history.jsonl", ("invoke", 0, "read", None), ("ok", 0, "read", 5))
     code, said = said_of(path, capsys)
@@ -354,6 +373,9 @@ def test_an_operation_that_is_none_of_the_models_is_named_by_its_line(
     assert "line 3: a register has no operation 'add', in {:type :ok :process 0 :f :add :value 2}" in said
     assert "--model counter" in said
     assert said_of(path, capsys, "--model", "counter")[0] == 0
+    path.write_text(path.read_text().replace(":add", ":set"))
+    assert "--map 'f.set=" in said_of(path, capsys)[1]
+    assert said_of(path, capsys, "--map", "f.set=write")[0] == 0
 
 
 @pytest.mark.parametrize("seed", range(6))
