@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Final
 
 from history.errors import FormatError
@@ -20,6 +21,8 @@ from history.records.events import JSON_DECODER, NEMESIS, TYPES
 
 _EVENT: Final = ("process", "type", "f")
 _OPERATION: Final = ("start", "f")
+#: What tells in other tools whether an operation succeeded.
+_FLAGS: Final = ("ok", "success")
 #: The mapping is learned from so many objects.
 _SAMPLE: Final = 100
 
@@ -42,9 +45,33 @@ def records_of(items: Sequence[Record], chosen: FieldMap | None, wrong: Wrong) -
         raise wrong(items[0][0], _unknown(sample, mapped.fields))
     records = [(line, processes.numbered(mapped(item))) for line, item in items]
     if of_events:
-        return Records([_event(*one, wrong) for one in records], wrong, mapped.fields, processes.notes())
+        events = [_event(*one, wrong) for one in records]
+        return Records(events, wrong, mapped.fields, (*processes.notes(), *_backwards(events)))
+    if "type" not in mapped.fields:
+        _refuse_flags(items, mapped.fields.values(), wrong)
     notes = (*processes.notes(), "each object is a whole operation: the order is that of their times")
     return Records(events_of_operations(records, wrong), wrong, mapped.fields, notes)
+
+
+def _backwards(events: Sequence[Record]) -> Iterator[str]:
+    """Note that the places of the events contradict their times, as where the logs of several clients were joined."""
+    timed = [(line, one["time"]) for line, one in events if isinstance(one.get("time"), int | float)]
+    for (_, before), (line, time) in pairwise(timed):
+        if time < before:
+            yield f"line {line}: the times go back here, and the order is that of the lines; if it is not, sort them"
+            return
+
+
+def _refuse_flags(items: Sequence[Record], taken: Collection[str], wrong: Wrong) -> None:
+    """Refuse operations that did not succeed, by a flag that nobody mapped: without a type they would count as ok."""
+    for line, item in items:
+        for name in _FLAGS:
+            if item.get(name) is False and name not in taken:
+                raise wrong(
+                    line,
+                    f"{name!r} is false, which may mean that nothing happened or that nobody knows: say which, with "
+                    f"--map 'type={name},type.true=ok,type.false=info' (or fail)",
+                )
 
 
 def shortened(text: str, most: int = 200) -> str:

@@ -267,6 +267,30 @@ def test_operations_that_touch_overlap(tmp_path: Path) -> None:
     assert verdict(written(tmp_path, json.dumps(records))) == "invalid"
 
 
+def test_a_flag_that_nobody_mapped_is_no_success(tmp_path: Path) -> None:
+    """The write of 2 may have had no effect, and then a read of 1 is right."""
+    records = [
+        {"f": "write", "value": 1, "start": 10, "end": 20, "ok": True},
+        {"f": "write", "value": 2, "start": 30, "end": 40, "ok": False},
+        {"f": "read", "result": 1, "start": 50, "end": 60, "ok": True},
+    ]
+    path = written(tmp_path, json.dumps(records))
+    with pytest.raises(FormatError, match=r"'ok' is false.*--map 'type=ok,type.true=ok,type.false=info'"):
+        read_any(path)
+    records[1]["ok"] = True
+    assert verdict(written(tmp_path, json.dumps(records))) == "invalid"
+
+
+def test_events_whose_times_go_back_are_noted(tmp_path: Path) -> None:
+    """The logs of two clients, one after the other."""
+    reader = [{"process": 1, "type": "invoke", "f": "read", "time": 50}]
+    reader.append({"process": 1, "type": "ok", "f": "read", "value": 1, "time": 60})
+    writer = [{"process": 0, "type": type_, "f": "write", "value": 1, "time": 10} for type_ in ("invoke", "ok")]
+    for events, notes, right in ((reader + writer, 1, "invalid"), (writer + reader, 0, "valid")):
+        path = written(tmp_path, "".join(json.dumps(event) + "\n" for event in events))
+        assert (len(read_any(path).assumed), verdict(path)) == (notes, right)
+
+
 def test_a_run_that_was_exported_as_a_table_comes_back(tmp_path: Path) -> None:
     header = "invoke_index,return_index,process,f,key,value,result,outcome,invoked,returned,node,error,phase,intended"
     rows = [
