@@ -45,7 +45,7 @@ WITHOUT_LEFTOVERS = {
 WITHOUT_WITNESS = {"crash-all", "crash-random-nodes", "isolate-until-snapshot"}
 
 #: These need what only a real system under test has.
-NEEDS_MORE = {"leader-transfer", "clock-skew", "clock-jump", "clock-strobe"}
+NEEDS_MORE = {"leader-transfer", "clock-skew", "clock-jump", "clock-strobe", "kill-one-process"}
 
 
 @pytest.fixture(scope="module")
