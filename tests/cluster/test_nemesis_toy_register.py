@@ -36,7 +36,7 @@ toy_life.begin(Path({LOG!r}).with_name("life"))
 #: Elections, transfers and snapshots it has none; damage destroys data by design.
 NOT_FOR_IT = {
     "kill-leader-then-successor", "rolling-kill", "leader-transfer", "isolate-until-snapshot", "file-truncate",
-    "file-bitflip",
+    "file-bitflip", "kill-one-process",
 }  # fmt: skip
 
 ASK_TIME = """
