@@ -1,6 +1,6 @@
-// A register server in Go: n1 holds all registers, and every other node says so.
+// A register server in Go: n1 holds all registers, and every other node passes on to it what clients ask.
 //
-//	server NODE ADDRESS DATA
+//	server NODE ADDRESS n1=ADDRESS,n2=ADDRESS,… DATA
 package main
 
 import (
@@ -12,8 +12,13 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
+	"time"
 )
+
+// How long a node waits for n1.
+const patience = 500 * time.Millisecond
 
 type request struct {
 	F     string `json:"f"`
@@ -24,13 +29,15 @@ type request struct {
 type holder struct {
 	sync.Mutex
 	node   string
+	first  string
 	file   *os.File
 	values map[string]int
 	writes int
 }
 
 func main() {
-	node, address, data := os.Args[1], os.Args[2], os.Args[3]
+	node, address, peers, data := os.Args[1], os.Args[2], os.Args[3], os.Args[4]
+	first, _, _ := strings.Cut(strings.TrimPrefix(peers, "n1="), ",")
 	if err := os.MkdirAll(data, 0o755); err != nil {
 		log.Fatal(err)
 	}
@@ -38,7 +45,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	held := &holder{node: node, file: file, values: map[string]int{}}
+	held := &holder{node: node, first: first, file: file, values: map[string]int{}}
 	held.replay()
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
@@ -97,15 +104,36 @@ func (held *holder) serve(connection net.Conn) {
 	}
 }
 
-func (held *holder) answer(line []byte) map[string]any {
+// passOn asks n1.  What it does not answer may have been done.
+func (held *holder) passOn(line []byte) any {
+	connection, err := net.DialTimeout("tcp", held.first, patience)
+	if err != nil {
+		return map[string]any{"type": "fail", "error": "no connection to n1"}
+	}
+	defer connection.Close()
+	unanswered := map[string]any{"type": "info", "error": "no answer from n1"}
+	if connection.SetDeadline(time.Now().Add(patience)) != nil {
+		return unanswered
+	}
+	if _, err := connection.Write(append(line, '\n')); err != nil {
+		return unanswered
+	}
+	var answer map[string]any
+	if json.NewDecoder(connection).Decode(&answer) != nil {
+		return unanswered
+	}
+	return answer
+}
+
+func (held *holder) answer(line []byte) any {
+	if held.node != "n1" && string(line) != "status" {
+		return held.passOn(line)
+	}
 	held.Lock()
 	defer held.Unlock()
 	if string(line) == "status" {
 		role := map[bool]string{true: "leader", false: "follower"}[held.node == "n1"]
 		return map[string]any{"role": role, "term": 1, "writes": held.writes}
-	}
-	if held.node != "n1" {
-		return map[string]any{"ask": "n1"}
 	}
 	line = bytes.TrimPrefix(line, []byte("op "))
 	var asked request

@@ -1,11 +1,14 @@
-// A register server in Node: n1 holds all registers, and every other node says so.
+// A register server in Node: n1 holds all registers, and every other node passes on to it what clients ask.
 //
-//     node server.mjs NODE ADDRESS PORT DATA
-import { createServer } from "node:net";
+//     node server.mjs NODE ADDRESS PORT n1=ADDRESS:PORT,n2=ADDRESS:PORT,… DATA
+import { connect, createServer } from "node:net";
 import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, truncateSync, writeSync } from "node:fs";
 import { createInterface } from "node:readline";
 
-const [node, address, port, data] = process.argv.slice(2);
+const [node, address, port, peers, data] = process.argv.slice(2);
+const first = peers.split(",")[0].split(/[=:]/)[1];
+// How long a node waits for n1 (ms).
+const PATIENCE = 500;
 const path = `${data}/log`;
 const values = new Map();
 let writes = 0;
@@ -25,9 +28,34 @@ truncateSync(path, Buffer.byteLength(whole));
 for (const line of whole.split("\n").filter(Boolean)) apply(line);
 const log = openSync(path, "a");
 
+// Ask n1.  What it does not answer may have been done.
+function passOn(line) {
+	return new Promise((resolve) => {
+		let connected = false;
+		const link = connect({ host: first, port: Number(port) }, () => {
+			connected = true;
+			link.write(`${line}\n`);
+		});
+		const end = () => {
+			link.destroy();
+			const failed = { type: "fail", error: "no connection to n1" };
+			resolve(connected ? { type: "info", error: "no answer from n1" } : failed);
+		};
+		link.setTimeout(PATIENCE, end);
+		link.on("error", end);
+		createInterface({ input: link })
+			.on("line", (text) => {
+				resolve(JSON.parse(text));
+				link.destroy();
+			})
+			.on("error", end)
+			.on("close", end);
+	});
+}
+
 function answer(line) {
 	if (line === "status") return { role: node === "n1" ? "leader" : "follower", term: 1, writes };
-	if (node !== "n1") return { ask: "n1" };
+	if (node !== "n1") return passOn(line);
 	const text = line.slice("op ".length);
 	const { f, key } = JSON.parse(text);
 	if (f !== "write") return { type: "ok", value: values.get(key) ?? null };
@@ -39,5 +67,8 @@ function answer(line) {
 
 createServer((socket) => {
 	socket.on("error", () => socket.destroy());
-	createInterface({ input: socket }).on("line", (line) => socket.write(`${JSON.stringify(answer(line))}\n`));
+	createInterface({ input: socket }).on("line", async (line) => {
+		const text = JSON.stringify(await answer(line));
+		if (!socket.destroyed) socket.write(`${text}\n`);
+	});
 }).listen(Number(port), address, () => console.log(node, "listens and holds", writes, "writes"));
