@@ -66,8 +66,10 @@ function answer(line) {
 }
 
 createServer((socket) => {
-	socket.on("error", () => socket.destroy());
-	createInterface({ input: socket }).on("line", async (line) => {
+	const lines = createInterface({ input: socket });
+	// A connection that is reset is an error of both.
+	for (const one of [socket, lines]) one.on("error", () => socket.destroy());
+	lines.on("line", async (line) => {
 		const text = JSON.stringify(await answer(line));
 		if (!socket.destroyed) socket.write(`${text}\n`);
 	});
