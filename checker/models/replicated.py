@@ -1,12 +1,14 @@
 """Objects whose replicas may be behind for a while, such as those of Maelstrom's workloads.
 
-Only reads that were invoked when all adds had ended are judged: until then a replica may lack any of them.
+Only reads that were invoked when all adds had ended are judged: until then a replica may lack any of them.  What such a
+read lacks and a later one has was late, and is not lost.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from checker.core.model import Adopted, Model, ModelError
 from checker.models.objects import Counter, GrowSet
@@ -27,6 +29,26 @@ def settled(operations: Sequence[Operation]) -> list[Operation]:
     return kept
 
 
+def _completed(operations: Sequence[Operation]) -> list[Operation]:
+    """The operations, in which each read also has the elements that reads show which began when it had returned."""
+    reads = [one for one in operations if one.f == "read" and isinstance(one.result, list | tuple)]
+    by_start = sorted(reads, key=lambda one: one.invoke_index)
+    later, found = dict[str, Any](), dict[int, Operation]()
+    for read in sorted(reads, key=lambda one: one.end_index, reverse=True):
+        while by_start and by_start[-1].invoke_index > read.end_index:
+            later |= {repr(element): element for element in by_start.pop().result}
+        shown = set(map(repr, read.result))
+        missing = [element for text, element in later.items() if text not in shown]
+        found[read.invoke_index] = replace(read, result=[*read.result, *missing])
+    return [found.get(one.invoke_index, one) for one in operations]
+
+
+def _last(operations: Sequence[Operation]) -> list[Operation]:
+    """The operations without the reads after which another one began and was answered."""
+    begun = max(one.invoke_index for one in operations if one.f == "read" and one.outcome == "ok")
+    return [one for one in operations if one.f != "read" or one.end_index > begun]
+
+
 class ReplicatedSet(GrowSet):
     """A set whose replicas converge: Maelstrom's ``g-set``, and its ``broadcast``."""
 
@@ -38,7 +60,7 @@ class ReplicatedSet(GrowSet):
         return Adopted(self, taken, (_note(taken),))
 
     def judged_as(self, operations: Sequence[Operation]) -> tuple[Model, Sequence[Operation]]:
-        return GrowSet(), settled(operations)
+        return GrowSet(), _completed(settled(operations))
 
 
 class ReplicatedCounter(Counter):
@@ -53,7 +75,7 @@ class ReplicatedCounter(Counter):
         return Adopted(self, taken, (*notes, _note(taken)))
 
     def judged_as(self, operations: Sequence[Operation]) -> tuple[Model, Sequence[Operation]]:
-        return Counter(), settled(operations)
+        return Counter(), _last(settled(operations))
 
 
 def _note(operations: Sequence[Operation]) -> str:

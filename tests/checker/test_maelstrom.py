@@ -102,3 +102,24 @@ def test_long_forks(order: tuple[int, ...], other: str, right: str, tmp_path: Pa
     path = tmp_path / "history.edn"
     path.write_text("\n".join(lines))
     assert check_file(path, FileCheckOptions(model="long-fork")).report.verdict == right
+
+
+LATE: dict[str, tuple[Steps, Steps, Steps]] = {
+    "g-set": (
+        [("add", "1", "1"), ("add", "2", "2"), ("read", "nil", "[2]"), ("read", "nil", "[1 2]")],
+        [("add", "1", "1"), ("add", "2", "2"), ("read", "nil", "[1 2]"), ("read", "nil", "[2]")],
+        [("add", "1", "1"), ("add", "2", "2"), ("read", "nil", "[2 3]"), ("read", "nil", "[1 2]")],
+    ),
+    "pn-counter": (
+        [("add", "1", "1"), ("add", "2", "2"), ("read", "nil", "2"), ("read", "nil", "3")],
+        [("add", "1", "1"), ("add", "2", "2"), ("read", "nil", "3"), ("read", "nil", "2")],
+        [("add", "1", "1"), ("add", "2", "2"), ("read", "nil", "3"), ("read", "nil", "9")],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LATE)
+def test_what_a_later_read_shows_was_late_and_what_none_shows_is_lost(name: str, tmp_path: Path) -> None:
+    for steps, right in zip(LATE[name], ("valid", "invalid", "invalid"), strict=True):
+        (tmp_path / "history.edn").write_text(edn(steps))
+        assert check_file(tmp_path, FileCheckOptions(model=name)).report.verdict == right
