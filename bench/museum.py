@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from bench.series import MAX_FAILURES, ROOT, Row, counts, known, options, run_once, save, write_table
+from bench.series import MAX_FAILURES, ROOT, Row, add_run, counts, known, options, write_table
 
 COMMAND: Final = "python -m bench.museum"
 PAGE: Final = ROOT / "docs" / "museum.md"
@@ -140,12 +140,9 @@ def make(piece: Piece, asked: argparse.Namespace, results: dict[str, Rows]) -> N
         if made[version] >= asked.runs:
             return
         rows = of_piece.setdefault(version, [])
-        seed = asked.seed + len(rows)
-        store = asked.store / f"{piece.name.replace(' ', '-')}-{version}-{seed}"
-        row = run_once(piece.command(version, asked.cluster), seed, store, partial(piece.as_it_should, version))
+        name, words = f"{piece.name.replace(' ', '-')}-{version}", piece.command(version, asked.cluster)
+        row = add_run(rows, name, words, partial(piece.as_it_should, version), asked, results)
         failures += not counts(row)
-        rows.append(row)
-        save(asked.results, results)
         what = "harness failure" if not counts(row) else row["invalid"] or "nothing"
         print(f"{piece.name} on {version}, seed {row['seed']}: {what}, {row['seconds']} s", flush=True)
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from bench.series import MAX_FAILURES, ROOT, Row, counts, known, options, run_once, save, write_table
+from bench.series import MAX_FAILURES, ROOT, Row, add_run, counts, known, options, write_table
 from harness.systems.dledger import SYSTEM
 
 #: Each bug that the server can be made to have, and the checks that look for it.
@@ -121,12 +121,9 @@ def make(trial: Trial, asked: argparse.Namespace, results: dict[str, list[Row]])
     rows = results.setdefault(trial.name, [])
     failures = 0
     while sum(map(counts, rows)) < asked.runs and failures < MAX_FAILURES:
-        seed = asked.seed + len(rows)
-        store = asked.store / f"{trial.name.replace(':', '-')}-{seed}"
-        row = run_once(trial.words(asked.cluster), seed, store, lambda row: caught(trial.bug, row))
+        name, words = trial.name.replace(":", "-"), trial.words(asked.cluster)
+        row = add_run(rows, name, words, lambda row: caught(trial.bug, row), asked, results)
         failures += not counts(row)
-        rows.append(row)
-        save(asked.results, results)
         what = "harness failure" if not counts(row) else "caught" if caught(trial.bug, row) else "not caught"
         print(f"{trial.name} seed {row['seed']}: {what}, {row.get('invalid')}, {row['seconds']} s", flush=True)
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from bench.series import MAX_FAILURES, ROOT, Row, counts, known, options, run_once, save, write_table
+from bench.series import MAX_FAILURES, ROOT, Row, add_run, counts, known, options, write_table
 
 EXAMPLES: Final = ROOT / "examples"
 PAGE: Final = ROOT / "docs" / "planted-bugs.md"
@@ -132,18 +132,12 @@ def make(program: Wrong | Right, runs: int, asked: argparse.Namespace, results: 
     rows = results.setdefault(program.name, [])
     failures = 0
     while (done := sum(map(counts, rows))) < runs and failures < MAX_FAILURES:
-        seed = asked.seed + len(rows)
-        store = asked.store / f"{program.name}-{seed}"
         words = [*program.words(done), "--no-spark", "--cluster", asked.cluster]
-        row = run_once(words, seed, store, program.is_as_intended)
+        row = add_run(rows, program.name, words, program.is_as_intended, asked, results)
         failures += not counts(row)
-        rows.append(row)
-        save(asked.results, results)
         intended = "as intended" if counts(row) and program.is_as_intended(row) else "NOT AS INTENDED"
-        print(
-            f"{program.name} seed {seed}: exit {row['exit']}, {intended}, {row.get('kinds')}, {row['seconds']} s",
-            flush=True,
-        )
+        said = f"exit {row['exit']}, {intended}, {row.get('kinds')}, {row['seconds']} s"
+        print(f"{program.name} seed {row['seed']}: {said}", flush=True)
 
 
 def main() -> None:

@@ -45,6 +45,22 @@ def run_once(words: Sequence[str], seed: int, store: Path, as_expected: Callable
     return row
 
 
+def add_run(
+    rows: list[Row],
+    name: str,
+    words: Sequence[str],
+    as_expected: Callable[[Row], bool],
+    asked: argparse.Namespace,
+    results: Mapping[str, Any],
+) -> Row:
+    """Make the next run of the series ``name``, add it to its ``rows``, and save all results."""
+    seed = asked.seed + len(rows)
+    row = run_once(words, seed, asked.store / f"{name}-{seed}", as_expected)
+    rows.append(row)
+    save(asked.results, results)
+    return row
+
+
 def first_wrong_answer_s(results: Mapping[str, Any]) -> float | None:
     """Return when the first answer came that leaves no legal order, in seconds of the run; None without one."""
     moments = [one.example.completed_at for one in counterexamples_of(results)]

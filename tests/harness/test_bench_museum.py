@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bench import museum
+from bench import museum, series
 from bench.series import first_wrong_answer_s
 
 PIECE = museum.PIECES[0]
@@ -55,7 +55,7 @@ def test_a_later_call_goes_on_where_the_last_one_was_broken_off(
         made.append((words[2].partition("@")[2], seed))
         return row(seed, 255 if made == [(PIECE.good, 1)] else 1)
 
-    monkeypatch.setattr(museum, "run_once", run_once)
+    monkeypatch.setattr(series, "run_once", run_once)
     results: dict[str, museum.Rows] = {PIECE.name: {PIECE.bad: [row(1, 1, "linearizable")]}}
     asked = argparse.Namespace(runs=2, seed=1, cluster="", store=tmp_path, results=tmp_path / "r.json")
     museum.make(PIECE, asked, results)

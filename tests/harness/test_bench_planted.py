@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bench import planted
+from bench import planted, series
 from bench.series import write_table
 from harness.cli.run import run
 from harness.systems.dledger import SYSTEM
@@ -55,7 +55,7 @@ def test_a_later_call_goes_on_where_the_last_one_was_broken_off(
         made.append(seed)
         return row(seed, 255 if seed == 2 else 1, "linearizable")
 
-    monkeypatch.setattr(planted, "run_once", run_once)
+    monkeypatch.setattr(series, "run_once", run_once)
     results: dict[str, list[dict[str, Any]]] = {"stale-reads": [row(1, 1, "linearizable")]}
     asked = argparse.Namespace(runs=3, seed=1, cluster="", store=tmp_path, results=tmp_path / "r.json")
     planted.make(planted.TRIALS[0], asked, results)
