@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from checker.core.calls import freeze
 from checker.core.model import Adopted, Model, ModelError
 from checker.models.objects import Counter, GrowSet
 from history import Operation
@@ -33,12 +34,12 @@ def _completed(operations: Sequence[Operation]) -> list[Operation]:
     """The operations, in which each read also has the elements that reads show which began when it had returned."""
     reads = [one for one in operations if one.f == "read" and isinstance(one.result, list | tuple)]
     by_start = sorted(reads, key=lambda one: one.invoke_index)
-    later, found = dict[str, Any](), dict[int, Operation]()
+    later, found = dict[Any, Any](), dict[int, Operation]()
     for read in sorted(reads, key=lambda one: one.end_index, reverse=True):
         while by_start and by_start[-1].invoke_index > read.end_index:
-            later |= {repr(element): element for element in by_start.pop().result}
-        shown = set(map(repr, read.result))
-        missing = [element for text, element in later.items() if text not in shown]
+            later |= {freeze(element): element for element in by_start.pop().result}
+        shown = set(map(freeze, read.result))
+        missing = [element for frozen, element in later.items() if frozen not in shown]
         found[read.invoke_index] = replace(read, result=[*read.result, *missing])
     return [found.get(one.invoke_index, one) for one in operations]
 
