@@ -29,19 +29,19 @@ def outcome(request):
     line = b"status\n" if request["f"] == "probe" else f"op {json.dumps(asked)}\n".encode()
     node, until = request["node"], time.monotonic() + 0.9 * request["timeout"]
     again = BUG == "retried-add" and request["f"] == "add"
-    hops = 0
+    hops, in_doubt = 0, False
     while hops < 3:
         try:
             if node not in LINKS:
                 LINKS[node] = socket.create_connection(PEERS[node].split(":"), max(until - time.monotonic(), 0.01))
         except OSError as error:
-            return {"type": "fail" if hops == 0 or not again else "info", "error": f"no connection to {node}: {error}"}
+            return {"type": "info" if in_doubt else "fail", "error": f"no connection to {node}: {error}"}
         try:
             answer = ask(node, line, min(until, time.monotonic() + PATIENCE_S) if again else until)
         except (OSError, ValueError) as error:
             LINKS.pop(node).close()
             if again:
-                again, hops = False, hops + 1
+                again, in_doubt, hops = False, True, hops + 1
                 continue
             return {"type": "info", "error": f"no answer from {node}: {error}"}
         if request["f"] == "probe":
@@ -49,7 +49,7 @@ def outcome(request):
         if "ask" not in answer:
             return answer
         node, hops = answer["ask"], hops + 1
-    return {"type": "info" if BUG == "retried-add" else "fail", "error": "no primary"}
+    return {"type": "info" if in_doubt else "fail", "error": "no primary"}
 
 
 for text in sys.stdin:
