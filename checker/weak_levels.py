@@ -48,7 +48,7 @@ Edges = dict[tuple[Any, Any], tuple[Operation, Operation] | None]
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What was decided; ``core`` contradicts itself."""
+    """A decision; ``core`` is the contradiction, if there is one."""
 
     verdict: Verdict
     engine: str
@@ -197,7 +197,7 @@ def _shortest_cycle(edges: Edges) -> list[tuple[Any, Any]] | None:
     return list(pairwise(found))
 
 
-#: From so many nodes of a cycle a shorter one is looked for.
+#: The most nodes of a cycle from which to search for a shorter one.
 _TRIED: Final = 200
 
 
@@ -235,7 +235,7 @@ def _did(operation: Operation, *, named: bool = True) -> str:
 
 
 def _what(operation: Operation) -> str:
-    """What was written or read, and where."""
+    """Return the value that was written or read, and its key."""
     return _shown(operation.value if operation.f == "write" else operation.result) + _of(operation)
 
 

@@ -116,7 +116,7 @@ class Scene:
     def gone(self, value: Any, since: Operation) -> bool:
         """Check whether a value that was current when ``since`` returned is gone for good, by the final reads.
 
-        That is so if these return only what had been overwritten before the value was written, or nothing at all.
+        It is gone if every final read returns nothing, or a value that was overwritten before this one was written.
         """
         reads, writers = self.final_reads(), self.writers(value)
         if not reads or not writers or since.return_index is None:

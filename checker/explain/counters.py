@@ -162,7 +162,7 @@ class _Sentences(CoreWords):
         return kind, name
 
     def _least(self) -> int:
-        """What the counter was at least then, or at most where the answer is too high."""
+        """Return the least that the counter can have been then; if the answer is too high, the most."""
         before = self.wrong.before
         return (0 if before is None else before.result) + self.sign * (self.wrong.sure - self.wrong.against)
 

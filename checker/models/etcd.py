@@ -218,7 +218,7 @@ _WORDS: Final[dict[str, Callable[[Any], str]]] = {
 
 
 def _answered(operation: Operation) -> str:
-    """What was answered, shortly."""
+    """Return a short text of the answer, empty without one."""
     if operation.outcome != "ok":
         return ""
     revision, *more = operation.result
