@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from history.records.results import verdict_of
-
 EXIT_OF_VERDICT: Final = {"valid": 0, "invalid": 1, "unknown": 2}
 EXIT_USAGE: Final = 254
 EXIT_FAILURE: Final = 255
@@ -16,6 +14,8 @@ _ORDER: Final = (0, 2, EXIT_USAGE, EXIT_FAILURE, 1, EXIT_INTERRUPTED)
 
 def exit_code(verdict: str, harness_failure: str | None) -> int:
     """The exit code of one run, by the same rule as the verdict that is shown of it."""
+    from history.records.results import verdict_of
+
     return EXIT_OF_VERDICT.get(verdict_of({"verdict": verdict}, harness_failure), EXIT_FAILURE)
 
 

@@ -13,7 +13,7 @@ from msgspec import Meta
 
 from harness.errors import UsageError
 from harness.names import test_name
-from harness.spark_settings import require_recordable
+from harness.spark_settings import CONF_HELP, MASTER_HELP, require_recordable
 from harness.systems import DEFAULT, Machine, Setup, System, find_system, installed
 from harness.systems.api import OptionValue, PlantedBug, Scale, Workload
 from harness.systems.choices import check_options, choices, with_defaults
@@ -126,8 +126,8 @@ class Plan:
         default=False, help="At the end, kill and restart all servers, and read every key or object again."
     )
     spark: bool = option(default=True, help="Judge with Spark, or with the same functions in this process.")
-    spark_master: str = option("local[*]", "The Spark master that runs the pipeline's jobs.")
-    spark_conf: dict[str, str] = option({}, "A Spark setting, which overrides spark-defaults.conf; repeatable.")
+    spark_master: str = option("local[*]", MASTER_HELP)
+    spark_conf: dict[str, str] = option({}, CONF_HELP)
     unsafe_test_mode: bool = option(default=False, help="Allow --planted-bug.")
     planted_bug: str = option("", "A bug to plant in the system, which the run has to find.")
 

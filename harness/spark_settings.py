@@ -8,6 +8,8 @@ from typing import Final
 
 from harness.errors import UsageError
 
+MASTER_HELP: Final = "The Spark master that runs the pipeline's jobs."
+CONF_HELP: Final = "A Spark setting, which overrides spark-defaults.conf; repeatable."
 #: What Spark itself hides in its pages by such a name, and the keys of Azure's accounts.
 _SECRET: Final = re.compile(r"(?i)secret|password|token|access[.]?key|account[.]?key")
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 
 if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
     signal.signal(signal.SIGINT, lambda *_: os._exit(130))
@@ -16,7 +17,12 @@ signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # blocked while Pyt
 def main() -> None:
     """Run the command line and exit."""
     _exit_with(255)
+    # Nothing here multiplies matrices, and every thread of numpy's library for that takes time to start.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from harness.cli.main import main as run
+    from history.no_pandas import ArrowFinder
+
+    sys.meta_path.insert(0, ArrowFinder)
 
     try:
         run()

@@ -14,6 +14,7 @@
 ``under_way``            the lock by which a run under way is known
 ``codes``                numeric codes of functions, outcomes and missing values in columns
 ``compiled``             numba's compiler, with a cache that knows all of our compiled code
+``no_pandas``            keeps pyarrow from importing pandas in our own processes
 ``file_signatures``      recognizes compressed files where a text is expected
 ``errors``               what readers raise
 ``system_entry_points``  the systems under test of all installed packages
@@ -21,31 +22,35 @@
 =======================  =================================================================================
 """
 
-from history.errors import FormatError
-from history.records.events import (
-    HISTORY_FORMAT,
-    HISTORY_VERSION,
-    SECOND,
-    Event,
-    Header,
-    HistoryFile,
-    read_history,
-)
-from history.records.layout import RunFiles
-from history.records.operations import UNAPPLIED, Operation, pair
-from history.records.probes import Probe, read_probes
-from history.records.receipts import Receipt, receipts_of
-from history.records.results import Check, Results
-from history.records.verdicts import (
-    Counterexample,
-    KeyVerdict,
-    Linearization,
-    Point,
-    Role,
-    Verdict,
-    worst,
-)
-from history.records.writer import HistoryWriter
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from history.errors import FormatError
+    from history.records.events import (
+        HISTORY_FORMAT,
+        HISTORY_VERSION,
+        SECOND,
+        Event,
+        Header,
+        HistoryFile,
+        read_history,
+    )
+    from history.records.layout import RunFiles
+    from history.records.operations import UNAPPLIED, Operation, pair
+    from history.records.probes import Probe, read_probes
+    from history.records.receipts import Receipt, receipts_of
+    from history.records.results import Check, Results
+    from history.records.verdicts import (
+        Counterexample,
+        KeyVerdict,
+        Linearization,
+        Point,
+        Role,
+        Verdict,
+        worst,
+    )
+    from history.records.writer import HistoryWriter
 
 __all__ = [
     "HISTORY_FORMAT",
@@ -75,3 +80,19 @@ __all__ = [
     "receipts_of",
     "worst",
 ]
+
+#: Where these names are from, the module that costs least first.
+_MODULES: Final = ("errors", *(f"records.{name}" for name in (
+    "layout", "events", "writer", "operations", "verdicts", "probes", "receipts", "results",
+)))  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name when it is first used: a command that only prints its help uses none."""
+    if name in __all__:
+        for home in _MODULES:
+            module = import_module(f"history.{home}")
+            if hasattr(module, name):
+                globals()[name] = value = getattr(module, name)
+                return value
+    raise AttributeError(f"module 'history' has no attribute {name!r}")

@@ -14,7 +14,6 @@ from history.safe_open import write_below
 from reports.analysis.findings import Drawn, prepare
 from reports.errors import ReportOutcome
 from reports.load.run import read_run
-from reports.page import page
 from reports.story.diagnosis import diagnosis_of
 from reports.story.planted_bug import grouped, led_by
 from reports.style.wording import Wording, by_values
@@ -73,6 +72,8 @@ def render_run(run: Source, columns: int = 80, *, colour: bool = False, wording:
 
 
 def _write_page(drawn: Drawn) -> ReportOutcome:
+    from reports.page import page  # jinja2 and templates, which `harness show` does not need
+
     notes = drawn.run.notes
     paths = notes.attempt_list("report.html", lambda: _write(drawn.run.files.report, page.render(drawn)))
     return ReportOutcome(paths, list(notes.warnings))

@@ -20,8 +20,6 @@ from harness.cli.options import PROJECT_FILE
 from harness.errors import HarnessError, UsageError
 from harness.exits import EXIT_FAILURE, EXIT_INTERRUPTED, EXIT_USAGE
 from harness.terminal.streams import restart_in_utf8, safe_streams
-from history.errors import FormatError
-from history.extras import missing_extra
 
 #: The sections of the help, and in each by verb: the module of harness.cli that holds a click command of that name, and
 #: what the verb does.  A module is loaded when its verb is used: no verb pays for the imports of another.
@@ -180,7 +178,7 @@ def run_command(arguments: Sequence[str] | None = None, interrupt: Interrupt | N
         return EXIT_FAILURE
     except SystemExit as ending:  # click's: 0 after a completion; 1 when output could not be written
         return EXIT_FAILURE if ending.code else 0
-    except (OSError, FormatError) as error:
+    except OSError as error:
         click.echo(f"harness: {error}", err=True)
         return EXIT_FAILURE
     except Exception as error:  # noqa: BLE001 (a bug of ours must not end with Python's 1, which means a violation)
@@ -189,6 +187,12 @@ def run_command(arguments: Sequence[str] | None = None, interrupt: Interrupt | N
 
 
 def _unexpected(error: Exception) -> int:
+    from history.errors import FormatError
+    from history.extras import missing_extra
+
+    if isinstance(error, FormatError):
+        click.echo(f"harness: {error}", err=True)
+        return EXIT_FAILURE
     if isinstance(error, ModuleNotFoundError) and (missing := missing_extra(error)) is not None:
         click.echo(f"harness: {missing}", err=True)
         return EXIT_USAGE

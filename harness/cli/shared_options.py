@@ -11,8 +11,7 @@ import click
 
 from harness.cli.completion import complete_faults, complete_models, complete_systems
 from harness.errors import UsageError
-from harness.plan import HELP
-from harness.spark_settings import require_settings
+from harness.spark_settings import CONF_HELP, MASTER_HELP, require_settings
 
 
 class Directory(click.Path):
@@ -47,10 +46,8 @@ def _settings(ctx: click.Context, param: click.Parameter, given: Iterable[str]) 
 
 #: By the fields of the plan.
 SPARK_OPTIONS: Final = {
-    "spark_master": click.option("--spark-master", default="local[*]", help=HELP["spark_master"]),
-    "spark_conf": click.option(
-        "--spark-conf", multiple=True, metavar="NAME=VALUE", callback=_settings, help=HELP["spark_conf"]
-    ),
+    "spark_master": click.option("--spark-master", default="local[*]", help=MASTER_HELP),
+    "spark_conf": click.option("--spark-conf", multiple=True, metavar="NAME=VALUE", callback=_settings, help=CONF_HELP),
 }
 
 

@@ -99,7 +99,7 @@ def cluster_settings(master: str, scratch: Path, memory: str) -> dict[str, str]:
     """Spark's settings for the executors of a cluster; none for a local master.
 
     This project's packages are sent as an archive that Spark unpacks beside each executor, so they need not be
-    installed there; Python, pyarrow, pandas, numpy, msgspec and numba must be.  Paths of runs and of the warehouse must
+    installed there; Python, pyarrow, numpy, msgspec and numba must be.  Paths of runs and of the warehouse must
     mean the same files on every machine.
     """
     if is_local(master):

@@ -1,13 +1,12 @@
-"""The network during a fault: the nodes on a circle, placed by networkx, and the links between them."""
+"""The network during a fault: the nodes on a circle, and the links between them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from math import cos, sin, tau
 from typing import Literal, TypeAlias
-
-import networkx as nx
 
 from reports.analysis.faults import FaultWindow
 
@@ -51,11 +50,11 @@ def network(nodes: Sequence[str], grudge: Mapping[str, Sequence[str]], struck: S
 
 
 def positions(nodes: Sequence[str]) -> dict[str, tuple[float, float]]:
-    """Place nodes on networkx's circle, turned so that the first is at the top and the order is clockwise."""
+    """Place nodes on a circle that fills the square, clockwise from the top; a single one in the middle."""
     if len(nodes) < 2:
         return dict.fromkeys(nodes, (0.5, 0.5))
-    circle = nx.circular_layout(nx.complete_graph(list(nodes)), scale=0.5)
-    return {node: (0.5 + float(circle[node][1]), 0.5 - float(circle[node][0])) for node in nodes}
+    angles = {node: tau * place / len(nodes) for place, node in enumerate(nodes)}
+    return {node: (0.5 + 0.5 * sin(angle), 0.5 - 0.5 * cos(angle)) for node, angle in angles.items()}
 
 
 def _link(a: str, b: str, grudge: Mapping[str, Sequence[str]]) -> Link:
