@@ -1,7 +1,7 @@
 """The final phase, after healing: ask for changes of every kind, wait for recovery and quiescence, read every object.
 
-1. *recovery*: the workload's operations go on, lightly, and reads of every object beside them, until each kind was
-   served again and every node has caught up, or the recovery time is over
+1. *recovery*: each node's clients go on lightly, with reads of every object and the workload's operations in turn,
+   until each kind was served again and every node has caught up, or the recovery time is over
 2. *quiescence*: no operations until no node's state changes any more; contents can be compared then
 3. *final reads*: a client of each node reads each object, and the system decides which node serves it
 4. *restart* (on request): all servers are killed and started again; reads of each object, before a change can hide
@@ -17,30 +17,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from itertools import cycle
 from math import inf
 from typing import TYPE_CHECKING, Final, Protocol
 
-from msgspec.structs import replace
-
 from harness.errors import NotReadyError
 from harness.execution.interpreter import LOOK_S, follow
+from harness.execution.light_load import left_of, light_load
 from harness.execution.load import Load, Tally
-from harness.generators import (
-    NOTHING,
-    Context,
-    Generator,
-    Invocation,
-    Op,
-    Stream,
-    each_worker,
-    on,
-    operations,
-    soonest,
-    stagger,
-)
-from harness.generators.base import Around
-from harness.generators.pacing import Paced
+from harness.generators import NOTHING, Generator, Invocation, Stream, each_worker, on
 from harness.judge.recovery import clients_decide, committed_by, waiting_for
 from harness.judge.service import met_by, wants_of
 from harness.workloads import until_applied
@@ -52,8 +36,6 @@ if TYPE_CHECKING:
     from harness.runstate import RunState
     from history import Probe
 
-#: Operations a second while nodes catch up: half of them the workload's own, half reads.
-RECOVERY_RATE: Final = 20.0
 #: How long the nodes may take to come to rest, beyond the recovery time.
 QUIET_S: Final = 10.0
 FINAL_READS_S: Final = 10.0
@@ -74,14 +56,6 @@ class Restartable(Protocol):
     def start(self, nodes: Iterable[str]) -> None: ...
 
     def await_leader(self) -> str: ...
-
-
-class _Final(Around, frozen=True):
-    """The child's operations, for a cluster that is whole again."""
-
-    def op(self, ctx: Context) -> tuple[Op, Generator]:
-        op, child = self.child.op(ctx)
-        return (replace(op, final=True) if isinstance(op, Invocation) else op), _Final(child)
 
 
 class FinalPhase:
@@ -153,18 +127,11 @@ class FinalPhase:
                 return False
 
         late = self._standstills.deadline(self._plan.recovery_time)
-        left = await follow(load, self._light_load(), lambda: recovered() or late())
-        # Of several at a time the order changes, and one that is exhausted is gone.
-        paced = [one.child for one in getattr(left, "children", ()) if isinstance(one, Paced)]
-        self._operations = next((one.child for one in paced if isinstance(one, _Final)), NOTHING)
+        light = light_load(self._reads(), self._operations, len(self._nodes), Stream(self._plan.rng("final load")))
+        left = await follow(load, light, lambda: recovered() or late())
+        self._operations = left_of(left)
         if not self._stopped() and recovered():
             self._reach(moment)
-
-    def _light_load(self) -> Generator:
-        """Reads of every object, and beside them, each at a pace of its own, what the workload has left."""
-        parts = {"reads": operations(cycle(self._reads())), "operations": _Final(self._operations)}
-        rate = RECOVERY_RATE / len(parts)
-        return soonest(*(stagger(rate, Stream(self._plan.rng(f"final {name}")), one) for name, one in parts.items()))
 
     # -- quiescence ------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,90 @@
+"""The load while a cluster recovers, in virtual time."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from itertools import count, cycle, pairwise
+
+import pytest
+from msgspec.structs import replace
+
+from harness.execution.light_load import left_of, light_load
+from harness.generators import (
+    NOTHING,
+    Answer,
+    Context,
+    Generator,
+    Invocation,
+    Pending,
+    Stream,
+    operations,
+    simulate,
+    time_limit,
+)
+
+READS = [Invocation("read", key) for key in "ab"]
+NODES = 3
+
+
+def load(workload: Generator) -> Generator:
+    return light_load(READS, workload, NODES, Stream(random.Random("load")))
+
+
+def mixed() -> Iterable[Invocation]:
+    """As a workload's: more reads than writes, in runs."""
+    written = count()
+    return (Invocation("write", "a", next(written)) if f == "w" else Invocation("read", "a") for f in cycle("rrrrww"))
+
+
+@pytest.mark.parametrize("of_a_node", [1, 2, 3])
+def test_clients_of_a_mute_node_ask_for_reads_and_changes_the_whole_time(of_a_node: int) -> None:
+    timeout = 2.4
+
+    def answers(invocation: Invocation, stream: Stream) -> tuple[Answer, Stream]:
+        mute = invocation.worker % NODES == 2
+        return (Answer(timeout, "info", error="timeout") if mute else Answer(0.01, value=0)), stream
+
+    run = simulate(time_limit(10, load(operations(mixed()))), workers=NODES * of_a_node, answers=answers)
+    for kind in ("read", "write"):
+        asked = [one.time / 1e9 for one in run.issued if one.f == kind and one.worker % NODES == 2]
+        begun = [0.0, *asked, 10.0]
+        gaps = [after - before for before, after in pairwise(begun)]
+        assert max(gaps) < 2 * timeout + 1, kind
+
+
+def issue(generator: Generator, number: int) -> tuple[list[Invocation], Generator]:
+    """The first operations of idle workers, and the generator after them."""
+    issued: list[Invocation] = []
+    ctx = Context(0, free=tuple(range(NODES)), workers=tuple(range(NODES)), processes=tuple(range(NODES)))
+    while len(issued) < number:
+        op, generator = generator.op(replace(ctx, free=ctx.free[1:] + ctx.free[:1]))
+        if isinstance(op, Invocation):
+            issued.append(op)
+        else:
+            assert isinstance(op, Pending)
+            assert op.until is not None
+            ctx = replace(ctx, time=op.until)
+    return issued, generator
+
+
+def test_what_is_left_goes_on_where_it_stopped() -> None:
+    workload = operations(Invocation("write", "a", value) for value in count())
+    first, generator = issue(load(workload), 12)
+    second, _ = issue(load(left_of(generator)), 12)
+    written = [one for one in first + second if one.f == "write"]
+    assert [one.value for one in written] == [*range(len(written))]
+    assert len(written) == 12
+    assert all(one.final for one in written)
+
+
+def test_of_a_workload_that_gives_reads_alone_the_reads_go_on() -> None:
+    reads = operations(Invocation("read", "a") for _ in range(20_000))
+    run = simulate(time_limit(1, load(reads)))
+    assert {one.f for one in run.issued} == {"read"}
+    assert len(run.issued) > 5
+
+
+def test_of_nothing_nothing_is_left() -> None:
+    assert left_of(load(NOTHING)) is NOTHING
+    assert left_of(NOTHING) is NOTHING
