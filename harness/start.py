@@ -5,9 +5,11 @@ Python itself would print a traceback.
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import sys
+from contextlib import suppress
 
 if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
     signal.signal(signal.SIGINT, lambda *_: os._exit(130))
@@ -16,6 +18,7 @@ signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # blocked while Pyt
 
 def main() -> None:
     """Run the command line and exit."""
+    atexit.register(_leave)  # the first that is registered is called last
     _exit_with(255)
     # Nothing here multiplies matrices, and every thread of numpy's library for that takes time to start.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -41,3 +44,13 @@ def _exit_with(code: int) -> None:
 
     libc = CDLL(None)
     libc["__cxa_atexit"](libc["_exit"], c_void_p(code), None)
+
+
+def _leave() -> None:
+    """End the process before Python takes its modules apart: threads of libraries may still use them, and abort."""
+    from ctypes import CDLL
+
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    CDLL(None).exit(255)  # the code is that of the last _exit_with
