@@ -2,7 +2,7 @@
 
 ===============  =====================================================================================================
 ``run``          the whole: cluster, system, load, evidence, conclusion
-``conductor``    load, faults and probes in parallel; then ``final_phase``
+``conductor``    load, faults and probes in parallel; then ``final_phase``, with ``light_load`` while nodes catch up
 ``load``         the clients, which ``interpreter`` drives by a generator; with ``precise_timer`` and ``histogram``
 ``faults``       the faults of the plan, on these nodes and this system
 ``probes``       what every node says, four times a second
