@@ -14,7 +14,7 @@ from typing import Any, Self
 
 import pytest
 
-from harness.execution import conductor, final_phase, interpreter, probes
+from harness.execution import conductor, final_phase, interpreter, light_load, probes
 from harness.systems.dledger.client import RegisterClient
 from harness.systems.dledger.status import StatusProber
 
@@ -27,7 +27,7 @@ def quicken(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (conductor, interpreter, final_phase):
         monkeypatch.setattr(module, "LOOK_S", 0.02)
     monkeypatch.setattr(conductor, "HEAL_AGAIN_S", 0.02)
-    monkeypatch.setattr(final_phase, "RECOVERY_RATE", 100.0)
+    monkeypatch.setattr(light_load, "RECOVERY_RATE", 100.0)
     monkeypatch.setattr(final_phase, "ASK_AGAIN_S", 0.02)
     monkeypatch.setattr(final_phase, "QUIET_S", 2.0)
 
