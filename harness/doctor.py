@@ -16,7 +16,7 @@ from harness.clusters.capabilities import SYSTEM_PATH, has_loop_devices, knows_f
 from harness.errors import HarnessError
 
 if TYPE_CHECKING:
-    from harness.execution.faults import Machines, Target
+    from harness.execution.fault_view import Machines, Target
 
 #: needed: no run with the default cluster without it; wanted: something is replaced or left out.
 Weight: TypeAlias = Literal["needed", "wanted"]
@@ -176,7 +176,7 @@ def examine_faults(spec: str) -> FaultTable:
 
 def ask_faults(nodes: Machines, system: Target) -> tuple[FaultFinding, ...]:
     """The prechecks of all faults, by family and name."""
-    from harness.execution.faults import RunClock, settings_of, view_of
+    from harness.execution.fault_view import RunClock, settings_of, view_of
     from nemesis.core.facts import survey
     from nemesis.core.fault import Context
     from nemesis.faults.registry import FAULTS, prechecks

@@ -25,7 +25,7 @@ from tempfile import TemporaryDirectory
 
 from harness.clients.wire import BlockingWire, Wire
 from harness.clusters.netns import NetnsCluster
-from harness.execution.faults import RunClock, view_of
+from harness.execution.fault_view import RunClock, view_of
 from harness.execution.probes import PERIOD_S, ProbeLog, probe_forever
 from harness.plan import Plan
 from harness.remote.nodes import Remote

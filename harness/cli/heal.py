@@ -16,7 +16,7 @@ def heal(cluster: str) -> int:
     """Remove every fault of ours from a cluster's nodes; nothing that the harness did not tag is touched."""
     require("run")
     from harness.clusters import open_cluster
-    from harness.execution.faults import heal_leftovers
+    from harness.execution.leftovers import heal_leftovers
     from harness.remote.nodes import Remote
 
     target = open_cluster(cluster)

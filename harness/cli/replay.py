@@ -26,8 +26,8 @@ def replay(run_path: str, cluster: str | None, keep_cluster: bool, store: Path) 
     Threads and networks are not deterministic: what is repeated is what was done to the cluster, not what came of it.
     """
     require("run")
-    from harness.execution.faults import replayed
     from harness.execution.run import Run
+    from harness.execution.schedules import replayed
     from harness.judge.recorded import read_recorded
     from harness.store import find_run
     from history import FormatError

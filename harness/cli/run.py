@@ -133,7 +133,7 @@ def _show(plan: Plan, ctx: click.Context, *, as_json: bool) -> int:
 
 
 def _scripted(plan: Plan, schedule: Path) -> Plan:
-    from harness.execution.faults import scripted
+    from harness.execution.schedules import scripted
     from harness.suite.packaged import find_scenario
 
     if plan.nemesis:

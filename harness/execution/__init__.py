@@ -4,7 +4,8 @@
 ``run``          the whole: cluster, system, load, evidence, conclusion
 ``conductor``    load, faults and probes in parallel; then ``final_phase``, with ``light_load`` while nodes catch up
 ``load``         the clients, which ``interpreter`` drives by a generator; with ``precise_timer`` and ``histogram``
-``faults``       the faults of the plan, on these nodes and this system
+``faults``       the faults of the plan, on these nodes and this system, which they see through ``fault_view``
+``schedules``    schedules from a script or a recorded run; ``leftovers``: what a killed run left is undone
 ``probes``       what every node says, four times a second
 ``monitor``      ends the run at the first violation, where that is asked for
 ``standstills``  times in which this process stood still; ``oom`` and ``reboots``: what the machine did to nodes

@@ -1,29 +1,25 @@
-"""The nemesis of a run: the faults of its plan, their context, and the sweep for leftovers."""
+"""The nemesis of a run: the faults of its plan, checked against system and nodes, and the runner that injects them."""
 
 from __future__ import annotations
 
-import math
 import random
 import threading
-from codecs import BOM_UTF8
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-from msgspec.structs import asdict
-
-from harness.clusters import is_netns, netns_names, open_cluster
-from harness.errors import HarnessError, NotReadyError, UsageError
+from harness.clusters import is_netns, netns_names
+from harness.errors import HarnessError, UsageError
+from harness.execution.fault_view import Machines, RunClock, Target, settings_of, view_of
+from harness.execution.leftovers import heal_leftovers
 from harness.plan import Plan
-from harness.systems.api import Machine, Role, Setup, Surface
-from harness.systems.deployment import members_of
-from history import Probe, Receipt
-from nemesis.core.errors import FaultError, OptionError, ScheduleError, UnknownFaultError
+from harness.systems.api import Surface
+from history import Probe
+from nemesis.core.errors import OptionError, ScheduleError, UnknownFaultError
 from nemesis.core.facts import Facts, survey
-from nemesis.core.fault import HOME, Context, Settings
+from nemesis.core.fault import Context, Settings
 from nemesis.core.options import check_options
-from nemesis.core.ports import Nodes, StartError
+from nemesis.core.ports import Nodes
 from nemesis.core.targets import check_words
 from nemesis.deadman import DeadMansTimer
 from nemesis.faults import clocks
@@ -32,115 +28,12 @@ from nemesis.faults.registry import FAULTS, aim_refusal, find, prechecks
 from nemesis.faults.targeted_partitions import NO_SNAPSHOTS, IsolateUntilSnapshot
 from nemesis.schedule.conditions import AFTER_HEARTBEAT
 from nemesis.schedule.runner import Runner
-from nemesis.schedule.script import read_script, replay
 from nemesis.schedule.steps import Step, cycle, fault_names, steps_of, turn_parts, turns_of
-from nemesis.sweep import heal_everything, sweep_commands
+from nemesis.sweep import sweep_commands
 
 if TYPE_CHECKING:
     from harness.execution.conductor import RecordFault
     from harness.execution.probes import ProbeLog
-
-
-class Machines(Nodes, Protocol):
-    """Nodes with their data directories; ``harness.remote.nodes.Remote`` is one."""
-
-    @property
-    def data_dirs(self) -> Mapping[str, str]: ...
-
-
-class RunClock:
-    """The run's own clock, for the nemesis."""
-
-    def __init__(self, clock_ns: Callable[[], int]) -> None:
-        self._clock_ns = clock_ns
-
-    def now(self) -> int:
-        return self._clock_ns()
-
-    def wait(self, seconds: float, stop: threading.Event) -> bool:
-        return stop.wait(max(seconds, 0.0))
-
-
-class Target(Protocol):
-    """The system under test, as faults need it; ``harness.systems.Deployment`` is one."""
-
-    @property
-    def surface(self) -> Surface: ...
-
-    @property
-    def members(self) -> tuple[str, ...]: ...
-
-    @property
-    def hit(self) -> Mapping[str, Role]:
-        """The role that faults hit, by node."""
-        ...
-
-    def pids(self, nodes: Iterable[str]) -> dict[str, int | None]: ...
-
-    def start(self, nodes: Iterable[str]) -> None: ...
-
-    def set_environments(self, environments: Mapping[str, Mapping[str, str]]) -> None: ...
-
-
-class SystemView:
-    """The system as faults see it.  A process that does not start again is a finding about the system."""
-
-    def __init__(self, system: Target, probes: Callable[[], Mapping[str, Probe]]) -> None:
-        self._system = system
-        self._probes = probes
-
-    def pids(self, nodes: Iterable[str]) -> dict[str, int | None]:
-        return self._system.pids(nodes)
-
-    def start(self, nodes: Iterable[str]) -> None:
-        names = list(nodes)
-        try:
-            self._system.start(names)
-        except NotReadyError as error:
-            raise StartError(dict.fromkeys(names, str(error))) from None
-
-    def probes(self) -> Mapping[str, Probe]:
-        return self._probes()
-
-
-class TransferringView(SystemView):
-    """The view of a system that takes requests to transfer leadership."""
-
-    def __init__(
-        self, system: Target, probes: Callable[[], Mapping[str, Probe]], transfer: Callable[[str, str], None]
-    ) -> None:
-        super().__init__(system, probes)
-        self._transfer = transfer
-
-    def transfer_leader(self, leader: str, to: str) -> None:
-        """Request a transfer from the leader."""
-        try:
-            self._transfer(leader, to)
-        except (OSError, ValueError, KeyError) as error:
-            raise FaultError(f"{leader} did not take the request: {error}") from None
-
-
-def view_of(system: Target, probes: Callable[[], Mapping[str, Probe]]) -> SystemView:
-    """The system as faults see it, with what only some systems have."""
-    transfer = system.surface.transfer_leader
-    return SystemView(system, probes) if transfer is None else TransferringView(system, probes, transfer)
-
-
-def settings_of(system: Target, data_dirs: Mapping[str, str]) -> Settings:
-    """The settings of the system that faults need."""
-    surface = system.surface
-    return Settings(
-        members=system.members,
-        roles={node: role.name for node, role in system.hit.items()},
-        programs={node: role.command[0] for node, role in system.hit.items()},
-        peer_ports=surface.peer_ports,
-        data_dirs=data_dirs,
-        store=f"{HOME}/{surface.store}",
-        store_files=surface.store_files,
-        snapshots=surface.snapshot_entries > 0,
-        snapshot_threshold=surface.snapshot_entries,
-        heartbeat=surface.heartbeat,
-    )
 
 
 class LeasedRunner(Runner):
@@ -327,89 +220,3 @@ class Faults:
         if self._facts is None:
             self._facts = survey(nodes)
         return self._facts
-
-
-def node_names(plan: Plan) -> tuple[str, ...]:
-    """The names of the plan's nodes.  Raises UsageError; ClusterError where the cluster must be up for that."""
-    if is_netns(plan.cluster):
-        return netns_names(plan.nodes)
-    return tuple(node.name for node in open_cluster(plan.cluster).nodes)
-
-
-def planned_setup(plan: Plan) -> Setup:
-    """The setup of the plan's nodes, at made-up addresses; without nodes where only the cluster shows them."""
-    try:
-        names = node_names(plan)
-    except HarnessError:
-        names = ()
-    return plan.setup([Machine(name, f"192.0.2.{number}") for number, name in enumerate(names, 1)])
-
-
-def member_names(plan: Plan) -> tuple[str, ...]:
-    """The members of the plan's system by its roles; none where only the cluster itself shows them."""
-    try:
-        return members_of(plan.under_test, planned_setup(plan))
-    except HarnessError:
-        return ()
-
-
-def scripted(plan: Plan, path: Path) -> Plan:
-    """The plan with the schedule of a script, or of the ``plan.json`` of a scripted run.
-
-    Raises UsageError that names file and fault.
-    """
-    names = node_names(plan)
-    try:
-        steps = _written_steps(path, plan.time_limit) or read_script(path, plan.time_limit, names)
-        return _with_schedule(plan, steps)
-    except ScheduleError as error:
-        raise UsageError(f"--schedule: {error}") from None
-    except OSError as error:
-        raise UsageError(f"--schedule {path}: {error.strerror}") from None
-
-
-def _written_steps(path: Path, time_limit: float) -> list[Step]:
-    """The schedule in a ``plan.json``; empty for another file.  Raises UsageError, ScheduleError, OSError."""
-    if not path.read_bytes().removeprefix(BOM_UTF8).lstrip().startswith(b"{"):
-        return []
-    schedule = Plan.read(path).schedule
-    if not schedule:
-        raise UsageError(f"--schedule {path}: that plan has no schedule of its own; give it as --plan")
-    return steps_of(schedule, time_limit)
-
-
-def replayed(plan: Plan, receipts: Sequence[Receipt], main_ns: int) -> Plan:
-    """The plan of a recorded run with its faults at their recorded moments.  Raises UsageError when it had none.
-
-    A fault may have been recorded after the time limit, by a harness that stood still: the replay lasts until then.
-    """
-    steps = replay(receipts, main_ns)
-    if not steps:
-        raise UsageError("that run installed no fault: there is nothing to replay; `harness run` repeats it")
-    last_s = max(step.at_s + step.within_s + (step.for_s or 0.0) for step in steps)
-    return _with_schedule(replace(plan, time_limit=max(plan.time_limit, float(math.ceil(last_s)))), steps)
-
-
-def _with_schedule(plan: Plan, steps: Sequence[Step]) -> Plan:
-    names = tuple(dict.fromkeys(step.fault for step in steps))
-    return replace(plan, nemesis=names, schedule=tuple(asdict(step) for step in steps))
-
-
-@dataclass(frozen=True, slots=True)
-class Healed:
-    """The result of a sweep: a line for each thing undone, and for each node where it failed."""
-
-    undone: list[str]
-    failed: list[str]
-
-    def check(self) -> None:
-        """Check that nothing of an earlier run still stands.  Raises HarnessError."""
-        if self.failed:
-            raise HarnessError(f"the faults of an earlier run could not be removed: {'; '.join(self.failed)}")
-
-
-def heal_leftovers(nodes: Machines) -> Healed:
-    """Undo every fault with our tag on every node that can be reached."""
-    swept = heal_everything(nodes, nodes.data_dirs)
-    failed = [why if why.startswith(f"{node}:") else f"{node}: {why}" for node, why in swept.failed.items()]
-    return Healed(swept.lines(), failed)

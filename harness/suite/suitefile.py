@@ -49,7 +49,8 @@ from typing import Any, Final, Literal
 from msgspec import to_builtins
 
 from harness.errors import UsageError
-from harness.execution.faults import Faults, scripted
+from harness.execution.faults import Faults
+from harness.execution.schedules import scripted
 from harness.judge.known_defects import Defect, read_defects
 from harness.options import turns
 from harness.plan import FIELDS, Plan, validate

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from harness.clusters import open_cluster
 from harness.errors import HarnessError
-from harness.execution.faults import heal_leftovers
+from harness.execution.leftovers import heal_leftovers
 from harness.remote.nodes import Remote
 from harness.systems.deployment import Deployment, machines
 from nemesis.core.ports import Command

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from harness.clients.wire import BlockingWire
-from harness.execution.faults import RunClock, view_of
+from harness.execution.fault_view import RunClock, view_of
 from harness.plan import Plan
 from harness.remote.nodes import Remote
 from harness.systems.deployment import Deployment, fetch, machines

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from harness.cli.run import run
 from harness.errors import UsageError
-from harness.execution.faults import scripted
+from harness.execution.schedules import scripted
 from harness.plan import Plan, field_of, option_of, validate
 from harness.store import create_run
 from harness.systems.dledger import SYSTEM

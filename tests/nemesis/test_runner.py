@@ -8,7 +8,7 @@ from unittest import mock
 
 import pytest
 
-from harness.execution.faults import RunClock
+from harness.execution.fault_view import RunClock
 from harness.testing import FakeNodes, Recorder, UnreachableError, world
 from history import receipts_of
 from nemesis.core.errors import NotYetError, UnknownFaultError

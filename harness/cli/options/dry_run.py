@@ -9,7 +9,8 @@ import click
 from click.core import ParameterSource
 from msgspec.structs import asdict
 
-from harness.execution.faults import Faults, member_names, node_names, planned_setup
+from harness.execution.faults import Faults
+from harness.execution.schedules import member_names, node_names, planned_setup
 from harness.plan import Plan
 from harness.systems.declared import require_able
 from harness.terminal.tables import fitted, wrapped

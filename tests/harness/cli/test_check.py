@@ -51,7 +51,7 @@ def test_a_run_beyond_todays_bounds_is_judged_and_not_replayed(
     plan = json.loads(run.plan.read_text())
     run.plan.write_text(json.dumps({**plan, "warm_up": 9000.0, "spark": False}))
     assert check(tmp_path) == 0
-    monkeypatch.setattr("harness.execution.faults.replayed", lambda plan, *_: plan)
+    monkeypatch.setattr("harness.execution.schedules.replayed", lambda plan, *_: plan)
     capsys.readouterr()
     assert run_command(["replay", "latest", "--store", str(tmp_path)]) == 254
     assert "--warm-up must be a number from 0 to 3600, not 9000.0" in capsys.readouterr().err

@@ -11,8 +11,8 @@ import pytest
 from harness import clusters
 from harness.cli.main import run_command
 from harness.errors import ClusterBusyError, ClusterError, HarnessError
-from harness.execution import faults
-from harness.execution.faults import Healed
+from harness.execution import leftovers
+from harness.execution.leftovers import Healed
 from harness.remote import nodes as remote
 
 
@@ -38,7 +38,7 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(clusters, "open_cluster", open_cluster)
     monkeypatch.setattr(remote, "Remote", lambda nodes: doing("remote"))
-    monkeypatch.setattr(faults, "heal_leftovers", heal_leftovers)
+    monkeypatch.setattr(leftovers, "heal_leftovers", heal_leftovers)
     return steps
 
 
@@ -56,7 +56,7 @@ def test_what_goes_wrong_is_one_line_and_255(
     def fail(_: object) -> None:
         raise error
 
-    monkeypatch.setattr(faults, "heal_leftovers", fail)
+    monkeypatch.setattr(leftovers, "heal_leftovers", fail)
     assert run_command(["heal"]) == 255
     assert capsys.readouterr().err == f"harness: {error}\n"
 
@@ -78,7 +78,7 @@ def test_what_goes_wrong_is_one_line_and_255(
 def test_what_could_not_be_undone_is_a_failure_and_what_could_is_reported(
     healed: Healed, code: int, out: str, err: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(faults, "heal_leftovers", lambda nodes: healed)
+    monkeypatch.setattr(leftovers, "heal_leftovers", lambda nodes: healed)
     assert run_command(["heal"]) == code
     said = capsys.readouterr()
     assert said.out == out

@@ -16,7 +16,10 @@ import pytest
 
 from harness.errors import HarnessError, NotReadyError, RemoteError, UsageError
 from harness.execution import faults as faults_module
-from harness.execution.faults import Faults, RunClock, SystemView, heal_leftovers, replayed, scripted, view_of
+from harness.execution.fault_view import RunClock, SystemView, view_of
+from harness.execution.faults import Faults
+from harness.execution.leftovers import heal_leftovers
+from harness.execution.schedules import replayed, scripted
 from harness.plan import Plan, validate
 from harness.systems import Machine
 from harness.systems.deployment import Deployment

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from harness.clusters.netns import STATE_ROOT, NetnsCluster
-from harness.execution.faults import RunClock
+from harness.execution.fault_view import RunClock
 from harness.remote.nodes import Remote
 from harness.systems.node_scripts import PID, START
 from history import Probe

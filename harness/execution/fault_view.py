@@ -1,0 +1,116 @@
+"""The run as faults see it: its machines, its clock, and the system under test."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from typing import Protocol
+
+from harness.errors import NotReadyError
+from harness.systems.api import Role, Surface
+from history import Probe
+from nemesis.core.errors import FaultError
+from nemesis.core.fault import HOME, Settings
+from nemesis.core.ports import Nodes, StartError
+
+
+class Machines(Nodes, Protocol):
+    """Nodes with their data directories; ``harness.remote.nodes.Remote`` is one."""
+
+    @property
+    def data_dirs(self) -> Mapping[str, str]: ...
+
+
+class RunClock:
+    """The run's own clock, for the nemesis."""
+
+    def __init__(self, clock_ns: Callable[[], int]) -> None:
+        self._clock_ns = clock_ns
+
+    def now(self) -> int:
+        return self._clock_ns()
+
+    def wait(self, seconds: float, stop: threading.Event) -> bool:
+        return stop.wait(max(seconds, 0.0))
+
+
+class Target(Protocol):
+    """The system under test, as faults need it; ``harness.systems.Deployment`` is one."""
+
+    @property
+    def surface(self) -> Surface: ...
+
+    @property
+    def members(self) -> tuple[str, ...]: ...
+
+    @property
+    def hit(self) -> Mapping[str, Role]:
+        """The role that faults hit, by node."""
+        ...
+
+    def pids(self, nodes: Iterable[str]) -> dict[str, int | None]: ...
+
+    def start(self, nodes: Iterable[str]) -> None: ...
+
+    def set_environments(self, environments: Mapping[str, Mapping[str, str]]) -> None: ...
+
+
+class SystemView:
+    """The system as faults see it.  A process that does not start again is a finding about the system."""
+
+    def __init__(self, system: Target, probes: Callable[[], Mapping[str, Probe]]) -> None:
+        self._system = system
+        self._probes = probes
+
+    def pids(self, nodes: Iterable[str]) -> dict[str, int | None]:
+        return self._system.pids(nodes)
+
+    def start(self, nodes: Iterable[str]) -> None:
+        names = list(nodes)
+        try:
+            self._system.start(names)
+        except NotReadyError as error:
+            raise StartError(dict.fromkeys(names, str(error))) from None
+
+    def probes(self) -> Mapping[str, Probe]:
+        return self._probes()
+
+
+class TransferringView(SystemView):
+    """The view of a system that takes requests to transfer leadership."""
+
+    def __init__(
+        self, system: Target, probes: Callable[[], Mapping[str, Probe]], transfer: Callable[[str, str], None]
+    ) -> None:
+        super().__init__(system, probes)
+        self._transfer = transfer
+
+    def transfer_leader(self, leader: str, to: str) -> None:
+        """Request a transfer from the leader."""
+        try:
+            self._transfer(leader, to)
+        except (OSError, ValueError, KeyError) as error:
+            raise FaultError(f"{leader} did not take the request: {error}") from None
+
+
+def view_of(system: Target, probes: Callable[[], Mapping[str, Probe]]) -> SystemView:
+    """The system as faults see it, with what only some systems have."""
+    transfer = system.surface.transfer_leader
+    return SystemView(system, probes) if transfer is None else TransferringView(system, probes, transfer)
+
+
+def settings_of(system: Target, data_dirs: Mapping[str, str]) -> Settings:
+    """The settings of the system that faults need."""
+    surface = system.surface
+    return Settings(
+        members=system.members,
+        roles={node: role.name for node, role in system.hit.items()},
+        programs={node: role.command[0] for node, role in system.hit.items()},
+        peer_ports=surface.peer_ports,
+        data_dirs=data_dirs,
+        store=f"{HOME}/{surface.store}",
+        store_files=surface.store_files,
+        snapshots=surface.snapshot_entries > 0,
+        snapshot_threshold=surface.snapshot_entries,
+        heartbeat=surface.heartbeat,
+    )
