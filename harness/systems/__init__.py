@@ -16,7 +16,7 @@
 ``remoting``    RocketMQ's frames, which DLedger speaks too
 ``program``     any program, from one file
 ``dledger``     the register on DLedger
-``rocketmq``    Apache RocketMQ's controller
+``rocketmq``    Apache RocketMQ's controller; ``rocketmq_brokers``: its brokers
 ``bookkeeper``  Apache BookKeeper
 ``postgresql``  PostgreSQL
 ``zookeeper``   Apache ZooKeeper; ``zookeeper_server``: how one of its servers is started, also for others

@@ -39,13 +39,14 @@ class Answer:
 
 
 def frame(code: int, body: object = None, opaque: int = 1, ext: Mapping[str, object] | None = None) -> bytes:
-    """One request; what is in ``ext`` travels as text."""
+    """One request; what is in ``ext`` travels as text, a body of bytes as it is, and any other as JSON."""
     header: dict[str, object] = {"code": code}
     if ext is not None:
         header["extFields"] = {name: _text(value) for name, value in ext.items()}
     header |= {"flag": 0, "language": "PYTHON", "opaque": opaque, "serializeTypeCurrentRPC": "JSON", "version": 0}
     packed = _json(header)
-    rest = struct.pack(">I", len(packed)) + packed + (b"" if body is None else _json(body))
+    content = b"" if body is None else body if isinstance(body, bytes) else _json(body)
+    rest = struct.pack(">I", len(packed)) + packed + content
     return struct.pack(">I", len(rest)) + rest
 
 

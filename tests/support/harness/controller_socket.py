@@ -1,4 +1,4 @@
-"""A controller that is a socket: answers RocketMQ's requests as it is asked to, and remembers them."""
+"""A controller or a broker that is a socket: answers RocketMQ's requests as it is asked to, and remembers them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 SILENCE, HANG_UP = object(), object()
 
 
-def answer(code: int, ext: Mapping[str, str] | None = None, body: str = "", remark: str = "") -> tuple[Any, ...]:
+def answer(
+    code: int, ext: Mapping[str, str] | None = None, body: str | bytes = "", remark: str = ""
+) -> tuple[Any, ...]:
     return code, dict(ext or {}), body, remark
 
 
@@ -76,4 +78,5 @@ async def listening(serve: Serve, host: str = "127.0.0.1", port: int = 0) -> Asy
 def packed(given: tuple[Any, ...], opaque: int) -> bytes:
     code, ext, body, remark = given
     header = json.dumps({"code": code, "flag": 1, "opaque": opaque, "remark": remark, "extFields": ext}).encode()
-    return struct.pack(">II", 4 + len(header) + len(body.encode()), len(header)) + header + body.encode()
+    content = body if isinstance(body, bytes) else body.encode()
+    return struct.pack(">II", 4 + len(header) + len(content), len(header)) + header + content

@@ -1,0 +1,216 @@
+"""The client of a broker, and the law of outcomes: what an answer of a broker proves.
+
+A send goes to the broker that took the last one, until it refuses; a pull goes to the broker of the worker's own node,
+whatever that is at the moment, so that all replicas are read.  Nothing that may have had an effect is sent twice: what
+RocketMQ's own producers do after a timeout or an error is not done here, so a message is in its queue at most once.
+
+In DLedger mode a send waits for the entry to be committed, and gives up after 2.5 s with the entry still in the log of
+the leader: such an answer is a doubt, whichever code a version makes of it (1, or 2 with ``[PC_SYNCHRONIZED]``).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping
+from itertools import cycle, islice
+from typing import Any, Final
+
+from harness.clients.wire import NoAnswerError
+from harness.systems.api import Machine, Setup
+from harness.systems.dledger.remoting import GROUP, METADATA, SUCCESS
+from harness.systems.law import LOST, NOT_SENT, Law, Outcome, Rule
+from harness.systems.remoting import Answer, Connection
+from harness.systems.rocketmq_brokers.messages import (
+    BUSY,
+    MESSAGE_ILLEGAL,
+    NO_PERMISSION,
+    NO_QUEUE,
+    NO_TOPIC,
+    NOT_FOUND,
+    OFFSET_MOVED,
+    OK,
+    PORT,
+    PULL,
+    RUNTIME,
+    SEND,
+    Page,
+    body_of,
+    page_in,
+    pull_header,
+    send_header,
+)
+from harness.systems.rocketmq_brokers.queues import BOOTED
+from harness.workloads import Invocation
+
+RAFT_PORT: Final = 40911
+LAW: Final = Law(
+    Rule("done", "0; of a pull also 19 and 21: no message there, and where the queue ends", "ok"),
+    Rule("not-leader", "2 [REJECTREQUEST]: it is no leader, or not ready to lead; the request was not looked at",
+         "fail"),
+    Rule("refused", "13, 16, 17, 29: a message, topic or queue that it does not take, found out before the append",
+         "fail"),
+    Rule("error", "any other code, such as 1 and 2 when the wait for the quorum ended; an answer of the wrong shape",
+         "info", pull="fail", read="fail"),
+    reads=("pull", "read"),
+)  # fmt: skip
+REFUSED: Final = frozenset({MESSAGE_ILLEGAL, NO_PERMISSION, NO_TOPIC, NO_QUEUE})
+#: A read of a whole queue asks again for a place below the end at which there is nothing, for so long (s).
+PATIENCE_S: Final = 1.0
+AGAIN_S: Final = 0.1
+
+
+class Client:
+    """One worker's way to the brokers, with a connection to each that it needs."""
+
+    def __init__(self, home: Machine, setup: Setup) -> None:
+        self.home = home.name
+        self._timeout = setup.client_timeout
+        self._connections = {node.name: Connection((node.address, PORT)) for node in setup.nodes}
+        self._leader: str | None = None
+
+    async def open(self) -> None:
+        """The first operation connects."""
+
+    async def close(self) -> None:
+        for connection in self._connections.values():
+            connection.close()
+
+    async def perform(self, invocation: Invocation) -> Outcome:
+        deadline = time.monotonic() + self._timeout
+        if invocation.f == "send":
+            return await self._send(invocation, deadline)
+        try:
+            if invocation.f == "pull":
+                value = shown(invocation.value, [await self._page(str(invocation.key), invocation.value, deadline)])
+            else:
+                value = await self._whole(str(invocation.key), deadline)
+        except NoAnswerError as error:
+            return LAW.outcome(error.case, invocation, self.home, str(error))
+        except _RefusedError as error:
+            return LAW.outcome(case_of(invocation.f, error.answer), invocation, self.home, _said(error.answer))
+        except ValueError as error:
+            return LAW.outcome("error", invocation, self.home, str(error)[:200])
+        return LAW.outcome("done", invocation, self.home, value=value)
+
+    async def _send(self, invocation: Invocation, deadline: float) -> Outcome:
+        """Send to one node after the other, each after the proof that nothing happened at the one before."""
+        first = self._leader or self.home
+        for node in (first, *(one for one in self._connections if one != first)):
+            outcome, case = await self._send_to(node, invocation, deadline)
+            self._leader = None if case in (NOT_SENT, LOST, "not-leader") else node
+            if case not in (NOT_SENT, "not-leader") or time.monotonic() >= deadline:
+                break
+        return outcome
+
+    async def _send_to(self, node: str, invocation: Invocation, deadline: float) -> tuple[Outcome, str]:
+        header, body = send_header(str(invocation.key)), body_of(invocation.value)
+        try:
+            answer = await self._connections[node].ask(SEND, body, header, timeout=_left(deadline))
+        except NoAnswerError as error:
+            return LAW.outcome(error.case, invocation, node, str(error)), error.case
+        case = case_of("send", answer)
+        if case != "done":
+            return LAW.outcome(case, invocation, node, _said(answer)), case
+        return LAW.outcome(case, invocation, node, value=int(answer.ext["queueOffset"])), case
+
+    async def _page(self, key: str, offset: int, deadline: float) -> Page:
+        """Raises NoAnswerError, _RefusedError, or ValueError for an answer that is malformed."""
+        answer = await self._connections[self.home].ask(
+            PULL, ext=pull_header(key, offset), timeout=_left(deadline)
+        )  # fmt: skip
+        if case_of("pull", answer) != "done":
+            raise _RefusedError(answer)
+        return page_in(answer)
+
+    async def _whole(self, key: str, deadline: float) -> dict[str, Any]:
+        """The queue from 0 to its end: to the first place below it at which there is nothing, if there is one."""
+        pages = [await self._page(key, 0, deadline)]
+        patience = time.monotonic() + PATIENCE_S
+        while (place := sum(len(page.messages) for page in pages)) < pages[-1].end:
+            if not pages[-1].messages:
+                if time.monotonic() >= patience:
+                    break
+                await asyncio.sleep(AGAIN_S)
+            pages.append(await self._page(key, place, deadline))
+        return shown(0, pages)
+
+
+class _RefusedError(Exception):
+    def __init__(self, answer: Answer) -> None:
+        super().__init__(answer.remark)
+        self.answer = answer
+
+
+def shown(first: int, pages: list[Page]) -> dict[str, Any]:
+    """What a read saw: payloads from the place ``first`` on, and the ``end`` of the queue by the last answer.
+
+    ``own`` are the places at which a message stands that says of itself that it has another offset, as [place, offset].
+    """
+    messages = [message for page in pages for message in page.messages]
+    own = [[place, offset] for place, (offset, _) in enumerate(messages, first) if offset != place]
+    value: dict[str, Any] = {"first": first, "payloads": [payload for _, payload in messages], "end": pages[-1].end}
+    return {**value, "own": own} if own else value
+
+
+def case_of(f: str, answer: Answer) -> str:
+    """The case of an answer."""
+    if f == "send":
+        if answer.code == OK:
+            return "done" if answer.ext.get("queueOffset", "").isdigit() else "error"
+        if answer.code == BUSY and answer.remark.startswith("[REJECTREQUEST]"):
+            return "not-leader"
+    elif answer.code in (OK, NOT_FOUND, OFFSET_MOVED):
+        return "done" if answer.ext.get("maxOffset", "").isdigit() else "error"
+    return "refused" if answer.code in REFUSED else "error"
+
+
+def _said(answer: Answer) -> str:
+    return f"{answer.code}: {answer.remark}"[:200]
+
+
+def clients(setup: Setup, number: int) -> list[Client]:
+    """Make this many clients, each at a node of its own as far as there are."""
+    return [Client(home, setup) for home in islice(cycle(setup.nodes), number)]
+
+
+class Prober:
+    """Asks one broker for the leader that it knows, and how far its log is committed and its queues are built.
+
+    Positions are bytes of the log, which are the same on all nodes.  In DLedger mode the end of the commit log that a
+    broker reports is the committed one, and consume queues are built up to it.
+    """
+
+    def __init__(self, node: Machine) -> None:
+        self._name = node.name
+        self._raft = Connection((node.address, RAFT_PORT))
+        self._broker = Connection((node.address, PORT))
+
+    async def ask(self, timeout: float) -> Mapping[str, Any]:
+        metadata = await self._raft.ask(METADATA, {"group": GROUP, "remoteId": self._name}, timeout=timeout)
+        runtime = await self._broker.ask(RUNTIME, timeout=timeout)
+        return figures(self._name, metadata, runtime)
+
+    async def close(self) -> None:
+        self._raft.close()
+        self._broker.close()
+
+
+def figures(name: str, metadata: Answer, runtime: Answer) -> dict[str, Any]:
+    """The figures in both answers.  Raises ValueError when they hold none."""
+    known, table = metadata.json(), runtime.json()
+    if not isinstance(known, dict) or known.get("code") != SUCCESS:
+        raise ValueError(f"code {metadata.code}: {metadata.remark}")
+    if not isinstance(table, dict) or not isinstance(table.get("table"), dict):
+        raise ValueError(f"code {runtime.code}: {runtime.remark}")
+    leader = known.get("leaderId")
+    committed = int(table["table"].get("commitLogMaxOffset", ""))
+    behind = int(table["table"].get("dispatchBehindBytes", ""))
+    role = "leader" if leader == name else "follower" if leader else "unknown"
+    booted = int(table["table"].get("bootTimestamp", ""))
+    applied = committed - max(0, behind)
+    return {"role": role, "leader": leader, "committed": committed, "applied": applied, BOOTED: booted}
+
+
+def _left(deadline: float) -> float:
+    return max(0.05, deadline - time.monotonic())

@@ -1,0 +1,123 @@
+"""Requests to a broker, the messages in its answers, and the bodies of our messages.
+
+The codes are those of RocketMQ's ``RequestCode`` and ``ResponseCode``.  A pull is answered with messages as they lie in
+the commit log, back to back, each with its own offset in its queue.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from harness.systems.api import Setup
+from harness.systems.remoting import Answer
+
+PORT: Final = 10911
+TOPIC: Final = "harness"
+#: A topic of one queue, for sends that are no operations of a run.
+READY_TOPIC: Final = "ready"
+
+SEND: Final = 10
+PULL: Final = 11
+RUNTIME: Final = 28
+
+OK: Final = 0
+BUSY: Final = 2
+MESSAGE_ILLEGAL: Final = 13
+NO_PERMISSION: Final = 16
+NO_TOPIC: Final = 17
+NOT_FOUND: Final = 19
+OFFSET_MOVED: Final = 21
+NO_QUEUE: Final = 29
+
+#: Messages that one pull brings: the most that a broker gives without a change of its configuration.
+PAGE: Final = 32
+#: The subscription is in the request; neither is the offset to be committed, nor is the broker to wait for messages.
+_SUBSCRIPTION: Final = 4
+_KEY: Final = "queue-"
+#: Bits of a stored message's flags: the addresses of its producer and of its broker are IPv6.
+_BORN_V6, _STORED_V6 = 1 << 4, 1 << 5
+
+
+def queue_names(setup: Setup) -> tuple[str, ...]:
+    """The queues, which are the keys of the workload."""
+    return tuple(f"{_KEY}{number}" for number in range(int(setup.options["queues"])))
+
+
+def body_of(payload: int) -> bytes:
+    """The body of a message: its number, and filling, 64 to 2063 bytes, as recovery goes by the sizes of messages."""
+    return b"%d:" % payload + b"." * (64 + payload * 7919 % 1990)
+
+
+def payload_in(body: bytes) -> int | str:
+    """The number in a body; the beginning of one that is none of ours, as text."""
+    number = body.partition(b":")[0]
+    if number.isdigit() and body == body_of(int(number)):
+        return int(number)
+    return f"{len(body)} other bytes: {body[:20].hex()}"
+
+
+def send_header(key: str) -> dict[str, object]:
+    return _send(TOPIC, _queue(key))
+
+
+def _send(topic: str, queue: int) -> dict[str, object]:
+    return {"producerGroup": "harness", "topic": topic, "defaultTopic": "TBW102", "defaultTopicQueueNums": 4,
+            "queueId": queue, "sysFlag": 0, "bornTimestamp": 0, "flag": 0, "properties": "", "reconsumeTimes": 0,
+            "unitMode": False, "batch": False}  # fmt: skip
+
+
+READY_HEADER: Final[Mapping[str, object]] = _send(READY_TOPIC, 0)
+
+
+def pull_header(key: str, offset: int) -> dict[str, object]:
+    return {"consumerGroup": "harness", "topic": TOPIC, "queueId": _queue(key), "queueOffset": offset,
+            "maxMsgNums": PAGE, "sysFlag": _SUBSCRIPTION, "commitOffset": 0, "suspendTimeoutMillis": 0,
+            "subscription": "*", "subVersion": 0, "expressionType": "TAG"}  # fmt: skip
+
+
+def _queue(key: str) -> int:
+    return int(key.removeprefix(_KEY))
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Messages from a place of a queue on, and the ``end`` of the queue: the offset of the next message.
+
+    ``messages`` are (the offset that the message has by its own word, payload).
+    """
+
+    end: int
+    messages: tuple[tuple[int, int | str], ...]
+
+
+def page_in(answer: Answer) -> Page:
+    """The page in an answer to a pull.  Raises ValueError when it is malformed."""
+    end = int(answer.ext.get("maxOffset", ""))
+    return Page(end, messages_in(answer.body) if answer.code == OK else ())
+
+
+def messages_in(stored: bytes) -> tuple[tuple[int, int | str], ...]:
+    """The own offset and the payload of each message.  Raises ValueError where a size leads beyond the bytes.
+
+    The layout is that of ``MessageDecoder`` and ``MessageExtEncoder``.
+    """
+    found, place = [], 0
+    try:
+        while place < len(stored):
+            (size,) = struct.unpack_from(">I", stored, place)
+            (offset,) = struct.unpack_from(">Q", stored, place + 20)
+            (flags,) = struct.unpack_from(">I", stored, place + 36)
+            # Born timestamp and host, stored timestamp and host, two counters; then the length of the body.
+            hosts = (20 if flags & _BORN_V6 else 8) + (20 if flags & _STORED_V6 else 8)
+            begin = place + 40 + 16 + hosts + 12
+            (length,) = struct.unpack_from(">I", stored, begin)
+            if size < 1 or place + size > len(stored) or begin + 4 + length > place + size:
+                raise ValueError(f"a message of {size} bytes at {place} of {len(stored)}")
+            found.append((offset, payload_in(stored[begin + 4 : begin + 4 + length])))
+            place += size
+    except struct.error as error:
+        raise ValueError(f"a message that ends too early, at {place} of {len(stored)}: {error}") from None
+    return tuple(found)

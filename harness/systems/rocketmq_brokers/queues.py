@@ -1,0 +1,293 @@
+"""Judge queues: logs of unique messages, of which every replica may be read, and may be behind.
+
+Operations, by queue (their ``key``):
+
+========  ==============  =============================================================================================
+``f``     value           result
+========  ==============  =============================================================================================
+``send``  the payload     its offset in the queue
+``pull``  a place         ``first``: the place, ``payloads`` from there on, ``end``: the offset of the next message
+                          there, ``own``: [place, offset] of messages that say of themselves that they stand elsewhere
+``read``                  the same of the whole queue, at the end of a run
+========  ==============  =============================================================================================
+
+The checker's model of a log decides what it can: sends are appends, and every message that was read is a get.  That is
+two payloads at one offset, two offsets of one payload, offsets that contradict the order of sends, gaps that no send
+can fill, and messages that were never sent, or whose send failed.  What a replica does not show is no get without an
+entry, since it may be behind.  Beside it are comparisons in linear time:
+
+- ``lost-message``: what was acknowledged, or was read, is on no replica at the end, when all have caught up.
+- ``missing-on-replica``: at the end one replica's queue is shorter than another's, and both have caught up.
+- ``hole``: a replica holds nothing at a place below the end that it names, in the read at the end, for a second.
+- ``misplaced``: a message stands at a place of the queue that is not its offset.
+- ``end-went-back``: a replica named an end, and then a lower one, by the same process.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from checker import check_operations
+from checker.core.wording import who
+from harness.systems.api import Evidence
+from history import Check, Counterexample, Operation, Probe, Verdict
+from history.records.finding import Kind, contradictions
+from history.records.text import counted
+from history.records.verdicts import KeyVerdict, worst
+
+KINDS: Final[Mapping[str, str]] = {
+    "lost-message": "a message that was acknowledged or read is on no replica at the end",
+    "missing-on-replica": "a replica that has caught up lacks a message at the end that was acknowledged or read",
+    "hole": "a replica holds nothing at a place below the end of its queue",
+    "misplaced": "a message stands at another place of its queue than the offset that it has by its own word",
+    "end-went-back": "the end of a queue went back in one process",
+}
+WORDS: Final = {
+    "send": "a message with a number of its own, acknowledged with its offset in its queue",
+    "pull": "a read of one replica, from a place of a queue on; it may be old",
+    "in doubt": "a send without an answer that proves what became of it: it may be in its queue or not",
+    "kept": "of sends in doubt, those that a reader found",
+}
+_SEVERITIES: Final = (Kind("lost-message", "data lost"), Kind("missing-on-replica", "missing on nodes"))
+_ASKED: Final = (
+    "each queue is one log: what is acknowledged is at its offset on every replica, once, and no offset ever shows two "
+    "messages; and no replica has a hole, a message at another place than its own, or an end that goes back"
+)
+#: The figure of probes that says when a node's process began (ms since 1970).
+BOOTED: Final = "booted"
+
+
+def queues_check(evidence: Evidence) -> Check:
+    """Check every queue."""
+    queues: defaultdict[Any, list[Operation]] = defaultdict(list)
+    for one in sorted(evidence.operations, key=lambda one: one.invoke_index):
+        queues[one.key].append(one)
+    lives = Lives(evidence.probes)
+    examples: list[Counterexample] = []
+    lost = 0
+    verdicts: list[Verdict] = []
+    unknown: list[str] = []
+    for key, mine in queues.items():
+        queue = Queue(str(key), mine, evidence.nodes, evidence.recovered)
+        judged = check_operations(list(queue.as_log()), "log")
+        verdicts.append(judged.verdict)
+        if judged.verdict == "unknown":
+            unknown.append(f"{key}: {judged.failure or judged.reason}")
+        if unread := [node for node in evidence.nodes if node not in queue.last]:
+            verdicts.append("unknown")
+            unknown.append(f"{key} was not read at the end on {', '.join(unread)}")
+        lost += len(queue.lost())
+        examples += [*queue.recorded(judged), *_first_of_each_kind(queue.comparisons(lives))]
+    acknowledged = sum(one.f == "send" and one.outcome == "ok" for one in evidence.operations)
+    verdicts += [] if acknowledged else ["unknown"]
+    examples.sort(key=lambda one: one.completed_at)
+    gone = [f"{counted(lost, 'message')} lost"] if lost else []
+    wrong = [f"{len(examples)} wrong: {examples[0].sentence}"] if examples else []
+    seen = "; ".join([*gone, *wrong, *unknown, _counts(queues)])
+    verdict = "invalid" if examples else worst(verdicts)
+    words = {**WORDS, **{one.kind: KINDS[one.kind] for one in examples if one.kind in KINDS}}
+    found = contradictions("queues", examples, _SEVERITIES)
+    return Check("queues", "check", verdict, _ASKED, seen, {"words": words}, found, tuple(examples))
+
+
+def _first_of_each_kind(found: Iterable[Counterexample]) -> list[Counterexample]:
+    first: dict[str, Counterexample] = {}
+    for one in found:
+        first.setdefault(one.kind, one)
+    return list(first.values())
+
+
+def _counts(queues: Mapping[Any, Sequence[Operation]]) -> str:
+    sends = [(key, one) for key, mine in queues.items() for one in mine if one.f == "send"]
+    read = {(key, payload) for key, mine in queues.items() for one in mine if one.f != "send" and one.outcome == "ok"
+            for payload in one.result["payloads"]}  # fmt: skip
+    doubted = [(key, one.value) for key, one in sends if one.outcome == "info"]
+    acknowledged = sum(one.outcome == "ok" for _, one in sends)
+    kept = sum(one in read for one in doubted)
+    return f"{counted(acknowledged, 'send')} acknowledged, {len(doubted)} in doubt of which {kept} kept"
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """The first operation that showed a payload at a place: the send that was acknowledged there, or a read."""
+
+    place: int
+    payload: Any
+    by: Operation
+
+
+class Queue:
+    """One queue's operations in the order of their invocations.
+
+    ``last`` is each node's last read of the whole queue, ``seen`` what was first shown where.
+    """
+
+    def __init__(self, key: str, operations: Sequence[Operation], nodes: Sequence[str], recovered: Sequence[str]):
+        self.key = key
+        self.operations = operations
+        self.reads = [one for one in operations if one.f != "send" and one.outcome == "ok"]
+        self.last = {one.node: one for one in self.reads if one.f == "read" and one.node in nodes}
+        self._recovered = recovered
+        self._nodes = nodes
+        self.seen = self._seen()
+        #: More than the gets that are made of one operation: the places of their events in the log's history.
+        self._apart = 2 + max((len(one.result["payloads"]) for one in self.reads), default=0)
+
+    def _seen(self) -> list[_Seen]:
+        first: dict[tuple[int, Any], _Seen] = {}
+        for one in sorted(self.operations, key=lambda one: one.end_index):
+            for place, payload in _shown(one):
+                first.setdefault((place, payload), _Seen(place, payload, one))
+        return sorted(first.values(), key=lambda one: one.place)
+
+    # -- the model of a log ------------------------------------------------------------------------------------------
+
+    def as_log(self) -> Iterator[Operation]:
+        """The operations on a ``log``; of a message that was read often, the get that was answered first."""
+        for one in self.operations:
+            if one.f == "send":
+                yield self._moved(one, 0, f="append")
+        number: defaultdict[int, int] = defaultdict(int)
+        for got in self.seen:
+            if got.by.f != "send":
+                number[got.by.invoke_index] += 1
+                yield self._moved(got.by, number[got.by.invoke_index], f="get", value=got.place, result=got.payload)
+
+    def _moved(self, one: Operation, number: int, **changed: Any) -> Operation:
+        """An operation at a place of its own in the log's history, with the order of all kept."""
+        returned = None if one.return_index is None else one.return_index * self._apart + number
+        return replace(one, invoke_index=one.invoke_index * self._apart + number, return_index=returned, **changed)
+
+    def recorded(self, judged: KeyVerdict) -> Iterator[Counterexample]:
+        """The counterexamples of the log's history, by the operations as they were recorded."""
+        by_index = {one.invoke_index: one for one in self.operations}
+        for example in judged.counterexamples:
+            suspect = example.completing
+            ordered = sorted(example.operations, key=lambda one: one is suspect)
+            said = [(by_index[one.invoke_index // self._apart], _says(one)) for one in ordered]
+            yield Counterexample.of_promise(example.kind, example.sentence, *said)
+
+    # -- comparisons -------------------------------------------------------------------------------------------------
+
+    def comparisons(self, lives: Lives) -> Iterator[Counterexample]:
+        yield from self._lost()
+        yield from self._missing()
+        yield from self._holes()
+        yield from self._misplaced()
+        yield from self._went_back(lives)
+
+    def _broken(self, kind: str, sentence: str, *said: tuple[Operation, str]) -> Counterexample:
+        return Counterexample.of_promise(kind, f"{self.key}: {sentence}", *said)
+
+    def lost(self) -> list[_Seen]:
+        """What no replica holds at the end; nothing where one was not read then, or has not caught up."""
+        if set(self.last) != set(self._nodes) or not set(self._nodes) <= set(self._recovered):
+            return []
+        held = {payload for read in self.last.values() for payload in read.result["payloads"]}
+        begun = min(read.invoke_index for read in self.last.values())
+        return [one for one in self.seen if one.payload not in held and one.by.end_index < begun]
+
+    def _lost(self) -> Iterator[Counterexample]:
+        lost = self.lost()
+        for one in lost[:1]:
+            read = max(self.last.values(), key=lambda read: read.end_index)
+            others = f" (and {len(lost) - 1} more)" if len(lost) > 1 else ""
+            text = f"{_saw(one)}, and at the end no replica holds it{others}"
+            yield self._broken("lost-message", text, (one.by, _shows(one)), (read, f"lacks {one.payload}, as all do"))
+
+    def _missing(self) -> Iterator[Counterexample]:
+        furthest = max((_end(read) for read in self.last.values()), default=0)
+        caught_up = [read for node, read in self.last.items() if node in self._recovered]
+        for read in caught_up:
+            for one in self.seen:
+                if _end(read) <= one.place < furthest and one.by.end_index < read.invoke_index:
+                    other = f"that of another replica at {furthest}"
+                    text = f"{_saw(one)}, and at the end the queue of {read.node} ends at {_end(read)}, {other}"
+                    yield self._broken("missing-on-replica", text, (one.by, _shows(one)), (read, _ends(read)))
+                    break
+
+    def _holes(self) -> Iterator[Counterexample]:
+        for node, read in self.last.items():
+            if (place := len(read.result["payloads"])) < _end(read):
+                text = f"{node} holds nothing at {place}, and names {_end(read)} as the end of the queue"
+                yield self._broken("hole", text, (read, f"nothing at {place}, end {_end(read)}"))
+
+    def _misplaced(self) -> Iterator[Counterexample]:
+        for one in self.reads:
+            for place, offset in one.result.get("own", ())[:1]:
+                payload = one.result["payloads"][place - one.result["first"]]
+                text = f"{who(one)} read {payload} at {place}, and the message says that its offset is {offset}"
+                yield self._broken("misplaced", text, (one, f"reads {payload} at {place}, which says {offset}"))
+
+    def _went_back(self, lives: Lives) -> Iterator[Counterexample]:
+        furthest: dict[str, Operation] = {}
+        by_end = sorted(self.reads, key=lambda one: one.end_index)
+        ended = 0
+        for one in self.reads:
+            while by_end[ended].end_index < one.invoke_index:
+                before, ended = by_end[ended], ended + 1
+                node = str(before.node)
+                # One process at a time: the end of an earlier one is not compared.
+                if (known := furthest.get(node)) is None or _end(before) >= _end(known) or not lives.one(known, before):
+                    furthest[node] = before
+            earlier = furthest.get(str(one.node))
+            if earlier is not None and _end(one) < _end(earlier) and lives.one(earlier, one):
+                text = f"{who(earlier)} was told that it ends at {_end(earlier)}, and later {who(one)} at {_end(one)}"
+                yield self._broken("end-went-back", text, (earlier, _ends(earlier)), (one, _ends(one)))
+
+
+class Lives:
+    """The times of processes, by the probes of their nodes."""
+
+    def __init__(self, probes: Iterable[Probe]) -> None:
+        self._times: defaultdict[str, list[int]] = defaultdict(list)
+        self._begun: defaultdict[str, list[Any]] = defaultdict(list)
+        for probe in sorted(probes, key=lambda probe: probe.time):
+            if probe.answered and BOOTED in probe.own:
+                self._times[probe.node].append(probe.time)
+                self._begun[probe.node].append(probe.own[BOOTED])
+
+    def one(self, earlier: Operation, later: Operation) -> bool:
+        """Whether one process answered both: it answered a probe before the earlier and one after the later."""
+        node = str(earlier.node)
+        times, begun = self._times[node], self._begun[node]
+        before, after = bisect_left(times, earlier.invoked) - 1, bisect_right(times, later.ended)
+        return before >= 0 and after < len(times) and begun[before] == begun[after]
+
+
+def _shown(one: Operation) -> Iterator[tuple[int, Any]]:
+    if one.outcome != "ok":
+        return iter(())
+    if one.f == "send":
+        return iter([(one.result, one.value)])
+    return enumerate(one.result["payloads"], one.result["first"])
+
+
+def _end(read: Operation) -> int:
+    return int(read.result["end"])
+
+
+# -- what an operation has to do with a violation, in a few words ------------------------------------------------------
+
+
+def _says(one: Operation) -> str:
+    if one.f == "append":
+        return f"{one.value} acknowledged at {one.result}" if one.outcome == "ok" else f"sends {one.value}"
+    return f"reads {one.result} at {one.value}"
+
+
+def _shows(one: _Seen) -> str:
+    return f"{one.payload} acknowledged at {one.place}" if one.by.f == "send" else f"reads {one.payload} at {one.place}"
+
+
+def _saw(one: _Seen) -> str:
+    did = "was acknowledged at" if one.by.f == "send" else "was read at"
+    return f"{one.payload} {did} {one.place} ({who(one.by)})"
+
+
+def _ends(read: Operation) -> str:
+    return f"ends at {_end(read)}"

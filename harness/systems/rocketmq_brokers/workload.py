@@ -1,0 +1,72 @@
+"""Workload ``queue-log``: messages with numbers of their own go into a few queues, and all replicas are read.
+
+Each worker is a sequential producer and a reader of the broker of its node: mostly it follows the ends of the queues,
+now and then it reads again what it knows.  The places from which it reads are counted by what it was given: the
+broker's own word where to go on would hide that a queue has become shorter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from msgspec import Struct
+
+from harness.generators import PENDING, Context, Generator, Invocation, Op, Stream, seeded
+from harness.systems.api import Workload
+from harness.systems.rocketmq_brokers.messages import queue_names
+from harness.systems.rocketmq_brokers.queues import queues_check
+from harness.workloads import last_reads
+from history import Event
+
+#: Shares of all operations; the rest are reads of places before the end that a worker knows.
+SENDS: Final = 0.6
+TAILS: Final = 0.3
+_NONE: Final[Mapping[tuple[int, str], int]] = MappingProxyType({})
+
+
+class SendsAndPulls(Struct, frozen=True):
+    """``payload`` is the next to be sent; ``places``: (worker, queue) -> the first place that it has not read."""
+
+    queues: tuple[str, ...]
+    stream: Stream
+    payload: int = 1
+    places: Mapping[tuple[int, str], int] = _NONE
+
+    def op(self, ctx: Context) -> tuple[Op, Generator]:
+        if not ctx.free:
+            return PENDING, self
+        worker, payload = ctx.free[0], self.payload
+        queue, stream = self.stream.choose(self.queues)
+        draw, stream = stream.draw()
+        place = self.places.get((worker, queue), 0)
+        if draw < SENDS:
+            operation, payload = Invocation("send", queue, payload), payload + 1
+        else:
+            if draw >= SENDS + TAILS and place:
+                place, stream = stream.choose(range(place))
+            operation = Invocation("pull", queue, place)
+        return operation.by(worker, ctx.time), SendsAndPulls(self.queues, stream, payload, self.places)
+
+    def update(self, ctx: Context, event: Event) -> Generator:
+        if event.type != "ok" or event.f != "pull":
+            return self
+        key = (ctx.worker_of(event), str(event.key))
+        place = event.value["first"] + len(event.value["payloads"])
+        if place <= self.places.get(key, 0):
+            return self
+        return SendsAndPulls(self.queues, self.stream, self.payload, {**self.places, key: place})
+
+
+QUEUE_LOG: Final = Workload(
+    name="queue-log",
+    summary="messages are sent to a few queues, every replica is read by offset, and whole at the end",
+    generator=lambda scale: seeded(
+        "operations", lambda rng: SendsAndPulls(queue_names(scale.setup), Stream(rng))
+    ),
+    final=lambda scale: last_reads(queue_names(scale.setup)),
+    model=queues_check,
+    kinds=("send", "pull"),
+    reads=frozenset({"pull", "read"}),
+)  # fmt: skip
