@@ -1,7 +1,8 @@
 """One run, from the plan to its evidence.
 
 ===============  =====================================================================================================
-``run``          the whole: cluster, system, load, evidence, conclusion
+``run``          the whole: cluster, system, load, evidence, conclusion; its parts share a ``context``
+``machine``      the facts about the machines; ``log_file``: the log of the run
 ``conductor``    load, faults and probes in parallel; then ``final_phase``, with ``light_load`` while nodes catch up
 ``load``         the clients, which ``interpreter`` drives by a generator; with ``precise_timer`` and ``histogram``
 ``faults``       the faults of the plan, on these nodes and this system, which they see through ``fault_view``

@@ -18,27 +18,25 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from harness.errors import StoreError
-from harness.execution.final_phase import FinalPhase, Restartable
+from harness.execution.final_phase import FinalPhase
 from harness.execution.histogram import Histogram
 from harness.execution.interpreter import LOOK_S, follow
 from harness.execution.load import Load, Tally
 from harness.execution.monitor import Watch
 from harness.execution.probes import ProbeLog, probe_forever
-from harness.execution.standstills import STANDSTILL_NS, Standstills
+from harness.execution.standstills import STANDSTILL_NS
 from harness.generators import Generator, Stream, on, stagger
 from harness.generators.pacing import Paced
 from harness.generators.workers import On
-from history import Event, HistoryWriter
+from history import Event
 from history.records.events import NEMESIS, Type
 
 if TYPE_CHECKING:
-    from harness.plan import Plan
-    from harness.runstate import RunState
-    from harness.systems.api import Client, Prober
+    from harness.execution.context import RunContext
     from nemesis.schedule.runner import Unhealed
 
 log = logging.getLogger("harness.execution.conductor")
@@ -55,7 +53,10 @@ HEAL_AGAIN_S: Final = 1.0
 
 
 class Nemesis(Protocol):
-    """The runner of faults, as the conductor needs it."""
+    """The runner of faults, as the conductor needs it; ``tried`` are the faults that it tried to inject."""
+
+    @property
+    def tried(self) -> Set[str]: ...
 
     def run(self, stop: threading.Event) -> None:
         """Follow the schedule until its end or until ``stop`` is set."""
@@ -67,20 +68,6 @@ class Nemesis(Protocol):
         """
 
 
-class Target(Restartable, Protocol):
-    """The system under test, as the conductor needs it; ``harness.systems.Deployment`` is one."""
-
-    @property
-    def serving(self) -> tuple[str, ...]:
-        """The nodes on which something runs."""
-
-    def clients(self, number: int) -> Sequence[Client]:
-        """Make this many clients, for the run's event loop."""
-
-    def probers(self) -> Mapping[str, Prober]:
-        """Make a prober for each of these nodes, for the run's event loop; none for a system without probes."""
-
-
 RecordFault = Callable[[Type, str, dict[str, Any]], None]
 MakeNemesis = Callable[[RecordFault], Nemesis]
 
@@ -90,40 +77,24 @@ class Conductor:
 
     def __init__(
         self,
-        plan: Plan,
-        system: Target,
-        *,
-        history: HistoryWriter,
-        probes: ProbeLog,
-        state: RunState,
+        run: RunContext,
         make_nemesis: MakeNemesis,
-        clock_ns: Callable[[], int],
-        standstills: Standstills,
         show: Callable[[Tally, ProbeLog, float], None] = lambda _tally, _probes, _seconds: None,
     ) -> None:
-        """``clock_ns`` reads nanoseconds since the run's start, on the clock that ``standstills`` keeps."""
-        self._plan = plan
-        self._watch = Watch(state, self._violated) if plan.stop_on_violation else None
-        self._history = history
-        self._probes = probes
-        self._state = state
-        self._clock_ns = clock_ns
-        self._standstills = standstills
-        self._origin_ns = time.monotonic_ns() - clock_ns()
-        self._system = system
+        self._run = run
+        self._plan = run.plan
+        self._watch = Watch(run.state, self._violated) if run.plan.stop_on_violation else None
         self._show = show
-        self.tally = Tally()
-        self._stop = threading.Event()
         self._no_more_faults = threading.Event()
         self._faults = threading.Thread(target=self._follow_schedule, name="nemesis", daemon=True)
-        self._nemesis = make_nemesis(self._record_fault)
+        self.nemesis = make_nemesis(self._record_fault)
         self._unhealed_at_first: dict[int, str] = {}
         self._last_heal: int | None = None
         self._lags = Histogram()
 
     def stop(self) -> None:
         """End the run in order; from any thread, also from a signal handler."""
-        self._stop.set()
+        self._run.stop()
         self._no_more_faults.set()
 
     def run(self) -> None:
@@ -132,23 +103,23 @@ class Conductor:
             asyncio.run(self._conduct())
         except* Exception as group:  # a bug of ours ends the run in order, too
             for error in _leaves(group):
-                self._state.fail(f"{type(error).__name__}: {error}")
+                self._run.state.fail(f"{type(error).__name__}: {error}")
                 log.error("the run failed", exc_info=error)
         finally:
             self.stop()
             self._join_faults(OVERTIME_S)
-            self._heal(1 if "healed" in self._state.moments else HEAL_TRIES)
-            for record in (self._history.sync, self._save_state):
+            self._heal(1 if "healed" in self._run.state.moments else HEAL_TRIES)
+            for record in (self._run.history.sync, self._save_state):
                 try:
                     record()
                 except OSError as error:
-                    if not any(str(error) in failure for failure in self._state.failures):
-                        self._state.fail(f"recording failed: {error}")
+                    if not any(str(error) in failure for failure in self._run.state.failures):
+                        self._run.state.fail(f"recording failed: {error}")
 
     @property
     def _workers(self) -> int:
         """The number of clients: each node has one that reads at the end, also where fewer make the load."""
-        return max(self._plan.concurrency, len(self._system.serving))
+        return max(self._plan.concurrency, len(self._run.system.serving))
 
     @property
     def _spares_workers(self) -> bool:
@@ -159,17 +130,13 @@ class Conductor:
 
     async def _conduct(self) -> None:
         load = Load(
-            self._plan, self._system.clients(self._workers), history=self._history, tally=self.tally,
-            stopped=self._stop.is_set, standstills=self._standstills,
+            self._plan, self._run.system.clients(self._workers), history=self._run.history, tally=self._run.tally,
+            stopped=self._run.stopped, standstills=self._run.standstills,
             see=None if self._watch is None else self._watch.see,
         )  # fmt: skip
-        final = FinalPhase(
-            self._plan, self._system.serving, load, tally=self.tally, probes=self._probes, state=self._state,
-            standstills=self._standstills, clock_ns=self._clock_ns,
-            stopped=self._stop.is_set, system=self._system,
-        )  # fmt: skip
+        final = FinalPhase(self._run, load)
         helpers = [
-            asyncio.create_task(probe_forever(self._system.probers(), self._probes, self._clock_ns)),
+            asyncio.create_task(probe_forever(self._run.system.probers(), self._run.probes, self._run.clock_ns)),
             asyncio.create_task(self._sync_forever()),
             asyncio.create_task(self._show_forever()),
             asyncio.create_task(self._feel_lag_forever()),
@@ -187,7 +154,7 @@ class Conductor:
             await load.close()
 
     async def _phases(self, load: Load, final: FinalPhase) -> None:
-        self._reach("warm-up")
+        self._run.reach("warm-up")
         await load.open()
         over = asyncio.Event()
         driving = asyncio.create_task(follow(load, self._arrivals(), over.is_set))
@@ -199,9 +166,9 @@ class Conductor:
             try:
                 left = await driving
             finally:
-                self.tally.phase = "final"
+                self._run.tally.phase = "final"
         healed = await asyncio.to_thread(self._end_faults)
-        if not self._stop.is_set() and not self._state.failures:
+        if not self._run.stopped() and not self._run.state.failures:
             await final.run({healed, min(healed, self._last_heal or healed)}, self._without_pace(left))
 
     def _arrivals(self) -> Generator:
@@ -226,35 +193,32 @@ class Conductor:
 
         def warm() -> bool:
             enough = bool(load.served) and self._clock_s() - began >= self._plan.warm_up
-            return enough or self._stop.is_set() or driving.done()
+            return enough or self._run.stopped() or driving.done()
 
         await self._until(warm, max(WARM_UP_LIMIT_S, self._plan.warm_up))
-        return not self._stop.is_set()
+        return not self._run.stopped()
 
     async def _main(self, load: Load, driving: asyncio.Task[Generator]) -> None:
-        began = self._standstills.active_s()
-        self.tally.phase = "main"
-        self._reach("main")
+        began = self._run.standstills.active_s()
+        self._run.tally.phase = "main"
+        self._run.reach("main")
         self._faults.start()
-        await self._until(lambda: self._stop.is_set() or driving.done(), self._plan.time_limit)
-        self._reach("main-end")
-        self._state.pace = load.pace(self._standstills.active_s() - began, self._lags)
+        await self._until(lambda: self._run.stopped() or driving.done(), self._plan.time_limit)
+        self._run.reach("main-end")
+        self._run.state.pace = load.pace(self._run.standstills.active_s() - began, self._lags)
 
     # -- what is recorded ------------------------------------------------------------------------------------------
 
     def _violated(self, text: str) -> None:
-        self.tally.invalid = text
-        self._show(self.tally, self._probes, self._clock_s())
+        self._run.tally.invalid = text
+        self._show(self._run.tally, self._run.probes, self._clock_s())
         self.stop()
-
-    def _reach(self, moment: str) -> None:
-        self._state.reach(moment, self._clock_ns())
 
     # -- faults ----------------------------------------------------------------------------------------------------
 
     def _follow_schedule(self) -> None:
         try:
-            self._nemesis.run(self._no_more_faults)
+            self.nemesis.run(self._no_more_faults)
         except Exception as error:  # noqa: BLE001 (a thread's last stand: whatever it is, it is ours)
             self._fail_from_thread(error)
 
@@ -263,8 +227,8 @@ class Conductor:
         self._join_faults(self._plan.interval + OVERTIME_S)
         self._no_more_faults.set()
         self._heal(HEAL_TRIES)
-        healed = self._clock_ns()
-        self._state.reach("healed", healed)
+        healed = self._run.clock_ns()
+        self._run.state.reach("healed", healed)
         return healed
 
     def _join_faults(self, patience: float) -> None:
@@ -274,38 +238,38 @@ class Conductor:
     def _heal(self, tries: int) -> None:
         """Heal what stands.  What we could not undo is our failure; a server that does not start is a finding."""
         try:
-            left = self._nemesis.heal_all(final=True)
+            left = self.nemesis.heal_all(final=True)
             for _ in range(tries - 1):
                 if all(one.by_system for one in left):
                     break
                 time.sleep(HEAL_AGAIN_S)
-                left = self._nemesis.heal_all(final=True)
+                left = self.nemesis.heal_all(final=True)
         except Exception as error:  # noqa: BLE001 (nothing may keep the run from winding down)
             self._fail_from_thread(error)
             return
         for one in left:
             if one.by_system:
-                self._state.warn(f"not healed: {one}")
-            elif str(one) not in self._state.unhealed:
-                self._state.unhealed.append(str(one))
-                self._state.fail(f"a fault could not be healed: {one}")
+                self._run.state.warn(f"not healed: {one}")
+            elif str(one) not in self._run.state.unhealed:
+                self._run.state.unhealed.append(str(one))
+                self._run.state.fail(f"a fault could not be healed: {one}")
 
     def _fail_from_thread(self, error: Exception) -> None:
         log.error("the nemesis failed", exc_info=error)
-        self._state.fail(f"nemesis: {type(error).__name__}: {error}")
+        self._run.state.fail(f"nemesis: {type(error).__name__}: {error}")
         self.stop()
 
     def _record_fault(self, type_: Type, f: str, value: dict[str, Any]) -> None:
         try:
-            event = self._history.append(type_, NEMESIS, f, value=value, phase=self.tally.phase)
+            event = self._run.history.append(type_, NEMESIS, f, value=value, phase=self._run.tally.phase)
         except OSError as error:
-            self._state.fail(f"{type(error).__name__}: {error}")
+            self._run.state.fail(f"{type(error).__name__}: {error}")
             self.stop()
             raise
         if value.get("action") == "inject":
-            self.tally.fault = f if type_ in ("invoke", "ok") else ""
+            self._run.tally.fault = f if type_ in ("invoke", "ok") else ""
         elif type_ != "invoke":
-            self.tally.fault = ""
+            self._run.tally.fault = ""
             self._healing_ended(event, f, value)
 
     def _healing_ended(self, event: Event, f: str, value: dict[str, Any]) -> None:
@@ -315,7 +279,7 @@ class Conductor:
             return
         self._last_heal = event.time
         if (reason := self._unhealed_at_first.pop(number, None)) is not None:
-            self._state.warn(f"{f} was healed, but not at the first try: {reason}")
+            self._run.state.warn(f"{f} was healed, but not at the first try: {reason}")
 
     # -- housekeeping ----------------------------------------------------------------------------------------------
 
@@ -328,17 +292,17 @@ class Conductor:
                 raise StoreError(f"recording failed: {error}") from None
 
     def _sync(self) -> None:
-        self._history.sync()
-        self._probes.sync()
+        self._run.history.sync()
+        self._run.probes.sync()
         self._save_state()
 
     def _save_state(self) -> None:
-        self._state.standstills = self._standstills.spans(self._origin_ns)
-        self._state.save()
+        self._run.state.standstills = self._run.standstills.spans(self._run.started_ns)
+        self._run.state.save()
 
     async def _show_forever(self) -> None:
         while True:
-            self._show(self.tally, self._probes, self._clock_s())
+            self._show(self._run.tally, self._run.probes, self._clock_s())
             await asyncio.sleep(SHOW_EVERY_S)
 
     async def _feel_lag_forever(self) -> None:
@@ -348,20 +312,20 @@ class Conductor:
             due += round(LAG_EVERY_S * 1e9)
             await asyncio.sleep(LAG_EVERY_S)
             now = time.monotonic_ns()
-            self._state.note_lag(due - self._origin_ns, now - self._origin_ns)
+            self._run.state.note_lag(due - self._run.started_ns, now - self._run.started_ns)
             if now - due >= STANDSTILL_NS:
-                self._standstills.note(due, now)
-            elif self.tally.phase == "main":
+                self._run.standstills.note(due, now)
+            elif self._run.tally.phase == "main":
                 self._lags.add(now - due)
             due = now
 
     async def _until(self, predicate: Callable[[], bool], limit: float) -> None:
-        late = self._standstills.deadline(limit)
+        late = self._run.standstills.deadline(limit)
         while not predicate() and not late():
             await asyncio.sleep(LOOK_S)
 
     def _clock_s(self) -> float:
-        return self._clock_ns() / 1e9
+        return self._run.clock_ns() / 1e9
 
 
 def _leaves(group: BaseExceptionGroup[Any]) -> Iterator[BaseException]:

@@ -16,24 +16,21 @@ No deadline counts the times in which this process itself stood still.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from math import inf
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from harness.errors import NotReadyError
 from harness.execution.interpreter import LOOK_S, follow
 from harness.execution.light_load import left_of, light_load
-from harness.execution.load import Load, Tally
+from harness.execution.load import Load
 from harness.generators import NOTHING, Generator, Invocation, Stream, each_worker, on
 from harness.judge.recovery import clients_decide, committed_by, waiting_for
 from harness.judge.service import met_by, wants_of
 from harness.workloads import until_applied
 
 if TYPE_CHECKING:
-    from harness.execution.probes import ProbeLog
-    from harness.execution.standstills import Standstills
-    from harness.plan import Plan
-    from harness.runstate import RunState
+    from harness.execution.context import RunContext
     from history import Probe
 
 #: How long the nodes may take to come to rest, beyond the recovery time.
@@ -44,47 +41,14 @@ FINAL_READ_EACH_S: Final = 0.1
 ASK_AGAIN_S: Final = 0.1
 
 
-class Restartable(Protocol):
-    """The part of a system that recovery and a restart need.  Raises NotReadyError when it does not come up."""
-
-    @property
-    def members(self) -> tuple[str, ...]:
-        """The nodes that store data or vote, which recovery asks."""
-
-    def kill(self, nodes: Iterable[str]) -> None: ...
-
-    def start(self, nodes: Iterable[str]) -> None: ...
-
-    def await_leader(self) -> str: ...
-
-
 class FinalPhase:
     """:meth:`run` is called once, in the run's event loop."""
 
-    def __init__(
-        self,
-        plan: Plan,
-        nodes: Sequence[str],
-        load: Load,
-        *,
-        tally: Tally,
-        probes: ProbeLog,
-        state: RunState,
-        standstills: Standstills,
-        clock_ns: Callable[[], int],
-        stopped: Callable[[], bool],
-        system: Restartable,
-    ) -> None:
-        self._plan = plan
-        self._nodes = tuple(nodes)
+    def __init__(self, run: RunContext, load: Load) -> None:
+        self._run = run
+        self._plan = run.plan
+        self._nodes = run.system.serving
         self._load = load
-        self._tally = tally
-        self._probes = probes
-        self._state = state
-        self._standstills = standstills
-        self._clock_ns = clock_ns
-        self._stopped = stopped
-        self._system = system
         self._operations: Generator = NOTHING
 
     async def run(self, heals: Iterable[int], operations: Generator) -> None:
@@ -95,14 +59,11 @@ class FinalPhase:
         self._operations = operations
         await self._recover("recovered", heals)
         await self._come_to_rest("quiet")
-        self._tally.note = "final reads"
-        self._reach("final-reads")
+        self._run.tally.note = "final reads"
+        self._run.reach("final-reads")
         await self._read_everything()
-        if self._plan.restart_at_end and not self._stopped():
+        if self._plan.restart_at_end and not self._run.stopped():
             await self._restart()
-
-    def _reach(self, moment: str) -> None:
-        self._state.reach(moment, self._clock_ns())
 
     # -- recovery --------------------------------------------------------------------------------------------------
 
@@ -111,9 +72,9 @@ class FinalPhase:
 
         That is with what was committed at those times, and before.
         """
-        self._tally.note = "waiting for every node to catch up"
-        system, workload, load, probes = self._plan.under_test, self._plan.load, self._load, self._probes.all
-        members, logless = self._system.members, self._probes.logless
+        self._run.tally.note = "waiting for every node to catch up"
+        system, workload, load, probes = self._plan.under_test, self._plan.load, self._load, self._run.probes.all
+        members, logless = self._run.system.members, self._run.probes.logless
         caught_up = [waiting_for(system, probes, members, one, committed_before, logless) for one in since]
         wanted = {*wants_of(workload, load.asked, self._nodes if clients_decide(system, probes) else ())}
         load.served.clear()
@@ -123,15 +84,15 @@ class FinalPhase:
                 met = {want for call in load.served for want in met_by(workload, call)}
                 return wanted <= met and all(done() for done in caught_up)
             except Exception as error:  # noqa: BLE001 (a third party's rule may fail in any way; the judge asks it, too)
-                self._state.warn(f"the system's own rule of recovery failed: {type(error).__name__}: {error}")
+                self._run.state.warn(f"the system's own rule of recovery failed: {type(error).__name__}: {error}")
                 return False
 
-        late = self._standstills.deadline(self._plan.recovery_time)
+        late = self._run.standstills.deadline(self._plan.recovery_time)
         light = light_load(self._reads(), self._operations, len(self._nodes), Stream(self._plan.rng("final load")))
         left = await follow(load, light, lambda: recovered() or late())
         self._operations = left_of(left)
-        if not self._stopped() and recovered():
-            self._reach(moment)
+        if not self._run.stopped() and recovered():
+            self._run.reach(moment)
 
     # -- quiescence ------------------------------------------------------------------------------------------------
 
@@ -139,18 +100,18 @@ class FinalPhase:
         """Wait until the nodes rest; not at all for a system whose nodes cannot be probed."""
         if self._plan.under_test.prober is None:
             return
-        self._tally.note = "waiting for the nodes to come to rest"
+        self._run.tally.note = "waiting for the nodes to come to rest"
         # A node that never says what it has applied, such as an arbiter, has nothing to bring to rest.
-        nodes = self._probes.applying or self._nodes
-        since, late = len(self._probes.all), self._standstills.deadline(QUIET_S)
-        while not (level(seen := self._probes.all[since:], nodes) or late() or self._stopped()):
+        nodes = self._run.probes.applying or self._nodes
+        since, late = len(self._run.probes.all), self._run.standstills.deadline(QUIET_S)
+        while not (level(seen := self._run.probes.all[since:], nodes) or late() or self._run.stopped()):
             await asyncio.sleep(LOOK_S)
-        if self._stopped():
+        if self._run.stopped():
             return
         if level(seen, nodes) or resting(seen):
-            self._reach(moment)
+            self._run.reach(moment)
         else:
-            self._state.warn(f"the nodes did not come to rest within {QUIET_S:g} s without load")
+            self._run.state.warn(f"the nodes did not come to rest within {QUIET_S:g} s without load")
 
     # -- final reads -----------------------------------------------------------------------------------------------
 
@@ -160,48 +121,48 @@ class FinalPhase:
     async def _read_everything(self, within: float = inf) -> None:
         """Have a worker of each node read each object."""
         reads = self._reads()
-        late = self._standstills.deadline(min(within, FINAL_READS_S + FINAL_READ_EACH_S * len(reads)))
+        late = self._run.standstills.deadline(min(within, FINAL_READS_S + FINAL_READ_EACH_S * len(reads)))
         everything = each_worker(until_applied(reads, ASK_AGAIN_S))
         await follow(self._load, on(range(len(self._nodes)), everything), late)
 
     # -- restart ---------------------------------------------------------------------------------------------------
 
     async def _restart(self) -> None:
-        self._tally.note = "restarting all nodes"
-        self._reach("restarting")
+        self._run.tally.note = "restarting all nodes"
+        self._run.reach("restarting")
         try:
             await asyncio.to_thread(self._kill_and_start)
         except NotReadyError as error:
-            self._state.restart_failed = str(error)
+            self._run.state.restart_failed = str(error)
             await self._see_the_others()
             return
-        self._reach("restarted")
-        moments = self._state.moments
-        before = committed_by(self._probes.all, moments["restarting"])
-        self._tally.note = "reading what the restart left"
+        self._run.reach("restarted")
+        moments = self._run.state.moments
+        before = committed_by(self._run.probes.all, moments["restarting"])
+        self._run.tally.note = "reading what the restart left"
         await self._read_everything(self._plan.recovery_time / 2)  # which has begun: the rest is for changes
         await self._recover("restarted-recovered", [moments["restarted"]], before)
-        self._tally.note = "final reads after the restart"
-        self._reach("restarted-reads")
+        self._run.tally.note = "final reads after the restart"
+        self._run.reach("restarted-reads")
         await self._read_everything()
-        if not self._stopped():
+        if not self._run.stopped():
             await self._come_to_rest("restarted-quiet")
 
     async def _see_the_others(self) -> None:
         """Give those that did start the time to answer: a node may refuse to, on a file that we damaged."""
         if self._plan.under_test.prober is None:
             return
-        self._tally.note = "waiting for the nodes that started"
-        since, late = len(self._probes.all), self._standstills.deadline(self._plan.recovery_time)
-        while not (late() or self._stopped()):
-            if {probe.node for probe in self._probes.all[since:] if probe.answered} >= {*self._nodes}:
+        self._run.tally.note = "waiting for the nodes that started"
+        since, late = len(self._run.probes.all), self._run.standstills.deadline(self._plan.recovery_time)
+        while not (late() or self._run.stopped()):
+            if {probe.node for probe in self._run.probes.all[since:] if probe.answered} >= {*self._nodes}:
                 return
             await asyncio.sleep(LOOK_S)
 
     def _kill_and_start(self) -> None:
-        self._system.kill(self._nodes)
-        self._system.start(self._nodes)
-        self._system.await_leader()
+        self._run.system.kill(self._nodes)
+        self._run.system.start(self._nodes)
+        self._run.system.await_leader()
 
 
 def level(probes: Sequence[Probe], nodes: Iterable[str]) -> bool:

@@ -8,26 +8,24 @@ from __future__ import annotations
 
 import errno
 import logging
-import math
 import os
-import platform
-import re
-import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Set
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from harness.clusters import open_cluster, require_usable
-from harness.clusters.provision import package_versions
 from harness.errors import HarnessError, StoreError, UsageError
 from harness.execution.conductor import Conductor, Nemesis, RecordFault
+from harness.execution.context import RunContext
 from harness.execution.descriptors import require_descriptors
 from harness.execution.faults import Faults
 from harness.execution.interrupts import Interrupts
+from harness.execution.log_file import logging_to
+from harness.execution.machine import environment
 from harness.execution.oom import Count, count_kills, describe
 from harness.execution.probes import ProbeLog
 from harness.execution.progress_thread import ProgressThread
@@ -71,141 +69,130 @@ class Run:
         self._keep_cluster = keep_cluster
         self._state = RunState()
         self._standstills = Standstills()
+        self._kept = False
         self._spark: WarmSession | None = None
         self._ended_ns = 0
-        self._tried: Set[str] = frozenset()
         self.results: Results | None = None
 
     def execute(self) -> tuple[int, RunFiles]:
         """Run the plan; return the exit code and the run's files.
 
-        Raises UsageError, after which nothing of the run is left, and HarnessError when it could not even be recorded.
-        """
-        with self._progress, self._standstills:
-            return self._execute()
+        1. check the faults of the plan, and that its cluster can be used
+        2. fetch the system's artifacts
+        3. create the run's directory in the store
+        4. lock the cluster and bring it up
+        5. install the system on the nodes, and check there that each fault can work
+        6. start the system, wait for its leader, and for Spark
+        7. conduct: load, faults and probes at the same time, then the final phase
+        8. collect logs and files, stop the system, take the cluster down
+        9. judge what was recorded, and draw it
 
-    def _execute(self) -> tuple[int, RunFiles]:
+        What fails from step 4 on is recorded, and 8 and 9 follow all the same.  Raises UsageError, after which nothing
+        of the run is left, and HarnessError when the run could not even be recorded.
+        """
         plan = self._plan
-        faults = Faults(plan)
-        cluster = open_cluster(plan.cluster, nodes=plan.nodes, say=self._progress.say)
-        require_usable(plan.cluster)
-        fetch(plan.under_test, plan.setup(), self._progress.say)
-        files = create_run(self._store, plan, datetime.now(UTC))
-        self._state.path = files.state
-        with under_way(files.root), logging_to(files.log), Interrupts(self._progress.say) as interrupts:
-            self._progress.say(f"{plan.test}  seed {plan.seed}  {files.root}")
-            log.info("plan: %s", plan.to_json())
-            try:
-                self._on_cluster(cluster, faults, files, interrupts)
-            except KeyboardInterrupt:
-                log.warning("interrupted")
-            except Exception as error:  # a bug of ours ends in order, too: judged and reported
-                if isinstance(error, UsageError) and not files.history.exists():  # what only the cluster could know
-                    discard_run(files)
-                    raise
-                self._fail(error)
-            self._state.interrupted = interrupts.asked
-            self._state.ended = not interrupts.asked and not self._state.failures
-            self._save()
-            interrupts.go_on_unwatched()
-            try:
-                code = self._conclude(files)
-            except KeyboardInterrupt:
-                self._progress.say(f"interrupted; `harness check {quote(str(files.root))}` judges what was recorded")
-                return EXIT_INTERRUPTED, files
-            finally:
-                self._stop_spark()
-            return (EXIT_INTERRUPTED if interrupts.asked else code), files
+        with self._progress, self._standstills:
+            faults = Faults(plan)
+            cluster = open_cluster(plan.cluster, nodes=plan.nodes, say=self._progress.say)
+            require_usable(plan.cluster)
+            fetch(plan.under_test, plan.setup(), self._progress.say)
+            files = create_run(self._store, plan, datetime.now(UTC))
+            self._state.path = files.state
+            with under_way(files.root), logging_to(files.log), Interrupts(self._progress.say) as interrupts:
+                self._progress.say(f"{plan.test}  seed {plan.seed}  {files.root}")
+                log.info("plan: %s", plan.to_json())
+                with self._recorded_failures(files, interrupts), self._up(cluster, interrupts) as remote:
+                    system = self._deploy(cluster, remote)
+                    with self._collected(system, files, interrupts):
+                        self._install(system, remote, faults)
+                        link_latest(files)
+                        self._start(system, remote, faults, files)
+                        self._conduct(system, remote, faults, files, interrupts)
+                return self._concluded(files, interrupts)
+
+    @contextmanager
+    def _recorded_failures(self, files: RunFiles, interrupts: Interrupts) -> Iterator[None]:
+        """Record how the steps inside ended; a UsageError of what only the cluster could know leaves no run behind."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            log.warning("interrupted")
+        except Exception as error:  # a bug of ours ends in order, too: judged and reported
+            if isinstance(error, UsageError) and not files.history.exists():
+                discard_run(files)
+                raise
+            self._fail(error)
+        self._state.interrupted = interrupts.asked
+        self._state.ended = not interrupts.asked and not self._state.failures
+        self._save()
 
     # -- on the cluster --------------------------------------------------------------------------------------------
 
-    def _on_cluster(self, cluster: Cluster, faults: Faults, files: RunFiles, interrupts: Interrupts) -> None:
+    @contextmanager
+    def _up(self, cluster: Cluster, interrupts: Interrupts) -> Iterator[Remote]:
+        """The nodes of a cluster that is locked and up; afterwards it is taken down if it was not up before."""
         with cluster.lock():
             began = time.monotonic()
-            cluster_was_up = cluster.status().is_up and not cluster.orphaned()
+            was_up = cluster.status().is_up and not cluster.orphaned()
             try:
-                kept = cluster.up(passing=not self._keep_cluster)
+                self._kept = cluster.up(passing=not self._keep_cluster)
                 with Remote(cluster.nodes) as remote:
                     self._progress.say(f"cluster of {len(cluster.nodes)} nodes in {time.monotonic() - began:.1f} s")
-                    self._on_nodes(cluster, remote, faults, files, interrupts, kept=kept)
+                    yield remote
             finally:
-                if not cluster_was_up and not self._keep_cluster:
+                if not was_up and not self._keep_cluster:
                     with interrupts.held():
                         cluster.down()
 
-    def _on_nodes(
-        self,
-        cluster: Cluster,
-        remote: Remote,
-        faults: Faults,
-        files: RunFiles,
-        interrupts: Interrupts,
-        *,
-        kept: bool,
-    ) -> None:
+    def _deploy(self, cluster: Cluster, remote: Remote) -> Deployment:
         plan, setup = self._plan, self._plan.setup(machines(cluster.nodes))
         require_able(plan.under_test, setup)
-        system = Deployment(
+        require_descriptors(plan.concurrency, len(remote.names))
+        return Deployment(
             plan.under_test, setup, remote, self._standstills.active_s,
             plan.ready_timeout, self._progress.say,
         )  # fmt: skip
-        names = remote.names
-        require_descriptors(plan.concurrency, len(names))
-        try:
-            if kept:  # new nodes have no earlier run
-                faults.clean(remote)
-            _install(system, names)
-            faults.precheck(remote, system)
-            self._progress.warn(faults.notes.values())
-            faults.prepare(remote, system)
-            log.info("prechecked")
-            link_latest(files)
-            self._start_spark(files)
-            self._lead(system, names)
-            self._state.environment = {**environment(plan, system, remote), **faults.describe()}
-            self._await_spark()
-            killed_before, booted = count_kills(remote), boots(remote)
-            self._conduct(system, remote, faults, files, interrupts)
-            with interrupts.held():
-                self._look_for_kills(killed_before, remote)
-                for text in lost(remote, booted):
-                    self._state.fail(text)
-                self._look_for_ends(system)
-        finally:
-            with interrupts.held():
-                self._collect(system, names, files)
 
-    def _lead(self, system: Deployment, names: Iterable[str]) -> None:
+    def _install(self, system: Deployment, remote: Remote, faults: Faults) -> None:
+        """Install the program on every node, without what an earlier run left, and check the faults there."""
+        if self._kept:  # new nodes have no earlier run
+            faults.clean(remote)
+        system.kill(remote.names)
+        system.wipe()
+        system.install()
+        log.info("installed")
+        faults.precheck(remote, system)
+        self._progress.warn(faults.notes.values())
+        faults.prepare(remote, system)
+        log.info("prechecked")
+
+    def _start(self, system: Deployment, remote: Remote, faults: Faults, files: RunFiles) -> None:
+        self._start_spark(files)
         began = time.monotonic()
-        system.start(names)
+        system.start(remote.names)
         leader = system.await_leader()
         self._progress.say(f"{leader} leads after {time.monotonic() - began:.1f} s")
         log.info("led by %s", leader)
+        self._state.environment = {**environment(self._plan, system, remote), **faults.describe()}
+        self._await_spark()
 
     def _conduct(
         self, system: Deployment, remote: Remote, faults: Faults, files: RunFiles, interrupts: Interrupts
     ) -> None:
-        # A run that is interrupted before its load ends here.
-        started = self._ended_ns = time.monotonic_ns()
-
-        def clock_ns() -> int:
-            return time.monotonic_ns() - started
-
+        """Run load, faults and probes; then look for what happened to the nodes meanwhile."""
+        killed_before, booted = count_kills(remote), boots(remote)
+        started = self._ended_ns = time.monotonic_ns()  # a run that is interrupted before its load ends here
         plan = self._plan
         about = {"nodes": list(remote.names), "members": list(system.members)}
         header = Header(plan.test, plan.model, plan.seed, datetime.now(UTC).isoformat(), about)
         history = HistoryWriter(files.history, header, started_ns=started, clock=time.monotonic_ns)
         probes = ProbeLog(files.probes, system.members)
+        run = RunContext(plan, system, history, probes, self._state, self._standstills, started)
 
         def make_nemesis(record: RecordFault) -> Nemesis:
-            runner = faults.runner(remote, system, probes, record, clock_ns)
-            self._tried = runner.tried
-            return runner
+            return faults.runner(remote, system, probes, record, run.clock_ns)
 
-        conductor = Conductor(
-            plan, system, history=history, probes=probes, state=self._state, make_nemesis=make_nemesis,
-            clock_ns=clock_ns, standstills=self._standstills, show=self._progress.show,
-        )  # fmt: skip
+        conductor = Conductor(run, make_nemesis, self._progress.show)
         try:
             with interrupts.reaction(conductor.stop):
                 conductor.run()
@@ -214,12 +201,18 @@ class Run:
             self._state.logless = probes.logless
             history.close()
             probes.close()
-            self._state.reach("end", clock_ns())
+            run.reach("end")
+        with interrupts.held():
+            self._look_for_kills(killed_before, remote, conductor.nemesis.tried)
+            for text in lost(remote, booted):
+                self._state.fail(text)
+            with suppress(HarnessError):  # a node that cannot be asked is a failure already
+                self._state.ended_roles = system.ended()
 
-    def _look_for_kills(self, before: Mapping[str, Count], remote: Remote) -> None:
+    def _look_for_kills(self, before: Mapping[str, Count], remote: Remote, tried: Set[str]) -> None:
         """Record processes that the kernel killed for lack of memory: they are missing for a reason of ours."""
         try:
-            found = describe(before, count_kills(remote), self._tried)
+            found = describe(before, count_kills(remote), tried)
         except HarnessError as error:
             self._state.warn(f"whether the kernel ended processes for want of memory is not known: {error}")
             return
@@ -227,20 +220,32 @@ class Run:
             text, by_fault = found
             self._state.warn(f"{text}; a fault took memory away") if by_fault else self._state.fail(text)
 
-    def _look_for_ends(self, system: Deployment) -> None:
-        """Record the processes that have ended; a node that cannot be asked is a failure already."""
-        with suppress(HarnessError):
-            self._state.ended_roles = system.ended()
-
-    def _collect(self, system: Deployment, names: Iterable[str], files: RunFiles) -> None:
-        for line in system.collect(files.nodes):
-            self._state.warn(f"not collected: {line}")
+    @contextmanager
+    def _collected(self, system: Deployment, files: RunFiles, interrupts: Interrupts) -> Iterator[None]:
+        """Afterwards collect what the nodes wrote, and stop the system."""
         try:
-            system.kill(names)
-        except HarnessError as error:
-            self._state.warn(f"not stopped: {error}")
+            yield
+        finally:
+            with interrupts.held():
+                for line in system.collect(files.nodes):
+                    self._state.warn(f"not collected: {line}")
+                try:
+                    system.kill(system.serving)
+                except HarnessError as error:
+                    self._state.warn(f"not stopped: {error}")
 
     # -- conclusion ------------------------------------------------------------------------------------------------
+
+    def _concluded(self, files: RunFiles, interrupts: Interrupts) -> tuple[int, RunFiles]:
+        interrupts.go_on_unwatched()
+        try:
+            code = self._conclude(files)
+        except KeyboardInterrupt:
+            self._progress.say(f"interrupted; `harness check {quote(str(files.root))}` judges what was recorded")
+            return EXIT_INTERRUPTED, files
+        finally:
+            self._stop_spark()
+        return (EXIT_INTERRUPTED if interrupts.asked else code), files
 
     def _start_spark(self, files: RunFiles) -> None:
         plan = self._plan
@@ -316,73 +321,3 @@ class Run:
     def _save(self) -> None:
         with suppress(OSError):  # a full disk has been reported already, and the history is what counts
             self._state.save()
-
-
-def _install(system: Deployment, names: Iterable[str]) -> None:
-    """Install the program on every node, and remove what an earlier run left."""
-    system.kill(names)
-    system.wipe()
-    system.install()
-    log.info("installed")
-
-
-def environment(plan: Plan, system: Deployment, remote: Remote) -> dict[str, Any]:
-    """The facts about the machines that the results record."""
-    name = plan.under_test.title or plan.under_test.name
-    return {
-        "system": f"{name} {plan.version}" + (f" with the planted bug {plan.planted_bug}" if plan.planted_bug else ""),
-        **system.describe(),
-        "machine": machine(),
-        "kernel": platform.release(),
-        "python": sys.version.split()[0],
-        "packages": package_versions(remote),
-        "nodes": {name: remote.address(name) for name in remote.names},
-        "roles": system.processes,
-    }
-
-
-def machine() -> str:
-    """Processor, cores and memory of the control node: figures are compared within one kind of machine."""
-    found = re.search(r"^model name\s*: (.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
-    memory = memory_gib(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    return f"{found[1].strip() if found else platform.machine()}, {os.cpu_count()} cores, {memory} GiB"
-
-
-def memory_gib(usable: int) -> int:
-    """The next of 1, 2, 3, 4, 6, 8, 12, 16, 24, … GiB, of so many usable bytes.
-
-    A kernel keeps some per cent of the memory for itself, never the same from release to release: where 16 GiB are
-    15.5, rounding to the nearest would give a machine two names.  From its size downwards the next step is far.
-    """
-    power = 1 << max(0, math.ceil(math.log2(usable / 2**30)))
-    return power * 3 // 4 if power >= 4 and usable <= power * 3 // 4 * 2**30 else power
-
-
-class _LogFile(logging.FileHandler):
-    """A log file that ignores a full disk: the history reports that, once and in one line."""
-
-    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 (logging's own name)
-        """Leave the record out."""
-
-
-@contextmanager
-def logging_to(path: Path) -> Iterator[None]:
-    """Everything that is logged inside goes to ``path``.  Raises StoreError when it cannot be opened."""
-    try:
-        handler = _LogFile(path)
-    except OSError as error:
-        raise StoreError(f"cannot write {path}: {error.strerror}") from None
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)-7s %(name)s: %(message)s"))
-    root = logging.getLogger()
-    previous = root.level
-    root.addHandler(handler)
-    root.setLevel(logging.INFO)
-    logging.getLogger("paramiko").setLevel(logging.WARNING)
-    logging.getLogger("py4j").setLevel(logging.WARNING)
-    try:
-        yield
-    finally:
-        root.removeHandler(handler)
-        root.setLevel(previous)
-        with suppress(OSError):
-            handler.close()

@@ -26,6 +26,7 @@ from harness.errors import (
     UsageError,
 )
 from harness.execution import run as run_module
+from harness.execution.log_file import logging_to
 from harness.execution.progress import Progress
 from harness.execution.run import Run
 from harness.plan import Plan
@@ -508,7 +509,7 @@ def test_a_node_that_reboots_or_goes_away_is_no_finding_about_the_system(
 
 def test_a_log_that_cannot_be_written_says_nothing_by_itself(capfd: pytest.CaptureFixture[str]) -> None:
     """The history, which is on the same disk, says it; the log's own words were a traceback a line."""
-    with run_module.logging_to(Path("/dev/full")):
+    with logging_to(Path("/dev/full")):
         run_module.log.error("the run failed", exc_info=OSError(28, "No space left on device"))
         run_module.log.warning("again")
     assert capfd.readouterr() == ("", "")

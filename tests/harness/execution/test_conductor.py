@@ -146,7 +146,7 @@ def test_probes_of_all_nodes_are_on_disk(whole: Scene) -> None:
 
 
 def test_progress_shows_the_end(whole: Scene) -> None:
-    tally = whole.conductor.tally
+    tally = whole.context.tally
     assert (tally.phase, tally.fault, tally.note) == ("final", "", "final reads")
     assert sum(tally.completions.values()) == len(whole.operations)
 
@@ -218,7 +218,7 @@ def test_stopped_in_any_phase_the_run_heals_and_winds_down(tmp_path: Path, regis
     def stop_at(reached: str) -> None:
         if reached == moment:
             scene.conductor.stop()
-            stopped.append(scene.conductor._clock_ns())
+            stopped.append(scene.context.clock_ns())
 
     scene.state.on_reach = stop_at
     scene.run()
@@ -489,7 +489,7 @@ def test_the_first_violation_stops_a_watched_run_in_order(tmp_path: Path) -> Non
     assert scene.state.failures == []
     assert scene.seconds < 15
     assert scene.state.stopped is not None
-    assert scene.conductor.tally.invalid == scene.state.stopped
+    assert scene.context.tally.invalid == scene.state.stopped
     assert scene.state.path is not None
     assert RunState.read(scene.state.path).stopped == scene.state.stopped
     assert scene.nemesis.standing is False

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from harness.execution.run import machine, memory_gib
+from harness.execution.machine import machine, memory_gib
 
 GIB = 1 << 30
 SOLD = (

@@ -20,7 +20,7 @@ def test_a_run_that_is_interrupted_before_its_load_has_an_end(tmp_path: Path, mo
 
     monkeypatch.setattr(run_module, "Conductor", interrupted)
     run: Any = Run(Plan(seed=1), tmp_path, SimpleNamespace())  # type: ignore[arg-type]
-    nodes: Any = SimpleNamespace(names=("n1",), members=("n1",))
+    nodes: Any = SimpleNamespace(names=("n1",), members=("n1",), run=lambda commands: {})
     with pytest.raises(KeyboardInterrupt):
         run._conduct(nodes, nodes, SimpleNamespace(), RunFiles(tmp_path), SimpleNamespace())
     assert run._since_the_end() < 60

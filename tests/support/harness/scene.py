@@ -11,6 +11,7 @@ from typing import Any
 
 from checker import check_operations
 from harness.execution.conductor import Conductor
+from harness.execution.context import RunContext
 from harness.execution.probes import ProbeLog
 from harness.execution.standstills import Standstills
 from harness.plan import Plan
@@ -59,11 +60,8 @@ class Scene:
         self.state = WatchedState(root / "run.json")
         self.system = ToySystem(register, plan)
         self.standstills = Standstills()
-        self.conductor = Conductor(
-            plan, self.system, history=self.history, probes=self.probes, state=self.state,
-            make_nemesis=lambda record: self._keep(nemesis(record)),
-            clock_ns=lambda: time.monotonic_ns() - started, standstills=self.standstills,
-        )  # fmt: skip
+        self.context = RunContext(plan, self.system, self.history, self.probes, self.state, self.standstills, started)
+        self.conductor = Conductor(self.context, lambda record: self._keep(nemesis(record)))
 
     def _keep(self, nemesis: ToyNemesis) -> ToyNemesis:
         self.nemesis = nemesis
