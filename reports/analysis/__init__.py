@@ -8,7 +8,7 @@
 ``invariant_violations``  failed checks of the nodes; ``sketch``: the small chart beside them
 ``lagging_nodes``         replicas that fell behind; ``failed_starts``: nodes that do not start again
 ``log_falls``             falls of logs behind the loss of an entry
-``figures``               rate, latency, availability, counts, errors
+``figures``               rate, latency, availability, counts, errors; ``elements``: what reads of sets lack
 ``marks``                 where charts are marked
 ``trends``                figures over many runs; ``warehouse``: those of the pipeline; ``trend_rows``: what both give
 ========================  ============================================================================================

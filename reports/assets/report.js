@@ -162,9 +162,9 @@ strokeStyle=Ink.rule,context.textAlign="center",context.textBaseline="top";for(l
 x,y),context.lineTo(x,y+4),context.stroke();let text=timeText(tick,step2),half=context.measureText(text).width/2+1;context.fillText(text,Math.min(x,area.width-half),
 y+6)}}function clip(context,text,width){if(width<12)return"";if(context.measureText(text).width<=width)return text;let low=0,high=text.length;for(;low<high;){let middle=low+
 high+1>>1;context.measureText(`${text.slice(0,middle)}…`).width<=width?low=middle:high=middle-1}return low>0?`${text.slice(0,low)}…`:""}function cursorLine(host){
-let line2=document.createElement("div");line2.setAttribute("aria-hidden","true"),Object.assign(line2.style,{position:"absolute",top:"0",bottom:"0",width:"0",borderLeft:"\
-1px dashed var(--quiet)",pointerEvents:"none",display:"none"}),host.style.position="relative",host.append(line2);let place=seconds=>{let inside=seconds!==null&&
-seconds>=View.from&&seconds<=View.to;line2.style.display=inside?"block":"none",inside&&(line2.style.left=`${scaleX({left:GUTTER,right:host.clientWidth-MARGIN},View.
+let line3=document.createElement("div");line3.setAttribute("aria-hidden","true"),Object.assign(line3.style,{position:"absolute",top:"0",bottom:"0",width:"0",borderLeft:"\
+1px dashed var(--quiet)",pointerEvents:"none",display:"none"}),host.style.position="relative",host.append(line3);let place=seconds=>{let inside=seconds!==null&&
+seconds>=View.from&&seconds<=View.to;line3.style.display=inside?"block":"none",inside&&(line3.style.left=`${scaleX({left:GUTTER,right:host.clientWidth-MARGIN},View.
 from,View.to)(seconds)}px`)};View.cursorListeners.push(place),View.listeners.push(()=>place(View.cursor))}function followPointer(canvas,dragZoom){let secondsAt=event=>{
 let box=canvas.getBoundingClientRect();return View.from+(event.clientX-box.left-GUTTER)/(box.width-GUTTER-MARGIN)*(View.to-View.from)},start2=null;return canvas.
 addEventListener("pointermove",event=>View.point(secondsAt(event))),canvas.addEventListener("pointerleave",()=>View.point(null)),dragZoom&&(canvas.addEventListener(
@@ -327,7 +327,61 @@ querySelector(`.network[data-fault="${Number(fault.id)}"]`),id=shown?fault.id:-1
 querySelectorAll(".node")){let name=node.dataset.node,struck=!!shown?.querySelector(`.node.struck[data-node="${CSS.escape(name)}"]`);node.classList.toggle("stru\
 ck",struck&&!(silences&&answersAt(data,name,seconds))),node.classList.toggle("leader",led!==null&&name===led.node)}let leader=led?`leader ${led.node}${termText(
 led.term)}`:"no leader",texts=[`${seconds.toFixed(2)} s`,...data.roles?[leader]:[],...fault?[fault.fault]:[]];document.getElementById("live-said").textContent=texts.
-join(", ")}var LEVELS=["logged","warned","logged an error","its dispatcher"],ARROWS=["election","lost entries","cut its log"],[ELECTION,LOST]=[0,1],MOST_ARROWS=40,REACH2=5,
+join(", ")}var FAULT_ROW=18;function layFaults(data,context,width,most=8){let right=width-MARGIN,toX=scaleX({left:GUTTER,right},0,data.end),rows=[];context.font=Ink.font;for(let fault of[
+...data.faults].sort((a,b)=>a.start-b.start)){let text=faultText(context,fault,toX(fault.start),toX(fault.end),right),row=rows.find(row2=>row2.until<=text.from),
+squeezed=!row&&rows.length>=most;squeezed&&(row=rows.reduce((best,other)=>other.until<best.until?other:best)),row||(row={bars:[],until:0},rows.push(row)),row.bars.
+push({fault,squeezed}),row.until=Math.max(row.until,text.to)}return rows.map(({bars})=>bars)}function faultText(context,fault,a,b,right){let name=`#${fault.id} ${fault.
+fault}${fault.state==="installed"?"":`, ${fault.state}`}`,wide=context.measureText(name).width;return wide<=b-a-6?{name,x:a+3,inside:!0,from:a,to:b}:b+wide+6<=right?
+{name,x:b+3,from:a,to:b+wide+6}:{name,x:a-wide-3,from:a-wide-6,to:b}}function drawFaultRow(data,area,toX,row,y){let{context}=area;context.textAlign="left",context.
+textBaseline="middle";for(let{fault,squeezed}of row){let a=Math.max(toX(fault.start),area.left),b=Math.min(Math.max(toX(fault.end),toX(fault.start)+2),area.right);
+if(b<=a)continue;context.fillStyle=Ink.paper,context.fillRect(a,y+1,b-a,FAULT_ROW-3),context.globalAlpha=fault.state==="installed"?1:.4,context.fillStyle=data.faultColours[fault.
+family],context.fillRect(a,y+1,b-a,FAULT_ROW-3),context.globalAlpha=1;let text=faultText(context,fault,a,b,area.right),cut=!text.inside&&(squeezed||text.x<area.
+left);context.fillStyle=fault.state==="installed"&&(text.inside||cut)?"#10151a":Ink.ink,context.fillText(cut?clip(context,text.name,b-a-6):text.name,cut?a+3:text.
+x,y+FAULT_ROW/2)}}var CAPTION=18,RATE=64,LEADERS=20,LACKING=68,LABEL=13,AXIS=22,MOMENT=22,MOST_FAULT_ROWS=4,ROOM=3;function initOverview(data){let figure2=document.getElementById(
+"overview");if(!figure2)return;let canvas=figure2.querySelector("canvas"),draw=()=>drawOverview(data,figure2,canvas),secondsAt=event=>{let box=canvas.getBoundingClientRect();
+return(event.clientX-box.left-GUTTER)/(box.width-GUTTER-MARGIN)*data.end};canvas.addEventListener("pointermove",event=>{let seconds=secondsAt(event),inside=seconds>=
+0&&seconds<=data.end;Timeline.data&&showCard(inside?describeMoment(data,seconds):null,event.clientX,event.clientY)}),canvas.addEventListener("pointerleave",hideCard),
+canvas.addEventListener("click",event=>{hideCard(),View.set(secondsAt(event)-ROOM,secondsAt(event)+ROOM),document.getElementById("timeline").scrollIntoView()}),
+View.listeners.push(draw),draw()}function lackingOf(data){let kinds=[["acknowledged elements that the reads of each node lack",data.lacking],["entries committed\
+ that each node lacks",data.progress?.lag.map(row=>[data.progress.time,row])]],[name,rows]=kinds.find(([,rows2])=>rows2?.some(([,values])=>values.some(v=>v!==null)))??
+[];return rows?{name,rows,most:rows.reduce((most,[,values])=>Math.max(most,highest(values)),0)}:null}var highest=values=>values.reduce((most,v)=>Math.max(most,v??
+0),0);function valueAt([times,values],seconds){let found=null;for(let i=0;i<times.length&&times[i]<=seconds;i++)values[i]!==null&&(found=values[i]);return found}
+function describeMoment(data,seconds){let{rates}=data,bin=rates?Math.min(Math.floor(seconds/rates.width),rates.time.length-1):-1,led=leaderAt(data,seconds),faults=data.
+faults.filter(f=>f.state==="installed"&&f.start<=seconds&&seconds<=f.end),lacking=lackingOf(data),behind=(lacking?.rows??[]).map((row,i)=>[data.nodes[i].name,valueAt(
+row,seconds)]).filter(([,value])=>value);return[["at",`${seconds.toFixed(1)} s`],...rates?OUTCOMES.map((name,row)=>[`${name}, per second`,figure(rates.rows[row][bin],
+0)]):[],...data.roles?[["leader",led?`${led.node}${termText(led.term)}`:"none"]]:[],...lacking?[["lacking",behind.map(([name,value])=>`${name} ${figure(value,0)}`).
+join(", ")||"none"]]:[],["fault",faults.map(f=>`#${f.id} ${f.fault}`).join(", ")||"none"]]}function drawOverview(data,host,canvas){let width=host.clientWidth,toX=scaleX(
+{left:GUTTER,right:width-MARGIN},0,data.end),moments=placeMoments(host,width,toX),faults=layFaults(data,canvas.getContext("2d"),width,MOST_FAULT_ROWS),lacking=lackingOf(
+data),top=moments*MOMENT,panels=top+faults.length*FAULT_ROW+2,bottom=panels+(data.rates?CAPTION+RATE:0)+(data.led?.length?CAPTION+LEADERS:0)+(lacking?CAPTION+LACKING:
+0),area=prepareCanvas(canvas,bottom+AXIS+4),{context}=area;faults.forEach((row,place)=>{drawFaultRow(data,area,toX,row,top+place*FAULT_ROW)}),drawBands(context,
+data,toX,area.left,area.right,panels,bottom-panels),drawPhases(context,data,toX,area.left,area.right,panels,bottom-panels,1);let y=panels;data.rates&&(y=drawRates(
+data,area,toX,y)),data.led?.length&&(y=drawLeaders(data,area,toX,y)),lacking&&(y=drawLacking(data,lacking,area,toX,y)),drawAxis(area,toX,bottom,data.end),context.
+strokeStyle=Ink.mark;for(let mark2 of host.querySelectorAll(".moment")){let x=Math.round(toX(Number(mark2.dataset.at)))+.5;line2(context,x,mark2.offsetTop+mark2.
+offsetHeight,x,bottom)}}function line2(context,fromX,fromY,toX,toY){context.beginPath(),context.moveTo(fromX,fromY),context.lineTo(toX,toY),context.stroke()}function placeMoments(host,width,toX){
+let ends=[],marks=[...host.querySelectorAll(".moment")].sort((a,b)=>a.dataset.at-b.dataset.at);for(let mark2 of marks){let wide=mark2.offsetWidth,x=toX(Number(mark2.
+dataset.at)),left=x+wide<=width?x:Math.max(x-wide,0),row=ends.findIndex(end=>end<=left);row<0&&(row=ends.length),ends[row]=left+wide+4,Object.assign(mark2.style,
+{left:`${left}px`,top:`${row*MOMENT}px`})}return ends.length}function caption(area,text,y){let{context}=area;context.textAlign="left",context.textBaseline="midd\
+le",context.strokeStyle=Ink.paper,context.lineWidth=3,context.fillStyle=Ink.quiet;let shown=clip(context,text,area.right-area.left);context.strokeText(shown,area.
+left,y+CAPTION/2),context.fillText(shown,area.left,y+CAPTION/2),context.lineWidth=1}function axisOf(area,most,y,height){let{context}=area;rowLabel(area,figure(most,
+0),y+5),rowLabel(area,"0",y+height-5),context.strokeStyle=Ink.rule,line2(context,area.left,y+height+.5,area.right,y+height+.5)}function drawRates({rates},area,toX,y){
+let{context}=area,from=rates.time.map(time=>toX(time-rates.width/2)),sums=rates.time.map((_,i)=>rates.rows.reduce((sum,row)=>sum+row[i],0)),most=Math.max(highest(
+sums),1),wide=Math.max(toX(rates.width)-toX(0),1),seen=OUTCOMES.filter((_,row)=>rates.rows[row].some(v=>v>0));caption(area,`completions a second: ${seen.join(",\
+ ")}`,y);let base=y+CAPTION+RATE,below=sums.map(()=>0);return OUTCOMES.forEach((name,row)=>{context.fillStyle=name==="ok"?Ink.ok:Ink[`${name}-ink`],rates.rows[row].
+forEach((value,i)=>{let height=value/most*RATE;height>0&&context.fillRect(from[i],base-below[i]-height,wide,height),below[i]+=height})}),axisOf(area,most,y+CAPTION,
+RATE),base}function drawLeaders(data,area,toX,y){let{context}=area;caption(area,data.led.some(([,term])=>term>=0)?"leader and term":"leader",y);for(let[place,term,
+from,to]of data.led){let{name,colour}=data.nodes[place],a=toX(from),b=Math.min(Math.max(toX(to),a+1.5),area.right);context.fillStyle=colour,context.fillRect(a,y+
+CAPTION,b-a,LEADERS-4),context.fillStyle=luminance(colour)>.5?"#000":"#fff",context.textAlign="left",context.textBaseline="middle";let text=[`${name}${termText(
+term)}`,name].find(one=>context.measureText(one).width<=b-a-8);text&&context.fillText(text,a+4,y+CAPTION+LEADERS/2-2)}return y+CAPTION+LEADERS}function drawLacking(data,{
+name,rows,most},area,toX,y){let{context}=area,top=y+CAPTION,toY=value=>top+LACKING-value/Math.max(most,1)*(LACKING-4);caption(area,name,y),axisOf(area,most,top,
+LACKING);let ends=[];rows.forEach(([times,values],i)=>{context.strokeStyle=context.fillStyle=data.nodes[i].colour,context.lineWidth=2,context.beginPath();let last=null;
+times.forEach((time,at)=>{let[x,value]=[toX(time),values[at]];last!==null&&context.lineTo(x,toY(last)),value===null?last=null:(last===null?context.moveTo(x,toY(
+value)):context.lineTo(x,toY(value)),last=value)}),context.stroke(),times.length&&last&&(context.fillRect(toX(times.at(-1))-3,toY(last)-3,6,6),ends.push({text:`${data.
+nodes[i].name} ${figure(last,0)}`,x:toX(times.at(-1))-8,y:toY(last)+8}))}),context.lineWidth=3,context.textAlign="right",context.textBaseline="middle",context.strokeStyle=
+Ink.paper,context.fillStyle=Ink.ink;let named=ends.sort((a,b)=>a.y-b.y).slice(0,Math.floor(LACKING/LABEL));return named.forEach((end,place)=>{let lowest=top+LACKING-
+LABEL/2-(named.length-1-place)*LABEL;end.y=Math.min(Math.max(end.y,place?named[place-1].y+LABEL:top),lowest),context.strokeText(end.text,end.x,end.y),context.fillText(
+end.text,end.x,end.y)}),context.lineWidth=1,top+LACKING}function drawAxis(area,toX,y,end){let{context}=area,rough=end/Math.max(2,(area.right-area.left)/90),power=10**
+Math.floor(Math.log10(rough)),step2=[1,2,2.5,5,10].map(factor=>factor*power).find(one=>one>=rough);context.fillStyle=Ink.quiet,context.textAlign="center",context.
+textBaseline="top";for(let tick=0;tick<=end*1.000001;tick+=step2)context.fillText(`${Number(tick.toFixed(3))}${tick===0?" s":""}`,toX(tick),y+6)}var LEVELS=["logged","warned","logged an error","its dispatcher"],ARROWS=["election","lost entries","cut its log"],[ELECTION,LOST]=[0,1],MOST_ARROWS=40,REACH2=5,
 rowOf=(data,place)=>place<0?data.nodes.length:place;function hasHarnessLines(data){return!!data.track?.lines.some(([,place])=>place<0)}function drawTrack(data,area,toX,step2){
 if(!data.track)return;let{context}=area,inks=[Ink.quiet,Ink["info-ink"],Ink.mark,Ink.link];for(let level of[0,3,1,2]){context.fillStyle=inks[level];for(let[seconds,
 place,what]of data.track.lines){let x=toX(seconds);if(what!==level||x<area.left||x>area.right)continue;let tall=level===2?7:4;context.fillRect(x-.5,(rowOf(data,
@@ -400,18 +454,7 @@ querySelectorAll(ON_PAPER)].filter(fold=>!fold.open);for(let fold of opened)fold
 delete root.dataset.theme,theme=null,root.classList.remove("paper");for(let fold of opened)fold.open=!1;drawNow(redraw)}};addEventListener("beforeprint",begin),
 addEventListener("afterprint",end)}function drawNow(redraw){redraw();for(let listener of View.listeners)listener()}function wireTheme(redraw){wirePrint(redraw),document.getElementById("theme").addEventListener("click",()=>{let root=document.documentElement,dark=root.dataset.
 theme?root.dataset.theme==="dark":matchMedia("(prefers-color-scheme: dark)").matches;root.dataset.theme=dark?"light":"dark",redraw()}),matchMedia("(prefers-colo\
-r-scheme: dark)").addEventListener("change",redraw)}var FAULT_ROW=18,MAX_FAULT_ROWS=8;function layFaults(){let{data,canvas}=Timeline,width=canvas.parentElement.clientWidth,right=width-MARGIN;if(Timeline.laidFor===
-width)return;let context=canvas.getContext("2d"),toX=scaleX({left:GUTTER,right},0,data.end),rows=[];context.font=Ink.font;for(let fault of[...data.faults].sort(
-(a,b)=>a.start-b.start)){let text=faultText(context,fault,toX(fault.start),toX(fault.end),right),row=rows.find(row2=>row2.until<=text.from),squeezed=!row&&rows.
-length>=MAX_FAULT_ROWS;squeezed&&(row=rows.reduce((best,other)=>other.until<best.until?other:best)),row||(row={bars:[],until:0},rows.push(row)),row.bars.push({fault,
-squeezed}),row.until=Math.max(row.until,text.to)}Object.assign(Timeline,{faultRows:rows.map(({bars})=>bars),laidFor:width})}function faultText(context,fault,a,b,right){
-let name=`#${fault.id} ${fault.fault}${fault.state==="installed"?"":`, ${fault.state}`}`,wide=context.measureText(name).width;return wide<=b-a-6?{name,x:a+3,inside:!0,
-from:a,to:b}:b+wide+6<=right?{name,x:b+3,from:a,to:b+wide+6}:{name,x:a-wide-3,from:a-wide-6,to:b}}function drawFaultRow(area,toX,row,y){let{context}=area,{data}=Timeline;
-context.textAlign="left",context.textBaseline="middle";for(let{fault,squeezed}of row){let a=Math.max(toX(fault.start),area.left),b=Math.min(Math.max(toX(fault.end),
-toX(fault.start)+2),area.right);if(b<=a)continue;context.fillStyle=Ink.paper,context.fillRect(a,y+1,b-a,FAULT_ROW-3),context.globalAlpha=fault.state==="installe\
-d"?1:.4,context.fillStyle=data.faultColours[fault.family],context.fillRect(a,y+1,b-a,FAULT_ROW-3),context.globalAlpha=1;let text=faultText(context,fault,a,b,area.
-right),cut=!text.inside&&(squeezed||text.x<area.left);context.fillStyle=fault.state==="installed"&&(text.inside||cut)?"#10151a":Ink.ink,context.fillText(cut?clip(
-context,text.name,b-a-6):text.name,cut?a+3:text.x,y+FAULT_ROW/2)}}var HEIGHT=3;function drawHits(area,toX){let{data,hits,row,rows,rowHeight,reach}=Timeline,{context}=area;context.fillStyle=Ink.link;let first=lowerBound(reach,View.
+r-scheme: dark)").addEventListener("change",redraw)}var HEIGHT=3;function drawHits(area,toX){let{data,hits,row,rows,rowHeight,reach}=Timeline,{context}=area;context.fillStyle=Ink.link;let first=lowerBound(reach,View.
 from*1e6);for(let place=lowerBound(hits,first);place<hits.length;place++){let i=hits[place];if(data.ops.t[i]>View.to*1e6)break;if(row[i]>=rows.length)continue;let from=toX(
 data.ops.t[i]/1e6),to=Math.max(toX(endOf(data,i)/1e6),from+2);context.fillRect(from,(row[i]+1)*rowHeight+1-HEIGHT,to-from,HEIGHT)}}function drawHitsOfAll(context,toX,height){
 let{data,hits}=Timeline;context.fillStyle=Ink.link;let last=-1;for(let i of hits){let x=Math.round(toX(data.ops.t[i]/1e6));x!==last&&context.fillRect(x,height-5,
@@ -444,13 +487,14 @@ if(!applies()||bucketPixels(columns)<=2)return;let{context}=area,{rowHeight}=Tim
 a,rowHeight-2)}),context.globalAlpha=1}function bucketPixels(columns){return Timeline.data.end/Timeline.data.pyramid.buckets/(View.to-View.from)*columns}function initTimeline(data){let canvas=document.getElementById("c-timeline");if(!data.ops.t.length){document.getElementById("timeline").hidden=!0;return}Object.
 assign(Timeline,{data,canvas,mask:new Uint8Array(data.ops.t.length).fill(1),reach:reachOf(data),faultRows:[]}),groupRows("process"),tellHeld(data),View.listeners.
 push(drawTimeline,drawMinimap),timelinePointer(canvas),minimapPointer(document.getElementById("c-minimap")),cursorLine(canvas.parentElement),drawTimeline(),drawMinimap()}
-function drawTimeline(){layFaults();let{data,canvas,rows,rowHeight}=Timeline,faults=Timeline.faultRows.length*FAULT_ROW,height=rows.length*rowHeight+faults+30,area=prepareCanvas(
-canvas,height),{context}=area,toX=scaleX(area,View.from,View.to),bottom=rows.length*rowHeight+faults+4;drawBands(context,data,toX,area.left,area.right,0,bottom),
-context.strokeStyle=Ink.rule,context.lineWidth=1,rows.forEach((row,place)=>{row.label&&(rowHeight>=11||place%Math.ceil(11/rowHeight)===0||row.first)&&rowLabel(area,
-row.label,place*rowHeight+rowHeight/2+2),row.first&&place&&(context.beginPath(),context.moveTo(area.left,place*rowHeight+1.5),context.lineTo(area.right,place*rowHeight+
+function drawTimeline(){let{data,canvas,rows,rowHeight}=Timeline,width=canvas.parentElement.clientWidth;Timeline.laidFor!==width&&Object.assign(Timeline,{faultRows:layFaults(
+data,canvas.getContext("2d"),width),laidFor:width});let faults=Timeline.faultRows.length*FAULT_ROW,height=rows.length*rowHeight+faults+30,area=prepareCanvas(canvas,
+height),{context}=area,toX=scaleX(area,View.from,View.to),bottom=rows.length*rowHeight+faults+4;drawBands(context,data,toX,area.left,area.right,0,bottom),context.
+strokeStyle=Ink.rule,context.lineWidth=1,rows.forEach((row,place)=>{row.label&&(rowHeight>=11||place%Math.ceil(11/rowHeight)===0||row.first)&&rowLabel(area,row.
+label,place*rowHeight+rowHeight/2+2),row.first&&place&&(context.beginPath(),context.moveTo(area.left,place*rowHeight+1.5),context.lineTo(area.right,place*rowHeight+
 1.5),context.stroke())}),context.save(),context.beginPath(),context.rect(area.left,0,area.right-area.left,bottom),context.clip(),drawRange(context,toX,bottom),drawOperations(
-area,toX);for(let[place,row]of Timeline.faultRows.entries())drawFaultRow(area,toX,row,bottom-faults+place*FAULT_ROW-1);context.restore(),faults&&rowLabel(area,"\
-faults",bottom-faults+FAULT_ROW/2),drawTimeAxis(area,toX,bottom)}function drawRange(context,toX,bottom){if(!Timeline.range)return;let[a,b]=Timeline.range.map(toX);
+area,toX);for(let[place,row]of Timeline.faultRows.entries())drawFaultRow(data,area,toX,row,bottom-faults+place*FAULT_ROW-1);context.restore(),faults&&rowLabel(area,
+"faults",bottom-faults+FAULT_ROW/2),drawTimeAxis(area,toX,bottom)}function drawRange(context,toX,bottom){if(!Timeline.range)return;let[a,b]=Timeline.range.map(toX);
 context.globalAlpha=.16,context.fillStyle=Ink.link,context.fillRect(a,0,b-a,bottom),context.globalAlpha=1}function drawOperations(area,toX){let{data,row,rows,mask}=Timeline,
 {ops}=data,[first,last]=visibleRange(),columns=Math.ceil(area.right-area.left),bins=new Uint8Array(columns*rows.length);fillBins(bins,columns),drawBuckets(area,
 columns);let wide=[],scale=(area.right-area.left)/((View.to-View.from)*1e6),offset=area.left-View.from*1e6*scale;for(let i=first;i<last;i++){if(!mask[i]||row[i]>=
@@ -472,9 +516,9 @@ area,toX,View.selected,Ink.ink,1.5,2)}function outline(area,toX,i,colour,width,a
 return;let a=Math.max(toX(data.ops.t[i]/1e6),area.left-9),b=Math.min(Math.max(toX(endOf(data,i)/1e6),a+3),area.right+9);if(b<area.left||a>area.right)return;let box=[
 a-1-away,row[i]*rowHeight+2-away,b-a+2+2*away,rowHeight-1+2*away];context.strokeStyle=Ink.paper,context.lineWidth=width+2,context.strokeRect(...box),context.strokeStyle=
 colour,context.lineWidth=width,context.strokeRect(...box),context.lineWidth=1}function pointAt(area,toX,i){let{data,row,rowHeight}=Timeline,x=toX(data.ops.t[i]/
-1e6)+1;x>=area.left-4&&x<=area.right&&triangle(area.context,x,row[i]*rowHeight+1,4)}function operationAt(x,y){let{data,canvas,row,rowHeight,mask}=Timeline,line2=Math.
+1e6)+1;x>=area.left-4&&x<=area.right&&triangle(area.context,x,row[i]*rowHeight+1,4)}function operationAt(x,y){let{data,canvas,row,rowHeight,mask}=Timeline,line3=Math.
 floor((y-2)/rowHeight),width=canvas.clientWidth-GUTTER-MARGIN,span=(View.to-View.from)*1e6,slack=span/width*3,at=View.from*1e6+(x-GUTTER)/width*span,[first,last]=visibleRange(),
-best=-1,distance=1/0;for(let i=first;i<last;i++){if(row[i]!==line2||!mask[i]||data.ops.t[i]>at+slack||endOf(data,i)<at-slack)continue;let away=Math.max(data.ops.
+best=-1,distance=1/0;for(let i=first;i<last;i++){if(row[i]!==line3||!mask[i]||data.ops.t[i]>at+slack||endOf(data,i)<at-slack)continue;let away=Math.max(data.ops.
 t[i]-at,at-endOf(data,i),0)-BADNESS[data.ops.o[i]]*.001;away<=distance&&(best=i,distance=away)}return best}function takesWheel(event,canvas){return event.shiftKey||
 !(event.ctrlKey||document.activeElement===canvas)?!1:!(View.from<=View.start&&View.to>=View.end&&event.deltaY>0&&Math.abs(event.deltaY)>=Math.abs(event.deltaX))||
 event.ctrlKey}function timelinePointer(canvas){let secondsAt=followPointer(canvas,!1),drag=null;canvas.addEventListener("wheel",event=>{takesWheel(event,canvas)&&
@@ -491,10 +535,10 @@ getElementById("timeline");waiting&&(waiting.textContent="There is nothing to dr
 function redrawWhenResized(element){let width=element.clientWidth;new ResizeObserver(()=>{element.clientWidth!==width&&(width=element.clientWidth,redrawAll())}).
 observe(element)}async function start(){wireTheme(redrawAll),wireButtons(),wireWords(),wireNext(),wireBackLinks(),readInk();let packed=document.getElementById("\
 packed").textContent;if(!packed.trim()){nothingToDraw();return}let data=await unpack(packed);document.getElementById("packed").remove(),View.reset(data.end),document.
-getElementById("waiting").hidden=!0;for(let id of["charts-body","beside"])document.getElementById(id)?.removeAttribute("hidden");initTimeline(data),initCharts(data),
-initStrips(data),Charts.onMark=(seconds,perPixel)=>{let mark2=markNear(data,seconds,perPixel);mark2&&openEvidence(mark2)},Timeline.data&&(fillFilters(data),wireDrawings(),
-initText(),initRangeTable()),wireKeys(),wireFaults(data),readHash(),addEventListener("hashchange",readHash),View.listeners.push(writeHash);for(let id of["progre\
-ss-kind","by-table"])document.getElementById(id)?.addEventListener("input",writeHash);redrawWhenResized(document.getElementById("charts")),document.documentElement.
-dataset.ready="yes",performance.mark("usable")}window.page={applyFilters,Charts,chooseRange,drawTimeline,endOf,GUTTER,groupRows,groupsIn,isError,lowerBound,MARGIN,
-placeOfIndex,Selection,search,select,step,Timeline,View};start().catch(error=>{let place=document.getElementById("waiting")??document.querySelector(".sentence");
-place.hidden=!1,place.textContent=`The charts could not be drawn: ${error.message}`,console.error(error)});})();
+getElementById("waiting").hidden=!0;for(let id of["charts-body","beside"])document.getElementById(id)?.removeAttribute("hidden");initOverview(data),initTimeline(
+data),initCharts(data),initStrips(data),Charts.onMark=(seconds,perPixel)=>{let mark2=markNear(data,seconds,perPixel);mark2&&openEvidence(mark2)},Timeline.data&&
+(fillFilters(data),wireDrawings(),initText(),initRangeTable()),wireKeys(),wireFaults(data),readHash(),addEventListener("hashchange",readHash),View.listeners.push(
+writeHash);for(let id of["progress-kind","by-table"])document.getElementById(id)?.addEventListener("input",writeHash);redrawWhenResized(document.getElementById(
+"charts")),document.documentElement.dataset.ready="yes",performance.mark("usable")}window.page={applyFilters,Charts,chooseRange,drawTimeline,endOf,GUTTER,groupRows,
+groupsIn,isError,lowerBound,MARGIN,placeOfIndex,Selection,search,select,step,Timeline,View};start().catch(error=>{let place=document.getElementById("waiting")??
+document.querySelector(".sentence");place.hidden=!1,place.textContent=`The charts could not be drawn: ${error.message}`,console.error(error)});})();

@@ -54,7 +54,7 @@ from reports.story.planted_bug import (
     verdict_shown,
     word_of,
 )
-from reports.style.format import compact, leaves, short
+from reports.style.format import compact, lead, leaves, one_line, short
 from reports.text import recovery as recovery_text
 from reports.text.summary import known_text
 
@@ -105,6 +105,7 @@ def head_context(drawn: Drawn) -> dict[str, Any]:
         "facts": part("facts", lambda: facts_of(run), []),
         "checks": part("checks", lambda: checks_of(run), []),
         "promises_behind": part("promises", lambda: behind_checks(run, of_clients), {}),
+        "of_clients": of_clients,
         "system": system_of(run),
         "invariant_violations": sections,
         "diagnosis": diagnosis,
@@ -114,6 +115,9 @@ def head_context(drawn: Drawn) -> dict[str, Any]:
         "undecided": part("headlines", lambda: undecided_of(run), []),
         "sections": sections_of(breaks),
         "breaks": breaks,
+        "told": told_of(diagnosis),
+        "headlined": "\n".join(one.text for one in diagnosis.breaks) if diagnosis else "",
+        "about": about_of(run),
         "places": part("headlines", lambda: places_of(run, diagnosis, sections), {}),
         "meaning": meaning_of(run),
         "failed_beside": failed_beside(run),
@@ -220,6 +224,28 @@ def sections_of(breaks: Sequence[tuple[str, Sequence[Break]]]) -> list[str]:
     places = [one.place.partition("-")[0] for _, ones in breaks for one in ones]
     worst = [_SECTIONS.get(place, place) for place in places]
     return list(dict.fromkeys([*(name for name in worst if name in BROKEN_SECTIONS), *BROKEN_SECTIONS]))
+
+
+def told_of(diagnosis: Diagnosis | None) -> dict[str, list[str]]:
+    """Map the sections of what broke to what its headlines leave out; "" stands for all that has no such section."""
+    told: dict[str, list[str]] = {}
+    for one in diagnosis.breaks if diagnosis else ():
+        _, rest = lead(one_line(one.text, 420))
+        has_section = one.is_drawn or one.place.startswith(("invariant", "recovery"))
+        if texts := [text for text in (rest, one.detail) if text]:
+            told.setdefault(one.place if has_section else "", []).extend(texts)
+    return told
+
+
+def about_of(run: Run) -> str:
+    """Write in one line which system was tested, by which workload, and for how long."""
+    workload = run.plan.get("workload")
+    parts = (
+        system_of(run),
+        f"workload {workload}" if workload else "",
+        f"{run.end / 1e9:.0f} s" if run.recorded else "",
+    )
+    return ", ".join(part for part in parts if part)
 
 
 def system_of(run: Run) -> str:

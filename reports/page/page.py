@@ -59,6 +59,7 @@ def environment() -> jinja2.Environment:
         s=texts.seconds,
         ms=texts.milliseconds,
         line=texts.one_line,
+        lead=texts.lead,
         sentence=texts.sentence,
         printable=texts.printable,
         compact=texts.compact,

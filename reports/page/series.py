@@ -9,6 +9,7 @@ from typing import Any, Final
 from history.columns.operations import Ints, Operations
 from reports.analysis import figures, node_timeline
 from reports.analysis.elections import leaderships_of
+from reports.analysis.elements import lacking_of
 from reports.analysis.faults import FaultWindow
 from reports.analysis.findings import Drawn
 from reports.analysis.marks import Marks, marks_of
@@ -77,6 +78,7 @@ def _series(drawn: Drawn, operations: Operations, end: int) -> dict[str, Any]:
         "progress": part("replica progress", lambda: _progress(drawn.timelines, end))
         if node_timeline.have_indexes(drawn.timelines)
         else None,
+        "lacking": part("missing elements", lambda: lacking_of(operations, nodes)),
         **part("marks of violations", lambda: marks_data(marks_of(drawn)), marks_data(Marks((), (), 0))),
     }
 

@@ -13,6 +13,13 @@ from history.records.indexes import index_text
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _NOT_XML: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _DATE: Final = re.compile(r"^(?:\W{0,2}\d{4}-\d\d-\d\d[ T][\d:.,]+\s?(?:Z|[+-]\d\d:?\d\d)?\s*)|^Caused by: ")
+#: Limit of a headline, in words.
+HEADLINE: Final = 25
+#: Where a sentence or a clause ends: also before a bracket, and before a moment that is named in another way.
+_CLAUSE: Final = re.compile(r"[.:;](?= )| (?=\()|,(?= \d+\.\d s)")
+#: Of these the best place is last.
+_RANK: Final = ", :;."
+_PAIRS: Final = (("“", "”"), ("(", ")"), ("[", "]"))
 #: Limit of a text on a page, in characters.
 LONGEST: Final = 240
 #: Limit of a value in a label, in characters.
@@ -33,6 +40,26 @@ def sentence(text: object, limit: int = 200) -> str:
     """Write a text as :func:`one_line` does, with a full stop where it has none and is not cut."""
     line = one_line(text, limit)
     return line if line.endswith((".", "…")) else f"{line}."
+
+
+def lead(text: str, words: int = HEADLINE) -> tuple[str, str]:
+    """Split a text that has too many words into a headline and the rest, which says more about it.
+
+    The headline ends where a sentence or a clause does, outside quotes and brackets, and is no mere title; without
+    such a place it is left whole.
+    """
+    ends = [] if len(text.split()) <= words else [one.start() for one in _CLAUSE.finditer(text)]
+    fitting = [
+        end
+        for end in ends
+        if words // 3 <= len(text[:end].split()) <= words
+        and all(text.count(a, 0, end) == text.count(b, 0, end) for a, b in _PAIRS)
+    ]
+    if not fitting:
+        return text, ""
+    end = max(fitting, key=lambda place: (_RANK.index(text[place]), place))
+    rest = text[end:].lstrip(_RANK)
+    return text[:end] + ".", rest[:1].upper() + rest[1:]
 
 
 def short(text: str, limit: int = LONGEST) -> str:

@@ -157,12 +157,11 @@ def test_what_a_node_lacks_is_dated_and_said_once(tmp_path: Path) -> None:
     )
     assert reports.write_report(files).warnings == []
     page = files.report.read_text()
-    head = page.partition('<ul class="headlines">')[2].partition("</ul>")[0]
-    assert head.count("<li>") == 2
-    assert head.count(">Missing on n1</a>") == 1
-    assert LACKS in head
+    head, _, counterexample = page.partition('<section id="counterexample"')
+    assert head.count(">Missing on n1</a>") == head.count(">Alarm</a>") == 1
+    assert page.count(LACKS) == counterexample.count(LACKS) == 1
     for name in ("elements", "linearizable"):
-        assert f'<a href="#counterexample">{name}</a>' in page
+        assert '<a href="#counterexample">where</a>' in head.partition(f'id="check-{name}"')[2].partition("</dl>")[0]
 
 
 def test_several_nodes_are_dated_one_by_one(tmp_path: Path) -> None:

@@ -227,18 +227,17 @@ def test_recovery_by_kind_is_shown_and_by_node_and_fault_where_the_results_hold_
     assert part.count(">behind<") == 1, "n2 was not seen in time"
 
 
-def test_the_words_explain_every_check_of_the_run_as_it_was_asked(fresh: Maker) -> None:
+def test_a_chip_explains_every_check_of_the_run_as_it_was_asked(fresh: Maker) -> None:
     files = fresh("valid")
     results = json.loads(files.results.read_text())
     results["checks"].append({"name": "own-rule", "kind": "check", "verdict": "valid", "asked": "a <b> of", "seen": ""})
     files.results.write_text(json.dumps(results))
     reports.write_report(files)
-    words = files.report.read_text().partition('id="words"')[2].partition("</section>")[0]
+    page = files.report.read_text()
     assert len(results["checks"]) > 3
     for check in results["checks"]:
-        assert f"<dt>{check['name']}</dt>" in words, check["name"]
-    assert "Check of this run: a &lt;b&gt; of." in words
-    assert "promise" not in words
+        assert page.count(f'id="check-{check["name"]}"') == 1, check["name"]
+    assert "a &lt;b&gt; of" in page.partition('id="check-own-rule"')[2].partition("</dl>")[0]
 
 
 def test_what_is_marked_of_all_violations_is_said(fresh: Maker) -> None:
@@ -327,8 +326,7 @@ def test_what_there_was_nothing_to_judge_of_is_grey_and_says_why(fresh: Maker) -
         files.results.write_text(json.dumps(results))
         reports.write_report(files)
         state = "skipped" if details else "valid"
-        table = files.report.read_text().partition('<table class="checks">')[2].partition("</table>")[0]
-        assert f'<tr class="{state}">' in table
-        assert f'aria-hidden="true">{mark}</span> {state}' in table
+        chip = files.report.read_text().partition(f'<details class="chip {state}"')[2].partition("</details>")[0]
+        assert f'aria-hidden="true">{mark}</span> read-back' in chip
         for text in (reports.render_summary(results), reports.render_run(files)):
             assert re.search(rf"{mark} +read-back \(gate\) .*nothing to read", text), text

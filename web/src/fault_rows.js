@@ -1,27 +1,20 @@
 // The rows of faults below the timeline.
 
 import { clip, GUTTER, Ink, MARGIN, scaleX } from "./canvas.js";
-import { Timeline } from "./operations.js";
 
 export const FAULT_ROW = 18;
 
-const MAX_FAULT_ROWS = 8;
-
-// Faults in the order of their starts, in as few rows as keep bars and names apart when the whole run is in view; those
-// that find no row have their name cut to their bar. Computed again when the width has changed.
-export function layFaults() {
-  const { data, canvas } = Timeline;
-  const width = canvas.parentElement.clientWidth;
+// Faults in the order of their starts, in as few rows as keep bars and names apart when the whole run is in view, and in
+// no more than `most`; those that find no row have their name cut to their bar.
+export function layFaults(data, context, width, most = 8) {
   const right = width - MARGIN;
-  if (Timeline.laidFor === width) return;
-  const context = canvas.getContext("2d");
   const toX = scaleX({ left: GUTTER, right }, 0, data.end);
   const rows = [];
   context.font = Ink.font;
   for (const fault of [...data.faults].sort((a, b) => a.start - b.start)) {
     const text = faultText(context, fault, toX(fault.start), toX(fault.end), right);
     let row = rows.find((row) => row.until <= text.from);
-    const squeezed = !row && rows.length >= MAX_FAULT_ROWS;
+    const squeezed = !row && rows.length >= most;
     if (squeezed) row = rows.reduce((best, other) => (other.until < best.until ? other : best));
     if (!row) {
       row = { bars: [], until: 0 };
@@ -30,7 +23,7 @@ export function layFaults() {
     row.bars.push({ fault, squeezed });
     row.until = Math.max(row.until, text.to);
   }
-  Object.assign(Timeline, { faultRows: rows.map(({ bars }) => bars), laidFor: width });
+  return rows.map(({ bars }) => bars);
 }
 
 // A name stands in its bar, else right of it, else left of it; from and to are the ends of both.
@@ -44,9 +37,8 @@ function faultText(context, fault, a, b, right) {
 }
 
 // What the nemesis did, by name, below the rows: a bar while a fault stood, a mark for one that was not installed.
-export function drawFaultRow(area, toX, row, y) {
+export function drawFaultRow(data, area, toX, row, y) {
   const { context } = area;
-  const { data } = Timeline;
   context.textAlign = "left";
   context.textBaseline = "middle";
   for (const { fault, squeezed } of row) {

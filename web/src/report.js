@@ -10,6 +10,7 @@ import { markNear, openEvidence, wireDrawings, wireNext } from "./evidence.js";
 import { applyFilters } from "./filters.js";
 import { wireFaults } from "./network.js";
 import { endOf, lowerBound, placeOfIndex, Timeline } from "./operations.js";
+import { initOverview } from "./overview.js";
 import { Charts, resizeCharts } from "./plots.js";
 import { chooseRange, groupsIn, initRangeTable } from "./range_table.js";
 import { groupRows } from "./rows.js";
@@ -64,6 +65,7 @@ async function start() {
   View.reset(data.end);
   document.getElementById("waiting").hidden = true;
   for (const id of ["charts-body", "beside"]) document.getElementById(id)?.removeAttribute("hidden");
+  initOverview(data);
   initTimeline(data);
   initCharts(data);
   initStrips(data);

@@ -49,8 +49,10 @@ export function initTimeline(data) {
 }
 
 export function drawTimeline() {
-  layFaults();
   const { data, canvas, rows, rowHeight } = Timeline;
+  const width = canvas.parentElement.clientWidth;
+  if (Timeline.laidFor !== width)
+    Object.assign(Timeline, { faultRows: layFaults(data, canvas.getContext("2d"), width), laidFor: width });
   const faults = Timeline.faultRows.length * FAULT_ROW;
   const height = rows.length * rowHeight + faults + 30;
   const area = prepareCanvas(canvas, height);
@@ -77,7 +79,7 @@ export function drawTimeline() {
   drawRange(context, toX, bottom);
   drawOperations(area, toX);
   for (const [place, row] of Timeline.faultRows.entries())
-    drawFaultRow(area, toX, row, bottom - faults + place * FAULT_ROW - 1);
+    drawFaultRow(data, area, toX, row, bottom - faults + place * FAULT_ROW - 1);
   context.restore();
   if (faults) rowLabel(area, "faults", bottom - faults + FAULT_ROW / 2);
   drawTimeAxis(area, toX, bottom);

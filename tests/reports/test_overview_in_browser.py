@@ -1,0 +1,79 @@
+"""The first screen: a headline, the whole run in one picture, the moment of the break, checks that passed folded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import reports
+from history import RunFiles
+from tests.support.reports.browser import tab
+from tests.support.reports.made import Maker
+from tests.support.reports.recorded_runs import recorded_run
+
+pytestmark = pytest.mark.browser
+
+IN_VIEW = """(() => { const { top } = document.getElementById("timeline").getBoundingClientRect();
+    return top > -2 && top < innerHeight; })()"""
+INKED = """(() => { const c = document.getElementById("c-overview"), d = c.getContext("2d")
+    .getImageData(0, 0, c.width, c.height).data; let n = 0; for (let i = 3; i < d.length; i += 4) n += d[i] > 0;
+    return n; })()"""
+
+
+@pytest.mark.parametrize(("name", "broke"), [("element-lost", 33.0), ("logs-cut", 23.5)])
+def test_the_moment_of_the_break_leads_to_the_timeline_at_that_time(
+    name: str, broke: float, tmp_path: Path, browser: Any
+) -> None:
+    files = RunFiles(recorded_run(name, tmp_path))
+    reports.write_report(files)
+    for width, height in ((1440, 900), (390, 844)):
+        with tab(browser, files.report.as_uri(), width=width) as found:
+            found.page.set_viewport_size({"width": width, "height": height})
+            found.settle()
+            picture = found.page.locator("#overview").bounding_box()
+            assert picture["y"] + picture["height"] < height
+            assert found.js(INKED) > 5000
+            assert len(found.page.inner_text(".sentence").split(": ", 1)[1].split()) <= 25
+            marks = found.page.locator("#overview .moment")
+            (mark,) = [one for one in marks.all() if abs(float(one.get_attribute("data-at")) - broke) < 0.05]
+            axis = found.js("[page.GUTTER, page.MARGIN, page.View.end]")
+            x = picture["x"] + axis[0] + (picture["width"] - axis[0] - axis[1]) * broke / axis[2]
+            box = mark.bounding_box()
+            assert box["x"] - 2 <= x <= box["x"] + box["width"] + 2
+            assert not found.js(IN_VIEW)
+            mark.click()
+            found.settle()
+            assert found.js(IN_VIEW)
+            begin, end = found.js("[page.View.from, page.View.to]")
+            assert begin < broke <= end + 0.05
+            assert end - begin < axis[2]
+            assert found.complaints == []
+
+
+def test_a_click_into_the_picture_leads_to_the_timeline_at_that_time(with_page: Maker, browser: Any) -> None:
+    with tab(browser, with_page("valid").report.as_uri()) as found:
+        box = found.page.locator("#c-overview").bounding_box()
+        gutter, margin, end = found.js("[page.GUTTER, page.MARGIN, page.View.end]")
+        x = gutter + (box["width"] - gutter - margin) / 2
+        found.page.mouse.move(box["x"] + x, box["y"] + box["height"] / 2)
+        assert f"{end / 2:.1f} s" in found.page.inner_text("#card")
+        found.page.mouse.click(box["x"] + x, box["y"] + box["height"] / 2)
+        found.settle()
+        assert found.js(IN_VIEW)
+        assert sum(found.js("[page.View.from, page.View.to]")) / 2 == pytest.approx(end / 2, abs=0.1)
+
+
+def test_checks_that_passed_are_folded_and_those_that_failed_are_open(tmp_path: Path, browser: Any) -> None:
+    files = RunFiles(recorded_run("data-lost", tmp_path))
+    reports.write_report(files)
+    with tab(browser, files.report.as_uri(), width=1440) as found:
+        for state, is_open in (("invalid", True), ("unknown", True), ("valid", False)):
+            chips = found.page.locator(f"details.chip.{state} dl").all()
+            assert chips
+            assert [chip.is_visible() for chip in chips] == [is_open] * len(chips)
+        found.page.click(".folded.valid > summary")
+        chip = found.page.locator(".folded .chip.valid").first
+        chip.locator("summary").first.click()
+        assert chip.locator("dt").all_inner_texts()[:2] == ["asked", "seen"]

@@ -1,0 +1,258 @@
+// The picture below the headline: the whole run on one time axis, whatever window the other charts show.
+
+import { clip, GUTTER, Ink, luminance, MARGIN, prepareCanvas, rowLabel, scaleX } from "./canvas.js";
+import { hideCard, showCard } from "./details.js";
+import { figure } from "./dom.js";
+import { drawFaultRow, FAULT_ROW, layFaults } from "./fault_rows.js";
+import { drawBands, drawPhases } from "./marks.js";
+import { OUTCOMES, Timeline } from "./operations.js";
+import { leaderAt, termText } from "./roles.js";
+import { View } from "./view.js";
+
+const CAPTION = 18;
+const RATE = 64;
+const LEADERS = 20;
+const LACKING = 68;
+const LABEL = 13;
+const AXIS = 22;
+const MOMENT = 22;
+const MOST_FAULT_ROWS = 4;
+// Seconds on both sides of a moment that was clicked.
+const ROOM = 3;
+
+export function initOverview(data) {
+  const figure = document.getElementById("overview");
+  if (!figure) return;
+  const canvas = figure.querySelector("canvas");
+  const draw = () => drawOverview(data, figure, canvas);
+  const secondsAt = (event) => {
+    const box = canvas.getBoundingClientRect();
+    return ((event.clientX - box.left - GUTTER) / (box.width - GUTTER - MARGIN)) * data.end;
+  };
+  canvas.addEventListener("pointermove", (event) => {
+    const seconds = secondsAt(event);
+    const inside = seconds >= 0 && seconds <= data.end;
+    if (Timeline.data) showCard(inside ? describeMoment(data, seconds) : null, event.clientX, event.clientY);
+  });
+  canvas.addEventListener("pointerleave", hideCard);
+  canvas.addEventListener("click", (event) => {
+    hideCard();
+    View.set(secondsAt(event) - ROOM, secondsAt(event) + ROOM);
+    document.getElementById("timeline").scrollIntoView();
+  });
+  View.listeners.push(draw);
+  draw();
+}
+
+// What each node lacked: entries, by its probes, or elements of a set, by its reads; null where neither is known.
+function lackingOf(data) {
+  const kinds = [
+    ["acknowledged elements that the reads of each node lack", data.lacking],
+    ["entries committed that each node lacks", data.progress?.lag.map((row) => [data.progress.time, row])],
+  ];
+  const [name, rows] = kinds.find(([, rows]) => rows?.some(([, values]) => values.some((v) => v !== null))) ?? [];
+  return rows ? { name, rows, most: rows.reduce((most, [, values]) => Math.max(most, highest(values)), 0) } : null;
+}
+
+const highest = (values) => values.reduce((most, v) => Math.max(most, v ?? 0), 0);
+
+// The last value at or before a moment.
+function valueAt([times, values], seconds) {
+  let found = null;
+  for (let i = 0; i < times.length && times[i] <= seconds; i++) if (values[i] !== null) found = values[i];
+  return found;
+}
+
+function describeMoment(data, seconds) {
+  const { rates } = data;
+  const bin = rates ? Math.min(Math.floor(seconds / rates.width), rates.time.length - 1) : -1;
+  const led = leaderAt(data, seconds);
+  const faults = data.faults.filter((f) => f.state === "installed" && f.start <= seconds && seconds <= f.end);
+  const lacking = lackingOf(data);
+  const behind = (lacking?.rows ?? [])
+    .map((row, i) => [data.nodes[i].name, valueAt(row, seconds)])
+    .filter(([, value]) => value);
+  return [
+    ["at", `${seconds.toFixed(1)} s`],
+    ...(rates ? OUTCOMES.map((name, row) => [`${name}, per second`, figure(rates.rows[row][bin], 0)]) : []),
+    ...(data.roles ? [["leader", led ? `${led.node}${termText(led.term)}` : "none"]] : []),
+    ...(lacking
+      ? [["lacking", behind.map(([name, value]) => `${name} ${figure(value, 0)}`).join(", ") || "none"]]
+      : []),
+    ["fault", faults.map((f) => `#${f.id} ${f.fault}`).join(", ") || "none"],
+  ];
+}
+
+function drawOverview(data, host, canvas) {
+  const width = host.clientWidth;
+  const toX = scaleX({ left: GUTTER, right: width - MARGIN }, 0, data.end);
+  const moments = placeMoments(host, width, toX);
+  const faults = layFaults(data, canvas.getContext("2d"), width, MOST_FAULT_ROWS);
+  const lacking = lackingOf(data);
+  const top = moments * MOMENT;
+  const panels = top + faults.length * FAULT_ROW + 2;
+  const bottom =
+    panels +
+    (data.rates ? CAPTION + RATE : 0) +
+    (data.led?.length ? CAPTION + LEADERS : 0) +
+    (lacking ? CAPTION + LACKING : 0);
+  const area = prepareCanvas(canvas, bottom + AXIS + 4);
+  const { context } = area;
+  faults.forEach((row, place) => {
+    drawFaultRow(data, area, toX, row, top + place * FAULT_ROW);
+  });
+  drawBands(context, data, toX, area.left, area.right, panels, bottom - panels);
+  drawPhases(context, data, toX, area.left, area.right, panels, bottom - panels, 1);
+  let y = panels;
+  if (data.rates) y = drawRates(data, area, toX, y);
+  if (data.led?.length) y = drawLeaders(data, area, toX, y);
+  if (lacking) y = drawLacking(data, lacking, area, toX, y);
+  drawAxis(area, toX, bottom, data.end);
+  context.strokeStyle = Ink.mark;
+  for (const mark of host.querySelectorAll(".moment")) {
+    const x = Math.round(toX(Number(mark.dataset.at))) + 0.5;
+    line(context, x, mark.offsetTop + mark.offsetHeight, x, bottom);
+  }
+}
+
+function line(context, fromX, fromY, toX, toY) {
+  context.beginPath();
+  context.moveTo(fromX, fromY);
+  context.lineTo(toX, toY);
+  context.stroke();
+}
+
+// Puts the button of each moment beside its line, one below the other where they would meet; returns how many rows.
+function placeMoments(host, width, toX) {
+  const ends = [];
+  const marks = [...host.querySelectorAll(".moment")].sort((a, b) => a.dataset.at - b.dataset.at);
+  for (const mark of marks) {
+    const wide = mark.offsetWidth;
+    const x = toX(Number(mark.dataset.at));
+    const left = x + wide <= width ? x : Math.max(x - wide, 0);
+    let row = ends.findIndex((end) => end <= left);
+    if (row < 0) row = ends.length;
+    ends[row] = left + wide + 4;
+    Object.assign(mark.style, { left: `${left}px`, top: `${row * MOMENT}px` });
+  }
+  return ends.length;
+}
+
+function caption(area, text, y) {
+  const { context } = area;
+  context.textAlign = "left";
+  context.textBaseline = "middle";
+  context.strokeStyle = Ink.paper;
+  context.lineWidth = 3;
+  context.fillStyle = Ink.quiet;
+  const shown = clip(context, text, area.right - area.left);
+  context.strokeText(shown, area.left, y + CAPTION / 2);
+  context.fillText(shown, area.left, y + CAPTION / 2);
+  context.lineWidth = 1;
+}
+
+function axisOf(area, most, y, height) {
+  const { context } = area;
+  rowLabel(area, figure(most, 0), y + 5);
+  rowLabel(area, "0", y + height - 5);
+  context.strokeStyle = Ink.rule;
+  line(context, area.left, y + height + 0.5, area.right, y + height + 0.5);
+}
+
+// Outcomes upon each other: ok, then info, then fail.
+function drawRates({ rates }, area, toX, y) {
+  const { context } = area;
+  const from = rates.time.map((time) => toX(time - rates.width / 2));
+  const sums = rates.time.map((_, i) => rates.rows.reduce((sum, row) => sum + row[i], 0));
+  const most = Math.max(highest(sums), 1);
+  const wide = Math.max(toX(rates.width) - toX(0), 1);
+  const seen = OUTCOMES.filter((_, row) => rates.rows[row].some((v) => v > 0));
+  caption(area, `completions a second: ${seen.join(", ")}`, y);
+  const base = y + CAPTION + RATE;
+  const below = sums.map(() => 0);
+  OUTCOMES.forEach((name, row) => {
+    context.fillStyle = name === "ok" ? Ink.ok : Ink[`${name}-ink`];
+    rates.rows[row].forEach((value, i) => {
+      const height = (value / most) * RATE;
+      if (height > 0) context.fillRect(from[i], base - below[i] - height, wide, height);
+      below[i] += height;
+    });
+  });
+  axisOf(area, most, y + CAPTION, RATE);
+  return base;
+}
+
+function drawLeaders(data, area, toX, y) {
+  const { context } = area;
+  caption(area, data.led.some(([, term]) => term >= 0) ? "leader and term" : "leader", y);
+  for (const [place, term, from, to] of data.led) {
+    const { name, colour } = data.nodes[place];
+    const a = toX(from);
+    const b = Math.min(Math.max(toX(to), a + 1.5), area.right);
+    context.fillStyle = colour;
+    context.fillRect(a, y + CAPTION, b - a, LEADERS - 4);
+    context.fillStyle = luminance(colour) > 0.5 ? "#000" : "#fff";
+    context.textAlign = "left";
+    context.textBaseline = "middle";
+    const text = [`${name}${termText(term)}`, name].find((one) => context.measureText(one).width <= b - a - 8);
+    if (text) context.fillText(text, a + 4, y + CAPTION + LEADERS / 2 - 2);
+  }
+  return y + CAPTION + LEADERS;
+}
+
+// A line for each node, which holds until its next value; those that lack something at the end are named there.
+function drawLacking(data, { name, rows, most }, area, toX, y) {
+  const { context } = area;
+  const top = y + CAPTION;
+  const toY = (value) => top + LACKING - (value / Math.max(most, 1)) * (LACKING - 4);
+  caption(area, name, y);
+  axisOf(area, most, top, LACKING);
+  const ends = [];
+  rows.forEach(([times, values], i) => {
+    context.strokeStyle = context.fillStyle = data.nodes[i].colour;
+    context.lineWidth = 2;
+    context.beginPath();
+    let last = null;
+    times.forEach((time, at) => {
+      const [x, value] = [toX(time), values[at]];
+      if (last !== null) context.lineTo(x, toY(last));
+      if (value === null) last = null;
+      else {
+        if (last === null) context.moveTo(x, toY(value));
+        else context.lineTo(x, toY(value));
+        last = value;
+      }
+    });
+    context.stroke();
+    if (times.length && last) {
+      context.fillRect(toX(times.at(-1)) - 3, toY(last) - 3, 6, 6);
+      ends.push({ text: `${data.nodes[i].name} ${figure(last, 0)}`, x: toX(times.at(-1)) - 8, y: toY(last) + 8 });
+    }
+  });
+  context.lineWidth = 3;
+  context.textAlign = "right";
+  context.textBaseline = "middle";
+  context.strokeStyle = Ink.paper;
+  context.fillStyle = Ink.ink;
+  const named = ends.sort((a, b) => a.y - b.y).slice(0, Math.floor(LACKING / LABEL));
+  named.forEach((end, place) => {
+    const lowest = top + LACKING - LABEL / 2 - (named.length - 1 - place) * LABEL;
+    end.y = Math.min(Math.max(end.y, place ? named[place - 1].y + LABEL : top), lowest);
+    context.strokeText(end.text, end.x, end.y);
+    context.fillText(end.text, end.x, end.y);
+  });
+  context.lineWidth = 1;
+  return top + LACKING;
+}
+
+function drawAxis(area, toX, y, end) {
+  const { context } = area;
+  const rough = end / Math.max(2, (area.right - area.left) / 90);
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 2.5, 5, 10].map((factor) => factor * power).find((one) => one >= rough);
+  context.fillStyle = Ink.quiet;
+  context.textAlign = "center";
+  context.textBaseline = "top";
+  for (let tick = 0; tick <= end * 1.000001; tick += step)
+    context.fillText(`${Number(tick.toFixed(3))}${tick === 0 ? " s" : ""}`, toX(tick), y + 6);
+}
