@@ -15,7 +15,7 @@ request refuses the fault that needs it.  A package announces such a value by an
 ``harness.systems`` (``toy = "my_package.toy:SYSTEM"``); nothing else in the harness knows it.
 
 =====================  =================================================================================================
-declarations           :class:`Option`, :class:`Planted bug`, :class:`Alarm`, :class:`Surface` (what faults may rely on)
+declarations           :class:`Option`, :class:`PlantedBug`, :class:`Alarm`, :class:`Surface` (what faults may rely on)
 what runs              :class:`Artifact` (files, fetched once), :class:`Role` (one process on one node), :data:`Ready`
 what clients see       :class:`Client`, :class:`Outcome`, :class:`Law` (which answer proves what), :class:`Workload`
 what nodes say         :class:`Prober`; :data:`FIGURES` and :data:`COUNTS` are the names that everything understands
