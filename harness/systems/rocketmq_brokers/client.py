@@ -1,8 +1,9 @@
 """The client of a broker, and the law of outcomes: what an answer of a broker proves.
 
-A send goes to the broker that took the last one, until it refuses; a pull goes to the broker of the worker's own node,
-whatever that is at the moment, so that all replicas are read.  Nothing that may have had an effect is sent twice: what
-RocketMQ's own producers do after a timeout or an error is not done here, so a message is in its queue at most once.
+A send goes to the broker that took the last one, until it refuses or does not answer; a pull goes to the broker of the
+worker's own node, whatever that is at the moment, so that all replicas are read.  Nothing that may have had an effect
+is sent twice: what RocketMQ's own producers do after a timeout or an error is not done here, so a message is in its
+queue at most once.
 
 In DLedger mode a send waits for the entry to be committed, and gives up after 2.5 s with the entry still in the log of
 the leader: such an answer is a doubt, whichever code a version makes of it (1, or 2 with ``[PC_SYNCHRONIZED]``).
@@ -67,7 +68,8 @@ class Client:
         self.home = home.name
         self._timeout = setup.client_timeout
         self._connections = {node.name: Connection((node.address, PORT)) for node in setup.nodes}
-        self._leader: str | None = None
+        #: The nodes in the order in which they are asked to take a message: from the one that took the last on.
+        self._order = sorted(self._connections, key=lambda name: name != home.name)
 
     async def open(self) -> None:
         """The first operation connects."""
@@ -95,10 +97,10 @@ class Client:
 
     async def _send(self, invocation: Invocation, deadline: float) -> Outcome:
         """Send to one node after the other, each after the proof that nothing happened at the one before."""
-        first = self._leader or self.home
-        for node in (first, *(one for one in self._connections if one != first)):
+        for node in tuple(self._order):
             outcome, case = await self._send_to(node, invocation, deadline)
-            self._leader = None if case in (NOT_SENT, LOST, "not-leader") else node
+            if case in (NOT_SENT, LOST, "not-leader"):
+                self._order.append(self._order.pop(0))
             if case not in (NOT_SENT, "not-leader") or time.monotonic() >= deadline:
                 break
         return outcome

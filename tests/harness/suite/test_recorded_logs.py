@@ -1,6 +1,6 @@
 """Fingerprints against what real runs logged: a healthy run bears none, and a run that met the defect bears its own.
 
-``recorded_logs`` has extracts of runs of 26 November 2026: of each node's logs the lines that an expression of a
+``recorded_logs`` has extracts of runs of 26 and 27 November 2026: of each node's logs the lines that an expression of a
 defect might be about, shortened, and of bookies those of some ledgers.  Those of ``bookkeeper-…-healthy`` are ledgers
 that were fenced while adds were in flight, and closed where a recovery settled.
 """
@@ -23,7 +23,7 @@ from history.records.violations import Violation
 
 RECORDED = Path(__file__).with_name("recorded_logs")
 DEFECTS = Path(__file__).parents[3] / "suites" / "defects"
-FILES = {"rocketmq-controller": "rocketmq"}
+FILES = {"rocketmq-controller": "rocketmq", "rocketmq-dledger": "rocketmq"}
 HEALTHY = sorted(path.stem for path in RECORDED.glob("*-healthy.json"))
 #: Runs that met a defect, with it.
 MET = [
@@ -34,6 +34,9 @@ MET = [
     ("bookkeeper-4.17.3-closes", "fenced-writer-closes"),
     ("bookkeeper-4.17.3-first-add", "two-handles-of-one-ledger"),
     ("bookkeeper-4.18.0-length", "length-of-what-was-left-out"),
+    ("rocketmq-dledger-5.3.3-cut", "queues-cut-at-restart"),
+    ("rocketmq-dledger-5.2.0-deleted", "queues-deleted-at-restart"),
+    ("rocketmq-dledger-5.1.4-tail", "offset-of-the-tail-given-again"),
 ]
 
 

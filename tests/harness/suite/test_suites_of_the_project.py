@@ -59,6 +59,8 @@ def test_no_cell_waits_for_heartbeats_that_cannot_be_recognized(path: Path) -> N
 
 #: What these have in no journal, or on a disk that is emptied, a restart of all bookies loses by itself.
 LOST_BY_A_RESTART = {"unjournaled", "wiped-bookies", "replaced-bookies"}
+#: One is to be short, and a restart cuts the queues of the other's brokers by itself.
+NOT_ALWAYS_RESTARTED = ("smoke", "rocketmq-brokers")
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.toml")), ids=lambda path: path.stem)
@@ -67,7 +69,7 @@ def test_all_nodes_are_restarted_at_the_end_and_read_again(path: Path) -> None:
     for cell in suite(path.stem)[1]:
         restarted[cell.plan.restart_at_end].add(cell.plan.planted_bug)
     assert "" in restarted[True] or path.stem == "planted-bugs"
-    assert path.stem == "smoke" or restarted[False] <= LOST_BY_A_RESTART
+    assert path.stem in NOT_ALWAYS_RESTARTED or restarted[False] <= LOST_BY_A_RESTART
     assert not restarted[True] & LOST_BY_A_RESTART
 
 

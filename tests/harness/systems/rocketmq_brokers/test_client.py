@@ -145,6 +145,12 @@ def test_what_may_have_had_an_effect_is_sent_once(given: Any) -> None:
     assert (ended.type, other.codes()) == ("info", [])
 
 
+def test_the_next_send_goes_on_from_a_broker_that_did_not_answer() -> None:
+    home, other = ControllerSocket({SEND: [SILENCE]}), ControllerSocket({SEND: [TAKEN]})
+    ended = perform([home, other], SENT, SENT)
+    assert [(one.type, one.node) for one in ended] == [("info", "n1"), ("ok", "n2")]
+
+
 def test_what_is_sent() -> None:
     home = ControllerSocket({SEND: [TAKEN], PULL: [page(4, code=19)]})
     perform([home], SENT, PULLED)
