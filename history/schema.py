@@ -8,7 +8,6 @@ there.
 from __future__ import annotations
 
 import atexit
-import difflib
 import gc
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -110,7 +109,9 @@ _LONGEST_NAME: Final = 100
 def suggestion(name: str, known: Iterable[str]) -> str:
     """Ask whether one of the one or two known names that are near was meant; empty if none is."""
     # A name that is longer than any of ours is near none, and to compare it would take long.
-    near = difflib.get_close_matches(name, sorted(known), n=2) if len(name) <= _LONGEST_NAME else []
+    from difflib import get_close_matches  # only for mistakes
+
+    near = get_close_matches(name, sorted(known), n=2) if len(name) <= _LONGEST_NAME else []
     return f"did you mean {' or '.join(near)}?" if near else ""
 
 

@@ -6,12 +6,13 @@ installing anything again.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Mapping
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP: Final = "harness.systems"
 _PYPROJECT: Final = Path(__file__).resolve().parents[1] / "pyproject.toml"
@@ -23,6 +24,8 @@ def system_entry_points() -> Mapping[str, EntryPoint]:
 
     Looked for once: a suite asks thousands of times, and each look reads the metadata of every installed package.
     """
+    from importlib.metadata import entry_points
+
     return {point.name: point for point in (*entry_points(group=GROUP), *of_source_tree(_PYPROJECT))}
 
 
@@ -30,5 +33,8 @@ def of_source_tree(pyproject: Path) -> Iterable[EntryPoint]:
     """The entry points in the ``pyproject.toml`` of a source tree; none where there is no such file."""
     if not pyproject.is_file():
         return ()
+    import tomllib
+    from importlib.metadata import EntryPoint
+
     groups = tomllib.loads(pyproject.read_text(encoding="utf-8")).get("project", {}).get("entry-points", {})
     return [EntryPoint(name, value, GROUP) for name, value in groups.get(GROUP, {}).items()]
