@@ -121,6 +121,11 @@ class _Check:
     limits: Limits
     proofs: bool
 
+    @property
+    def _too_few(self) -> int:
+        """Up to this many operations compiled code is not loaded, nor used where a linearization may be wanted."""
+        return 0 if COMPILED.ready and not self.proofs else PLAIN_SEARCH_CALLS
+
     def check_short_in_one_pass(self) -> tuple[_Verdicts, _Keys] | None:
         """Check a short history by zones and automaton in one compiled pass; returns what ``in_passes`` does.
 
@@ -128,7 +133,7 @@ class _Check:
         not made for.
         """
         columns, keys, size = self.columns, len(self.columns.keys), self.columns.kind.size
-        if self.model.initial is not None or not (COMPILED.ready and keys and PLAIN_SEARCH_CALLS < size <= MAX_SHORT):
+        if self.model.initial is not None or not (COMPILED.ready and keys and self._too_few < size <= MAX_SHORT):
             return None
         from checker.kernels import many_keys as kernel
 
@@ -213,7 +218,7 @@ class _Check:
         """Check one key that no pass has decided."""
         columns = self.columns
         engines = [engine for engine in _OF_ONE if name in (None, engine.name)]
-        if engines and columns.kind.size > PLAIN_SEARCH_CALLS and self.model.initial is None:
+        if engines and columns.kind.size > self._too_few and self.model.initial is None:
             found = _gathered(columns, rows)
             if not found.kind.size:
                 return self.verdict(EngineResult("valid", VALUES), key, 0)

@@ -6,15 +6,21 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Unpack
 
+import numpy as np
+
+from checker.columnar import check_columns
 from checker.core.calls import calls_of
 from checker.core.definition import is_linearization
 from checker.core.engine import MAX_BY_CALLS, MAX_PROVEN_OPERATIONS, ByColumns
-from checker.core.model import Model, ModelError
+from checker.core.model import Model, ModelError, Register, is_register
 from checker.core.options import DEFAULTS, CheckKeywords, CheckOptions
 from checker.core.result import CertificateError, Limits, Report
 from checker.core.scene import Scene
 from checker.core.wording import who
 from checker.dispatch import decide, first_for
+from checker.engines.register_lists import RegisterList, certificates, columns_of_list, only_key
+from checker.engines.registers import ZONES, judge_keys
+from checker.engines.zones_columns import takes_part
 from checker.explain.explain import explain, explain_columns, key_verdict, unexplained
 from checker.models.registry import model_named
 from checker.models.transactions import Transactions
@@ -119,7 +125,10 @@ def check_keys(
     Raises ModelError for operations that are none of the model's.
     """
     started, chosen = options.clock(), model_named(model)
-    objects = list(by_key(operations).values())
+    given = operations if isinstance(operations, list) else list(operations)
+    if is_register(chosen) and options.engine is None and (found := columns_of_list(given, chosen)) is not None:
+        return _check_registers(found, given, chosen, options)
+    objects = list(by_key(given).values())
     if isinstance(chosen, WeakRegister) and chosen.level == SEQUENTIAL:
         # Not local: keys that are sequentially consistent each need not be so together.
         objects = [[one for mine in objects for one in mine]] if objects else []
@@ -128,6 +137,43 @@ def check_keys(
     )
     keys = tuple(verdicts.values())
     return Report(worst(verdict.verdict for verdict in keys), keys)
+
+
+def _check_registers(
+    found: RegisterList, operations: Sequence[Operation], model: Register, options: CheckOptions
+) -> Report:
+    """Check registers in columns, but by calls where these are needed for a certificate or a counterexample."""
+    columns, started = found.columns, options.clock()
+    if not options.proofs:
+        return check_columns(columns, model, options)
+    keys = len(columns.keys)
+    judged = judge_keys(columns, np.ones(keys, np.bool_), options.limits())
+    counts = np.bincount(columns.key[takes_part(columns)], minlength=keys)
+    short = counts <= MAX_PROVEN_OPERATIONS
+    if found.faithful and not short.any():
+        return check_columns(columns, model, options)
+    lengths = certificates(columns, judged.valid & short)
+    if (lengths[judged.valid & short] < 0).any():
+        raise CertificateError(f"the engine {ZONES.title} gave an order that is no linearization")
+    seconds = (options.clock() - started) / keys
+    verdicts: dict[int, KeyVerdict] = {}
+    for number in np.flatnonzero(judged.valid).tolist():
+        certificate = int(lengths[number]) if short[number] else None
+        count = int(counts[number])
+        verdicts[number] = KeyVerdict(
+            columns.keys[number], "valid", ZONES.title, count, seconds, certificate=certificate
+        )
+    left = np.flatnonzero(~judged.valid).tolist()
+    objects = by_key(operations) if left else {}
+
+    def attempt(number: int, mine: CheckOptions) -> KeyVerdict:
+        if found.faithful and not short[number]:
+            return check_columns(only_key(columns, number), model, mine).keys[0]
+        return check_object(objects[columns.keys[number]], model, mine)
+
+    verdicts.update(in_turns(left, options, attempt, started=started))
+    ordered = tuple(verdicts[number] for number in range(keys))
+    return Report(worst(verdict.verdict for verdict in ordered), ordered)
 
 
 def by_key(operations: Iterable[Operation]) -> dict[str | int | None, list[Operation]]:

@@ -153,7 +153,7 @@ def save(calls: Synthetic, key: array[int], path: Path) -> None:
     np.stack([*columns, known.astype(np.int64)], axis=1).tofile(path)
 
 
-def _table(path: Path) -> list[Any]:
+def table_of(path: Path) -> list[Any]:
     """kind, value, old, invoke, ret (-1: none), key by columns, in the order of the invocations."""
     from history.codes import ABSENT
 
@@ -164,7 +164,7 @@ def _table(path: Path) -> list[Any]:
     return [column[order] for column in (kind, value, old, invoke, np.where(known == 1, ret, -1), key)]
 
 
-def _register(columns: list[Any]) -> Any:
+def register_of(columns: list[Any]) -> Any:
     """What ``check_columns`` takes."""
     from history import Operation
     from history.codes import ABSENT, INFO, OK
@@ -186,7 +186,7 @@ def _register(columns: list[Any]) -> Any:
     return OperationColumns(kind.astype(np.int8), outcome, value, old, key, invoke, ret, keys, operation)
 
 
-def _log(columns: list[Any]) -> list[Any]:
+def log_of(columns: list[Any]) -> list[Any]:
     """The operations that ``check_operations`` is given."""
     from history import Operation
     from history.codes import ABSENT
@@ -218,7 +218,7 @@ def _texts(rows: list[tuple[int, ...]]) -> Callable[[int, int], str]:
     return lambda root, size: "".join(whole.get(root, [])[:size])
 
 
-def _object(columns: list[Any]) -> tuple[list[Any], Any]:
+def object_of(columns: list[Any]) -> tuple[list[Any], Any]:
     """The operations that ``check_operations`` is given, and the model or its name."""
     import own_models
 
@@ -262,7 +262,7 @@ def _peak() -> tuple[int, int]:
     return peak, now
 
 
-def _cost(check: Callable[[], Any]) -> tuple[Any, float, float]:
+def cost_of(check: Callable[[], Any]) -> tuple[Any, float, float]:
     """(what it answers, its CPU and wall time); one that takes less than a tenth of a second is repeated."""
     costs: list[tuple[float, float]] = []
     while not costs or (costs[0][0] < QUICK and (len(costs) < 5 or sum(cpu for cpu, _ in costs) < REPEATED)):
@@ -277,19 +277,19 @@ def ours(path: Path, limit: float) -> dict[str, Any]:
     from checker import check as check_history
     from checker import check_operations, warm
 
-    columns = _table(path)
+    columns = table_of(path)
     history: Any
     small: Any
     verb: Any = check_operations
     if columns[0].max() > LIST:
-        history, model = _object(columns)
+        history, model = object_of(columns)
         small = history[:0]
     elif columns[0][0] >= APPEND:
-        history, model = _log(columns), "log"
+        history, model = log_of(columns), "log"
         small = history[:0]
     else:
-        history = _register(columns)
-        small, verb = _register([column[:0] for column in columns]), check_history
+        history = register_of(columns)
+        small, verb = register_of([column[:0] for column in columns]), check_history
         model = "cas-register" if (columns[0] == 2).any() else "register"
     del columns
     verb(small, model)
@@ -305,8 +305,8 @@ def ours(path: Path, limit: float) -> dict[str, Any]:
     peak, _ = _peak()
     if report.verdict == "unknown":
         return {"result": f"none in {limit:.0f} s", "cpu": limit, "wall": limit, "rss": max(0, peak - baseline)}
-    report, spent, wall = _cost(lambda: check(proofs=False))
-    proven, proofs, _ = _cost(lambda: check(proofs=True))
+    report, spent, wall = cost_of(lambda: check(proofs=False))
+    proven, proofs, _ = cost_of(lambda: check(proofs=True))
     # What takes nearly all the time there is for the verdict may leave none for its proof.
     if proven.verdict not in (report.verdict, "unknown"):
         raise AssertionError(f"{proven.verdict} with proofs, {report.verdict} without")

@@ -1,7 +1,8 @@
 """One algorithm a kind of object, with its ``Engine`` at the end; ``…_columns`` is the same algorithm on arrays.
 
 ================  ====================================================================================================
-``registers``     registers whose values are written once, by ``zones``; ``zones_columns``: all keys at once
+``registers``     registers whose values are written once, by ``zones``; ``zones_columns``: all keys at once;
+                  ``register_lists``: columns of lists of operations
 ``values``        registers of which a value was read that was never written
 ``automaton``     registers whose values repeat
 ``cas_chains``    cas registers whose new values are unique

@@ -1,0 +1,206 @@
+"""A list of operations on registers as columns, which are decided many times faster than a call an operation.
+
+Only what means the same in both forms; for all else there are calls, which also say what is wrong with a list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from checker.core.intervals import IntArray
+from checker.core.model import Register
+from checker.engines.zones import linearization, zones
+from checker.engines.zones_columns import prepare, takes_part
+from history import Operation
+from history.codes import ABSENT, CAS, NEVER, OK, OUTCOMES, READ, WRITE
+from history.readers.columns import OperationColumns
+
+_KINDS: Final = {"read": READ, "write": WRITE, "cas": CAS}
+_CODES: Final = {outcome: code for code, outcome in enumerate(OUTCOMES)}
+_INTEGERS: Final = frozenset({int})
+_NUMBERS: Final = frozenset({int, type(None)})
+#: Values that are equal as values of a dict if and only if they are as JSON: true would equal 1.
+_COMPARABLE: Final = frozenset({int, str, type(None)})
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterList:
+    """The columns of a list; ``faithful``: their values and places are those of the operations, not ids and ranks."""
+
+    columns: OperationColumns
+    faithful: bool
+
+
+def columns_of_list(operations: Sequence[Operation], model: Register) -> RegisterList | None:
+    """Convert a list of operations; None where calls have to be made of them.
+
+    Needs a register that is absent at first, values that are numbers, texts or null, and events in distinct places.
+    """
+    if not operations or model.initial is not None:
+        return None
+    # A list a field, and no tuple an operation: that many new objects would set off the garbage collector.
+    functions, outcomes = [one.f for one in operations], [one.outcome for one in operations]
+    values, results = [one.value for one in operations], [one.result for one in operations]
+    invokes, returns = [one.invoke_index for one in operations], [one.return_index for one in operations]
+    names = [one.key for one in operations]
+    known = set(functions)
+    if not known <= _KINDS.keys() or ("cas" in known and not model.has_cas) or not set(outcomes) <= _CODES.keys():
+        return None
+    kind = _array(map(_KINDS.__getitem__, functions), np.int8)
+    outcome = _array(map(_CODES.__getitem__, outcomes), np.int8)
+    old: list[Any] = []
+    if "cas" in known:
+        split = _swapped(functions, values, results, outcomes)
+        if split is None:
+            return None
+        old, values = split
+    held = [result if f == "read" else value for f, value, result in zip(functions, values, results, strict=True)]
+    numbers = _numbered(held, old)
+    places = _placed(invokes, returns, outcome)
+    if numbers is None or places is None:
+        return None
+    (value, replaced, same_values), (invoke, ret, same_places) = numbers, places
+    keys = {key: place for place, key in enumerate(dict.fromkeys(names))}
+    key = np.zeros(len(operations), np.int64) if len(keys) == 1 else _array(map(keys.__getitem__, names), np.int64)
+    columns = OperationColumns(
+        kind, outcome, value, replaced, key, invoke, ret, tuple(keys), operations.__getitem__
+    )  # fmt: skip
+    if (np.diff(invoke) < 0).any():
+        columns = _rows(columns, np.argsort(invoke))
+    return RegisterList(columns, same_values and same_places)
+
+
+def _rows(columns: OperationColumns, rows: IntArray) -> OperationColumns:
+    at = rows.tolist()
+    return OperationColumns(
+        columns.kind[rows], columns.outcome[rows], columns.value[rows], columns.old[rows], columns.key[rows],
+        columns.invoke[rows], columns.ret[rows], columns.keys, lambda row: columns.operation(at[row]),
+    )  # fmt: skip
+
+
+def _array(items: Iterable[int], kind: type[Any]) -> NDArray[Any]:
+    return np.array(list(items), kind)
+
+
+def _swapped(
+    functions: Sequence[str], values: Sequence[Any], results: Sequence[Any], outcomes: Sequence[str]
+) -> tuple[list[Any], list[Any]] | None:
+    """(what each cas replaces, what is written); None for one that is no pair, or was refused by what it saw."""
+    old, new = [None] * len(values), list(values)
+    for row, f in enumerate(functions):
+        if f != "cas" or outcomes[row] == "fail":
+            continue
+        value, result = values[row], results[row]
+        if not isinstance(value, (list, tuple)) or len(value) != 2:
+            return None
+        if outcomes[row] == "ok" and isinstance(result, (list, tuple)) and len(result) == 3:
+            return None
+        old[row], new[row] = value
+    return old, [
+        None if f == "cas" and done == "fail" else v for f, done, v in zip(functions, outcomes, new, strict=True)
+    ]
+
+
+def _numbered(held: list[Any], old: list[Any]) -> tuple[IntArray, IntArray, bool] | None:
+    """(values, values replaced, whether the numbers are the values themselves); ``old`` is empty without cas."""
+    both = held + old
+    kinds = set(map(type, both))
+    if not kinds <= _COMPARABLE:
+        return None
+    given, numbers = kinds <= _NUMBERS, np.empty(0, np.int64)
+    if given:
+        try:
+            numbers = np.array([ABSENT if item is None else item for item in both], np.int64)
+        except OverflowError:
+            given = False
+        else:
+            # One number stands for no value.
+            given = bool(np.count_nonzero(numbers == ABSENT) == both.count(None))
+    if not given:
+        ids = {item: place for place, item in enumerate(dict.fromkeys(both))}
+        if None in ids:
+            ids[None] = ABSENT
+        numbers = _array(map(ids.__getitem__, both), np.int64)
+    size = len(held)
+    return numbers[:size], numbers[size:] if old else np.full(size, ABSENT), given
+
+
+def _placed(
+    invokes: Sequence[Any], returns: Sequence[Any], outcome: NDArray[np.int8]
+) -> tuple[IntArray, IntArray, bool] | None:
+    """(invocations, returns or -1, whether they are the events' own places); None where calls would complain."""
+    if not (set(map(type, invokes)) <= _INTEGERS and set(map(type, returns)) <= _NUMBERS):
+        return None
+    ok = outcome == OK
+    try:
+        invoke = np.array(invokes, np.int64)
+        ret = np.array([-1 if item is None else item for item in returns], np.int64)
+    except OverflowError:
+        return None
+    if invoke.min() < 0 or (ret[ok] <= invoke[ok]).any():
+        return None
+    ret[~ok] = -1
+    events = np.concatenate([invoke, ret[ok]])
+    if events.max() < 4 * invoke.size + 1024:
+        return (invoke, ret, True) if np.bincount(events).max() < 2 else None
+    # Compiled code has a cell a place.
+    order = np.argsort(events, kind="stable")
+    if (np.diff(events[order]) == 0).any():
+        return None
+    rank = np.empty(events.size, np.int64)
+    rank[order] = np.arange(events.size)
+    ret[ok] = rank[invoke.size :]
+    return rank[: invoke.size], ret, False
+
+
+def only_key(columns: OperationColumns, key: int) -> OperationColumns:
+    """The rows of one key."""
+    found = _rows(columns, np.flatnonzero(columns.key == key))
+    return replace(found, key=np.zeros_like(found.key), keys=(columns.keys[key],))
+
+
+def certificates(columns: OperationColumns, wanted: NDArray[np.bool_]) -> IntArray:
+    """By key the length of a linearization that zones gave and that has been verified; -1: it is none, or not wanted.
+
+    The ``wanted`` keys are those that zones found valid.
+    """
+    prepared = prepare(columns)
+    order = linearization(prepared.clusters, zones(prepared.clusters))
+    rows, key = prepared.rows[order], prepared.key[order]
+    chosen = wanted[key]
+    return _verified(columns, rows[chosen], wanted)
+
+
+def _verified(columns: OperationColumns, order: IntArray, wanted: NDArray[np.bool_]) -> IntArray:
+    """By key the length of an order of rows, those of a key together; -1 where it is no linearization of the key.
+
+    From the definition: each operation once, unless it is pending; a read returns what was written last; and none
+    stands behind one that was invoked after it had returned.
+    """
+    keys = len(columns.keys)
+    lengths = np.bincount(columns.key[order], minlength=keys)
+    wrong = ~wanted
+    times = np.bincount(order, minlength=columns.kind.size)
+    part = takes_part(columns)
+    wrong[columns.key[(times > part) | (part & (columns.outcome == OK) & (times == 0))]] = True
+    key, value, write = columns.key[order], columns.value[order], columns.kind[order] == WRITE
+    begins = np.concatenate([[True], key[1:] != key[:-1]]) if key.size else np.zeros(0, np.bool_)
+    block = np.cumsum(begins)
+    # A key in two blocks would be judged in parts.
+    wrong[np.bincount(key[begins], minlength=keys) > 1] = True
+    place = np.arange(key.size)
+    first = np.maximum.accumulate(np.where(begins, place, 0))
+    last = np.maximum.accumulate(np.where(write, place, -1))
+    current = np.where(last >= first, value[last], ABSENT)
+    wrong[key[~write & (value != current)]] = True
+    span = np.int64(columns.invoke.max(initial=0) + 1)
+    ret = np.where(columns.outcome[order] == OK, columns.ret[order], NEVER)
+    latest = np.maximum.accumulate(columns.invoke[order] + block * span) - block * span
+    before = np.where(begins, -1, np.concatenate([[-1], latest[:-1]])) if key.size else latest
+    wrong[key[ret < before]] = True
+    return np.where(wrong, -1, lengths)
